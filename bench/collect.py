@@ -1,0 +1,126 @@
+"""Joins the reports of several runs into one results file and prints its table.
+
+    python bench/collect.py RESULTS.json RUN_FOLDER...
+
+Each run folder holds what `fact optimize` left: report.json, and bench.json where the whole module
+was timed. The results file adds the date, the commit, the versions and the command.
+"""
+
+import datetime
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+
+def read(path):
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def commit():
+    answer = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True
+    )
+    return answer.stdout.strip() or os.environ.get("FACT_COMMIT")
+
+
+def versions():
+    import torch
+
+    nvcc = subprocess.run(
+        [os.environ.get("FACT_NVCC", "nvcc"), "--version"], capture_output=True, text=True
+    ).stdout
+    release = [word for word in nvcc.split() if word.startswith("V")]
+    return {
+        "torch": torch.__version__,
+        "nvcc": release[-1][1:] if release else None,
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+    }
+
+
+def ratio(times, base):
+    """Base over times: median, and the least and most that the spreads allow."""
+    if not times or not base or not times.get("runs") or not base.get("runs"):
+        return "-"
+    # The report names the percentiles, the benchmark the ends of the spread: the same numbers.
+    low, high = ("p10_us", "p90_us") if "p10_us" in times else ("low_us", "high_us")
+    return "{:.3f}x ({:.3f}..{:.3f}, n={})".format(
+        base["median_us"] / times["median_us"],
+        base[low] / times[high],
+        base[high] / times[low],
+        times["runs"],
+    )
+
+
+def pattern_lines(report):
+    for row in report["patterns"]:
+        single = row.get("single") or {}
+        yield [
+            row["id"],
+            "fused" if row.get("fused") else "left",
+            f"{single.get('median_us', 0):.1f} us" if single.get("runs") else "-",
+            ratio(row.get("single"), row.get("torch_single")),
+            ratio(row.get("sustained"), row.get("torch_sustained")),
+            "{kernel:.2g} / {eager:.2g}".format(**row["error_compiled"])
+            if row.get("error_compiled")
+            else row.get("why", "-"),
+            row.get("schedule", ""),
+        ]
+
+
+def module_lines(bench):
+    base = bench["rows"][0]
+    for row in bench["rows"]:
+        yield [
+            row["name"],
+            "",
+            f"{row['single']['median_us'] / 1e3:.3f} ms" if row.get("single") else "-",
+            ratio(row.get("single"), base.get("single")),
+            ratio(row.get("sustained"), base.get("sustained")),
+            f"{row['errors']['largest']:.2g}" if row.get("errors") else row.get("why", "-"),
+            "",
+        ]
+
+
+def print_table(lines):
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip())
+
+
+def main():
+    if len(sys.argv) < 3:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    target = Path(sys.argv[1])
+    runs = {}
+    for folder in map(Path, sys.argv[2:]):
+        report = read(folder / "report.json")
+        if report is None:
+            print(f"{folder}: no report.json, the run did not finish", file=sys.stderr)
+            continue
+        runs[folder.name] = {"report": report, "bench": read(folder / "bench.json")}
+    result = {
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "commit": commit(),
+        "versions": versions(),
+        "command": os.environ.get("FACT_COMMAND", " ".join(sys.argv)),
+        "runs": runs,
+    }
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_suffix(".tmp")
+    temporary.write_text(json.dumps(result, indent=1) + "\n")
+    temporary.replace(target)
+    for name, run in runs.items():
+        print(f"\n{name}")
+        lines = [["", "", "single", "over torch, single", "sustained", "error", "schedule"]]
+        lines += pattern_lines(run["report"])
+        if run["bench"]:
+            lines += module_lines(run["bench"])
+        print_table(lines)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

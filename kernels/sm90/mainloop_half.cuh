@@ -1,0 +1,99 @@
+// The product of 16-bit operands: both read from shared memory by wgmma, sums in f32 registers.
+#pragma once
+
+#include "producer.cuh"
+
+namespace fact::sm90 {
+
+template <class Config>
+struct MainloopHalf {
+    static constexpr int kTileK = 64;
+    static_assert(Config::kTileK == kTileK);
+    using Element = typename Config::Element;
+    using TileA = OperandTile<Element, Config::kMajorA, Config::kTileM, kTileK, Config::kClusterN>;
+    using TileB = OperandTile<Element, Config::kMajorB, Config::kTileN, kTileK, Config::kClusterM>;
+    static constexpr int kStageBytes = TileA::kBytes + TileB::kBytes;
+    // Releases of a stage by one block: the first warp of each group signs for all of it, since a
+    // warp-group product is over for every warp at once.
+    static constexpr int kReleases = Config::kPingpong ? 1 : 2;
+    __device__ static constexpr bool signs(int warp) { return warp == 0; }
+    static constexpr int kBlocks = Config::kTileM / 64 / (Config::kPingpong ? 1 : 2);
+    using Product = SharedProduct<Element, Config::kTileN, Config::kMajorA, Config::kMajorB>;
+    using Sums = float[kBlocks][Config::kTileN / 2];
+
+    // Batch coordinates of an operand that is the same for the whole batch stay 0.
+    struct Maps {
+        CUtensorMap const &a, &b;
+        __device__ void load(FullBarrier& full, unsigned char* stage, TileAt const& at, int k,
+                             int rank) const {
+            int const m = rank % Config::kClusterM, n = rank / Config::kClusterM;
+            TileA::load(a, full, stage, at.m * Config::kTileM, k,
+                        Config::kBatchA0 ? at.batch0 : 0, Config::kBatchA1 ? at.batch1 : 0, n,
+                        row_mask(m));
+            TileB::load(b, full, stage + TileA::kBytes, at.n * Config::kTileN, k,
+                        Config::kBatchB0 ? at.batch0 : 0, Config::kBatchB1 ? at.batch1 : 0, m,
+                        column_mask(n));
+        }
+    };
+
+    // The 64-row block of the tile that a consumer group computes as its i-th.
+    __device__ static int block_of(int group, int i) {
+        return Config::kPingpong ? i : i * 2 + group;
+    }
+
+    // All k-tiles of one output tile. Leaves the last products in flight: finish() waits for them.
+    template <class Ring, class Position>
+    __device__ static void run(Ring& ring, typename Ring::Signature const& signature,
+                               unsigned char* stages, Position& position, int k_tiles, int group,
+                               Sums& sums) {
+        int previous = 0;
+        for (int k = 0; k < k_tiles; ++k) {
+            ring.full[position.stage].wait(position.phase);
+            unsigned char const* a = stages + position.stage * kStageBytes;
+            unsigned char const* b = a + TileA::kBytes;
+            pin(sums);
+            cute::warpgroup_arrive();
+#pragma unroll
+            for (int step = 0; step < kTileK / 16; ++step)
+#pragma unroll
+                for (int i = 0; i < kBlocks; ++i)
+                    multiply<Product>(operand<TileA>(a, block_of(group, i) * 64, step),
+                                      operand<TileB>(b, 0, step), sums[i], k + step > 0);
+            cute::warpgroup_commit_batch();
+            cute::warpgroup_wait<1>();
+            pin(sums);
+            if (k > 0) ring.release(previous, signature);
+            previous = position.stage;
+            position.advance();
+        }
+    }
+
+    template <class Ring, class Position>
+    __device__ static void finish(Ring& ring, typename Ring::Signature const& signature,
+                                  Position const& position, Sums& sums) {
+        cute::warpgroup_wait<0>();
+        pin(sums);
+        ring.release(position.stage == 0 ? Config::kStages - 1 : position.stage - 1, signature);
+    }
+
+  private:
+    __device__ static constexpr uint16_t row_mask(int m) {  // the blocks that share an A tile
+        uint16_t mask = 0;
+        for (int n = 0; n < Config::kClusterN; ++n) mask |= 1 << (n * Config::kClusterM + m);
+        return mask;
+    }
+    __device__ static constexpr uint16_t column_mask(int n) {
+        return ((1 << Config::kClusterM) - 1) << (n * Config::kClusterM);
+    }
+
+    // The 16-deep step of an operand tile, from row `first` on.
+    template <class Tile>
+    __device__ static uint64_t operand(unsigned char const* tile, int first, int step) {
+        if constexpr (Tile::kMajor == Major::k)
+            return descriptor(tile + first * 128 + step * 32, 16);
+        else
+            return descriptor(tile + first / 64 * (kTileK * 128) + step * 16 * 128, kTileK * 128);
+    }
+};
+
+}  // namespace fact::sm90

@@ -1,0 +1,158 @@
+// The product of f32 operands on TF32 tensor cores, as accurate as f32 arithmetic: each operand is
+// a large and a small TF32 part, the three products that matter are summed, small ones first, and
+// every k-tile's sum is added to f32 registers before the tensor core's own rounding can build up.
+//
+// A is split on its way through registers, so activations need no pass of their own and may be
+// contiguous along M or K. B comes as planes prepared by split_pass.cuh, contiguous along K.
+// With kParts = 1 both are rounded to TF32 and multiplied once.
+#pragma once
+
+#include "producer.cuh"
+
+namespace fact::sm90 {
+
+__device__ inline uint32_t to_tf32(float x) {
+    uint32_t bits;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+    return bits;
+}
+
+template <class Config>
+struct MainloopSplit {
+    static constexpr int kTileK = 32, kParts = Config::kParts, kSteps = kTileK / 8;
+    static_assert(Config::kTileK == kTileK && !Config::kPingpong);
+    using TileA = OperandTile<float, Config::kMajorA, Config::kTileM, kTileK, Config::kClusterN>;
+    using TileB = OperandTile<float, Major::k, Config::kTileN, kTileK, Config::kClusterM>;
+    static constexpr int kStageBytes = TileA::kBytes + kParts * TileB::kBytes;
+    static constexpr int kReleases = 8;  // each warp reads A itself, and signs for itself
+    __device__ static constexpr bool signs(int) { return true; }
+    static constexpr int kBlocks = Config::kTileM / 128;
+    using Product = RegisterProduct<Config::kTileN>;
+    using Sums = float[kBlocks][Config::kTileN / 2];
+
+    struct Maps {
+        CUtensorMap const &a, &b;
+        int batch1;
+        __device__ void load(FullBarrier& full, unsigned char* stage, TileAt const& at, int k,
+                             int rank) const {
+            int const m = rank % Config::kClusterM, n = rank / Config::kClusterM;
+            TileA::load(a, full, stage, at.m * Config::kTileM, k,
+                        Config::kBatchA0 ? at.batch0 : 0, Config::kBatchA1 ? at.batch1 : 0, n,
+                        row_mask(m));
+            int const batch = Config::kBatchB0 && Config::kBatchB1 ? at.batch0 * batch1 + at.batch1
+                              : Config::kBatchB0                   ? at.batch0
+                              : Config::kBatchB1                   ? at.batch1
+                                                                   : 0;
+#pragma unroll
+            for (int part = 0; part < kParts; ++part)
+                TileB::load(b, full, stage + TileA::kBytes + part * TileB::kBytes,
+                            at.n * Config::kTileN, k, batch, part, m, column_mask(n));
+        }
+    };
+
+    __device__ static int block_of(int group, int i) { return i * 2 + group; }
+
+    // The A values a lane multiplies in one k-tile, as TF32 parts.
+    struct Fragments {
+        uint32_t large[kBlocks][kSteps][4], small[kBlocks][kSteps][4];
+
+        // The registers are written before this point: the asynchronous products read them after.
+        __device__ void pin() {
+            uint32_t* words = &large[0][0][0];
+#pragma unroll
+            for (int i = 0; i < 2 * kBlocks * kSteps * 4; ++i) cute::warpgroup_fence_operand(words[i]);
+        }
+    };
+
+    template <class Ring, class Position>
+    __device__ static void run(Ring& ring, typename Ring::Signature const& signature,
+                               unsigned char* stages, Position& position, int k_tiles, int group,
+                               Sums& sums) {
+#pragma unroll
+        for (auto& block : sums)
+#pragma unroll
+            for (float& x : block) x = 0.f;
+        Fragments a;
+        ring.full[position.stage].wait(position.phase);
+        read(a, stages + position.stage * kStageBytes, group);
+        for (int k = 0; k < k_tiles; ++k) {
+            unsigned char const* b = stages + position.stage * kStageBytes + TileA::kBytes;
+            Sums tile;
+            pin(tile);
+            a.pin();
+            cute::warpgroup_arrive();
+            if constexpr (kParts == 2) {
+                products(a.small, b, tile, false);
+                products(a.large, b + TileB::kBytes, tile, true);
+            }
+            products(a.large, b, tile, kParts == 2);
+            cute::warpgroup_commit_batch();
+            int const used = position.stage;
+            position.advance();
+            Fragments next;
+            if (k + 1 < k_tiles) {  // the next tile is split while this one is multiplied
+                ring.full[position.stage].wait(position.phase);
+                read(next, stages + position.stage * kStageBytes, group);
+            }
+            cute::warpgroup_wait<0>();
+            pin(tile);
+            ring.release(used, signature);
+#pragma unroll
+            for (int i = 0; i < kBlocks; ++i)
+#pragma unroll
+                for (int j = 0; j < Config::kTileN / 2; ++j) sums[i][j] += tile[i][j];
+            a = next;
+        }
+    }
+
+    template <class Ring, class Position>
+    __device__ static void finish(Ring&, typename Ring::Signature const&, Position const&, Sums&) {}
+
+  private:
+    __device__ static constexpr uint16_t row_mask(int m) {
+        uint16_t mask = 0;
+        for (int n = 0; n < Config::kClusterN; ++n) mask |= 1 << (n * Config::kClusterM + m);
+        return mask;
+    }
+    __device__ static constexpr uint16_t column_mask(int n) {
+        return ((1 << Config::kClusterM) - 1) << (n * Config::kClusterM);
+    }
+
+    __device__ static void products(uint32_t const (&a)[kBlocks][kSteps][4], unsigned char const* b,
+                                    Sums& sums, bool accumulate) {
+#pragma unroll
+        for (int step = 0; step < kSteps; ++step)
+#pragma unroll
+            for (int i = 0; i < kBlocks; ++i)
+                multiply<Product>(a[i][step], descriptor(b + step * 32, 16), sums[i],
+                                  accumulate || step > 0);
+    }
+
+    __device__ static void read(Fragments& to, unsigned char const* tile, int group) {
+        int const lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+#pragma unroll
+        for (int i = 0; i < kBlocks; ++i)
+#pragma unroll
+            for (int step = 0; step < kSteps; ++step)
+#pragma unroll
+                for (int e = 0; e < 4; ++e) {
+                    int const row = block_of(group, i) * 64 + warp * 16 + lane / 4 + 8 * (e % 2);
+                    int const k = step * 8 + lane % 4 + 4 * (e / 2);
+                    float const x = element(tile, row, k);
+                    uint32_t const large = to_tf32(x);
+                    to.large[i][step][e] = large;
+                    to.small[i][step][e] = to_tf32(x - __uint_as_float(large));
+                }
+    }
+
+    __device__ static float element(unsigned char const* tile, int row, int k) {
+        int const outer = Config::kMajorA == Major::k ? row : k;
+        int const inner = Config::kMajorA == Major::k ? k : row % 32;
+        int const slab = Config::kMajorA == Major::k ? 0 : row / 32 * (kTileK * 128);
+        int const chunk = (inner / 4) ^ (outer & 7);
+        return *reinterpret_cast<float const*>(tile + slab + outer * 128 + chunk * 16 +
+                                               inner % 4 * 4);
+    }
+};
+
+}  // namespace fact::sm90

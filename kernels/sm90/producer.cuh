@@ -1,0 +1,58 @@
+// The producer: one thread that keeps the ring of stages filled through TMA, sharing tiles between
+// the blocks of a cluster.
+#pragma once
+
+#include <cute/arch/copy_sm90_desc.hpp>
+#include <cute/arch/copy_sm90_tma.hpp>
+
+#include "pipeline.cuh"
+#include "tiles.cuh"
+#include "wgmma.cuh"
+
+namespace fact::sm90 {
+
+// How one operand of the product lies in memory and in a stage. kTile is its extent along M or N,
+// kShared how many blocks of the cluster need the same tile and load a part of it each.
+template <class Element_, Major kMajor_, int kTile_, int kTileK_, int kShared_>
+struct OperandTile {
+    using Element = Element_;
+    static constexpr Major kMajor = kMajor_;
+    static constexpr int kTile = kTile_, kTileK = kTileK_, kShared = kShared_;
+    static constexpr int kRow = 128 / sizeof(Element);  // elements in a swizzled row
+    static constexpr int kBytes = kTile * kTileK * sizeof(Element);
+    static_assert(kMajor == Major::k ? kTileK == kRow : kTile % kRow == 0);
+    static_assert(kMajor == Major::k ? kTile % kShared == 0 : (kTile / kRow) % kShared == 0);
+
+    // Loads this block's part of the tile whose first row is `row`, at depth `k`, for all blocks in
+    // `mask`; `share` says which part is this block's.
+    __device__ static void load(CUtensorMap const& map, FullBarrier& full, unsigned char* stage,
+                                int row, int k, int batch0, int batch1, int share, uint16_t mask) {
+        if constexpr (kMajor == Major::k) {
+            constexpr int kRows = kTile / kShared;
+            copy(map, full, stage + share * kRows * 128, k, row + share * kRows, batch0, batch1,
+                 mask);
+        } else {
+            constexpr int kSlabs = kTile / kRow / kShared;
+#pragma unroll
+            for (int s = 0; s < kSlabs; ++s) {
+                int const slab = share * kSlabs + s;
+                copy(map, full, stage + slab * kTileK * 128, row + slab * kRow, k, batch0, batch1,
+                     mask);
+            }
+        }
+    }
+
+  private:
+    __device__ static void copy(CUtensorMap const& map, FullBarrier& full, unsigned char* to, int x,
+                                int y, int batch0, int batch1, uint16_t mask) {
+        uint64_t* barrier = reinterpret_cast<uint64_t*>(&full);
+        uint64_t const hint = static_cast<uint64_t>(cute::TMA::CacheHintSm90::EVICT_NORMAL);
+        if constexpr (kShared == 1)
+            cute::SM90_TMA_LOAD_4D::copy(&map, barrier, hint, to, x, y, batch0, batch1);
+        else
+            cute::SM90_TMA_LOAD_MULTICAST_4D::copy(&map, barrier, mask, hint, to, x, y, batch0,
+                                                   batch1);
+    }
+};
+
+}  // namespace fact::sm90

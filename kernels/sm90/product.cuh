@@ -1,0 +1,131 @@
+// The persistent, warp-specialised product: a producer group fills the ring of stages, two consumer
+// groups multiply and finish tiles, together on one (cooperative) or each on its own while the
+// other multiplies (ping-pong).
+#pragma once
+
+#include <cutlass/arch/reg_reconfig.h>
+#include <cutlass/cutlass.h>
+
+#include "epilogue.cuh"
+#include "producer.cuh"
+
+namespace fact::sm90 {
+
+inline constexpr int kProductThreads = 384;
+
+template <class Config, class Mainloop>
+struct ProductStorage {
+    alignas(1024) unsigned char stages[Config::kStages * Mainloop::kStageBytes];
+    StoreBuffers<Config::kStoreBuffers> store[8];  // one a consumer warp
+    Ring<Config::kStages, Config::kClusterM, Config::kClusterN, Mainloop::kReleases> ring;
+};
+
+// Waits its group's turn to issue products: in ping-pong the tensor cores serve one group at a time.
+template <bool kPingpong>
+struct Turn {
+    int group;
+    static constexpr int kFirstBarrier = 1, kThreads = 256;
+    __device__ explicit Turn(int group) : group(group) {
+        if (kPingpong && group == 1) pass();  // group 0 begins
+    }
+    __device__ void wait() const {
+        if (kPingpong) asm volatile("bar.sync %0, %1;" ::"r"(kFirstBarrier + group), "n"(kThreads));
+    }
+    __device__ void pass() const {
+        if (kPingpong)
+            asm volatile("bar.arrive %0, %1;" ::"r"(kFirstBarrier + 1 - group), "n"(kThreads));
+    }
+};
+
+template <class Config, class Mainloop, class Functor>
+__device__ void product(typename Mainloop::Maps const& operands, CUtensorMap const& output,
+                        Extents const& extents, Functor const& functor) {
+    using Storage = ProductStorage<Config, Mainloop>;
+    constexpr bool kClustered = Config::kClusterM * Config::kClusterN > 1;
+    extern __shared__ __align__(1024) unsigned char shared[];
+    Storage& storage = *reinterpret_cast<Storage*>(shared);
+    auto& ring = storage.ring;
+
+    // Uniform across a warp, and known to be: stage addresses then live in uniform registers, and
+    // nothing stands between one wgmma and the next.
+    int const warp_group = cutlass::canonical_warp_group_idx();
+    int const rank = kClustered ? static_cast<int>(cute::block_rank_in_cluster()) : 0;
+    constexpr int kClusterSize = Config::kClusterM * Config::kClusterN;
+    int const first = blockIdx.x / kClusterSize, step = gridDim.x / kClusterSize;
+    int const k_tiles = (extents.k + Config::kTileK - 1) / Config::kTileK;
+    TileWalk<Config> const walk(extents);
+
+    if (threadIdx.x == 0) {
+        cute::prefetch_tma_descriptor(&operands.a);
+        cute::prefetch_tma_descriptor(&operands.b);
+        cute::prefetch_tma_descriptor(&output);
+        ring.init();
+    }
+    if constexpr (kClustered) {
+        cute::cluster_arrive_relaxed();
+        cute::cluster_wait();
+    } else {
+        __syncthreads();
+    }
+
+    if (warp_group == 0) {
+        cutlass::arch::warpgroup_reg_dealloc<40>();
+        if (threadIdx.x == 0) {
+            RingPosition<Config::kStages> position{0, 1};  // the ring starts empty
+            for (int t = first; t < walk.total; t += step) {
+                TileAt const at = walk.at(t, rank);
+                for (int k = 0; k < k_tiles; ++k, position.advance()) {
+                    ring.empty[position.stage].wait(position.phase);
+                    ring.full[position.stage].arrive_and_expect_tx(Mainloop::kStageBytes);
+                    operands.load(ring.full[position.stage],
+                                  storage.stages + position.stage * Mainloop::kStageBytes, at,
+                                  k * Config::kTileK, rank);
+                }
+            }
+            // A block may not end while others still copy into it or sign its barriers.
+            if constexpr (kClustered)
+                for (int s = 0; s < Config::kStages; ++s, position.advance())
+                    ring.empty[position.stage].wait(position.phase);
+        }
+    } else {
+        cutlass::arch::warpgroup_reg_alloc<232>();
+        int const group = warp_group - 1, warp = cutlass::canonical_warp_idx() % 4;
+        int const lane = threadIdx.x % 32;
+        Epilogue<Config, Functor> epilogue{functor, output, extents,
+                                           storage.store[group * 4 + warp], lane};
+        Turn<Config::kPingpong> const turn(group);
+        typename decltype(Storage::ring)::Signature const signature(lane, Mainloop::signs(warp));
+        RingPosition<Config::kStages> position;
+        int tile = first, stride = step;
+        if constexpr (Config::kPingpong) {
+            tile += group * step;
+            stride *= 2;
+            position.advance(group * k_tiles);
+        }
+        for (; tile < walk.total; tile += stride) {
+            TileAt const at = walk.at(tile, rank);
+            int const row = at.m * Config::kTileM + warp * 16, column = at.n * Config::kTileN;
+            auto const row_of = [&](int i) { return row + Mainloop::block_of(group, i) * 64; };
+            auto fetched = functor.fetch(epilogue.slab(at, row_of(0), column));
+
+            typename Mainloop::Sums sums;
+            turn.wait();
+            Mainloop::run(ring, signature, storage.stages, position, k_tiles, group, sums);
+            turn.pass();
+            Mainloop::finish(ring, signature, position, sums);
+            if constexpr (Config::kPingpong) position.advance(k_tiles);
+
+#pragma unroll
+            for (int i = 0; i < Mainloop::kBlocks; ++i)
+                epilogue.finish(sums[i], at, row_of(i), column, fetched,
+                                i + 1 == Mainloop::kBlocks, row_of(i + 1));
+        }
+        epilogue.drain();
+    }
+    if constexpr (kClustered) {
+        cute::cluster_arrive();
+        cute::cluster_wait();
+    }
+}
+
+}  // namespace fact::sm90

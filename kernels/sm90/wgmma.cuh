@@ -1,0 +1,82 @@
+// Warp-group products from shared memory: descriptors and the instruction for each tile width.
+#pragma once
+
+#include <cute/arch/mma_sm90_gmma.hpp>
+#include <utility>
+
+#include "numbers.cuh"
+
+namespace fact::sm90 {
+
+namespace GMMA = cute::SM90::GMMA;
+
+enum class Major { k, mn };  // which dimension of an operand is contiguous
+
+template <Major kMajor>
+inline constexpr GMMA::Major kGmmaMajor = kMajor == Major::k ? GMMA::Major::K : GMMA::Major::MN;
+
+// A shared-memory operand in 128-byte swizzled rows: groups of eight rows lie 1024 bytes apart;
+// `leading_bytes` is the distance between slabs for an operand contiguous along M or N.
+__device__ inline uint64_t descriptor(void const* address, int leading_bytes) {
+    uint64_t const at = (cute::cast_smem_ptr_to_uint(address) >> 4) & 0x3fff;
+    return at | (static_cast<uint64_t>(leading_bytes >> 4) << 16) | (64ull << 32) | (1ull << 62);
+}
+
+template <class Element, int kN, Major kA, Major kB>
+struct SharedProduct;  // 64 x kN += 64 x 16 times 16 x kN, both operands in shared memory
+
+#define FACT_SHARED_PRODUCT(N)                                                            \
+    template <Major kA, Major kB>                                                         \
+    struct SharedProduct<bf16, N, kA, kB>                                                 \
+        : GMMA::MMA_64x##N##x16_F32BF16BF16_SS<kGmmaMajor<kA>, kGmmaMajor<kB>> {};        \
+    template <Major kA, Major kB>                                                         \
+    struct SharedProduct<half, N, kA, kB>                                                 \
+        : GMMA::MMA_64x##N##x16_F32F16F16_SS<kGmmaMajor<kA>, kGmmaMajor<kB>> {};
+FACT_SHARED_PRODUCT(64)
+FACT_SHARED_PRODUCT(128)
+FACT_SHARED_PRODUCT(192)
+FACT_SHARED_PRODUCT(256)
+#undef FACT_SHARED_PRODUCT
+
+template <int kN>
+struct RegisterProduct;  // 64 x kN += 64 x 8 (TF32 in registers) times 8 x kN, K-major
+
+#define FACT_REGISTER_PRODUCT(N) \
+    template <>                  \
+    struct RegisterProduct<N> : GMMA::MMA_64x##N##x8_F32TF32TF32_RS_TN<> {};
+FACT_REGISTER_PRODUCT(64)
+FACT_REGISTER_PRODUCT(128)
+#undef FACT_REGISTER_PRODUCT
+
+template <class Op, int kCount, size_t... I>
+__device__ void multiply(uint64_t a, uint64_t b, float (&sums)[kCount], bool accumulate,
+                         std::index_sequence<I...>) {
+    Op::fma(a, b, sums[I]..., accumulate ? GMMA::ScaleOut::One : GMMA::ScaleOut::Zero);
+}
+template <class Op, int kCount>
+__device__ void multiply(uint64_t a, uint64_t b, float (&sums)[kCount], bool accumulate) {
+    multiply<Op>(a, b, sums, accumulate, std::make_index_sequence<kCount>{});
+}
+
+template <class Op, int kCount, size_t... I>
+__device__ void multiply(uint32_t const (&a)[4], uint64_t b, float (&sums)[kCount], bool accumulate,
+                         std::index_sequence<I...>) {
+    Op::fma(a[0], a[1], a[2], a[3], b, sums[I]...,
+            accumulate ? GMMA::ScaleOut::One : GMMA::ScaleOut::Zero);
+}
+template <class Op, int kCount>
+__device__ void multiply(uint32_t const (&a)[4], uint64_t b, float (&sums)[kCount],
+                         bool accumulate) {
+    multiply<Op>(a, b, sums, accumulate, std::make_index_sequence<kCount>{});
+}
+
+// Keeps the compiler from moving reads or writes of the sums across the asynchronous products.
+template <int kBlocks, int kCount>
+__device__ void pin(float (&sums)[kBlocks][kCount]) {
+#pragma unroll
+    for (auto& block : sums)
+#pragma unroll
+        for (float& x : block) cute::warpgroup_fence_operand(x);
+}
+
+}  // namespace fact::sm90

@@ -1,0 +1,105 @@
+"""GPU times of several functions, taken in turns so that all see the same GPU."""
+
+import math
+import time
+
+import torch
+
+ROUNDS = 7
+LEAST_US = 150_000.0
+CYCLES_PER_US = 2_000.0  # of torch's spinning kernel, at about the highest clock
+
+
+def summarize(values):
+    """Median, 10th and 90th percentile (nearest rank) and count."""
+    if not values:
+        return {"median_us": 0.0, "low_us": 0.0, "high_us": 0.0, "runs": 0}
+    ordered = sorted(values)
+    count = len(ordered)
+
+    def rank(share):
+        return ordered[min(count, max(1, math.ceil(share * count))) - 1]
+
+    middle = count // 2
+    median = ordered[middle] if count % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+    return {"median_us": median, "low_us": rank(0.1), "high_us": rank(0.9), "runs": count}
+
+
+def _span(work, occupy_us, count=1):
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda._sleep(int(occupy_us * CYCLES_PER_US))
+    begin.record()
+    for _ in range(count):
+        work()
+    end.record()
+    return begin, end
+
+
+def _microseconds(span):
+    span[1].synchronize()
+    return span[0].elapsed_time(span[1]) * 1000
+
+
+def _estimate(work):
+    """(GPU, host) microseconds of one call, after warming up."""
+    for _ in range(3):
+        work()
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    work()
+    host = (time.perf_counter() - start) * 1e6
+    torch.cuda.synchronize()
+    return _microseconds(_span(work, 2 * host + 100)), host
+
+
+def single(works, total_us=3_000_000.0):
+    """One call at a time. The GPU is kept busy while the host launches, so that only the GPU's
+    time is counted."""
+    estimates = [_estimate(work) for work in works]
+    occupy = min(100_000.0, 2 * max(host for _, host in estimates) + 100)
+    turn = sum(gpu + occupy for gpu, _ in estimates)
+    runs = int(min(101, max(11, total_us / turn)))
+    times = [[] for _ in works]
+    for _ in range(runs):
+        for work, list_ in zip(works, times):
+            list_.append(_microseconds(_span(work, occupy)))
+    return [summarize(list_) for list_ in times]
+
+
+def graphed(work):
+    """The work as a CUDA graph, so that a slow host does not leave gaps; else the work itself."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    try:
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                work()
+        torch.cuda.current_stream().wait_stream(side)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            work()
+    except RuntimeError:
+        torch.cuda.synchronize()
+        return work, False
+    return graph.replay, True
+
+
+def sustained(works):
+    """Back to back, at least 150 ms of each in a round: what a GPU at its power limit gives."""
+    counts = [max(2, int(LEAST_US / _estimate(work)[0])) for work in works]
+    times = [[] for _ in works]
+    for _ in range(ROUNDS):
+        for work, count, list_ in zip(works, counts, times):
+            list_.append(_microseconds(_span(work, 500, count)) / count)
+    return [summarize(list_) for list_ in times]
+
+
+def peak_bytes(work):
+    """Memory one call needs beyond what is already allocated."""
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    work()
+    torch.cuda.synchronize()
+    return torch.cuda.max_memory_allocated() - before

@@ -1,0 +1,242 @@
+"""Original, torch.compile and composed side by side: `python -m fact.bench PACKAGE --source SPEC`.
+
+Times are taken in turns in one process, on the same inputs; errors are against the original in
+f64. Without a GPU only the results are compared.
+"""
+
+import argparse
+import copy
+import datetime
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+from torch.utils import _pytree as pytree
+
+from fact import _timing
+from fact.package import load
+from fact.trace import DTYPES, BadInput, load_model
+
+# The interpreter that stands in for kernels on a CPU is no faster than this in a few minutes.
+MOST_INTERPRETED_FLOPS = 2e10
+# Errors below these pass whatever eager's are: one rounding of the result, as in the verifier.
+FLOOR = {torch.bfloat16: 2**-8, torch.float16: 2**-11, torch.float32: 1e-6, torch.float64: 1e-13}
+
+
+def tensors_of(result):
+    return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+
+
+def errors(exact, results):
+    """Largest error over the largest magnitude, and rms error over rms: the worst output."""
+    largest = rms = 0.0
+    for want, got in zip(exact, results):
+        want, got = want.double(), got.double()
+        if not want.is_floating_point() or want.numel() == 0:
+            continue
+        finite = want.isfinite()
+        if not torch.equal(finite, got.isfinite()):
+            return {"largest": float("inf"), "rms": float("inf")}
+        error = torch.where(finite, got - want, 0.0)
+        value = torch.where(finite, want, 0.0)
+        scale = value.abs().max().item() or 1.0
+        largest = max(largest, error.abs().max().item() / scale)
+        rms = max(rms, (error.norm() / max(value.norm().item(), 1e-300)).item())
+    return {"largest": largest, "rms": rms}
+
+
+def exact_results(module, inputs):
+    """The original in f64, on the same inputs."""
+    wide = copy.deepcopy(module).double()
+    widened = pytree.tree_map(
+        lambda x: x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() else x, inputs
+    )
+    return tensors_of(wide(*widened))
+
+
+def flops(module, inputs):
+    from torch.utils.flop_counter import FlopCounterMode
+
+    counter = FlopCounterMode(display=False)
+    with counter:
+        module(*inputs)
+    return counter.get_total_flops()
+
+
+def agrees(row, eager, dtype):
+    """Whether a row's errors are no worse than twice eager's, or below the floor."""
+    if "errors" not in row:
+        return True
+    floor = FLOOR.get(dtype, 0.0)
+    return all(
+        row["errors"][key] <= max(2 * eager["errors"][key], floor) for key in ("largest", "rms")
+    )
+
+
+def measure_on_gpu(rows, works):
+    works = {name: work for name, work in works.items() if "why" not in rows[name]}
+    names = list(works)
+    for name in names:
+        rows[name]["peak_bytes"] = _timing.peak_bytes(works[name])
+    for name, timing in zip(names, _timing.single(list(works.values()))):
+        rows[name]["single"] = timing
+    replays = []
+    for name in names:
+        replay, captured = _timing.graphed(works[name])
+        rows[name]["sustained_as_cuda_graph"] = captured
+        replays.append(replay)
+    for name, timing in zip(names, _timing.sustained(replays)):
+        rows[name]["sustained"] = timing
+
+
+def run(package, source, dtype=None, device=None, allow_tf32=False):
+    """The benchmark's result, as it is written to JSON."""
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    on_gpu = torch.device(device).type == "cuda"
+    torch.backends.cuda.matmul.allow_tf32 = allow_tf32
+    torch.backends.cudnn.allow_tf32 = allow_tf32
+    module, inputs = load_model(source, dtype, device)
+    composed = load(package).to(device).eval()
+    compiled = torch.compile(module)
+    works = {
+        "eager": lambda: module(*inputs),
+        "torch.compile": lambda: compiled(*inputs),
+        "composed": lambda: composed(*inputs),
+    }
+    rows = {name: {"name": name} for name in works}
+    notes = []
+    if not on_gpu:
+        rows["torch.compile"]["why"] = "no GPU: not measured"
+        notes.append("no GPU: results are compared, times are not measured")
+        if flops(module, inputs) > MOST_INTERPRETED_FLOPS:
+            rows["composed"]["why"] = "too large to interpret on a CPU: not run"
+    exact = exact_results(module, inputs)
+    output_dtype = torch.float32
+    for name, row in rows.items():
+        if "why" in row:
+            continue
+        try:
+            results = tensors_of(works[name]())
+        except Exception as error:  # any of torch's many: the other rows still count
+            if name != "torch.compile":
+                raise
+            row["why"] = f"{type(error).__name__}: {str(error).splitlines()[0]}"
+            continue
+        row["errors"] = errors(exact, results)
+        if name == "eager" and results:
+            output_dtype = results[0].dtype
+    del exact
+    good = agrees(rows["composed"], rows["eager"], output_dtype)
+    if "errors" in rows["composed"]:
+        notes.append(
+            f"against f64 the composed module's error is {rows['composed']['errors']['largest']:.2g}, "
+            f"eager's {rows['eager']['errors']['largest']:.2g}"
+            + ("" if good else ": TOO LARGE, do not use this package")
+        )
+    if on_gpu:
+        measure_on_gpu(rows, works)
+    return {
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "commit": _commit(),
+        "versions": {
+            "torch": torch.__version__,
+            "cuda": torch.version.cuda,
+            "python": platform.python_version(),
+        },
+        "gpu": torch.cuda.get_device_name() if on_gpu else None,
+        "command": shlex.join(sys.argv),
+        "source": source,
+        "dtype": dtype,
+        "allow_tf32": allow_tf32,
+        "agrees": good,
+        "note": "; ".join(notes),
+        "rows": list(rows.values()),
+    }
+
+
+def _commit():
+    """Of FACT itself; None outside a repository."""
+    folder = Path(__file__).resolve().parent
+    try:
+        answer = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return answer.stdout.strip()
+
+
+def table(result):
+    """The result for people."""
+
+    def time_text(timing):
+        if not timing or not timing["runs"]:
+            return "-"
+        return "{:.3f} ms ({:.3f}..{:.3f}, n={})".format(
+            timing["median_us"] / 1e3, timing["low_us"] / 1e3, timing["high_us"] / 1e3, timing["runs"]
+        )
+
+    def ratio(row, key):
+        base = result["rows"][0].get(key)
+        if not row.get(key) or not base or not row[key]["median_us"]:
+            return "-"
+        return f"{base['median_us'] / row[key]['median_us']:.2f}x"
+
+    lines = [["", "single", "", "sustained", "", "error", "peak memory"]]
+    for row in result["rows"]:
+        if "why" in row:
+            lines.append([row["name"], row["why"], "", "", "", "", ""])
+            continue
+        lines.append(
+            [
+                row["name"],
+                time_text(row.get("single")),
+                ratio(row, "single"),
+                time_text(row.get("sustained")),
+                ratio(row, "sustained"),
+                f"{row['errors']['largest']:.2g}",
+                f"{row['peak_bytes'] / 2**20:.0f} MiB" if "peak_bytes" in row else "-",
+            ]
+        )
+    # A reason may be long: it stands alone in its line and sets no width.
+    measured = [line for line in lines if line[-1]]
+    widths = [max(len(line[i]) for line in measured) for i in range(len(lines[0]))]
+    widths[0] = max(len(line[0]) for line in lines)
+    text = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
+    return "\n".join(text + ([result["note"]] if result["note"] else []))
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="fact bench", description="Compare a package.")
+    parser.add_argument("package", help="package folder")
+    parser.add_argument("--source", required=True, help="FILE.py or package.module:factory")
+    parser.add_argument("--dtype", choices=sorted(DTYPES), help="as the package was made with")
+    parser.add_argument("--device", help="cuda where there is one, else cpu")
+    parser.add_argument("--allow-tf32", action="store_true", help="for the original too")
+    parser.add_argument("--json", help="also write the result here")
+    options = parser.parse_args(arguments)
+    try:
+        with torch.no_grad():
+            result = run(
+                options.package, options.source, options.dtype, options.device, options.allow_tf32
+            )
+    except BadInput as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    print(table(result))
+    if options.json:
+        temporary = Path(f"{options.json}.{os.getpid()}.tmp")
+        temporary.write_text(json.dumps(result, indent=1) + "\n")
+        os.replace(temporary, options.json)
+    return 0 if result["agrees"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""A package as an nn.Module with the original's signature and state_dict."""
+
+import json
+import os
+import weakref
+
+import torch
+from torch.utils import _pytree as pytree
+
+from ._ops import ops
+
+
+class PackagedModule(torch.nn.Module):
+    """Runs a package: the composed graph through FACT's executor.
+
+    Weights are ordinary parameters and buffers under their original names, given to the executor
+    on every call, so `to`, `load_state_dict` and sharing work as on any module. Inference only.
+    """
+
+    def __init__(self, path):
+        super().__init__()
+        self.path = os.fspath(path)
+        self._handle = ops().open_package(self.path)
+        weakref.finalize(self, ops().close_package, self._handle)
+        signature = json.loads(ops().package_signature(self._handle))
+        self._inputs = signature["inputs"]
+        self._outputs = signature["outputs"]
+        self._in_spec = pytree.treespec_loads(signature["in_spec"])
+        self._out_spec = pytree.treespec_loads(signature["out_spec"])
+        self._user_inputs = [entry for entry in self._inputs if entry["user"]]
+        parameters = {}  # aliased weights come as one tensor and must become one parameter
+        for entry, tensor in zip(signature["weights"], ops().package_weights(self._handle)):
+            if entry["parameter"]:
+                fresh = torch.nn.Parameter(tensor, requires_grad=False)
+                _register(self, entry["fqn"], parameters.setdefault(id(tensor), fresh))
+            else:
+                _register(self, entry["fqn"], tensor, entry["persistent"])
+
+    def forward(self, *args, **kwargs):
+        flat, spec = pytree.tree_flatten((args, kwargs))
+        if spec != self._in_spec:
+            raise TypeError(
+                f"this package was traced with the arguments {_describe(self._in_spec)}, "
+                f"got {_describe(spec)}"
+            )
+        tensors = self._tensors(flat)
+        if torch.is_grad_enabled():
+            for entry, tensor in tensors:
+                if tensor.requires_grad:
+                    raise RuntimeError(
+                        f"{_name(entry)} requires a gradient and packages have no backward: "
+                        "call under torch.no_grad() or detach it"
+                    )
+        results = iter(ops().run_package(self._handle, [tensor for _, tensor in tensors]))
+        flat_results = [
+            next(results) if entry["tensor"] else entry.get("fixed") for entry in self._outputs
+        ]
+        return pytree.tree_unflatten(flat_results, self._out_spec)
+
+    def extra_repr(self):
+        return self.path
+
+    def _tensors(self, flat):
+        """The graph's tensor inputs in order, each with its entry of the signature."""
+        given = iter(flat)
+        tensors = []
+        for position, entry in enumerate(self._inputs):
+            if not entry["user"]:
+                tensors.append((entry, _attribute(self, entry["fqn"])))
+                continue
+            value = next(given)
+            if "fixed" in entry:
+                if value != entry["fixed"]:
+                    raise ValueError(
+                        f"argument {position} was {entry['fixed']!r} when the module was traced, "
+                        f"got {value!r}; trace it again with the other value"
+                    )
+            elif not isinstance(value, torch.Tensor):
+                raise TypeError(
+                    f"argument {position} was a tensor when the module was traced, "
+                    f"got {type(value).__name__}"
+                )
+            else:
+                tensors.append((entry, value))
+        return tensors
+
+
+def load(path) -> PackagedModule:
+    """Loads a package folder that `fact optimize` or `fact compose` wrote."""
+    return PackagedModule(path)
+
+
+def _name(entry):
+    return entry["fqn"] or "an input"
+
+
+def _describe(spec):
+    return str(pytree.tree_unflatten(["*"] * spec.num_leaves, spec))
+
+
+def _register(root, fqn, tensor, persistent=True):
+    *path, name = fqn.split(".")
+    module = root
+    for part in path:
+        if part not in module._modules:
+            module.add_module(part, torch.nn.Module())
+        module = module._modules[part]
+    if isinstance(tensor, torch.nn.Parameter):
+        module.register_parameter(name, tensor)
+    else:
+        module.register_buffer(name, tensor, persistent=persistent)
+
+
+def _attribute(root, fqn):
+    value = root
+    for part in fqn.split("."):
+        value = getattr(value, part)
+    return value

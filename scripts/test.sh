@@ -1,0 +1,91 @@
+# Sourced by ./fact: runs every test that needs no GPU and ends in "N passed, N failed".
+#
+#   ./fact test              the C++ tests, the Python tests and the formatting
+#   ./fact test --sanitize   the C++ tests once more with address and undefined-behaviour sanitizers
+#                            (always done where CI=true)
+
+passed=0 failed=0 skipped=0
+
+# tally NAME PASSED FAILED SKIPPED LOG: one line, and the log where something failed.
+tally() {
+    ((passed += $2, failed += $3, skipped += $4)) || true
+    local line="$1: $2 passed"
+    if (($3)); then line+=", $3 failed"; fi
+    if (($4)); then line+=", $4 skipped"; fi
+    if (($3)) && [[ -s $5 ]]; then
+        tail -n 200 "$5"
+    fi
+    printf '%s\n' "$line"
+}
+
+# The cases of every C++ test program of a build folder: run_programs FOLDER SUFFIX.
+run_programs() {
+    local name log status good bad left
+    for name in $(ctest --test-dir "$1" -N | sed -n 's/^ *Test *#[0-9]*: //p'); do
+        log=$1/tests/$name.log status=0
+        timeout -k 10 900 "$1/tests/${name}_test" --gtest_color=no >"$log" 2>&1 </dev/null || status=$?
+        good=$(grep -c '^\[       OK \] ' "$log") || true
+        bad=$(grep -c '^\[  FAILED  \] .* ms)$' "$log") || true
+        left=$(grep -c '^\[  SKIPPED \] .* ms)$' "$log") || true
+        # A program that died in the middle has one failure more than it could report.
+        if ((status != 0 && bad == 0)); then
+            bad=1
+            echo "the program ended with status $status" >>"$log"
+        fi
+        tally "$name$2" "$good" "$bad" "$left" "$log"
+    done
+}
+
+run_python_tests() {
+    local log=$build/python_tests.log summary total bad=0 left=0 word
+    timeout -k 10 1200 "$FACT_PYTHON" -m unittest discover -v -s "$root/tests/python" \
+        >"$log" 2>&1 </dev/null || true
+    total=$(sed -n 's/^Ran \([0-9]*\) tests\{0,1\} in .*/\1/p' "$log" | tail -n 1)
+    summary=$(grep -E '^(OK|FAILED|NO TESTS RAN)' "$log" | tail -n 1) || true
+    for word in $(grep -oE '(failures|errors|successes)=[0-9]+' <<<"$summary"); do
+        ((bad += ${word##*=})) || true
+    done
+    left=$(sed -n 's/.*skipped=\([0-9]*\).*/\1/p' <<<"$summary")
+    if [[ -z $total || -z $summary ]]; then total=1 bad=1; fi
+    tally python "$((total > bad + ${left:-0} ? total - bad - ${left:-0} : 0))" "$bad" "${left:-0}" "$log"
+}
+
+check_format() {
+    local log=$build/format.log
+    if ! type -P clang-format-19 >/dev/null; then
+        tally "format (no clang-format-19)" 0 0 1 ""
+        return
+    fi
+    if find "$root/src" "$root/torch" "$root/tests" -name '*.cpp' -o -name '*.h' |
+        xargs clang-format-19 --dry-run --Werror >"$log" 2>&1; then
+        tally format 1 0 0 "$log"
+    else
+        tally format 0 1 0 "$log"
+    fi
+}
+
+run_tests() {
+    local sanitize= argument
+    [[ ${CI:-} != true ]] || sanitize=1
+    for argument in "$@"; do
+        case $argument in
+            --sanitize) sanitize=1 ;;
+            *) fail "unknown option '$argument' of test; there is --sanitize" ;;
+        esac
+    done
+    check_format
+    run_programs "$build" ""
+    run_python_tests
+    if [[ $sanitize ]]; then
+        if build_in "$root/build/sanitize" "building with sanitizers" \
+            -DFACT_TORCH=OFF -DFACT_SANITIZE=ON -- fact_tests; then
+            run_programs "$root/build/sanitize" " (sanitized)"
+        else
+            tally "build with sanitizers" 0 1 0 ""
+        fi
+    fi
+    local line="$passed passed, $failed failed"
+    if ((skipped)); then line+=", $skipped skipped"; fi
+    printf '%s\n' "$line"
+    ((failed == 0))
+}

@@ -1,0 +1,36 @@
+// The subcommands: one function a file adds one to the program and sets what it does.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "driver/run_folder.h"
+#include "support/result.h"
+
+namespace fact::cli {
+
+enum ExitCode { kDone = 0, kFailed = 1, kBadInput = 2, kInterrupted = 130 };
+
+using Action = std::function<int()>;  // gives the exit code
+
+void add_optimize(CLI::App& app, Action& action);
+void add_trace(CLI::App& app, Action& action);
+void add_graph(CLI::App& app, Action& action);
+void add_discover(CLI::App& app, Action& action);
+void add_realize(CLI::App& app, Action& action);
+void add_compose(CLI::App& app, Action& action);
+void add_bench(CLI::App& app, Action& action);
+void add_version(CLI::App& app, Action& action);
+
+// Says what went wrong on standard error; gives the exit code.
+int fail(const Error& error, std::string_view after_interrupt = "interrupted");
+void print(std::string_view text);
+
+// Options several subcommands share.
+void add_dtype(CLI::App& app, std::string& dtype);
+void add_arch(CLI::App& app, std::string& arch);
+void add_allow_tf32(CLI::App& app, bool& allow);
+
+}  // namespace fact::cli

@@ -1,0 +1,70 @@
+#include "driver/discover.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "driver/environment.h"
+#include "match/printer.h"
+#include "support/files.h"
+
+namespace fact::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Options {
+    std::string archive, run;
+    driver::Settings settings;
+    bool json = false;
+};
+
+// The run folder with the archive in it.
+Result<> prepare(const Options& options, const driver::RunFolder& run) {
+    if (auto fine = ensure_writable_folder(run.path()); !fine) return fine;
+    std::error_code error;
+    if (!fs::equivalent(options.archive, run.archive(), error)) {
+        fs::remove(run.archive(), error);
+        fs::copy_file(options.archive, run.archive(), error);
+        if (error)
+            return Error{fmt::format("cannot copy {}: {}", options.archive, error.message()), {}};
+    }
+    return run.remember(options.settings);
+}
+
+Result<driver::Discovered> find(const Options& options) {
+    const auto environment = driver::find_environment(options.settings.arch);
+    if (!environment) return environment.error();
+    const match::Options match{options.settings.arch,
+                               driver::table_name(*environment, options.settings.arch),
+                               options.settings.allow_tf32};
+    auto found = driver::discover(options.archive, match);
+    if (!found || options.run.empty()) return found;
+    const driver::RunFolder run(options.run);
+    if (auto done = prepare(options, run); !done) return done.error();
+    return driver::discover_stage(run, match);
+}
+
+int discover(const Options& options) {
+    const auto found = find(options);
+    if (!found) return fail(found.error());
+    print(options.json ? match::to_json(found->discovery) + "\n" : match::print(found->discovery));
+    return kDone;
+}
+
+}  // namespace
+
+void add_discover(CLI::App& app, Action& action) {
+    auto options = std::make_shared<Options>();
+    auto* command = app.add_subcommand("discover", "Find the parts of a graph worth fusing");
+    command->add_option("ARCHIVE", options->archive, "What `fact trace` wrote")->required();
+    add_arch(*command, options->settings.arch);
+    add_allow_tf32(*command, options->settings.allow_tf32);
+    command->add_option("-o,--output", options->run, "Run folder to write, for `fact realize`");
+    command->add_flag("--json", options->json, "As JSON");
+    command->callback([&action, options] { action = [options] { return discover(*options); }; });
+}
+
+}  // namespace fact::cli

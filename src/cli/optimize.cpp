@@ -1,0 +1,63 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "driver/pipeline.h"
+
+namespace fact::cli {
+
+namespace {
+
+struct Options {
+    driver::OptimizeRequest request;
+    std::string output, run_dir;
+    bool json = false;
+};
+
+int optimize(const Options& options) {
+    auto request = options.request;
+    if (!options.output.empty()) request.output = options.output;
+    if (!options.run_dir.empty()) request.run_dir = options.run_dir;
+    const auto done = driver::optimize(request);
+    if (!done) return fail(done.error(), "interrupted; run the same command again to continue");
+    if (done->report) {
+        print(options.json ? report::to_json(*done->report)
+                           : fmt::format("\n{}", report::to_text(*done->report)));
+        fmt::print(stderr, "files of this run: {}\n", done->run.string());
+    }
+    if (!done->message.empty()) print(done->message);
+    return done->failed ? kFailed : kDone;
+}
+
+}  // namespace
+
+void add_optimize(CLI::App& app, Action& action) {
+    auto options = std::make_shared<Options>();
+    auto& request = options->request;
+    auto* command =
+        app.add_subcommand("optimize", "Fuse a module's matrix products: all stages in order");
+    command->add_option("SOURCE", request.settings.source, "FILE.py or package.module:factory")
+        ->required();
+    add_dtype(*command, request.settings.dtype);
+    add_allow_tf32(*command, request.settings.allow_tf32);
+    command->add_option("-o,--output", options->output,
+                        "Package folder to write (default: package/ in the run folder)");
+    command->add_option("--run-dir", options->run_dir,
+                        "Folder for the files of the run (default: .fact/runs/NAME-HASH)");
+    add_arch(*command, request.settings.arch);
+    command
+        ->add_option("--effort", request.effort,
+                     "Candidates a family (default: all with a GPU, one without)")
+        ->check(CLI::NonNegativeNumber);
+    command->add_option("--jobs", request.jobs, "Compilers at a time (default: one a core)")
+        ->check(CLI::NonNegativeNumber);
+    command->add_option("--also", request.also, "A CUDA file to try beside the schedules")
+        ->check(CLI::ExistingFile)
+        ->group("Advanced");
+    command->add_flag("!--no-bench", request.bench, "Do not time the whole module");
+    command->add_flag("--json", options->json, "The report as JSON");
+    command->callback([&action, options] { action = [options] { return optimize(*options); }; });
+}
+
+}  // namespace fact::cli

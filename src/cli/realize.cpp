@@ -1,0 +1,74 @@
+#include "driver/realize.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "report/table.h"
+
+namespace fact::cli {
+
+namespace {
+
+struct Options {
+    std::string run;
+    driver::RealizeRequest request;
+};
+
+std::string describe(const driver::Realizations& realizations) {
+    report::Table table({{"family"},
+                         {"precision"},
+                         {"schedule"},
+                         {"candidates"},
+                         {"time", report::Align::right},
+                         {"torch", report::Align::right},
+                         {"kernel"}});
+    for (const auto& [family, r] : realizations) {
+        const bool timed = r.measured && r.single.runs > 0;
+        table.row({family, r.precision, r.schedule, tune::summary(r.candidates),
+                   timed ? report::duration(r.single.median_us) : "not measured",
+                   timed ? report::duration(r.baseline_single.median_us) : "",
+                   r.realized ? (r.folder / "kernel.cu").string() : r.why});
+    }
+    return table.text("");
+}
+
+int realize(const Options& options) {
+    const driver::RunFolder run(options.run);
+    const auto settings = run.settings();
+    if (!settings) return fail(settings.error());
+    const auto environment = driver::find_environment(settings->arch);
+    if (!environment) return fail(environment.error());
+    const auto found = driver::read_discovered(run);
+    if (!found) return fail(found.error());
+    auto request = options.request;
+    request.allow_tf32 = settings->allow_tf32;
+    const auto done = driver::realize_stage(*environment, run, found->discovery, request);
+    if (!done) return fail(done.error(), "interrupted; run the same command again to continue");
+    print(describe(*done));
+    for (const auto& [family, realization] : *done)
+        if (!realization.realized) return kFailed;
+    return kDone;
+}
+
+}  // namespace
+
+void add_realize(CLI::App& app, Action& action) {
+    auto options = std::make_shared<Options>();
+    auto* command = app.add_subcommand("realize", "Write, verify and tune the kernels of a run");
+    command->add_option("RUN", options->run, "Run folder of `fact discover -o`")->required();
+    auto& request = options->request;
+    command->add_option("--pattern", request.only, "Only this pattern or family (repeatable)");
+    command
+        ->add_option("--effort", request.effort,
+                     "Candidates a family (default: all with a GPU, one without)")
+        ->check(CLI::NonNegativeNumber);
+    command->add_option("--jobs", request.jobs, "Compilers at a time (default: one a core)")
+        ->check(CLI::NonNegativeNumber);
+    command->add_option("--also", request.also, "A CUDA file to try beside the schedules")
+        ->check(CLI::ExistingFile);
+    command->callback([&action, options] { action = [options] { return realize(*options); }; });
+}
+
+}  // namespace fact::cli

@@ -1,0 +1,41 @@
+#include "driver/trace.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.h"
+
+namespace fact::cli {
+
+namespace {
+
+struct Options {
+    driver::TraceRequest request;
+    std::string output = "model.pt2";
+};
+
+int trace(const Options& options) {
+    const auto environment = driver::find_environment("sm90a");
+    if (!environment) return fail(environment.error());
+    const auto done = driver::trace(*environment, options.request, options.output, {});
+    if (!done) return fail(done.error());
+    print(fmt::format("wrote {}\n", options.output));
+    return kDone;
+}
+
+}  // namespace
+
+void add_trace(CLI::App& app, Action& action) {
+    auto options = std::make_shared<Options>();
+    auto* command = app.add_subcommand("trace", "Export a module to an archive");
+    command->add_option("SOURCE", options->request.source, "FILE.py or package.module:factory")
+        ->required();
+    command->add_option("-o,--output", options->output, "Archive to write")->capture_default_str();
+    command->add_option("--device", options->request.device, "Where to export")
+        ->capture_default_str();
+    add_dtype(*command, options->request.dtype);
+    command->callback([&action, options] { action = [options] { return trace(*options); }; });
+}
+
+}  // namespace fact::cli

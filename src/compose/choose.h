@@ -1,0 +1,36 @@
+// Which patterns are worth fusing, and why the others are not.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "match/pattern.h"
+
+namespace fact::compose {
+
+struct Times {
+    double median_us = 0, low_us = 0, high_us = 0;
+    int runs = 0;  // 0: not measured
+};
+
+// What is known of a pattern after its family was realized.
+struct Candidate {
+    const match::Pattern* pattern = nullptr;
+    bool realized = false;
+    std::string why;        // when not
+    Times fused, baseline;  // the kernel, and the subgraph it replaces
+};
+
+struct Choice {
+    bool fused = false;
+    std::string why;      // when not
+    double saves_us = 0;  // in the whole module, where that was measured
+};
+
+// In the order of `candidates`. A pattern is fused when its kernel passed, its measured time beats
+// the subgraph's by more than the spread (where there are times), and the calls it would make keep
+// the graph free of cycles; patterns that save more are asked first.
+std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidate>& candidates);
+
+}  // namespace fact::compose

@@ -1,0 +1,91 @@
+#include "driver/bench.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "support/files.h"
+#include "support/progress.h"
+
+namespace fact::driver {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::json;
+
+report::Times times(const Json& json) {
+    if (!json.is_object()) return {};
+    return {json.value("median_us", 0.0), json.value("low_us", 0.0), json.value("high_us", 0.0),
+            json.value("runs", 0)};
+}
+
+Result<Benched> parse(const std::string& text) {
+    Benched out;
+    out.json = text;
+    try {
+        const auto json = Json::parse(text);
+        for (const auto& row : json.at("rows"))
+            out.whole.push_back({row.at("name").get<std::string>(),
+                                 times(row.value("single", Json())),
+                                 times(row.value("sustained", Json())), row.value("why", "")});
+        out.note = json.value("note", "");
+        out.agrees = json.value("agrees", true);
+    } catch (const Json::exception& error) {
+        return Error{fmt::format("the benchmark's result cannot be read: {}", error.what()), {}};
+    }
+    return out;
+}
+
+std::string last_lines(std::string text) {
+    text.erase(text.find_last_not_of(" \n") + 1);
+    constexpr std::size_t kMost = 1500;
+    return text.size() > kMost ? "..." + text.substr(text.size() - kMost) : text;
+}
+
+}  // namespace
+
+Result<Benched> bench(const Environment& environment, const BenchRequest& request) {
+    const TemporaryFolder work(fs::temp_directory_path(), "fact-bench");
+    const auto result = work.path() / "bench.json";
+    std::vector<std::string> arguments{request.package.string(), "--source", request.source,
+                                       "--json", result.string()};
+    if (!request.dtype.empty()) arguments.insert(arguments.end(), {"--dtype", request.dtype});
+    if (request.allow_tf32) arguments.push_back("--allow-tf32");
+    const auto exit = fact::run(python_module(environment, "fact.bench", arguments));
+    if (!exit) return exit.error();
+    if (interrupted()) return Error{"interrupted", {}};
+    std::error_code ignored;
+    if (!fs::exists(result, ignored))
+        return Error{fmt::format("the benchmark failed ({})",
+                                 exit->signal ? fmt::format("signal {}", exit->signal)
+                                              : fmt::format("exit code {}", exit->code)),
+                     last_lines(exit->err)};
+    const auto text = read_file(result);
+    if (!text) return text.error();
+    return parse(*text);
+}
+
+Result<Benched> bench_stage(const Environment& environment, const BenchRequest& request,
+                            const RunFolder& run, const std::string& package_inputs) {
+    const auto inputs =
+        fmt::format("{}\n{}\n{}\n{}\n{}", package_inputs, request.source, request.dtype,
+                    request.allow_tf32, environment.gpu ? environment.gpu->name : "");
+    Progress progress("bench", 0);
+    if (run.current("bench", inputs))
+        if (const auto text = read_file(run.bench()); text)
+            if (auto before = parse(*text); before) {
+                progress.finish("unchanged since the last run");
+                return before;
+            }
+    progress.status("eager, torch.compile and the composed module");
+    auto done = bench(environment, request);
+    if (!done) return done;
+    if (auto written = write_file_atomic(run.bench(), done->json); !written) return written.error();
+    if (auto stamped = run.stamp("bench", inputs); !stamped) return stamped.error();
+    progress.finish(environment.gpu ? "measured" : "checked, not timed");
+    return done;
+}
+
+}  // namespace fact::driver

@@ -1,0 +1,33 @@
+// Stage 5: eager, torch.compile and the composed module, side by side.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "driver/environment.h"
+#include "driver/run_folder.h"
+#include "report/report.h"
+
+namespace fact::driver {
+
+struct BenchRequest {
+    std::filesystem::path package;
+    std::string source, dtype;
+    bool allow_tf32 = false;
+};
+
+struct Benched {
+    std::vector<report::ModuleRow> whole;
+    std::string note;    // how the results compare numerically
+    bool agrees = true;  // whether the composed module is as exact as it must be
+    std::string json;    // as the benchmark wrote it
+};
+
+Result<Benched> bench(const Environment& environment, const BenchRequest& request);
+
+// The same into bench.json of the run folder, unless it is there for the same package.
+Result<Benched> bench_stage(const Environment& environment, const BenchRequest& request,
+                            const RunFolder& run, const std::string& package_inputs);
+
+}  // namespace fact::driver

@@ -1,0 +1,124 @@
+#include "driver/compose.h"
+
+#include <algorithm>
+#include <set>
+
+#include "compose/package.h"
+#include "compose/rewrite.h"
+#include "graph/graph_json.h"
+#include "support/files.h"
+#include "support/hash.h"
+
+namespace fact::driver {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+compose::Times times(const verify::Timing& t) {
+    return {t.median_us, t.low_us, t.high_us, t.runs};
+}
+
+// Sustained times decide where there are any: that is how a service runs.
+compose::Candidate candidate(const match::Pattern& pattern, const Realizations& realizations) {
+    compose::Candidate out;
+    out.pattern = &pattern;
+    const auto at = realizations.find(pattern.family);
+    if (at == realizations.end()) {
+        out.why = "not realized yet";
+        return out;
+    }
+    const auto& r = at->second;
+    out.realized = r.realized;
+    out.why = r.why;
+    if (!r.measured) return out;
+    const bool held = r.held.runs > 0 && r.baseline_held.runs > 0;
+    out.fused = times(held ? r.held : r.single);
+    out.baseline = times(held ? r.baseline_held : r.baseline_single);
+    return out;
+}
+
+}  // namespace
+
+int Plan::fused() const {
+    return static_cast<int>(std::count_if(choices.begin(), choices.end(),
+                                          [](const compose::Choice& c) { return c.fused; }));
+}
+
+std::vector<const match::Pattern*> Plan::patterns(const match::Discovery& discovery) const {
+    std::vector<const match::Pattern*> out;
+    for (std::size_t i = 0; i < choices.size(); ++i)
+        if (choices[i].fused) out.push_back(&discovery.patterns[i]);
+    return out;
+}
+
+Plan plan(const Discovered& found, const Realizations& realizations) {
+    std::vector<compose::Candidate> candidates;
+    for (const auto& pattern : found.discovery.patterns)
+        candidates.push_back(candidate(pattern, realizations));
+    return {compose::choose(found.graph, candidates)};
+}
+
+Result<compose::Package> assemble(const RunFolder& run, const Settings& settings,
+                                  const Discovered& found, const Realizations& realizations,
+                                  const std::vector<const match::Pattern*>& patterns) {
+    compose::Package package;
+    package.source = settings.source;
+    package.name = settings.source.empty() ? run.path().filename().string()
+                                           : fs::path(settings.source).stem().string();
+    package.arch = settings.arch;
+    package.dtype = module_dtype(found.graph);
+    package.archive = run.archive();
+    auto graph = compose::rewrite(found.graph, patterns);
+    if (!graph) return graph.error();
+    package.graph = std::move(*graph);
+    std::set<std::string> seen;
+    for (const auto* pattern : patterns) {
+        auto call = compose::make_call(found.graph, *pattern);
+        if (!call) return call.error();
+        package.calls.push_back(std::move(*call));
+        if (!seen.insert(pattern->family).second) continue;
+        const auto& r = realizations.at(pattern->family);
+        package.kernels.push_back({r.family, r.schedule, r.precision, r.folder});
+        package.device = r.device;
+        package.measured = r.measured;
+    }
+    return package;
+}
+
+Result<std::string> package_inputs(const compose::Package& package, const RunFolder& run) {
+    auto out = graph::to_json(package.graph);
+    for (const auto& kernel : package.kernels)
+        for (const auto* name : {"kernel.fact", "kernel.cu", "kernel.cubin", "record.json"}) {
+            const auto text = read_file(kernel.folder / name);
+            if (!text) return text.error();
+            out += sha256_hex(*text) + "\n";
+        }
+    std::error_code error;
+    out += std::to_string(fs::file_size(run.archive(), error)) + "\n";
+    out += std::to_string(fs::last_write_time(run.archive(), error).time_since_epoch().count());
+    return out;
+}
+
+Result<Composed> compose_stage(const RunFolder& run, const Settings& settings,
+                               const Discovered& found, const Realizations& realizations,
+                               const Plan& plan, const fs::path& output) {
+    Composed composed;
+    const auto patterns = plan.patterns(found.discovery);
+    if (patterns.empty()) return composed;
+
+    const auto package = assemble(run, settings, found, realizations, patterns);
+    if (!package) return package.error();
+    auto inputs = package_inputs(*package, run);
+    if (!inputs) return inputs.error();
+    composed.inputs = fs::absolute(output).string() + "\n" + std::move(*inputs);
+    std::error_code ignored;
+    if (fs::exists(output / "manifest.json", ignored) && run.current("compose", composed.inputs))
+        return composed;
+    if (auto done = compose::write_package(*package, output); !done) return done.error();
+    composed.written = true;
+    if (auto done = run.stamp("compose", composed.inputs); !done) return done.error();
+    return composed;
+}
+
+}  // namespace fact::driver

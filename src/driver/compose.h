@@ -1,0 +1,44 @@
+// Stage 4: the package of the patterns that pay.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "compose/choose.h"
+#include "compose/package.h"
+#include "driver/discover.h"
+#include "driver/realize.h"
+
+namespace fact::driver {
+
+// Which patterns are fused; in the order of the discovery's patterns.
+struct Plan {
+    std::vector<compose::Choice> choices;
+    int fused() const;
+    std::vector<const match::Pattern*> patterns(const match::Discovery& discovery) const;
+};
+
+// What the kernels' own times say.
+Plan plan(const Discovered& found, const Realizations& realizations);
+
+struct Composed {
+    bool written = false;  // false: nothing to fuse, or already there
+    std::string inputs;    // what the package follows from
+};
+
+// The package of some realized patterns, not yet written.
+Result<compose::Package> assemble(const RunFolder& run, const Settings& settings,
+                                  const Discovered& found, const Realizations& realizations,
+                                  const std::vector<const match::Pattern*>& patterns);
+
+// Everything the package's bytes follow from; the archive stands for itself by size and time.
+Result<std::string> package_inputs(const compose::Package& package, const RunFolder& run);
+
+// Writes the plan's package, unless one from the same inputs is there. Without a pattern to fuse
+// no package is written.
+Result<Composed> compose_stage(const RunFolder& run, const Settings& settings,
+                               const Discovered& found, const Realizations& realizations,
+                               const Plan& plan, const std::filesystem::path& output);
+
+}  // namespace fact::driver

@@ -1,0 +1,100 @@
+#include "driver/discover.h"
+
+#include "compose/rewrite.h"
+#include "graph/canonical.h"
+#include "graph/pt2_archive.h"
+#include "support/files.h"
+
+namespace fact::driver {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Files that are already right are left as they are, so that what follows from them stays valid.
+Result<> write_if_changed(const fs::path& path, const std::string& text) {
+    if (const auto before = read_file(path); before && *before == text) return Ok{};
+    return write_file_atomic(path, text);
+}
+
+// Calls of patterns that are no more.
+void remove_stale_calls(const RunFolder& run, const match::Discovery& discovery) {
+    std::error_code ignored;
+    std::vector<fs::path> stale;
+    for (const auto& entry : fs::directory_iterator(run.path() / "calls", ignored)) {
+        bool wanted = false;
+        for (const auto& pattern : discovery.patterns)
+            wanted |= entry.path().filename() == pattern.id + ".json";
+        if (!wanted) stale.push_back(entry.path());
+    }
+    for (const auto& path : stale) fs::remove(path, ignored);
+}
+
+}  // namespace
+
+Result<graph::Graph> read_graph(const fs::path& archive) {
+    auto read = graph::read_pt2(archive);
+    if (!read) {
+        auto error = read.error();
+        error.bad_input = true;
+        return error;
+    }
+    return graph::canonicalize(read->graph);
+}
+
+Result<Discovered> discover(const fs::path& archive, const match::Options& options) {
+    auto graph = read_graph(archive);
+    if (!graph) return graph.error();
+    auto discovery = match::discover(*graph, options);
+    return Discovered{std::move(*graph), std::move(discovery)};
+}
+
+Result<Discovered> discover_stage(const RunFolder& run, const match::Options& options) {
+    auto found = discover(run.archive(), options);
+    if (!found) return found;
+    for (const auto& pattern : found->discovery.patterns) {
+        const auto call = compose::make_call(found->graph, pattern);
+        if (!call) throw InternalError(call.error().text());
+        if (auto done = write_if_changed(run.call(pattern.id), graph::to_json(*call)); !done)
+            return done.error();
+    }
+    remove_stale_calls(run, found->discovery);
+    if (auto done = write_if_changed(run.discovery(), match::to_json(found->discovery)); !done)
+        return done.error();
+    return found;
+}
+
+Result<Discovered> read_discovered(const RunFolder& run) {
+    std::error_code ignored;
+    if (!fs::exists(run.archive(), ignored) || !fs::exists(run.discovery(), ignored))
+        return Error{run.path().string() +
+                         " is not a run folder: model.pt2 or discovery.json is "
+                         "missing",
+                     "make one with `fact discover model.pt2 -o RUN`, or `fact optimize FILE "
+                     "--run-dir RUN`",
+                     true};
+    auto graph = read_graph(run.archive());
+    if (!graph) return graph.error();
+    const auto text = read_file(run.discovery());
+    if (!text) return text.error();
+    auto discovery = match::discovery_from_json(*text);
+    if (!discovery) {
+        auto error = discovery.error();
+        error.bad_input = true;
+        return error;
+    }
+    return Discovered{std::move(*graph), std::move(*discovery)};
+}
+
+std::string module_dtype(const graph::Graph& graph) {
+    for (const bool weights : {true, false})
+        for (const auto& input : graph.inputs) {
+            const auto& type = graph[input.value].type;
+            if ((input.kind == graph::InputKind::parameter) == weights && type &&
+                info(type->dtype).floating)
+                return std::string(info(type->dtype).name);
+        }
+    return {};
+}
+
+}  // namespace fact::driver

@@ -1,0 +1,32 @@
+// Stage 2: the archive's graph, and the patterns in it.
+#pragma once
+
+#include <filesystem>
+
+#include "driver/environment.h"
+#include "driver/run_folder.h"
+#include "graph/graph.h"
+#include "match/pattern.h"
+#include "support/result.h"
+
+namespace fact::driver {
+
+// The archive's graph in canonical form. An unreadable archive is the user's mistake.
+Result<graph::Graph> read_graph(const std::filesystem::path& archive);
+
+struct Discovered {
+    graph::Graph graph;  // canonical
+    match::Discovery discovery;
+};
+
+// Finds the patterns; with a run folder, writes discovery.json and calls/<id>.json there.
+Result<Discovered> discover(const std::filesystem::path& archive, const match::Options& options);
+Result<Discovered> discover_stage(const RunFolder& run, const match::Options& options);
+
+// What an earlier discover_stage wrote.
+Result<Discovered> read_discovered(const RunFolder& run);
+
+// The module's own floating dtype ("f32"), as its parameters or else its inputs have it.
+std::string module_dtype(const graph::Graph& graph);
+
+}  // namespace fact::driver

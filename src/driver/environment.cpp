@@ -1,0 +1,105 @@
+#include "driver/environment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include "target/gpu_spec.h"
+
+namespace fact::driver {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+}
+
+fs::path own_program() {
+    std::error_code ignored;
+    return fs::read_symlink("/proc/self/exe", ignored);
+}
+
+Result<fs::path> find_root() {
+    std::error_code ignored;
+    if (auto given = variable("FACT_ROOT"); !given.empty()) return fs::path(given);
+    for (auto place = own_program(); place.has_relative_path();) {
+        place = place.parent_path();
+        if (fs::exists(place / "python" / "fact" / "trace.py", ignored)) return place;
+    }
+    return Error{"FACT's own folder was not found above its program",
+                 "set FACT_ROOT to the folder that holds python/ and kernels/"};
+}
+
+// What the variable names, else the file the build puts near our own program; "" without either.
+std::string built(const char* name, const char* file) {
+    if (auto given = variable(name); !given.empty()) return given;
+    std::error_code ignored;
+    const auto path = own_program().parent_path() / "torch" / file;
+    return fs::exists(path, ignored) ? path.string() : std::string();
+}
+
+fs::path find_store() {
+    if (auto given = variable("FACT_CACHE_DIR"); !given.empty()) return given;
+    if (auto given = variable("XDG_CACHE_HOME"); !given.empty()) return fs::path(given) / "fact";
+    if (auto home = variable("HOME"); !home.empty()) return fs::path(home) / ".cache" / "fact";
+    return fs::path(".fact") / "cache";
+}
+
+std::string lower(std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+}
+
+}  // namespace
+
+Result<Environment> find_environment(const std::string& arch) {
+    if (!default_gpu(arch))
+        return Error{fmt::format("unknown architecture {}", arch),
+                     "sm90a (H100, H200) is the one there are kernels for", true};
+    Environment environment;
+    auto root = find_root();
+    if (!root) return root.error();
+    environment.root = *root;
+    environment.python = variable("FACT_PYTHON").empty() ? "python3" : variable("FACT_PYTHON");
+    environment.worker = built("FACT_WORKER", "fact-worker");
+    environment.store = find_store();
+    const auto device = gpu::device_info();
+    if (!device)
+        environment.why_no_gpu = "there is no usable GPU: " + device.error().message;
+    else if (device->arch != arch)
+        environment.why_no_gpu = fmt::format("the {} is {}, and the kernels are for {}",
+                                             device->name, device->arch, arch);
+    else
+        environment.gpu = *device;
+    return environment;
+}
+
+Command python_module(const Environment& environment, const std::string& module,
+                      const std::vector<std::string>& arguments) {
+    Command command;
+    command.argv = {environment.python, "-m", module};
+    command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+    auto path = (environment.root / "python").string();
+    if (auto given = variable("PYTHONPATH"); !given.empty()) path += ":" + given;
+    command.environment = {{"PYTHONPATH", path}, {"FACT_ROOT", environment.root.string()}};
+    if (auto library = built("FACT_OPS", "libfact_ops.so"); !library.empty())
+        command.environment.emplace_back("FACT_OPS", library);
+    return command;
+}
+
+std::string table_name(const Environment& environment, const std::string& arch) {
+    if (environment.gpu)
+        for (const auto& row : gpu_table())
+            if (lower(environment.gpu->name).find(row.name) != std::string::npos)
+                return std::string(row.name);
+    const auto typical = default_gpu(arch);
+    return typical ? std::string(typical->name) : std::string();
+}
+
+}  // namespace fact::driver

@@ -1,0 +1,33 @@
+// What a run finds on the machine: our own files, Python, the worker, a place for compiled
+// kernels, a GPU.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "gpu/driver.h"
+#include "support/result.h"
+#include "support/subprocess.h"
+
+namespace fact::driver {
+
+struct Environment {
+    std::filesystem::path root;   // FACT's own folder: python/, kernels/
+    std::string python;           // FACT_PYTHON, else python3
+    std::string worker;           // FACT_WORKER, else fact-worker near our own program; may be ""
+    std::filesystem::path store;  // compiled kernels, shared by runs
+    std::optional<gpu::DeviceInfo> gpu;  // one that can run the arch's kernels
+    std::string why_no_gpu;              // when there is none
+};
+
+Result<Environment> find_environment(const std::string& arch);
+
+// A Python module of ours, with the path set so that it is found.
+Command python_module(const Environment& environment, const std::string& module,
+                      const std::vector<std::string>& arguments);
+
+// The GPU's name in the table of GPUs ("h200"), or the arch's typical one.
+std::string table_name(const Environment& environment, const std::string& arch);
+
+}  // namespace fact::driver

@@ -1,0 +1,165 @@
+#include "driver/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "compose/package.h"
+#include "driver/ablate.h"
+#include "driver/bench.h"
+#include "driver/compose.h"
+#include "driver/discover.h"
+#include "driver/environment.h"
+#include "driver/realize.h"
+#include "driver/summary.h"
+#include "driver/trace.h"
+#include "support/files.h"
+#include "support/progress.h"
+#include "support/subprocess.h"
+
+namespace fact::driver {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+double now() {
+    using namespace std::chrono;
+    return duration<double>(steady_clock::now().time_since_epoch()).count();
+}
+
+// A run folder this command made, and that got no archive, goes again.
+class FreshFolder {
+  public:
+    explicit FreshFolder(const RunFolder& run) : run_(run) {
+        std::error_code ignored;
+        for (auto at = fs::absolute(run.path()).lexically_normal();
+             at.has_relative_path() && !fs::exists(at, ignored); at = at.parent_path())
+            made_.push_back(at);
+    }
+    ~FreshFolder() {
+        std::error_code ignored;
+        if (made_.empty() || fs::exists(run_.archive(), ignored)) return;
+        fs::remove_all(run_.path(), ignored);
+        for (const auto& folder : made_) fs::remove(folder, ignored);  // only where empty
+    }
+
+  private:
+    const RunFolder& run_;
+    std::vector<fs::path> made_;  // innermost first
+};
+
+std::string nothing_to_fuse(const Discovered& found) {
+    auto text = fmt::format(
+        "nothing to fuse: none of the {} operators is a matrix product a kernel can take over",
+        found.graph.nodes.size());
+    if (const auto& left = found.discovery.left_alone; !left.empty())
+        text += fmt::format("; left alone:\n{}", report::reasons(left));
+    else
+        text += "\n";
+    return text + "no package was written: the module is best run as it is\n";
+}
+
+std::string none_composed(const Discovered& found, const Plan& plan) {
+    std::string text = "no pattern was fused, so no package was written:\n";
+    for (std::size_t i = 0; i < plan.choices.size(); ++i)
+        text += fmt::format("  {}: {}\n", found.discovery.patterns[i].id, plan.choices[i].why);
+    return text;
+}
+
+// Both folders before any work: a run must not end in a write that is refused.
+Result<> check_places(const RunFolder& run, const fs::path& output) {
+    auto fine = ensure_writable_folder(run.path());
+    if (fine) fine = compose::check_output(output);
+    if (fine) return fine;
+    auto error = fine.error();
+    error.bad_input = true;
+    return error;
+}
+
+// Says what a quick stage did.
+void say(std::string title, std::string_view what) {
+    Progress(std::move(title), 0).finish(what);
+}
+
+Result<> finish(const RunFolder& run, report::Report& report, double started) {
+    report.statistics.seconds = now() - started;
+    if (auto done = write_file_atomic(run.path() / "report.json", report::to_json(report)); !done)
+        return done;
+    return write_file_atomic(run.path() / "report.txt", report::to_text(report));
+}
+
+}  // namespace
+
+Result<Optimized> optimize(const OptimizeRequest& request) {
+    const double started = now();
+    const auto& settings = request.settings;
+    if (auto fine = check_source(settings.source); !fine) return fine.error();
+    const RunFolder run(request.run_dir.value_or(default_run_folder(settings)));
+    const auto output = request.output.value_or(run.package());
+    const FreshFolder tidy(run);
+    if (auto fine = check_places(run, output); !fine) return fine.error();
+    const auto environment = find_environment(settings.arch);
+    if (!environment) return environment.error();
+
+    Progress tracing("trace", 0);
+    tracing.status(settings.source);
+    const auto traced = trace_stage(*environment, {settings.source, settings.dtype}, run);
+    if (!traced) return traced.error();
+    tracing.finish(*traced ? "exported" : "unchanged since the last run");
+    if (auto done = run.remember(settings); !done) return done.error();
+
+    const auto found = discover_stage(
+        run, {settings.arch, table_name(*environment, settings.arch), settings.allow_tf32});
+    if (!found) return found.error();
+    say("discover", fmt::format("{} operators, {} patterns", found->graph.nodes.size(),
+                                found->discovery.patterns.size()));
+    Optimized out;
+    out.run = run.path();
+    if (found->discovery.patterns.empty()) {
+        out.message = nothing_to_fuse(*found);
+        return out;
+    }
+
+    const auto realizations =
+        realize_stage(*environment, run, found->discovery,
+                      {request.effort, request.jobs, request.also, {}, settings.allow_tf32});
+    if (!realizations) return realizations.error();
+
+    auto chosen = plan(*found, *realizations);
+    if (auto done = ablate_stage(*environment, run, settings, *found, *realizations, chosen); !done)
+        return done.error();
+    const auto composed = compose_stage(run, settings, *found, *realizations, chosen, output);
+    if (!composed) return composed.error();
+    say("compose",
+        fmt::format("{} of {} patterns fused", chosen.fused(), found->discovery.patterns.size()));
+    auto report = summarize(*environment, settings, *found, *realizations, chosen);
+    if (chosen.fused() == 0) {
+        out.message = none_composed(*found, chosen);
+        out.failed = report.statistics.realized == 0;
+    } else {
+        report.package = output.string();
+    }
+    if (chosen.fused() && request.bench) {
+        const auto benched = bench_stage(
+            *environment, {output, settings.source, settings.dtype, settings.allow_tf32}, run,
+            composed->inputs);
+        if (!benched) return benched.error();
+        report.whole = benched->whole;
+        report.whole_note = benched->note;
+        if (!benched->agrees) {
+            std::error_code ignored;
+            fs::remove_all(output, ignored);
+            report.package.clear();
+            out.message =
+                "the composed module is less exact than torch's, so its package was "
+                "removed\n";
+            out.failed = true;
+        }
+    }
+    if (auto done = finish(run, report, started); !done) return done.error();
+    out.report = std::move(report);
+    return out;
+}
+
+}  // namespace fact::driver

@@ -1,0 +1,35 @@
+// From a user's file to a package and a page of results: the stages in order.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/run_folder.h"
+#include "report/report.h"
+#include "support/result.h"
+
+namespace fact::driver {
+
+struct OptimizeRequest {
+    Settings settings;
+    std::optional<std::filesystem::path> output;   // default: package/ in the run folder
+    std::optional<std::filesystem::path> run_dir;  // default: default_run_folder
+    int effort = 0, jobs = 0;
+    std::vector<std::filesystem::path> also;
+    bool bench = true;
+};
+
+struct Optimized {
+    std::string message;  // why there is no package, when there is none
+    bool failed = false;  // patterns were found, and none got a kernel
+    std::filesystem::path run;
+    std::optional<report::Report> report;
+};
+
+// Each stage reads and writes files of the run folder and skips what is already done, so the same
+// request continues where an earlier one stopped.
+Result<Optimized> optimize(const OptimizeRequest& request);
+
+}  // namespace fact::driver

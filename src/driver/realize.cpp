@@ -1,0 +1,123 @@
+#include "driver/realize.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "support/files.h"
+#include "support/progress.h"
+
+namespace fact::driver {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Family {
+    std::string name;
+    const match::Pattern* pattern = nullptr;  // the one that stands for it
+    double priority = 0;                      // of all its patterns together
+    int patterns = 0;
+};
+
+bool wanted(const match::Pattern& pattern, const std::vector<std::string>& only) {
+    if (only.empty()) return true;
+    return std::any_of(only.begin(), only.end(), [&](const std::string& name) {
+        return name == pattern.id || name == pattern.family;
+    });
+}
+
+std::vector<Family> families(const match::Discovery& discovery,
+                             const std::vector<std::string>& only) {
+    std::vector<Family> out;
+    for (const auto& pattern : discovery.patterns) {
+        if (!wanted(pattern, only)) continue;
+        auto at = std::find_if(out.begin(), out.end(),
+                               [&](const Family& f) { return f.name == pattern.family; });
+        if (at == out.end()) at = out.insert(at, {pattern.family, &pattern, 0, 0});
+        at->priority += pattern.priority;
+        ++at->patterns;
+    }
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Family& a, const Family& b) { return a.priority > b.priority; });
+    return out;
+}
+
+std::string outcome_text(const tune::Realization& r) {
+    if (!r.realized) return "no kernel: " + r.why;
+    auto text = fmt::format("{}, {}", r.precision, r.schedule);
+    if (r.measured && r.single.median_us > 0)
+        text += fmt::format(", {:.1f} us, torch {:.1f} us", r.single.median_us,
+                            r.baseline_single.median_us);
+    return r.resumed ? text + " (from an earlier run)" : text;
+}
+
+}  // namespace
+
+Result<Realizations> realize_stage(const Environment& environment, const RunFolder& run,
+                                   const match::Discovery& discovery,
+                                   const RealizeRequest& request) {
+    const auto todo = families(discovery, request.only);
+    if (todo.empty() && !request.only.empty())
+        return Error{fmt::format("no pattern or family is called {}", request.only.front()),
+                     "`fact discover` lists them", true};
+    const auto toolchain = jit::find_toolchain();
+    if (!toolchain) return toolchain.error();
+    if (environment.worker.empty())
+        return Error{"the program fact-worker was not found beside this one",
+                     "build with -DFACT_TORCH=ON (./fact does), or set FACT_WORKER"};
+
+    tune::RealizeOptions options;
+    options.run_folder = run.path();
+    options.store = environment.store;
+    options.toolchain = *toolchain;
+    options.weights = run.archive().string();
+    options.device = environment.gpu ? "cuda" : "cpu";
+    options.device_name = environment.gpu ? environment.gpu->name : "cpu";
+    options.worker = environment.worker;
+    options.allow_tf32 = request.allow_tf32;
+    options.jobs = request.jobs > 0
+                       ? request.jobs
+                       : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    options.max_candidates = request.effort;
+    options.also = request.also;
+
+    Realizations done;
+    Progress progress("realize", static_cast<int>(todo.size()));
+    for (const auto& family : todo) {
+        options.call = run.call(family.pattern->id).string();
+        options.status = [&](std::string_view what) {
+            progress.status(fmt::format("{}: {}", family.name, what));
+        };
+        auto realization = tune::realize(*family.pattern, options);
+        if (!realization) return realization.error();
+        realization->folder = run.result(family.name).parent_path();
+        progress.step(fmt::format("{}: {}", family.name, outcome_text(*realization)));
+        done.emplace(family.name, std::move(*realization));
+    }
+    const auto realized = std::count_if(done.begin(), done.end(),
+                                        [](const auto& entry) { return entry.second.realized; });
+    progress.finish(fmt::format("{} of {} families have a kernel", realized, todo.size()));
+    return done;
+}
+
+Result<Realizations> read_realizations(const RunFolder& run, const match::Discovery& discovery) {
+    Realizations found;
+    for (const auto& family : families(discovery, {})) {
+        std::error_code ignored;
+        if (!fs::exists(run.result(family.name), ignored)) continue;
+        const auto text = read_file(run.result(family.name));
+        if (!text) return text.error();
+        auto realization = tune::realization_from_json(*text);
+        if (!realization)
+            return Error{fmt::format("{}: {}", run.result(family.name).string(),
+                                     realization.error().message),
+                         "remove that folder and run `fact realize` again", true};
+        realization->folder = run.result(family.name).parent_path();
+        found.emplace(family.name, std::move(*realization));
+    }
+    return found;
+}
+
+}  // namespace fact::driver

@@ -1,0 +1,77 @@
+#include "driver/run_folder.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "support/files.h"
+#include "support/hash.h"
+
+namespace fact::driver {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string dump(const Json& json) {
+    return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json to_json(const Settings& s) {
+    return {
+        {"source", s.source}, {"dtype", s.dtype}, {"arch", s.arch}, {"allow_tf32", s.allow_tf32}};
+}
+
+fs::path stamp_file(const fs::path& folder, const std::string& stage) {
+    return folder / "stamps" / stage;
+}
+
+}  // namespace
+
+Result<Settings> RunFolder::settings() const {
+    Settings settings;
+    std::error_code ignored;
+    if (!fs::exists(folder_ / "run.json", ignored)) return settings;
+    const auto text = read_file(folder_ / "run.json");
+    if (!text) return text.error();
+    try {
+        const auto json = Json::parse(*text);
+        settings.source = json.value("source", "");
+        settings.dtype = json.value("dtype", "");
+        settings.arch = json.value("arch", settings.arch);
+        settings.allow_tf32 = json.value("allow_tf32", false);
+    } catch (const Json::exception& error) {
+        return Error{fmt::format("{}: {}", (folder_ / "run.json").string(), error.what()),
+                     "remove that file", true};
+    }
+    return settings;
+}
+
+Result<> RunFolder::remember(const Settings& settings) const {
+    return write_file_atomic(folder_ / "run.json", dump(to_json(settings)));
+}
+
+bool RunFolder::current(const std::string& stage, const std::string& inputs) const {
+    const auto text = read_file(stamp_file(folder_, stage));
+    return text && *text == sha256_hex(inputs) + "\n";
+}
+
+Result<> RunFolder::stamp(const std::string& stage, const std::string& inputs) const {
+    return write_file_atomic(stamp_file(folder_, stage), sha256_hex(inputs) + "\n");
+}
+
+fs::path default_run_folder(const Settings& settings) {
+    const bool factory = settings.source.find(':') != std::string::npos;
+    auto stem = factory ? settings.source.substr(settings.source.rfind(':') + 1)
+                        : fs::path(settings.source).stem().string();
+    for (auto& c : stem)
+        if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') c = '-';
+    auto identity = settings;
+    if (!factory) identity.source = fs::absolute(settings.source).lexically_normal().string();
+    return fs::path(".fact") / "runs" /
+           fmt::format("{}-{}", stem, short_hash(dump(to_json(identity))).substr(0, 8));
+}
+
+}  // namespace fact::driver

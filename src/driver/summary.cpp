@@ -1,0 +1,97 @@
+#include "driver/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fact::driver {
+
+namespace {
+
+report::Times times(const verify::Timing& t) {
+    return {t.median_us, t.low_us, t.high_us, t.runs};
+}
+
+// The check in which the kernel is worst compared with torch.
+report::Errors worst(const std::vector<verify::Check>& checks) {
+    report::Errors out;
+    double ratio = -1;
+    for (const auto& check : checks) {
+        ++out.checks;
+        const double r = check.kernel.largest / std::max(check.eager.largest, 1e-12);
+        if (r <= ratio) continue;
+        ratio = r;
+        out.kernel = check.kernel.largest;
+        out.eager = check.eager.largest;
+    }
+    return out;
+}
+
+report::PatternRow row(const match::Pattern& pattern, const compose::Choice& choice,
+                       const Realizations& realizations) {
+    report::PatternRow out;
+    out.id = pattern.id;
+    out.where = graph::describe(pattern.where);
+    out.kernel = pattern.family;
+    out.fused = choice.fused;
+    out.why = choice.why;
+    out.saves_us = choice.saves_us;
+    out.bound_us = pattern.cost.bound_us;
+    const auto at = realizations.find(pattern.family);
+    if (at == realizations.end()) return out;
+    const auto& r = at->second;
+    out.precision = r.precision;
+    out.schedule = r.schedule;
+    out.text = worst(r.text_checks);
+    out.compiled = worst(r.checks);
+    out.single = times(r.single);
+    out.baseline_single = times(r.baseline_single);
+    out.held = times(r.held);
+    out.baseline_held = times(r.baseline_held);
+    return out;
+}
+
+std::string first_line(const std::string& text) {
+    return text.substr(0, text.find('\n'));
+}
+
+void count(const tune::Realization& r, report::Report& report) {
+    auto& s = report.statistics;
+    ++s.families;
+    s.realized += r.realized;
+    s.verified += r.realized && !(r.text_checks.empty() && r.checks.empty());
+    for (const auto& candidate : r.candidates) {
+        ++s.candidates[std::string(verify::name(candidate.outcome))];
+        s.cached += candidate.cached;
+        s.compiled += !candidate.cached && !candidate.compile_key.empty();
+        if (candidate.outcome == verify::Outcome::passed) continue;
+        report.incidents.push_back(
+            fmt::format("{} {}{}: {}: {}", r.family, candidate.name,
+                        candidate.schedule.empty() ? "" : " (" + candidate.schedule + ")",
+                        verify::name(candidate.outcome), first_line(candidate.why)));
+    }
+    s.seconds += r.resumed ? 0 : r.seconds;
+}
+
+}  // namespace
+
+report::Report summarize(const Environment& environment, const Settings& settings,
+                         const Discovered& found, const Realizations& realizations,
+                         const Plan& plan) {
+    report::Report report;
+    report.source = settings.source;
+    report.dtype = module_dtype(found.graph);
+    if (environment.gpu)
+        report.device = environment.gpu->name;
+    else
+        report.why_not_measured = environment.why_no_gpu;
+    for (std::size_t i = 0; i < found.discovery.patterns.size(); ++i)
+        report.patterns.push_back(row(found.discovery.patterns[i], plan.choices[i], realizations));
+    report.left_alone = found.discovery.left_alone;
+    report.statistics.patterns = static_cast<int>(found.discovery.patterns.size());
+    report.statistics.composed = plan.fused();
+    for (const auto& [family, realization] : realizations) count(realization, report);
+    return report;
+}
+
+}  // namespace fact::driver

@@ -1,0 +1,26 @@
+// Stage 1: the user's module as an archive.
+#pragma once
+
+#include "driver/environment.h"
+#include "driver/run_folder.h"
+#include "support/result.h"
+
+namespace fact::driver {
+
+struct TraceRequest {
+    std::string source, dtype, device = "cpu";
+};
+
+// Whether the source can be a module at all, before anything is started.
+Result<> check_source(const std::string& source);
+
+// Exports to `archive`, whole or not at all; `sources` ("" for none) lists the user's files.
+Result<> trace(const Environment& environment, const TraceRequest& request,
+               const std::filesystem::path& archive, const std::filesystem::path& sources);
+
+// The same into a run folder, unless the archive there was made from the same source.
+// Gives whether anything was done.
+Result<bool> trace_stage(const Environment& environment, const TraceRequest& request,
+                         const RunFolder& run);
+
+}  // namespace fact::driver

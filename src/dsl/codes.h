@@ -1,0 +1,63 @@
+// Every error of the kernel language: stable codes that tests, agents and documentation key on.
+#pragma once
+
+#include <string_view>
+
+namespace fact::dsl::code {
+
+using Code = std::string_view;
+
+// Spelling and syntax.
+inline constexpr Code too_large = "F0101";
+inline constexpr Code bad_character = "F0102";
+inline constexpr Code bad_number = "F0103";
+inline constexpr Code number_range = "F0104";
+inline constexpr Code unexpected = "F0105";
+inline constexpr Code too_deep = "F0106";
+inline constexpr Code chained_comparison = "F0107";
+inline constexpr Code unclosed = "F0108";
+inline constexpr Code too_many = "F0109";
+inline constexpr Code no_output = "F0110";
+
+// Names.
+inline constexpr Code unknown_name = "F0201";
+inline constexpr Code unknown_function = "F0202";
+inline constexpr Code unknown_type = "F0203";
+inline constexpr Code defined_twice = "F0204";
+inline constexpr Code reserved_name = "F0205";
+inline constexpr Code unassigned_output = "F0206";
+inline constexpr Code unused_value = "F0207";
+inline constexpr Code unknown_dim = "F0208";
+inline constexpr Code unknown_argument = "F0209";
+inline constexpr Code unknown_view = "F0210";
+
+// Types and dimensions.
+inline constexpr Code broadcast = "F0301";
+inline constexpr Code repeated_dim = "F0302";
+inline constexpr Code product_rank = "F0303";
+inline constexpr Code contraction = "F0304";
+inline constexpr Code product_dims = "F0305";
+inline constexpr Code product_batch = "F0306";
+inline constexpr Code product_types = "F0307";
+inline constexpr Code precision = "F0308";
+inline constexpr Code needs_bool = "F0309";
+inline constexpr Code argument_count = "F0310";
+inline constexpr Code permutation = "F0311";
+inline constexpr Code transpose_rank = "F0312";
+inline constexpr Code output_dims = "F0313";
+inline constexpr Code output_type = "F0314";
+inline constexpr Code f64_type = "F0315";
+inline constexpr Code dim_extent = "F0316";
+inline constexpr Code rank = "F0317";
+
+// Schedules.
+inline constexpr Code unknown_kernel = "F0401";
+inline constexpr Code unknown_product = "F0402";
+inline constexpr Code product_needed = "F0403";
+inline constexpr Code unknown_arch = "F0404";
+inline constexpr Code unknown_entry = "F0405";
+inline constexpr Code repeated_entry = "F0406";
+inline constexpr Code entry_value = "F0407";
+inline constexpr Code too_many_choices = "F0408";
+
+}  // namespace fact::dsl::code

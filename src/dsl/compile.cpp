@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "dsl/checker.h"
+#include "dsl/dsl.h"
+#include "dsl/lexer.h"
+#include "dsl/parser.h"
+#include "dsl/schedule_block.h"
+#include "dsl/words.h"
+#include "support/result.h"
+
+namespace fact::dsl {
+namespace {
+
+void check_name(const ast::Word& name, std::set<std::string>& taken, Reporter& reporter) {
+    if (is_reserved(name.text))
+        reporter.error(code::reserved_name, name.span,
+                       fmt::format("'{}' is a word of the language.", name.text),
+                       "Choose another name for the kernel.");
+    else if (!taken.insert(std::string(name.text)).second)
+        reporter.error(code::defined_twice, name.span,
+                       fmt::format("There are two kernels '{}'.", name.text),
+                       "Choose another name for one.");
+}
+
+std::optional<Program> compile_all(std::string_view text, Diagnostics& diagnostics) {
+    Reporter reporter(diagnostics);
+    const ast::File file = parse(lex(text, reporter), reporter);
+    Program program;
+    std::set<std::string> names;  // of all kernels, those in error included
+    for (const ast::Kernel& source : file.kernels) {
+        if (reporter.full()) return std::nullopt;
+        check_name(source.name, names, reporter);
+        auto kernel = check(source, reporter);
+        if (kernel) program.kernels.push_back(std::move(*kernel));
+    }
+    for (const ast::Schedule& source : file.schedules) {
+        if (reporter.full()) return std::nullopt;
+        auto block = check_schedule(source, names, program.kernels, reporter);
+        if (block) program.schedules.push_back(std::move(*block));
+    }
+    if (!reporter.ok()) return std::nullopt;
+    for (const ir::Kernel& kernel : program.kernels)
+        if (const auto problem = ir::verify(kernel); !problem.empty())
+            throw InternalError("the checker passed an ill-formed kernel: " + problem);
+    return program;
+}
+
+}  // namespace
+
+std::optional<Program> compile(std::string_view text, Diagnostics& diagnostics) {
+    Diagnostics found;
+    auto program = compile_all(text, found);
+    auto items = found.items();
+    std::stable_sort(items.begin(), items.end(), [](const Diagnostic& a, const Diagnostic& b) {
+        const bool a_last = a.code == code::too_many, b_last = b.code == code::too_many;
+        return a_last != b_last ? b_last : a.span.begin < b.span.begin;
+    });
+    for (const Diagnostic& item : items)
+        diagnostics.error(item.code, item.span, item.message, item.fix);
+    return program;
+}
+
+}  // namespace fact::dsl

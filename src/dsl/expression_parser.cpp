@@ -1,0 +1,209 @@
+#include "dsl/expression_parser.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "dsl/precedence.h"
+
+namespace fact::dsl {
+namespace {
+
+using ast::ExprId;
+
+class ExpressionParser {
+  public:
+    ExpressionParser(TokenStream& tokens, std::vector<ast::Expr>& exprs)
+        : tokens_(tokens), exprs_(exprs) {}
+
+    ExprId binary(int least) {
+        const Deeper deeper(*this);
+        ExprId left = prefix(least);
+        bool compared = false;
+        while (true) {
+            const Token& token = tokens_.peek();
+            if (token.starts_line && brackets_ == 0) return left;
+            const Infix* infix = find_infix(token);
+            if (!infix || infix->precedence < least) return left;
+            const bool compares = infix->precedence == precedence::comparison;
+            if (compares && compared)
+                tokens_.fail(code::chained_comparison, token.span,
+                             "Comparisons do not chain: the first one gives bool.",
+                             "Join two comparisons with `and`.");
+            compared = compares;
+            tokens_.take();
+            const ExprId right = binary(infix->precedence + 1);
+            const Span span{exprs_[index(left)].span.begin, exprs_[index(right)].span.end};
+            if (infix->op)
+                left = add(ast::Binary{*infix->op, left, right}, span);
+            else
+                left = add(ast::Matmul{left, right}, span);
+        }
+    }
+
+  private:
+    // Guards recursion, so that no text can exhaust the stack.
+    struct Deeper {
+        explicit Deeper(ExpressionParser& parser) : parser(parser) {
+            if (++parser.depth_ > kMostDepth)
+                parser.tokens_.fail(code::too_deep, parser.tokens_.peek().span,
+                                    "The expression is nested too deeply.",
+                                    "Give an inner part a name on a line of its own.");
+        }
+        ~Deeper() { --parser.depth_; }
+        ExpressionParser& parser;
+    };
+    struct Bracket {
+        explicit Bracket(ExpressionParser& parser) : parser(parser) { ++parser.brackets_; }
+        ~Bracket() { --parser.brackets_; }
+        ExpressionParser& parser;
+    };
+
+    static std::size_t index(ExprId id) { return static_cast<std::size_t>(id); }
+
+    ExprId add(ast::Node node, Span span) {
+        exprs_.push_back({std::move(node), span});
+        return static_cast<ExprId>(exprs_.size() - 1);
+    }
+
+    Span since(const Token& first) const { return {first.span.begin, tokens_.previous_span().end}; }
+
+    bool line_ended() const { return tokens_.peek().starts_line && brackets_ == 0; }
+
+    ExprId prefix(int least) {
+        if (line_ended()) tokens_.fail_expected("an expression");
+        const Token& first = tokens_.peek();
+        if (first.is("not") && least <= precedence::logical_not) {
+            tokens_.take();
+            const ExprId x = binary(precedence::logical_not);
+            return add(ast::Unary{ir::UnaryOp::logical_not, x}, since(first));
+        }
+        if (!first.is("-")) return postfix();
+        tokens_.take();
+        if (!line_ended() && is_number(tokens_.peek())) return number(first, true);
+        const Deeper deeper(*this);
+        const ExprId x = prefix(precedence::negation);
+        return add(ast::Unary{ir::UnaryOp::neg, x}, since(first));
+    }
+
+    ExprId postfix() {
+        const Token& first = tokens_.peek();
+        ExprId x = primary();
+        while (tokens_.peek().is(".") && !line_ended()) {
+            tokens_.take();
+            const ast::Word view = tokens_.expect_name("'T' or 'permute'");
+            if (view.text == "T") {
+                x = add(ast::Transpose{x}, since(first));
+            } else if (view.text == "permute") {
+                const Token& open = tokens_.peek();
+                tokens_.expect("(", "'('");
+                std::vector<ast::Word> dims;
+                do dims.push_back(parse_dim(tokens_));
+                while (tokens_.accept(","));
+                tokens_.expect_close(")", open);
+                x = add(ast::Permute{x, std::move(dims)}, since(first));
+            } else {
+                tokens_.fail(code::unknown_view, view.span,
+                             fmt::format("There is no view '.{}'.", view.text),
+                             "Use `.T` to swap the last two dimensions, or `.permute(...)`.");
+            }
+        }
+        return x;
+    }
+
+    static bool is_number(const Token& token) {
+        return token.kind == TokenKind::integer || token.kind == TokenKind::number ||
+               token.is("inf");
+    }
+
+    ExprId primary() {
+        const Token& first = tokens_.peek();
+        if (is_number(first)) return number(first, false);
+        if (first.is("true") || first.is("false")) {
+            tokens_.take();
+            return add(ast::Truth{first.text == "true"}, first.span);
+        }
+        if (first.is("(")) {
+            tokens_.take();
+            const Bracket bracket(*this);
+            const ExprId x = binary(precedence::lowest);
+            tokens_.expect_close(")", first);
+            exprs_[index(x)].span = since(first);
+            return x;
+        }
+        if (first.kind != TokenKind::name || is_operator_word(first.text))
+            tokens_.fail_expected("an expression");
+        tokens_.take();
+        if (!tokens_.peek().is("(") || line_ended()) return add(ast::Name{first.text}, first.span);
+        return call(first);
+    }
+
+    ExprId number(const Token& first, bool negative) {
+        const Token& token = tokens_.take();
+        double value = std::numeric_limits<double>::infinity();
+        if (token.kind != TokenKind::name) {
+            const char* end = token.text.data() + token.text.size();
+            const auto [stop, failure] = std::from_chars(token.text.data(), end, value);
+            if (failure == std::errc::result_out_of_range || !std::isfinite(value))
+                tokens_.fail(code::number_range, token.span,
+                             fmt::format("{} is out of range.", token.text.substr(0, 40)),
+                             "Write `inf` for infinity and 0.0 for what is smaller than any "
+                             "double.");
+        }
+        if (negative) value = -value;
+        const bool integer = token.kind == TokenKind::integer;
+        if (integer && (value >= 0x1p31 || value < -0x1p31))
+            tokens_.fail(code::number_range, token.span,
+                         fmt::format("{} does not fit into i32.", token.text.substr(0, 40)),
+                         "Add `.0` to make it floating.");
+        if (integer && value == 0) value = 0;  // no negative zero among the integers
+        return add(ast::Number{value, integer}, since(first));
+    }
+
+    ExprId call(const Token& function) {
+        const Token& open = tokens_.take();
+        const Bracket bracket(*this);
+        if (function.text == "index") {
+            const ast::Word dim = parse_dim(tokens_);
+            tokens_.expect_close(")", open);
+            return add(ast::Index{dim}, since(function));
+        }
+        ast::Call call{{function.text, function.span}, {}, {}};
+        if (!tokens_.accept(")")) {
+            do {
+                if (tokens_.peek().kind == TokenKind::name && tokens_.peek(1).is(":")) {
+                    const ast::Word name = tokens_.expect_name("a name");
+                    tokens_.take();
+                    call.named.push_back({name, tokens_.expect_name("a value")});
+                } else {
+                    call.arguments.push_back(binary(precedence::lowest));
+                }
+            } while (tokens_.accept(","));
+            tokens_.expect_close(")", open);
+        }
+        return add(std::move(call), since(function));
+    }
+
+    static constexpr int kMostDepth = 200;
+    TokenStream& tokens_;
+    std::vector<ast::Expr>& exprs_;
+    int depth_ = 0, brackets_ = 0;
+};
+
+}  // namespace
+
+ast::ExprId parse_expression(TokenStream& tokens, std::vector<ast::Expr>& exprs) {
+    return ExpressionParser(tokens, exprs).binary(precedence::lowest);
+}
+
+ast::Word parse_dim(TokenStream& tokens) {
+    const Token& token = tokens.peek();
+    if (token.kind != TokenKind::name && token.kind != TokenKind::integer)
+        tokens.fail_expected("a dimension");
+    tokens.take();
+    return {token.text, token.span};
+}
+
+}  // namespace fact::dsl

@@ -1,0 +1,203 @@
+#include "dsl/parser.h"
+
+#include <fmt/format.h>
+
+#include "dsl/expression_parser.h"
+#include "dsl/token_stream.h"
+
+namespace fact::dsl {
+namespace {
+
+class Parser {
+  public:
+    Parser(const std::vector<Token>& tokens, Reporter& reporter) : tokens_(tokens, reporter) {}
+
+    ast::File run() {
+        while (!tokens_.at_end() && !tokens_.reporter().full()) {
+            const std::size_t before = tokens_.position();
+            try {
+                definition();
+            } catch (const SyntaxError&) {
+                if (tokens_.position() == before) tokens_.take();
+                tokens_.skip_block();
+            }
+        }
+        return std::move(file_);
+    }
+
+  private:
+    void definition() {
+        if (tokens_.accept("kernel"))
+            kernel();
+        else if (tokens_.accept("schedule"))
+            schedule();
+        else
+            tokens_.fail_expected("'kernel' or 'schedule'");
+    }
+
+    void kernel() {
+        ast::Kernel kernel;
+        kernel.name = tokens_.expect_name("the kernel's name");
+        kernel.params = tensors();
+        tokens_.expect("->", "'->'");
+        const Span at = tokens_.peek().span;
+        kernel.outputs = tensors();
+        if (kernel.outputs.empty())
+            tokens_.reporter().error(code::no_output, at, "The kernel has no output.",
+                                     "List at least one, for example `(y: f32[M, N])`.");
+        const Token open = tokens_.peek();
+        tokens_.expect("{", "'{'");
+        while (!tokens_.peek().is("}")) {
+            if (tokens_.at_end() || tokens_.at_definition() || tokens_.reporter().full()) {
+                unclosed(open);
+                break;
+            }
+            try {
+                statement(kernel);
+            } catch (const SyntaxError&) {
+                tokens_.skip_line();
+            }
+        }
+        tokens_.accept("}");
+        kernel.span = {kernel.name.span.begin, tokens_.previous_span().end};
+        file_.kernels.push_back(std::move(kernel));
+    }
+
+    void unclosed(const Token& open) {
+        tokens_.reporter().error(code::unclosed, open.span, "This '{' is never closed.",
+                                 "Add the missing '}'.");
+    }
+
+    void statement(ast::Kernel& kernel) {
+        ast::Statement statement;
+        statement.first = kernel.exprs.size();
+        // Consumed whatever it is, so that an error always makes progress.
+        const Token& first = tokens_.peek();
+        if (first.kind != TokenKind::name) {
+            tokens_.take();
+            tokens_.fail(code::unexpected, first.span,
+                         fmt::format("A statement starts with a name, not with '{}'.",
+                                     first.text.substr(0, 40)),
+                         "Write `name = expression`.");
+        }
+        statement.target = tokens_.expect_name("a name");
+        if (tokens_.peek().starts_line) tokens_.fail_expected("'='");
+        tokens_.expect("=", "'='");
+        // The target is known even when its value is not: later lines may use it.
+        kernel.body.push_back(statement);
+        const ast::ExprId value = parse_expression(tokens_, kernel.exprs);
+        if (!tokens_.peek().starts_line && !tokens_.peek().is("}"))
+            tokens_.fail_expected("an operator or the end of the line");
+        kernel.body.back().value = value;
+    }
+
+    std::vector<ast::Tensor> tensors() {
+        const Token open = tokens_.peek();
+        tokens_.expect("(", "'('");
+        std::vector<ast::Tensor> list;
+        if (tokens_.accept(")")) return list;
+        do list.push_back(tensor());
+        while (tokens_.accept(","));
+        tokens_.expect_close(")", open);
+        return list;
+    }
+
+    ast::Tensor tensor() {
+        ast::Tensor tensor;
+        tensor.name = tokens_.expect_name("a tensor's name");
+        tokens_.expect(":", "':' and a type");
+        tensor.dtype = tokens_.expect_name("an element type");
+        const Token open = tokens_.peek();
+        tokens_.expect("[", "'[' and dimensions ('[]' for a scalar)");
+        if (!tokens_.accept("]")) {
+            do tensor.dims.push_back(parse_dim(tokens_));
+            while (tokens_.accept(","));
+            tokens_.expect_close("]", open);
+        }
+        tensor.span = {tensor.name.span.begin, tokens_.previous_span().end};
+        return tensor;
+    }
+
+    void schedule() {
+        ast::Schedule schedule;
+        schedule.kernel = tokens_.expect_name("a kernel's name");
+        if (tokens_.accept(".")) schedule.product = tokens_.expect_name("a product's name");
+        tokens_.expect("on", "'on'");
+        schedule.arch = tokens_.expect_name("an architecture");
+        schedule.span = {schedule.kernel.span.begin, schedule.arch.span.end};
+        const Token open = tokens_.peek();
+        tokens_.expect("{", "'{'");
+        while (!tokens_.accept("}")) {
+            if (tokens_.at_end() || tokens_.at_definition() || tokens_.reporter().full()) {
+                unclosed(open);
+                break;
+            }
+            const std::size_t before = tokens_.position();
+            try {
+                schedule.entries.push_back(entry());
+            } catch (const SyntaxError&) {
+                if (tokens_.position() == before) tokens_.take();
+                tokens_.skip_line();
+            }
+        }
+        file_.schedules.push_back(std::move(schedule));
+    }
+
+    ast::ScheduleEntry entry() {
+        ast::ScheduleEntry entry;
+        entry.name = tokens_.expect_name("an entry such as 'tile'");
+        const Token open = tokens_.peek();
+        if (!tokens_.accept("{")) {
+            entry.values.push_back(value());
+            return entry;
+        }
+        do entry.values.push_back(value());
+        while (tokens_.accept(","));
+        tokens_.expect_close("}", open);
+        return entry;
+    }
+
+    ast::ScheduleValue value() {
+        ast::ScheduleValue value{word("a value"), {}};
+        const Token open = tokens_.peek();
+        if (!tokens_.accept("(")) return value;
+        if (tokens_.accept(")")) return value;
+        do value.arguments.push_back(argument());
+        while (tokens_.accept(","));
+        tokens_.expect_close(")", open);
+        return value;
+    }
+
+    ast::ScheduleArgument argument() {
+        ast::ScheduleArgument argument{tokens_.expect_name("an argument's name"), {}};
+        tokens_.expect(":", "':'");
+        const Token open = tokens_.peek();
+        if (!tokens_.accept("{")) {
+            argument.values.push_back(word("a value"));
+            return argument;
+        }
+        do argument.values.push_back(word("a value"));
+        while (tokens_.accept(","));
+        tokens_.expect_close("}", open);
+        return argument;
+    }
+
+    ast::Word word(std::string_view what) {
+        const TokenKind kind = tokens_.peek().kind;
+        if (kind != TokenKind::name && kind != TokenKind::integer && kind != TokenKind::shape)
+            tokens_.fail_expected(what);
+        const Token& token = tokens_.take();
+        return {token.text, token.span};
+    }
+
+    TokenStream tokens_;
+    ast::File file_;
+};
+
+}  // namespace
+
+ast::File parse(const std::vector<Token>& tokens, Reporter& reporter) {
+    return Parser(tokens, reporter).run();
+}
+
+}  // namespace fact::dsl

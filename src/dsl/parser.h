@@ -1,0 +1,14 @@
+// Tokens to syntax trees; an error costs the line it is on, not the file.
+#pragma once
+
+#include <vector>
+
+#include "dsl/ast.h"
+#include "dsl/lexer.h"
+
+namespace fact::dsl {
+
+// `tokens` without comments, from lex(). What could not be parsed is left out of the result.
+ast::File parse(const std::vector<Token>& tokens, Reporter& reporter);
+
+}  // namespace fact::dsl

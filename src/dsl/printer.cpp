@@ -1,0 +1,240 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "dsl/dsl.h"
+#include "dsl/name_table.h"
+#include "dsl/precedence.h"
+#include "support/result.h"
+
+namespace fact::dsl {
+namespace {
+
+using ir::ExprId;
+using ir::index;
+
+constexpr std::size_t kMostColumns = 100;
+constexpr std::size_t kMostExpression = 72;  // longer ones are cut into statements
+
+struct Text {
+    std::string text;
+    int precedence = precedence::atom;
+};
+
+std::string literal_text(double value, DType dtype) {
+    if (dtype == DType::boolean) return value != 0 ? "true" : "false";
+    if (dtype == DType::i32) return fmt::format("{}", static_cast<std::int64_t>(value));
+    // The shortest digits that read back as the same double.
+    std::string text = fmt::format("{}", value);
+    const bool whole = text.find_first_of(".ein") == std::string::npos;
+    return whole ? text + ".0" : text;
+}
+
+class Printer {
+  public:
+    explicit Printer(const ir::Kernel& kernel)
+        : kernel_(kernel),
+          texts_(kernel.exprs.size()),
+          names_(kernel.exprs.size()),
+          uses_(kernel.exprs.size()) {}
+
+    std::string run() {
+        count_uses();
+        name_tensors();
+        name_values();
+        // Operands precede users: no recursion, however long a chain is.
+        for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
+            if (uses_[i] > 0) render(i);
+        return header() + body() + "}\n";
+    }
+
+  private:
+    void count_uses() {
+        for (const ir::Output& output : kernel_.outputs) ++uses_[index(output.value)];
+        for (std::size_t i = kernel_.exprs.size(); i-- > 0;)
+            if (uses_[i] > 0)
+                ir::for_each_operand(kernel_.exprs[i].node, [&](ExprId id) { ++uses_[index(id)]; });
+    }
+
+    void name_tensors() {
+        for (const ir::Dim& dim : kernel_.dims)
+            dim_names_.push_back(dim.extent ? std::to_string(*dim.extent)
+                                            : table_.claim(dim.name, "D"));
+        for (const ir::Tensor& param : kernel_.params)
+            param_names_.push_back(table_.claim(param.name, "x"));
+        for (const ir::Output& output : kernel_.outputs)
+            output_names_.push_back(table_.claim(output.tensor.name, "y"));
+    }
+
+    void name_values() {
+        for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
+            if (const auto* param = std::get_if<ir::Param>(&kernel_.exprs[i].node))
+                names_[i] = param_names_[param->index];
+        for (std::size_t o = 0; o < kernel_.outputs.size(); ++o) {
+            const std::size_t value = index(kernel_.outputs[o].value);
+            const std::string& own = kernel_.exprs[value].name;
+            if (names_[value].empty() && (own.empty() || own == kernel_.outputs[o].tensor.name))
+                names_[value] = output_names_[o];
+        }
+        for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
+            if (uses_[i] > 0 && names_[i].empty() && !kernel_.exprs[i].name.empty())
+                names_[i] = table_.claim(kernel_.exprs[i].name, "t");
+    }
+
+    // Written in place however often it is used.
+    bool is_leaf(std::size_t i) const {
+        const ir::Node& node = kernel_.exprs[i].node;
+        if (const auto* permute = std::get_if<ir::Permute>(&node))
+            return std::holds_alternative<ir::Param>(kernel_[permute->x].node);
+        return std::holds_alternative<ir::Param>(node) ||
+               std::holds_alternative<ir::Literal>(node) || std::holds_alternative<ir::Index>(node);
+    }
+
+    void render(std::size_t i) {
+        const ir::Expr& expr = kernel_.exprs[i];
+        texts_[i] = text_of(expr);
+        while (texts_[i].text.size() > kMostExpression) {
+            std::size_t longest = i;
+            ir::for_each_operand(expr.node, [&](ExprId id) {
+                const std::size_t x = index(id);
+                if (!names_[x].empty() || is_leaf(x)) return;
+                if (longest == i || texts_[x].text.size() > texts_[longest].text.size())
+                    longest = x;
+            });
+            if (longest == i) break;
+            names_[longest] = table_.numbered("t");
+            texts_[i] = text_of(expr);
+        }
+        if (!names_[i].empty()) return;
+        if (std::holds_alternative<ir::Product>(expr.node))
+            names_[i] = table_.claim("acc", "acc");
+        else if (uses_[i] > 1 && !is_leaf(i))
+            names_[i] = table_.numbered("t");
+    }
+
+    // The operand as it stands beside an operator that binds at `least`.
+    std::string operand(ExprId id, int least = precedence::lowest) const {
+        const std::size_t i = index(id);
+        if (!names_[i].empty()) return names_[i];
+        return texts_[i].precedence < least ? fmt::format("({})", texts_[i].text) : texts_[i].text;
+    }
+
+    Text infix(std::string_view symbol, int level, ExprId a, ExprId b) const {
+        // Left associative, and comparisons not at all.
+        const int left = level == precedence::comparison ? level + 1 : level;
+        return {fmt::format("{} {} {}", operand(a, left), symbol, operand(b, level + 1)), level};
+    }
+
+    Text text_of(const ir::Expr& expr) const {
+        return std::visit(
+            overloaded{
+                [&](const ir::Param& n) { return Text{param_names_[n.index]}; },
+                [&](const ir::Literal& n) {
+                    const std::string text = literal_text(n.value, expr.type.dtype);
+                    return Text{text, text[0] == '-' ? precedence::negation : precedence::atom};
+                },
+                [&](const ir::Index& n) {
+                    return Text{fmt::format("index({})", dim_names_[index(n.dim)])};
+                },
+                [&](const ir::Unary& n) { return unary(n); },
+                [&](const ir::Binary& n) {
+                    if (const Infix* row = find_infix(n.op))
+                        return infix(row->text, row->precedence, n.a, n.b);
+                    return Text{
+                        fmt::format("{}({}, {})", info(n.op).name, operand(n.a), operand(n.b))};
+                },
+                [&](const ir::Select& n) {
+                    return Text{fmt::format("where({}, {}, {})", operand(n.condition), operand(n.a),
+                                            operand(n.b))};
+                },
+                [&](const ir::Cast& n) {
+                    return Text{fmt::format("{}({})", info(expr.type.dtype).name, operand(n.x))};
+                },
+                [&](const ir::Permute& n) { return permute(n, expr.type.dims); },
+                [&](const ir::Product& n) {
+                    if (n.precision == ir::Precision::exact)
+                        return infix("@", precedence::product, n.a, n.b);
+                    return Text{
+                        fmt::format("matmul({}, {}, precision: tf32)", operand(n.a), operand(n.b))};
+                },
+            },
+            expr.node);
+    }
+
+    Text unary(const ir::Unary& node) const {
+        if (node.op == ir::UnaryOp::logical_not)
+            return {fmt::format("not {}", operand(node.x, precedence::logical_not)),
+                    precedence::logical_not};
+        if (node.op != ir::UnaryOp::neg)
+            return {fmt::format("{}({})", info(node.op).name, operand(node.x))};
+        // `-1.0` reads as a literal, so the negation of one keeps its parentheses.
+        const bool literal = std::holds_alternative<ir::Literal>(kernel_[node.x].node);
+        return {fmt::format("-{}",
+                            operand(node.x, literal ? precedence::atom + 1 : precedence::negation)),
+                precedence::negation};
+    }
+
+    Text permute(const ir::Permute& node, const std::vector<ir::DimId>& dims) const {
+        const std::string x = operand(node.x, precedence::atom);
+        auto swapped = kernel_[node.x].type.dims;
+        if (swapped.size() >= 2) std::swap(swapped.end()[-1], swapped.end()[-2]);
+        if (swapped == dims) return {x + ".T"};
+        return {fmt::format("{}.permute({})", x, dims_text(dims))};
+    }
+
+    std::string dims_text(const std::vector<ir::DimId>& dims) const {
+        std::string out;
+        for (const ir::DimId dim : dims) out += (out.empty() ? "" : ", ") + dim_names_[index(dim)];
+        return out;
+    }
+
+    std::string header() const {
+        std::vector<std::string> params, outputs;
+        const auto tensor = [&](const std::string& name, const ir::Type& type) {
+            return fmt::format("{}: {}[{}]", name, info(type.dtype).name, dims_text(type.dims));
+        };
+        for (std::size_t i = 0; i < kernel_.params.size(); ++i)
+            params.push_back(tensor(param_names_[i], kernel_.params[i].type));
+        for (std::size_t i = 0; i < kernel_.outputs.size(); ++i)
+            outputs.push_back(tensor(output_names_[i], kernel_.outputs[i].tensor.type));
+        const std::string name = NameTable().claim(kernel_.name, "kernel_");
+        const auto line = fmt::format("kernel {}({}) -> ({}) {{\n", name, fmt::join(params, ", "),
+                                      fmt::join(outputs, ", "));
+        if (line.size() <= kMostColumns) return line;
+        return fmt::format("kernel {}(\n    {}\n) -> (\n    {}\n) {{\n", name,
+                           fmt::join(params, ",\n    "), fmt::join(outputs, ",\n    "));
+    }
+
+    std::string body() const {
+        std::vector<std::pair<std::string, std::string>> lines;
+        for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
+            if (uses_[i] > 0 && !names_[i].empty() &&
+                !std::holds_alternative<ir::Param>(kernel_.exprs[i].node))
+                lines.emplace_back(names_[i], texts_[i].text);
+        for (std::size_t o = 0; o < kernel_.outputs.size(); ++o) {
+            const std::string& name = names_[index(kernel_.outputs[o].value)];
+            if (name != output_names_[o]) lines.emplace_back(output_names_[o], name);
+        }
+        std::size_t width = 0;
+        for (const auto& [name, text] : lines) width = std::max(width, name.size());
+        std::string out;
+        for (const auto& [name, text] : lines)
+            out += fmt::format("  {:<{}} = {}\n", name, width, text);
+        return out;
+    }
+
+    const ir::Kernel& kernel_;
+    NameTable table_;
+    std::vector<Text> texts_;         // by expression
+    std::vector<std::string> names_;  // "" for what is written in place
+    std::vector<int> uses_;
+    std::vector<std::string> dim_names_, param_names_, output_names_;
+};
+
+}  // namespace
+
+std::string to_text(const ir::Kernel& kernel) {
+    return Printer(kernel).run();
+}
+
+}  // namespace fact::dsl

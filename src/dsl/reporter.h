@@ -1,0 +1,29 @@
+// Collects errors up to a limit, so that a broken text costs bounded time and reading.
+#pragma once
+
+#include "dsl/codes.h"
+#include "support/diagnostics.h"
+
+namespace fact::dsl {
+
+class Reporter {
+  public:
+    explicit Reporter(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+
+    void error(code::Code code, Span at, std::string message, std::string fix) {
+        if (++count_ < kMost) diagnostics_.error(code, at, std::move(message), std::move(fix));
+        if (count_ == kMost)
+            diagnostics_.error(code::too_many, at, "There are more errors than are worth listing.",
+                               "Mend the ones above first.");
+    }
+    int count() const { return count_; }
+    bool ok() const { return count_ == 0; }
+    bool full() const { return count_ >= kMost; }
+
+  private:
+    static constexpr int kMost = 50;
+    Diagnostics& diagnostics_;
+    int count_ = 0;
+};
+
+}  // namespace fact::dsl

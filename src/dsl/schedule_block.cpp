@@ -1,0 +1,235 @@
+#include "dsl/schedule_block.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <functional>
+
+namespace fact::dsl {
+namespace {
+
+using schedule::Schedule;
+using Set = std::function<void(Schedule&)>;  // one alternative of an entry
+
+constexpr std::size_t kMostChoices = 4096;
+
+// "128x256x64" with exactly `count` positive numbers.
+std::optional<std::array<int, 3>> shape(std::string_view text, int count) {
+    std::array<int, 3> out{};
+    for (int i = 0; i < count; ++i) {
+        const auto [stop, failure] =
+            std::from_chars(text.data(), text.data() + text.size(), out[i]);
+        if (failure != std::errc() || out[i] < 1) return std::nullopt;
+        text.remove_prefix(stop - text.data());
+        const bool last = i + 1 == count;
+        if (last != text.empty() || (!last && text[0] != 'x')) return std::nullopt;
+        if (!last) text.remove_prefix(1);
+    }
+    return out;
+}
+
+class ScheduleChecker {
+  public:
+    ScheduleChecker(const ast::Schedule& source, Reporter& reporter)
+        : source_(source), reporter_(reporter) {}
+
+    std::vector<Schedule> choices() {
+        std::vector<Schedule> out{Schedule{}};
+        std::set<std::string_view> seen;
+        for (const ast::ScheduleEntry& entry : source_.entries) {
+            if (!seen.insert(entry.name.text).second) {
+                reporter_.error(code::repeated_entry, entry.name.span,
+                                fmt::format("'{}' is given twice.", entry.name.text),
+                                "List alternatives in braces: `tile {128x128x64, 128x256x64}`.");
+                continue;
+            }
+            const auto alternatives = this->alternatives(entry);
+            if (alternatives.empty()) continue;
+            if (out.size() * alternatives.size() > kMostChoices) {
+                reporter_.error(
+                    code::too_many_choices, entry.name.span,
+                    fmt::format("The alternatives make more than {} schedules.", kMostChoices),
+                    "List fewer, or split them over several blocks.");
+                return out;
+            }
+            std::vector<Schedule> wider;
+            for (const Schedule& schedule : out)
+                for (const Set& set : alternatives) set(wider.emplace_back(schedule));
+            out = std::move(wider);
+        }
+        return out;
+    }
+
+  private:
+    std::vector<Set> alternatives(const ast::ScheduleEntry& entry) {
+        std::vector<Set> sets;
+        const std::string_view name = entry.name.text;
+        for (const ast::ScheduleValue& value : entry.values) {
+            if (name == "scheduler") {
+                scheduler(value, sets);
+                continue;
+            }
+            std::string_view form;
+            if (!value.arguments.empty()) {
+                bad_value(value.arguments[0].name, entry.name, "it without arguments");
+                continue;
+            }
+            if (auto set = simple(name, value.word.text, form))
+                sets.push_back(std::move(set));
+            else if (!form.empty())
+                bad_value(value.word, entry.name, form);
+            else
+                return unknown(entry);
+        }
+        return sets;
+    }
+
+    // A setter, or the form the entry's value must have; neither when the entry is unknown.
+    static Set simple(std::string_view name, std::string_view text, std::string_view& form) {
+        if (name == "tile") {
+            form = "three numbers such as 128x256x64";
+            const auto t = shape(text, 3);
+            if (t) return [t = *t](Schedule& s) { s.tile = {t[0], t[1], t[2]}; };
+        } else if (name == "cluster") {
+            form = "two numbers such as 2x1";
+            const auto c = shape(text, 2);
+            if (c) return [c = *c](Schedule& s) { s.cluster = {c[0], c[1]}; };
+        } else if (name == "mainloop") {
+            form = "`cooperative` or `pingpong`";
+            if (text == "cooperative")
+                return [](Schedule& s) { s.mainloop = schedule::Mainloop::cooperative; };
+            if (text == "pingpong")
+                return [](Schedule& s) { s.mainloop = schedule::Mainloop::pingpong; };
+        } else if (name == "stages") {
+            form = "`auto` or a number";
+            if (text == "auto") return [](Schedule& s) { s.stages = 0; };
+            const auto n = shape(text, 1);
+            if (n) return [n = (*n)[0]](Schedule& s) { s.stages = n; };
+        }
+        return nullptr;
+    }
+
+    // persistent(raster: m, swizzle: {1, 2}): an argument may list alternatives of its own.
+    void scheduler(const ast::ScheduleValue& value, std::vector<Set>& sets) {
+        const ast::Word entry{"scheduler", value.word.span};
+        if (value.word.text != "persistent")
+            return bad_value(value.word, entry, "`persistent(raster: m, swizzle: 2)`");
+        std::vector<std::optional<schedule::Raster>> rasters;
+        std::vector<std::optional<int>> swizzles;
+        for (const ast::ScheduleArgument& argument : value.arguments) {
+            const bool is_raster = argument.name.text == "raster";
+            if (!is_raster && argument.name.text != "swizzle") {
+                reporter_.error(
+                    code::unknown_entry, argument.name.span,
+                    fmt::format("`persistent` has no argument '{}'.", argument.name.text),
+                    "Use `raster` or `swizzle`.");
+                continue;
+            }
+            if (is_raster ? !rasters.empty() : !swizzles.empty()) {
+                reporter_.error(code::repeated_entry, argument.name.span,
+                                fmt::format("'{}' is given twice.", argument.name.text),
+                                "List alternatives in braces: `swizzle: {1, 2}`.");
+                continue;
+            }
+            for (const ast::Word& word : argument.values) {
+                const auto n = shape(word.text, 1);
+                if (is_raster && (word.text == "m" || word.text == "n"))
+                    rasters.push_back(word.text == "m" ? schedule::Raster::m : schedule::Raster::n);
+                else if (!is_raster && n)
+                    swizzles.push_back((*n)[0]);
+                else
+                    bad_value(word, argument.name, is_raster ? "`m` or `n`" : "a positive number");
+            }
+        }
+        if (rasters.empty()) rasters.emplace_back();
+        if (swizzles.empty()) swizzles.emplace_back();
+        for (const auto raster : rasters)
+            for (const auto swizzle : swizzles)
+                sets.push_back([raster, swizzle](Schedule& s) {
+                    if (raster) s.raster = *raster;
+                    if (swizzle) s.swizzle = *swizzle;
+                });
+    }
+
+    void bad_value(const ast::Word& word, const ast::Word& entry, std::string_view form) {
+        reporter_.error(
+            code::entry_value, word.span,
+            fmt::format("'{}' is no value of '{}'.", word.text.substr(0, 40), entry.text),
+            fmt::format("Write {}.", form));
+    }
+
+    std::vector<Set> unknown(const ast::ScheduleEntry& entry) {
+        const std::vector<std::string> known = {"tile", "cluster", "mainloop", "stages",
+                                                "scheduler"};
+        const std::string near = nearest(entry.name.text, known);
+        reporter_.error(code::unknown_entry, entry.name.span,
+                        fmt::format("A schedule has no entry '{}'.", entry.name.text),
+                        near.empty() ? fmt::format("Use {}.", fmt::join(known, ", "))
+                                     : fmt::format("Did you mean '{}'?", near));
+        return {};
+    }
+
+    const ast::Schedule& source_;
+    Reporter& reporter_;
+};
+
+// The name of the product the block is for; none after an error.
+std::optional<std::string> find_product(const ast::Schedule& source, const ir::Kernel& kernel,
+                                        Reporter& reporter) {
+    std::vector<std::string> products;
+    for (const ir::Expr& expr : kernel.exprs)
+        if (std::holds_alternative<ir::Product>(expr.node)) products.push_back(expr.name);
+    if (source.product) {
+        const std::string name(source.product->text);
+        if (std::count(products.begin(), products.end(), name)) return name;
+        const std::string near = nearest(name, products);
+        reporter.error(code::unknown_product, source.product->span,
+                       fmt::format("'{}' has no product '{}'.", kernel.name, name),
+                       near.empty() ? "Name a value that is a product, such as `acc = x @ w`."
+                                    : fmt::format("Did you mean '{}'?", near));
+        return std::nullopt;
+    }
+    if (products.size() == 1) return products[0];
+    if (products.empty())
+        reporter.error(code::unknown_product, source.kernel.span,
+                       fmt::format("'{}' has no product to schedule.", kernel.name),
+                       "Remove the block.");
+    else
+        reporter.error(code::product_needed, source.kernel.span,
+                       fmt::format("'{}' has several products.", kernel.name),
+                       fmt::format("Say which: `schedule {}.{} on {}`.", kernel.name,
+                                   products[0].empty() ? "acc" : products[0], source.arch.text));
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ScheduleBlock> check_schedule(const ast::Schedule& source,
+                                            const std::set<std::string>& names,
+                                            const std::vector<ir::Kernel>& kernels,
+                                            Reporter& reporter) {
+    const int before = reporter.count();
+    ScheduleBlock block{std::string(source.kernel.text), "", std::string(source.arch.text), {}, {}};
+    block.span = source.span;
+    if (!names.count(block.kernel)) {
+        const std::string near = nearest(block.kernel, {names.begin(), names.end()});
+        reporter.error(
+            code::unknown_kernel, source.kernel.span,
+            fmt::format("There is no kernel '{}' in this text.", block.kernel),
+            near.empty() ? "Name a kernel of this text." : fmt::format("Did you mean '{}'?", near));
+    }
+    if (block.arch != "sm90a")
+        reporter.error(code::unknown_arch, source.arch.span,
+                       fmt::format("There is no target '{}'.", block.arch),
+                       "Use `sm90a`, the one target so far.");
+    for (const ir::Kernel& kernel : kernels)
+        if (kernel.name == block.kernel)
+            block.product = find_product(source, kernel, reporter).value_or("");
+    block.choices = ScheduleChecker(source, reporter).choices();
+    if (reporter.count() != before) return std::nullopt;
+    return block;
+}
+
+}  // namespace fact::dsl

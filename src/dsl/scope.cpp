@@ -1,0 +1,235 @@
+#include "dsl/scope.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "dsl/words.h"
+#include "ir/typing.h"
+
+namespace fact::dsl {
+namespace {
+
+constexpr std::size_t kMostRank = 8;
+
+bool is_digits(std::string_view text) {
+    return !text.empty() && text[0] >= '0' && text[0] <= '9';
+}
+
+// A constant extent without leading zeros; nothing when it is 0 or too large.
+std::optional<std::string> extent_name(std::string_view digits) {
+    std::int32_t extent = 0;
+    const char* end = digits.data() + digits.size();
+    const auto [stop, failure] = std::from_chars(digits.data(), end, extent);
+    if (failure != std::errc() || stop != end || extent < 1) return std::nullopt;
+    return std::to_string(extent);
+}
+
+}  // namespace
+
+void Scope::declare(const ast::Kernel& kernel) {
+    // Dimensions first: a tensor may not be called like a dimension that is named after it.
+    for (const ast::Tensor& t : kernel.params)
+        for (const ast::Word& word : t.dims)
+            if (!is_digits(word.text) && !dims_.count(std::string(word.text))) {
+                const std::string name(word.text);
+                dims_[name] = static_cast<ir::DimId>(kernel_.dims.size());
+                kernel_.dims.push_back({name, {}});
+                if (is_reserved(word.text))
+                    reporter_.error(code::reserved_name, word.span,
+                                    fmt::format("'{}' is a word of the language.", word.text),
+                                    "Choose another name for the dimension.");
+            }
+    for (const ast::Tensor& t : kernel.params) {
+        const int before = reporter_.count();
+        kernel_.params.push_back(tensor(t));
+        Symbol symbol{Kind::param, t.name.span, kernel_.params.size() - 1, true, true, false, {}};
+        symbol.broken = reporter_.count() != before;
+        claim(t.name, symbol);
+    }
+    for (const ast::Tensor& t : kernel.outputs) {
+        const int before = reporter_.count();
+        kernel_.outputs.push_back({tensor(t), {}});
+        Symbol symbol{Kind::output, t.name.span, kernel_.outputs.size() - 1, false, true,
+                      false,        {}};
+        symbol.broken = reporter_.count() != before;
+        claim(t.name, symbol);
+    }
+}
+
+ir::Tensor Scope::tensor(const ast::Tensor& t) {
+    ir::Tensor out{std::string(t.name.text), {}, t.span};
+    out.type.dtype = dtype(t.dtype).value_or(DType::f32);
+    if (t.dims.size() > kMostRank)
+        reporter_.error(code::rank, t.span,
+                        fmt::format("'{}' has {} dimensions.", t.name.text, t.dims.size()),
+                        fmt::format("A tensor has at most {}; merge some.", kMostRank));
+    for (std::size_t i = 0; i < std::min(t.dims.size(), kMostRank); ++i) {
+        const auto id = dim(t.dims[i]);
+        if (!id) continue;
+        auto& dims = out.type.dims;
+        if (std::find(dims.begin(), dims.end(), *id) != dims.end())
+            reporter_.error(
+                code::repeated_dim, t.dims[i].span,
+                fmt::format("'{}' has dimension {} twice.", t.name.text, t.dims[i].text),
+                "Give each dimension of a tensor a name of its own.");
+        else
+            dims.push_back(*id);
+    }
+    return out;
+}
+
+std::optional<DType> Scope::dtype(const ast::Word& word) {
+    const auto found = dtype_from_name(word.text);
+    if (!found) {
+        std::vector<std::string> names;
+        for (const auto& row : kDTypes)
+            if (row.dtype != DType::f64) names.emplace_back(row.name);
+        const std::string near = nearest(word.text, names);
+        reporter_.error(code::unknown_type, word.span,
+                        fmt::format("There is no element type '{}'.", word.text),
+                        near.empty() ? fmt::format("Use one of {}.", fmt::join(names, ", "))
+                                     : fmt::format("Did you mean '{}'?", near));
+    } else if (*found == DType::f64) {
+        reporter_.error(code::f64_type, word.span, "Kernels do not compute in f64.", "Use f32.");
+    }
+    return found;
+}
+
+std::optional<ir::DimId> Scope::dim(const ast::Word& word) {
+    std::string name(word.text);
+    if (is_digits(word.text)) {
+        const auto extent = extent_name(word.text);
+        if (!extent) {
+            reporter_.error(code::dim_extent, word.span,
+                            fmt::format("{} is no extent.", word.text.substr(0, 40)),
+                            "Use a number from 1 to 2147483647.");
+            return std::nullopt;
+        }
+        name = *extent;
+        if (!dims_.count(name)) {
+            dims_[name] = static_cast<ir::DimId>(kernel_.dims.size());
+            kernel_.dims.push_back({name, std::stoll(name)});
+        }
+    }
+    const auto found = dims_.find(name);
+    if (found != dims_.end()) return found->second;
+    std::vector<std::string> names;
+    for (const ir::Dim& d : kernel_.dims) names.push_back(d.name);
+    const std::string near = nearest(name, names);
+    reporter_.error(code::unknown_dim, word.span,
+                    fmt::format("No parameter has a dimension '{}'.", name),
+                    near.empty() ? "Use a dimension of a parameter, or a number."
+                                 : fmt::format("Did you mean '{}'?", near));
+    return std::nullopt;
+}
+
+bool Scope::claim(const ast::Word& word, Symbol symbol) {
+    const auto complain = [&](code::Code code, std::string message) {
+        reporter_.error(code, word.span, std::move(message), "Choose another name.");
+        return false;
+    };
+    if (is_reserved(word.text))
+        return complain(code::reserved_name,
+                        fmt::format("'{}' is a word of the language.", word.text));
+    if (dims_.count(std::string(word.text)))
+        return complain(code::defined_twice,
+                        fmt::format("'{}' already names a dimension.", word.text));
+    if (!symbols_.emplace(word.text, symbol).second)
+        return complain(code::defined_twice,
+                        fmt::format("'{}' is defined twice; a name keeps its value.", word.text));
+    order_.push_back(word.text);
+    return true;
+}
+
+Scope::Use Scope::use(const ast::Word& word) {
+    const auto found = symbols_.find(word.text);
+    if (found == symbols_.end()) {
+        std::vector<std::string> names;
+        for (const auto& [name, symbol] : symbols_)
+            if (symbol.assigned) names.emplace_back(name);
+        std::sort(names.begin(), names.end());
+        const std::string near = nearest(word.text, names);
+        std::string fix = fmt::format("Did you mean '{}'?", near);
+        if (dims_.count(std::string(word.text)))
+            fix = fmt::format("It is a dimension; `index({})` gives coordinates along it.",
+                              word.text);
+        else if (is_reserved(word.text))
+            fix = fmt::format("It is a function: write `{}(...)`.", word.text);
+        else if (near.empty())
+            fix = "Use a parameter, or a name defined on a line above.";
+        reporter_.error(code::unknown_name, word.span,
+                        fmt::format("The name '{}' is not known here.", word.text), fix);
+        return {};
+    }
+    Symbol& symbol = found->second;
+    if (!symbol.assigned) {
+        reporter_.error(code::unknown_name, word.span,
+                        fmt::format("The output '{}' has no value yet.", word.text),
+                        "Assign it on a line above this one.");
+        return {};
+    }
+    symbol.used = true;
+    if (symbol.kind == Kind::param && !symbol.value && !symbol.broken) {
+        const auto position = static_cast<std::uint32_t>(symbol.position);
+        symbol.value = kernel_.add({ir::Param{position}, kernel_.params[symbol.position].type,
+                                    std::string(word.text), symbol.span});
+    }
+    return {true, symbol.value};
+}
+
+void Scope::define(const ast::Word& word, std::optional<ir::ExprId> value, Span at) {
+    const auto found = symbols_.find(word.text);
+    if (found != symbols_.end() && found->second.kind == Kind::output && !found->second.assigned) {
+        found->second.assigned = true;
+        found->second.value = value;
+        check_output(found->second, at);
+    } else if (!claim(word, {Kind::value, word.span, 0, true, false, false, value})) {
+        return;
+    }
+    if (value && kernel_[*value].name.empty())
+        kernel_.exprs[ir::index(*value)].name = std::string(word.text);
+}
+
+void Scope::check_output(const Symbol& symbol, Span at) {
+    if (!symbol.value || symbol.broken) return;
+    ir::Output& output = kernel_.outputs[symbol.position];
+    output.value = *symbol.value;
+    const ir::Type &value = kernel_[*symbol.value].type, &stored = output.tensor.type;
+    const std::string want = ir::to_string(kernel_, stored.dims);
+    if (value.dims != stored.dims) {
+        const bool reordered =
+            value.dims.size() == stored.dims.size() &&
+            std::is_permutation(value.dims.begin(), value.dims.end(), stored.dims.begin());
+        reporter_.error(code::output_dims, at,
+                        fmt::format("The output '{}' has dimensions {} but its value has {}.",
+                                    output.tensor.name, want, ir::to_string(kernel_, value.dims)),
+                        reordered ? fmt::format("Reorder the value: `.permute({})`.",
+                                                want.substr(1, want.size() - 2))
+                                  : "Declare the output with the dimensions of its value.");
+    } else if (!ir::stores_as(value.dtype, stored.dtype)) {
+        reporter_.error(
+            code::output_type, at,
+            fmt::format("The output '{}' is {} but its value is {}.", output.tensor.name,
+                        info(stored.dtype).name, info(value.dtype).name),
+            fmt::format("Cast the value: `{}(...)`.", info(stored.dtype).name));
+    }
+}
+
+void Scope::finish(bool complete) {
+    const bool clean = complete && reporter_.count() == errors_before_;
+    for (const std::string_view name : order_) {
+        const Symbol& symbol = symbols_.at(name);
+        if (!symbol.assigned)
+            reporter_.error(code::unassigned_output, symbol.span,
+                            fmt::format("The output '{}' is never assigned.", name),
+                            fmt::format("Add a line `{} = ...`.", name));
+        else if (!symbol.used && clean)
+            reporter_.error(code::unused_value, symbol.span,
+                            fmt::format("The value '{}' is never used.", name),
+                            "Use it or remove the line.");
+    }
+}
+
+}  // namespace fact::dsl

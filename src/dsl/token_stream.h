@@ -1,0 +1,50 @@
+// The parser's hand on the tokens: look, take, complain, and find the way back after an error.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dsl/ast.h"
+#include "dsl/lexer.h"
+
+namespace fact::dsl {
+
+// Thrown by a complaint, caught where parsing can go on.
+struct SyntaxError {};
+
+class TokenStream {
+  public:
+    TokenStream(const std::vector<Token>& tokens, Reporter& reporter)
+        : tokens_(tokens), reporter_(reporter) {}
+
+    const Token& peek(std::size_t ahead = 0) const;
+    const Token& take();
+    bool at_end() const { return peek().kind == TokenKind::end; }
+    std::size_t position() const { return at_; }
+    Span previous_span() const { return at_ ? tokens_[at_ - 1].span : Span{}; }
+
+    bool accept(std::string_view symbol_or_word);
+    // Takes the token or complains that `what` was expected.
+    void expect(std::string_view symbol, std::string_view what);
+    ast::Word expect_name(std::string_view what);
+    // Closes `open`, saying so when the text ends or goes on elsewhere.
+    void expect_close(std::string_view symbol, const Token& open);
+
+    [[noreturn]] void fail(code::Code code, Span at, std::string message, std::string fix);
+    [[noreturn]] void fail_expected(std::string_view what);
+
+    // Skips to the next line, to a closing brace or to the next kernel or schedule.
+    void skip_line();
+    void skip_block();
+    bool at_definition() const;
+
+    Reporter& reporter() { return reporter_; }
+
+  private:
+    const std::vector<Token>& tokens_;
+    Reporter& reporter_;
+    std::size_t at_ = 0;
+};
+
+}  // namespace fact::dsl

@@ -1,0 +1,37 @@
+#include "dsl/words.h"
+
+#include <algorithm>
+
+#include "ir/functions.h"
+#include "target/dtype.h"
+
+namespace fact::dsl {
+
+bool is_reserved(std::string_view word) {
+    static constexpr std::string_view kKeywords[] = {"kernel", "schedule", "pipeline", "and", "or",
+                                                     "not",    "true",     "false",    "inf"};
+    return std::count(std::begin(kKeywords), std::end(kKeywords), word) ||
+           std::count(std::begin(kSpecialFunctions), std::end(kSpecialFunctions), word) ||
+           ir::find_unary_function(word) || ir::find_binary_function(word) || dtype_from_name(word);
+}
+
+std::vector<std::string> function_names() {
+    std::vector<std::string> names(std::begin(kSpecialFunctions), std::end(kSpecialFunctions));
+    for (const auto& row : ir::kUnary)
+        if (ir::find_unary_function(row.name)) names.emplace_back(row.name);
+    for (const auto& row : ir::kBinary)
+        if (ir::find_binary_function(row.name)) names.emplace_back(row.name);
+    for (const auto& row : kDTypes) names.emplace_back(row.name);
+    return names;
+}
+
+bool is_valid_name(std::string_view word) {
+    const auto is_letter = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    };
+    return !word.empty() && is_letter(word[0]) && !is_reserved(word) &&
+           std::all_of(word.begin(), word.end(),
+                       [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+}
+
+}  // namespace fact::dsl

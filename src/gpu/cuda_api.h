@@ -1,0 +1,92 @@
+// The few driver functions FACT calls, declared by us: no CUDA header is needed to build.
+// Internal to gpu/.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "support/result.h"
+
+namespace fact::gpu::cuda {
+
+using Status = int;  // CUresult; 0 is success
+using Device = int;
+using Context = struct ContextTag*;
+using Module = struct ModuleTag*;
+using Function = struct FunctionTag*;
+
+enum DeviceAttribute : int {
+    kMultiprocessorCount = 16,
+    kCapabilityMajor = 75,
+    kCapabilityMinor = 76,
+    kSharedBytesPerBlockOptin = 97,
+};
+enum FunctionAttribute : int {
+    kMaxDynamicSharedBytes = 8,
+    kNonPortableClusterAllowed = 14,
+};
+
+struct alignas(128) TensorMap {
+    std::uint64_t opaque[16];
+};
+static_assert(sizeof(TensorMap) == 128);
+
+struct LaunchAttribute {
+    static constexpr int kClusterDimension = 4;
+    int id = 0, padding = 0;
+    union {
+        struct {
+            unsigned x, y, z;
+        } cluster;
+        char bytes[64];
+    } value{};
+};
+static_assert(sizeof(LaunchAttribute) == 72);
+
+struct LaunchConfig {
+    unsigned grid_x = 1, grid_y = 1, grid_z = 1;
+    unsigned block_x = 1, block_y = 1, block_z = 1;
+    unsigned shared_bytes = 0;
+    void* stream = nullptr;
+    LaunchAttribute* attributes = nullptr;
+    unsigned num_attributes = 0;
+};
+static_assert(sizeof(LaunchConfig) == 56);
+
+struct Api {
+    Status (*init)(unsigned);
+    Status (*driver_version)(int*);
+    Status (*error_string)(Status, const char**);
+    Status (*device_count)(int*);
+    Status (*device_get)(Device*, int ordinal);
+    Status (*device_name)(char*, int, Device);
+    Status (*device_attribute)(int*, int attribute, Device);
+    Status (*device_memory)(std::size_t*, Device);
+    Status (*primary_retain)(Context*, Device);
+    Status (*context_get)(Context*);
+    Status (*context_set)(Context);
+    Status (*context_push)(Context);
+    Status (*context_pop)(Context*);
+    Status (*context_device)(Device*);
+    Status (*module_load)(Module*, const void* image);
+    Status (*module_unload)(Module);
+    Status (*module_function)(Function*, Module, const char*);
+    Status (*function_set)(Function, int attribute, int value);
+    Status (*function_load)(Function);  // may be absent (drivers before 12.4)
+    Status (*active_blocks)(int*, Function, int block, std::size_t shared_bytes);
+    Status (*active_clusters)(int*, Function, const LaunchConfig*);
+    Status (*launch)(const LaunchConfig*, Function, void** params, void** extra);
+    Status (*encode_tiled)(TensorMap*, int dtype, std::uint32_t rank, void* address,
+                           const std::uint64_t* extents, const std::uint64_t* strides,
+                           const std::uint32_t* box, const std::uint32_t* element_strides,
+                           int interleave, int swizzle, int promotion, int fill);
+};
+
+// The driver, loaded and initialised once; the same Error every time where there is none.
+const Result<Api>& api();
+
+// "cuLaunchKernelEx failed: invalid argument".
+Error failure(const Api& api, std::string_view what, Status status);
+
+}  // namespace fact::gpu::cuda

@@ -1,0 +1,232 @@
+#include "gpu/kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gpu/cuda_api.h"
+#include "gpu/driver.h"
+#include "gpu/launch_plan.h"
+
+namespace fact::gpu {
+
+namespace {
+
+constexpr int kPromoteL2To256Bytes = 3;
+
+// Makes a context current for a scope. A thread that had none keeps it: asking again is cheaper.
+class CurrentContext {
+  public:
+    CurrentContext(const cuda::Api& api, cuda::Context context) : api_(api) {
+        cuda::Context current = nullptr;
+        status_ = api.context_get(&current);
+        if (status_ != 0 || current == context) return;
+        if (!current) {
+            status_ = api.context_set(context);
+            return;
+        }
+        status_ = api.context_push(context);
+        pushed_ = status_ == 0;
+    }
+    ~CurrentContext() {
+        cuda::Context popped = nullptr;
+        if (pushed_) api_.context_pop(&popped);
+    }
+    CurrentContext(const CurrentContext&) = delete;
+    CurrentContext& operator=(const CurrentContext&) = delete;
+    cuda::Status status() const { return status_; }
+
+  private:
+    const cuda::Api& api_;
+    cuda::Status status_ = 0;
+    bool pushed_ = false;
+};
+
+// The primary context of the thread's device, or of device 0 where the thread has none.
+Result<cuda::Context> primary_context(const cuda::Api& api, cuda::Device& device) {
+    cuda::Context current = nullptr;
+    if (auto status = api.context_get(&current)) return failure(api, "cuCtxGetCurrent", status);
+    if (auto status = current ? api.context_device(&device) : api.device_get(&device, 0))
+        return failure(api, "cuCtxGetDevice", status);
+    cuda::Context context = nullptr;
+    if (auto status = api.primary_retain(&context, device))
+        return failure(api, "cuDevicePrimaryCtxRetain", status);
+    return context;
+}
+
+void set_cluster(const Launch& launch, cuda::LaunchConfig& config,
+                 cuda::LaunchAttribute& attribute) {
+    const unsigned blocks = launch.cluster[0] * launch.cluster[1];
+    if (blocks == 1) return;
+    attribute.id = cuda::LaunchAttribute::kClusterDimension;
+    attribute.value.cluster = {blocks, 1, 1};
+    config.attributes = &attribute;
+    config.num_attributes = 1;
+}
+
+}  // namespace
+
+struct Kernel::State {
+    struct Entry {
+        cuda::Function function = nullptr;
+        std::int64_t capacity =
+            0;  // clusters (of one block, without) resident on the GPU at a time
+    };
+    const cuda::Api& api;
+    LaunchRecord record;
+    cuda::Context context = nullptr;
+    cuda::Module module = nullptr;
+    std::vector<Entry> entries;  // one a launch
+
+    ~State() {
+        if (module) api.module_unload(module);
+    }
+
+    Result<Entry> configure(const Launch& launch, int num_sms) const;
+    Result<> launch_one(const Launch& launch, const Entry& entry,
+                        std::span<const TensorArg> tensors, Stream stream) const;
+};
+
+Result<Kernel::State::Entry> Kernel::State::configure(const Launch& launch, int num_sms) const {
+    Entry entry;
+    if (auto status = api.module_function(&entry.function, module, launch.entry.c_str()))
+        return failure(api, fmt::format("finding the entry '{}'", launch.entry), status);
+    // Without this the first launch would load the code, which a capture into a graph forbids.
+    if (api.function_load)
+        if (auto status = api.function_load(entry.function))
+            return failure(api, fmt::format("loading '{}'", launch.entry), status);
+    if (auto status =
+            api.function_set(entry.function, cuda::kMaxDynamicSharedBytes, launch.shared_bytes))
+        return failure(
+            api,
+            fmt::format("giving '{}' {} bytes of shared memory", launch.entry, launch.shared_bytes),
+            status);
+
+    const int cluster = launch.cluster[0] * launch.cluster[1];
+    if (cluster > 8)
+        if (auto status = api.function_set(entry.function, cuda::kNonPortableClusterAllowed, 1))
+            return failure(api, "cuFuncSetAttribute", status);
+    int resident = 0;
+    if (cluster == 1) {
+        if (auto status =
+                api.active_blocks(&resident, entry.function, launch.block, launch.shared_bytes))
+            return failure(api, "cuOccupancyMaxActiveBlocksPerMultiprocessor", status);
+        entry.capacity = std::int64_t{resident} * num_sms;
+    } else {
+        cuda::LaunchAttribute attribute;
+        cuda::LaunchConfig config;
+        config.grid_x = cluster;
+        config.block_x = launch.block;
+        config.shared_bytes = launch.shared_bytes;
+        set_cluster(launch, config, attribute);
+        if (auto status = api.active_clusters(&resident, entry.function, &config))
+            return failure(api, "cuOccupancyMaxActiveClusters", status);
+        entry.capacity = resident;
+    }
+    if (entry.capacity < 1)
+        return Error{fmt::format("'{}' does not fit on this GPU: {} threads, {} bytes of shared "
+                                 "memory, cluster of {}",
+                                 launch.entry, launch.block, launch.shared_bytes, cluster),
+                     ""};
+    return entry;
+}
+
+Result<> Kernel::State::launch_one(const Launch& launch, const Entry& entry,
+                                   std::span<const TensorArg> tensors, Stream stream) const {
+    std::vector<cuda::TensorMap> maps(launch.params.size());
+    std::vector<std::vector<std::byte>> structs(launch.params.size());
+    std::vector<void*> params(launch.params.size());
+    for (std::size_t i = 0; i < launch.params.size(); ++i) {
+        if (const auto* plain = std::get_if<StructParam>(&launch.params[i])) {
+            structs[i] = pack(*plain, tensors);
+            params[i] = structs[i].data();
+            continue;
+        }
+        const auto map = map_geometry(std::get<TensorMapParam>(launch.params[i]), tensors);
+        if (auto status = api.encode_tiled(&maps[i], map.data_type, MapGeometry::kRank, map.address,
+                                           map.extents.data(), map.stride_bytes.data(),
+                                           map.box.data(), map.element_strides.data(), 0,
+                                           map.swizzle, kPromoteL2To256Bytes, 0))
+            return failure(api, fmt::format("the tensor map {} of '{}'", i, launch.entry), status);
+        params[i] = &maps[i];
+    }
+
+    const GridSize grid = grid_size(launch, tensors, entry.capacity);
+    cuda::LaunchAttribute attribute;
+    cuda::LaunchConfig config;
+    config.grid_x = static_cast<unsigned>(grid.x);
+    config.grid_y = static_cast<unsigned>(grid.y);
+    config.grid_z = static_cast<unsigned>(grid.z);
+    config.block_x = launch.block;
+    config.shared_bytes = launch.shared_bytes;
+    config.stream = stream;
+    set_cluster(launch, config, attribute);
+    if (auto status = api.launch(&config, entry.function, params.data(), nullptr))
+        return failure(api, fmt::format("launching '{}'", launch.entry), status);
+    return Ok{};
+}
+
+Result<Kernel> Kernel::load(std::string_view cubin, LaunchRecord record) {
+    if (std::string why = invalid(record); !why.empty())
+        return Error{fmt::format("the launch record of '{}' is damaged: {}", record.kernel, why),
+                     "Realize the kernel again."};
+    const auto& loaded = cuda::api();
+    if (!loaded) return loaded.error();
+    const cuda::Api& api = *loaded;
+
+    cuda::Device device = 0;
+    auto context = primary_context(api, device);
+    if (!context) return context.error();
+    int ordinal = device;  // the driver's device handles are its ordinals
+    auto gpu = device_info(ordinal);
+    if (!gpu) return gpu.error();
+    if (gpu->arch != record.arch)
+        return Error{fmt::format("'{}' was compiled for {}, this GPU ({}) is {}", record.kernel,
+                                 record.arch, gpu->name, gpu->arch),
+                     "Realize the kernel for this GPU."};
+
+    CurrentContext current(api, *context);
+    if (current.status()) return failure(api, "cuCtxSetCurrent", current.status());
+    auto state = std::make_shared<State>(State{api, std::move(record), *context, nullptr, {}});
+    if (auto status = api.module_load(&state->module, cubin.data()))
+        return failure(api, fmt::format("loading the cubin of '{}'", state->record.kernel), status);
+    for (const auto& launch : state->record.launches) {
+        auto entry = state->configure(launch, gpu->num_sms);
+        if (!entry) return entry.error();
+        state->entries.push_back(*entry);
+    }
+    Kernel kernel;
+    kernel.state_ = std::move(state);
+    return kernel;
+}
+
+const LaunchRecord& Kernel::record() const {
+    return state_->record;
+}
+
+std::string Kernel::refuses(std::span<const TensorArg> tensors) const {
+    return gpu::refuses(state_->record, tensors);
+}
+
+std::vector<TensorArg> Kernel::workspaces(std::span<const TensorArg> tensors) const {
+    return gpu::workspaces(state_->record, tensors);
+}
+
+Result<> Kernel::launch(std::span<const TensorArg> tensors, std::span<const int> prepared,
+                        Stream stream) const {
+    if (static_cast<int>(tensors.size()) != state_->record.num_tensors())
+        throw InternalError("Kernel::launch: a tensor is missing");
+    CurrentContext current(state_->api, state_->context);
+    if (current.status()) return failure(state_->api, "cuCtxSetCurrent", current.status());
+    for (std::size_t i = 0; i < state_->record.launches.size(); ++i) {
+        const Launch& launch = state_->record.launches[i];
+        if (launch.prepares_from >= 0 &&
+            std::find(prepared.begin(), prepared.end(), launch.prepares_from) != prepared.end())
+            continue;
+        auto done = state_->launch_one(launch, state_->entries[i], tensors, stream);
+        if (!done) return done.error();
+    }
+    return Ok{};
+}
+
+}  // namespace fact::gpu

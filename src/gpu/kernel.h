@@ -1,0 +1,48 @@
+// A compiled kernel on a GPU: loaded once, configured at load time, launched from any thread.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+#include "target/launch_record.h"
+
+namespace fact::gpu {
+
+using Stream = void*;  // a CUstream
+
+// A tensor as a kernel sees it: dimensions of the kernel text, in memory order; strides in
+// elements.
+struct TensorArg {
+    void* data = nullptr;
+    DType dtype = DType::f32;
+    std::vector<std::int64_t> sizes, strides;
+};
+
+class Kernel {
+  public:
+    // Loads into the current device's primary context; sets shared memory and asks the occupancy.
+    static Result<Kernel> load(std::string_view cubin, LaunchRecord record);
+
+    const LaunchRecord& record() const;
+
+    // Why these tensors (parameters, then outputs) cannot be served: rank, dtype, disagreeing
+    // extents, strides or addresses TMA cannot take. "" when they can.
+    std::string refuses(std::span<const TensorArg> tensors) const;
+
+    // The workspaces such a call needs, with sizes and strides filled in and no data.
+    std::vector<TensorArg> workspaces(std::span<const TensorArg> tensors) const;
+
+    // `tensors`: parameters, outputs, workspaces. Launches with prepares_from in `prepared` are
+    // skipped: their workspace is already filled.
+    Result<> launch(std::span<const TensorArg> tensors, std::span<const int> prepared,
+                    Stream stream) const;
+
+  private:
+    struct State;
+    std::shared_ptr<State> state_;
+};
+
+}  // namespace fact::gpu

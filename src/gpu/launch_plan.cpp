@@ -1,0 +1,149 @@
+#include "gpu/launch_plan.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace fact::gpu {
+
+namespace {
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+    return (a + b - 1) / b;
+}
+
+int map_data_type(DType dtype) {
+    switch (dtype) {
+        case DType::boolean:
+        case DType::u8:
+        case DType::i8:
+            return 0;
+        case DType::i16:
+            return 1;
+        case DType::i32:
+            return 3;
+        case DType::i64:
+            return 5;
+        case DType::f16:
+            return 6;
+        case DType::f32:
+            return 7;
+        case DType::f64:
+            return 8;
+        case DType::bf16:
+            return 9;
+    }
+    throw InternalError("map_data_type: unknown dtype");
+}
+
+int map_swizzle(int bytes) {
+    switch (bytes) {
+        case 0:
+            return 0;
+        case 32:
+            return 1;
+        case 64:
+            return 2;
+        case 128:
+            return 3;
+    }
+    throw InternalError("map_swizzle: not a swizzle");
+}
+
+}  // namespace
+
+std::vector<TensorArg> workspaces(const LaunchRecord& record, std::span<const TensorArg> tensors) {
+    std::vector<TensorArg> all;
+    all.reserve(record.workspaces.size());
+    for (const auto& workspace : record.workspaces) {
+        TensorArg arg;
+        arg.dtype = workspace.dtype;
+        if (workspace.copies > 1) arg.sizes.push_back(workspace.copies);
+        for (const auto& dims : workspace.sizes) arg.sizes.push_back(extent_product(dims, tensors));
+        arg.strides.resize(arg.sizes.size());
+        std::int64_t stride = 1;
+        for (std::size_t i = arg.sizes.size(); i-- > 0;) {
+            arg.strides[i] = stride;
+            stride *= arg.sizes[i];
+        }
+        all.push_back(std::move(arg));
+    }
+    return all;
+}
+
+std::int64_t extent_product(std::span<const DimOf> dims, std::span<const TensorArg> tensors) {
+    std::int64_t product = 1;
+    for (const auto& dim : dims) product *= tensors[dim.tensor].sizes[dim.dim];
+    return product;
+}
+
+GridSize grid_size(const Launch& launch, std::span<const TensorArg> tensors,
+                   std::int64_t capacity) {
+    return std::visit(
+        overloaded{
+            [&](const PersistentGrid& grid) -> GridSize {
+                const auto [cluster_m, cluster_n] = launch.cluster;
+                const auto rows = ceil_div(extent_product(grid.m, tensors), grid.tile_m);
+                const auto columns = ceil_div(extent_product(grid.n, tensors), grid.tile_n);
+                const auto clusters = ceil_div(rows, cluster_m) * ceil_div(columns, cluster_n) *
+                                      extent_product(grid.batch, tensors);
+                return {std::min(clusters, capacity) * cluster_m * cluster_n, 1, 1};
+            },
+            [&](const LinearGrid& grid) -> GridSize {
+                const auto blocks = ceil_div(extent_product(grid.count, tensors), grid.per_block);
+                return {std::min(blocks, capacity), 1, 1};
+            },
+            [&](const TileGrid& grid) -> GridSize {
+                return {ceil_div(extent_product(grid.n, tensors), grid.tile_n),
+                        ceil_div(extent_product(grid.m, tensors), grid.tile_m),
+                        extent_product(grid.batch, tensors)};
+            },
+        },
+        launch.grid);
+}
+
+std::vector<std::byte> pack(const StructParam& param, std::span<const TensorArg> tensors) {
+    std::vector<std::byte> bytes(param.bytes);
+    for (const auto& member : param.members) {
+        const auto store = [&](auto value) {
+            std::memcpy(bytes.data() + member.offset, &value, sizeof(value));
+        };
+        std::visit(overloaded{
+                       [&](const PointerField& field) { store(tensors[field.tensor].data); },
+                       [&](const ExtentField& field) {
+                           store(static_cast<std::int32_t>(extent_product(field.dims, tensors)));
+                       },
+                       [&](const StrideField& field) {
+                           store(field.dim == kNoDim ? std::int64_t{0}
+                                                     : tensors[field.tensor].strides[field.dim]);
+                       },
+                       [&](const IntegerField& field) { store(std::int32_t{field.value}); },
+                   },
+                   member.field);
+    }
+    return bytes;
+}
+
+MapGeometry map_geometry(const TensorMapParam& param, std::span<const TensorArg> tensors) {
+    const TensorArg& tensor = tensors[param.tensor];
+    const std::uint64_t bytes = info(tensor.dtype).bytes;
+    MapGeometry map;
+    map.data_type = map_data_type(tensor.dtype);
+    map.swizzle = map_swizzle(param.swizzle_bytes);
+    map.address = tensor.data;
+    map.element_strides.fill(1);
+    std::uint64_t span = bytes;  // what the dimensions so far cover
+    for (int i = 0; i < MapGeometry::kRank; ++i) {
+        const int dim = param.dims[i];
+        map.box[i] = static_cast<std::uint32_t>(param.box[i]);
+        map.extents[i] = dim == kNoDim ? 1 : tensor.sizes[dim];
+        std::uint64_t stride = i == 0 ? bytes : (span + 15) / 16 * 16;
+        // An extent of one is never stepped over: its stride may be anything in the tensor, but
+        // the driver still wants a multiple of 16.
+        if (i > 0 && map.extents[i] > 1) stride = tensor.strides[dim] * bytes;
+        if (i > 0) map.stride_bytes[i - 1] = stride;
+        span = std::max(span, stride * map.extents[i]);
+    }
+    return map;
+}
+
+}  // namespace fact::gpu

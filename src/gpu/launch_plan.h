@@ -1,0 +1,50 @@
+// The arithmetic of a launch: which tensors are accepted, grid, parameter bytes, tensor-map
+// geometry. Pure, so that it is tested without a GPU.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gpu/kernel.h"
+#include "target/launch_record.h"
+
+namespace fact::gpu {
+
+// What is inconsistent in a record (a dimension that no tensor has, a member outside its struct,
+// a box TMA cannot copy), or "": a damaged file must not become a wild pointer.
+std::string invalid(const LaunchRecord& record);
+
+// See Kernel::refuses and Kernel::workspaces; the record is valid.
+std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tensors);
+std::vector<TensorArg> workspaces(const LaunchRecord& record, std::span<const TensorArg> tensors);
+
+// The product of extents; 1 when empty.
+std::int64_t extent_product(std::span<const DimOf> dims, std::span<const TensorArg> tensors);
+
+struct GridSize {
+    std::int64_t x = 1, y = 1, z = 1;
+    bool operator==(const GridSize&) const = default;
+};
+// `capacity`: clusters (PersistentGrid) or blocks (LinearGrid) that are resident at a time.
+GridSize grid_size(const Launch& launch, std::span<const TensorArg> tensors, std::int64_t capacity);
+
+// The bytes of a struct parameter; unnamed ones are zero.
+std::vector<std::byte> pack(const StructParam& param, std::span<const TensorArg> tensors);
+
+// The arguments of cuTensorMapEncodeTiled, innermost dimension first.
+struct MapGeometry {
+    static constexpr int kRank = 4;
+    int data_type = 0, swizzle = 0;  // numbers of the driver's enumerations
+    void* address = nullptr;
+    std::array<std::uint64_t, kRank> extents{};
+    std::array<std::uint64_t, kRank - 1> stride_bytes{};
+    std::array<std::uint32_t, kRank> box{}, element_strides{};
+    bool operator==(const MapGeometry&) const = default;
+};
+MapGeometry map_geometry(const TensorMapParam& param, std::span<const TensorArg> tensors);
+
+}  // namespace fact::gpu

@@ -1,0 +1,37 @@
+// A fused call: the part of a graph that one kernel replaces, kept with the kernel so that the
+// original can be run beside it (the oracle) or instead of it (where the kernel does not apply).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "support/result.h"
+
+namespace fact::graph {
+
+// Kernel dimension i is the graph tensor's dimensions dims[i], merged in that order. Graph
+// dimensions of extent one, and broadcast ones (stride zero), may be missing.
+struct Binding {
+    std::string tensor;  // parameter or output of the kernel
+    std::string value;   // name of the graph value
+    std::vector<std::vector<int>> dims;
+    bool constant = false;  // a weight: the same tensor on every call
+    bool operator==(const Binding&) const = default;
+};
+
+struct FusedCall {
+    std::string id;      // "p03_linear_gelu", unique in the graph
+    std::string kernel;  // name of the realized kernel; calls of the same family share one
+    std::vector<Binding> params, results;
+    Graph original;  // its user inputs are the call's inputs, in order
+};
+
+// In a rewritten graph a fused call is a node with this target, the tensors it reads as the list
+// argument "inputs" and the call's id as the string argument "call".
+inline constexpr std::string_view kFusedTarget = "fact.call";
+
+std::string to_json(const FusedCall& call);
+Result<FusedCall> fused_call_from_json(std::string_view text);
+
+}  // namespace fact::graph

@@ -1,0 +1,13 @@
+// One spelling for the arguments of a node.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace fact::graph {
+
+// Makes t, transpose and their like "aten.permute.default"; makes dims, slice bounds and select
+// indices non-negative and explicit; replaces the -1 of view and expand by the extent it stands
+// for. Leaves alone what depends on extents known only at run time.
+void normalize_arguments(const Graph& graph, Node& node);
+
+}  // namespace fact::graph

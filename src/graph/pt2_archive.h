@@ -1,0 +1,33 @@
+// The archive torch.export.save writes, read without torch: a zip of stored records, the program as
+// JSON, weights as raw bytes that stay memory-mapped.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "support/result.h"
+
+namespace fact::graph {
+
+// A parameter, buffer or constant; `type` views into `storage`.
+struct Weight {
+    std::string fqn;
+    TensorType type;
+    std::span<const std::byte> storage;
+    bool is_parameter = false;
+    bool persistent = true;  // false: not in the state_dict (constants, non-persistent buffers)
+};
+
+struct Archive {
+    Graph graph;  // as exported, not canonical
+    std::vector<Weight> weights;
+    std::shared_ptr<const void> mapping;  // keeps `storage` valid
+};
+
+Result<Archive> read_pt2(const std::filesystem::path& path);
+
+}  // namespace fact::graph

@@ -1,0 +1,27 @@
+#include "ir/functions.h"
+
+namespace fact::ir {
+namespace {
+
+bool is_function_name(std::string_view name) {
+    return !name.empty() && name[0] >= 'a' && name[0] <= 'z' && name != "not" && name != "and" &&
+           name != "or";
+}
+
+}  // namespace
+
+std::optional<UnaryOp> find_unary_function(std::string_view name) {
+    if (!is_function_name(name)) return std::nullopt;
+    for (const auto& row : kUnary)
+        if (row.name == name) return row.op;
+    return std::nullopt;
+}
+
+std::optional<BinaryOp> find_binary_function(std::string_view name) {
+    if (!is_function_name(name)) return std::nullopt;
+    for (const auto& row : kBinary)
+        if (row.name == name) return row.op;
+    return std::nullopt;
+}
+
+}  // namespace fact::ir

@@ -1,0 +1,101 @@
+#include "ir/kernel.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "ir/typing.h"
+#include "support/result.h"
+
+namespace fact::ir {
+namespace {
+
+// Appends the expression when its type can be worked out.
+ExprId append(Kernel& kernel, Node node, const Type& given = {}, std::string name = {}) {
+    auto typing = type_of(kernel, node, given);
+    if (const auto* error = std::get_if<TypeError>(&typing)) throw InternalError(error->message);
+    return kernel.add({node, std::get<Type>(std::move(typing)), std::move(name), {}});
+}
+
+}  // namespace
+
+DimId Kernel::dim(const std::string& name_or_digits) {
+    for (std::size_t i = 0; i < dims.size(); ++i)
+        if (dims[i].name == name_or_digits) return static_cast<DimId>(i);
+    Dim added{name_or_digits, {}};
+    std::int64_t extent = 0;
+    const char* end = name_or_digits.data() + name_or_digits.size();
+    const auto [stop, failure] = std::from_chars(name_or_digits.data(), end, extent);
+    if (failure == std::errc() && stop == end) added.extent = extent;
+    dims.push_back(std::move(added));
+    return static_cast<DimId>(dims.size() - 1);
+}
+
+ExprId Builder::param(std::uint32_t index) {
+    // One expression a parameter, so that a parameter is never computed twice.
+    for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
+        if (kernel_.exprs[i].node == Node{Param{index}}) return static_cast<ExprId>(i);
+    const bool known = index < kernel_.params.size();
+    return append(kernel_, Param{index}, {}, known ? kernel_.params[index].name : "");
+}
+
+ExprId Builder::literal(double value, DType dtype) {
+    return append(kernel_, Literal{value}, {dtype, {}});
+}
+
+ExprId Builder::index(DimId dim) {
+    return append(kernel_, Index{dim});
+}
+
+ExprId Builder::unary(UnaryOp op, ExprId x) {
+    return append(kernel_, Unary{op, x});
+}
+
+ExprId Builder::binary(BinaryOp op, ExprId a, ExprId b) {
+    return append(kernel_, Binary{op, a, b});
+}
+
+ExprId Builder::select(ExprId condition, ExprId a, ExprId b) {
+    return append(kernel_, Select{condition, a, b});
+}
+
+ExprId Builder::cast(DType dtype, ExprId x) {
+    if (kernel_[x].type.dtype == dtype) return x;
+    return append(kernel_, Cast{x}, {dtype, {}});
+}
+
+ExprId Builder::permute(ExprId x, std::vector<DimId> dims) {
+    const auto* inner = std::get_if<Permute>(&kernel_[x].node);
+    if (inner && kernel_[x].name.empty()) x = inner->x;
+    if (kernel_[x].type.dims == dims) return x;
+    return append(kernel_, Permute{x}, {DType::f32, std::move(dims)});
+}
+
+ExprId Builder::transpose(ExprId x) {
+    auto dims = kernel_[x].type.dims;
+    if (dims.size() < 2) throw InternalError("transpose of fewer than two dimensions");
+    std::swap(dims.end()[-1], dims.end()[-2]);
+    return permute(x, std::move(dims));
+}
+
+ExprId Builder::product(ExprId a, ExprId b, Precision precision) {
+    return append(kernel_, Product{a, b, precision});
+}
+
+std::optional<std::vector<DimId>> broadcast(const std::vector<DimId>& a,
+                                            const std::vector<DimId>& b) {
+    const auto holds = [](const std::vector<DimId>& all, const std::vector<DimId>& some) {
+        return std::all_of(some.begin(), some.end(), [&](DimId dim) {
+            return std::find(all.begin(), all.end(), dim) != all.end();
+        });
+    };
+    if (holds(a, b)) return a;
+    if (holds(b, a)) return b;
+    return std::nullopt;
+}
+
+DType arithmetic_type(DType a, DType b) {
+    if (info(a).floating || info(b).floating) return DType::f32;
+    return a == DType::i64 || b == DType::i64 ? DType::i64 : DType::i32;
+}
+
+}  // namespace fact::ir

@@ -1,0 +1,178 @@
+// The checked form of a kernel text: typed expressions over named dimensions.
+//
+// Meaning, shared by interpreter and emitters: floating expressions are computed in f32 by kernels
+// (f64 by the interpreter); nothing is rounded to a narrower type except at Cast and at outputs.
+// A product accumulates in f32. Comparisons give bool; NaN compares false (but != true).
+// Dimensions match by id: broadcasting an operand means that it lacks some of the result's dims.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ir/functions.h"
+#include "support/diagnostics.h"
+#include "target/dtype.h"
+
+namespace fact::ir {
+
+enum class ExprId : std::uint32_t {};
+enum class DimId : std::uint32_t {};
+constexpr std::size_t index(ExprId id) {
+    return static_cast<std::size_t>(id);
+}
+constexpr std::size_t index(DimId id) {
+    return static_cast<std::size_t>(id);
+}
+
+// A symbol bound at run time, or a constant extent (then `name` is its digits).
+struct Dim {
+    std::string name;
+    std::optional<std::int64_t> extent;
+    bool operator==(const Dim&) const = default;
+};
+
+struct Type {
+    DType dtype = DType::f32;
+    std::vector<DimId> dims;
+    bool operator==(const Type&) const = default;
+};
+
+struct Param {  // a parameter of the kernel, as stored
+    std::uint32_t index = 0;
+    bool operator==(const Param&) const = default;
+};
+struct Literal {  // f32, i32 or bool by the expression's type; may be infinite
+    double value = 0;
+    bool operator==(const Literal&) const = default;
+};
+struct Index {  // the coordinate along a dimension, i32
+    DimId dim{};
+    bool operator==(const Index&) const = default;
+};
+struct Unary {
+    UnaryOp op{};
+    ExprId x{};
+    bool operator==(const Unary&) const = default;
+};
+struct Binary {
+    BinaryOp op{};
+    ExprId a{}, b{};
+    bool operator==(const Binary&) const = default;
+};
+struct Select {  // where(condition, a, b): the branch not taken does not matter, NaN included
+    ExprId condition{}, a{}, b{};
+    bool operator==(const Select&) const = default;
+};
+struct Cast {  // rounds to nearest even; to an integer: toward zero; to bool: != 0
+    ExprId x{};
+    bool operator==(const Cast&) const = default;
+};
+struct Permute {  // the same elements, dimensions in the order of the expression's type
+    ExprId x{};
+    bool operator==(const Permute&) const = default;
+};
+
+// How a product of f32 operands is computed. 16-bit operands: always `exact` (their products are
+// exact in f32).
+enum class Precision { exact, tf32 };
+
+// a[..., M, K] @ b[..., K, N] -> [batch..., M, N]; batch dimensions match by id, a missing one
+// broadcasts. The f32 sum of exact products; for f32 operands `exact` promises at least the
+// accuracy of f32 arithmetic (kernels split each operand into two TF32 parts).
+struct Product {
+    ExprId a{}, b{};
+    Precision precision = Precision::exact;
+    bool operator==(const Product&) const = default;
+};
+
+using Node = std::variant<Param, Literal, Index, Unary, Binary, Select, Cast, Permute, Product>;
+
+struct Expr {
+    Node node;
+    Type type;
+    std::string name;  // what the text calls it; "" for an unnamed subexpression
+    Span span;
+};
+
+struct Tensor {  // a parameter or an output: dims in memory order, the last one contiguous
+    std::string name;
+    Type type;
+    Span span;
+};
+
+struct Output {
+    Tensor tensor;
+    ExprId
+        value{};  // has the tensor's dims in the tensor's order; rounded to its dtype when stored
+};
+
+struct Kernel {
+    std::string name;
+    std::vector<Dim> dims;
+    std::vector<Tensor> params;
+    std::vector<Output> outputs;
+    std::vector<Expr> exprs;  // operands precede users
+
+    const Expr& operator[](ExprId id) const { return exprs[index(id)]; }
+    const Dim& operator[](DimId id) const { return dims[index(id)]; }
+    ExprId add(Expr expr) {
+        exprs.push_back(std::move(expr));
+        return static_cast<ExprId>(exprs.size() - 1);
+    }
+    DimId dim(const std::string& name_or_digits);  // finds or adds
+};
+
+// Calls `visit(ExprId)` for each operand: the one place that knows every node's operands.
+template <class Visit>
+void for_each_operand(const Node& node, Visit visit) {
+    if (const auto* n = std::get_if<Unary>(&node))
+        visit(n->x);
+    else if (const auto* n = std::get_if<Binary>(&node))
+        visit(n->a), visit(n->b);
+    else if (const auto* n = std::get_if<Select>(&node))
+        visit(n->condition), visit(n->a), visit(n->b);
+    else if (const auto* n = std::get_if<Cast>(&node))
+        visit(n->x);
+    else if (const auto* n = std::get_if<Permute>(&node))
+        visit(n->x);
+    else if (const auto* n = std::get_if<Product>(&node))
+        visit(n->a), visit(n->b);
+}
+
+// Typed construction, used by the checker and by the rules. Each returns the new expression with
+// its type worked out, or throws InternalError when the operands do not fit (the checker tests
+// first).
+class Builder {
+  public:
+    explicit Builder(Kernel& kernel) : kernel_(kernel) {}
+    ExprId param(std::uint32_t index);
+    ExprId literal(double value, DType dtype = DType::f32);
+    ExprId index(DimId dim);
+    ExprId unary(UnaryOp op, ExprId x);
+    ExprId binary(BinaryOp op, ExprId a, ExprId b);
+    ExprId select(ExprId condition, ExprId a, ExprId b);
+    ExprId cast(DType dtype, ExprId x);
+    ExprId permute(ExprId x, std::vector<DimId> dims);  // an identity permutation gives x back
+    ExprId transpose(ExprId x);                         // swaps the last two
+    ExprId product(ExprId a, ExprId b, Precision precision = Precision::exact);
+
+  private:
+    Kernel& kernel_;
+};
+
+// Dimensions of an elementwise result, or nullopt when neither operand's dims contain the other's
+// (then only an Index fits: it adds its dimension to those of the other operand).
+std::optional<std::vector<DimId>> broadcast(const std::vector<DimId>& a,
+                                            const std::vector<DimId>& b);
+// The element type arithmetic on the two gives: any floating type computes as f32, i64 as i64,
+// other integers and bool as i32. Operands of a Binary or Select may differ in type: they are
+// converted.
+DType arithmetic_type(DType a, DType b);
+
+// A sentence on what is ill-formed, or "".
+std::string verify(const Kernel& kernel);
+
+}  // namespace fact::ir

@@ -1,0 +1,205 @@
+#include "ir/typing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "support/result.h"
+
+namespace fact::ir {
+namespace {
+
+using Typing = std::variant<Type, TypeError>;
+using Dims = std::vector<DimId>;
+
+bool contains(const Dims& dims, DimId dim) {
+    return std::find(dims.begin(), dims.end(), dim) != dims.end();
+}
+
+bool contains(const Dims& all, const Dims& some) {
+    return std::all_of(some.begin(), some.end(), [&](DimId dim) { return contains(all, dim); });
+}
+
+TypeError no_broadcast(const Kernel& kernel, const Dims& a, const Dims& b) {
+    return {Fault::broadcast,
+            fmt::format("Dimensions {} and {} do not broadcast: neither holds all of the other's.",
+                        to_string(kernel, a), to_string(kernel, b)),
+            "Give one operand every dimension of the other, under the same names."};
+}
+
+TypeError needs_bool(std::string_view what, DType dtype) {
+    return {Fault::needs_bool, fmt::format("{} must be bool, not {}.", what, info(dtype).name),
+            "Compare it with something, for example `x != 0`."};
+}
+
+bool is_index(const Kernel& kernel, ExprId a, ExprId b) {
+    return std::holds_alternative<Index>(kernel[a].node) ||
+           std::holds_alternative<Index>(kernel[b].node);
+}
+
+Typing literal_type(const Literal& literal, const Type& given) {
+    const double v = literal.value;
+    if (given.dtype == DType::f32 && !std::isnan(v)) return Type{DType::f32, {}};
+    if (given.dtype == DType::boolean && (v == 0 || v == 1)) return Type{DType::boolean, {}};
+    if (given.dtype == DType::i32 && v == std::trunc(v) && v >= -0x1p31 && v < 0x1p31)
+        return Type{DType::i32, {}};
+    return TypeError{Fault::literal, fmt::format("{} is no {} literal.", v, info(given.dtype).name),
+                     "Literals are f32 numbers, i32 numbers, true and false."};
+}
+
+Typing unary_type(const Unary& node, const Type& x) {
+    switch (node.op) {
+        case UnaryOp::logical_not:
+            if (x.dtype != DType::boolean) return needs_bool("The operand of 'not'", x.dtype);
+            return x;
+        case UnaryOp::neg:
+        case UnaryOp::abs:
+        case UnaryOp::relu:
+        case UnaryOp::floor:
+        case UnaryOp::ceil:
+        case UnaryOp::round:
+        case UnaryOp::sign:
+            return Type{arithmetic_type(x.dtype, x.dtype), x.dims};
+        default:
+            return Type{DType::f32, x.dims};
+    }
+}
+
+Typing binary_type(const Kernel& kernel, const Binary& node, const Type& a, const Type& b) {
+    auto dims = broadcast(a.dims, b.dims);
+    // A coordinate is known everywhere: `index(M) <= index(N)` is a matrix.
+    if (!dims && is_index(kernel, node.a, node.b)) {
+        dims = a.dims;
+        for (const DimId dim : b.dims)
+            if (!contains(a.dims, dim)) dims->push_back(dim);
+    }
+    if (!dims) return no_broadcast(kernel, a.dims, b.dims);
+    if (node.op == BinaryOp::logical_and || node.op == BinaryOp::logical_or) {
+        const auto what = fmt::format("An operand of '{}'", info(node.op).name);
+        if (a.dtype != DType::boolean) return needs_bool(what, a.dtype);
+        if (b.dtype != DType::boolean) return needs_bool(what, b.dtype);
+    }
+    if (info(node.op).compares) return Type{DType::boolean, *dims};
+    if (node.op == BinaryOp::div || node.op == BinaryOp::pow) return Type{DType::f32, *dims};
+    return Type{arithmetic_type(a.dtype, b.dtype), *dims};
+}
+
+Typing select_type(const Kernel& kernel, const Type& c, const Type& a, const Type& b) {
+    if (c.dtype != DType::boolean) return needs_bool("The condition of 'where'", c.dtype);
+    const bool both_bool = a.dtype == DType::boolean && b.dtype == DType::boolean;
+    const DType dtype = both_bool ? DType::boolean : arithmetic_type(a.dtype, b.dtype);
+    for (const Dims* all : {&a.dims, &b.dims, &c.dims})
+        if (contains(*all, a.dims) && contains(*all, b.dims) && contains(*all, c.dims))
+            return Type{dtype, *all};
+    if (!broadcast(a.dims, b.dims)) return no_broadcast(kernel, a.dims, b.dims);
+    return no_broadcast(kernel, c.dims, *broadcast(a.dims, b.dims));
+}
+
+Typing permute_type(const Kernel& kernel, const Type& x, const Dims& order) {
+    if (order.size() == x.dims.size() &&
+        std::is_permutation(order.begin(), order.end(), x.dims.begin()))
+        return Type{x.dtype, order};
+    return TypeError{Fault::permutation,
+                     fmt::format("{} is no reordering of {}.", to_string(kernel, order),
+                                 to_string(kernel, x.dims)),
+                     "Name each of the operand's dimensions once."};
+}
+
+Typing product_type(const Kernel& kernel, const Product& node, const Type& a, const Type& b) {
+    const auto text = [&](const Dims& dims) { return to_string(kernel, dims); };
+    if (a.dims.size() < 2 || b.dims.size() < 2)
+        return TypeError{Fault::product_rank,
+                         fmt::format("A product takes two matrices, but one operand has dimensions "
+                                     "{}.",
+                                     text(a.dims.size() < 2 ? a.dims : b.dims)),
+                         "Write an elementwise product with `*`, or give the operand two "
+                         "dimensions."};
+    const DimId k = a.dims.back(), n = b.dims.back(), m = a.dims.end()[-2];
+    if (b.dims.end()[-2] != k)
+        return TypeError{
+            Fault::contraction,
+            fmt::format("The product sums over {} of {} but over {} of {}.", kernel[k].name,
+                        text(a.dims), kernel[b.dims.end()[-2]].name, text(b.dims)),
+            n == k ? "Transpose the right operand with `.T`."
+                   : "The left operand's last dimension must be the right operand's "
+                     "second-last."};
+    const Dims a_batch(a.dims.begin(), a.dims.end() - 2), b_batch(b.dims.begin(), b.dims.end() - 2);
+    for (const DimId dim : {m, n, k})
+        if (m == n || contains(a_batch, dim) || contains(b_batch, dim))
+            return TypeError{Fault::product_dims,
+                             fmt::format("The product of {} and {} has dimension {} twice.",
+                                         text(a.dims), text(b.dims), kernel[dim].name),
+                             "Rows, columns, the summed dimension and batches need names of their "
+                             "own."};
+    auto dims = broadcast(a_batch, b_batch);
+    if (!dims)
+        return TypeError{Fault::product_batch,
+                         fmt::format("Batch dimensions {} and {} do not broadcast: neither holds "
+                                     "all of the other's.",
+                                     text(a_batch), text(b_batch)),
+                         "Give one operand every batch dimension of the other."};
+    if (!info(a.dtype).floating || !info(b.dtype).floating || a.dtype != b.dtype)
+        return TypeError{Fault::product_types,
+                         fmt::format("A product takes operands of one floating type, not {} and "
+                                     "{}.",
+                                     info(a.dtype).name, info(b.dtype).name),
+                         "Cast one operand, for example `bf16(x)`; arithmetic gives f32."};
+    if (node.precision != Precision::exact && a.dtype != DType::f32)
+        return TypeError{
+            Fault::precision,
+            fmt::format("A precision is for f32 operands, but these are {}.", info(a.dtype).name),
+            "Leave the precision out."};
+    dims->push_back(m);
+    dims->push_back(n);
+    return Type{DType::f32, *dims};
+}
+
+}  // namespace
+
+std::variant<Type, TypeError> type_of(const Kernel& kernel, const Node& node, const Type& given) {
+    bool known = true;
+    for_each_operand(node, [&](ExprId id) { known &= index(id) < kernel.exprs.size(); });
+    if (!known) return TypeError{Fault::reference, "An operand is no expression.", ""};
+    const auto type = [&](ExprId id) -> const Type& { return kernel[id].type; };
+    return std::visit(
+        overloaded{
+            [&](const Param& n) -> Typing {
+                if (n.index < kernel.params.size()) return kernel.params[n.index].type;
+                return TypeError{Fault::reference, "A parameter does not exist.", ""};
+            },
+            [&](const Literal& n) { return literal_type(n, given); },
+            [&](const Index& n) -> Typing {
+                if (index(n.dim) < kernel.dims.size()) return Type{DType::i32, {n.dim}};
+                return TypeError{Fault::reference, "A dimension does not exist.", ""};
+            },
+            [&](const Unary& n) { return unary_type(n, type(n.x)); },
+            [&](const Binary& n) { return binary_type(kernel, n, type(n.a), type(n.b)); },
+            [&](const Select& n) {
+                return select_type(kernel, type(n.condition), type(n.a), type(n.b));
+            },
+            [&](const Cast& n) -> Typing {
+                if (given.dtype != DType::f64) return Type{given.dtype, type(n.x).dims};
+                return TypeError{Fault::cast, "Kernels do not compute in f64.", "Use f32."};
+            },
+            [&](const Permute& n) { return permute_type(kernel, type(n.x), given.dims); },
+            [&](const Product& n) { return product_type(kernel, n, type(n.a), type(n.b)); },
+        },
+        node);
+}
+
+bool stores_as(DType value, DType stored) {
+    if (info(value).floating && info(stored).floating) return true;
+    return value == stored || (value == DType::i32 && stored == DType::i64);
+}
+
+std::string to_string(const Kernel& kernel, const std::vector<DimId>& dims) {
+    std::string out = "[";
+    for (const DimId dim : dims) {
+        if (out.size() > 1) out += ", ";
+        out += index(dim) < kernel.dims.size() ? kernel[dim].name : "?";
+    }
+    return out + "]";
+}
+
+}  // namespace fact::ir

@@ -1,0 +1,77 @@
+#include "jit/compile_key.h"
+
+#include <fmt/format.h>
+
+#include <regex>
+#include <set>
+
+#include "support/files.h"
+#include "support/hash.h"
+
+namespace fact::jit {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Follows #include lines whatever #if they stand in: a header too many only costs a compilation.
+void follow(const std::string& text, const fs::path& folder, const fs::path& root,
+            std::set<std::string>& seen) {
+    static const std::regex pattern(R"(^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">])",
+                                    std::regex::multiline);
+    for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it) {
+        const std::string name = (*it)[1];
+        for (const fs::path& place : {folder / name, root / name}) {
+            std::error_code ignored;
+            if (!fs::is_regular_file(place, ignored)) continue;
+            std::string relative = place.lexically_normal().lexically_relative(root).string();
+            if (relative.empty() || relative.starts_with("..")) continue;
+            if (!seen.insert(relative).second) break;
+            if (auto content = read_file(place)) follow(*content, place.parent_path(), root, seen);
+            break;
+        }
+    }
+}
+
+// Length first, so that no two lists of parts give the same bytes.
+void add(std::string& bytes, std::string_view part) {
+    bytes += fmt::format("{}:{}\n", part.size(), part);
+}
+
+}  // namespace
+
+std::vector<std::string> code_flags(const std::string& arch) {
+    const std::string number = arch.starts_with("sm") ? arch.substr(2) : arch;
+    return {"-cubin",
+            "-std=c++17",
+            "-O3",
+            "-gencode",
+            fmt::format("arch=compute_{0},code=sm_{0}", number),
+            "--expt-relaxed-constexpr",
+            "-DNDEBUG",
+            "-Xptxas",
+            "-v"};
+}
+
+std::vector<std::string> header_closure(const std::string& source, const fs::path& kernels_folder) {
+    const fs::path root = kernels_folder.lexically_normal();
+    std::set<std::string> seen;
+    follow(source, root, root, seen);
+    return {seen.begin(), seen.end()};
+}
+
+std::string compile_key(const Unit& unit, const Toolchain& toolchain) {
+    std::string bytes;
+    add(bytes, "cubin 1");
+    add(bytes, toolchain.version);
+    for (const auto& flag : code_flags(unit.arch)) add(bytes, flag);
+    add(bytes, unit.source);
+    for (const auto& header : header_closure(unit.source, toolchain.kernels_folder)) {
+        add(bytes, header);
+        auto content = read_file(toolchain.kernels_folder / header);
+        add(bytes, content ? *content : std::string());
+    }
+    return sha256_hex(bytes).substr(0, 32);
+}
+
+}  // namespace fact::jit

@@ -1,0 +1,22 @@
+// What a cubin follows from, as a name: equal key, equal cubin.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jit/compiler.h"
+
+namespace fact::jit {
+
+// The compiler's options that change the cubin; no paths, so that the key does not move with a
+// folder.
+std::vector<std::string> code_flags(const std::string& arch);
+
+// Our headers that `source` includes, directly or not, relative to the kernels folder and sorted.
+// Headers from elsewhere are covered by the toolchain's version.
+std::vector<std::string> header_closure(const std::string& source,
+                                        const std::filesystem::path& kernels_folder);
+
+std::string compile_key(const Unit& unit, const Toolchain& toolchain);
+
+}  // namespace fact::jit

@@ -1,0 +1,161 @@
+#include "lower/sm90/lower.h"
+
+#include <fmt/format.h>
+
+#include "emit/code_writer.h"
+#include "lower/sm90/epilogue_functor.h"
+#include "lower/sm90/product_form.h"
+#include "lower/sm90/record.h"
+
+namespace fact::lower::sm90 {
+
+namespace {
+
+schedule::Problem problem_of_form(const ir::Kernel& kernel, const ProductForm& form) {
+    schedule::Problem problem;
+    problem.operands = kernel.params[static_cast<std::size_t>(form.a.param)].type.dtype;
+    problem.output = kernel.outputs.front().tensor.type.dtype;
+    problem.split = problem.operands == DType::f32 && form.precision == ir::Precision::exact;
+    problem.a = form.a.major;
+    problem.b = form.b.major;
+    for (const EpilogueForm& extra : form.extras)
+        problem.full_operands += extra.m >= 0 && extra.n >= 0;
+    return problem;
+}
+
+class SourceWriter {
+  public:
+    SourceWriter(const ir::Kernel& kernel, const ProductForm& form,
+                 const schedule::Schedule& schedule, const schedule::Problem& problem)
+        : kernel_(kernel), form_(form), schedule_(schedule), problem_(problem) {}
+
+    std::string write(std::string_view kernel_text) {
+        std::string_view rest = kernel_text;
+        while (!rest.empty()) {
+            const auto end = rest.find('\n');
+            out_.line(fmt::format("// {}", rest.substr(0, end)));
+            rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+        }
+        const bool single = problem_.operands == DType::f32;
+        out_.line(fmt::format("#include \"sm90/mainloop_{}.cuh\"", single ? "split" : "half"));
+        out_.line("#include \"sm90/product.cuh\"");
+        if (single) out_.line("#include \"sm90/split_pass.cuh\"");
+        out_.line();
+        out_.line("using namespace fact;");
+        out_.line("using namespace fact::sm90;");
+        out_.line();
+        config();
+        out_.line();
+        emit_functor(out_, kernel_, form_);
+        out_.line();
+        if (single) {
+            prepare();
+            out_.line();
+        }
+        entry();
+        return out_.text();
+    }
+
+  private:
+    static const char* yes(bool value) { return value ? "true" : "false"; }
+    static const char* major(schedule::Major m) {
+        return m == schedule::Major::k ? "Major::k" : "Major::mn";
+    }
+
+    void config() {
+        const bool single = problem_.operands == DType::f32;
+        auto config = out_.block("struct Config", ";");
+        if (!single) out_.line(fmt::format("using Element = {};", info(problem_.operands).cuda));
+        out_.line(fmt::format("using Output = {};", info(problem_.output).cuda));
+        out_.line(
+            fmt::format("static constexpr int kTileM = {}, kTileN = {}, kTileK = {}, kStages = {};",
+                        schedule_.tile.m, schedule_.tile.n, schedule_.tile.k, schedule_.stages));
+        out_.line(fmt::format("static constexpr int kStoreBuffers = {};",
+                              schedule::shared_memory_on_sm90(schedule_, problem_).store_buffers));
+        out_.line(fmt::format("static constexpr int kClusterM = {}, kClusterN = {};",
+                              schedule_.cluster.m, schedule_.cluster.n));
+        out_.line(fmt::format("static constexpr bool kPingpong = {};",
+                              yes(schedule_.mainloop == schedule::Mainloop::pingpong)));
+        out_.line(fmt::format("static constexpr bool kRasterAlongM = {};",
+                              yes(schedule_.raster == schedule::Raster::m)));
+        out_.line(fmt::format("static constexpr int kSwizzle = {};", schedule_.swizzle));
+        if (single) {
+            out_.line(fmt::format("static constexpr Major kMajorA = {};", major(form_.a.major)));
+            out_.line(fmt::format("static constexpr int kParts = {};", problem_.split ? 2 : 1));
+        } else {
+            out_.line(fmt::format("static constexpr Major kMajorA = {}, kMajorB = {};",
+                                  major(form_.a.major), major(form_.b.major)));
+        }
+        out_.line(fmt::format("static constexpr bool kBatchA0 = {}, kBatchA1 = {};",
+                              yes(form_.a.batch[0] >= 0), yes(form_.a.batch[1] >= 0)));
+        out_.line(fmt::format("static constexpr bool kBatchB0 = {}, kBatchB1 = {};",
+                              yes(form_.b.batch[0] >= 0), yes(form_.b.batch[1] >= 0)));
+    }
+
+    void prepare() {
+        out_.line("extern \"C\" __global__ void __launch_bounds__(kSplitThreads)");
+        auto body = out_.block(
+            fmt::format("{}(__grid_constant__ SplitSource const source)", prepare_entry(kernel_)));
+        out_.line("split_pass<Config::kParts>(source);");
+    }
+
+    void entry() {
+        const std::string a = kernel_.params[static_cast<std::size_t>(form_.a.param)].name;
+        const std::string b = kernel_.params[static_cast<std::size_t>(form_.b.param)].name;
+        const std::string y = kernel_.outputs.front().tensor.name;
+        const bool single = problem_.operands == DType::f32;
+        const int blocks = schedule_.cluster.m * schedule_.cluster.n;
+        std::vector<std::string> params{
+            fmt::format("__grid_constant__ CUtensorMap const map_{}", a),
+            // A product of a tensor with itself still has two maps.
+            fmt::format("__grid_constant__ CUtensorMap const map_{}{}", b,
+                        single   ? "_planes"
+                        : a == b ? "_right"
+                                 : ""),
+            fmt::format("__grid_constant__ CUtensorMap const map_{}", y),
+            "__grid_constant__ Extents const extents"};
+        if (!form_.extras.empty()) params.push_back("__grid_constant__ Finish const finish");
+        out_.line("extern \"C\" __global__ void __launch_bounds__(kProductThreads, 1)");
+        if (blocks > 1) out_.line(fmt::format("__cluster_dims__({}, 1, 1)", blocks));
+        out_.list(product_entry(kernel_) + "(", params, ") {");
+        out_.line(
+            fmt::format("    using Mainloop = Mainloop{}<Config>;", single ? "Split" : "Half"));
+        const std::string maps =
+            single ? fmt::format("{{map_{}, map_{}_planes, extents.batch1}}", a, b)
+                   : fmt::format("{{map_{}, map_{}{}}}", a, b, a == b ? "_right" : "");
+        out_.line(fmt::format("    product<Config, Mainloop>({}, map_{}, extents, {});", maps, y,
+                              form_.extras.empty() ? "Finish{}" : "finish"));
+        out_.line("}");
+    }
+
+    const ir::Kernel& kernel_;
+    const ProductForm& form_;
+    const schedule::Schedule& schedule_;
+    const schedule::Problem& problem_;
+    emit::CodeWriter out_;
+};
+
+}  // namespace
+
+Result<schedule::Problem> problem_of(const ir::Kernel& kernel) {
+    const auto form = product_form(kernel);
+    if (!form) return form.error();
+    return problem_of_form(kernel, *form);
+}
+
+Result<Lowered> lower(const ir::Kernel& kernel, const schedule::Schedule& schedule,
+                      std::string_view kernel_text) {
+    const auto form = product_form(kernel);
+    if (!form) return form.error();
+    const schedule::Problem problem = problem_of_form(kernel, *form);
+    if (std::string why = illegal_on_sm90(schedule, problem); !why.empty())
+        return Error{fmt::format("kernel {}: schedule \"{}\" is not legal on sm90a: {}",
+                                 kernel.name, schedule::to_string(schedule), why),
+                     "Choose another schedule, or leave it out to have one chosen."};
+    schedule::Schedule settled = schedule;
+    settled.stages = schedule::shared_memory_on_sm90(schedule, problem).stages;
+    return Lowered{SourceWriter(kernel, *form, settled, problem).write(kernel_text),
+                   product_record(kernel, *form, settled, problem)};
+}
+
+}  // namespace fact::lower::sm90

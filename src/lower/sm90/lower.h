@@ -1,0 +1,27 @@
+// From a checked kernel and a schedule to CUDA source over the skeletons of kernels/sm90, with the
+// record that launches it.
+#pragma once
+
+#include <string>
+
+#include "ir/kernel.h"
+#include "schedule/schedule.h"
+#include "support/result.h"
+#include "target/launch_record.h"
+
+namespace fact::lower::sm90 {
+
+struct Lowered {
+    std::string source;
+    LaunchRecord record;
+};
+
+// What a schedule has to know of the kernel's product, extents left at 0; an Error says what the
+// sm90 skeletons cannot express.
+Result<schedule::Problem> problem_of(const ir::Kernel& kernel);
+
+// `kernel_text`, when given, heads the source as a comment.
+Result<Lowered> lower(const ir::Kernel& kernel, const schedule::Schedule& schedule,
+                      std::string_view kernel_text = {});
+
+}  // namespace fact::lower::sm90

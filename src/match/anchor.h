@@ -1,0 +1,29 @@
+// Products in the graph: linear, addmm, mm, bmm, baddbmm and matmul read as one thing.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "graph/graph.h"
+#include "match/space.h"
+#include "support/result.h"
+
+namespace fact::match {
+
+// result = alpha * (a @ b) + beta * addend; `space` names the axes of operands and result.
+struct Anchor {
+    graph::NodeId node{};
+    std::string rule;  // "linear", "addmm", ...
+    graph::ValueId a{}, b{}, result{};
+    std::optional<graph::ValueId> addend;
+    double alpha = 1, beta = 1;
+    Axis k = 0;
+    Space space;
+};
+
+bool is_anchor(const graph::Node& node);
+
+// An Error says why the product cannot be taken: its dtype, its rank, an empty or varying extent.
+Result<Anchor> read_anchor(const graph::Graph& graph, graph::NodeId node);
+
+}  // namespace fact::match

@@ -1,0 +1,76 @@
+#include "match/cost.h"
+
+#include <algorithm>
+#include <map>
+
+#include "sol/bound.h"
+
+namespace fact::match {
+
+using graph::Graph;
+using graph::NodeId;
+using graph::ValueId;
+
+namespace {
+
+// Bytes of a tensor that exist in memory: broadcast dimensions count once.
+double bytes_of(const Graph& graph, ValueId value) {
+    const auto& type = *graph[value].type;
+    double bytes = info(type.dtype).bytes;
+    for (std::size_t i = 0; i < type.sizes.size(); ++i)
+        if (type.strides[i] != 0) bytes *= static_cast<double>(type.sizes[i]);
+    return bytes;
+}
+
+// What an operator reads and writes when it runs on its own; views move nothing.
+double own_bytes(const Graph& graph, const graph::Node& node) {
+    if (is_view(node)) return 0;
+    auto values = graph::tensor_inputs(node);
+    std::ranges::sort(values);
+    const auto repeated = std::ranges::unique(values);
+    values.erase(repeated.begin(), repeated.end());
+    values.insert(values.end(), node.outputs.begin(), node.outputs.end());
+    double bytes = 0;
+    for (const ValueId value : values)
+        if (graph[value].type) bytes += bytes_of(graph, value);
+    return bytes;
+}
+
+}  // namespace
+
+Cost cost_of(const Graph& graph, const Region& region, const Layout& layout, const Options& options,
+             const GpuSpec& gpu) {
+    Cost cost;
+    cost.flops = 2;
+    for (const auto& dim : layout.dims) cost.flops *= static_cast<double>(dim.extent);
+
+    std::map<ValueId, double> reads;  // a value bound twice is read from memory once
+    const auto read = [&](const Laid& laid) {
+        double bytes = info(graph[laid.value].type->dtype).bytes;
+        for (const int dim : laid.order)
+            bytes *= static_cast<double>(layout.dims[static_cast<std::size_t>(dim)].extent);
+        reads[laid.value] = std::max(reads[laid.value], bytes);
+    };
+    read(layout.a);
+    read(layout.b);
+    for (const auto& side : layout.sides) read(side);
+    for (const auto& [value, bytes] : reads) cost.bytes += bytes;
+    cost.bytes += bytes_of(graph, region.output);
+
+    const DType operands = graph[region.anchor.a].type->dtype;
+    const auto fused =
+        sol::bound({cost.flops, cost.bytes, sol::kernel_unit(operands, options.allow_tf32)}, gpu);
+    cost.hard_us = fused.hard_us;
+    cost.bound_us = fused.calibrated_us;
+    for (const NodeId id : region.nodes) {
+        const double bytes = own_bytes(graph, graph[id]);
+        const double flops = id == region.anchor.node ? cost.flops : 0;
+        cost.unfused_bytes += bytes;
+        cost.unfused_us +=
+            sol::bound({flops, bytes, sol::torch_unit(operands, options.allow_tf32)}, gpu)
+                .calibrated_us;
+    }
+    return cost;
+}
+
+}  // namespace fact::match

@@ -1,0 +1,58 @@
+// A part of the graph worth fusing: its nodes, the kernel text that computes them, and how the
+// kernel's tensors are read off the graph's values.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/fused.h"
+#include "graph/graph.h"
+#include "schedule/schedule.h"
+#include "support/result.h"
+
+namespace fact::match {
+
+struct Cost {
+    double flops = 0, bytes = 0;       // least bytes: each input once, each output once
+    double unfused_bytes = 0;          // what the separate operators move
+    double hard_us = 0, bound_us = 0;  // datasheet, calibrated
+    double unfused_us = 0;             // calibrated bound of the operators one by one
+};
+
+struct Pattern {
+    std::string id;                            // "p03_linear_gelu", unique in the graph
+    std::string rule;                          // "linear", "matmul", ...
+    std::vector<std::string> nodes;            // names, in execution order
+    std::vector<std::string> inputs, outputs;  // graph values
+    std::string kernel;                        // kernel text, one kernel
+    std::vector<graph::Binding> params, results;
+    schedule::Problem problem;
+    Cost cost;
+    double priority = 0;  // microseconds the bound says can be saved
+    graph::Provenance where;
+    std::string family;  // patterns with the same text and problem share one realization
+};
+
+struct LeftAlone {
+    std::string node, target, reason;
+    graph::Provenance where;
+};
+
+struct Discovery {
+    std::vector<Pattern> patterns;
+    std::vector<LeftAlone> left_alone;
+};
+
+struct Options {
+    std::string arch = "sm90a";
+    std::string gpu = "h200";
+    bool allow_tf32 = false;
+};
+
+// Grows a region around every product, resolves overlaps by gain.
+Discovery discover(const graph::Graph& graph, const Options& options);
+
+std::string to_json(const Discovery& discovery);
+Result<Discovery> discovery_from_json(std::string_view text);
+
+}  // namespace fact::match

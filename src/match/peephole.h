@@ -1,0 +1,22 @@
+// Activations written out by hand, recognised as the functions they are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/kernel.h"
+
+namespace fact::match {
+
+// Replaces the tanh and erf forms of GELU and x * sigmoid(x), however they are associated, by
+// gelu_tanh, gelu and silu. `tags` names expressions for the kernel's name and follows along.
+// Constants may be off by 1e-4 of their value: people write 0.79788 for sqrt(2 / pi).
+void recognise_activations(ir::Kernel& kernel, std::vector<std::string>& tags);
+
+// Whether an output needs each expression.
+std::vector<bool> reachable(const ir::Kernel& kernel);
+
+// Drops the expressions no output needs.
+void drop_dead(ir::Kernel& kernel);
+
+}  // namespace fact::match

@@ -1,0 +1,175 @@
+#include "match/region.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "match/pointwise.h"
+
+namespace fact::match {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+
+namespace {
+
+using NodeSet = std::set<NodeId>;
+
+std::int64_t count(const graph::TensorType& type) {
+    std::int64_t product = 1;
+    for (const auto size : type.sizes) product *= size;
+    return product;
+}
+
+bool only_used_in(const Facts& facts, ValueId value, const NodeSet& nodes) {
+    if (facts.escapes[graph::index(value)]) return false;
+    return std::ranges::all_of(facts.users[graph::index(value)],
+                               [&](NodeId user) { return nodes.contains(user); });
+}
+
+// The nodes of `reach` that `last` needs, and the anchor.
+NodeSet needed(const Graph& graph, const Growth& growth, NodeId last) {
+    NodeSet within(growth.reach.begin(), growth.reach.end()), found{growth.anchor.node};
+    std::vector<NodeId> open{last};
+    while (!open.empty()) {
+        const NodeId id = open.back();
+        open.pop_back();
+        if (!found.insert(id).second) continue;
+        for (const ValueId value : graph::tensor_inputs(graph[id]))
+            if (const auto producer = graph[value].producer; producer && within.contains(*producer))
+                open.push_back(*producer);
+    }
+    return found;
+}
+
+// Pointwise producers of side operands that nobody else reads: a mask's comparison, a scaled bias.
+void take_producers(const Graph& graph, const Facts& facts, Region& region, NodeSet& nodes) {
+    Space& space = region.anchor.space;
+    const std::int64_t limit = count(*graph[region.output].type);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (const auto& side : space.sides()) {
+            const auto producer = graph[side.value].producer;
+            if (!producer || is_anchor(graph[*producer])) continue;
+            if (facts.after_product.contains(*producer)) continue;
+            if (!only_used_in(facts, side.value, nodes)) continue;
+            if (count(*graph[side.value].type) > limit) continue;
+            Space grown = space;
+            if (!grown.absorb_producer(graph, *producer).empty()) continue;
+            space = std::move(grown);
+            nodes.insert(*producer);
+            changed = true;
+            break;
+        }
+    }
+}
+
+// Looks through permutes that nobody else needs: the kernel reads the tensor as it lies.
+Placed look_through(const Graph& graph, const Facts& facts, NodeSet& nodes, Placed tensor) {
+    while (const auto producer = graph[tensor.value].producer) {
+        const Node& node = graph[*producer];
+        if (node.target != "aten.permute.default") break;
+        if (!only_used_in(facts, tensor.value, nodes)) break;
+        const auto& dims = std::get<std::vector<std::int64_t>>(*graph::find_argument(node, "dims"));
+        Shape shape(tensor.shape.size());
+        for (std::size_t i = 0; i < shape.size(); ++i)
+            shape[static_cast<std::size_t>(dims[i])] = tensor.shape[i];
+        nodes.insert(*producer);
+        tensor = {std::get<ValueId>(node.inputs.front().value), std::move(shape)};
+    }
+    return tensor;
+}
+
+// Why the nodes cannot be one kernel with only `last`'s value as its result, or "".
+std::string leaks(const Graph& graph, const Facts& facts, const NodeSet& nodes, NodeId last) {
+    for (const NodeId id : nodes) {
+        if (id == last) continue;
+        for (const ValueId value : graph[id].outputs) {
+            if (facts.escapes[graph::index(value)])
+                return fmt::format("{} is also a result of the module", graph[value].name);
+            for (const NodeId user : facts.users[graph::index(value)])
+                if (!nodes.contains(user))
+                    return fmt::format("{} is also used by {}", graph[value].name,
+                                       graph[user].name);
+        }
+    }
+    return "";
+}
+
+}  // namespace
+
+Facts::Facts(const Graph& graph)
+    : users(graph::users(graph)),
+      escapes(graph::escapes(graph)),
+      constant(graph.values.size(), false) {
+    for (const auto& input : graph.inputs)
+        constant[graph::index(input.value)] = input.kind != graph::InputKind::user;
+    for (const auto& node : graph.nodes) {
+        const auto reads = graph::tensor_inputs(node);
+        if (!is_view(node) || reads.empty() || !constant[graph::index(reads.front())]) continue;
+        for (const ValueId value : node.outputs) constant[graph::index(value)] = true;
+    }
+}
+
+Growth grow(const Graph& graph, Facts& facts, Anchor anchor) {
+    Growth growth{std::move(anchor), {}, {}};
+    Space space = growth.anchor.space;
+    const auto& first = facts.users[graph::index(growth.anchor.result)];
+    NodeSet open(first.begin(), first.end());  // in execution order, so operands come first
+    while (!open.empty()) {
+        const NodeId id = *open.begin();
+        open.erase(open.begin());
+        if (is_anchor(graph[id])) continue;
+        Space grown = space;
+        if (std::string reason = grown.absorb(graph, id); !reason.empty()) {
+            growth.stops[id] = std::move(reason);
+            continue;
+        }
+        space = std::move(grown);
+        growth.reach.push_back(id);
+        facts.after_product.insert(id);
+        const auto& next = facts.users[graph::index(graph[id].outputs.front())];
+        open.insert(next.begin(), next.end());
+    }
+    return growth;
+}
+
+std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& growth,
+                            bool producers) {
+    std::vector<NodeId> ends{growth.anchor.node};
+    ends.insert(ends.end(), growth.reach.begin(), growth.reach.end());
+    std::vector<Region> found;
+    for (const NodeId last : ends) {
+        NodeSet nodes = needed(graph, growth, last);
+        const ValueId output = graph[last].outputs.front();
+        const DType dtype = graph[output].type->dtype;
+        if (dtype != DType::bf16 && dtype != DType::f16 && dtype != DType::f32) {
+            growth.stops[last] = fmt::format("a kernel cannot end in {}", info(dtype).name);
+            continue;
+        }
+        if (std::string reason = leaks(graph, facts, nodes, last); !reason.empty()) {
+            growth.stops[last] = std::move(reason);
+            continue;
+        }
+        Region region{growth.anchor, {}, output, {}, {}, {}};
+        Space& space = region.anchor.space;
+        std::string reason;
+        for (const NodeId id : nodes)
+            if (id != growth.anchor.node && reason.empty()) reason = space.absorb(graph, id);
+        if (!reason.empty()) continue;
+        if (producers) take_producers(graph, facts, region, nodes);
+        region.a = look_through(graph, facts, nodes, {region.anchor.a, space.a});
+        region.b = look_through(graph, facts, nodes, {region.anchor.b, space.b});
+        for (const auto& side : space.sides()) {
+            Placed seen = look_through(graph, facts, nodes, {side.value, side.shape});
+            region.sides.push_back({side.node, side.argument, seen.value, std::move(seen.shape)});
+        }
+        region.nodes.assign(nodes.begin(), nodes.end());
+        found.push_back(std::move(region));
+    }
+    return found;
+}
+
+}  // namespace fact::match

@@ -1,0 +1,185 @@
+#include "match/space.h"
+
+#include <algorithm>
+#include <array>
+
+#include "match/pointwise.h"
+
+namespace fact::match {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+
+namespace {
+
+constexpr std::array kReshapes{
+    std::string_view("aten.view.default"),         std::string_view("aten.reshape.default"),
+    std::string_view("aten._unsafe_view.default"), std::string_view("aten.unsqueeze.default"),
+    std::string_view("aten.squeeze.dim"),          std::string_view("aten.squeeze.dims"),
+    std::string_view("aten.squeeze.default"),
+};
+constexpr std::array kOtherViews{
+    std::string_view("aten.permute.default"), std::string_view("aten.expand.default"),
+    std::string_view("aten.slice.Tensor"),    std::string_view("aten.select.int"),
+    std::string_view("aten.split.Tensor"),    std::string_view("aten.split_with_sizes.default"),
+    std::string_view("aten.chunk.default"),   std::string_view("aten.unbind.int"),
+    std::string_view("aten.alias.default"),   std::string_view("aten.detach.default"),
+    std::string_view("aten.t.default"),       std::string_view("aten.transpose.int"),
+};
+
+bool is_reshape(const Node& node) {
+    return std::ranges::find(kReshapes, node.target) != kReshapes.end();
+}
+
+const std::vector<std::int64_t>& sizes_of(const Graph& graph, ValueId value) {
+    return graph[value].type->sizes;
+}
+
+// The shape of a tensor broadcast against `result`: dimensions match from the right.
+Shape broadcast_shape(const graph::TensorType& type, const Shape& result) {
+    Shape shape(type.sizes.size());
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        if (i >= result.size()) break;
+        const std::size_t own = shape.size() - 1 - i;
+        const bool repeats = type.sizes[own] == 1 || type.strides[own] == 0;
+        if (!repeats) shape[own] = result[result.size() - 1 - i];
+    }
+    return shape;
+}
+
+}  // namespace
+
+bool is_view(const Node& node) {
+    return is_reshape(node) || std::ranges::find(kOtherViews, node.target) != kOtherViews.end();
+}
+
+Axis Space::add_axis(std::int64_t extent) {
+    extents_.push_back(extent);
+    return static_cast<Axis>(extents_.size() - 1);
+}
+
+void Space::add_side(const Graph& graph, NodeId node, std::string argument, ValueId value,
+                     const Shape& result) {
+    sides_.push_back(
+        {node, std::move(argument), value, broadcast_shape(*graph[value].type, result)});
+}
+
+std::string Space::absorb(const Graph& graph, NodeId id) {
+    const Node& node = graph[id];
+    if (node.target == "aten.permute.default" || is_reshape(node)) return absorb_view(graph, node);
+    const std::string reason = unsupported_pointwise(graph, node);
+    return reason.empty() ? absorb_pointwise(graph, id) : reason;
+}
+
+std::string Space::absorb_pointwise(const Graph& graph, NodeId id) {
+    const Node& node = graph[id];
+    const ValueId result = node.outputs.front();
+    const auto& sizes = sizes_of(graph, result);
+    Shape shape(sizes.size());
+    std::vector<bool> covered(sizes.size());
+    for (const auto& argument : node.inputs) {
+        const auto* value = std::get_if<ValueId>(&argument.value);
+        if (!value || !contains(*value)) continue;
+        const Shape& own = shapes_.at(*value);
+        const auto& own_sizes = sizes_of(graph, *value);
+        for (std::size_t i = 0; i < own.size(); ++i) {
+            const std::size_t from = own.size() - 1 - i, to = sizes.size() - 1 - i;
+            if (own_sizes[from] != sizes[to]) continue;
+            if (covered[to] && shape[to] != own[from])
+                return "it combines the product with a reordering of itself";
+            shape[to] = own[from];
+            covered[to] = true;
+        }
+    }
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+        if (!covered[i] && sizes[i] != 1) return "it broadcasts the product to a larger shape";
+    for (const auto& argument : node.inputs) {
+        const auto* value = std::get_if<ValueId>(&argument.value);
+        if (value && !contains(*value)) add_side(graph, id, argument.name, *value, shape);
+    }
+    place(result, std::move(shape));
+    return "";
+}
+
+std::string Space::absorb_view(const Graph& graph, const Node& node) {
+    const ValueId source = std::get<ValueId>(node.inputs.front().value);
+    const ValueId result = node.outputs.front();
+    const Shape from = shapes_.at(source);
+    const auto& sizes = sizes_of(graph, result);
+    Shape shape(sizes.size());
+    if (node.target == "aten.permute.default") {
+        const auto& dims = std::get<std::vector<std::int64_t>>(*graph::find_argument(node, "dims"));
+        for (std::size_t i = 0; i < shape.size(); ++i)
+            shape[i] = from[static_cast<std::size_t>(dims[i])];
+        place(result, std::move(shape));
+        return "";
+    }
+    std::vector<Axis> wide, unit;  // axes still to be handed out, innermost last
+    for (const auto& axes : from)
+        for (const Axis axis : axes) (extent(axis) == 1 ? unit : wide).push_back(axis);
+    std::ranges::reverse(wide);
+    std::ranges::reverse(unit);
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        std::int64_t left = sizes[i];
+        if (left == 1 && !unit.empty()) {
+            shape[i].push_back(unit.back());
+            unit.pop_back();
+        }
+        while (left > 1) {
+            if (wide.empty()) return "it reshapes the product";
+            const Axis axis = wide.back();
+            wide.pop_back();
+            if (extent(axis) > left) {
+                if (extent(axis) % left != 0) return "it regroups the product's dimensions";
+                const Axis inner = static_cast<Axis>(extents_.size());
+                split(axis, extent(axis) / left);
+                wide.push_back(inner);
+            }
+            if (left % extent(axis) != 0) return "it regroups the product's dimensions";
+            left /= extent(axis);
+            shape[i].push_back(axis);
+        }
+    }
+    place(result, std::move(shape));
+    return "";
+}
+
+std::string Space::absorb_producer(const Graph& graph, NodeId id) {
+    const Node& node = graph[id];
+    if (std::string reason = unsupported_pointwise(graph, node); !reason.empty()) return reason;
+    const ValueId result = node.outputs.front();
+    const Shape* shape = nullptr;
+    for (const auto& side : sides_) {
+        if (side.value != result) continue;
+        if (shape && *shape != side.shape) return "it is used in two orientations";
+        shape = &side.shape;
+    }
+    if (!shape) return "nothing in the region reads it";
+    place(result, Shape(*shape));
+    std::erase_if(sides_, [&](const SideUse& side) { return side.value == result; });
+    const Shape placed = shapes_.at(result);
+    for (const auto& argument : node.inputs) {
+        const auto* value = std::get_if<ValueId>(&argument.value);
+        if (value && !contains(*value)) add_side(graph, id, argument.name, *value, placed);
+    }
+    return "";
+}
+
+void Space::split(Axis axis, std::int64_t inner) {
+    const Axis added = add_axis(inner);
+    extents_[static_cast<std::size_t>(axis)] /= inner;
+    const auto refine = [&](Shape& shape) {
+        for (auto& axes : shape) {
+            const auto at = std::ranges::find(axes, axis);
+            if (at != axes.end()) axes.insert(at + 1, added);
+        }
+    };
+    refine(a);
+    refine(b);
+    for (auto& [value, shape] : shapes_) refine(shape);
+    for (auto& side : sides_) refine(side.shape);
+}
+
+}  // namespace fact::match

@@ -1,0 +1,67 @@
+// Which axes of a product's result each tensor of a region runs over.
+//
+// An axis is a dimension of the product that no view has split. A region is pointwise, so every
+// value in it runs over the same axes, in an order that permutes and views may change; operands
+// that are broadcast run over fewer.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace fact::match {
+
+using Axis = int;
+
+// For each dimension of a tensor, the axes it runs over, outer first; none where the tensor is
+// broadcast or the dimension's extent is one.
+using Shape = std::vector<std::vector<Axis>>;
+
+// A tensor from outside the region, as one argument of one of its nodes.
+struct SideUse {
+    graph::NodeId node{};
+    std::string argument;
+    graph::ValueId value{};
+    Shape shape;
+};
+
+class Space {
+  public:
+    Axis add_axis(std::int64_t extent);
+    std::int64_t extent(Axis axis) const { return extents_[static_cast<std::size_t>(axis)]; }
+
+    // The product's operands.
+    Shape a, b;
+
+    // Makes `value` part of the region.
+    void place(graph::ValueId value, Shape shape) { shapes_[value] = std::move(shape); }
+    bool contains(graph::ValueId value) const { return shapes_.contains(value); }
+    const Shape& shape(graph::ValueId value) const { return shapes_.at(value); }
+    const std::vector<SideUse>& sides() const { return sides_; }
+
+    // Adds an argument from outside the region, broadcast against `result`.
+    void add_side(const graph::Graph& graph, graph::NodeId node, std::string argument,
+                  graph::ValueId value, const Shape& result);
+
+    // Takes a node that reads the region into it: a pointwise operator, permute, view or clone.
+    // Returns why not, or "".
+    std::string absorb(const graph::Graph& graph, graph::NodeId node);
+    // Takes the pointwise producer of side operands into the region. Returns why not, or "".
+    std::string absorb_producer(const graph::Graph& graph, graph::NodeId node);
+
+  private:
+    std::string absorb_pointwise(const graph::Graph& graph, graph::NodeId id);
+    std::string absorb_view(const graph::Graph& graph, const graph::Node& node);
+    void split(Axis axis, std::int64_t inner);
+
+    std::vector<std::int64_t> extents_;
+    std::map<graph::ValueId, Shape> shapes_;
+    std::vector<SideUse> sides_;
+};
+
+// Operators that only change how a tensor is looked at: they move no bytes.
+bool is_view(const graph::Node& node);
+
+}  // namespace fact::match

@@ -1,0 +1,37 @@
+// One node of the graph on its way into a kernel: its operands as expressions, its plain arguments.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "graph/graph.h"
+#include "ir/kernel.h"
+
+namespace fact::match {
+
+class Translation {
+  public:
+    Translation(const graph::Graph& graph, const graph::Node& node, ir::Kernel& kernel,
+                std::function<ir::ExprId(const std::string&, graph::ValueId)> tensor)
+        : build(kernel), graph_(graph), node_(node), tensor_(std::move(tensor)) {}
+
+    ir::Builder build;
+
+    // The argument as an expression, whether torch wrote a tensor or a number.
+    ir::ExprId operand(const std::string& name);
+    bool given(std::string_view name) const;  // neither absent nor None
+    bool is_number(std::string_view name) const;
+    double number(std::string_view name, double otherwise) const;
+    std::string text(std::string_view name, std::string_view otherwise) const;
+    DType result_type() const;
+    // The argument's element type; numbers count as f32.
+    DType type_of(std::string_view name) const;
+
+  private:
+    const graph::Graph& graph_;
+    const graph::Node& node_;
+    std::function<ir::ExprId(const std::string&, graph::ValueId)> tensor_;
+};
+
+}  // namespace fact::match

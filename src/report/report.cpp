@@ -1,0 +1,216 @@
+#include "report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "report/table.h"
+
+namespace fact::report {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string time_text(const Times& times) {
+    return times.runs ? duration(times.median_us) : "-";
+}
+
+std::string error_cell(const PatternRow& row) {
+    const auto& e = row.compiled.checks ? row.compiled : row.text;
+    if (!e.checks) return "-";
+    return fmt::format("{} / {}", error_text(e.kernel), error_text(e.eager));
+}
+
+// "tile 128x256x64 cluster 2x1 mainloop cooperative ..." as far as a column holds it.
+std::string schedule_cell(const std::string& schedule) {
+    std::string out = schedule;
+    for (const auto& [from, to] : {std::pair<std::string_view, std::string_view>{"tile ", ""},
+                                   {"cluster ", "c"},
+                                   {"mainloop ", ""},
+                                   {"stages auto ", ""},
+                                   {"scheduler persistent", ""}})
+        if (const auto at = out.find(from); at != std::string::npos)
+            out.replace(at, from.size(), to);
+    if (const auto at = out.find('('); at != std::string::npos) out.erase(at);
+    out.erase(out.find_last_not_of(' ') + 1);
+    return out;
+}
+
+std::string result_cell(const PatternRow& row) {
+    if (!row.fused) return fmt::format("left to torch: {}", row.why);
+    return row.saves_us > 0 ? fmt::format("fused, saves {}", duration(row.saves_us)) : "fused";
+}
+
+bool any_timed(const Report& report) {
+    return std::any_of(report.patterns.begin(), report.patterns.end(),
+                       [](const PatternRow& row) { return row.single.runs > 0; });
+}
+
+std::string pattern_table(const Report& report) {
+    const bool timed = any_timed(report);
+    std::vector<Column> columns{
+        {"pattern"}, {"source"}, {"precision"}, {"schedule"}, {"error / torch's", Align::right}};
+    if (timed)
+        columns.insert(columns.end(), {{"time", Align::right},
+                                       {"torch", Align::right},
+                                       {"single"},
+                                       {"sustained"},
+                                       {"runs", Align::right}});
+    columns.push_back({"result"});
+    Table table(columns);
+    for (const auto& row : report.patterns) {
+        std::vector<std::string> cells{row.id, row.where, row.precision,
+                                       schedule_cell(row.schedule), error_cell(row)};
+        if (timed) {
+            cells.push_back(time_text(row.single));
+            cells.push_back(time_text(row.baseline_single));
+            cells.push_back(speedup(row.single, row.baseline_single));
+            cells.push_back(speedup(row.held, row.baseline_held));
+            cells.push_back(row.single.runs ? std::to_string(row.single.runs) : "-");
+        }
+        cells.push_back(result_cell(row));
+        table.row(cells);
+    }
+    return table.text();
+}
+
+std::string statistics_text(const Statistics& s) {
+    int tried = 0;
+    std::string outcomes;
+    for (const auto& [name, count] : s.candidates) {
+        tried += count;
+        outcomes += fmt::format("{}{} {}", outcomes.empty() ? "" : ", ", count, name);
+    }
+    return fmt::format(
+        "  patterns found {}, families {}, realized {}, verified {}, composed {}\n"
+        "  candidates {}{}; compiled {}, from the cache {}; {:.0f} s in all\n",
+        s.patterns, s.families, s.realized, s.verified, s.composed, tried,
+        outcomes.empty() ? "" : ": " + outcomes, s.compiled, s.cached, s.seconds);
+}
+
+Json json_of(const Times& t) {
+    if (!t.runs) return nullptr;
+    return {
+        {"median_us", t.median_us}, {"p10_us", t.low_us}, {"p90_us", t.high_us}, {"runs", t.runs}};
+}
+
+Json json_of(const Errors& e) {
+    if (!e.checks) return nullptr;
+    return {{"kernel", e.kernel}, {"eager", e.eager}, {"checks", e.checks}};
+}
+
+}  // namespace
+
+std::string module_table(const std::vector<ModuleRow>& whole) {
+    const auto eager = std::find_if(whole.begin(), whole.end(),
+                                    [](const ModuleRow& row) { return row.name == "eager"; });
+    const Times none;
+    const Times& single = eager == whole.end() ? none : eager->single;
+    const Times& held = eager == whole.end() ? none : eager->held;
+    Table table({{"whole module"},
+                 {"single", Align::right},
+                 {"against eager"},
+                 {"sustained", Align::right},
+                 {"against eager"},
+                 {"runs", Align::right},
+                 {"note"}});
+    for (const auto& row : whole)
+        table.row({row.name, time_text(row.single), speedup(row.single, single),
+                   time_text(row.held), speedup(row.held, held),
+                   row.single.runs ? std::to_string(row.single.runs) : "-", row.why});
+    return table.text();
+}
+
+std::string speedup(const Times& fused, const Times& baseline) {
+    if (!fused.runs || !baseline.runs || fused.median_us <= 0) return "-";
+    if (&fused == &baseline) return "1";
+    const auto over = [](double a, double b) { return b > 0 ? a / b : 0; };
+    return fmt::format("{:.2f}x ({:.2f} to {:.2f})", over(baseline.median_us, fused.median_us),
+                       over(baseline.low_us, fused.high_us), over(baseline.high_us, fused.low_us));
+}
+
+std::string to_text(const Report& report) {
+    std::string out = fmt::format("{}{}, {}\n\n", report.source,
+                                  report.dtype.empty() ? "" : " in " + report.dtype,
+                                  report.device.empty() ? "no GPU" : report.device);
+    out += pattern_table(report);
+    if (any_timed(report))
+        out +=
+            "  time: median of single launches; in brackets what the 10th and 90th percentiles "
+            "allow\n";
+    out += "  error: largest, over the output's largest magnitude, against f64\n";
+    if (!report.whole.empty()) out += fmt::format("\n{}", module_table(report.whole));
+    if (!report.whole_note.empty()) out += fmt::format("  {}\n", report.whole_note);
+    if (!report.left_alone.empty())
+        out += fmt::format("\nleft alone:\n{}", reasons(report.left_alone));
+    if (!report.incidents.empty()) {
+        out += "\ncandidates that were thrown out:\n";
+        for (const auto& line : report.incidents) out += fmt::format("  {}\n", line);
+    }
+    out += fmt::format("\nthe run:\n{}", statistics_text(report.statistics));
+    if (!report.why_not_measured.empty())
+        out += fmt::format(
+            "\nnot measured: no time of any kernel or module, because {}.\n"
+            "  The kernels were compiled, and their texts verified on the CPU against torch.\n",
+            report.why_not_measured);
+    if (!report.package.empty())
+        out +=
+            fmt::format("\npackage: {0}\n  use it: module = fact.load(\"{0}\")\n", report.package);
+    return out;
+}
+
+std::string to_json(const Report& report) {
+    Json patterns = Json::array(), whole = Json::array(), alone = Json::array();
+    for (const auto& row : report.patterns)
+        patterns.push_back({{"id", row.id},
+                            {"where", row.where},
+                            {"kernel", row.kernel},
+                            {"precision", row.precision},
+                            {"schedule", row.schedule},
+                            {"fused", row.fused},
+                            {"why", row.why},
+                            {"bound_us", row.bound_us},
+                            {"saves_us", row.saves_us},
+                            {"error_text", json_of(row.text)},
+                            {"error_compiled", json_of(row.compiled)},
+                            {"single", json_of(row.single)},
+                            {"torch_single", json_of(row.baseline_single)},
+                            {"sustained", json_of(row.held)},
+                            {"torch_sustained", json_of(row.baseline_held)}});
+    for (const auto& row : report.whole)
+        whole.push_back({{"name", row.name},
+                         {"single", json_of(row.single)},
+                         {"sustained", json_of(row.held)},
+                         {"why", row.why}});
+    for (const auto& item : report.left_alone)
+        alone.push_back({{"node", item.node},
+                         {"target", item.target},
+                         {"where", graph::describe(item.where)},
+                         {"reason", item.reason}});
+    const auto& s = report.statistics;
+    const Json all{{"source", report.source},
+                   {"dtype", report.dtype},
+                   {"device", report.device},
+                   {"not_measured", report.why_not_measured},
+                   {"patterns", patterns},
+                   {"whole", whole},
+                   {"whole_note", report.whole_note},
+                   {"left_alone", alone},
+                   {"incidents", report.incidents},
+                   {"statistics",
+                    {{"patterns", s.patterns},
+                     {"families", s.families},
+                     {"realized", s.realized},
+                     {"verified", s.verified},
+                     {"composed", s.composed},
+                     {"candidates", s.candidates},
+                     {"compiled", s.compiled},
+                     {"cached", s.cached},
+                     {"seconds", s.seconds}}},
+                   {"package", report.package}};
+    return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace fact::report

@@ -1,0 +1,72 @@
+// The result of a run on one page: what was fused, how exact and how fast it is, what was not
+// measured and why.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "match/pattern.h"
+
+namespace fact::report {
+
+struct Times {
+    double median_us = 0, low_us = 0, high_us = 0;  // low and high: 10th and 90th percentile
+    int runs = 0;                                   // 0: not measured
+};
+
+// Relative error against f64, of the kernel and of torch in the module's own dtype: the worst
+// check.
+struct Errors {
+    double kernel = 0, eager = 0;
+    int checks = 0;  // 0: not checked
+};
+
+struct PatternRow {
+    std::string id, where, kernel, precision, schedule;
+    bool fused = false;
+    std::string why;  // when it is not fused
+    Errors text, compiled;
+    Times single, baseline_single, held, baseline_held;  // held: sustained
+    double bound_us = 0;
+    double saves_us = 0;  // in the whole module, where that was measured
+};
+
+struct ModuleRow {
+    std::string name;  // "eager", "torch.compile", "composed"
+    Times single, held;
+    std::string why;  // when it was not measured
+};
+
+// How the workflow itself went.
+struct Statistics {
+    int patterns = 0, families = 0, realized = 0, verified = 0, composed = 0;
+    std::map<std::string, int> candidates;  // by outcome
+    int compiled = 0, cached = 0;
+    double seconds = 0;
+};
+
+struct Report {
+    std::string source, dtype, device;  // device: "" without a GPU
+    std::string why_not_measured;       // set without a GPU
+    std::vector<PatternRow> patterns;
+    std::vector<ModuleRow> whole;
+    std::string whole_note;  // how the composed module compares numerically
+    std::vector<match::LeftAlone> left_alone;
+    std::vector<std::string> incidents;  // candidates that hung, crashed or were wrong, by name
+    Statistics statistics;
+    std::string package;  // path; "" when none was written
+};
+
+std::string to_text(const Report& report);
+std::string to_json(const Report& report);
+
+// Eager and the others, each against eager.
+std::string module_table(const std::vector<ModuleRow>& whole);
+// The reasons products were left alone, one line each, equal ones joined.
+std::string reasons(const std::vector<match::LeftAlone>& left_alone, std::size_t most = 12);
+
+// "1.31x (1.28 to 1.33)": how much faster `fused` is, with what the spreads allow.
+std::string speedup(const Times& fused, const Times& baseline);
+
+}  // namespace fact::report

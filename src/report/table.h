@@ -1,0 +1,37 @@
+// Plain ASCII tables and the spelling of numbers in them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace fact::report {
+
+enum class Align { left, right };
+
+struct Column {
+    std::string title;
+    Align align = Align::left;
+};
+
+class Table {
+  public:
+    explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+    // Missing cells are empty.
+    void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+    bool empty() const { return rows_.empty(); }
+    // Header, rule, rows; each line starts with `indent` and has no trailing blanks.
+    std::string text(std::string_view indent = "  ") const;
+
+  private:
+    std::vector<Column> columns_;
+    std::vector<std::vector<std::string>> rows_;
+};
+
+// "812 ns", "12.3 us", "4.56 ms", "1.23 s".
+std::string duration(double microseconds);
+// "1.23 k", "4.56 M", "7.89 G", "1.01 T": three digits and a prefix, for flops and bytes.
+std::string quantity(double value);
+// "1.2e-03", or "0".
+std::string error_text(double value);
+
+}  // namespace fact::report

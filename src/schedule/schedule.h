@@ -1,0 +1,63 @@
+// How a product is computed: one point of the search space, apart from what it computes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+#include "target/dtype.h"
+
+namespace fact::schedule {
+
+struct Tile {
+    int m = 0, n = 0, k = 0;
+    bool operator==(const Tile&) const = default;
+};
+struct Cluster {
+    int m = 1, n = 1;
+    bool operator==(const Cluster&) const = default;
+};
+enum class Mainloop { cooperative, pingpong };  // two consumer groups on one tile, or on one each
+enum class Raster { m, n };                     // along which dimension neighbouring tiles follow
+
+struct Schedule {
+    Tile tile;
+    Cluster cluster;
+    Mainloop mainloop = Mainloop::cooperative;
+    int stages = 0;  // 0: as many as fit
+    Raster raster = Raster::m;
+    int swizzle = 8;  // tiles walked along the raster before stepping across it
+    bool operator==(const Schedule&) const = default;
+};
+
+// "tile 128x256x64 cluster 2x1 mainloop cooperative stages auto scheduler persistent(raster: m,
+// swizzle: 8)": the spelling of the language, of records and of logs.
+std::string to_string(const Schedule& schedule);
+Result<Schedule> schedule_from_string(std::string_view text);
+
+enum class Major { k, mn };  // which dimension of an operand is contiguous
+
+// What a schedule has to know of a product.
+struct Problem {
+    DType operands = DType::bf16;  // bf16, f16 or f32
+    DType output = DType::bf16;
+    bool split = false;  // f32 operands as two TF32 parts each
+    Major a = Major::k, b = Major::k;
+    long m = 0, n = 0, k = 0, batch = 1;
+    int full_operands = 0;  // matrices the epilogue reads beside the accumulator
+};
+
+// Why the schedule cannot serve the problem on sm90a, or "".
+std::string illegal_on_sm90(const Schedule& schedule, const Problem& problem);
+// Legal schedules for the problem, most promising first.
+std::vector<Schedule> candidates_on_sm90(const Problem& problem);
+// How a schedule divides a block's shared memory on sm90: the ring of stages first, what is left to
+// the boxes that results are stored through (a warp with more of them waits less).
+struct SharedMemory {
+    int stages = 0;         // 0: not even two fit
+    int store_buffers = 2;  // of each consumer warp: 2 or 4
+    int bytes = 0;          // sizeof(ProductStorage) in kernels/sm90/product.cuh
+};
+SharedMemory shared_memory_on_sm90(const Schedule& schedule, const Problem& problem);
+
+}  // namespace fact::schedule

@@ -1,0 +1,242 @@
+#include "support/child.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include "support/interrupt.h"
+
+extern char** environ;
+
+namespace fact {
+namespace {
+
+// After SIGKILL a process stuck in a driver call may take long; we do not wait for ever.
+constexpr Seconds kReapPatience{10};
+
+// Both ends above the standard three, so that giving them to a child cannot overwrite one.
+bool make_pipe(std::array<int, 2>& ends) {
+    std::array<int, 2> raw;
+    if (::pipe2(raw.data(), O_CLOEXEC) != 0) return false;
+    for (int i = 0; i < 2; ++i) {
+        ends[i] = ::fcntl(raw[i], F_DUPFD_CLOEXEC, 3);
+        ::close(raw[i]);
+    }
+    if (ends[0] >= 0 && ends[1] >= 0) return true;
+    for (int end : ends)
+        if (end >= 0) ::close(end);
+    return false;
+}
+
+std::vector<std::string> merged_environment(const Command& command) {
+    std::vector<std::string> result;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        std::string_view text = *entry;
+        std::string_view key = text.substr(0, text.find('='));
+        bool replaced = false;
+        for (const auto& [name, value] : command.environment) replaced |= name == key;
+        if (!replaced) result.emplace_back(text);
+    }
+    for (const auto& [name, value] : command.environment) result.push_back(name + "=" + value);
+    return result;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+    std::vector<char*> result;
+    for (std::string& text : strings) result.push_back(text.data());
+    result.push_back(nullptr);
+    return result;
+}
+
+// posix_spawn's two argument objects, freed with the scope.
+struct SpawnPlan {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+
+    SpawnPlan() {
+        ::posix_spawn_file_actions_init(&actions);
+        ::posix_spawnattr_init(&attributes);
+        // A child starts with default signals, whatever this process ignores or blocks.
+        sigset_t all, none;
+        ::sigemptyset(&none);
+        ::sigemptyset(&all);
+        for (int signal : {SIGINT, SIGTERM, SIGPIPE, SIGHUP, SIGQUIT}) ::sigaddset(&all, signal);
+        ::posix_spawnattr_setsigdefault(&attributes, &all);
+        ::posix_spawnattr_setsigmask(&attributes, &none);
+        ::posix_spawnattr_setpgroup(&attributes, 0);
+        ::posix_spawnattr_setflags(
+            &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    }
+    ~SpawnPlan() {
+        ::posix_spawn_file_actions_destroy(&actions);
+        ::posix_spawnattr_destroy(&attributes);
+    }
+    SpawnPlan(const SpawnPlan&) = delete;
+    SpawnPlan& operator=(const SpawnPlan&) = delete;
+};
+
+// Writing to a pipe nobody reads raises SIGPIPE; for this thread and call it becomes EPIPE only.
+ssize_t write_without_signal(int fd, const char* data, std::size_t size) {
+    sigset_t pipe, before, pending;
+    ::sigemptyset(&pipe);
+    ::sigaddset(&pipe, SIGPIPE);
+    ::sigpending(&pending);
+    bool was_pending = ::sigismember(&pending, SIGPIPE) == 1;
+    ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    ssize_t count = ::write(fd, data, size);
+    int code = errno;
+    if (count < 0 && code == EPIPE && !was_pending) {
+        timespec now{};
+        while (::sigtimedwait(&pipe, nullptr, &now) < 0 && errno == EINTR) {
+        }
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    errno = code;
+    return count;
+}
+
+}  // namespace
+
+Result<Child> Child::spawn(const Command& command, bool pipe_input) {
+    if (command.argv.empty()) throw InternalError("a command without a program");
+    const std::string& program = command.argv[0];
+    if (interrupted()) return Error{fmt::format("{} not started: interrupted", program), ""};
+    if (!command.folder.empty() && !std::filesystem::is_directory(command.folder))
+        return Error{fmt::format("cannot start {}: no folder {}", program, command.folder), ""};
+
+    Child child;
+    SpawnPlan plan;
+    std::array<int, 3> theirs{-1, -1, -1};
+    for (int i = 0; i < 3; ++i) {
+        if (i == in && !pipe_input) {
+            ::posix_spawn_file_actions_addopen(&plan.actions, 0, "/dev/null", O_RDONLY, 0);
+            continue;
+        }
+        if (i != in && command.inherit_output) continue;
+        std::array<int, 2> ends;
+        if (!make_pipe(ends)) {
+            Error error{fmt::format("cannot start {}: {}", program, std::strerror(errno)),
+                        "close some files or raise the limit on open files (ulimit -n)"};
+            for (int fd : theirs)
+                if (fd >= 0) ::close(fd);
+            return error;
+        }
+        child.pipes_[i] = i == in ? ends[1] : ends[0];
+        theirs[i] = i == in ? ends[0] : ends[1];
+        ::fcntl(child.pipes_[i], F_SETFL, O_NONBLOCK);
+        ::posix_spawn_file_actions_adddup2(&plan.actions, theirs[i], i);
+    }
+    if (!command.folder.empty())
+        ::posix_spawn_file_actions_addchdir_np(&plan.actions, command.folder.c_str());
+
+    std::vector<std::string> argv = command.argv, environment = merged_environment(command);
+    int code = ::posix_spawnp(&child.pid_, program.c_str(), &plan.actions, &plan.attributes,
+                              pointers(argv).data(), pointers(environment).data());
+    for (int fd : theirs)
+        if (fd >= 0) ::close(fd);
+    if (code != 0) {
+        child.pid_ = 0;
+        return Error{fmt::format("cannot start {}: {}", program, std::strerror(code)),
+                     code == ENOENT ? "install it, or give its full path" : ""};
+    }
+    child.slot_ = register_group(child.pid_);
+    return child;
+}
+
+Child::Child(Child&& other) noexcept {
+    *this = std::move(other);
+}
+
+Child& Child::operator=(Child&& other) noexcept {
+    std::swap(pid_, other.pid_);
+    std::swap(slot_, other.slot_);
+    std::swap(pipes_, other.pipes_);
+    return *this;
+}
+
+Child::~Child() {
+    if (!reaped()) reap();
+    for (Pipe pipe : {in, out, err}) close(pipe);
+}
+
+void Child::close(Pipe pipe) {
+    if (open(pipe)) ::close(std::exchange(pipes_[pipe], -1));
+}
+
+void Child::read(Pipe pipe, std::string& to) {
+    std::array<char, 65536> buffer;
+    while (open(pipe)) {
+        ssize_t count = ::read(pipes_[pipe], buffer.data(), buffer.size());
+        if (count > 0) {
+            to.append(buffer.data(), static_cast<std::size_t>(count));
+        } else if (count < 0 && errno == EINTR) {
+            continue;
+        } else if (count < 0 && errno == EAGAIN) {
+            return;
+        } else {
+            close(pipe);
+        }
+    }
+}
+
+bool Child::write(const std::string& text, std::size_t& offset) {
+    while (open(in) && offset < text.size()) {
+        ssize_t count =
+            write_without_signal(pipes_[in], text.data() + offset, text.size() - offset);
+        if (count >= 0) {
+            offset += static_cast<std::size_t>(count);
+        } else if (errno == EAGAIN) {
+            return true;
+        } else if (errno != EINTR) {
+            close(in);
+        }
+    }
+    return open(in);
+}
+
+void Child::wait_ready(bool want_write, Seconds timeout) const {
+    std::array<pollfd, 3> ready{};
+    nfds_t count = 0;
+    if (open(out)) ready[count++] = {pipes_[out], POLLIN, 0};
+    if (open(err)) ready[count++] = {pipes_[err], POLLIN, 0};
+    if (want_write && open(in)) ready[count++] = {pipes_[in], POLLOUT, 0};
+    double milliseconds = std::ceil(std::max(timeout.count(), 0.0) * 1000);
+    ::poll(ready.data(), count, static_cast<int>(std::min(milliseconds, 1e6)));
+}
+
+bool Child::exited() const {
+    if (reaped()) return true;
+    // WNOWAIT leaves the zombie, which keeps its group number from being used again.
+    siginfo_t ending{};
+    return ::waitid(P_PID, static_cast<id_t>(pid_), &ending, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           ending.si_pid == pid_;
+}
+
+void Child::kill_group() const {
+    if (!reaped()) ::kill(-pid_, SIGKILL);
+}
+
+Child::Ending Child::reap() {
+    kill_group();
+    auto give_up = std::chrono::steady_clock::now() + kReapPatience;
+    while (!exited() && std::chrono::steady_clock::now() < give_up)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    unregister_group(std::exchange(slot_, -1));
+    int status = 0;
+    pid_t done = ::waitpid(std::exchange(pid_, 0), &status, WNOHANG);
+    if (done <= 0) return {0, SIGKILL};
+    if (WIFSIGNALED(status)) return {0, WTERMSIG(status)};
+    return {WEXITSTATUS(status), 0};
+}
+
+}  // namespace fact

@@ -1,0 +1,52 @@
+// One running child process group: what run() and LineProcess share.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "support/subprocess.h"
+
+namespace fact {
+
+// Our ends of the child's pipes are non-blocking; -1 where there is none or it was closed.
+class Child {
+  public:
+    enum Pipe { in, out, err };
+
+    // `pipe_input`: give it a pipe to read from instead of the empty /dev/null.
+    static Result<Child> spawn(const Command& command, bool pipe_input);
+    Child(Child&&) noexcept;
+    Child& operator=(Child&&) noexcept;
+    ~Child();  // kills and reaps
+
+    bool open(Pipe pipe) const { return pipes_[pipe] >= 0; }
+    void close(Pipe pipe);
+    // Appends what is there without waiting; closes the pipe at its end.
+    void read(Pipe pipe, std::string& to);
+    // Sends as much of `text` from `offset` as fits; false when nobody reads any more.
+    bool write(const std::string& text, std::size_t& offset);
+
+    // Waits until a pipe is ready (`want_write`: also for writing), at most `timeout`.
+    void wait_ready(bool want_write, Seconds timeout) const;
+
+    bool exited() const;  // its first process has ended; strays of its group may still run
+    void kill_group() const;
+    struct Ending {
+        int code = 0, signal = 0;
+    };
+    // Kills what is left of the group and collects the status.
+    Ending reap();
+    bool reaped() const { return pid_ <= 0; }
+
+  private:
+    Child() = default;
+    pid_t pid_ = 0;
+    int slot_ = -1;  // in the registry of groups that Ctrl-C kills
+    std::array<int, 3> pipes_{-1, -1, -1};
+};
+
+}  // namespace fact

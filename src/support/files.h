@@ -1,0 +1,31 @@
+// Files that are either whole or absent.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "support/result.h"
+
+namespace fact {
+
+Result<std::string> read_file(const std::filesystem::path& path);
+// Writes to a temporary name in the same folder and renames; makes the folder when missing.
+Result<> write_file_atomic(const std::filesystem::path& path, std::string_view content);
+// Whether files can be made in `folder` (made when missing); says why not.
+Result<> ensure_writable_folder(const std::filesystem::path& folder);
+
+// A folder removed with everything in it when the object goes.
+class TemporaryFolder {
+  public:
+    explicit TemporaryFolder(const std::filesystem::path& parent, std::string_view stem);
+    ~TemporaryFolder();
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    const std::filesystem::path& path() const { return path_; }
+
+  private:
+    std::filesystem::path path_;
+};
+
+}  // namespace fact

@@ -1,0 +1,102 @@
+#include <algorithm>
+
+#include "support/child.h"
+#include "support/subprocess.h"
+
+namespace fact {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kTailBytes = 16 * 1024;
+constexpr Seconds kLongestNap{0.05};
+// A program that closed its output is given this long to end with a status of its own.
+constexpr Seconds kEndPatience{1.0};
+
+}  // namespace
+
+struct LineProcess::State {
+    Child child;
+    std::string received, errors;
+
+    void receive() {
+        child.read(Child::out, received);
+        child.read(Child::err, errors);
+        if (errors.size() > kTailBytes) errors.erase(0, errors.size() - kTailBytes);
+    }
+
+    bool take_line(std::string& line) {
+        std::size_t end = received.find('\n');
+        if (end == std::string::npos) return false;
+        line = received.substr(0, end);
+        received.erase(0, end + 1);
+        return true;
+    }
+
+    Answer end(Status status) {
+        Child::Ending ending = child.reap();
+        receive();
+        return {status, errors, ending.signal, ending.code};
+    }
+};
+
+Result<LineProcess> LineProcess::start(const Command& command) {
+    Command captured = command;
+    captured.inherit_output = false;
+    Result<Child> child = Child::spawn(captured, true);
+    if (!child) return child.error();
+    LineProcess process;
+    process.state_ = new State{std::move(child).value(), {}, {}};
+    return process;
+}
+
+LineProcess::LineProcess(LineProcess&& other) noexcept
+    : state_(std::exchange(other.state_, nullptr)) {}
+
+LineProcess& LineProcess::operator=(LineProcess&& other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+}
+
+LineProcess::~LineProcess() {
+    delete state_;
+}
+
+bool LineProcess::alive() const {
+    return state_ != nullptr && !state_->child.exited();
+}
+
+void LineProcess::kill() {
+    if (state_ != nullptr && !state_->child.reaped()) state_->child.reap();
+}
+
+LineProcess::Answer LineProcess::ask(const std::string& line, Seconds deadline) {
+    if (state_ == nullptr) throw InternalError("asked a process that was moved away");
+    if (state_->child.reaped()) return {Status::ended, state_->errors, 0, 0};
+
+    std::string message = line + "\n";
+    std::size_t sent = 0;
+    auto started = Clock::now();
+    auto left = [&] { return deadline - Seconds(Clock::now() - started); };
+    Status late = Status::timed_out;
+    Answer answer;
+    for (;;) {
+        // Asked first: what a process wrote before it ended is then sure to be read below.
+        bool ended = state_->child.exited();
+        bool reads = state_->child.write(message, sent);
+        state_->receive();
+        if (state_->take_line(answer.line)) {
+            answer.status = Status::answered;
+            return answer;
+        }
+        if (ended) return state_->end(Status::ended);
+        if (left().count() <= 0) return state_->end(late);
+        if (late != Status::ended && (!reads || !state_->child.open(Child::out))) {
+            late = Status::ended;
+            deadline -= std::max(left() - kEndPatience, Seconds(0));
+        }
+        state_->child.wait_ready(sent < message.size(), std::min(left(), kLongestNap));
+    }
+}
+
+}  // namespace fact

@@ -1,0 +1,26 @@
+// Progress of long work: one redrawn line on a terminal, plain lines elsewhere.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace fact {
+
+class Progress {
+  public:
+    // `total` 0: unknown.
+    Progress(std::string title, int total);
+    ~Progress();
+    void step(std::string_view what);    // one unit done
+    void status(std::string_view what);  // still on the same unit
+    void finish(std::string_view summary);
+
+  private:
+    void draw(std::string_view what);
+    std::string title_;
+    int done_ = 0, total_ = 0;
+    bool terminal_ = false, finished_ = false;
+    double started_ = 0, last_ = 0;
+};
+
+}  // namespace fact

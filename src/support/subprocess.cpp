@@ -1,0 +1,54 @@
+#include "support/subprocess.h"
+
+#include <algorithm>
+
+#include "support/child.h"
+
+namespace fact {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How long an ended program goes unnoticed when a stray of its group still holds its pipes.
+constexpr Seconds kLongestNap{0.02};
+constexpr Seconds kShortestNap{0.001};
+
+}  // namespace
+
+Result<Exit> run(const Command& command) {
+    auto started = Clock::now();
+    Result<Child> spawned = Child::spawn(command, !command.input.empty());
+    if (!spawned) return spawned.error();
+    Child child = std::move(spawned).value();
+
+    Exit exit;
+    std::size_t sent = 0;
+    Seconds nap = kShortestNap;
+    auto elapsed = [&] { return Seconds(Clock::now() - started); };
+    while (!child.exited()) {
+        if (command.deadline && elapsed() >= *command.deadline) {
+            exit.timed_out = true;
+            break;
+        }
+        nap = std::min(nap * 2, kLongestNap);
+        child.wait_ready(sent < command.input.size(),
+                         command.deadline ? std::min(nap, *command.deadline - elapsed()) : nap);
+        child.write(command.input, sent);
+        if (sent == command.input.size()) child.close(Child::in);
+        bool had_output = child.open(Child::out);
+        child.read(Child::out, exit.out);
+        child.read(Child::err, exit.err);
+        // A closed output mostly means that the end is near.
+        if (had_output && !child.open(Child::out)) nap = kShortestNap;
+    }
+    Child::Ending ending = child.reap();
+    // What it wrote last is still in the pipes.
+    child.read(Child::out, exit.out);
+    child.read(Child::err, exit.err);
+    exit.code = ending.code;
+    exit.signal = ending.signal;
+    exit.seconds = elapsed().count();
+    return exit;
+}
+
+}  // namespace fact

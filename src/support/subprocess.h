@@ -1,0 +1,65 @@
+// Other programs, each in a process group of its own, so that a deadline or Ctrl-C ends all of it.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+
+namespace fact {
+
+using Seconds = std::chrono::duration<double>;
+
+struct Command {
+    std::vector<std::string> argv;
+    std::vector<std::pair<std::string, std::string>> environment;  // added to ours
+    std::string folder;                                            // where it runs; "" is here
+    std::string input;                                             // its standard input
+    std::optional<Seconds> deadline;
+    bool inherit_output = false;  // let it write to our terminal instead of capturing
+};
+
+struct Exit {
+    int code = 0;    // exit status, when it ended by itself
+    int signal = 0;  // the signal that ended it, else 0
+    bool timed_out = false;
+    std::string out, err;
+    double seconds = 0;
+    bool ok() const { return code == 0 && signal == 0 && !timed_out; }
+};
+
+// Runs to the end or the deadline; an Error only when the program could not be started.
+Result<Exit> run(const Command& command);
+
+// A program that answers one line for each line it is sent.
+class LineProcess {
+  public:
+    static Result<LineProcess> start(const Command& command);
+    LineProcess(LineProcess&&) noexcept;
+    LineProcess& operator=(LineProcess&&) noexcept;
+    ~LineProcess();  // kills the group if it still runs
+
+    enum class Status { answered, timed_out, ended };
+    struct Answer {
+        Status status = Status::ended;
+        std::string line;  // the answer, or the tail of what it wrote to standard error
+        int signal = 0, code = 0;
+    };
+    // Sends `line`, waits for one line back. After timed_out or ended the group is dead.
+    Answer ask(const std::string& line, Seconds deadline);
+    bool alive() const;
+    void kill();
+
+  private:
+    LineProcess() = default;
+    struct State;
+    State* state_ = nullptr;
+};
+
+// Ctrl-C: after this, SIGINT and SIGTERM kill every running child group and set the flag.
+void install_interrupt_handler();
+bool interrupted();
+
+}  // namespace fact

@@ -1,0 +1,98 @@
+#include "target/gpu_spec.h"
+
+#include <algorithm>
+
+namespace fact {
+namespace {
+
+// From the datasheets: rates per multiprocessor and clock, and the highest clock the driver
+// allows, since a peak at the advertised clock can be beaten honestly.
+struct Row {
+    std::string_view name, arch;
+    int num_sms;
+    double ghz;
+    int bf16_flops, tf32_flops, fp32_flops;  // per multiprocessor and clock, dense
+    double memory_tbs;
+    double l2_mib;
+};
+
+constexpr Row kRows[] = {
+    {"a100-40gb", "sm80", 108, 1.410, 2048, 1024, 128, 1.555, 40},
+    {"a100-80gb", "sm80", 108, 1.410, 2048, 1024, 128, 2.039, 40},
+    {"h100-sxm", "sm90a", 132, 1.980, 4096, 2048, 256, 3.352, 50},
+    {"h100-pcie", "sm90a", 114, 1.755, 4096, 2048, 256, 2.039, 50},
+    {"h200", "sm90a", 132, 1.980, 4096, 2048, 256, 4.800, 50},
+    {"b200", "sm100a", 148, 1.965, 8192, 4096, 256, 8.000, 126},
+    {"l40s", "sm89", 142, 2.520, 1024, 512, 256, 0.864, 96},
+    {"rtx-4090", "sm89", 128, 3.105, 512, 256, 256, 1.008, 72},
+};
+
+// What one multiprocessor can take from L2 in a clock.
+constexpr double kL2BytesPerClock = 64;
+
+// The part of each peak that long products and copies reached on an H200; its own row gets the
+// measured numbers, the others are scaled until they are calibrated.
+struct Measured {
+    double bf16_tflops = 790, tf32_tflops = 400, fp32_tflops = 52, memory_tbs = 4.3;
+} constexpr kMeasuredH200;
+
+GpuSpec datasheet(const Row& row) {
+    auto tflops = [&](int per_clock) { return row.num_sms * row.ghz * per_clock / 1000; };
+    GpuSpec spec;
+    spec.name = row.name;
+    spec.arch = row.arch;
+    spec.num_sms = row.num_sms;
+    spec.bf16_tflops = tflops(row.bf16_flops);
+    spec.tf32_tflops = tflops(row.tf32_flops);
+    spec.fp32_tflops = tflops(row.fp32_flops);
+    spec.memory_tbs = row.memory_tbs;
+    spec.l2_tbs = row.num_sms * row.ghz * kL2BytesPerClock / 1000;
+    spec.l2_mib = row.l2_mib;
+    return spec;
+}
+
+std::vector<GpuSpec> make_table() {
+    std::vector<GpuSpec> table;
+    for (const Row& row : kRows) table.push_back(datasheet(row));
+    const GpuSpec h200 =
+        *std::find_if(table.begin(), table.end(), [](auto& spec) { return spec.name == "h200"; });
+    for (GpuSpec& spec : table) {
+        auto scaled = [](double measured, double own, double reference) {
+            return measured * own / reference;
+        };
+        spec.calibrated_bf16_tflops =
+            scaled(kMeasuredH200.bf16_tflops, spec.bf16_tflops, h200.bf16_tflops);
+        spec.calibrated_tf32_tflops =
+            scaled(kMeasuredH200.tf32_tflops, spec.tf32_tflops, h200.tf32_tflops);
+        spec.calibrated_fp32_tflops =
+            scaled(kMeasuredH200.fp32_tflops, spec.fp32_tflops, h200.fp32_tflops);
+        spec.calibrated_memory_tbs =
+            scaled(kMeasuredH200.memory_tbs, spec.memory_tbs, h200.memory_tbs);
+    }
+    return table;
+}
+
+std::optional<GpuSpec> first(auto&& wanted) {
+    auto found = std::find_if(gpu_table().begin(), gpu_table().end(), wanted);
+    if (found == gpu_table().end()) return std::nullopt;
+    return *found;
+}
+
+}  // namespace
+
+const std::vector<GpuSpec>& gpu_table() {
+    static const std::vector<GpuSpec> table = make_table();
+    return table;
+}
+
+std::optional<GpuSpec> find_gpu(std::string_view name) {
+    return first([&](const GpuSpec& spec) { return spec.name == name; });
+}
+
+std::optional<GpuSpec> default_gpu(std::string_view arch) {
+    if (arch == "sm90a") return find_gpu("h200");
+    if (arch == "sm80") return find_gpu("a100-80gb");
+    return first([&](const GpuSpec& spec) { return spec.arch == arch; });
+}
+
+}  // namespace fact

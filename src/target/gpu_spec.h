@@ -1,0 +1,30 @@
+// GPUs as data: what the datasheet promises (hard) and what was measured (calibrated).
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "target/dtype.h"
+
+namespace fact {
+
+struct GpuSpec {
+    std::string_view name;  // "h200"
+    std::string_view arch;  // "sm90a"
+    int num_sms = 0;
+    // Peak dense rates at the highest clock, in TFLOP/s, and memory rates in TB/s.
+    double bf16_tflops = 0, tf32_tflops = 0, fp32_tflops = 0;
+    double memory_tbs = 0, l2_tbs = 0;
+    double l2_mib = 0;
+    // The same as a long product or copy reaches it.
+    double calibrated_bf16_tflops = 0, calibrated_tf32_tflops = 0, calibrated_fp32_tflops = 0,
+           calibrated_memory_tbs = 0;
+};
+
+const std::vector<GpuSpec>& gpu_table();
+std::optional<GpuSpec> find_gpu(std::string_view name);
+// The table's typical GPU of an architecture: "sm90a" gives the H200.
+std::optional<GpuSpec> default_gpu(std::string_view arch);
+
+}  // namespace fact

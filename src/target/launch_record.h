@@ -1,0 +1,148 @@
+// How a compiled kernel is launched: everything the one launcher needs, and nothing per kernel in
+// host code. Written by lower/, stored as JSON beside the cubin, read by gpu/.
+//
+// A call binds `tensors`: first the kernel's parameters in order, then its outputs, then the
+// workspaces named here. A tensor's dimensions are those of the kernel text, in memory order.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "support/result.h"
+#include "target/dtype.h"
+
+namespace fact {
+
+inline constexpr int kNoDim = -1;
+
+// A dimension of a bound tensor.
+struct DimOf {
+    int tensor = 0, dim = 0;
+    bool operator==(const DimOf&) const = default;
+};
+
+// A CUtensorMap over one tensor, innermost dimension first; kNoDim stands for an extent of one.
+struct TensorMapParam {
+    int tensor = 0;
+    std::array<int, 4> dims{kNoDim, kNoDim, kNoDim, kNoDim};
+    std::array<int, 4> box{1, 1, 1, 1};
+    int swizzle_bytes = 128;
+    bool operator==(const TensorMapParam&) const = default;
+};
+
+// One field of a plain struct parameter.
+struct PointerField {
+    int tensor = 0;
+    bool operator==(const PointerField&) const = default;
+};
+struct ExtentField {  // product of extents, as int32; an empty product is 1
+    std::vector<DimOf> dims;
+    bool operator==(const ExtentField&) const = default;
+};
+struct StrideField {  // stride in elements, as int64; kNoDim gives 0
+    int tensor = 0, dim = kNoDim;
+    bool operator==(const StrideField&) const = default;
+};
+struct IntegerField {  // a constant int32
+    int value = 0;
+    bool operator==(const IntegerField&) const = default;
+};
+using Field = std::variant<PointerField, ExtentField, StrideField, IntegerField>;
+
+struct StructParam {
+    struct Member {
+        int offset = 0;  // bytes from the start of the struct
+        Field field;
+        bool operator==(const Member&) const = default;
+    };
+    int bytes = 0;
+    std::vector<Member> members;
+    bool operator==(const StructParam&) const = default;
+};
+
+using KernelParam = std::variant<TensorMapParam, StructParam>;
+
+// One cluster a tile (tile_m * cluster_m rows by tile_n * cluster_n columns), at most as many as
+// fit on the GPU at a time: the kernel walks the rest itself.
+struct PersistentGrid {
+    std::vector<DimOf> m, n, batch;  // products of extents
+    int tile_m = 1, tile_n = 1;
+    bool operator==(const PersistentGrid&) const = default;
+};
+// Enough blocks for `count` elements at `per_block` each, at most what fits on the GPU.
+struct LinearGrid {
+    std::vector<DimOf> count;
+    int per_block = 1;
+    bool operator==(const LinearGrid&) const = default;
+};
+// One block per tile of a matrix, for transposing passes: x = ceil(n / tile_n), y = ceil(m /
+// tile_m), z = batch.
+struct TileGrid {
+    std::vector<DimOf> m, n, batch;
+    int tile_m = 1, tile_n = 1;
+    bool operator==(const TileGrid&) const = default;
+};
+using Grid = std::variant<PersistentGrid, LinearGrid, TileGrid>;
+
+struct Launch {
+    std::string entry;  // extern "C" name in the cubin
+    Grid grid;
+    int block = 0;
+    std::array<int, 2> cluster{1, 1};  // m, n; launched as (m * n, 1, 1)
+    int shared_bytes = 0;
+    std::vector<KernelParam> params;
+    // The parameter this launch only prepares a workspace from, or -1. When that parameter is a
+    // constant (a weight), the launcher may run it once and keep the workspace.
+    int prepares_from = -1;
+    bool operator==(const Launch&) const = default;
+};
+
+// Scratch memory of a call, dimension products of bound tensors, contiguous.
+struct Workspace {
+    DType dtype = DType::f32;
+    std::vector<std::vector<DimOf>> sizes;  // each dimension: a product of extents
+    int copies = 1;                         // leading dimension (split operands have two planes)
+    bool operator==(const Workspace&) const = default;
+};
+
+struct TensorSpec {
+    std::string name;
+    DType dtype = DType::f32;
+    int rank = 0;
+    bool operator==(const TensorSpec&) const = default;
+};
+
+// The address and every stride other than one must be a multiple of `bytes`.
+struct Alignment {
+    int tensor = 0, bytes = 1;
+    bool operator==(const Alignment&) const = default;
+};
+
+struct LaunchRecord {
+    std::string kernel;  // name in the kernel text
+    std::string arch;    // "sm90a"
+    std::string schedule;
+    std::string precision;  // what it computes in, for the report: "bf16", "tf32x3", ...
+    std::vector<TensorSpec> params, outputs;
+    std::vector<std::vector<DimOf>> equal_extents;  // dimensions that must agree
+    std::vector<Alignment> alignments;              // beyond what tensor maps ask for themselves
+    std::vector<Workspace> workspaces;
+    std::vector<Launch> launches;
+    bool operator==(const LaunchRecord&) const = default;
+
+    int num_tensors() const {
+        return static_cast<int>(params.size() + outputs.size() + workspaces.size());
+    }
+};
+
+std::string to_json(const LaunchRecord& record);
+// Refuses what is not a record, and one that inconsistency() objects to.
+Result<LaunchRecord> launch_record_from_json(std::string_view text);
+// The first index, size or tensor in it that cannot be; "" when there is none.
+std::string inconsistency(const LaunchRecord& record);
+
+}  // namespace fact

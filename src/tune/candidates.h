@@ -1,0 +1,32 @@
+// The kernels worth trying for a pattern.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "match/pattern.h"
+#include "support/result.h"
+#include "target/launch_record.h"
+
+namespace fact::tune {
+
+struct Candidate {
+    std::string name;      // "s03", or the stem of a file the user gave
+    std::string schedule;  // its spelling; "" for a file the user gave
+    std::string source;    // CUDA; "" when `unsupported` says why there is none
+    LaunchRecord record;
+    std::string unsupported;
+    std::string fault;  // what a file the user gave stands for where there is no GPU
+};
+
+// The schedules the text itself names, else the table's for the problem, at most `limit` (0: all).
+// An Error says why the text cannot be realized at all.
+Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern, int limit);
+
+// A CUDA file launched by the record of a scheduled candidate. Before it, FACT_ENTRY is defined
+// as the last launch's entry and FACT_ENTRIES(X) as X(entry) for each launch. A comment
+// "fact-fault: hang" (crash, wrong) says what it stands for on a CPU.
+Result<Candidate> file_candidate(const std::filesystem::path& file, const LaunchRecord& record);
+
+}  // namespace fact::tune

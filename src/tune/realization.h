@@ -1,0 +1,53 @@
+// What became of one family of patterns: every candidate's fate, the winner, its checks and times.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+#include "verify/protocol.h"
+
+namespace fact::tune {
+
+// One candidate kernel and its fate.
+struct CandidateResult {
+    std::string name;      // "s03", or the stem of a file the user gave
+    std::string schedule;  // its spelling; "" for a file the user gave
+    verify::Outcome outcome = verify::Outcome::crashed;
+    std::string why;  // when it did not pass
+    verify::Timing single, baseline_single;
+    std::vector<verify::Check> checks;
+    std::string compile_key;  // in the artifact store
+    double compile_seconds = 0;
+    bool cached = false;  // compiled in an earlier run
+    int registers = 0, spill_bytes = 0;
+};
+
+struct Realization {
+    std::string family, kernel;  // `kernel`: the name in the kernel text
+    std::string key;             // what the result follows from: equal key, same work
+    bool realized = false;       // a candidate passed, and its files are in `folder`
+    std::string why;             // when not
+    std::string device;          // "NVIDIA H200", or "cpu": then nothing was timed
+    bool measured = false;
+    std::string winner, schedule, precision;
+    std::filesystem::path folder;  // kernel.fact, kernel.cu, kernel.cubin, record.json, result.json
+    std::vector<verify::Check> text_checks;                       // the kernel text, interpreted
+    std::vector<verify::Check> checks;                            // the winner
+    verify::Timing single, baseline_single, held, baseline_held;  // held: sustained
+    std::vector<CandidateResult> candidates;
+    std::string note;  // how the worker shrank extents, for one
+    double seconds = 0;
+    bool resumed = false;  // read from an earlier run
+};
+
+std::string to_json(const Realization& realization);
+Result<Realization> realization_from_json(std::string_view text);
+// One line of the journal, newline included.
+std::string to_json_line(const std::string& family, const CandidateResult& candidate);
+
+// "9 candidates: 7 passed, 1 incorrect, 1 timed out".
+std::string summary(const std::vector<CandidateResult>& candidates);
+
+}  // namespace fact::tune

@@ -1,0 +1,48 @@
+#include "tune/realize.h"
+
+#include <algorithm>
+
+#include "tune/candidates.h"
+#include "tune/search.h"
+
+namespace fact::tune {
+
+namespace {
+
+// The user's files before the schedules: what they do to the worker must not touch the rest.
+Result<std::vector<Candidate>> with_files(std::vector<Candidate> scheduled,
+                                          const RealizeOptions& options) {
+    const auto first = std::find_if(scheduled.begin(), scheduled.end(),
+                                    [](const Candidate& c) { return c.unsupported.empty(); });
+    if (first == scheduled.end()) return scheduled;
+    std::vector<Candidate> all;
+    for (const auto& file : options.also) {
+        auto candidate = file_candidate(file, first->record);
+        if (!candidate) return candidate.error();
+        if (options.device == "cpu" && candidate->fault.empty())
+            candidate->unsupported = "a CUDA file can only be tried on a GPU";
+        all.push_back(std::move(candidate).value());
+    }
+    for (auto& candidate : scheduled) all.push_back(std::move(candidate));
+    return all;
+}
+
+}  // namespace
+
+Result<Realization> realize(const match::Pattern& pattern, const RealizeOptions& options) {
+    const bool timed = options.device != "cpu";
+    const int limit = options.max_candidates > 0 ? options.max_candidates : timed ? 0 : 1;
+    auto scheduled = schedule_candidates(pattern, limit);
+    if (!scheduled) {
+        Realization r;
+        r.family = pattern.family;
+        r.device = options.device_name;
+        r.why = scheduled.error().text();
+        return r;
+    }
+    auto all = with_files(std::move(scheduled).value(), options);
+    if (!all) return all.error();
+    return realize_candidates(pattern, *all, options);
+}
+
+}  // namespace fact::tune

@@ -1,0 +1,42 @@
+// Realizes a family of patterns: kernel text to candidates, compiled in parallel, verified and
+// timed in a worker process, the best one kept.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "jit/compiler.h"
+#include "match/pattern.h"
+#include "tune/realization.h"
+
+namespace fact::tune {
+
+struct Deadlines {
+    Seconds compile{120}, open{300}, measure{20}, held{60};
+};
+
+struct RealizeOptions {
+    std::filesystem::path run_folder;  // kernels/<family>/ and journal.jsonl are written here
+    std::filesystem::path store;       // compiled artifacts, shared by runs
+    jit::Toolchain toolchain;
+    std::string call;                 // path of the FusedCall's JSON of one pattern of the family
+    std::string weights;              // path of the model's archive
+    std::string device = "cpu";       // for the worker: "cpu" or "cuda"
+    std::string device_name = "cpu";  // gpu::DeviceInfo::name
+    std::string worker;               // path of fact-worker; "" asks FACT_WORKER
+    bool allow_tf32 = false;
+    int jobs = 1;                             // compiler processes at a time
+    int max_candidates = 0;                   // 0: all of them with a GPU, one without
+    std::vector<std::filesystem::path> also;  // CUDA files tried beside the schedules
+    Deadlines deadlines;
+    std::function<void(std::string_view)> status;  // progress, one short line
+};
+
+// An Error only where nothing could be tried (no worker, unreadable file, Ctrl-C); a family
+// without a passing kernel is a Realization that says why. Finished work of an earlier run with
+// the same key is read, not done again.
+Result<Realization> realize(const match::Pattern& pattern, const RealizeOptions& options);
+
+}  // namespace fact::tune

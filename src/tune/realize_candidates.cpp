@@ -1,0 +1,138 @@
+// From candidates to the family's files, with a memory of earlier runs.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <fstream>
+#include <optional>
+
+#include "jit/compile_key.h"
+#include "support/files.h"
+#include "support/hash.h"
+#include "tune/search.h"
+
+namespace fact::tune {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Everything the result follows from. The compile keys stand for sources, skeletons and compiler.
+std::string result_key(const match::Pattern& pattern, const std::vector<Candidate>& candidates,
+                       const RealizeOptions& options) {
+    const auto& p = pattern.problem;
+    std::string bytes =
+        fmt::format("realize 1\n{}\n{} {} {} {}\n{} {} {}\n", pattern.kernel, p.m, p.n, p.k,
+                    p.batch, options.device, options.device_name, options.allow_tf32);
+    for (const auto& candidate : candidates) {
+        bytes += fmt::format("{} {}\n", candidate.name, candidate.schedule);
+        if (!candidate.unsupported.empty()) continue;
+        const jit::Unit unit{candidate.name, candidate.source, candidate.record.arch};
+        bytes += jit::compile_key(unit, options.toolchain) + "\n" + to_json(candidate.record);
+    }
+    return short_hash(bytes);
+}
+
+// What an earlier run finished, when it follows from the same things and its files are there.
+std::optional<Realization> finished_before(const fs::path& folder, const std::string& key) {
+    auto text = read_file(folder / "result.json");
+    if (!text) return std::nullopt;
+    auto earlier = realization_from_json(*text);
+    if (!earlier || !earlier->realized || earlier->key != key) return std::nullopt;
+    for (const char* file : {"kernel.fact", "kernel.cu", "kernel.cubin", "record.json"})
+        if (!fs::exists(folder / file)) return std::nullopt;
+    earlier->folder = folder;
+    earlier->resumed = true;
+    return *earlier;
+}
+
+std::string why_unrealized(const SearchResult& found) {
+    if (!found.opened.error.empty()) return found.opened.error;
+    for (const auto& check : found.opened.text_checks)
+        if (!check.passed)
+            return fmt::format(
+                "the kernel text does not compute what the model does ({}, seed {}): {}",
+                check.distribution, check.seed, check.why);
+    std::string why = summary(found.results);
+    for (const auto& result : found.results)
+        if (!result.why.empty()) return fmt::format("{}; {}: {}", why, result.name, result.why);
+    return why;
+}
+
+// The winner's files; result.json comes last, and says that the others are whole.
+Result<> keep(const Realization& r, const Candidate* winner, const fs::path& cubin) {
+    std::vector<std::pair<const char*, std::string>> files;
+    if (winner) {
+        auto code = read_file(cubin);
+        if (!code) return code.error();
+        files = {{"kernel.cu", winner->source},
+                 {"kernel.cubin", std::move(code).value()},
+                 {"record.json", to_json(winner->record)}};
+    }
+    files.emplace_back("result.json", to_json(r));
+    for (const auto& [name, content] : files)
+        if (auto written = write_file_atomic(r.folder / name, content); !written) return written;
+    return Ok{};
+}
+
+}  // namespace
+
+Result<Realization> realize_candidates(const match::Pattern& pattern,
+                                       const std::vector<Candidate>& candidates,
+                                       const RealizeOptions& options) {
+    const auto started = std::chrono::steady_clock::now();
+    Realization r;
+    r.family = pattern.family;
+    r.device = options.device_name;
+    // The worker and the compiler run elsewhere.
+    r.folder = fs::absolute(options.run_folder / "kernels" / pattern.family);
+
+    r.key = result_key(pattern, candidates, options);
+    if (auto earlier = finished_before(r.folder, r.key)) return *earlier;
+    std::error_code ignored;
+    fs::remove(r.folder / "result.json", ignored);
+    if (auto written = write_file_atomic(r.folder / "kernel.fact", pattern.kernel); !written)
+        return written.error();
+
+    TemporaryFolder scratch(r.folder, ".candidates");
+    SearchRequest request;
+    request.candidates = candidates;
+    request.open.call = fs::absolute(options.call).string();
+    request.open.kernel_text = (r.folder / "kernel.fact").string();
+    request.open.weights = options.weights.empty() ? "" : fs::absolute(options.weights).string();
+    request.open.device = options.device;
+    request.open.allow_tf32 = options.allow_tf32;
+    request.hard_us = pattern.cost.hard_us;
+    request.scratch = scratch.path();
+    std::ofstream journal(options.run_folder / "journal.jsonl", std::ios::app);
+    request.finished = [&](const CandidateResult& result) {
+        journal << to_json_line(pattern.family, result) << std::flush;
+    };
+    auto found = search(request, options);
+    if (!found) return found.error();
+
+    r.text_checks = found->opened.text_checks;
+    r.note = found->opened.note;
+    r.candidates = found->results;
+    const Candidate* winner = nullptr;
+    if (found->winner >= 0) {
+        winner = &candidates[found->winner];
+        r.realized = true;
+        r.measured = found->best.single.runs > 0;
+        r.winner = winner->name;
+        r.kernel = winner->record.kernel;
+        r.schedule = winner->record.schedule;
+        r.precision = winner->record.precision;
+        r.checks = found->best.checks;
+        r.single = found->best.single;
+        r.baseline_single = found->best.baseline_single;
+        r.held = found->best.held;
+        r.baseline_held = found->best.baseline_held;
+    } else {
+        r.why = why_unrealized(*found);
+    }
+    r.seconds = Seconds(std::chrono::steady_clock::now() - started).count();
+    if (auto kept = keep(r, winner, found->cubin); !kept) return kept.error();
+    return r;
+}
+
+}  // namespace fact::tune

@@ -1,0 +1,43 @@
+// Compiles candidates, verifies and times each in a worker, picks the best.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tune/candidates.h"
+#include "tune/realize.h"
+#include "tune/session.h"
+
+namespace fact::tune {
+
+struct SearchRequest {
+    std::vector<Candidate> candidates;  // most promising first
+    verify::OpenRequest open;
+    double hard_us = 0;                                    // nothing real is faster; 0: not known
+    std::filesystem::path scratch;                         // for records while they are tried
+    std::function<void(const CandidateResult&)> finished;  // as each one's fate is known
+};
+
+struct SearchResult {
+    verify::OpenReply opened;              // its error says why nothing was tried
+    std::vector<CandidateResult> results;  // as in the request
+    int winner = -1;                       // index, or none passed
+    std::filesystem::path cubin;           // the winner's, in the store
+    verify::CandidateReply best;           // the winner's last measurement, sustained with a GPU
+};
+
+// An Error only where nothing could be tried, or on Ctrl-C.
+Result<SearchResult> search(const SearchRequest& request, const RealizeOptions& options);
+
+// Searches, and keeps the winner's files and result.json in kernels/<family>; what an earlier run
+// finished with the same key is read instead.
+Result<Realization> realize_candidates(const match::Pattern& pattern,
+                                       const std::vector<Candidate>& candidates,
+                                       const RealizeOptions& options);
+
+// The fastest that passed; of those as fast within its spread, the one that comes first. Without
+// times, the first that passed. -1: none did.
+int best_of(const std::vector<CandidateResult>& results);
+
+}  // namespace fact::tune

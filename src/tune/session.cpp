@@ -1,0 +1,127 @@
+#include "tune/session.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+namespace fact::tune {
+
+namespace {
+
+using verify::CandidateReply;
+using verify::Outcome;
+
+// The last lines a program wrote to standard error, for a message.
+std::string tail(const std::string& text) {
+    constexpr std::size_t kMost = 600;
+    std::size_t end = text.find_last_not_of(" \n");
+    if (end == text.npos) return "";
+    std::string_view shown(text.data(), end + 1);
+    const bool cut = shown.size() > kMost;
+    if (cut) shown.remove_prefix(shown.size() - kMost);
+    return fmt::format(":\n{}{}", cut ? "..." : "", shown);
+}
+
+std::string describe_end(const LineProcess::Answer& answer) {
+    if (answer.signal)
+        return fmt::format("signal {} ({}) ended it{}", answer.signal, strsignal(answer.signal),
+                           tail(answer.line));
+    return fmt::format("it ended with status {}{}", answer.code, tail(answer.line));
+}
+
+CandidateReply fate(Outcome outcome, std::string why) {
+    CandidateReply reply;
+    reply.outcome = outcome;
+    reply.why = std::move(why);
+    return reply;
+}
+
+const Error kInterrupted{"interrupted", ""};
+
+}  // namespace
+
+Result<std::string> find_worker(const std::string& given) {
+    std::string path = given;
+    if (const char* named = std::getenv("FACT_WORKER"); path.empty() && named) path = named;
+    if (path.empty())
+        return Error{"the worker that runs PyTorch was not named",
+                     "Set FACT_WORKER to fact-worker, which is built where PyTorch is found."};
+    if (::access(path.c_str(), X_OK) != 0)
+        return Error{fmt::format("{} is no program that can be run", path),
+                     "Build FACT with PyTorch, or set FACT_WORKER to fact-worker."};
+    return path;
+}
+
+Result<WorkerSession> WorkerSession::open(std::string worker, verify::OpenRequest request,
+                                          Seconds deadline) {
+    WorkerSession session;
+    session.worker_ = std::move(worker);
+    session.request_ = std::move(request);
+    session.open_deadline_ = deadline;
+    auto reply = session.start();
+    if (!reply) return reply.error();
+    session.opened_ = *reply;
+    return session;
+}
+
+Result<verify::OpenReply> WorkerSession::start() {
+    if (interrupted()) return kInterrupted;
+    Command command;
+    command.argv = {worker_};
+    process_.reset();
+    auto started = LineProcess::start(command);
+    if (!started) return started.error();
+    process_.emplace(std::move(started).value());
+
+    auto answer = process_->ask(verify::to_json(request_), open_deadline_);
+    if (interrupted()) return kInterrupted;
+    if (answer.status == LineProcess::Status::timed_out)
+        return Error{fmt::format("the worker did not prepare {} in {:.0f} s", request_.call,
+                                 open_deadline_.count()),
+                     ""};
+    if (answer.status == LineProcess::Status::ended)
+        return Error{
+            fmt::format("the worker failed on {}: {}", request_.call, describe_end(answer)), ""};
+    auto reply = verify::open_reply_from_json(answer.line);
+    if (!reply) return reply.error();
+    if (!reply->error.empty())
+        return Error{fmt::format("{} cannot be prepared: {}", request_.call, reply->error), ""};
+    return reply;
+}
+
+Result<CandidateReply> WorkerSession::measure(const verify::CandidateRequest& request,
+                                              Seconds deadline) {
+    if (!process_ || !process_->alive()) {
+        // The text was checked when the session opened.
+        request_.check_text = false;
+        ++restarts_;
+        auto reply = start();
+        // A GPU that just lost a process may refuse the next one for a moment.
+        if (!reply && !interrupted()) reply = start();
+        if (!reply) return reply.error();
+    }
+    auto answer = process_->ask(verify::to_json(request), deadline);
+    if (interrupted()) return kInterrupted;
+    switch (answer.status) {
+        case LineProcess::Status::timed_out:
+            return fate(Outcome::timed_out, fmt::format("no answer in {:.0f} s: the worker was "
+                                                        "killed",
+                                                        deadline.count()));
+        case LineProcess::Status::ended:
+            return fate(Outcome::crashed, "the worker died: " + describe_end(answer));
+        case LineProcess::Status::answered:
+            break;
+    }
+    auto reply = verify::candidate_reply_from_json(answer.line);
+    if (!reply) {
+        process_->kill();
+        return fate(Outcome::crashed, reply.error().message);
+    }
+    // A kernel that faulted leaves a context in which nothing works any more.
+    if (reply->outcome == Outcome::crashed) process_->kill();
+    return reply;
+}
+
+}  // namespace fact::tune

@@ -1,0 +1,43 @@
+// A conversation with fact-worker about one fused call. The worker may crash or hang: that costs
+// the candidate it was on, and the next one gets a fresh worker.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "support/subprocess.h"
+#include "verify/protocol.h"
+
+namespace fact::tune {
+
+// `given`, else FACT_WORKER; an Error where neither names a program.
+Result<std::string> find_worker(const std::string& given);
+
+class WorkerSession {
+  public:
+    // Starts a worker and prepares the call in it.
+    static Result<WorkerSession> open(std::string worker, verify::OpenRequest request,
+                                      Seconds deadline);
+
+    const verify::OpenReply& opened() const { return opened_; }
+
+    // Every fate of the candidate is a reply; an Error only where no worker can be started again,
+    // or on Ctrl-C.
+    Result<verify::CandidateReply> measure(const verify::CandidateRequest& request,
+                                           Seconds deadline);
+
+    int restarts() const { return restarts_; }
+
+  private:
+    WorkerSession() = default;
+    Result<verify::OpenReply> start();
+
+    std::string worker_;
+    verify::OpenRequest request_;
+    Seconds open_deadline_{};
+    std::optional<LineProcess> process_;
+    verify::OpenReply opened_;
+    int restarts_ = 0;
+};
+
+}  // namespace fact::tune

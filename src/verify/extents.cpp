@@ -1,0 +1,204 @@
+#include "verify/extents.h"
+
+#include <algorithm>
+#include <array>
+
+namespace fact::verify {
+
+namespace {
+
+using graph::Node;
+using graph::ValueId;
+
+std::optional<ValueId> tensor_argument(const Node& node, std::string_view name) {
+    const auto* argument = graph::find_argument(node, name);
+    if (!argument || !std::holds_alternative<ValueId>(*argument)) return std::nullopt;
+    return std::get<ValueId>(*argument);
+}
+
+std::int64_t int_argument(const Node& node, std::string_view name, std::int64_t missing) {
+    const auto* argument = graph::find_argument(node, name);
+    if (!argument || !std::holds_alternative<std::int64_t>(*argument)) return missing;
+    return std::get<std::int64_t>(*argument);
+}
+
+struct ProductRow {
+    std::string_view target, a, b, addend;
+    bool b_is_nk;
+};
+constexpr std::array<ProductRow, 6> kProducts{{
+    {"aten.linear.default", "input", "weight", "bias", true},
+    {"aten.matmul.default", "self", "other", "", false},
+    {"aten.mm.default", "self", "mat2", "", false},
+    {"aten.bmm.default", "self", "mat2", "", false},
+    {"aten.addmm.default", "mat1", "mat2", "self", false},
+    {"aten.baddbmm.default", "batch1", "batch2", "self", false},
+}};
+
+constexpr std::array<std::string_view, 4> kViews{"aten.view.default", "aten.reshape.default",
+                                                 "aten._unsafe_view.default",
+                                                 "aten.unsqueeze.default"};
+
+}  // namespace
+
+std::optional<ProductOperands> product_operands(const Node& node) {
+    for (const auto& row : kProducts) {
+        if (row.target != node.target) continue;
+        const auto a = tensor_argument(node, row.a), b = tensor_argument(node, row.b);
+        if (!a || !b) return std::nullopt;
+        auto addend = row.addend.empty() ? std::nullopt : tensor_argument(node, row.addend);
+        return ProductOperands{*a, *b, row.b_is_nk, addend};
+    }
+    return std::nullopt;
+}
+
+ExtentClasses::ExtentClasses(const graph::Graph& graph) : graph_(graph) {
+    for (const auto& value : graph.values) {
+        first_.push_back(static_cast<int>(parent_.size()));
+        const auto dims = value.type ? value.type->sizes.size() : 0;
+        for (std::size_t d = 0; d < dims; ++d) parent_.push_back(static_cast<int>(parent_.size()));
+    }
+    fixed_.assign(parent_.size(), false);
+    for (const auto& node : graph.nodes) visit(node);
+}
+
+int ExtentClasses::rank(ValueId value) const {
+    return static_cast<int>(graph_[value].type->sizes.size());
+}
+
+std::int64_t ExtentClasses::extent(ValueId value, int dim) const {
+    return graph_[value].type->sizes[dim];
+}
+
+int ExtentClasses::find(int element) const {
+    while (parent_[element] != element) element = parent_[element];
+    return element;
+}
+
+void ExtentClasses::tie(ValueId a, int a_dim, ValueId b, int b_dim) {
+    const int x = find(first_[index(a)] + a_dim), y = find(first_[index(b)] + b_dim);
+    parent_[x] = y;
+    fixed_[y] = fixed_[y] || fixed_[x];
+}
+
+void ExtentClasses::fix_all(const Node& node) {
+    auto values = graph::tensor_inputs(node);
+    values.insert(values.end(), node.outputs.begin(), node.outputs.end());
+    for (const auto value : values)
+        if (graph_[value].type)
+            for (int d = 0; d < rank(value); ++d) fix(value, d);
+}
+
+void ExtentClasses::visit(const Node& node) {
+    auto touched = graph::tensor_inputs(node);
+    touched.insert(touched.end(), node.outputs.begin(), node.outputs.end());
+    const bool typed =
+        std::ranges::all_of(touched, [&](ValueId v) { return graph_[v].type.has_value(); });
+    if (!typed || node.outputs.size() != 1 || node.returns_list) return fix_all(node);
+    if (const auto product = product_operands(node)) {
+        visit_product(node, product->a, product->b, product->b_is_nk);
+        if (product->addend) {
+            const auto out = node.outputs[0];
+            const int shift = rank(out) - rank(*product->addend);
+            for (int d = 0; d < rank(*product->addend); ++d)
+                if (extent(*product->addend, d) == extent(out, d + shift))
+                    tie(*product->addend, d, out, d + shift);
+        }
+        return;
+    }
+    if (std::ranges::find(kViews, node.target) != kViews.end()) return visit_view(node);
+    if (node.target == "aten.permute.default") {
+        const auto* dims = graph::find_argument(node, "dims");
+        const auto* order = dims ? std::get_if<std::vector<std::int64_t>>(dims) : nullptr;
+        const auto in = tensor_argument(node, "self");
+        if (!order || !in) return fix_all(node);
+        for (int d = 0; d < rank(node.outputs[0]); ++d) {
+            const auto from = (*order)[d] < 0 ? (*order)[d] + rank(*in) : (*order)[d];
+            tie(node.outputs[0], d, *in, static_cast<int>(from));
+        }
+        return;
+    }
+    if (node.target == "aten.slice.Tensor") return visit_slice(node);
+    visit_pointwise(node);
+}
+
+// Dimensions aligned from the right; what does not broadcast is not understood.
+void ExtentClasses::visit_pointwise(const Node& node) {
+    const auto out = node.outputs[0];
+    const auto inputs = graph::tensor_inputs(node);
+    const auto fits = [&](ValueId in) {
+        const int shift = rank(out) - rank(in);
+        if (shift < 0) return false;
+        for (int d = 0; d < rank(in); ++d)
+            if (extent(in, d) != 1 && extent(in, d) != extent(out, d + shift)) return false;
+        return true;
+    };
+    if (!std::ranges::all_of(inputs, fits)) return fix_all(node);
+    for (const auto in : inputs) {
+        const int shift = rank(out) - rank(in);
+        for (int d = 0; d < rank(in); ++d)
+            if (extent(in, d) != 1 || extent(out, d + shift) == 1) tie(in, d, out, d + shift);
+    }
+}
+
+// Walks both shapes in step: one dimension against one ties; one against several goes with the
+// outermost of them, and the inner ones stay; several against several is not understood.
+void ExtentClasses::visit_view(const Node& node) {
+    const auto in = graph::tensor_inputs(node).at(0), out = node.outputs[0];
+    const auto significant = [&](ValueId value) {
+        std::vector<int> dims;
+        for (int d = 0; d < rank(value); ++d)
+            if (extent(value, d) != 1) dims.push_back(d);
+        return dims;
+    };
+    const auto in_dims = significant(in), out_dims = significant(out);
+    std::size_t i = 0, o = 0;
+    while (i < in_dims.size() && o < out_dims.size()) {
+        std::size_t i_end = i + 1, o_end = o + 1;
+        auto in_size = extent(in, in_dims[i]), out_size = extent(out, out_dims[o]);
+        while (in_size != out_size) {
+            if (in_size < out_size && i_end < in_dims.size())
+                in_size *= extent(in, in_dims[i_end++]);
+            else if (out_size < in_size && o_end < out_dims.size())
+                out_size *= extent(out, out_dims[o_end++]);
+            else
+                return fix_all(node);
+        }
+        tie(in, in_dims[i], out, out_dims[o]);
+        if (i_end - i > 1 && o_end - o > 1) fix(in, in_dims[i]);
+        for (auto k = i + 1; k < i_end; ++k) fix(in, in_dims[k]);
+        for (auto k = o + 1; k < o_end; ++k) fix(out, out_dims[k]);
+        i = i_end;
+        o = o_end;
+    }
+    if (i != in_dims.size() || o != out_dims.size()) fix_all(node);
+}
+
+void ExtentClasses::visit_slice(const Node& node) {
+    const auto in = graph::tensor_inputs(node).at(0), out = node.outputs[0];
+    const auto given = int_argument(node, "dim", 0);
+    const int dim = static_cast<int>(given < 0 ? given + rank(in) : given);
+    for (int d = 0; d < rank(in); ++d) {
+        if (d != dim) {
+            tie(in, d, out, d);
+            continue;
+        }
+        fix(in, d);
+        fix(out, d);
+    }
+}
+
+void ExtentClasses::visit_product(const Node& node, ValueId a, ValueId b, bool b_is_nk) {
+    const auto out = node.outputs[0];
+    const int ra = rank(a), rb = rank(b), ro = rank(out);
+    if (ra < 2 || rb < 2 || ro != std::max(ra, rb)) return fix_all(node);
+    const int b_k = b_is_nk ? rb - 1 : rb - 2, b_n = b_is_nk ? rb - 2 : rb - 1;
+    tie(a, ra - 1, b, b_k);
+    tie(a, ra - 2, out, ro - 2);
+    tie(b, b_n, out, ro - 1);
+    for (const auto& [in, r] : {std::pair{a, ra}, std::pair{b, rb}})
+        for (int d = 0; d < r - 2; ++d)
+            if (extent(in, d) == extent(out, d + ro - r)) tie(in, d, out, d + ro - r);
+}
+
+}  // namespace fact::verify

@@ -1,0 +1,48 @@
+// Which dimensions of a graph's values have extents in proportion to one another.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace fact::verify {
+
+// One class per set of dimensions that can only change together.
+class ExtentClasses {
+  public:
+    explicit ExtentClasses(const graph::Graph& graph);
+
+    int size() const { return static_cast<int>(parent_.size()); }
+    // The class of a dimension, a number in [0, size()).
+    int of(graph::ValueId value, int dim) const { return find(first_[index(value)] + dim); }
+    bool fixed(int extent_class) const { return fixed_[extent_class]; }
+    void fix(graph::ValueId value, int dim) { fixed_[of(value, dim)] = true; }
+
+  private:
+    void visit(const graph::Node& node);
+    void visit_pointwise(const graph::Node& node);
+    void visit_view(const graph::Node& node);
+    void visit_slice(const graph::Node& node);
+    void visit_product(const graph::Node& node, graph::ValueId a, graph::ValueId b, bool b_is_nk);
+    void fix_all(const graph::Node& node);
+    int find(int element) const;
+    void tie(graph::ValueId a, int a_dim, graph::ValueId b, int b_dim);
+    int rank(graph::ValueId value) const;
+    std::int64_t extent(graph::ValueId value, int dim) const;
+
+    const graph::Graph& graph_;
+    std::vector<int> first_;  // of each value's dimensions
+    std::vector<int> parent_;
+    std::vector<bool> fixed_;
+};
+
+// Positions of the operands of a product among the node's tensors, if the node is one.
+struct ProductOperands {
+    graph::ValueId a, b;
+    bool b_is_nk = false;  // linear's weight
+    std::optional<graph::ValueId> addend;
+};
+std::optional<ProductOperands> product_operands(const graph::Node& node);
+
+}  // namespace fact::verify

@@ -1,0 +1,81 @@
+// What the tuner and the torch worker say to each other: one JSON object a line, both ways.
+// A request is {"open": {...}} or {"candidate": {...}}, a reply the plain object; to_json writes
+// the whole line, without its end.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.h"
+
+namespace fact::verify {
+
+enum class Outcome { passed, incorrect, failed_to_build, timed_out, crashed, unsupported };
+std::string_view name(Outcome outcome);
+std::optional<Outcome> outcome_from_name(std::string_view name);
+
+struct Timing {
+    double median_us = 0, low_us = 0, high_us = 0;  // low and high: 10th and 90th percentile
+    int runs = 0;
+};
+
+// Error against f64, relative to the output's largest magnitude and to its root mean square.
+struct ErrorPair {
+    double largest = 0, rms = 0;
+};
+
+// One check: a seed and a distribution of inputs.
+struct Check {
+    std::string distribution;  // "normal", "large", "positive", "zero_tail"
+    int seed = 0;
+    ErrorPair eager, kernel;  // the worst output of each
+    bool passed = false;
+    std::string why;  // when it did not pass
+};
+
+// Prepares inputs, the oracle and the baseline for one fused call.
+struct OpenRequest {
+    std::string call;         // path of the FusedCall's JSON
+    std::string kernel_text;  // path of the kernel text
+    // Path of the model's archive, or "". Buffers among the call's constants are read from it: a
+    // mask of zeros and ones must not become noise. Parameters stay random.
+    std::string weights;
+    std::string device = "cpu";
+    bool allow_tf32 = false;
+    bool check_text = true;  // run the interpreter against the oracle (on the CPU, shrunk)
+};
+struct OpenReply {
+    std::string error;  // "" or why the call cannot be prepared
+    std::vector<Check> text_checks;
+    Timing baseline_single,
+        baseline_sustained;  // the original subgraph on the device; 0 runs on CPU
+    std::string note;        // e.g. how extents were shrunk
+};
+
+// Verifies a compiled kernel against the oracle and times it beside the baseline.
+struct CandidateRequest {
+    std::string cubin, record;  // paths
+    bool sustained = false;     // also back to back for long enough to heat the GPU
+    std::string fault;          // tests only, on the CPU: "hang", "crash", "wrong"
+};
+struct CandidateReply {
+    Outcome outcome = Outcome::crashed;
+    std::string why;
+    std::vector<Check> checks;
+    Timing single, baseline_single, held, baseline_held;  // held: sustained
+};
+
+std::string to_json(const OpenRequest&);
+std::string to_json(const OpenReply&);
+std::string to_json(const CandidateRequest&);
+std::string to_json(const CandidateReply&);
+// Whether the line opens a call (else it names a candidate).
+bool is_open_request(std::string_view line);
+Result<OpenRequest> open_request_from_json(std::string_view);
+Result<OpenReply> open_reply_from_json(std::string_view);
+Result<CandidateRequest> candidate_request_from_json(std::string_view);
+Result<CandidateReply> candidate_reply_from_json(std::string_view);
+
+}  // namespace fact::verify

@@ -1,0 +1,50 @@
+#include "verify/tolerance.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fact::verify {
+
+ErrorPair relative(const Difference& d) {
+    // An oracle of zeros has no scale of its own: errors stay absolute.
+    const double largest = d.largest_value > 0 ? d.largest_value : 1;
+    const double squares = d.sum_squared_value > 0 ? d.sum_squared_value : 1;
+    return {d.largest_error / largest, std::sqrt(d.sum_squared_error / squares)};
+}
+
+ErrorPair floor_of(DType output) {
+    switch (output) {
+        // One rounding of the result: half a unit in the last place at the largest magnitude, and
+        // about a quarter of that on average. It matters where eager is exact by luck.
+        case DType::bf16:
+            return {0x1p-8, 0x1p-10};
+        case DType::f16:
+            return {0x1p-11, 0x1p-13};
+        // Eager's f32 sums of few terms are nearly exact; a product of split operands always leaves
+        // out a term of 2^-22 of each factor.
+        case DType::f32:
+            return {1e-6, 1e-6};
+        case DType::f64:
+            return {1e-13, 1e-13};
+        default:
+            return {0, 0};
+    }
+}
+
+std::string judge(const Difference& eager, const Difference& kernel, DType output) {
+    if (kernel.wrong_nan > 0) return fmt::format("{} elements are wrongly NaN", kernel.wrong_nan);
+    if (kernel.wrong_infinity > 0)
+        return fmt::format("{} elements are wrongly infinite or finite", kernel.wrong_infinity);
+    const auto allowed = relative(eager), floor = floor_of(output), is = relative(kernel);
+    const double largest = std::max(2 * allowed.largest, floor.largest);
+    const double rms = std::max(2 * allowed.rms, floor.rms);
+    if (!(is.largest <= largest))
+        return fmt::format("largest error {:.3g}, at most {:.3g} is allowed", is.largest, largest);
+    if (!(is.rms <= rms))
+        return fmt::format("root mean square error {:.3g}, at most {:.3g} is allowed", is.rms, rms);
+    return {};
+}
+
+}  // namespace fact::verify

@@ -1,0 +1,51 @@
+#include "compose/choose.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/fused.h"
+#include "graphs.h"
+
+namespace fact::compose {
+namespace {
+
+const graph::Graph kGraph = make_graph({"x"}, {{"a", "x"}, {"b", "a"}, {"c", "b"}}, {"c"});
+
+Candidate candidate(const match::Pattern& pattern, Times fused = {}, Times baseline = {}) {
+    return {&pattern, true, {}, fused, baseline};
+}
+
+TEST(Choose, WithoutTimesEverythingRealizedIsFused) {
+    const auto p0 = make_pattern("p0", {"a"}, {"x"}, {"a"});
+    const auto p1 = make_pattern("p1", {"b"}, {"a"}, {"b"});
+    auto lost = candidate(p1);
+    lost.realized = false;
+    lost.why = "no candidate passed";
+    const auto choices = choose(kGraph, {candidate(p0), lost});
+    EXPECT_TRUE(choices[0].fused);
+    EXPECT_FALSE(choices[1].fused);
+    EXPECT_EQ(choices[1].why, "no candidate passed");
+}
+
+TEST(Choose, TheGainMustExceedTheSpread) {
+    const auto p0 = make_pattern("p0", {"a"}, {"x"}, {"a"});
+    const auto p1 = make_pattern("p1", {"b"}, {"a"}, {"b"});
+    const auto p2 = make_pattern("p2", {"c"}, {"b"}, {"c"});
+    const auto choices = choose(kGraph, {candidate(p0, {90, 89, 91, 50}, {100, 99, 101, 50}),
+                                         candidate(p1, {99, 95, 105, 50}, {100, 95, 105, 50}),
+                                         candidate(p2, {120, 119, 121, 50}, {100, 99, 101, 50})});
+    EXPECT_TRUE(choices[0].fused);
+    EXPECT_EQ(choices[1].why, "the gain (1.01x) is within the spread");
+    EXPECT_EQ(choices[2].why, "slower than torch (0.83x)");
+}
+
+TEST(Choose, OfOverlappingPatternsTheOneThatSavesMoreIsKept) {
+    const auto small = make_pattern("p0", {"a"}, {"x"}, {"a"}, 1);
+    const auto large = make_pattern("p1", {"a", "b"}, {"x"}, {"b"}, 5);
+    const auto choices = choose(kGraph, {candidate(small), candidate(large)});
+    EXPECT_FALSE(choices[0].fused);
+    EXPECT_TRUE(choices[1].fused);
+    EXPECT_NE(choices[0].why.find("both take node a"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fact::compose

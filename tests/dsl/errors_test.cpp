@@ -1,0 +1,245 @@
+// Every error code, by the text that causes it. Backticks mark the span the error must have.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "dsl/codes.h"
+#include "dsl/dsl.h"
+
+namespace fact::dsl {
+namespace {
+
+struct Case {
+    std::string_view code, marked;
+};
+
+// A kernel with the usual parameters around a body, so that a case is one line.
+#define BODY(text)                                                                              \
+    "kernel f(x: bf16[M, K], w: bf16[N, K], b: bf16[N], c: f32[M, N], m: bool[M, N], s: f32[])" \
+    " -> (y: f32[M, N]) {\n  " text "\n}\n"
+#define SCHEDULE(header, entries)                                                     \
+    "kernel f(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n  y = x @ w.T\n}\n" \
+    "kernel g(x: f32[M]) -> (y: f32[M]) {\n  y = x\n}\n"                              \
+    "schedule " header " {\n  " entries "\n}\n"
+
+const Case kCases[] = {
+    {"F0102", BODY("y = c `$` ")},
+    {"F0102", BODY("y = c  `\xc3\x97`")},
+    {"F0102", "`;`"},
+    {"F0103", BODY("y = c * `2x`")},
+    {"F0103", BODY("y = c * `1.5f`")},
+    {"F0103", BODY("y = c * `3abc`")},
+    {"F0104", BODY("y = c * `2147483648`")},
+    {"F0104", BODY("y = c * `1e999`")},
+    {"F0105", BODY("y = c `c`")},
+    {"F0105", BODY("y = c `+`")},
+    {"F0105", BODY("y = `=` c")},
+    {"F0105", BODY("y = c\n  `+` c")},
+    {"F0105", BODY("y = c\n  t`t`")},
+    {"F0105", BODY("y = where(m, c `=` c)")},
+    {"F0105", BODY("y = c + `not` m")},
+    {"F0105", BODY("y = c.permute(M, `)`")},
+    {"F0105", BODY("y = index(`*`)")},
+    {"F0105", "`foo`"},
+    {"F0105", "kernel `(`x: f32[M]) -> (y: f32[M]) {\n  y = x\n}\n"},
+    {"F0105", "kernel f(x: f32[M]) `{`\n  y = x\n}\n"},
+    {"F0105", "kernel f(x`,` y: f32[M]) -> (z: f32[M]) {\n  z = x\n}\n"},
+    {"F0105", "kernel f(x: f32`)` -> (y: f32[M]) {\n  y = x\n}\n"},
+    {"F0105", SCHEDULE("f `at` sm90a", "stages 2")},
+    {"F0105", SCHEDULE("f on sm90a", "stages `:`")},
+    {"F0107", BODY("y = where(s < c `<` s, c, c)")},
+    {"F0108", BODY("y = max`(`c, c")},
+    {"F0108", BODY("y = c * `(`c + c")},
+    {"F0108", BODY("t = c + c\n  y = exp`(`t")},
+    {"F0108", "kernel f(x: f32[M]) -> (y: f32[M]) `{`\n  y = x\n"},
+    {"F0110", "kernel f(x: f32[M]) -> `(`) {\n}\n"},
+
+    {"F0201", BODY("y = c + `bb`")},
+    {"F0201", BODY("y = c + `N`")},
+    {"F0201", BODY("y = c + `exp`")},
+    {"F0201", BODY("t = `y` + c\n  y = t")},
+    {"F0201", BODY("y = `t` + c\n  t = c + y\n")},
+    {"F0202", BODY("y = `gelu_tan`(c)")},
+    {"F0202", BODY("y = `softmax`(c)")},
+    {"F0203", "kernel f(x: `bf17`[M]) -> (y: f32[M]) {\n  y = x\n}\n"},
+    {"F0204", BODY("y = c\n  `y` = c")},
+    {"F0204", BODY("`b` = c\n  y = c")},
+    {"F0204", BODY("`M` = c\n  y = c")},
+    {"F0204", "kernel f(x: f32[M], `x`: f32[M]) -> (y: f32[M]) {\n  y = x\n}\n"},
+    {"F0204", "kernel f(x: f32[M]) -> (`x`: f32[M]) {\n}\n"},
+    {"F0204",
+     "kernel f(x: f32[M]) -> (y: f32[M]) {\n  y = x\n}\n"
+     "kernel `f`(x: f32[M]) -> (y: f32[M]) {\n  y = x\n}\n"},
+    {"F0205", BODY("`exp` = c\n  y = c")},
+    {"F0205", "kernel f(`inf`: f32[M]) -> (y: f32[M]) {\n  y = -1.0 * index(M)\n}\n"},
+    {"F0205", "kernel f(x: f32[`bf16`]) -> (y: f32[bf16]) {\n  y = x\n}\n"},
+    {"F0205", "kernel `where`(x: f32[M]) -> (y: f32[M]) {\n  y = x\n}\n"},
+    {"F0206", "kernel f(x: f32[M]) -> (`y`: f32[M]) {\n}\n"},
+    {"F0207", BODY("`t` = c\n  y = c")},
+    {"F0208", BODY("y = c + index(`Q`)")},
+    {"F0208", BODY("y = c.permute(`Q`, M)")},
+    {"F0208", "kernel f(x: f32[M]) -> (y: f32[`N`]) {\n  y = x\n}\n"},
+    {"F0209", BODY("y = matmul(x, w.T, `accuracy`: tf32)")},
+    {"F0209", BODY("y = matmul(x, w.T, precision: `half`)")},
+    {"F0209", BODY("y = exp(c, `precision`: tf32)")},
+    {"F0210", BODY("y = c.`t`")},
+
+    {"F0301", BODY("y = `c + b + x`")},
+    {"F0301", BODY("y = `c + x`")},
+    {"F0301", BODY("y = `where(m, c, x)`")},
+    {"F0302", "kernel f(x: f32[M, `M`]) -> (y: f32[M]) {\n  y = 1.0 * index(M)\n}\n"},
+    {"F0302", "kernel f(x: f32[64, `64`]) -> (y: f32[64]) {\n  y = 1.0 * index(64)\n}\n"},
+    {"F0303", BODY("y = `x @ b`")},
+    {"F0304", BODY("y = `x @ w`")},
+    {"F0304", BODY("y = `w @ x`")},
+    {"F0305",
+     "kernel f(x: f32[M, K], z: f32[K, M]) -> (y: f32[M, K]) {\n  t = `x @ z`\n  y = x * t\n}\n"},
+    {"F0305", "kernel f(x: f32[M, K], z: f32[M, K, N]) -> (y: f32[M, N]) {\n  y = `x @ z`\n}\n"},
+    {"F0306", "kernel f(x: f32[A, M, K], z: f32[B, K, N]) -> (y: f32[M, N]) {\n  y = `x @ z`\n}\n"},
+    {"F0307", BODY("y = `c @ (w)` * s + c")},
+    {"F0307", BODY("y = `exp(x) @ w.T`")},
+    {"F0307", "kernel f(x: i32[M, K], z: i32[K, N]) -> (y: f32[M, N]) {\n  y = `x @ z`\n}\n"},
+    {"F0308", BODY("y = `matmul(x, w.T, precision: tf32)`")},
+    {"F0309", BODY("y = `where(c, c, c)`")},
+    {"F0309", BODY("y = where(`not c`, c, c)")},
+    {"F0309", BODY("y = where(`m and c`, c, c)")},
+    {"F0310", BODY("y = `exp(c, c)`")},
+    {"F0310", BODY("y = `where(m, c)`")},
+    {"F0310", BODY("y = `max()`")},
+    {"F0310", BODY("y = `f32()`")},
+    {"F0311", BODY("y = `c.permute(M)`")},
+    {"F0311", BODY("y = `c.permute(M, M)`")},
+    {"F0311", BODY("y = `c.permute(M, K)`")},
+    {"F0312", BODY("y = c + `b.T`")},
+    {"F0313", BODY("y = `b`")},
+    {"F0313", BODY("y = `c.T`")},
+    {"F0314", BODY("y = `c < s`")},
+    {"F0314", "kernel f(x: f32[M]) -> (y: i32[M]) {\n  y = `x + 1`\n}\n"},
+    {"F0314", "kernel f(x: i32[M]) -> (y: f32[M]) {\n  y = `x + 1`\n}\n"},
+    {"F0315", BODY("y = `f64(c)`")},
+    {"F0315", "kernel f(x: `f64`[M]) -> (y: f32[M]) {\n  y = 0.5 * index(M)\n}\n"},
+    {"F0316", "kernel f(x: f32[`0`]) -> (y: f32[4]) {\n  y = 0.5 * index(4)\n}\n"},
+    {"F0316", BODY("y = c + index(`99999999999`)")},
+    {"F0317",
+     "kernel f(`x: f32[A, B, C, D, E, F, G, H, I]`) -> (y: f32[A]) {\n  y = 0.5 * index(A)\n}\n"},
+
+    {"F0401", SCHEDULE("`h` on sm90a", "stages 2")},
+    {"F0402", SCHEDULE("f.`acc` on sm90a", "stages 2")},
+    {"F0402", SCHEDULE("`g` on sm90a", "stages 2")},
+    {"F0403",
+     "kernel f(x: f32[M, K], w: f32[K, N], v: f32[K, N]) -> (y: f32[M, N]) {\n"
+     "  a = x @ w\n  y = a + x @ v\n}\nschedule `f` on sm90a {\n}\n"},
+    {"F0404", SCHEDULE("f on `sm70`", "stages 2")},
+    {"F0405", SCHEDULE("f on sm90a", "`stage` 2")},
+    {"F0405", SCHEDULE("f on sm90a", "scheduler persistent(`order`: m)")},
+    {"F0406", SCHEDULE("f on sm90a", "stages 2\n  `stages` 3")},
+    {"F0406", SCHEDULE("f on sm90a", "scheduler persistent(raster: m, `raster`: n)")},
+    {"F0407", SCHEDULE("f on sm90a", "tile `128x64`")},
+    {"F0407", SCHEDULE("f on sm90a", "tile `128x64x0`")},
+    {"F0407", SCHEDULE("f on sm90a", "cluster {1x1, `2`}")},
+    {"F0407", SCHEDULE("f on sm90a", "mainloop `simple`")},
+    {"F0407", SCHEDULE("f on sm90a", "stages `many`")},
+    {"F0407", SCHEDULE("f on sm90a", "stages 2(`n`: m)")},
+    {"F0407", SCHEDULE("f on sm90a", "scheduler `static`")},
+    {"F0407", SCHEDULE("f on sm90a", "scheduler persistent(swizzle: `m`)")},
+};
+
+TEST(Errors, HaveTheirCodeAndSpan) {
+    for (const Case& c : kCases) {
+        std::string text;
+        std::vector<std::uint32_t> marks;
+        for (const char ch : c.marked)
+            if (ch == '`')
+                marks.push_back(static_cast<std::uint32_t>(text.size()));
+            else
+                text += ch;
+        ASSERT_EQ(marks.size(), 2u) << c.marked;
+        Diagnostics diagnostics;
+        const auto program = compile(text, diagnostics);
+        EXPECT_FALSE(program) << text;
+        const std::string all = render_all(diagnostics, "case", text);
+        EXPECT_EQ(diagnostics.items().size(), 1u) << text << all;
+        if (diagnostics.items().empty()) continue;
+        const Diagnostic& found = diagnostics.items()[0];
+        EXPECT_EQ(found.code, c.code) << all;
+        EXPECT_EQ(found.span, (Span{marks[0], marks[1]})) << all;
+        EXPECT_EQ(found.message.back(), '.') << all;
+        EXPECT_FALSE(found.fix.empty()) << all;
+    }
+}
+
+TEST(Errors, ReportSeveralInTheTextsOrder) {
+    const std::string text =
+        "kernel f(x: bf61[M, K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n"
+        "  acc = (x @ w.T\n"
+        "  t   = relu(acc\n"
+        "  y   = gelu_tnh(acc)\n"
+        "  q   = $\n"
+        "}\n"
+        "schedule g on sm90a {\n"
+        "  tlie 128x128x64\n"
+        "}\n";
+    Diagnostics diagnostics;
+    EXPECT_FALSE(compile(text, diagnostics));
+    std::vector<std::string> codes;
+    for (const auto& item : diagnostics.items()) codes.push_back(item.code);
+    EXPECT_EQ(codes, (std::vector<std::string>{"F0203", "F0108", "F0108", "F0202", "F0105", "F0102",
+                                               "F0401", "F0405"}))
+        << render_all(diagnostics, "case", text);
+}
+
+TEST(Errors, SuggestTheNearestName) {
+    const auto fix = [](std::string_view text) {
+        Diagnostics diagnostics;
+        compile(text, diagnostics);
+        return diagnostics.items().empty() ? "" : diagnostics.items()[0].fix;
+    };
+    EXPECT_EQ(fix(BODY("y = c + baas\n")), "Use a parameter, or a name defined on a line above.");
+    EXPECT_EQ(fix(BODY("bias = c + b\n  y = biass + c * bias")), "Did you mean 'bias'?");
+    EXPECT_EQ(fix(BODY("y = gelu_tanhh(c)")), "Did you mean 'gelu_tanh'?");
+    EXPECT_EQ(fix(BODY("y = x @ w")), "Transpose the right operand with `.T`.");
+    EXPECT_EQ(fix(BODY("y = c.T")), "Reorder the value: `.permute(M, N)`.");
+}
+
+TEST(Errors, AreLimitedInNumber) {
+    std::string text = "kernel f(x: f32[M]) -> (y: f32[M]) {\n";
+    for (int i = 0; i < 10000; ++i) text += "  y = $\n";
+    Diagnostics diagnostics;
+    EXPECT_FALSE(compile(text + "}\n", diagnostics));
+    EXPECT_EQ(diagnostics.items().size(), 50u);
+    EXPECT_EQ(diagnostics.items().back().code, "F0109");
+}
+
+TEST(Errors, LimitSizeNestingAndChoices) {
+    const auto first = [](const std::string& text) {
+        Diagnostics diagnostics;
+        EXPECT_FALSE(compile(text, diagnostics));
+        return diagnostics.items().empty() ? "" : diagnostics.items()[0].code;
+    };
+    EXPECT_EQ(first(std::string((1 << 20) + 1, '#')), "F0101");
+    const std::string head = "kernel f(x: f32[M]) -> (y: f32[M]) {\n  y = ";
+    EXPECT_EQ(first(head + std::string(100000, '(') + "x\n}\n"), "F0106");
+    EXPECT_EQ(first(head + std::string(100000, '-') + "x\n}\n"), "F0106");
+    std::string nots, calls;
+    for (int i = 0; i < 10000; ++i) nots += "not ", calls += "exp(";
+    EXPECT_EQ(first(head + nots + "x\n}\n"), "F0106");
+    EXPECT_EQ(first(head + calls + "x\n}\n"), "F0106");
+    std::string many = "1";
+    for (int i = 2; i < 100; ++i) many += fmt::format(", {}", i);
+    EXPECT_EQ(first("kernel f(x: f32[M, K], w: f32[K, N]) -> (y: f32[M, N]) {\n  y = x @ w\n}\n"
+                    "schedule f on sm90a {\n  stages {" +
+                    many + "}\n  scheduler persistent(swizzle: {" + many + "})\n}\n"),
+              "F0408");
+}
+
+TEST(Errors, EveryCodeIsTested) {
+    std::set<std::string_view> tested = {"F0101", "F0106", "F0109", "F0408"};
+    for (const Case& c : kCases) tested.insert(c.code);
+    const std::pair<int, int> ranges[] = {{101, 110}, {201, 210}, {301, 317}, {401, 408}};
+    for (const auto& [first, last] : ranges)
+        for (int n = first; n <= last; ++n) EXPECT_TRUE(tested.count(fmt::format("F0{}", n))) << n;
+}
+
+}  // namespace
+}  // namespace fact::dsl

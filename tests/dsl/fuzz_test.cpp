@@ -1,0 +1,162 @@
+// Random kernels survive printing and reading; damaged texts never crash the compiler.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "dsl/dsl.h"
+#include "random_kernel.h"
+
+namespace fact::dsl {
+namespace {
+
+// Whether two kernels compute the same, up to numbering, sharing and names.
+class Comparer {
+  public:
+    Comparer(const ir::Kernel& a, const ir::Kernel& b) : a_(a), b_(b) {}
+
+    bool same() {
+        if (a_.params.size() != b_.params.size() || a_.outputs.size() != b_.outputs.size())
+            return false;
+        for (std::size_t i = 0; i < a_.params.size(); ++i)
+            if (!same(a_.params[i].type, b_.params[i].type)) return false;
+        for (std::size_t i = 0; i < a_.outputs.size(); ++i)
+            if (!same(a_.outputs[i].tensor.type, b_.outputs[i].tensor.type) ||
+                !same(a_.outputs[i].value, b_.outputs[i].value))
+                return false;
+        return true;
+    }
+
+  private:
+    bool same(const ir::Type& a, const ir::Type& b) const {
+        if (a.dtype != b.dtype || a.dims.size() != b.dims.size()) return false;
+        for (std::size_t i = 0; i < a.dims.size(); ++i)
+            if (a_[a.dims[i]] != b_[b.dims[i]]) return false;
+        return true;
+    }
+
+    bool same(ir::ExprId a, ir::ExprId b) {
+        const auto [found, added] = known_.try_emplace({a, b}, true);
+        if (!added) return found->second;
+        const ir::Expr &x = a_[a], &y = b_[b];
+        if (!same(x.type, y.type) || !same_kind(x.node, y.node)) return known_[{a, b}] = false;
+        std::vector<ir::ExprId> xs, ys;
+        ir::for_each_operand(x.node, [&](ir::ExprId id) { xs.push_back(id); });
+        ir::for_each_operand(y.node, [&](ir::ExprId id) { ys.push_back(id); });
+        for (std::size_t i = 0; i < xs.size(); ++i)
+            if (!same(xs[i], ys[i])) return known_[{a, b}] = false;
+        return true;
+    }
+
+    // The same node, operands aside.
+    bool same_kind(const ir::Node& x, const ir::Node& y) const {
+        if (x.index() != y.index()) return false;
+        if (const auto* n = std::get_if<ir::Unary>(&x)) return n->op == std::get<ir::Unary>(y).op;
+        if (const auto* n = std::get_if<ir::Binary>(&x)) return n->op == std::get<ir::Binary>(y).op;
+        if (const auto* n = std::get_if<ir::Product>(&x))
+            return n->precision == std::get<ir::Product>(y).precision;
+        if (const auto* n = std::get_if<ir::Index>(&x))
+            return a_[n->dim] == b_[std::get<ir::Index>(y).dim];
+        const bool leaf =
+            std::holds_alternative<ir::Param>(x) || std::holds_alternative<ir::Literal>(x);
+        return !leaf || x == y;
+    }
+
+    const ir::Kernel &a_, &b_;
+    std::map<std::pair<ir::ExprId, ir::ExprId>, bool> known_;
+};
+
+TEST(Fuzz, RandomKernelsSurvivePrintingAndReading) {
+    for (std::uint32_t seed = 0; seed < 2000; ++seed) {
+        const ir::Kernel kernel = random_kernel(seed);
+        ASSERT_EQ(ir::verify(kernel), "") << seed;
+        const std::string text = to_text(kernel);
+        Diagnostics diagnostics;
+        const auto program = compile(text, diagnostics);
+        ASSERT_TRUE(program) << seed << "\n" << text << render_all(diagnostics, "random", text);
+        ASSERT_EQ(program->kernels.size(), 1u);
+        ASSERT_EQ(to_text(program->kernels[0]), text) << seed;
+        ASSERT_TRUE(Comparer(kernel, program->kernels[0]).same()) << seed << "\n" << text;
+        const auto formatted = format(text, diagnostics);
+        ASSERT_EQ(formatted.value_or(""), text) << seed;
+    }
+}
+
+TEST(Fuzz, DamagedTextsNeverCrash) {
+    std::string base;
+    for (const std::uint32_t seed : {1u, 2u, 3u}) base += to_text(random_kernel(seed));
+    base +=
+        "kernel f(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n  acc = x @ w.T\n"
+        "  y = where(index(M) < 3 and not true, clamp(acc, -1, 1e3), -inf)  # comment\n}\n"
+        "schedule f.acc on sm90a {\n  tile {128x256x64, 64x64x64}  stages auto\n"
+        "  scheduler persistent(raster: m, swizzle: {1, 2})\n}\n";
+    const std::string_view pieces[] = {
+        "(",   ")",  "{",    "}", "[",  "]",        "\n",
+        "=",   "-",  ".T",   ",", "@",  "kernel f", "schedule f on",
+        "8x8", "1e", "not ", ":", "->", "\xff",     std::string_view("\0", 1)};
+    std::mt19937 random(7);
+    int accepted = 0;
+    for (int round = 0; round < 2000; ++round) {
+        std::string text = base;
+        const int damages = 1 + static_cast<int>(random() % 4);
+        for (int i = 0; i < damages; ++i) {
+            const std::size_t at = random() % text.size();
+            switch (random() % 4) {
+                case 0:
+                    text[at] = static_cast<char>(random());
+                    break;
+                case 1:
+                    text.erase(at, random() % 20);
+                    break;
+                case 2:
+                    text.insert(at, pieces[random() % std::size(pieces)]);
+                    break;
+                default:
+                    text.insert(at, text.substr(random() % text.size(), random() % 60));
+            }
+        }
+        Diagnostics diagnostics;
+        const auto program = compile(text, diagnostics);
+        ASSERT_EQ(program.has_value(), diagnostics.ok());
+        for (const Diagnostic& item : diagnostics.items()) {
+            ASSERT_LE(item.span.begin, item.span.end);
+            ASSERT_LE(item.span.end, text.size());
+        }
+        if (!program) continue;
+        ++accepted;
+        for (const ir::Kernel& kernel : program->kernels) {
+            const std::string printed = to_text(kernel);
+            Diagnostics again;
+            const auto back = compile(printed, again);
+            ASSERT_TRUE(back) << printed;
+            ASSERT_EQ(to_text(back->kernels[0]), printed);
+        }
+        Diagnostics none;
+        const auto once = format(text, none);
+        ASSERT_TRUE(once);
+        ASSERT_EQ(format(*once, none).value_or(""), *once);
+    }
+    EXPECT_GT(accepted, 20);
+}
+
+TEST(Fuzz, LargeTextsTakeLittleTime) {
+    const std::string head = "kernel f(x: f32[M]) -> (y: f32[M]) {\n  y = x";
+    std::string sum = head, views2d, names = "kernel f(x: f32[M]) -> (y: f32[M]) {\n";
+    while (sum.size() < 500000) sum += " + x";
+    views2d = "kernel f(x: f32[M, N]) -> (y: f32[M, N]) {\n  y = x";
+    while (views2d.size() < 500000) views2d += ".T.T";
+    for (int i = 0; names.size() < 500000; ++i)
+        names += fmt::format("  v{} = {} + x @ y\n", i, i ? fmt::format("v{}", i - 1) : "x");
+    for (const std::string& text : {sum + "\n}\n", views2d + "\n}\n", names + "}\n",
+                                    std::string(1 << 20, '('), std::string(1 << 20, '{')}) {
+        Diagnostics diagnostics;
+        const auto program = compile(text, diagnostics);
+        if (!program) continue;
+        const std::string printed = to_text(program->kernels[0]);
+        ASSERT_TRUE(compile(printed, diagnostics));
+    }
+}
+
+}  // namespace
+}  // namespace fact::dsl

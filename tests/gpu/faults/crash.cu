@@ -1,0 +1,7 @@
+// A candidate that writes where it must not: the GPU's context is lost with it.
+// fact-fault: crash
+#define DEFINE(entry)                                                              \
+    extern "C" __global__ void entry() {                                           \
+        *reinterpret_cast<volatile int*>(static_cast<unsigned long long>(16)) = 1; \
+    }
+FACT_ENTRIES(DEFINE)

@@ -1,0 +1,8 @@
+// A candidate that never ends: the worker must be killed at its deadline.
+// fact-fault: hang
+#define DEFINE(entry)                     \
+    extern "C" __global__ void entry() {  \
+        volatile bool forever = true;     \
+        while (forever) __nanosleep(100); \
+    }
+FACT_ENTRIES(DEFINE)

@@ -1,0 +1,5 @@
+// A candidate that is fast because it does nothing: its outputs stay poisoned.
+// fact-fault: wrong
+#define DEFINE(entry) \
+    extern "C" __global__ void entry() {}
+FACT_ENTRIES(DEFINE)

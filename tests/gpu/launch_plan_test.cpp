@@ -1,0 +1,220 @@
+#include "gpu/launch_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace fact::gpu {
+namespace {
+
+// y[M, N] = x[M, K] @ w[N, K].T, as lower/ writes it: maps of the three, a struct of the rest.
+LaunchRecord product_record() {
+    LaunchRecord record;
+    record.kernel = "linear";
+    record.arch = "sm90a";
+    record.params = {{"x", DType::bf16, 2}, {"w", DType::bf16, 2}, {"b", DType::f32, 1}};
+    record.outputs = {{"y", DType::bf16, 2}};
+    record.equal_extents = {{{0, 0}, {3, 0}}, {{1, 0}, {3, 1}, {2, 0}}, {{0, 1}, {1, 1}}};
+    Launch launch;
+    launch.entry = "linear";
+    launch.grid = PersistentGrid{{{0, 0}}, {{1, 0}}, {}, 128, 256};
+    launch.block = 384;
+    launch.cluster = {2, 1};
+    launch.params = {TensorMapParam{0, {1, 0, kNoDim, kNoDim}, {64, 128, 1, 1}},
+                     TensorMapParam{1, {1, 0, kNoDim, kNoDim}, {64, 128, 1, 1}},
+                     TensorMapParam{3, {1, 0, kNoDim, kNoDim}, {64, 64, 1, 1}},
+                     StructParam{32,
+                                 {{0, PointerField{2}},
+                                  {8, ExtentField{{{0, 0}}}},
+                                  {12, ExtentField{{}}},
+                                  {16, StrideField{0, 0}},
+                                  {24, IntegerField{7}}}}};
+    record.launches = {launch};
+    return record;
+}
+
+TensorArg tensor(DType dtype, std::vector<std::int64_t> sizes, std::uintptr_t address = 0x1000) {
+    TensorArg arg;
+    arg.data = reinterpret_cast<void*>(address);
+    arg.dtype = dtype;
+    arg.sizes = std::move(sizes);
+    arg.strides.resize(arg.sizes.size());
+    std::int64_t stride = 1;
+    for (std::size_t i = arg.sizes.size(); i-- > 0; stride *= arg.sizes[i]) arg.strides[i] = stride;
+    return arg;
+}
+
+std::vector<TensorArg> product_tensors(std::int64_t m, std::int64_t n, std::int64_t k) {
+    return {tensor(DType::bf16, {m, k}), tensor(DType::bf16, {n, k}),
+            tensor(DType::f32, {n}, 0x1004), tensor(DType::bf16, {m, n})};
+}
+
+TEST(LaunchPlan, AcceptsWhatTmaCanAddress) {
+    EXPECT_EQ(invalid(product_record()), "");
+    EXPECT_EQ(refuses(product_record(), product_tensors(1000, 1032, 776)), "");
+    // A row of one element wide enough never steps: its stride does not matter.
+    auto one_row = product_tensors(1, 1032, 776);
+    one_row[0].strides[0] = 3;
+    EXPECT_EQ(refuses(product_record(), one_row), "");
+}
+
+TEST(LaunchPlan, RefusesByName) {
+    const auto record = product_record();
+    const auto refusal = [&](auto change) {
+        auto tensors = product_tensors(512, 768, 256);
+        change(tensors);
+        return refuses(record, tensors);
+    };
+    EXPECT_EQ(refusal([](auto& t) { t.pop_back(); }), "3 tensors given where the kernel has 4");
+    EXPECT_EQ(refusal([](auto& t) { t[0] = tensor(DType::bf16, {2, 512, 256}); }),
+              "x has 3 dimensions where the kernel has 2");
+    EXPECT_EQ(refusal([](auto& t) { t[1].dtype = DType::f16; }),
+              "w is f16 where the kernel has bf16");
+    EXPECT_EQ(refusal([](auto& t) { t[1] = tensor(DType::bf16, {768, 264}); }),
+              "w has 264 in dimension 1 where x has 256 in dimension 1");
+    EXPECT_EQ(refusal([](auto& t) { t[0].sizes[0] = 0; }), "x is empty");
+    EXPECT_EQ(refusal([](auto& t) { t[0].strides = {1, 512}; }),
+              "x is not contiguous in its last dimension (stride 512)");
+    EXPECT_EQ(refusal([](auto& t) { t[0].data = reinterpret_cast<void*>(0x1008); }),
+              "x does not start at a multiple of 16 bytes");
+    EXPECT_EQ(refusal([](auto& t) { t[0].strides[0] = 257; }),
+              "x has a stride of 514 bytes in dimension 0; TMA takes positive multiples of 16 "
+              "below 2^40");
+    EXPECT_NE(refusal([](auto& t) { t[0].strides[0] = 0; }), "");
+    EXPECT_NE(refusal([](auto& t) { t[0].strides[0] = std::int64_t{1} << 39; }), "");
+}
+
+TEST(LaunchPlan, RefusesExtentsThatOverflow) {
+    auto record = product_record();
+    record.launches[0].grid = LinearGrid{{{0, 0}}, 256};
+    auto& fields = std::get<StructParam>(record.launches[0].params[3]);
+    fields.members[1].field = ExtentField{{{0, 0}, {0, 1}}};
+    EXPECT_EQ(refuses(record, product_tensors(1 << 20, 768, 1 << 12)),
+              "an extent does not fit into 32 bits");
+}
+
+TEST(LaunchPlan, WorkspaceRowsMustBeAddressableToo) {
+    LaunchRecord record = product_record();
+    record.workspaces = {{DType::f32, {{{0, 0}}, {{0, 1}}}, 2}};
+    record.launches[0].params = {TensorMapParam{4, {2, 1, 0, kNoDim}, {32, 64, 1, 1}}};
+    EXPECT_EQ(invalid(record), "");
+    EXPECT_EQ(refuses(record, product_tensors(64, 64, 100)), "");
+    EXPECT_EQ(refuses(record, product_tensors(64, 64, 102)),
+              "workspace 0 has a stride of 408 bytes in dimension 1; TMA takes positive multiples "
+              "of 16 below 2^40");
+}
+
+TEST(LaunchPlan, Workspaces) {
+    LaunchRecord record = product_record();
+    record.workspaces = {{DType::f32, {{{0, 0}}, {{0, 1}}}, 2},
+                         {DType::i32, {{{0, 0}, {1, 0}}}, 1}};
+    const auto all = workspaces(record, product_tensors(64, 8, 100));
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[0].sizes, (std::vector<std::int64_t>{2, 64, 100}));
+    EXPECT_EQ(all[0].strides, (std::vector<std::int64_t>{6400, 100, 1}));
+    EXPECT_EQ(all[1].sizes, (std::vector<std::int64_t>{512}));
+    EXPECT_EQ(all[1].dtype, DType::i32);
+}
+
+TEST(LaunchPlan, PersistentGridIsWholeClustersThatFit) {
+    auto record = product_record();
+    Launch& launch = record.launches[0];
+    // 8 row tiles in clusters of 2, 5 column tiles: 20 clusters.
+    const auto tensors = product_tensors(1000, 1032, 776);
+    EXPECT_EQ(grid_size(launch, tensors, 66), (GridSize{40, 1, 1}));
+    EXPECT_EQ(grid_size(launch, tensors, 6), (GridSize{12, 1, 1}));
+    // An odd number of tiles still takes a whole cluster.
+    EXPECT_EQ(grid_size(launch, product_tensors(129, 8, 8), 66), (GridSize{2, 1, 1}));
+    std::get<PersistentGrid>(launch.grid).batch = {{2, 0}};
+    EXPECT_EQ(grid_size(launch, product_tensors(129, 8, 8), 66), (GridSize{16, 1, 1}));
+}
+
+TEST(LaunchPlan, OtherGrids) {
+    Launch launch;
+    const auto tensors = product_tensors(1000, 1032, 776);
+    launch.grid = LinearGrid{{{0, 0}, {0, 1}}, 1024};
+    EXPECT_EQ(grid_size(launch, tensors, 132), (GridSize{132, 1, 1}));
+    EXPECT_EQ(grid_size(launch, tensors, 10000), (GridSize{758, 1, 1}));
+    launch.grid = TileGrid{{{0, 0}}, {{0, 1}}, {{1, 0}}, 64, 32};
+    EXPECT_EQ(grid_size(launch, tensors, 1), (GridSize{25, 16, 1032}));
+}
+
+TEST(LaunchPlan, PacksStructs) {
+    const auto record = product_record();
+    const auto bytes =
+        pack(std::get<StructParam>(record.launches[0].params[3]), product_tensors(64, 128, 256));
+    struct {
+        void* bias;
+        std::int32_t m, one;
+        std::int64_t pitch;
+        std::int32_t constant, padding;
+    } got;
+    ASSERT_EQ(bytes.size(), sizeof(got));
+    std::memcpy(&got, bytes.data(), sizeof(got));
+    EXPECT_EQ(got.bias, reinterpret_cast<void*>(0x1004));
+    EXPECT_EQ(got.m, 64);
+    EXPECT_EQ(got.one, 1);
+    EXPECT_EQ(got.pitch, 256);
+    EXPECT_EQ(got.constant, 7);
+    EXPECT_EQ(got.padding, 0);
+}
+
+TEST(LaunchPlan, MapGeometryOfAStridedView) {
+    // q of a packed projection: [B, T, H, D] inside rows of 3*H*D.
+    TensorArg q = tensor(DType::f16, {4, 512, 8, 96});
+    q.strides = {512 * 2304, 2304, 96, 1};
+    const std::vector<TensorArg> tensors{q};
+    const auto map = map_geometry({0, {3, 1, 2, 0}, {64, 128, 1, 1}, 128}, tensors);
+    EXPECT_EQ(map.data_type, 6);
+    EXPECT_EQ(map.swizzle, 3);
+    EXPECT_EQ(map.address, q.data);
+    EXPECT_EQ(map.extents, (std::array<std::uint64_t, 4>{96, 512, 8, 4}));
+    EXPECT_EQ(map.stride_bytes, (std::array<std::uint64_t, 3>{4608, 192, 512 * 4608}));
+    EXPECT_EQ(map.box, (std::array<std::uint32_t, 4>{64, 128, 1, 1}));
+    EXPECT_EQ(map.element_strides, (std::array<std::uint32_t, 4>{1, 1, 1, 1}));
+}
+
+TEST(LaunchPlan, MapGeometryFillsMissingDimensions) {
+    const std::vector<TensorArg> tensors{tensor(DType::bf16, {3, 20})};
+    const auto map = map_geometry({0, {1, kNoDim, 0, kNoDim}, {32, 1, 1, 1}, 64}, tensors);
+    EXPECT_EQ(map.data_type, 9);
+    EXPECT_EQ(map.swizzle, 2);
+    EXPECT_EQ(map.extents, (std::array<std::uint64_t, 4>{20, 1, 3, 1}));
+    EXPECT_EQ(map.stride_bytes[0] % 16, 0u);
+    EXPECT_EQ(map.stride_bytes[1], 40u);
+    EXPECT_EQ(map.stride_bytes[2] % 16, 0u);
+    EXPECT_GE(map.stride_bytes[2], 120u);
+}
+
+TEST(LaunchPlan, DamagedRecordsAreNamed) {
+    const auto damage = [](auto change) {
+        auto record = product_record();
+        change(record);
+        return invalid(record);
+    };
+    const auto map = [](LaunchRecord& r) -> auto& {
+        return std::get<TensorMapParam>(r.launches[0].params[0]);
+    };
+    EXPECT_NE(damage([](auto& r) { r.launches.clear(); }), "");
+    EXPECT_NE(damage([](auto& r) { r.equal_extents[0][0].dim = 2; }), "");
+    EXPECT_NE(damage([](auto& r) { r.workspaces = {{DType::f32, {{{4, 0}}}, 1}}; }), "");
+    EXPECT_NE(damage([&](auto& r) { map(r).tensor = 4; }), "");
+    EXPECT_NE(damage([&](auto& r) { map(r).dims[1] = 2; }), "");
+    EXPECT_NE(damage([&](auto& r) { map(r).dims[0] = 0; }), "");
+    EXPECT_NE(damage([&](auto& r) { map(r).box[1] = 257; }), "");
+    EXPECT_NE(damage([&](auto& r) { map(r).box[0] = 128; }), "");
+    EXPECT_NE(damage([&](auto& r) { map(r).swizzle_bytes = 48; }), "");
+    EXPECT_NE(damage([](auto& r) {
+                  std::get<StructParam>(r.launches[0].params[3]).members[4].offset = 30;
+              }),
+              "");
+    EXPECT_NE(damage([](auto& r) { std::get<StructParam>(r.launches[0].params[3]).bytes = 24; }),
+              "");
+    EXPECT_NE(damage([](auto& r) { r.launches[0].block = 0; }), "");
+    EXPECT_NE(damage([](auto& r) { r.launches[0].prepares_from = 3; }), "");
+    EXPECT_NE(
+        damage([](auto& r) { std::get<PersistentGrid>(r.launches[0].grid).batch = {{0, 5}}; }), "");
+}
+
+}  // namespace
+}  // namespace fact::gpu

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# Proves and measures on a GPU what the other tests cannot: tests/gpu/run.sh OUT [PART...]
+#
+#   unit      the C++ tests of the launcher on the device
+#   products  the products of the MiniGPT block and of examples/products.py, verified and timed
+#   minigpt   the MiniGPT block optimized and benchmarked, bf16 and f32
+#   faults    a hanging, a crashing and a wrong kernel among the candidates
+#
+# OUT gets one JSON file a part and the logs; the last lines printed are a table.
+set -uo pipefail
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
+shift
+parts=("$@")
+((${#parts[@]})) || parts=(unit products minigpt faults)
+work=${FACT_GPU_WORK:-$(mktemp -d)}
+effort=${FACT_GPU_EFFORT:-12}
+mkdir -p "$out" "$work"
+failures=0
+
+note() { printf '== %s (%s s)\n' "$*" "$SECONDS"; }
+
+# optimize NAME SECONDS SPEC ARGUMENTS...: one run of the whole path, its log kept, its end shown.
+optimize() {
+    local name=$1 limit=$2
+    shift 2
+    note "$name: fact optimize $*"
+    timeout -k 10 "$limit" "$root/fact" optimize "$@" --run-dir "$work/$name" \
+        >"$out/$name.log" 2>&1 </dev/null
+    local status=$?
+    if ((status)); then
+        ((++failures))
+        echo "FAILED with status $status:"
+        tail -n 15 "$out/$name.log"
+    fi
+}
+
+collect() { # collect FILE NAME...
+    local file=$1
+    shift
+    FACT_COMMAND="tests/gpu/run.sh OUT ${parts[*]}" "${FACT_PYTHON:-python3}" \
+        "$root/bench/collect.py" "$out/$file" "${@/#/$work/}"
+}
+
+cd "$root" || exit 2
+note "building"
+timeout -k 10 500 "$root/fact" version || exit 1
+
+for part in "${parts[@]}"; do
+    case $part in
+        unit)
+            ninja -C "$root/build/release" gpu_test >"$out/unit.log" 2>&1 &&
+                timeout -k 10 120 "$root/build/release/tests/gpu_test" >>"$out/unit.log" 2>&1 ||
+                ((++failures))
+            tail -n 3 "$out/unit.log"
+            ;;
+        products)
+            optimize products_bf16 300 examples.products:minigpt --dtype bf16 --no-bench \
+                --effort "$effort"
+            optimize shapes_bf16 240 examples.products:shapes --dtype bf16 --no-bench --effort 6
+            optimize shapes_f32 300 examples.products:shapes --no-bench --effort 4
+            collect products.json products_bf16 shapes_bf16 shapes_f32
+            ;;
+        minigpt)
+            optimize minigpt_bf16 400 examples/minigpt_block.py --dtype bf16 --effort "$effort"
+            optimize minigpt_f32 400 examples/minigpt_block.py --effort 4
+            collect minigpt.json minigpt_bf16 minigpt_f32
+            ;;
+        faults)
+            optimize faults 200 examples.products:tailed --dtype bf16 --no-bench --effort 2 \
+                --also tests/gpu/faults/hang.cu --also tests/gpu/faults/crash.cu \
+                --also tests/gpu/faults/wrong.cu
+            collect faults.json faults
+            grep -A8 -i 'incident\|hang\|crash\|wrong' "$out/faults.log" | head -n 20
+            ;;
+        *)
+            echo "unknown part '$part'; there are unit, products, minigpt and faults" >&2
+            exit 2
+            ;;
+    esac
+done
+note "$failures failed"
+exit "$((failures > 0))"

@@ -1,0 +1,210 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "jit/compile_key.h"
+#include "jit/compile_log.h"
+#include "jit/compiler.h"
+#include "support/files.h"
+
+namespace fact::jit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSource =
+    "#include \"sm90/answer.cuh\"\n"
+    "extern \"C\" __global__ void fill(int* out) { out[threadIdx.x] = answer(); }\n";
+
+class Jit : public testing::Test {
+  protected:
+    void SetUp() override {
+        write(kernels() / "sm90" / "answer.cuh",
+              "#pragma once\n  #  include \"inner.cuh\"\n#include <cuda_fp16.h>\n"
+              "__device__ int answer() { return INNER; }\n");
+        write(kernels() / "sm90" / "inner.cuh", "#pragma once\n#define INNER 42\n");
+        write(kernels() / "sm90" / "unused.cuh", "#error never included\n");
+        toolchain_.kernels_folder = kernels();
+        toolchain_.cutlass_include = folder_.path() / "cutlass";
+        toolchain_.version = "nvcc 0, CUTLASS 0";
+        fs::create_directories(toolchain_.cutlass_include);
+    }
+
+    static void write(const fs::path& path, std::string_view text) {
+        ASSERT_TRUE(write_file_atomic(path, text).ok());
+    }
+    fs::path kernels() const { return folder_.path() / "kernels"; }
+    fs::path store() const { return folder_.path() / "store"; }
+
+    // A stand-in for nvcc: runs `body` in the unit's folder.
+    void fake_nvcc(const std::string& body) {
+        toolchain_.nvcc = folder_.path() / "nvcc";
+        write(toolchain_.nvcc, "#!/bin/sh\n" + body + "\n");
+        fs::permissions(toolchain_.nvcc, fs::perms::owner_all);
+    }
+
+    // The machine's own compiler, or false.
+    bool real_nvcc() {
+        const char* places[] = {std::getenv("FACT_NVCC"), "/usr/local/cuda/bin/nvcc",
+                                "/usr/bin/nvcc"};
+        for (const char* place : places)
+            if (place && fs::exists(place)) {
+                toolchain_.nvcc = place;
+                return true;
+            }
+        return false;
+    }
+
+    TemporaryFolder folder_{fs::temp_directory_path(), "fact-jit"};
+    Toolchain toolchain_;
+};
+
+TEST_F(Jit, ClosureFollowsOurHeadersOnly) {
+    EXPECT_EQ(header_closure(kSource, kernels()),
+              (std::vector<std::string>{"sm90/answer.cuh", "sm90/inner.cuh"}));
+}
+
+TEST_F(Jit, KeyFollowsEverythingThatMatters) {
+    const Unit unit{"fill", kSource, "sm90a"};
+    const std::string key = compile_key(unit, toolchain_);
+    EXPECT_EQ(compile_key(unit, toolchain_), key);
+
+    Unit renamed = unit;
+    renamed.name = "other";
+    EXPECT_EQ(compile_key(renamed, toolchain_), key);
+    Unit changed = unit;
+    changed.source += " ";
+    EXPECT_NE(compile_key(changed, toolchain_), key);
+    Unit elsewhere = unit;
+    elsewhere.arch = "sm80";
+    EXPECT_NE(compile_key(elsewhere, toolchain_), key);
+    Toolchain newer = toolchain_;
+    newer.version = "nvcc 0, CUTLASS 1";
+    EXPECT_NE(compile_key(unit, newer), key);
+
+    write(kernels() / "sm90" / "unused.cuh", "// changed\n");
+    EXPECT_EQ(compile_key(unit, toolchain_), key);
+    write(kernels() / "sm90" / "inner.cuh", "#pragma once\n#define INNER 43\n");
+    EXPECT_NE(compile_key(unit, toolchain_), key);
+}
+
+TEST_F(Jit, KeyDoesNotMoveWithTheFolder) {
+    const Unit unit{"fill", kSource, "sm90a"};
+    const std::string key = compile_key(unit, toolchain_);
+    fs::copy(kernels(), folder_.path() / "moved", fs::copy_options::recursive);
+    toolchain_.kernels_folder = folder_.path() / "moved";
+    EXPECT_EQ(compile_key(unit, toolchain_), key);
+}
+
+TEST_F(Jit, ReadsResourcesAndErrors) {
+    const Resources resources = resources_in(
+        "ptxas info    : Used 24 registers, used 0 barriers\n"
+        "    0 bytes stack frame, 8 bytes spill stores, 4 bytes spill loads\n"
+        "ptxas info    : Used 168 registers, used 8 barriers, 400 bytes cmem[0]\n");
+    EXPECT_EQ(resources.registers, 168);
+    EXPECT_EQ(resources.spill_bytes, 12);
+    EXPECT_EQ(first_errors("note: x\nkernel.cu(2): error: no such thing\nmore\n"),
+              "kernel.cu(2): error: no such thing");
+    EXPECT_EQ(first_errors("a\nb\nc\n", 2), "b\nc");
+}
+
+TEST_F(Jit, HitsTheStoreAndPublishesWhole) {
+    fake_nvcc("echo 'Used 10 registers' >&2; echo once >> ../../count; cp kernel.cu kernel.cubin");
+    const Unit unit{"fill", kSource, "sm90a"};
+    auto first = compile(unit, toolchain_, store(), Seconds(20));
+    ASSERT_TRUE(first.ok()) << first.error().text();
+    EXPECT_FALSE(first->cached);
+    EXPECT_EQ(first->registers, 10);
+    EXPECT_EQ(*read_file(first->cubin), kSource);
+
+    auto second = compile(unit, toolchain_, store(), Seconds(20));
+    ASSERT_TRUE(second.ok());
+    EXPECT_TRUE(second->cached);
+    EXPECT_EQ(second->cubin, first->cubin);
+    EXPECT_EQ(second->registers, 10);
+    EXPECT_EQ(*read_file(store() / "count"), "once\n");
+
+    // A damaged entry is made again.
+    fs::remove(first->cubin);
+    auto third = compile(unit, toolchain_, store(), Seconds(20));
+    ASSERT_TRUE(third.ok());
+    EXPECT_FALSE(third->cached);
+    EXPECT_TRUE(fs::exists(third->cubin));
+}
+
+TEST_F(Jit, FailureKeepsTheLogAndLeavesNoEntry) {
+    fake_nvcc("echo 'kernel.cu(1): error: nonsense'; exit 2");
+    const Unit unit{"fill", kSource, "sm90a"};
+    auto artifact = compile(unit, toolchain_, store(), Seconds(20));
+    ASSERT_FALSE(artifact.ok());
+    EXPECT_EQ(artifact.error().message, "fill does not compile:\nkernel.cu(1): error: nonsense");
+    const auto kept = store() / "failed" / compile_key(unit, toolchain_) / "log.txt";
+    EXPECT_EQ(*read_file(kept), "kernel.cu(1): error: nonsense\n");
+    EXPECT_NE(artifact.error().hint.find(kept.parent_path().string()), std::string::npos);
+    for (const auto& entry : fs::directory_iterator(store()))
+        EXPECT_EQ(entry.path().filename(), "failed");
+}
+
+TEST_F(Jit, DeadlineEndsTheCompiler) {
+    fake_nvcc("sleep 60");
+    auto artifact = compile({"fill", kSource, "sm90a"}, toolchain_, store(), Seconds(0.3));
+    ASSERT_FALSE(artifact.ok());
+    EXPECT_NE(artifact.error().message.find("took longer than"), std::string::npos);
+}
+
+TEST_F(Jit, CompilesSeveralAtATime) {
+    // Each waits until all four run, so that one at a time would fail.
+    fake_nvcc(
+        "touch ../../running.$$\n"
+        "for i in $(seq 200); do [ $(ls ../../running.* | wc -l) -eq 4 ] && break; sleep 0.05; "
+        "done\n"
+        "[ $(ls ../../running.* | wc -l) -eq 4 ] || exit 1\n"
+        "grep -q bad kernel.cu && exit 1\n"
+        "cp kernel.cu kernel.cubin");
+    std::vector<Unit> units;
+    for (int i = 0; i < 4; ++i)
+        units.push_back({"unit", "// " + std::to_string(i) + (i == 2 ? " bad" : ""), "sm90a"});
+    const auto caller = std::this_thread::get_id();
+    int reported = 0;
+    auto results = compile_all(units, toolchain_, store(), 4, Seconds(20),
+                               [&](std::size_t i, const Result<Artifact>& result) {
+                                   EXPECT_EQ(std::this_thread::get_id(), caller);
+                                   EXPECT_EQ(result.ok(), i != 2);
+                                   ++reported;
+                               });
+    EXPECT_EQ(reported, 4);
+    ASSERT_EQ(results.size(), 4u);
+    for (std::size_t i = 0; i < 4; ++i) {
+        ASSERT_EQ(results[i].ok(), i != 2);
+        if (i != 2) {
+            EXPECT_EQ(*read_file(results[i]->cubin), units[i].source);
+        }
+    }
+}
+
+TEST_F(Jit, RealCompiler) {
+    if (!real_nvcc()) GTEST_SKIP() << "no nvcc on this machine";
+    auto artifact = compile({"fill", kSource, "sm90a"}, toolchain_, store(), Seconds(60));
+    ASSERT_TRUE(artifact.ok()) << artifact.error().text();
+    EXPECT_EQ(read_file(artifact->cubin)->substr(1, 3), "ELF");
+    EXPECT_GT(artifact->registers, 0);
+    EXPECT_EQ(artifact->spill_bytes, 0);
+
+    auto wrong = compile({"wrong", "__global__ void f() { nonsense; }\n", "sm90a"}, toolchain_,
+                         store(), Seconds(60));
+    ASSERT_FALSE(wrong.ok());
+    EXPECT_NE(wrong.error().message.find("\"nonsense\" is undefined"), std::string::npos)
+        << wrong.error().message;
+}
+
+TEST(Toolchain, AWrongNvccIsNamed) {
+    setenv("FACT_NVCC", "/no/such/nvcc", 1);
+    auto toolchain = find_toolchain();
+    unsetenv("FACT_NVCC");
+    ASSERT_FALSE(toolchain.ok());
+    EXPECT_EQ(toolchain.error().message, "FACT_NVCC names /no/such/nvcc, which is no program");
+}
+
+}  // namespace
+}  // namespace fact::jit

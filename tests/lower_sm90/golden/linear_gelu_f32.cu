@@ -1,0 +1,53 @@
+#include "sm90/mainloop_split.cuh"
+#include "sm90/product.cuh"
+#include "sm90/split_pass.cuh"
+
+using namespace fact;
+using namespace fact::sm90;
+
+struct Config {
+    using Output = float;
+    static constexpr int kTileM = 128, kTileN = 128, kTileK = 32, kStages = 4;
+    static constexpr int kStoreBuffers = 2;
+    static constexpr int kClusterM = 1, kClusterN = 2;
+    static constexpr bool kPingpong = false;
+    static constexpr bool kRasterAlongM = true;
+    static constexpr int kSwizzle = 8;
+    static constexpr Major kMajorA = Major::k;
+    static constexpr int kParts = 2;
+    static constexpr bool kBatchA0 = false, kBatchA1 = false;
+    static constexpr bool kBatchB0 = false, kBatchB1 = false;
+};
+
+struct Finish {
+    Row<float> b;
+
+    struct Fetched {
+        Row<float>::Fetched b;
+    };
+    __device__ Fetched fetch(Slab const& slab) const {
+        return {b.fetch(slab)};
+    }
+
+    __device__ float operator()(float acc, Fetched const& at, Slab const& slab, int i) const {
+        using F = Functions<float>;
+        float const t0 = acc + at.b.at(i);
+        return F::gelu_tanh(t0);
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(kSplitThreads)
+linear_gelu_tanh_prepare(__grid_constant__ SplitSource const source) {
+    split_pass<Config::kParts>(source);
+}
+
+extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
+__cluster_dims__(2, 1, 1)
+linear_gelu_tanh_kernel(__grid_constant__ CUtensorMap const map_x,
+                        __grid_constant__ CUtensorMap const map_w_planes,
+                        __grid_constant__ CUtensorMap const map_y,
+                        __grid_constant__ Extents const extents,
+                        __grid_constant__ Finish const finish) {
+    using Mainloop = MainloopSplit<Config>;
+    product<Config, Mainloop>({map_x, map_w_planes, extents.batch1}, map_y, extents, finish);
+}

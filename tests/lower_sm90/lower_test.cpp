@@ -1,0 +1,125 @@
+// Emitted CUDA and launch records against golden files; FACT_UPDATE_GOLDEN=1 writes them anew.
+#include "lower/sm90/lower.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "support/files.h"
+
+namespace fact::lower::sm90 {
+namespace {
+
+using ir::BinaryOp;
+using ir::Builder;
+using ir::UnaryOp;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// A kernel with its tensors declared: "name: dtype[dims]" as data.
+ir::Kernel declare(const std::string& name,
+                   std::vector<std::tuple<std::string, DType, std::vector<std::string>>> params,
+                   std::tuple<std::string, DType, std::vector<std::string>> output) {
+    ir::Kernel kernel;
+    kernel.name = name;
+    const auto tensor = [&](const auto& declared) {
+        ir::Tensor t{std::get<0>(declared), {std::get<1>(declared), {}}, {}};
+        for (const auto& dim : std::get<2>(declared)) t.type.dims.push_back(kernel.dim(dim));
+        return t;
+    };
+    for (const auto& p : params) kernel.params.push_back(tensor(p));
+    kernel.outputs.push_back({tensor(output), {}});
+    return kernel;
+}
+
+ir::Kernel linear_gelu(DType dtype) {
+    auto k = declare("linear_gelu_tanh",
+                     {{"x", dtype, {"M", "K"}}, {"w", dtype, {"N", "K"}}, {"b", dtype, {"N"}}},
+                     {"y", dtype, {"M", "N"}});
+    Builder b(k);
+    const auto acc = b.product(b.param(0), b.transpose(b.param(1)));
+    k.outputs[0].value = b.unary(UnaryOp::gelu_tanh, b.binary(BinaryOp::add, acc, b.param(2)));
+    return k;
+}
+
+ir::Kernel scores() {
+    auto k = declare("matmul_scale_mask",
+                     {{"q", DType::bf16, {"B", "M", "H", "K"}},
+                      {"k", DType::bf16, {"B", "N", "H", "K"}},
+                      {"mask", DType::f32, {"M", "N"}}},
+                     {"y", DType::bf16, {"B", "H", "M", "N"}});
+    Builder b(k);
+    const auto q = b.permute(b.param(0), {k.dim("B"), k.dim("H"), k.dim("M"), k.dim("K")});
+    const auto kt = b.permute(b.param(1), {k.dim("B"), k.dim("H"), k.dim("K"), k.dim("N")});
+    const auto scaled = b.binary(BinaryOp::mul, b.product(q, kt), b.literal(0.125));
+    const auto hidden = b.binary(BinaryOp::eq, b.param(2), b.literal(0));
+    k.outputs[0].value = b.select(hidden, b.literal(-kInfinity), scaled);
+    return k;
+}
+
+void expect_golden(const std::string& name, const std::string& text) {
+    const std::string path = std::string(FACT_TEST_DATA) + "/golden/" + name;
+    if (std::getenv("FACT_UPDATE_GOLDEN")) {
+        ASSERT_TRUE(write_file_atomic(path, text).ok());
+    }
+    const auto golden = read_file(path);
+    ASSERT_TRUE(golden.ok()) << golden.error().text();
+    EXPECT_EQ(*golden, text) << "FACT_UPDATE_GOLDEN=1 accepts the new text";
+}
+
+const schedule::Schedule kPingpong{{128, 128, 64}, {2, 1}, schedule::Mainloop::pingpong};
+const schedule::Schedule kWide{{128, 256, 64}, {1, 2}, schedule::Mainloop::cooperative};
+const schedule::Schedule kSplit{{128, 128, 32}, {1, 2}, schedule::Mainloop::cooperative};
+
+TEST(LowerSm90, LinearWithBiasAndGelu) {
+    const auto lowered = lower(linear_gelu(DType::bf16), kPingpong);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    expect_golden("linear_gelu.cu", lowered->source);
+    expect_golden("linear_gelu.json", to_json(lowered->record));
+}
+
+TEST(LowerSm90, F32IsSplitAndItsWeightPrepared) {
+    const auto lowered = lower(linear_gelu(DType::f32), kSplit);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    expect_golden("linear_gelu_f32.cu", lowered->source);
+    expect_golden("linear_gelu_f32.json", to_json(lowered->record));
+}
+
+TEST(LowerSm90, StridedBatchWithMask) {
+    const auto lowered = lower(scores(), kWide);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    expect_golden("scores.cu", lowered->source);
+    expect_golden("scores.json", to_json(lowered->record));
+}
+
+TEST(LowerSm90, RecordsRoundTrip) {
+    const auto lowered = lower(scores(), kWide);
+    ASSERT_TRUE(lowered.ok());
+    const auto again = launch_record_from_json(to_json(lowered->record));
+    ASSERT_TRUE(again.ok()) << again.error().text();
+    EXPECT_EQ(*again, lowered->record);
+}
+
+TEST(LowerSm90, RefusesWhatTheSkeletonCannotExpress) {
+    auto k = declare("twice", {{"x", DType::f32, {"M", "K"}}, {"w", DType::f32, {"N", "K"}}},
+                     {"y", DType::f32, {"M", "N"}});
+    Builder b(k);
+    const auto x = b.binary(BinaryOp::mul, b.param(0), b.literal(2));
+    k.outputs[0].value = b.product(x, b.transpose(b.param(1)));
+    const auto lowered = lower(k, kSplit);
+    ASSERT_FALSE(lowered.ok());
+    EXPECT_NE(lowered.error().message.find("arithmetic on an operand"), std::string::npos);
+}
+
+TEST(LowerSm90, RefusesAnIllegalSchedule) {
+    schedule::Schedule wrong = kPingpong;
+    wrong.tile.n = 160;
+    const auto lowered = lower(linear_gelu(DType::bf16), wrong);
+    ASSERT_FALSE(lowered.ok());
+    EXPECT_NE(lowered.error().message.find("160"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fact::lower::sm90

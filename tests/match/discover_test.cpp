@@ -1,0 +1,269 @@
+// Real archives of torch.export (data/make.py): kernel texts as they must come out.
+#include <gtest/gtest.h>
+
+#include "dsl/dsl.h"
+#include "graph/canonical.h"
+#include "graph/pt2_archive.h"
+#include "graphs.h"
+#include "match/printer.h"
+
+namespace fact::match {
+namespace {
+
+Discovery discover_file(const std::string& name, const Options& options = {}) {
+    auto archive = graph::read_pt2(std::string(FACT_TEST_DATA) + "/data/" + name);
+    if (!archive) throw std::runtime_error(archive.error().text());
+    return discover(graph::canonicalize(archive->graph), options);
+}
+
+const Pattern& find(const Discovery& discovery, const std::string& id) {
+    for (const auto& pattern : discovery.patterns)
+        if (pattern.id == id) return pattern;
+    throw std::runtime_error("no pattern " + id + " in\n" + print(discovery));
+}
+
+using Names = std::vector<std::string>;
+using Dims = std::vector<std::vector<int>>;
+
+class Block : public ::testing::Test {
+  protected:
+    static void SetUpTestSuite() { found = new Discovery(discover_file("block.pt2")); }
+    static void TearDownTestSuite() { delete found; }
+    static const Discovery* found;
+};
+const Discovery* Block::found = nullptr;
+
+TEST_F(Block, HasSixPatternsInGraphOrder) {
+    Names ids;
+    for (const auto& pattern : found->patterns) ids.push_back(pattern.id);
+    EXPECT_EQ(ids, (Names{"p00_linear_bias", "p01_matmul_scale_mask", "p02_matmul_permuted",
+                          "p03_linear_bias_residual", "p04_linear_bias_gelu_tanh",
+                          "p05_linear_bias_residual"}));
+}
+
+TEST_F(Block, LinearWithBiasMergesItsLeadingDimensions) {
+    const auto& p = find(*found, "p00_linear_bias");
+    EXPECT_EQ(p.kernel,
+              "kernel linear_bias(x: bf16[M, K], w: bf16[N, K], bias: bf16[N]) -> "
+              "(y: bf16[M, N]) {\n"
+              "  acc = x @ w.T\n"
+              "  y   = acc + bias\n"
+              "}\n");
+    EXPECT_EQ(p.params[0], (graph::Binding{"x", "layer_norm", {{0, 1}, {2}}, false}));
+    EXPECT_EQ(p.params[1], (graph::Binding{"w", "p_qkv_weight", {{0}, {1}}, true}));
+    EXPECT_EQ(p.results[0], (graph::Binding{"y", "linear", {{0, 1}, {2}}, false}));
+    EXPECT_EQ(p.problem.m, 32);
+    EXPECT_EQ(p.problem.n, 48);
+    EXPECT_EQ(p.problem.k, 16);
+    EXPECT_EQ(p.problem.batch, 1);
+    EXPECT_EQ(p.where.module_path, "qkv");
+}
+
+TEST_F(Block, ScoresReadPackedHeadsAndAbsorbScaleAndMask) {
+    const auto& p = find(*found, "p01_matmul_scale_mask");
+    EXPECT_EQ(p.kernel,
+              "kernel matmul_scale_mask(\n"
+              "    a: bf16[B, M, H, K],\n"
+              "    b: bf16[B, N, H, K],\n"
+              "    mask: bf16[M, N]\n"
+              ") -> (\n"
+              "    y: bf16[B, H, M, N]\n"
+              ") {\n"
+              "  acc = a.permute(B, H, M, K) @ b.permute(B, H, K, N)\n"
+              "  y   = where(mask == 0.0, -inf, acc * 0.35355339059327373)\n"
+              "}\n");
+    EXPECT_EQ(p.nodes, (Names{"transpose", "transpose_1", "transpose_3", "matmul", "mul", "eq",
+                              "masked_fill"}));
+    EXPECT_EQ(p.inputs, (Names{"view", "view_1", "b_mask"}));
+    EXPECT_EQ(p.outputs, Names{"masked_fill"});
+    EXPECT_EQ(p.params[2], (graph::Binding{"mask", "b_mask", {{2}, {3}}, true}));
+    EXPECT_EQ(p.problem.batch, 4);
+    EXPECT_EQ(p.problem.full_operands, 1);
+    EXPECT_EQ(p.problem.a, schedule::Major::k);
+    EXPECT_EQ(p.problem.b, schedule::Major::k);
+}
+
+TEST_F(Block, WeightedValuesAreWrittenPermuted) {
+    const auto& p = find(*found, "p02_matmul_permuted");
+    EXPECT_EQ(p.kernel,
+              "kernel matmul_permuted(a: bf16[B, H, M, K], b: bf16[B, K, H, N]) -> "
+              "(y: bf16[B, M, H, N]) {\n"
+              "  acc = a @ b.permute(B, H, K, N)\n"
+              "  y   = acc.permute(B, M, H, N)\n"
+              "}\n");
+    EXPECT_EQ(p.outputs, Names{"clone"});
+    EXPECT_EQ(p.problem.b, schedule::Major::mn);
+}
+
+TEST_F(Block, ResidualAddIsPartOfTheProjection) {
+    const auto& p = find(*found, "p03_linear_bias_residual");
+    EXPECT_EQ(p.kernel,
+              "kernel linear_bias_residual(\n"
+              "    x: bf16[M, K],\n"
+              "    w: bf16[N, K],\n"
+              "    bias: bf16[N],\n"
+              "    residual: bf16[M, N]\n"
+              ") -> (\n"
+              "    y: bf16[M, N]\n"
+              ") {\n"
+              "  acc = x @ w.T\n"
+              "  y   = residual + (acc + bias)\n"
+              "}\n");
+    EXPECT_EQ(p.inputs, (Names{"view_3", "p_proj_weight", "p_proj_bias", "x"}));
+}
+
+TEST_F(Block, HandWrittenGeluIsRecognised) {
+    const auto& p = find(*found, "p04_linear_bias_gelu_tanh");
+    EXPECT_EQ(p.kernel,
+              "kernel linear_bias_gelu_tanh(x: bf16[M, K], w: bf16[N, K], bias: bf16[N]) -> "
+              "(y: bf16[M, N]) {\n"
+              "  acc = x @ w.T\n"
+              "  y   = gelu_tanh(acc + bias)\n"
+              "}\n");
+    EXPECT_EQ(p.nodes.size(), 9u);
+    EXPECT_GT(p.cost.unfused_bytes, 8 * p.cost.bytes);
+    EXPECT_GT(p.priority, 0);
+}
+
+TEST_F(Block, SameTextWithAnotherProblemIsAnotherFamily) {
+    const auto& proj = find(*found, "p03_linear_bias_residual");
+    const auto& down = find(*found, "p05_linear_bias_residual");
+    EXPECT_EQ(proj.kernel, down.kernel);
+    EXPECT_NE(proj.family, down.family);
+}
+
+TEST_F(Block, WhatNoRuleCoversIsNamed) {
+    EXPECT_EQ(testing::reason_for(*found, "softmax"), "no rule covers aten.softmax.int yet");
+    EXPECT_EQ(testing::reason_for(*found, "layer_norm"),
+              "no rule covers aten.layer_norm.default yet");
+    EXPECT_EQ(found->left_alone.size(), 3u);
+}
+
+TEST_F(Block, EveryTextCompiles) {
+    for (const auto& pattern : found->patterns) {
+        Diagnostics diagnostics;
+        const auto program = dsl::compile(pattern.kernel, diagnostics);
+        ASSERT_TRUE(program) << render_all(diagnostics, pattern.id, pattern.kernel);
+        EXPECT_EQ(dsl::to_text(program->kernels.at(0)), pattern.kernel);
+    }
+}
+
+TEST_F(Block, SurvivesJson) {
+    const std::string text = to_json(*found);
+    const auto back = discovery_from_json(text);
+    ASSERT_TRUE(back) << back.error().text();
+    EXPECT_EQ(to_json(*back), text);
+    EXPECT_EQ(back->patterns[1].problem.batch, 4);
+    EXPECT_FALSE(discovery_from_json("{\"patterns\": [{}]}"));
+    EXPECT_FALSE(discovery_from_json("nonsense"));
+}
+
+TEST_F(Block, TableNamesSourceModuleAndReasons) {
+    const std::string text = print(*found);
+    EXPECT_NE(text.find("p04_linear_bias_gelu_tanh  linear  make.py:34  up"), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("left to torch:"), std::string::npos);
+    EXPECT_NE(text.find("no rule covers aten.softmax.int yet"), std::string::npos);
+}
+
+class Cases : public ::testing::Test {
+  protected:
+    static void SetUpTestSuite() { found = new Discovery(discover_file("cases.pt2")); }
+    static void TearDownTestSuite() { delete found; }
+    static const Discovery* found;
+};
+const Discovery* Cases::found = nullptr;
+
+TEST_F(Cases, TransposedOperandIsReadAsItLies) {
+    const auto& p = find(*found, "p00_plain_matmul");
+    EXPECT_EQ(p.kernel,
+              "kernel plain_matmul(a: bf16[K, M], b: bf16[K, N]) -> (y: bf16[M, N]) {\n"
+              "  acc = a.T @ b\n"
+              "  y   = acc\n"
+              "}\n");
+    EXPECT_EQ(p.inputs, (Names{"x", "s"}));
+    EXPECT_EQ(p.problem.a, schedule::Major::mn);
+    EXPECT_EQ(p.problem.b, schedule::Major::mn);
+}
+
+TEST_F(Cases, AddmmKeepsAlphaAndBeta) {
+    EXPECT_EQ(find(*found, "p01_matmul_scale_bias").kernel,
+              "kernel matmul_scale_bias(a: bf16[M, K], b: bf16[N, K], bias: bf16[N]) -> "
+              "(y: bf16[M, N]) {\n"
+              "  acc = a @ b.T\n"
+              "  y   = acc * 2.0 + bias * 0.5\n"
+              "}\n");
+}
+
+TEST_F(Cases, BmmHasOneBatchDimension) {
+    const auto& p = find(*found, "p02_plain_matmul");
+    EXPECT_EQ(p.kernel,
+              "kernel plain_matmul(a: bf16[B, M, K], b: bf16[B, K, N]) -> (y: bf16[B, M, N]) {\n"
+              "  acc = a @ b\n"
+              "  y   = acc\n"
+              "}\n");
+    EXPECT_EQ(p.problem.batch, 4);
+}
+
+TEST_F(Cases, OperandWithoutBatchMergesBatchIntoRows) {
+    const auto& p = find(*found, "p03_matmul_relu");
+    EXPECT_EQ(p.kernel,
+              "kernel matmul_relu(a: bf16[M, K], b: bf16[N, K]) -> (y: bf16[M, N]) {\n"
+              "  acc = a @ b.T\n"
+              "  y   = relu(acc)\n"
+              "}\n");
+    EXPECT_EQ(p.params[0].dims, (Dims{{0, 1}, {2}}));
+    EXPECT_EQ(p.problem.m, 64);
+}
+
+TEST_F(Cases, OnlyNarrowingCastsInsideAreWritten) {
+    const auto& p = find(*found, "p04_linear_scale_exp");
+    EXPECT_EQ(p.kernel,
+              "kernel linear_scale_exp(x: bf16[M, K], w: bf16[N, K]) -> (y: f32[M, N]) {\n"
+              "  acc = x @ w.T\n"
+              "  y   = exp(bf16(acc * 0.1))\n"
+              "}\n");
+    EXPECT_EQ(p.problem.output, DType::f32);
+}
+
+TEST_F(Cases, ChainOfActivations) {
+    EXPECT_EQ(find(*found, "p05_linear_leaky_relu_hardswish_softplus").kernel,
+              "kernel linear_leaky_relu_hardswish_softplus(x: bf16[M, K], w: bf16[N, K]) -> "
+              "(y: bf16[M, N]) {\n"
+              "  acc = x @ w.T\n"
+              "  t1  = where(acc > 0.0, acc, acc * 0.2)\n"
+              "  y   = softplus(t1 * (min(max(t1 + 3.0, 0.0), 6.0) * 0.16666666666666666))\n"
+              "}\n");
+}
+
+// Two products meet in one multiplication: the one that gains more takes it.
+TEST_F(Cases, OverlapGoesToTheLargerGain) {
+    const auto& p = find(*found, "p06_linear_silu_mul");
+    EXPECT_EQ(p.nodes, (Names{"linear_2", "silu", "mul_1"}));
+    EXPECT_EQ(p.inputs, (Names{"x", "w", "linear_3"}));
+    EXPECT_EQ(find(*found, "p07_linear_bias").nodes, Names{"linear_3"});
+}
+
+TEST_F(Cases, SameTextAndProblemShareAFamily) {
+    EXPECT_EQ(find(*found, "p07_linear_bias").family, find(*found, "p08_linear_bias").family);
+}
+
+TEST_F(Cases, ResidualThatNeedsTheResultIsRefused) {
+    EXPECT_EQ(find(*found, "p08_linear_bias").nodes, Names{"linear_4"});
+    EXPECT_EQ(testing::reason_for(*found, "add"), "linear_4 is also used by softmax");
+}
+
+TEST_F(Cases, ViewThatOnlyMergesRowsIsCrossed) {
+    const auto& p = find(*found, "p09_linear_bias_tanh");
+    EXPECT_EQ(p.nodes, (Names{"linear_5", "view", "tanh"}));
+    EXPECT_EQ(p.params[0].dims, (Dims{{0, 1}, {2}}));
+    EXPECT_EQ(p.results[0].dims, (Dims{{0}, {1}}));
+}
+
+TEST_F(Cases, OddWidthIsLeftAlone) {
+    EXPECT_EQ(testing::reason_for(*found, "linear_6"),
+              "the row stride of linear_6 (33 bf16) is not a multiple of 16 bytes, as TMA needs");
+}
+
+}  // namespace
+}  // namespace fact::match

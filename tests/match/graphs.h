@@ -1,0 +1,95 @@
+// Graphs written by hand in the discovery tests.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/graph.h"
+#include "match/pattern.h"
+
+namespace fact::match::testing {
+
+using graph::Argument;
+using graph::ValueId;
+using Sizes = std::vector<std::int64_t>;
+
+inline Sizes dense(const Sizes& sizes) {
+    Sizes strides(sizes.size(), 1);
+    for (std::size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
+    return strides;
+}
+
+// Values are bf16 unless said otherwise; a node has the name of its output.
+struct Net {
+    graph::Graph graph;
+    DType dtype = DType::bf16;
+
+    ValueId input(const std::string& name, Sizes sizes, Sizes strides = {},
+                  graph::InputKind kind = graph::InputKind::user) {
+        const ValueId id = graph.add_value({name, type(sizes, strides), std::nullopt});
+        graph.inputs.push_back({.value = id, .kind = kind, .fqn = name, .fixed = {}});
+        return id;
+    }
+    ValueId weight(const std::string& name, Sizes sizes) {
+        return input(name, std::move(sizes), {}, graph::InputKind::parameter);
+    }
+    ValueId op(const std::string& name, const std::string& target,
+               std::vector<std::pair<std::string, Argument>> arguments, Sizes sizes,
+               Sizes strides = {}) {
+        const auto node = static_cast<graph::NodeId>(graph.nodes.size());
+        const ValueId id = graph.add_value({name, type(sizes, strides), node});
+        graph::Node written;
+        written.target = "aten." + target;
+        written.outputs = {id};
+        written.name = name;
+        for (auto& [argument, value] : arguments) written.inputs.push_back({argument, value});
+        graph.nodes.push_back(std::move(written));
+        return id;
+    }
+    // A pointwise operator of one tensor, or of two with "other", shaped like its first.
+    ValueId pointwise(const std::string& name, const std::string& target, ValueId self) {
+        const auto& like = *graph[self].type;
+        return op(name, target, {{"self", self}}, like.sizes, like.strides);
+    }
+    ValueId pointwise(const std::string& name, const std::string& target, ValueId self,
+                      Argument other) {
+        const auto& like = *graph[self].type;
+        return op(name, target, {{"self", self}, {"other", std::move(other)}}, like.sizes,
+                  like.strides);
+    }
+    ValueId linear(const std::string& name, ValueId x, ValueId w) {
+        Sizes sizes = graph[x].type->sizes;
+        sizes.back() = graph[w].type->sizes.front();
+        return op(name, "linear.default", {{"input", x}, {"weight", w}}, sizes);
+    }
+    ValueId permute(const std::string& name, ValueId x, Sizes dims) {
+        const auto& from = *graph[x].type;
+        Sizes sizes, strides;
+        for (const auto dim : dims) {
+            sizes.push_back(from.sizes[static_cast<std::size_t>(dim)]);
+            strides.push_back(from.strides[static_cast<std::size_t>(dim)]);
+        }
+        return op(name, "permute.default", {{"self", x}, {"dims", dims}}, sizes, strides);
+    }
+    void output(ValueId id) {
+        graph.outputs.push_back({.value = id, .fixed = graph::None{}, .mutates = {}});
+    }
+    Discovery discover(const Options& options = {}) const {
+        return match::discover(graph, options);
+    }
+
+  private:
+    graph::TensorType type(const Sizes& sizes, const Sizes& strides) const {
+        return {
+            .dtype = dtype, .sizes = sizes, .strides = strides.empty() ? dense(sizes) : strides};
+    }
+};
+
+inline std::string reason_for(const Discovery& discovery, const std::string& node) {
+    for (const auto& left : discovery.left_alone)
+        if (left.node == node) return left.reason;
+    return "(not left alone)";
+}
+
+}  // namespace fact::match::testing

@@ -1,0 +1,247 @@
+// Strides and broadcasts of every kind, on graphs written by hand.
+#include <gtest/gtest.h>
+
+#include "graphs.h"
+
+namespace fact::match {
+namespace {
+
+using testing::Net;
+using testing::reason_for;
+using Dims = std::vector<std::vector<int>>;
+
+// The first line of the kernel that holds all: its signature.
+std::string signature(const Pattern& pattern) {
+    std::string text = pattern.kernel.substr(0, pattern.kernel.find('{'));
+    std::string flat;
+    for (const char c : text)
+        if (c != '\n' && !(c == ' ' && (flat.empty() || flat.back() == ' '))) flat += c;
+    return flat;
+}
+
+std::string body(const Pattern& pattern) {
+    return pattern.kernel.substr(pattern.kernel.find("{\n") + 2);
+}
+
+TEST(Layout, RowsThatCannotMergeBecomeABatch) {
+    Net net;
+    const auto x = net.input("x", {4, 16, 48}, {1600, 64, 1});
+    net.output(net.linear("y", x, net.weight("w", {96, 48})));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(signature(found.patterns[0]),
+              "kernel linear(x: bf16[B, M, K], w: bf16[N, K]) -> (y: bf16[B, M, N]) ");
+    EXPECT_EQ(found.patterns[0].problem.batch, 4);
+    EXPECT_EQ(found.patterns[0].problem.m, 16);
+}
+
+TEST(Layout, ExpandedBatchIsMissingFromTheParameter) {
+    Net net;
+    const auto a = net.input("a", {4, 16, 48}, {1600, 64, 1});
+    const auto b = net.input("b", {4, 48, 32}, {0, 32, 1});
+    net.output(net.op("y", "bmm.default", {{"self", a}, {"mat2", b}}, {4, 16, 32}));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(signature(found.patterns[0]),
+              "kernel plain_matmul(a: bf16[B, M, K], b: bf16[K, N]) -> (y: bf16[B, M, N]) ");
+    EXPECT_EQ(found.patterns[0].params[1].dims, (Dims{{1}, {2}}));
+}
+
+TEST(Layout, LeftOperandMayBeTheBroadcastOne) {
+    Net net;
+    const auto a = net.input("a", {16, 48});
+    const auto b = net.input("b", {4, 48, 32});
+    net.output(net.op("y", "matmul.default", {{"self", a}, {"other", b}}, {4, 16, 32}));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(signature(found.patterns[0]),
+              "kernel plain_matmul(a: bf16[M, K], b: bf16[B, K, N]) -> (y: bf16[B, M, N]) ");
+}
+
+TEST(Layout, DenseBatchesMerge) {
+    Net net;
+    const auto a = net.input("a", {2, 4, 16, 48});
+    const auto b = net.input("b", {2, 4, 48, 32});
+    net.output(net.op("y", "matmul.default", {{"self", a}, {"other", b}}, {2, 4, 16, 32}));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(signature(found.patterns[0]),
+              "kernel plain_matmul(a: bf16[B, M, K], b: bf16[B, K, N]) -> (y: bf16[B, M, N]) ");
+    EXPECT_EQ(found.patterns[0].params[0].dims, (Dims{{0, 1}, {2}, {3}}));
+    EXPECT_EQ(found.patterns[0].problem.batch, 8);
+}
+
+// A per-head scale keeps apart what the operands alone would let merge.
+TEST(Layout, SideOperandKeepsBatchesApart) {
+    Net net;
+    const auto a = net.input("a", {2, 4, 16, 48});
+    const auto b = net.input("b", {2, 4, 48, 32});
+    const auto scale = net.input("heads", {4, 1, 1});
+    const auto y = net.op("y", "matmul.default", {{"self", a}, {"other", b}}, {2, 4, 16, 32});
+    net.output(net.pointwise("z", "mul.Tensor", y, scale));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(signature(found.patterns[0]),
+              "kernel matmul_mul( a: bf16[B, H, M, K], b: bf16[B, H, K, N], scale: bf16[H]) -> ( "
+              "y: bf16[B, H, M, N]) ");
+}
+
+TEST(Layout, ThreeSeparateBatchesAreTooMany) {
+    Net net;
+    const auto a = net.input("a", {2, 4, 8, 16, 48}, {100000, 20000, 1600, 64, 1});
+    const auto b = net.input("b", {2, 4, 8, 48, 32});
+    net.output(net.op("y", "matmul.default", {{"self", a}, {"other", b}}, {2, 4, 8, 16, 32}));
+    const auto found = net.discover();
+    EXPECT_TRUE(found.patterns.empty());
+    EXPECT_EQ(reason_for(found, "y"),
+              "it has 3 batch dimensions that cannot be merged, kernels take two");
+}
+
+TEST(Layout, OperandsMayNotEachLackABatch) {
+    Net net;
+    const auto a = net.input("a", {2, 1, 16, 48}, {2000, 2000, 64, 1});
+    const auto b = net.input("b", {1, 4, 48, 32});
+    net.output(net.op("y", "matmul.default", {{"self", a}, {"other", b}}, {2, 4, 16, 32}));
+    EXPECT_EQ(reason_for(net.discover(), "y"), "each operand lacks a batch dimension of the other");
+}
+
+// A transposed result is the product of the transposed operands.
+TEST(Layout, TransposedResultSwapsTheOperands) {
+    Net net;
+    const auto x = net.input("x", {64, 48});
+    const auto y = net.linear("y", x, net.weight("w", {96, 48}));
+    const auto t = net.permute("t", y, {1, 0});
+    net.output(net.op("z", "clone.default", {{"self", t}}, {96, 64}));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(signature(found.patterns[0]),
+              "kernel linear(x: bf16[N, K], w: bf16[M, K]) -> (y: bf16[M, N]) ");
+    EXPECT_EQ(body(found.patterns[0]), "  acc = w @ x.T\n  y   = acc\n}\n");
+    EXPECT_EQ(found.patterns[0].problem.m, 96);
+    EXPECT_EQ(found.patterns[0].outputs, std::vector<std::string>{"z"});
+}
+
+TEST(Layout, DimensionsOfExtentOneAreDropped) {
+    Net net;
+    const auto x = net.input("x", {1, 1, 48});
+    net.output(net.linear("y", x, net.weight("w", {96, 48})));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(signature(found.patterns[0]),
+              "kernel linear(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N]) ");
+    EXPECT_EQ(found.patterns[0].params[0].dims, (Dims{{1}, {2}}));
+    EXPECT_EQ(found.patterns[0].problem.m, 1);
+}
+
+TEST(Layout, SingleColumnIsComputedAsARow) {
+    Net net;
+    const auto x = net.input("x", {64, 48});
+    net.output(net.linear("y", x, net.weight("w", {1, 48})));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(signature(found.patterns[0]),
+              "kernel linear(x: bf16[N, K], w: bf16[M, K]) -> (y: bf16[M, N]) ");
+    EXPECT_EQ(found.patterns[0].results[0].dims, (Dims{{1}, {0}}));
+    EXPECT_EQ(found.patterns[0].problem.n, 64);
+}
+
+TEST(Layout, ColumnScalarAndTransposedSideOperands) {
+    Net net;
+    const auto x = net.input("x", {64, 48});
+    const auto column = net.input("column", {64, 1}, {1, 1});
+    const auto full = net.input("full", {64, 96}, {1, 64});
+    net.dtype = DType::f32;
+    const auto scalar = net.input("scalar", {});
+    net.dtype = DType::bf16;
+    auto y = net.linear("y", x, net.weight("w", {96, 48}));
+    y = net.pointwise("y1", "mul.Tensor", y, column);
+    y = net.pointwise("y2", "sub.Tensor", y, full);
+    net.output(net.pointwise("y3", "mul.Tensor", y, scalar));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(found.patterns[0].kernel,
+              "kernel linear_mul_sub_scale(\n"
+              "    x: bf16[M, K],\n"
+              "    w: bf16[N, K],\n"
+              "    scale: bf16[M],\n"
+              "    residual: bf16[N, M],\n"
+              "    scale2: f32[]\n"
+              ") -> (\n"
+              "    y: bf16[M, N]\n"
+              ") {\n"
+              "  acc = x @ w.T\n"
+              "  y   = (acc * scale - residual.T) * scale2\n"
+              "}\n");
+    EXPECT_EQ(found.patterns[0].problem.full_operands, 1);
+}
+
+TEST(Layout, StridedSideOperandEndsTheRegion) {
+    Net net;
+    const auto x = net.input("x", {64, 48});
+    const auto side = net.input("side", {64, 96}, {192, 2});
+    const auto y = net.linear("y", x, net.weight("w", {96, 48}));
+    const auto r = net.pointwise("r", "relu.default", y);
+    net.output(net.pointwise("z", "add.Tensor", r, side));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(found.patterns[0].nodes, (std::vector<std::string>{"y", "r"}));
+    EXPECT_EQ(reason_for(found, "z"), "side has no contiguous dimension");
+}
+
+TEST(Layout, WhatTmaCannotAddressIsLeftAlone) {
+    Net net;
+    const auto odd = net.input("odd", {64, 1001});
+    net.output(net.linear("k", odd, net.weight("w", {96, 1001})));
+    const auto x = net.input("x", {64, 48});
+    net.output(net.linear("n", x, net.weight("wide", {1001, 48})));
+    const auto shifted = net.input("shifted", {64, 48});
+    net.graph[shifted].type->offset = 3;
+    net.output(net.linear("o", shifted, net.weight("v", {96, 48})));
+    const auto gaps = net.input("gaps", {64, 48}, {192, 2});
+    net.output(net.linear("g", gaps, net.weight("u", {96, 48})));
+    const auto found = net.discover();
+    EXPECT_TRUE(found.patterns.empty());
+    EXPECT_EQ(reason_for(found, "k"),
+              "the row stride of odd (1001 bf16) is not a multiple of 16 bytes, as TMA needs");
+    EXPECT_EQ(reason_for(found, "n"),
+              "the row stride of n (1001 bf16) is not a multiple of 16 bytes, as TMA needs");
+    EXPECT_EQ(reason_for(found, "o"),
+              "shifted starts 6 bytes into its storage, TMA needs a multiple of 16");
+    EXPECT_EQ(reason_for(found, "g"), "gaps has no contiguous dimension");
+}
+
+TEST(Layout, OtherTypesAndVectorsAreLeftAlone) {
+    Net net;
+    net.dtype = DType::f64;
+    const auto a = net.input("a", {64, 48});
+    net.output(net.linear("double", a, net.weight("w", {96, 48})));
+    net.dtype = DType::bf16;
+    const auto m = net.input("m", {64, 48}), v = net.input("v", {48});
+    net.output(net.op("mv", "matmul.default", {{"self", m}, {"other", v}}, {64}));
+    const auto varying = net.input("varying", {64, 48});
+    net.graph[varying].type->dynamic = true;
+    net.output(net.linear("dynamic", varying, net.weight("u", {96, 48})));
+    const auto found = net.discover();
+    EXPECT_TRUE(found.patterns.empty());
+    EXPECT_EQ(reason_for(found, "double"), "products of f64 are left to torch");
+    EXPECT_EQ(reason_for(found, "mv"), "one of its operands is a vector");
+    EXPECT_EQ(reason_for(found, "dynamic"), "the extents of varying vary at run time");
+}
+
+TEST(Layout, PrecisionOfF32FollowsTheOption) {
+    Net net;
+    net.dtype = DType::f32;
+    const auto x = net.input("x", {64, 48});
+    net.output(net.linear("y", x, net.weight("w", {96, 48})));
+    const auto exact = net.discover();
+    ASSERT_EQ(exact.patterns.size(), 1u);
+    EXPECT_TRUE(exact.patterns[0].problem.split);
+    EXPECT_EQ(body(exact.patterns[0]), "  acc = x @ w.T\n  y   = acc\n}\n");
+    const auto fast = net.discover({.allow_tf32 = true});
+    EXPECT_FALSE(fast.patterns.at(0).problem.split);
+    EXPECT_EQ(body(fast.patterns[0]), "  acc = matmul(x, w.T, precision: tf32)\n  y   = acc\n}\n");
+    EXPECT_NE(fast.patterns[0].family, exact.patterns[0].family);
+}
+
+}  // namespace
+}  // namespace fact::match

@@ -1,0 +1,198 @@
+// How far regions grow, and what stops them.
+#include <gtest/gtest.h>
+
+#include "graphs.h"
+
+namespace fact::match {
+namespace {
+
+using testing::Net;
+using testing::reason_for;
+using Names = std::vector<std::string>;
+
+struct Small : Net {
+    graph::ValueId x = input("x", {64, 48}), w = weight("w", {96, 48});
+    graph::ValueId y = linear("y", x, w);
+};
+
+TEST(Region, InteriorResultOfTheModuleIsACut) {
+    Small net;
+    net.output(net.y);
+    net.output(net.pointwise("r", "relu.default", net.y));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(found.patterns[0].nodes, Names{"y"});
+    EXPECT_EQ(reason_for(found, "r"), "y is also a result of the module");
+}
+
+TEST(Region, DiamondIsTakenWhole) {
+    Small net;
+    const auto s = net.pointwise("s", "sigmoid.default", net.y);
+    const auto t = net.pointwise("t", "tanh.default", net.y);
+    net.output(net.pointwise("z", "add.Tensor", s, t));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(found.patterns[0].nodes, (Names{"y", "s", "t", "z"}));
+}
+
+// z needs softmax(y), which needs y: fusing y with z would make a cycle.
+TEST(Region, ResidualOfItsOwnResultIsRefused) {
+    Small net;
+    const auto r = net.pointwise("r", "relu.default", net.y);
+    const auto s = net.op("s", "softmax.int", {{"self", r}, {"dim", std::int64_t{1}}}, {64, 96});
+    net.output(net.pointwise("z", "add.Tensor", r, s));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(found.patterns[0].nodes, (Names{"y", "r"}));
+    EXPECT_EQ(reason_for(found, "z"), "r is also used by s");
+}
+
+TEST(Region, BooleanEndIsCutBackToTheLastFloatingValue) {
+    Small net;
+    const auto r = net.pointwise("r", "exp.default", net.y);
+    net.dtype = DType::boolean;
+    net.output(net.pointwise("positive", "gt.Scalar", r, 0.5));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(found.patterns[0].nodes, (Names{"y", "r"}));
+    EXPECT_EQ(reason_for(found, "positive"), "a kernel cannot end in bool");
+}
+
+TEST(Region, MaskIsComputedInsideUnlessOthersNeedIt) {
+    for (const bool shared : {false, true}) {
+        Net net;
+        net.dtype = DType::i64;
+        const auto tokens = net.input("tokens", {64, 96});
+        net.dtype = DType::boolean;
+        const auto pad = net.pointwise("pad", "eq.Scalar", tokens, std::int64_t{0});
+        net.dtype = DType::bf16;
+        const auto x = net.input("x", {64, 48});
+        const auto y = net.linear("y", x, net.weight("w", {96, 48}));
+        net.output(net.op("z", "masked_fill.Scalar", {{"self", y}, {"mask", pad}, {"value", -1e4}},
+                          {64, 96}));
+        if (shared) net.output(pad);
+        const auto found = net.discover();
+        ASSERT_EQ(found.patterns.size(), 1u);
+        const auto& p = found.patterns[0];
+        EXPECT_EQ(p.nodes, shared ? (Names{"y", "z"}) : (Names{"pad", "y", "z"}));
+        EXPECT_EQ(p.inputs.back(), shared ? "pad" : "w");
+        EXPECT_NE(p.kernel.find(shared ? "mask: bool[M, N]" : "mask: i64[M, N]"), std::string::npos)
+            << p.kernel;
+        EXPECT_NE(p.kernel.find(shared ? "where(mask, -10000.0, acc)"
+                                       : "where(mask == 0, -10000.0, acc)"),
+                  std::string::npos)
+            << p.kernel;
+    }
+}
+
+// The language cannot combine a row with a column, so their sum stays an operand.
+TEST(Region, OuterSumOfRowAndColumnStaysOutside) {
+    Small net;
+    const auto row = net.input("row", {96}), column = net.input("column", {64, 1}, {1, 1});
+    const auto grid = net.op("grid", "add.Tensor", {{"self", column}, {"other", row}}, {64, 96});
+    net.output(net.pointwise("z", "mul.Tensor", net.y, grid));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(found.patterns[0].nodes, (Names{"y", "z"}));
+    EXPECT_EQ(found.patterns[0].inputs, (Names{"x", "w", "grid"}));
+}
+
+TEST(Region, BroadcastOfTheResultIsRefused) {
+    Small net;
+    const auto big = net.input("big", {8, 64, 96});
+    net.output(net.op("z", "add.Tensor", {{"self", net.y}, {"other", big}}, {8, 64, 96}));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(reason_for(found, "z"), "it broadcasts the product to a larger shape");
+}
+
+TEST(Region, SumWithItsOwnTransposeIsRefused) {
+    Net net;
+    const auto x = net.input("x", {64, 48});
+    const auto y = net.linear("y", x, net.weight("w", {64, 48}));
+    const auto t = net.permute("t", y, {1, 0});
+    net.output(net.pointwise("z", "add.Tensor", y, t));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(found.patterns[0].nodes, Names{"y"});
+    EXPECT_EQ(reason_for(found, "z"), "it combines the product with a reordering of itself");
+}
+
+// Splitting the columns into heads has no spelling in the language: the region ends before it.
+TEST(Region, ViewThatSplitsColumnsEndsTheRegion) {
+    Net net;
+    const auto x = net.input("x", {4, 16, 48});
+    const auto y = net.linear("y", x, net.weight("w", {96, 48}));
+    const auto v = net.op("v", "view.default",
+                          {{"self", y}, {"size", testing::Sizes{4, 16, 8, 12}}}, {4, 16, 8, 12});
+    const auto t = net.permute("t", v, {0, 2, 1, 3});
+    net.output(net.op("c", "clone.default", {{"self", t}}, {4, 8, 16, 12}));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(found.patterns[0].nodes, Names{"y"});
+    EXPECT_EQ(reason_for(found, "c"),
+              "the strides of c do not let its dimensions be merged as the product needs");
+}
+
+TEST(Region, AddReachableFromTwoProductsIsTakenOnce) {
+    Net net;
+    const auto x = net.input("x", {64, 48});
+    const auto small = net.linear("small", x, net.weight("w", {96, 48}));
+    const auto wide = net.input("wide", {64, 4096});
+    const auto large = net.linear("large", wide, net.weight("v", {96, 4096}));
+    net.output(net.pointwise("sum", "add.Tensor", small, large));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 2u);
+    const std::size_t with_add = found.patterns[0].nodes.size() + found.patterns[1].nodes.size();
+    EXPECT_EQ(with_add, 3u);
+    EXPECT_EQ(to_json(found), to_json(net.discover()));
+}
+
+// One tensor in two roles is two parameters, but its bytes are read once.
+TEST(Region, ResidualMayBeTheOperandItself) {
+    Net net;
+    const auto x = net.input("x", {64, 48});
+    const auto y = net.linear("y", x, net.weight("w", {48, 48}));
+    net.output(net.pointwise("z", "add.Tensor", y, x));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    const auto& p = found.patterns[0];
+    EXPECT_EQ(p.inputs, (Names{"x", "w"}));
+    ASSERT_EQ(p.params.size(), 3u);
+    EXPECT_EQ(p.params[2].tensor, "residual");
+    EXPECT_EQ(p.params[2].value, "x");
+    EXPECT_DOUBLE_EQ(p.cost.bytes, 2.0 * (64 * 48 + 48 * 48 + 64 * 48));
+    EXPECT_DOUBLE_EQ(p.cost.flops, 2.0 * 64 * 48 * 48);
+}
+
+// Torch does not read the addend when beta is zero, so NaN in it must not spread.
+TEST(Region, AddendTimesZeroIsNotRead) {
+    for (const double beta : {0.0, 1.0}) {
+        Net net;
+        const auto addend = net.input("addend", {4, 1, 32});
+        const auto a = net.input("a", {4, 16, 48}), b = net.input("b", {4, 48, 32});
+        net.output(net.op("y", "baddbmm.default",
+                          {{"self", addend}, {"batch1", a}, {"batch2", b}, {"beta", beta}},
+                          {4, 16, 32}));
+        const auto found = net.discover();
+        ASSERT_EQ(found.patterns.size(), 1u);
+        const auto& p = found.patterns[0];
+        EXPECT_EQ(p.inputs, (Names{"addend", "a", "b"}));
+        EXPECT_EQ(p.params.size(), beta == 0 ? 2u : 3u);
+        if (beta != 0) {
+            EXPECT_EQ(p.params[2].dims, (std::vector<std::vector<int>>{{0}, {2}}));
+            EXPECT_NE(p.kernel.find("addend: bf16[B, N]"), std::string::npos) << p.kernel;
+        }
+    }
+}
+
+TEST(Region, GraphWithoutProductsGivesNothing) {
+    Net net;
+    net.output(net.pointwise("r", "relu.default", net.input("x", {64, 48})));
+    const auto found = net.discover();
+    EXPECT_TRUE(found.patterns.empty());
+    EXPECT_EQ(reason_for(found, "r"), "no product is next to it");
+}
+
+}  // namespace
+}  // namespace fact::match

@@ -1,0 +1,69 @@
+"""A small package with one fused call, written by hand."""
+
+import json
+
+import torch
+from built import KERNEL_TEXT, linear_gelu_call
+from torch import nn
+from torch.utils import _pytree as pytree
+
+
+class Up(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up = nn.Linear(32, 48)
+
+    def forward(self, x):
+        return nn.functional.gelu(self.up(x), approximate="tanh")
+
+
+def write_package(folder, module, x):
+    with torch.no_grad():
+        program = torch.export.export(module, (x,)).run_decompositions({})
+    torch.export.save(program, str(folder / "model.pt2"))
+    signature = program.module_call_graph[0].signature
+    call = linear_gelu_call(*x.shape, 48)
+    names = {"w": "p_up_weight", "b": "p_up_bias", "x": "x"}
+
+    def rename(text):
+        return names.get(text, text)
+
+    for binding in call["params"]:
+        binding["value"] = rename(binding["value"])
+    original = call["original"]
+    for value in original["values"]:
+        value["name"] = rename(value["name"])
+    for entry in original["inputs"]:
+        entry["value"] = rename(entry["value"])
+    for argument in original["nodes"][0]["inputs"]:
+        argument["value"]["value"] = rename(argument["value"]["value"])
+    graph = {
+        "format": 1,
+        "in_spec": pytree.treespec_dumps(signature.in_spec),
+        "out_spec": pytree.treespec_dumps(signature.out_spec),
+        "values": [v for v in original["values"] if v["name"] != "linear"],
+        "inputs": [
+            {"value": "p_up_weight", "kind": "parameter", "fqn": "up.weight"},
+            {"value": "p_up_bias", "kind": "parameter", "fqn": "up.bias"},
+            {"value": "x", "kind": "user"},
+        ],
+        "nodes": [
+            {
+                "name": "p01",
+                "target": "fact.call",
+                "inputs": [
+                    {"name": "inputs", "value": {"values": ["x", "p_up_weight", "p_up_bias"]}},
+                    {"name": "call", "value": {"string": "p01_linear_gelu"}},
+                ],
+                "outputs": ["gelu"],
+            }
+        ],
+        "outputs": [{"value": "gelu"}],
+    }
+    manifest = {"format": 1, "name": "up", "kernels": [{"family": "up"}], "calls": [call["id"]]}
+    (folder / "calls").mkdir()
+    (folder / "kernels" / "up").mkdir(parents=True)
+    (folder / "kernels" / "up" / "kernel.fact").write_text(KERNEL_TEXT.format(dtype="f32"))
+    (folder / "calls" / f"{call['id']}.json").write_text(json.dumps(call))
+    (folder / "graph.json").write_text(json.dumps(graph))
+    (folder / "manifest.json").write_text(json.dumps(manifest))

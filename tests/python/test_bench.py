@@ -1,0 +1,85 @@
+"""The benchmark without a GPU: results are compared, nothing is timed."""
+
+import contextlib
+import io
+import json
+import pathlib
+import tempfile
+import unittest
+
+from built import needs_ops
+
+SOURCE = """
+import torch
+from packages import Up as Model
+
+
+def get_inputs():
+    return [torch.randn(2, 8, 32)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+@needs_ops
+class Bench(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="fact-bench-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "source.py").write_text(SOURCE)
+        (self.folder / "package").mkdir()
+
+    def bench(self):
+        from fact import bench
+
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            code = bench.main(
+                [str(self.folder / "package"), "--source", str(self.folder / "source.py")]
+                + ["--device", "cpu", "--json", str(self.folder / "bench.json")]
+            )
+        return code, printed.getvalue(), json.loads((self.folder / "bench.json").read_text())
+
+    def write(self, change=lambda module: None):
+        from fact.trace import load_model
+        from packages import write_package
+
+        module, (x,) = load_model(str(self.folder / "source.py"))
+        change(module)
+        write_package(self.folder / "package", module, x)
+
+    def test_agreement(self):
+        self.write()
+        code, printed, result = self.bench()
+        self.assertEqual(code, 0)
+        self.assertTrue(result["agrees"])
+        self.assertEqual(
+            [row["name"] for row in result["rows"]], ["eager", "torch.compile", "composed"]
+        )
+        self.assertNotIn("single", result["rows"][2])
+        self.assertLess(result["rows"][2]["errors"]["largest"], 1e-6)
+        self.assertIn("times are not measured", result["note"])
+        self.assertIn("composed", printed)
+
+    def test_a_wrong_package_is_named(self):
+        self.write(lambda module: module.up.weight.data.mul_(1.01))
+        code, printed, result = self.bench()
+        self.assertEqual(code, 1)
+        self.assertFalse(result["agrees"])
+        self.assertIn("TOO LARGE", printed)
+
+
+class Summary(unittest.TestCase):
+    def test_percentiles(self):
+        from fact._timing import summarize
+
+        result = summarize(list(range(100, 0, -1)))
+        self.assertEqual(result, {"median_us": 50.5, "low_us": 10, "high_us": 90, "runs": 100})
+        self.assertEqual(summarize([])["runs"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

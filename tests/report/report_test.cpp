@@ -1,0 +1,102 @@
+#include "report/report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/table.h"
+
+namespace fact::report {
+namespace {
+
+Report example() {
+    Report r;
+    r.source = "block.py";
+    r.dtype = "bf16";
+    PatternRow fused;
+    fused.id = "p00_linear_gelu";
+    fused.where = "block.py:12, mlp.up";
+    fused.kernel = "linear_gelu";
+    fused.precision = "bf16";
+    fused.schedule =
+        "tile 128x256x64 cluster 2x1 mainloop cooperative stages auto scheduler "
+        "persistent(raster: m, swizzle: 8)";
+    fused.fused = true;
+    fused.text = {0.0012, 0.0025, 4};
+    PatternRow left = fused;
+    left.id = "p01_linear";
+    left.fused = false;
+    left.why = "no candidate passed";
+    left.text = {};
+    left.schedule = "";
+    r.patterns = {fused, left};
+    r.statistics = {2, 2, 1, 1, 1, {{"passed", 1}, {"timed out", 1}}, 2, 0, 12.4};
+    return r;
+}
+
+TEST(Report, WithoutAGpuItSaysWhatWasNotMeasured) {
+    auto r = example();
+    r.why_not_measured = "there is no usable GPU";
+    r.incidents = {"linear s01: timed out: no answer in 20 s"};
+    r.package = "out/package";
+    EXPECT_EQ(to_text(r),
+              R"(block.py in bf16, no GPU
+
+  pattern          source               precision  schedule                     error / torch's  result
+  ---------------  -------------------  ---------  ----------------------  -----------------  ----------------------------------
+)"
+              "");
+}
+
+TEST(Report, TimesCarryTheirSpread) {
+    auto r = example();
+    r.device = "NVIDIA H200";
+    r.patterns[0].single = {100, 98, 104, 200};
+    r.patterns[0].baseline_single = {150, 147, 156, 200};
+    r.whole = {{"eager", {1000, 990, 1010, 50}, {1100, 1090, 1110, 50}, ""},
+               {"torch.compile", {}, {}, "failed: no compiler"},
+               {"composed", {500, 495, 505, 50}, {550, 545, 555, 50}, ""}};
+    const auto text = to_text(r);
+    EXPECT_NE(text.find("1.50x (1.41 to 1.59)"), std::string::npos) << text;
+    EXPECT_NE(text.find("2.00x (1.96 to 2.04)"), std::string::npos) << text;
+    EXPECT_NE(text.find("failed: no compiler"), std::string::npos) << text;
+    EXPECT_EQ(text.find("not measured"), std::string::npos) << text;
+}
+
+TEST(Report, TheJsonHoldsTheSame) {
+    auto r = example();
+    r.patterns[0].single = {100, 98, 104, 200};
+    const auto json = nlohmann::json::parse(to_json(r));
+    EXPECT_EQ(json.at("patterns").at(0).at("single").at("runs"), 200);
+    EXPECT_TRUE(json.at("patterns").at(1).at("single").is_object() == false ||
+                json.at("patterns").at(1).at("single").at("runs") == 0);
+    EXPECT_EQ(json.at("statistics").at("candidates").at("timed out"), 1);
+}
+
+TEST(Report, EqualReasonsAreJoined) {
+    graph::Provenance where;
+    where.file = "block.py", where.line = 3;
+    const match::LeftAlone odd{"mm", "aten.mm.default", "its rows are 1001 elements", where};
+    EXPECT_EQ(reasons({odd, odd}),
+              "  aten.mm.default (2 times) at block.py:3: its rows are 1001 elements\n");
+    std::vector<match::LeftAlone> many;
+    for (int i = 0; i < 5; ++i) {
+        many.push_back(odd);
+        many.back().where.line = i + 1;
+    }
+    EXPECT_TRUE(reasons(many, 2).ends_with("  and 3 more\n"));
+}
+
+TEST(Numbers, AreShort) {
+    EXPECT_EQ(duration(0.5), "500 ns");
+    EXPECT_EQ(duration(12.34), "12.3 us");
+    EXPECT_EQ(duration(4567), "4.57 ms");
+    EXPECT_EQ(duration(2.5e6), "2.50 s");
+    EXPECT_EQ(quantity(512), "512");
+    EXPECT_EQ(quantity(1.5e9), "1.50 G");
+    EXPECT_EQ(error_text(0), "0");
+    EXPECT_EQ(error_text(0.00123), "1.2e-03");
+}
+
+}  // namespace
+}  // namespace fact::report

@@ -1,0 +1,62 @@
+#include "schedule/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace fact::schedule {
+namespace {
+
+Problem minigpt_up() {
+    Problem p;
+    p.m = 65536, p.n = 3072, p.k = 768;
+    return p;
+}
+
+TEST(Schedule, SpellingRoundTrips) {
+    for (const Schedule& s : candidates_on_sm90(minigpt_up())) {
+        const auto again = schedule_from_string(to_string(s));
+        ASSERT_TRUE(again.ok()) << again.error().text();
+        EXPECT_EQ(*again, s);
+    }
+    EXPECT_FALSE(schedule_from_string("tile 128x128").ok());
+}
+
+TEST(Schedule, EveryCandidateIsLegalAndNamedOnce) {
+    for (const DType dtype : {DType::bf16, DType::f16, DType::f32})
+        for (const Major a : {Major::k, Major::mn})
+            for (const Major b : {Major::k, Major::mn}) {
+                Problem p = minigpt_up();
+                p.operands = dtype, p.output = dtype, p.split = dtype == DType::f32;
+                p.a = a, p.b = b;
+                std::set<std::string> seen;
+                const auto candidates = candidates_on_sm90(p);
+                EXPECT_GE(candidates.size(), 8u);
+                for (const Schedule& s : candidates) {
+                    EXPECT_EQ(illegal_on_sm90(s, p), "") << to_string(s);
+                    EXPECT_TRUE(seen.insert(to_string(s)).second) << to_string(s);
+                    const SharedMemory memory = shared_memory_on_sm90(s, p);
+                    EXPECT_GE(memory.stages, 2);
+                    EXPECT_LE(memory.bytes, 232448);
+                }
+            }
+}
+
+TEST(Schedule, ShortSumsPreferAnOverlappedEpilogue) {
+    EXPECT_EQ(candidates_on_sm90(minigpt_up()).front().mainloop, Mainloop::pingpong);
+}
+
+TEST(Schedule, EachRefusalSaysWhy) {
+    const Problem p = minigpt_up();
+    const auto why = [&](Schedule s) { return illegal_on_sm90(s, p); };
+    EXPECT_NE(why({{128, 128, 32}, {1, 1}}).find("128 bytes deep"), std::string::npos);
+    EXPECT_NE(why({{192, 128, 64}, {1, 1}}).find("64 or 128 rows"), std::string::npos);
+    EXPECT_NE(why({{128, 160, 64}, {1, 1}}).find("columns wide"), std::string::npos);
+    EXPECT_NE(why({{256, 256, 64}, {1, 1}}).find("accumulators"), std::string::npos);
+    EXPECT_NE(why({{128, 128, 64}, {4, 1}}).find("cluster"), std::string::npos);
+    EXPECT_NE(why({{128, 256, 64}, {1, 1}, Mainloop::cooperative, 9}).find("stages"),
+              std::string::npos);
+}
+
+}  // namespace
+}  // namespace fact::schedule

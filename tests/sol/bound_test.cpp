@@ -1,0 +1,63 @@
+#include "sol/bound.h"
+
+#include <gtest/gtest.h>
+
+namespace fact::sol {
+namespace {
+
+GpuSpec round_gpu() {
+    GpuSpec gpu;
+    gpu.bf16_tflops = 1000;
+    gpu.tf32_tflops = 500;
+    gpu.fp32_tflops = 50;
+    gpu.memory_tbs = 5;
+    gpu.l2_tbs = 10;
+    gpu.l2_mib = 50;
+    gpu.calibrated_bf16_tflops = 800;
+    gpu.calibrated_tf32_tflops = 400;
+    gpu.calibrated_fp32_tflops = 40;
+    gpu.calibrated_memory_tbs = 4;
+    return gpu;
+}
+
+TEST(Bound, ArithmeticBound) {
+    const Bound b = bound({1e12, 1e6, Unit::tensor_16bit}, round_gpu());
+    EXPECT_DOUBLE_EQ(b.hard_us, 1000);
+    EXPECT_DOUBLE_EQ(b.calibrated_us, 1250);
+}
+
+TEST(Bound, MemoryBoundUsesL2OnlyForWhatFits) {
+    const Bound large = bound({0, 1e9, Unit::tensor_16bit}, round_gpu());
+    EXPECT_DOUBLE_EQ(large.hard_us, 200);
+    EXPECT_DOUBLE_EQ(large.calibrated_us, 250);
+    const Bound small = bound({0, 1e7, Unit::tensor_16bit}, round_gpu());
+    EXPECT_DOUBLE_EQ(small.hard_us, 1);
+    EXPECT_DOUBLE_EQ(small.calibrated_us, 1);
+}
+
+TEST(Bound, SplitProductPaysThreeTimes) {
+    EXPECT_DOUBLE_EQ(bound({1e12, 0, Unit::tensor_tf32}, round_gpu()).hard_us, 2000);
+    EXPECT_DOUBLE_EQ(bound({1e12, 0, Unit::tensor_tf32x3}, round_gpu()).hard_us, 6000);
+    EXPECT_DOUBLE_EQ(bound({1e12, 0, Unit::cuda_core_fp32}, round_gpu()).hard_us, 20000);
+}
+
+TEST(Bound, HardIsNeverAboveCalibratedOnKnownGpus) {
+    for (const auto& gpu : gpu_table())
+        for (const Unit unit :
+             {Unit::tensor_16bit, Unit::tensor_tf32, Unit::tensor_tf32x3, Unit::cuda_core_fp32})
+            for (const double bytes : {1e3, 1e7, 1e10}) {
+                const Bound b = bound({1e11, bytes, unit}, gpu);
+                EXPECT_GT(b.hard_us, 0) << gpu.name;
+                EXPECT_LE(b.hard_us, b.calibrated_us) << gpu.name;
+            }
+}
+
+TEST(Bound, UnitsFollowTheOperands) {
+    EXPECT_EQ(kernel_unit(DType::bf16, false), Unit::tensor_16bit);
+    EXPECT_EQ(kernel_unit(DType::f32, false), Unit::tensor_tf32x3);
+    EXPECT_EQ(kernel_unit(DType::f32, true), Unit::tensor_tf32);
+    EXPECT_EQ(torch_unit(DType::f32, false), Unit::cuda_core_fp32);
+}
+
+}  // namespace
+}  // namespace fact::sol

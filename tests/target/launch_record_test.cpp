@@ -1,0 +1,124 @@
+#include "target/launch_record.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace fact {
+namespace {
+
+// Every alternative of every variant once.
+LaunchRecord sample() {
+    LaunchRecord record;
+    record.kernel = "mlp_up";
+    record.arch = "sm90a";
+    record.schedule = "tile 128x256x64";
+    record.precision = "tf32x3";
+    record.params = {{"x", DType::f32, 2}, {"w", DType::f32, 2}};
+    record.outputs = {{"y", DType::bf16, 2}};
+    record.equal_extents = {{{0, 1}, {1, 1}}};
+    record.workspaces = {{DType::f32, {{{1, 0}}, {{1, 1}}}, 2}};
+
+    Launch prepare;
+    prepare.entry = "split_w";
+    prepare.grid = TileGrid{{{1, 0}}, {{1, 1}}, {}, 32, 64};
+    prepare.block = 256;
+    prepare.prepares_from = 1;
+    prepare.params = {StructParam{
+        16, {{0, PointerField{1}}, {8, ExtentField{{{1, 0}, {1, 1}}}}, {12, IntegerField{7}}}}};
+
+    Launch linear;
+    linear.entry = "fill";
+    linear.grid = LinearGrid{{{2, 0}, {2, 1}}, 1024};
+    linear.block = 256;
+
+    Launch product;
+    product.entry = "mlp_up";
+    product.grid = PersistentGrid{{{0, 0}}, {{1, 0}}, {}, 128, 256};
+    product.block = 384;
+    product.cluster = {2, 1};
+    product.shared_bytes = 200'000;
+    product.params = {TensorMapParam{3, {1, 0, 2, kNoDim}, {32, 256, 1, 1}, 128},
+                      StructParam{16, {{0, PointerField{2}}, {8, StrideField{2, kNoDim}}}}};
+    record.launches = {prepare, linear, product};
+    return record;
+}
+
+TEST(LaunchRecord, ComesBackAsItWasWritten) {
+    auto record = launch_record_from_json(to_json(sample()));
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_EQ(*record, sample());
+}
+
+TEST(LaunchRecord, TextIsStable) {
+    auto json = nlohmann::json::parse(to_json(sample()));
+    EXPECT_EQ(json["params"][0].dump(), R"({"dtype":"f32","name":"x","rank":2})");
+    EXPECT_EQ(json["launches"][2]["grid"].dump(),
+              R"({"persistent":{"batch":[],"m":[[0,0]],"n":[[1,0]],"tile_m":128,"tile_n":256}})");
+    EXPECT_EQ(json["launches"][2]["params"][1]["struct"]["members"][1].dump(),
+              R"({"field":{"stride":{"dim":-1,"tensor":2}},"offset":8})");
+}
+
+TEST(LaunchRecord, DamagedTextIsAnError) {
+    std::string text = to_json(sample());
+    EXPECT_FALSE(launch_record_from_json(""));
+    EXPECT_FALSE(launch_record_from_json("[]"));
+    EXPECT_FALSE(launch_record_from_json("null"));
+    for (std::size_t length = 0; length + 2 < text.size(); length += 37)
+        EXPECT_FALSE(launch_record_from_json(std::string_view(text).substr(0, length)));
+}
+
+std::string why(const LaunchRecord& record) {
+    auto read = launch_record_from_json(to_json(record));
+    return read ? "" : read.error().message;
+}
+
+TEST(LaunchRecord, IndicesOutOfRangeAreNamed) {
+    auto record = sample();
+    std::get<StructParam>(record.launches[0].params[0]).members[0].field = PointerField{4};
+    EXPECT_EQ(why(record), "not a launch record: tensor 4 is out of range");
+
+    record = sample();
+    std::get<TensorMapParam>(record.launches[2].params[0]).dims[0] = 3;
+    EXPECT_EQ(why(record), "not a launch record: dimension 3 of tensor 3 is out of range");
+
+    record = sample();
+    std::get<StructParam>(record.launches[0].params[0]).bytes = 15;
+    EXPECT_EQ(why(record),
+              "not a launch record: offset 12 in a struct of 15 bytes is out of range");
+
+    record = sample();
+    std::get<TileGrid>(record.launches[0].grid).tile_m = 0;
+    EXPECT_EQ(why(record), "not a launch record: tile 0x64 is out of range");
+
+    record = sample();
+    record.launches[0].prepares_from = 2;
+    EXPECT_EQ(why(record), "not a launch record: prepared parameter 2 is out of range");
+
+    record = sample();
+    record.equal_extents[0][0].dim = -1;
+    EXPECT_EQ(why(record), "not a launch record: dimension -1 of tensor 0 is out of range");
+}
+
+TEST(LaunchRecord, UnknownWordsAreNamed) {
+    auto json = nlohmann::json::parse(to_json(sample()));
+    auto rejects = [](const nlohmann::json& changed, const char* reason) {
+        auto read = launch_record_from_json(changed.dump());
+        return !read && read.error().message.find(reason) != std::string::npos;
+    };
+    auto changed = json;
+    changed["format"] = 2;
+    EXPECT_TRUE(rejects(changed, "format 2"));
+    changed = json;
+    changed["params"][0]["dtype"] = "f8";
+    EXPECT_TRUE(rejects(changed, "element type 'f8'"));
+    changed = json;
+    changed["launches"][0]["grid"] = {{"spiral", 1}};
+    EXPECT_TRUE(rejects(changed, "grid 'spiral'"));
+    changed = json;
+    changed["launches"][0]["params"][0] = {{"texture", 1}};
+    EXPECT_TRUE(rejects(changed, "kernel parameter 'texture'"));
+}
+
+}  // namespace
+}  // namespace fact

@@ -1,0 +1,86 @@
+#include "tune/realize.h"
+
+#include <gtest/gtest.h>
+
+#include "stand_ins.h"
+
+namespace fact::tune {
+namespace {
+
+using verify::Outcome;
+
+class Realize : public StandIns {
+  protected:
+    void SetUp() override {
+        StandIns::SetUp();
+        pattern_.kernel =
+            "kernel linear(x: bf16[M, K], w: bf16[N, K], b: bf16[N]) -> (y: bf16[M, N]) {\n"
+            "  acc = x @ w.T\n"
+            "  y = relu(acc + b)\n"
+            "}\n";
+        pattern_.problem.m = 4096;
+        pattern_.problem.n = 3072;
+        pattern_.problem.k = 768;
+    }
+    Realization realized_text() {
+        auto r = realize(pattern_, options_);
+        EXPECT_TRUE(r.ok()) << r.error().text();
+        return r ? *r : Realization{};
+    }
+    fs::path fault(const char* name) const {
+        return fs::path(FACT_SOURCE_DIR) / "tests" / "gpu" / "faults" / name;
+    }
+};
+
+TEST_F(Realize, TriesEveryScheduleOnAGpu) {
+    const auto r = realized_text();
+    EXPECT_TRUE(r.realized) << r.why;
+    EXPECT_GT(r.candidates.size(), 4u);
+    for (const auto& c : r.candidates) EXPECT_EQ(c.outcome, Outcome::passed) << c.why;
+    // All equally fast: the one the table names first.
+    EXPECT_EQ(r.winner, "s00");
+    EXPECT_EQ(r.kernel, "linear");
+    EXPECT_EQ(r.precision, "bf16");
+    EXPECT_TRUE(launch_record_from_json(*read_file(r.folder / "record.json")).ok());
+
+    options_.max_candidates = 2;
+    EXPECT_EQ(realized_text().candidates.size(), 2u);
+}
+
+TEST_F(Realize, FaultsAmongTheCandidatesWithoutAGpu) {
+    options_.device = "cpu";
+    options_.also = {fault("hang.cu"), fault("crash.cu"), fault("wrong.cu")};
+    const auto r = realized_text();
+    ASSERT_EQ(r.candidates.size(), 4u);
+    EXPECT_EQ(r.candidates[0].outcome, Outcome::timed_out);
+    EXPECT_EQ(r.candidates[1].outcome, Outcome::crashed);
+    EXPECT_EQ(r.candidates[2].outcome, Outcome::incorrect);
+    EXPECT_EQ(r.candidates[3].outcome, Outcome::passed);
+    EXPECT_EQ(r.winner, "s00");
+}
+
+TEST_F(Realize, UnverifiableFilesNeverWin) {
+    options_.device = "cpu";
+    const fs::path file = folder_.path() / "mine.cu";
+    ASSERT_TRUE(write_file_atomic(file, "// behave:passed 1\n").ok());
+    options_.also = {file};
+    const auto r = realized_text();
+    ASSERT_EQ(r.candidates.size(), 2u);
+    EXPECT_EQ(r.candidates[0].outcome, Outcome::unsupported);
+    EXPECT_EQ(r.winner, "s00");
+}
+
+TEST_F(Realize, WrongTextNamesTheLine) {
+    pattern_.kernel = "kernel linear(x: bf16[M, K]) -> (y: bf16[M, N]) {\n  y = x @ missing.T\n}\n";
+    const auto r = realized_text();
+    EXPECT_FALSE(r.realized);
+    EXPECT_NE(r.why.find("linear_0:2:"), std::string::npos) << r.why;
+}
+
+TEST_F(Realize, MissingFileIsAnError) {
+    options_.also = {"/no/such/file.cu"};
+    EXPECT_FALSE(realize(pattern_, options_).ok());
+}
+
+}  // namespace
+}  // namespace fact::tune

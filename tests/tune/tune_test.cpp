@@ -1,0 +1,203 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "stand_ins.h"
+
+namespace fact::tune {
+namespace {
+
+using verify::Outcome;
+
+LaunchRecord record(const std::string& schedule) {
+    LaunchRecord r;
+    r.kernel = "linear";
+    r.arch = "sm90a";
+    r.schedule = schedule;
+    r.precision = "bf16";
+    Launch prepare, product;
+    prepare.entry = "linear_split";
+    product.entry = "linear";
+    for (Launch* launch : {&prepare, &product}) {
+        launch->block = 128;
+        launch->grid = LinearGrid{};
+    }
+    r.launches = {prepare, product};
+    return r;
+}
+
+// A stand-in compiler copies the source, and a stand-in worker does what it says.
+Candidate candidate(const std::string& name, const std::string& behaviour) {
+    Candidate c;
+    c.name = name;
+    c.schedule = "tile of " + name;
+    c.source = "// behave:" + behaviour + "\n";
+    c.record = record(c.schedule);
+    return c;
+}
+
+using Tune = StandIns;
+
+TEST_F(Tune, BadCandidatesCostOnlyThemselves) {
+    Candidate refused = candidate("s05", "passed 20");
+    refused.unsupported = "the tile does not fit";
+    const auto r = realized({candidate("hang", "hang"), candidate("crash", "crash"),
+                             candidate("wrong", "incorrect"), candidate("garbage", "garbage"),
+                             candidate("s00", "passed 90"), candidate("s01", "passed 70"),
+                             candidate("s02", "passed 80"), candidate("s03", "uncompilable"),
+                             candidate("cheat", "passed 5"), refused});
+    std::vector<Outcome> outcomes;
+    for (const auto& c : r.candidates) outcomes.push_back(c.outcome);
+    EXPECT_EQ(outcomes,
+              (std::vector{Outcome::timed_out, Outcome::crashed, Outcome::incorrect,
+                           Outcome::crashed, Outcome::passed, Outcome::passed, Outcome::passed,
+                           Outcome::failed_to_build, Outcome::incorrect, Outcome::unsupported}));
+    EXPECT_EQ(r.candidates[0].why, "no answer in 2 s: the worker was killed");
+    EXPECT_NE(r.candidates[1].why.find("illegal memory access"), std::string::npos);
+    EXPECT_EQ(r.candidates[2].why, "NaN in output 0");
+    EXPECT_NE(r.candidates[7].why.find("kernel.cu(1): error: bad"), std::string::npos);
+    EXPECT_NE(r.candidates[8].why.find("cannot have done the work"), std::string::npos);
+    EXPECT_EQ(summary(r.candidates),
+              "10 candidates: 3 passed, 2 incorrect, 1 failed to build, 1 timed out, 2 crashed, 1 "
+              "unsupported");
+
+    EXPECT_TRUE(r.realized);
+    EXPECT_TRUE(r.measured);
+    EXPECT_EQ(r.winner, "s01");
+    EXPECT_EQ(r.schedule, "tile of s01");
+    EXPECT_EQ(r.single.median_us, 70);
+    EXPECT_EQ(r.held.median_us, 73);
+    EXPECT_EQ(r.baseline_held.median_us, 110);
+    EXPECT_EQ(r.text_checks.size(), 1u);
+    // One worker to begin with, and one after each of hang, crash and garbage.
+    EXPECT_EQ(asked("open"), 4);
+
+    EXPECT_EQ(*read_file(r.folder / "kernel.cubin"), "// behave:passed 70\n");
+    EXPECT_EQ(*read_file(r.folder / "kernel.fact"), pattern_.kernel);
+    auto kept = launch_record_from_json(*read_file(r.folder / "record.json"));
+    ASSERT_TRUE(kept.ok()) << kept.error().text();
+    EXPECT_EQ(*kept, record("tile of s01"));
+    const auto journal = *read_file(options_.run_folder / "journal.jsonl");
+    EXPECT_EQ(std::count(journal.begin(), journal.end(), '\n'), 10);
+    std::vector<std::string> left;
+    for (const auto& entry : fs::directory_iterator(r.folder))
+        left.push_back(entry.path().filename());
+    std::sort(left.begin(), left.end());
+    EXPECT_EQ(left, (std::vector<std::string>{"kernel.cu", "kernel.cubin", "kernel.fact",
+                                              "record.json", "result.json"}));
+}
+
+TEST_F(Tune, FinishedWorkIsNotDoneAgain) {
+    const std::vector<Candidate> candidates{candidate("s00", "passed 90"),
+                                            candidate("s01", "passed 70")};
+    const auto first = realized(candidates);
+    const long asked_first = asked("open");
+    const auto again = realized(candidates);
+    EXPECT_FALSE(first.resumed);
+    EXPECT_TRUE(again.resumed);
+    EXPECT_EQ(asked("open"), asked_first);
+    EXPECT_EQ(again.winner, "s01");
+    EXPECT_EQ(again.folder, first.folder);
+    EXPECT_EQ(to_json(again), to_json(first));
+
+    // Another GPU, a lost file, another candidate: each is new work.
+    options_.device_name = "another GPU";
+    EXPECT_FALSE(realized(candidates).resumed);
+    fs::remove(first.folder / "kernel.cubin");
+    EXPECT_FALSE(realized(candidates).resumed);
+    EXPECT_TRUE(realized(candidates).resumed);
+    const auto more = realized({candidates[0], candidates[1], candidate("s02", "passed 60")});
+    EXPECT_FALSE(more.resumed);
+    EXPECT_EQ(more.winner, "s02");
+    EXPECT_TRUE(more.candidates[0].cached);
+}
+
+TEST_F(Tune, WinnerThatFailsWhenHotGivesWay) {
+    const auto r = realized({candidate("s00", "passed 90"), candidate("s01", "fluke 70")});
+    EXPECT_EQ(r.winner, "s00");
+    EXPECT_EQ(r.candidates[1].outcome, Outcome::incorrect);
+    EXPECT_EQ(r.candidates[1].why, "wrong when hot");
+}
+
+TEST_F(Tune, FamilyWithoutAKernelSaysWhy) {
+    const auto r = realized({candidate("s00", "incorrect"), candidate("s01", "crash")});
+    EXPECT_FALSE(r.realized);
+    EXPECT_EQ(r.why, "2 candidates: 1 incorrect, 1 crashed; s00: NaN in output 0");
+    EXPECT_FALSE(fs::exists(r.folder / "kernel.cubin"));
+    // A later run tries again.
+    EXPECT_FALSE(realized({candidate("s00", "incorrect"), candidate("s01", "crash")}).resumed);
+}
+
+TEST_F(Tune, WrongTextIsNotCompiled) {
+    setenv("FAKE_OPEN", "wrong-text", 1);
+    const auto r = realized({candidate("s00", "passed 90")});
+    EXPECT_FALSE(r.realized);
+    EXPECT_EQ(r.why,
+              "the kernel text does not compute what the model does (normal, seed 1): off by 2");
+    EXPECT_FALSE(fs::exists(options_.store));
+}
+
+TEST_F(Tune, CallThatCannotBePreparedCostsItsFamily) {
+    setenv("FAKE_OPEN", "error", 1);
+    EXPECT_NE(realized({candidate("s00", "passed 90")}).why.find("no such operator"),
+              std::string::npos);
+    setenv("FAKE_OPEN", "die", 1);
+    EXPECT_NE(realized({candidate("s00", "passed 90")}).why.find("it ended with status 3"),
+              std::string::npos);
+}
+
+TEST_F(Tune, WithoutAGpuTheFirstThatPassesIsKept) {
+    options_.device = "cpu";
+    Candidate hang = candidate("hang", "passed"), wrong = candidate("wrong", "passed");
+    hang.fault = "hang";
+    wrong.fault = "wrong";
+    const auto r = realized({hang, wrong, candidate("s00", "passed"), candidate("s01", "passed")});
+    EXPECT_TRUE(r.realized);
+    EXPECT_FALSE(r.measured);
+    EXPECT_EQ(r.winner, "s00");
+    EXPECT_EQ(r.candidates[0].outcome, Outcome::timed_out);
+    EXPECT_EQ(r.candidates[1].outcome, Outcome::incorrect);
+    // Nothing to heat: no sustained measurement.
+    EXPECT_EQ(asked("candidate"), 4);
+}
+
+TEST_F(Tune, MissingWorkerIsAnError) {
+    options_.worker = "/no/such/worker";
+    auto r = realize_candidates(pattern_, {candidate("s00", "passed 90")}, options_);
+    ASSERT_FALSE(r.ok());
+    EXPECT_EQ(r.error().message, "/no/such/worker is no program that can be run");
+}
+
+TEST_F(Tune, FilesOfTheUserTakeTheEntryNames) {
+    const fs::path file = folder_.path() / "hang.cu";
+    ASSERT_TRUE(write_file_atomic(file, "// fact-fault: hang\nFACT_ENTRIES(DEFINE)\n").ok());
+    auto c = file_candidate(file, record("tile"));
+    ASSERT_TRUE(c.ok());
+    EXPECT_EQ(c->name, "hang");
+    EXPECT_EQ(c->fault, "hang");
+    EXPECT_EQ(c->record.schedule, "hang.cu");
+    EXPECT_EQ(c->source,
+              "#define FACT_ENTRY linear\n#define FACT_ENTRIES(X) X(linear_split) X(linear)\n"
+              "// fact-fault: hang\nFACT_ENTRIES(DEFINE)\n");
+    EXPECT_FALSE(file_candidate(folder_.path() / "none.cu", record("tile")).ok());
+}
+
+CandidateResult timed(double median, double spread, Outcome outcome = Outcome::passed) {
+    CandidateResult result;
+    result.outcome = outcome;
+    result.single = {median, median - spread, median + spread, 20};
+    return result;
+}
+
+TEST(BestOf, TiesGoToTheEarlier) {
+    EXPECT_EQ(best_of({}), -1);
+    EXPECT_EQ(best_of({timed(50, 1, Outcome::incorrect)}), -1);
+    EXPECT_EQ(best_of({timed(100, 1), timed(50, 1, Outcome::incorrect), timed(80, 1)}), 2);
+    EXPECT_EQ(best_of({timed(100.3, 1), timed(100, 1)}), 0);
+    EXPECT_EQ(best_of({timed(100.3, 0.1), timed(100, 0.1)}), 1);
+    // A wide spread is noise, not a reason to take a slower kernel.
+    EXPECT_EQ(best_of({timed(103, 10), timed(100, 10)}), 1);
+}
+
+}  // namespace
+}  // namespace fact::tune

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Speaks fact-worker's side of the protocol; a candidate's cubin is text that says how it behaves.
+
+passed MEDIAN, incorrect, hang, crash, garbage, or fluke MEDIAN (wrong when measured sustained); a
+fault the tuner asks for goes first, and code that says nothing passes. FAKE_OPEN: "error", "wrong-text" or "die".
+"""
+import json
+import os
+import signal
+import sys
+import time
+
+
+def timing(median, runs=20):
+    return {"median_us": median, "low_us": median - 0.5, "high_us": median + 0.5, "runs": runs}
+
+
+def check(passed, why=""):
+    error = {"largest": 0.001, "rms": 0.0001}
+    return {"distribution": "normal", "seed": 1, "eager": error, "kernel": error,
+            "passed": passed, "why": why}
+
+
+def reply(outcome, why="", median=0.0, held=0.0, runs=20):
+    none = timing(0.0, 0)
+    return {"outcome": outcome, "why": why, "checks": [check(outcome == "passed", why)],
+            "single": timing(median, runs) if median else none,
+            "baseline_single": timing(100.0, runs) if median else none,
+            "held": timing(held, runs) if held else none,
+            "baseline_held": timing(110.0, runs) if held else none}
+
+
+def candidate(request):
+    with open(request["record"]) as file:
+        json.load(file)
+    with open(request["cubin"]) as file:
+        told = file.read().split("behave:")
+    words = told[1].split("\n")[0].split() if len(told) > 1 else ["passed", "90"]
+    behaviour = request["fault"] or words[0]
+    sustained = request["sustained"]
+    median = float(words[1]) if len(words) > 1 else 0.0
+    if behaviour == "hang":
+        time.sleep(3600)
+    if behaviour == "crash":
+        print("CUDA error: an illegal memory access", file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if behaviour == "garbage":
+        return "no JSON at all"
+    if behaviour in ("incorrect", "wrong"):
+        return reply("incorrect", "NaN in output 0")
+    if behaviour == "fluke" and sustained:
+        return reply("incorrect", "wrong when hot")
+    return reply("passed", median=median, held=median + 3 if sustained else 0.0)
+
+
+log = os.environ["FAKE_LOG"]
+for line in sys.stdin:
+    message = json.loads(line)
+    with open(log, "a") as file:
+        file.write("open\n" if "open" in message else "candidate\n")
+    if "open" in message:
+        how = os.environ.get("FAKE_OPEN", "")
+        if how == "die":
+            sys.exit(3)
+        answer = {"error": "no such operator" if how == "error" else "",
+                  "text_checks": [check(how != "wrong-text", "off by 2")]
+                  if message["open"]["check_text"] else [],
+                  "baseline_single": timing(100.0), "baseline_sustained": timing(110.0),
+                  "note": "shrunk"}
+    else:
+        answer = candidate(message["candidate"])
+    print(answer if isinstance(answer, str) else json.dumps(answer), flush=True)

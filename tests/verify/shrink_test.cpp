@@ -1,0 +1,143 @@
+#include "verify/shrink.h"
+
+#include <gtest/gtest.h>
+
+#include "small_graphs.h"
+
+namespace fact::verify {
+namespace {
+
+using graph::FusedCall;
+using graph::Graph;
+using Sizes = std::vector<std::int64_t>;
+
+const graph::TensorType& type_of(const Graph& graph, std::string_view name) {
+    for (const auto& value : graph.values)
+        if (value.name == name) return *value.type;
+    throw std::runtime_error("no such value");
+}
+
+// linear over [batch, token, channel], its bias, and a residual.
+FusedCall linear_call() {
+    FusedCall call;
+    auto& g = call.original;
+    const auto x = add_input(g, "x", dense(DType::f32, {128, 512, 768}));
+    const auto w = add_input(g, "w", dense(DType::f32, {3072, 768}));
+    const auto b = add_input(g, "b", dense(DType::f32, {3072}));
+    const auto r = add_input(g, "r", dense(DType::f32, {128, 512, 3072}));
+    const auto y = add_node(g, "aten.linear.default", {{"input", x}, {"weight", w}, {"bias", b}},
+                            dense(DType::f32, {128, 512, 3072}));
+    const auto z = add_node(g, "aten.add.Tensor", {{"self", y}, {"other", r}},
+                            dense(DType::f32, {128, 512, 3072}));
+    add_output(g, z);
+    return call;
+}
+
+TEST(Shrink, SmallCallsStay) {
+    EXPECT_FALSE(shrink(linear_call(), {}, 1e30).has_value());
+}
+
+TEST(Shrink, EveryValueFollows) {
+    const auto call = linear_call();
+    const auto shrunk = shrink(call, {}, 2e7);
+    ASSERT_TRUE(shrunk.has_value());
+    const auto& g = shrunk->call.original;
+    EXPECT_LE(work(g), 2e7);
+    const auto x = type_of(g, "x").sizes, w = type_of(g, "w").sizes, r = type_of(g, "r").sizes;
+    EXPECT_EQ(x[2], w[1]);
+    EXPECT_EQ(r, (Sizes{x[0], x[1], w[0]}));
+    EXPECT_EQ(type_of(g, "b").sizes, (Sizes{w[0]}));
+    EXPECT_EQ(type_of(g, "n1").sizes, r);
+    EXPECT_EQ(type_of(g, "x").strides, (Sizes{x[1] * x[2], x[2], 1}));
+    for (const auto extent : {x[0], x[1], x[2], w[0]}) EXPECT_GE(extent, 2);
+}
+
+TEST(Shrink, ExtentsTheTextFixesStay) {
+    auto call = linear_call();
+    call.params = {{"x", "x", {{0, 1}, {2}}, false}};
+    ir::Kernel kernel;
+    kernel.dims = {{"M", std::nullopt}, {"768", 768}};
+    ir::Tensor x;
+    x.name = "x";
+    x.type.dims = {static_cast<ir::DimId>(0), static_cast<ir::DimId>(1)};
+    kernel.params = {x};
+    const auto shrunk = shrink(call, kernel, 2e7);
+    ASSERT_TRUE(shrunk.has_value());
+    EXPECT_EQ(type_of(shrunk->call.original, "x").sizes[2], 768);
+    EXPECT_EQ(type_of(shrunk->call.original, "w").sizes[1], 768);
+    EXPECT_LT(type_of(shrunk->call.original, "x").sizes[0], 128);
+}
+
+TEST(Shrink, FollowsViewsThatMergeAndSplit) {
+    FusedCall call;
+    auto& g = call.original;
+    const auto x = add_input(g, "x", dense(DType::f32, {64, 128, 96}));
+    const auto w = add_input(g, "w", dense(DType::f32, {96, 128}));
+    const auto flat = add_node(g, "aten.view.default", {{"self", x}, {"size", Sizes{8192, 96}}},
+                               dense(DType::f32, {8192, 96}));
+    const auto y = add_node(g, "aten.mm.default", {{"self", flat}, {"mat2", w}},
+                            dense(DType::f32, {8192, 128}));
+    const auto back =
+        add_node(g, "aten.view.default", {{"self", y}, {"size", Sizes{64, 128, 4, 32}}},
+                 dense(DType::f32, {64, 128, 4, 32}));
+    const auto turned = add_node(
+        g, "aten.permute.default", {{"self", back}, {"dims", Sizes{0, 2, 1, 3}}},
+        graph::TensorType{DType::f32, {64, 4, 128, 32}, {16384, 32, 128, 1}, 0, false, "cpu"});
+    add_output(g, turned);
+
+    const auto shrunk = shrink(call, {}, 1e6);
+    ASSERT_TRUE(shrunk.has_value());
+    const auto& s = shrunk->call.original;
+    const auto batch = type_of(s, "x").sizes[0];
+    EXPECT_LT(batch, 64);
+    // Tokens and channels inside the merged and split dimensions cannot change on their own.
+    EXPECT_EQ(type_of(s, "x").sizes[1], 128);
+    EXPECT_EQ(type_of(s, "n0").sizes[0], batch * 128);
+    const auto heads = type_of(s, "n2").sizes[2];
+    EXPECT_EQ(type_of(s, "n1").sizes, (Sizes{batch * 128, heads * 32}));
+    EXPECT_EQ(type_of(s, "w").sizes[1], heads * 32);
+    EXPECT_EQ(std::get<Sizes>(*graph::find_argument(s.nodes[0], "size")), type_of(s, "n0").sizes);
+    EXPECT_EQ(std::get<Sizes>(*graph::find_argument(s.nodes[2], "size")), type_of(s, "n2").sizes);
+    // A dense, permuted result stays dense and permuted.
+    EXPECT_EQ(type_of(s, "n3").strides, (Sizes{128 * heads * 32, 32, heads * 32, 1}));
+}
+
+TEST(Shrink, SlicedAndUnknownDimensionsStay) {
+    FusedCall call;
+    auto& g = call.original;
+    const auto q = add_input(g, "q", dense(DType::f32, {64, 512, 96}));
+    const auto k = add_input(g, "k", dense(DType::f32, {64, 96, 512}));
+    const auto mask = add_input(g, "mask", dense(DType::f32, {1024, 1024}));
+    const auto rows =
+        add_node(g, "aten.slice.Tensor",
+                 {{"self", mask}, {"dim", std::int64_t{0}}, {"end", std::int64_t{512}}},
+                 dense(DType::f32, {512, 1024}));
+    const auto part =
+        add_node(g, "aten.slice.Tensor",
+                 {{"self", rows}, {"dim", std::int64_t{1}}, {"end", std::int64_t{512}}},
+                 graph::TensorType{DType::f32, {512, 512}, {1024, 1}, 0, false, "cpu"});
+    const auto scores = add_node(g, "aten.matmul.default", {{"self", q}, {"other", k}},
+                                 dense(DType::f32, {64, 512, 512}));
+    add_output(g, add_node(g, "aten.mul.Tensor", {{"self", scores}, {"other", part}},
+                           dense(DType::f32, {64, 512, 512})));
+    const auto shrunk = shrink(call, {}, 1e7);
+    ASSERT_TRUE(shrunk.has_value());
+    EXPECT_EQ(type_of(shrunk->call.original, "q").sizes[1], 512);
+    EXPECT_EQ(type_of(shrunk->call.original, "k").sizes[2], 512);
+    EXPECT_EQ(type_of(shrunk->call.original, "mask").sizes, (Sizes{1024, 1024}));
+    EXPECT_LT(type_of(shrunk->call.original, "q").sizes[0], 64);
+    EXPECT_EQ(type_of(shrunk->call.original, "q").sizes[0],
+              type_of(shrunk->call.original, "k").sizes[0]);
+}
+
+TEST(Shrink, GivesUpWhereNothingIsKnown) {
+    FusedCall call;
+    auto& g = call.original;
+    const auto x = add_input(g, "x", dense(DType::f32, {4096, 4096}));
+    add_output(g,
+               add_node(g, "mylib.roll.default", {{"self", x}}, dense(DType::f32, {4096, 2048})));
+    EXPECT_FALSE(shrink(call, {}, 1e5).has_value());
+}
+
+}  // namespace
+}  // namespace fact::verify

@@ -1,0 +1,81 @@
+#include "verify/tolerance.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "verify/timing.h"
+
+namespace fact::verify {
+namespace {
+
+Difference with_errors(double largest, double rms) {
+    Difference d;
+    d.compared = 100;
+    d.largest_value = 2;
+    d.sum_squared_value = 100;
+    d.largest_error = largest * 2;
+    d.sum_squared_error = rms * rms * 100;
+    return d;
+}
+
+TEST(Tolerance, ErrorsAreRelative) {
+    const auto pair = relative(with_errors(0.01, 0.002));
+    EXPECT_DOUBLE_EQ(pair.largest, 0.01);
+    EXPECT_DOUBLE_EQ(pair.rms, 0.002);
+}
+
+TEST(Tolerance, TwiceEagersErrorPassesAndMoreDoesNot) {
+    const auto eager = with_errors(0.01, 0.005);
+    EXPECT_EQ(judge(eager, with_errors(0.02, 0.01), DType::bf16), "");
+    EXPECT_EQ(judge(eager, with_errors(0.021, 0.01), DType::bf16),
+              "largest error 0.021, at most 0.02 is allowed");
+    EXPECT_EQ(judge(eager, with_errors(0.02, 0.011), DType::bf16),
+              "root mean square error 0.011, at most 0.01 is allowed");
+}
+
+TEST(Tolerance, TheFloorForgivesOneRoundingButNotANarrowerType) {
+    const auto exact = with_errors(0, 0);
+    EXPECT_EQ(judge(exact, with_errors(0x1p-8, 0x1p-10), DType::bf16), "");
+    EXPECT_EQ(judge(exact, with_errors(3e-7, 2e-7), DType::f32), "");
+    // One TF32 product, and a bf16 result where f16 was asked for.
+    EXPECT_NE(judge(with_errors(1e-6, 5e-7), with_errors(3e-4, 2e-4), DType::f32), "");
+    EXPECT_NE(judge(exact, with_errors(0x1p-8, 0x1p-10), DType::f16), "");
+    EXPECT_NE(judge(exact, with_errors(1, 0.1), DType::boolean), "");
+}
+
+TEST(Tolerance, NanAndMisplacedInfinitiesNeverPass) {
+    auto eager = with_errors(0.1, 0.1), kernel = with_errors(0, 0);
+    kernel.wrong_nan = eager.wrong_nan = 3;
+    EXPECT_EQ(judge(eager, kernel, DType::f32), "3 elements are wrongly NaN");
+    kernel.wrong_nan = 0;
+    kernel.wrong_infinity = 1;
+    EXPECT_EQ(judge(eager, kernel, DType::f32), "1 elements are wrongly infinite or finite");
+    auto broken = with_errors(0, 0);
+    broken.largest_error = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_NE(judge(eager, broken, DType::f32), "");
+}
+
+TEST(Tolerance, AnOracleOfZerosKeepsErrorsAbsolute) {
+    Difference d;
+    d.compared = 4;
+    d.largest_error = 0.5;
+    d.sum_squared_error = 0.25;
+    EXPECT_DOUBLE_EQ(relative(d).largest, 0.5);
+    EXPECT_DOUBLE_EQ(relative(d).rms, 0.5);
+}
+
+TEST(Timing, MedianAndPercentiles) {
+    std::vector<double> values;
+    for (int i = 100; i >= 1; --i) values.push_back(i);
+    const auto t = summarize(values);
+    EXPECT_DOUBLE_EQ(t.median_us, 50.5);
+    EXPECT_DOUBLE_EQ(t.low_us, 10);
+    EXPECT_DOUBLE_EQ(t.high_us, 90);
+    EXPECT_EQ(t.runs, 100);
+    EXPECT_DOUBLE_EQ(summarize({3, 1, 2}).median_us, 2);
+    EXPECT_EQ(summarize({}).runs, 0);
+}
+
+}  // namespace
+}  // namespace fact::verify

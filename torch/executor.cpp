@@ -1,0 +1,207 @@
+#include "torch/executor.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "graph/fused.h"
+#include "torch/arguments.h"
+
+namespace fact::exec {
+
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using graph::ValueId;
+
+std::string describe(const Node& node) {
+    const auto where = graph::describe(node.where);
+    return where.empty() ? fmt::format("node {}", node.name)
+                         : fmt::format("node {} ({})", node.name, where);
+}
+
+struct FusedStep {
+    FusedFunction function;
+    std::vector<ValueId> inputs;
+};
+
+struct Step {
+    std::variant<PreparedCall, FusedStep> call;
+    std::vector<ValueId> outputs;
+    bool returns_list = false;
+    std::vector<ValueId> dead;  // nobody reads these after this step
+    std::string where;          // for errors
+};
+
+using Environment = std::vector<c10::IValue>;
+
+std::vector<c10::IValue> filled_stack(const PreparedCall& call, const Environment& values) {
+    auto stack = call.stack;
+    for (const auto& slot : call.slots) {
+        switch (slot.kind) {
+            case Slot::Kind::value:
+                stack[slot.position] = values[index(*slot.values[0])];
+                break;
+            case Slot::Kind::tensors: {
+                c10::List<at::Tensor> list;
+                for (const auto& value : slot.values)
+                    list.push_back(values[index(*value)].toTensor());
+                stack[slot.position] = std::move(list);
+                break;
+            }
+            case Slot::Kind::optional_tensors: {
+                c10::List<std::optional<at::Tensor>> list;
+                for (const auto& value : slot.values)
+                    list.push_back(value ? std::optional(values[index(*value)].toTensor())
+                                         : std::nullopt);
+                stack[slot.position] = std::move(list);
+                break;
+            }
+        }
+    }
+    return stack;
+}
+
+void run_step(const Step& step, Environment& values) {
+    std::vector<c10::IValue> results;
+    if (const auto* fused = std::get_if<FusedStep>(&step.call)) {
+        Tensors inputs;
+        for (const auto id : fused->inputs) inputs.push_back(values[index(id)].toTensor());
+        for (auto& tensor : fused->function(inputs)) results.emplace_back(std::move(tensor));
+    } else {
+        const auto& call = std::get<PreparedCall>(step.call);
+        results = filled_stack(call, values);
+        call.op.callBoxed(results);
+        if (step.returns_list) {
+            const auto list = results.at(0).toTensorVector();
+            results.assign(list.begin(), list.end());
+        }
+    }
+    TORCH_CHECK(results.size() >= step.outputs.size(), step.where, " gave ", results.size(),
+                " results instead of ", step.outputs.size());
+    for (std::size_t i = 0; i < step.outputs.size(); ++i)
+        values[index(step.outputs[i])] = std::move(results[i]);
+    for (const auto id : step.dead) values[index(id)] = {};
+}
+
+Result<Step> make_step(const Node& node, const ExecutorOptions& options) {
+    if (node.target != graph::kFusedTarget) {
+        auto call = prepare_call(node, options.device);
+        if (!call) return call.error();
+        return Step{std::move(*call), node.outputs, node.returns_list, {}, describe(node)};
+    }
+    const auto* inputs = graph::find_argument(node, "inputs");
+    const auto* id = graph::find_argument(node, "call");
+    if (!inputs || !id || !std::holds_alternative<std::vector<ValueId>>(*inputs) ||
+        !std::holds_alternative<std::string>(*id))
+        return Error{"a fused call without its inputs or its id", "compose the package again"};
+    const auto& name = std::get<std::string>(*id);
+    auto function = options.fused ? options.fused(name) : FusedFunction{};
+    if (!function) return Error{fmt::format("no kernel for the fused call {}", name), {}};
+    return Step{FusedStep{std::move(function), std::get<std::vector<ValueId>>(*inputs)},
+                node.outputs,
+                false,
+                {},
+                describe(node)};
+}
+
+// Each step lists what it is the last to read, so that memory is given back as early as in eager.
+void mark_dead_values(const Graph& graph, std::vector<Step>& steps) {
+    std::set<ValueId> needed;
+    for (const auto& output : graph.outputs)
+        if (output.value) needed.insert(*output.value);
+    for (std::size_t i = steps.size(); i-- > 0;) {
+        auto touched = graph::tensor_inputs(graph.nodes[i]);
+        touched.insert(touched.end(), steps[i].outputs.begin(), steps[i].outputs.end());
+        for (const auto id : touched)
+            if (needed.insert(id).second) steps[i].dead.push_back(id);
+    }
+}
+
+}  // namespace
+
+struct GraphExecutor::Plan {
+    std::vector<ValueId> inputs;
+    std::vector<Step> steps;
+    struct Output {
+        ValueId value;
+        std::optional<std::size_t> written_to;  // index into inputs
+    };
+    std::vector<Output> outputs;
+    std::size_t num_values = 0;
+};
+
+Result<GraphExecutor> GraphExecutor::build(const Graph& graph, const ExecutorOptions& options) {
+    if (const auto broken = graph::verify(graph); !broken.empty())
+        return Error{"the graph is not sound: " + broken, {}};
+    auto plan = std::make_shared<Plan>();
+    plan->num_values = graph.values.size();
+    std::map<std::string, std::size_t> by_fqn;
+    for (const auto& input : graph.inputs) {
+        if (input.fixed) continue;
+        by_fqn[input.fqn] = plan->inputs.size();
+        plan->inputs.push_back(input.value);
+    }
+    for (const auto& node : graph.nodes) {
+        auto step = make_step(node, options);
+        if (!step)
+            return Error{fmt::format("{}: {}", describe(node), step.error().message),
+                         step.error().hint};
+        plan->steps.push_back(std::move(*step));
+    }
+    for (const auto& output : graph.outputs) {
+        if (!output.value) continue;
+        Plan::Output planned{*output.value, std::nullopt};
+        if (!output.mutates.empty()) {
+            const auto found = by_fqn.find(output.mutates);
+            if (found == by_fqn.end())
+                return Error{
+                    fmt::format("the graph writes to {}, which it does not take", output.mutates),
+                    {}};
+            planned.written_to = found->second;
+        }
+        plan->outputs.push_back(planned);
+    }
+    mark_dead_values(graph, plan->steps);
+    GraphExecutor executor;
+    executor.plan_ = std::move(plan);
+    return executor;
+}
+
+std::size_t GraphExecutor::num_inputs() const {
+    return plan_->inputs.size();
+}
+
+Tensors GraphExecutor::run(const Tensors& inputs) const {
+    TORCH_CHECK(inputs.size() == plan_->inputs.size(), "the graph takes ", plan_->inputs.size(),
+                " tensors, got ", inputs.size());
+    at::NoGradGuard no_grad;
+    Environment values(plan_->num_values);
+    for (std::size_t i = 0; i < inputs.size(); ++i) values[index(plan_->inputs[i])] = inputs[i];
+    {
+        at::AutoDispatchBelowADInplaceOrView below_autograd;
+        for (const auto& step : plan_->steps) {
+            try {
+                run_step(step, values);
+            } catch (c10::Error& error) {
+                error.add_context("in " + step.where);
+                throw;
+            }
+        }
+    }
+    Tensors results;
+    for (const auto& output : plan_->outputs) {
+        const auto& value = values[index(output.value)].toTensor();
+        if (output.written_to)
+            inputs[*output.written_to].copy_(value);
+        else
+            results.push_back(value);
+    }
+    return results;
+}
+
+}  // namespace fact::exec

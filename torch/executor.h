@@ -1,0 +1,43 @@
+// Runs a graph through torch's dispatcher, node by node.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "support/result.h"
+
+namespace fact::exec {
+
+using Tensors = std::vector<at::Tensor>;
+using FusedFunction = std::function<Tensors(const Tensors&)>;
+
+struct ExecutorOptions {
+    c10::Device device = c10::kCPU;  // where operators that make tensors make them
+    // What runs a fused call, by its id; empty when there is none.
+    std::function<FusedFunction(const std::string& call)> fused;
+};
+
+// Built once, run from any thread; nothing is shared between runs but constants.
+class GraphExecutor {
+  public:
+    // Finds every operator; an Error names the node, its source line and what is unknown.
+    static Result<GraphExecutor> build(const graph::Graph& graph, const ExecutorOptions& options);
+
+    // `inputs`: the graph's tensor inputs in order, weights included; inputs that were plain values
+    // when traced are left out. Gives the tensors among the graph's results, and writes results
+    // that stand for a buffer back into that input. Gradients are not recorded.
+    Tensors run(const Tensors& inputs) const;
+
+    std::size_t num_inputs() const;
+
+  private:
+    struct Plan;
+    std::shared_ptr<const Plan> plan_;
+};
+
+}  // namespace fact::exec

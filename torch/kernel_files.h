@@ -1,0 +1,19 @@
+// Kernels as the files a run or a package keeps them in.
+#pragma once
+
+#include <filesystem>
+
+#include "torch/fused_kernel.h"
+
+namespace fact::exec {
+
+Result<graph::FusedCall> read_call(const std::filesystem::path& path);
+
+// The one kernel of a kernel text; mistakes in the text are rendered into the Error.
+Result<ir::Kernel> read_kernel_text(const std::filesystem::path& path);
+
+// Loads a cubin with its record onto the current GPU.
+Result<gpu::Kernel> load_compiled(const std::filesystem::path& cubin,
+                                  const std::filesystem::path& record);
+
+}  // namespace fact::exec

@@ -1,0 +1,180 @@
+#include "torch/oracle.h"
+
+#include <ATen/Context.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/where.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "torch/tensors.h"
+#include "verify/f64.h"
+
+namespace fact::exec {
+
+namespace {
+
+using verify::Difference;
+
+// Bounds the f64 temporaries of a comparison.
+constexpr std::int64_t kChunk = std::int64_t{1} << 24;
+
+void add_chunk(Difference& total, const at::Tensor& oracle, const at::Tensor& result,
+               const at::Tensor& eager) {
+    const auto want = oracle.to(at::kDouble), got = result.to(at::kDouble);
+    // Where eager overflowed the value is too large for the type: not the kernel's fault.
+    const auto finite = want.isfinite().logical_and_(eager.isfinite());
+    const auto bad_nan = got.isnan().logical_xor_(want.isnan());
+    const auto bad_infinity =
+        want.isinf().logical_and_(got.ne(want)).logical_or_(finite.logical_and(got.isinf()));
+    const auto counted = finite.logical_and(got.isfinite());
+    const auto zero = want.new_zeros({});
+    const auto error = at::where(counted, got.sub(want).abs_(), zero);
+    const auto value = at::where(counted, want.abs(), zero);
+    total.wrong_nan += bad_nan.sum().item<std::int64_t>();
+    // A NaN is counted as one already.
+    total.wrong_infinity +=
+        bad_infinity.logical_and_(got.isnan().logical_not_()).sum().item<std::int64_t>();
+    total.compared += counted.sum().item<std::int64_t>();
+    total.largest_error = std::max(total.largest_error, error.max().item<double>());
+    total.largest_value = std::max(total.largest_value, value.max().item<double>());
+    total.sum_squared_error += error.square().sum().item<double>();
+    total.sum_squared_value += value.square().sum().item<double>();
+}
+
+Difference difference(const at::Tensor& oracle, const at::Tensor& result, const at::Tensor& eager) {
+    Difference total;
+    const auto a = oracle.reshape({-1}), b = result.reshape({-1}), c = eager.reshape({-1});
+    for (std::int64_t at = 0; at < a.numel(); at += kChunk) {
+        const auto count = std::min(kChunk, a.numel() - at);
+        add_chunk(total, a.narrow(0, at, count), b.narrow(0, at, count), c.narrow(0, at, count));
+    }
+    return total;
+}
+
+Tensors widened(const Tensors& tensors) {
+    Tensors wide;
+    for (const auto& tensor : tensors)
+        wide.push_back(tensor.is_floating_point() ? tensor.to(at::kDouble) : tensor);
+    return wide;
+}
+
+verify::ErrorPair worst(const verify::ErrorPair& a, const verify::ErrorPair& b) {
+    return {std::max(a.largest, b.largest), std::max(a.rms, b.rms)};
+}
+
+}  // namespace
+
+Result<Oracle> Oracle::make(const graph::FusedCall& call, c10::Device device,
+                            std::map<std::string, graph::Weight> buffers) {
+    Oracle oracle;
+    oracle.call_ = call;
+    oracle.device_ = device;
+    oracle.buffers_ = std::move(buffers);
+    auto eager = GraphExecutor::build(call.original, {device, {}});
+    if (!eager) return eager.error();
+    auto rewritten = verify::f64_rewriting(call.original);
+    if (!rewritten) return rewritten.error();
+    auto exact = GraphExecutor::build(*rewritten, {device, {}});
+    if (!exact) return exact.error();
+    oracle.eager_ = std::move(*eager);
+    oracle.exact_ = std::move(*exact);
+    return oracle;
+}
+
+at::Tensor Oracle::draw_input(const graph::GraphInput& input, std::string_view distribution) const {
+    const auto& value = call_.original[input.value];
+    TORCH_CHECK(value.type, "input ", value.name, " of ", call_.id, " is not a tensor");
+    const auto& type = *value.type;
+    if (const auto found = buffers_.find(value.name); found != buffers_.end()) {
+        auto real = load_weight(found->second).to(device_);
+        bool fits = real.dim() == static_cast<std::int64_t>(type.sizes.size());
+        for (std::size_t d = 0; fits && d < type.sizes.size(); ++d) {
+            fits = real.size(d) >= type.sizes[d];
+            if (fits) real = real.narrow(d, 0, type.sizes[d]);
+        }
+        if (fits) return real;
+    }
+    // The whole storage is drawn and then viewed: any strides are possible, overlapping ones too.
+    std::int64_t length = type.offset + 1;
+    for (std::size_t d = 0; d < type.sizes.size(); ++d)
+        length += (type.sizes[d] - 1) * type.strides[d];
+    const auto binding = std::ranges::find(call_.params, value.name, &graph::Binding::value);
+    const bool constant = binding != call_.params.end() && binding->constant;
+    at::Tensor flat;
+    if (info(type.dtype).floating) {
+        flat = at::randn({length}, at::TensorOptions(at::kFloat).device(device_));
+        // A weight's rows have a norm of about one, as after training or initialisation.
+        if (constant && type.sizes.size() >= 2)
+            flat.mul_(1.0 / std::sqrt(static_cast<double>(type.sizes.back())));
+        // Large enough to leave the linear part of activations, small enough for fp16 sums.
+        if (distribution == "large" && !constant) flat.mul_(type.dtype == DType::f16 ? 4 : 16);
+        if (distribution == "positive") flat.abs_();
+        flat = flat.to(scalar_type(type.dtype));
+    } else {
+        const std::int64_t above = type.dtype == DType::boolean ? 2 : 4;
+        flat = at::randint(above, {length}, at::TensorOptions(at::kLong).device(device_))
+                   .to(scalar_type(type.dtype));
+    }
+    if (distribution == "zero_tail") flat.narrow(0, length - length / 4, length / 4).zero_();
+    return flat.as_strided(type.sizes, type.strides, type.offset);
+}
+
+Case Oracle::draw(std::string_view distribution, int seed) const {
+    at::manual_seed(static_cast<std::uint64_t>(seed));
+    Case drawn{std::string(distribution), seed, {}, {}, {}, {}};
+    for (const auto& input : call_.original.inputs)
+        drawn.inputs.push_back(draw_input(input, distribution));
+    drawn.eager = eager_->run(drawn.inputs);
+    drawn.exact = exact_->run(widened(drawn.inputs));
+    for (std::size_t i = 0; i < drawn.eager.size(); ++i)
+        drawn.eager_difference.push_back(
+            difference(drawn.exact[i], drawn.eager[i], drawn.eager[i]));
+    return drawn;
+}
+
+verify::Check Oracle::check(const Case& drawn, const Tensors& results) const {
+    verify::Check check;
+    check.distribution = drawn.distribution;
+    check.seed = drawn.seed;
+    check.passed = true;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        const auto is = difference(drawn.exact[i], results[i], drawn.eager[i]);
+        check.eager = worst(check.eager, verify::relative(drawn.eager_difference[i]));
+        check.kernel = worst(check.kernel, verify::relative(is));
+        const auto& output = call_.original[*call_.original.outputs[i].value];
+        const auto why = verify::judge(drawn.eager_difference[i], is, output.type->dtype);
+        if (why.empty()) continue;
+        check.passed = false;
+        if (check.why.empty()) check.why = output.name + ": " + why;
+    }
+    return check;
+}
+
+std::map<std::string, graph::Weight> buffers_of(const graph::FusedCall& call,
+                                                const graph::Archive& archive) {
+    std::map<std::string, graph::Weight> buffers;
+    for (const auto& input : archive.graph.inputs) {
+        if (input.kind != graph::InputKind::buffer && input.kind != graph::InputKind::constant)
+            continue;
+        const auto& name = archive.graph[input.value].name;
+        if (std::ranges::none_of(call.params, [&](const auto& b) { return b.value == name; }))
+            continue;
+        const auto weight = std::ranges::find(archive.weights, input.fqn, &graph::Weight::fqn);
+        if (weight != archive.weights.end()) buffers.emplace(name, *weight);
+    }
+    return buffers;
+}
+
+void poison(const Tensors& results) {
+    for (const auto& tensor : results) {
+        if (tensor.is_floating_point())
+            tensor.fill_(std::numeric_limits<double>::quiet_NaN());
+        else
+            tensor.fill_(1);
+    }
+}
+
+}  // namespace fact::exec

@@ -1,0 +1,55 @@
+// What a fused call has to compute: inputs to try, torch's own results, and the f64 truth.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/fused.h"
+#include "graph/pt2_archive.h"
+#include "torch/executor.h"
+#include "verify/protocol.h"
+#include "verify/tolerance.h"
+
+namespace fact::exec {
+
+inline constexpr std::string_view kDistributions[] = {"normal", "large", "positive", "zero_tail"};
+
+// Inputs with what eager and f64 make of them.
+struct Case {
+    std::string distribution;
+    int seed = 0;
+    Tensors inputs, eager, exact;
+    std::vector<verify::Difference> eager_difference;  // per output
+};
+
+class Oracle {
+  public:
+    // `buffers`: weights that are no parameters, by the name of their value in the call.
+    static Result<Oracle> make(const graph::FusedCall& call, c10::Device device,
+                               std::map<std::string, graph::Weight> buffers);
+
+    Case draw(std::string_view distribution, int seed) const;
+    // Judges results for the case's inputs.
+    verify::Check check(const Case& drawn, const Tensors& results) const;
+    Tensors run_eager(const Tensors& inputs) const { return eager_->run(inputs); }
+
+  private:
+    Oracle() = default;
+    at::Tensor draw_input(const graph::GraphInput& input, std::string_view distribution) const;
+
+    graph::FusedCall call_;
+    c10::Device device_ = c10::kCPU;
+    std::map<std::string, graph::Weight> buffers_;
+    std::optional<GraphExecutor> eager_, exact_;
+};
+
+// The archive's buffers and constants among the call's inputs.
+std::map<std::string, graph::Weight> buffers_of(const graph::FusedCall& call,
+                                                const graph::Archive& archive);
+
+// Fills results with NaN (or the largest integers), so that what a kernel does not write shows.
+void poison(const Tensors& results);
+
+}  // namespace fact::exec

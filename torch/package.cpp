@@ -1,0 +1,224 @@
+#include "torch/package.h"
+
+#include <ATen/ops/empty.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "graph/canonical.h"
+#include "graph/graph_json.h"
+#include "support/files.h"
+#include "torch/kernel_files.h"
+#include "torch/stream.h"
+#include "torch/tensors.h"
+
+namespace fact::exec {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using nlohmann::json;
+
+constexpr int kFormat = 1;
+
+Result<std::vector<std::string>> calls_of(const fs::path& folder) {
+    const auto text = read_file(folder / "manifest.json");
+    if (!text)
+        return Error{fmt::format("{} is not a package: {}", folder.string(), text.error().message),
+                     "give the folder that fact optimize or fact compose wrote"};
+    const auto manifest = json::parse(*text, nullptr, false);
+    if (!manifest.is_object() || !manifest.contains("calls") || !manifest["calls"].is_array())
+        return Error{fmt::format("{}/manifest.json is damaged", folder.string()),
+                     "compose the package again"};
+    if (manifest.value("format", 0) != kFormat)
+        return Error{fmt::format("{} was written by another version of FACT (format {})",
+                                 folder.string(), manifest.value("format", 0)),
+                     "compose the package again with this version"};
+    std::vector<std::string> ids;
+    for (const auto& id : manifest["calls"])
+        if (id.is_string()) ids.push_back(id.get<std::string>());
+    return ids;
+}
+
+// What torch.export recorded for an argument that is not a tensor.
+json fixed_value(const graph::Argument& argument) {
+    if (const auto* v = std::get_if<bool>(&argument)) return *v;
+    if (const auto* v = std::get_if<std::int64_t>(&argument)) return *v;
+    if (const auto* v = std::get_if<double>(&argument)) return *v;
+    if (const auto* v = std::get_if<std::string>(&argument)) return *v;
+    return nullptr;
+}
+
+}  // namespace
+
+struct Package::State {
+    graph::Graph graph;
+    graph::Archive archive;
+    std::map<std::string, std::shared_ptr<FusedKernel>> calls;
+    std::mutex mutex;
+    std::unordered_map<c10::Device, GraphExecutor> executors;
+    std::unordered_map<c10::Device, Tensors> own_weights;
+
+    GraphExecutor& executor_on(c10::Device device) {
+        const std::lock_guard lock(mutex);
+        const auto found = executors.find(device);
+        if (found != executors.end()) return found->second;
+        const auto fused = [this](const std::string& id) -> FusedFunction {
+            const auto call = calls.find(id);
+            if (call == calls.end()) return {};
+            return [kernel = call->second](const Tensors& inputs) { return kernel->run(inputs); };
+        };
+        auto built = GraphExecutor::build(graph, {device, fused});
+        TORCH_CHECK(built.ok(), built.ok() ? "" : built.error().text());
+        return executors.emplace(device, std::move(*built)).first->second;
+    }
+};
+
+Package::Package(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Package::~Package() = default;
+
+Result<std::shared_ptr<Package>> Package::open_archive(const fs::path& file) {
+    auto archive = graph::read_pt2(file);
+    if (!archive) return archive.error();
+    auto state = std::make_unique<State>();
+    state->graph = graph::canonicalize(archive->graph);
+    state->archive = std::move(*archive);
+    return std::shared_ptr<Package>(new Package(std::move(state)));
+}
+
+Result<std::shared_ptr<Package>> Package::open(const fs::path& folder) {
+    if (fs::is_regular_file(folder)) return open_archive(folder);
+    const auto ids = calls_of(folder);
+    if (!ids) return ids.error();
+    const auto text = read_file(folder / "graph.json");
+    if (!text) return text.error();
+    auto graph = graph::graph_from_json(*text);
+    if (!graph) return graph.error();
+    auto archive = graph::read_pt2(folder / "model.pt2");
+    if (!archive) return archive.error();
+
+    auto state = std::make_unique<State>();
+    state->graph = std::move(*graph);
+    state->archive = std::move(*archive);
+    const bool on_gpu = cuda_available();
+    std::map<std::string, Compiled> compiled;  // calls of one family share a kernel
+    for (const auto& id : *ids) {
+        auto call = read_call(folder / "calls" / (id + ".json"));
+        if (!call) return call.error();
+        const auto files = folder / "kernels" / call->kernel;
+        auto kernel_text = read_kernel_text(files / "kernel.fact");
+        if (!kernel_text) return kernel_text.error();
+        if (on_gpu && !compiled.contains(call->kernel)) {
+            const auto device = c10::impl::VirtualGuardImpl(c10::kCUDA).getDevice();
+            // Makes torch set up the primary context the kernel is loaded into.
+            at::empty({1}, at::TensorOptions(c10::kFloat).device(device));
+            auto loaded = load_compiled(files / "kernel.cubin", files / "record.json");
+            Compiled entry;
+            entry.device = device.index();
+            if (loaded)
+                entry.kernel = std::move(*loaded);
+            else
+                entry.why_not = loaded.error().text();
+            compiled.emplace(call->kernel, std::move(entry));
+        }
+        const auto found = compiled.find(call->kernel);
+        auto entry = found != compiled.end() ? found->second : Compiled{{}, "there is no GPU", 0};
+        auto kernel = FusedKernel::make(std::move(*call), std::move(*kernel_text), entry);
+        if (!kernel) return kernel.error();
+        state->calls.emplace(id, std::move(*kernel));
+    }
+    return std::shared_ptr<Package>(new Package(std::move(state)));
+}
+
+const graph::Graph& Package::graph() const {
+    return state_->graph;
+}
+
+Tensors Package::weights() const {
+    const auto& sources = state_->archive.weights;
+    Tensors result;
+    for (const auto& weight : sources) {
+        at::Tensor tensor;
+        for (std::size_t i = 0; i < result.size() && !tensor.defined(); ++i)
+            if (sources[i].storage.data() == weight.storage.data() &&
+                sources[i].type == weight.type && !weight.storage.empty())
+                tensor = result[i];
+        result.push_back(tensor.defined() ? tensor : load_weight(weight));
+    }
+    return result;
+}
+
+Tensors Package::run(const Tensors& inputs) {
+    TORCH_CHECK(!inputs.empty(), "a package needs at least one tensor to run on");
+    return state_->executor_on(inputs[0].device()).run(inputs);
+}
+
+Tensors Package::run_with_own_weights(const Tensors& user_inputs) {
+    TORCH_CHECK(!user_inputs.empty(), "a package needs at least one tensor to run on");
+    const auto device = user_inputs[0].device();
+    const Tensors* lifted = nullptr;
+    {
+        const std::lock_guard lock(state_->mutex);
+        auto found = state_->own_weights.find(device);
+        if (found == state_->own_weights.end()) {
+            std::map<std::string, at::Tensor> by_fqn;
+            const auto loaded = weights();
+            for (std::size_t i = 0; i < loaded.size(); ++i)
+                by_fqn[state_->archive.weights[i].fqn] = loaded[i].to(device);
+            Tensors tensors;
+            for (const auto& input : state_->graph.inputs) {
+                if (input.kind == graph::InputKind::user) continue;
+                TORCH_CHECK(by_fqn.contains(input.fqn), "the archive has no weight ", input.fqn);
+                tensors.push_back(by_fqn[input.fqn]);
+            }
+            found = state_->own_weights.emplace(device, std::move(tensors)).first;
+        }
+        lifted = &found->second;
+    }
+    Tensors inputs;
+    std::size_t next_user = 0, next_lifted = 0;
+    for (const auto& input : state_->graph.inputs) {
+        if (input.fixed) continue;
+        const bool user = input.kind == graph::InputKind::user;
+        TORCH_CHECK(!user || next_user < user_inputs.size(), "too few inputs");
+        inputs.push_back(user ? user_inputs[next_user++] : (*lifted)[next_lifted++]);
+    }
+    TORCH_CHECK(next_user == user_inputs.size(), "the model takes ", next_user, " tensors, got ",
+                user_inputs.size());
+    return run(inputs);
+}
+
+std::string Package::signature_json() const {
+    const auto& graph = state_->graph;
+    auto inputs = json::array(), outputs = json::array(), weights = json::array();
+    for (const auto& weight : state_->archive.weights)
+        weights.push_back({{"fqn", weight.fqn},
+                           {"parameter", weight.is_parameter},
+                           {"persistent", weight.persistent}});
+    for (const auto& input : graph.inputs) {
+        json entry{{"user", input.kind == graph::InputKind::user}, {"fqn", input.fqn}};
+        if (input.fixed) entry["fixed"] = fixed_value(*input.fixed);
+        if (const auto& type = graph[input.value].type)
+            entry["sizes"] = type->sizes, entry["dtype"] = info(type->dtype).torch;
+        inputs.push_back(std::move(entry));
+    }
+    for (const auto& output : graph.outputs) {
+        if (!output.mutates.empty()) continue;
+        json entry{{"tensor", output.value.has_value()}};
+        if (!output.value) entry["fixed"] = fixed_value(output.fixed);
+        outputs.push_back(std::move(entry));
+    }
+    return json{{"in_spec", graph.in_spec},
+                {"out_spec", graph.out_spec},
+                {"inputs", inputs},
+                {"outputs", outputs},
+                {"weights", weights}}
+        .dump();
+}
+
+}  // namespace fact::exec

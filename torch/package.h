@@ -1,0 +1,43 @@
+// A package folder, loaded: the composed graph with its kernels, ready to run on any device.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "graph/pt2_archive.h"
+#include "torch/executor.h"
+
+namespace fact::exec {
+
+class Package {
+  public:
+    // Reads graph, calls and kernels; loads the kernels onto the GPU where there is one. An
+    // exported archive (a file) is a package without kernels.
+    static Result<std::shared_ptr<Package>> open(const std::filesystem::path& folder);
+    ~Package();
+
+    const graph::Graph& graph() const;
+
+    // Every parameter, buffer and constant of the model, on the CPU; aliases are one tensor.
+    // In the archive's order, as signature_json names them.
+    Tensors weights() const;
+
+    // What a caller has to know, as JSON: in_spec, out_spec, inputs, outputs, names of weights.
+    std::string signature_json() const;
+
+    // `inputs`: the graph's tensor inputs in order, weights among them.
+    Tensors run(const Tensors& inputs);
+
+    // The same from C++ alone: the weights are those of the archive, moved once to the device of
+    // the first tensor.
+    Tensors run_with_own_weights(const Tensors& user_inputs);
+
+  private:
+    static Result<std::shared_ptr<Package>> open_archive(const std::filesystem::path& file);
+    struct State;
+    explicit Package(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace fact::exec

@@ -1,0 +1,20 @@
+// What little of CUDA the torch side needs, found at run time: it builds and loads without CUDA.
+#pragma once
+
+#include <c10/core/Device.h>
+
+namespace fact::exec {
+
+// Whether this torch can use a GPU on this machine.
+bool cuda_available();
+
+// The CUstream torch currently works on; throws where torch has no CUDA.
+void* current_cuda_stream(c10::DeviceIndex device);
+
+// Whether work given to the stream is being recorded into a CUDA graph instead of run.
+bool is_capturing(void* stream);
+
+// Waits until everything given to the device's current stream is done; throws on its errors.
+void synchronize(c10::Device device);
+
+}  // namespace fact::exec

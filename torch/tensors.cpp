@@ -1,0 +1,52 @@
+#include "torch/tensors.h"
+
+#include <ATen/ops/empty_strided.h>
+#include <ATen/ops/from_blob.h>
+
+namespace fact::exec {
+
+namespace {
+
+struct Pair {
+    DType ours;
+    c10::ScalarType torch;
+};
+constexpr Pair kPairs[] = {
+    {DType::boolean, c10::ScalarType::Bool}, {DType::u8, c10::ScalarType::Byte},
+    {DType::i8, c10::ScalarType::Char},      {DType::i16, c10::ScalarType::Short},
+    {DType::i32, c10::ScalarType::Int},      {DType::i64, c10::ScalarType::Long},
+    {DType::f16, c10::ScalarType::Half},     {DType::bf16, c10::ScalarType::BFloat16},
+    {DType::f32, c10::ScalarType::Float},    {DType::f64, c10::ScalarType::Double},
+};
+
+}  // namespace
+
+c10::ScalarType scalar_type(DType dtype) {
+    for (const auto& pair : kPairs)
+        if (pair.ours == dtype) return pair.torch;
+    throw InternalError("an element type without a torch counterpart");
+}
+
+std::optional<DType> dtype_of(c10::ScalarType type) {
+    for (const auto& pair : kPairs)
+        if (pair.torch == type) return pair.ours;
+    return std::nullopt;
+}
+
+at::Tensor load_weight(const graph::Weight& weight) {
+    const auto options = at::TensorOptions(scalar_type(weight.type.dtype));
+    auto tensor = at::empty_strided(weight.type.sizes, weight.type.strides, options);
+    if (tensor.numel() == 0) return tensor;
+    std::int64_t last = weight.type.offset;
+    for (std::size_t d = 0; d < weight.type.sizes.size(); ++d)
+        last += (weight.type.sizes[d] - 1) * weight.type.strides[d];
+    const auto bytes = static_cast<std::int64_t>(tensor.element_size());
+    TORCH_CHECK((last + 1) * bytes <= static_cast<std::int64_t>(weight.storage.size()), "weight ",
+                weight.fqn, " is larger than its record in the archive; export the model again");
+    // from_blob takes a mutable pointer; the mapping is only read.
+    auto* start = const_cast<std::byte*>(weight.storage.data()) + weight.type.offset * bytes;
+    tensor.copy_(at::from_blob(start, weight.type.sizes, weight.type.strides, options));
+    return tensor;
+}
+
+}  // namespace fact::exec

@@ -1,0 +1,144 @@
+#include "torch/timing.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <c10/core/Event.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "torch/stream.h"
+#include "verify/timing.h"
+
+namespace fact::exec {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double microseconds_since(Clock::time_point start) {
+    return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+// Keeps the GPU busy for about so long without heating it or touching its caches.
+class Occupier {
+  public:
+    explicit Occupier(c10::Device device) : device_(device) {
+        // at::cuda::sleep(int64_t), torch's spinning kernel; its header needs CUDA's.
+        sleep_ = reinterpret_cast<Sleep>(dlsym(RTLD_DEFAULT, "_ZN2at4cuda5sleepEl"));
+        if (!sleep_) filler_ = at::empty({kFillBytes}, at::TensorOptions(at::kByte).device(device));
+    }
+    void operator()(double us) const {
+        constexpr double kCyclesPerMicrosecond = 2000;  // at about the highest clock
+        if (sleep_) {
+            sleep_(static_cast<std::int64_t>(us * kCyclesPerMicrosecond));
+            return;
+        }
+        constexpr double kMicrosecondsPerFill = 50;  // 256 MB at 5 TB/s, the least it takes
+        for (int i = 0; i < std::ceil(us / kMicrosecondsPerFill); ++i) filler_.zero_();
+    }
+
+  private:
+    static constexpr std::int64_t kFillBytes = 256 << 20;
+    using Sleep = void (*)(std::int64_t);
+    c10::Device device_;
+    Sleep sleep_ = nullptr;
+    at::Tensor filler_;
+};
+
+class Span {
+  public:
+    Span()
+        : begin_(c10::kCUDA, c10::EventFlag::BACKEND_DEFAULT),
+          end_(c10::kCUDA, c10::EventFlag::BACKEND_DEFAULT) {}
+    void measure(const c10::Stream& stream, const Work& work, int count = 1) {
+        begin_.record(stream);
+        for (int i = 0; i < count; ++i) work();
+        end_.record(stream);
+    }
+    double microseconds() const {
+        end_.synchronize();
+        return begin_.elapsedTime(end_) * 1000;
+    }
+
+  private:
+    c10::Event begin_, end_;
+};
+
+c10::Stream current_stream(c10::Device device) {
+    return c10::impl::VirtualGuardImpl(c10::kCUDA).getStream(device);
+}
+
+struct Estimate {
+    double gpu_us = 0, host_us = 0;
+};
+
+// Also warms up: the first runs load code, split weights, fill torch's memory pool.
+Estimate estimate(const Work& work, c10::Device device, const Occupier& occupy) {
+    for (int i = 0; i < 3; ++i) work();
+    synchronize(device);
+    auto start = Clock::now();
+    work();
+    const double host = microseconds_since(start);
+    synchronize(device);
+    Span span;
+    occupy(2 * host);
+    span.measure(current_stream(device), work);
+    return {span.microseconds(), host};
+}
+
+}  // namespace
+
+std::vector<verify::Timing> time_single(const std::vector<Work>& works, c10::Device device) {
+    const Occupier occupy(device);
+    const auto stream = current_stream(device);
+    double turn_us = 0, host_us = 0;
+    for (const auto& work : works) {
+        const auto expected = estimate(work, device, occupy);
+        host_us = std::max(host_us, expected.host_us);
+        turn_us += expected.gpu_us;
+    }
+    const double busy_us = std::clamp(2 * host_us + 50, 100.0, 5000.0);
+    turn_us += busy_us * static_cast<double>(works.size());
+    constexpr double kTotalUs = 600'000;
+    const int runs = static_cast<int>(std::clamp(kTotalUs / turn_us, 11.0, 101.0));
+    std::vector<std::vector<double>> times(works.size());
+    for (int run = 0; run < runs; ++run) {
+        std::vector<Span> spans(works.size());
+        for (std::size_t i = 0; i < works.size(); ++i) {
+            occupy(busy_us);
+            spans[i].measure(stream, works[i]);
+        }
+        for (std::size_t i = 0; i < works.size(); ++i) times[i].push_back(spans[i].microseconds());
+    }
+    std::vector<verify::Timing> timings;
+    for (auto& list : times) timings.push_back(verify::summarize(std::move(list)));
+    return timings;
+}
+
+std::vector<verify::Timing> time_sustained(const std::vector<Work>& works, c10::Device device) {
+    const Occupier occupy(device);
+    const auto stream = current_stream(device);
+    constexpr int kRounds = 5;
+    constexpr double kLeastUs = 120'000;
+    std::vector<int> counts;
+    for (const auto& work : works)
+        counts.push_back(
+            std::max(2, static_cast<int>(kLeastUs / estimate(work, device, occupy).gpu_us)));
+    std::vector<std::vector<double>> times(works.size());
+    for (int round = 0; round < kRounds; ++round)
+        for (std::size_t i = 0; i < works.size(); ++i) {
+            Span span;
+            occupy(500);
+            span.measure(stream, works[i], counts[i]);
+            times[i].push_back(span.microseconds() / counts[i]);
+        }
+    std::vector<verify::Timing> timings;
+    for (auto& list : times) timings.push_back(verify::summarize(std::move(list)));
+    return timings;
+}
+
+}  // namespace fact::exec

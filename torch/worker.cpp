@@ -1,0 +1,91 @@
+// fact-worker: verifies and times kernels of one fused call, one JSON line a request. It may be
+// killed at any moment; standard output carries replies only.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+
+#include "torch/session.h"
+
+namespace {
+
+using namespace fact;
+
+// Replies keep the original standard output; whatever else is printed goes to standard error.
+int take_standard_output() {
+    const int replies = dup(STDOUT_FILENO);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    return replies;
+}
+
+void write_line(int file, std::string line) {
+    line += '\n';
+    std::string_view rest = line;
+    while (!rest.empty()) {
+        const auto written = write(file, rest.data(), rest.size());
+        if (written <= 0) std::_Exit(1);  // nobody listens any more
+        rest.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+std::string open(const std::string& line, std::optional<exec::Session>& session) {
+    verify::OpenReply reply;
+    try {
+        const auto request = verify::open_request_from_json(line);
+        if (!request) {
+            reply.error = request.error().text();
+        } else {
+            auto opened = exec::Session::open(*request, reply);
+            if (opened)
+                session = std::move(*opened);
+            else
+                reply.error = opened.error().text();
+        }
+    } catch (const std::exception& error) {
+        reply.error = error.what();
+    }
+    return to_json(reply);
+}
+
+struct Answer {
+    std::string line;
+    bool last = false;  // the GPU context may be broken
+};
+
+Answer measure(const std::string& line, std::optional<exec::Session>& session) {
+    verify::CandidateReply reply;
+    const auto request = verify::candidate_request_from_json(line);
+    if (!request || !session) {
+        reply.outcome = verify::Outcome::unsupported;
+        reply.why = request ? "no call is open" : request.error().text();
+        return {to_json(reply), false};
+    }
+    try {
+        return {to_json(session->measure(*request)), false};
+    } catch (const std::exception& error) {
+        reply.outcome = verify::Outcome::crashed;
+        reply.why = error.what();
+        return {to_json(reply), true};
+    }
+}
+
+}  // namespace
+
+int main() {
+    const int replies = take_standard_output();
+    std::optional<exec::Session> session;
+    for (std::string line; std::getline(std::cin, line);) {
+        if (line.empty()) continue;
+        if (verify::is_open_request(line)) {
+            write_line(replies, open(line, session));
+            continue;
+        }
+        const auto answer = measure(line, session);
+        write_line(replies, answer.line);
+        if (answer.last) std::_Exit(1);
+    }
+    // Destructors of a GPU context buy nothing here and may hang.
+    std::_Exit(0);
+}

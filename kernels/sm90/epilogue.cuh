@@ -6,10 +6,12 @@
 #include <cute/arch/copy_sm90_tma.hpp>
 
 #include "operands.cuh"
+#include "pipeline.cuh"
 
 namespace fact::sm90 {
 
-// A warp's boxes on their way out: some are stored from while another is written.
+// A warp's boxes on their way out: some are stored from while another is written. With a staged
+// operand a box first receives that operand's values.
 template <int kCount>
 struct alignas(1024) StoreBuffers {
     unsigned char boxes[kCount][2048];
@@ -64,38 +66,67 @@ struct SlabWriter<float> {
     }
 };
 
-// The epilogue of one 64-row block of accumulators, a warp's 16 rows of it.
+// The epilogue of a warp's 16 rows of each 64-row block of accumulators.
 template <class Config, class Functor>
 struct Epilogue {
     using Writer = SlabWriter<typename Config::Output>;
+    using Fetched = typename Functor::Fetched;
     static constexpr int kSlabs = Config::kTileN / kSlabColumns;
     static_assert(Config::kTileN % kSlabColumns == 0);
-    static constexpr int kBoxes = kSlabColumns / Writer::kColumns;
+    static constexpr int kParts = kSlabColumns / Writer::kColumns;  // boxes of a slab
+    static constexpr int kBoxes = Config::kStoreBuffers;
+    static_assert(!Config::kStaged || kBoxes >= 2 * kParts);
 
     Functor const& functor;
-    CUtensorMap const& map;
+    CUtensorMap const &map, &staged_map;
     Extents const& extents;
-    StoreBuffers<Config::kStoreBuffers>& buffers;
+    StoreBuffers<kBoxes>& buffers;
+    FullBarrier* staged;  // one a box
     int lane;
-    int next_box = 0;
+    int box = 0;            // next to be stored from
+    uint32_t box_phase = 0;  // of the staged barrier of that box
 
     __device__ Slab slab(TileAt const& at, int row, int column) const {
         return {row + lane / 4, column + 2 * (lane % 4), at.batch0, at.batch1, extents};
+    }
+
+    // Asks for what the slab at this row and column reads beside its accumulators; `ahead` boxes
+    // lie between the next to be stored from and the first of that slab.
+    __device__ Fetched prefetch(TileAt const& at, int row, int column, int ahead) {
+        if constexpr (Config::kStaged) {
+            if (lane == 0) {
+                // The slab's boxes were last stored from kBoxes boxes ago.
+                cute::tma_store_wait<kBoxes - 2 * kParts>();
+#pragma unroll
+                for (int part = 0; part < kParts; ++part) {
+                    int const to = (box + ahead + part) % kBoxes;
+                    staged[to].arrive_and_expect_tx(2048);
+                    cute::SM90_TMA_LOAD_4D::copy(
+                        &staged_map, reinterpret_cast<uint64_t*>(&staged[to]),
+                        static_cast<uint64_t>(cute::TMA::CacheHintSm90::EVICT_FIRST),
+                        buffers.boxes[to], column + part * Writer::kColumns, row,
+                        Config::kStagedBatch0 ? at.batch0 : 0,
+                        Config::kStagedBatch1 ? at.batch1 : 0);
+                }
+            }
+        }
+        return functor.fetch(slab(at, row, column));
     }
 
     // `fetched` holds the operands of the first slab on entry, and on return those of the next
     // block's first slab (rows from `next_row`) unless this is the tile's last block.
     template <int kCount>
     __device__ void finish(float const (&sums)[kCount], TileAt const& at, int row, int column,
-                           typename Functor::Fetched& fetched, bool last_block, int next_row) {
+                           Fetched& fetched, bool last_block, int next_row) {
         static_assert(kCount == kSlabs * kSlabValues);
 #pragma unroll
         for (int s = 0; s < kSlabs; ++s) {
-            typename Functor::Fetched const now = fetched;
+            Fetched now = fetched;
             if (s + 1 < kSlabs)
-                fetched = functor.fetch(slab(at, row, column + (s + 1) * kSlabColumns));
+                fetched = prefetch(at, row, column + (s + 1) * kSlabColumns, kParts);
             else if (!last_block)
-                fetched = functor.fetch(slab(at, next_row, column));
+                fetched = prefetch(at, next_row, column, kParts);
+            if constexpr (Config::kStaged) read_staged(now);
             Slab const here = slab(at, row, column + s * kSlabColumns);
             float values[kSlabValues];
 #pragma unroll
@@ -105,28 +136,40 @@ struct Epilogue {
         }
     }
 
+    __device__ void drain() const {
+        if (lane == 0) cute::tma_store_wait<0>();
+    }
+
+  private:
+    __device__ void read_staged(Fetched& now) const {
+#pragma unroll
+        for (int part = 0; part < kParts; ++part) {
+            int const from = (box + part) % kBoxes;
+            uint32_t const phase = box + part < kBoxes ? box_phase : box_phase ^ 1;
+            staged[from].wait(phase);
+            functor.read_staged(now, buffers.boxes[from], lane, part * Writer::kColumns / 8);
+        }
+    }
+
     __device__ void store(float const (&values)[kSlabValues], TileAt const& at, int row,
                           int column) {
 #pragma unroll
-        for (int part = 0; part < kBoxes; ++part) {
+        for (int part = 0; part < kParts; ++part) {
             int const first = column + part * Writer::kColumns;
-            unsigned char* box = buffers.boxes[next_box];
-            if (lane == 0) cute::tma_store_wait<Config::kStoreBuffers - 1>();
+            unsigned char* to = buffers.boxes[box];
+            if constexpr (!Config::kStaged)
+                if (lane == 0) cute::tma_store_wait<kBoxes - 1>();
             __syncwarp();
-            Writer::write(box, values, lane, part);
+            Writer::write(to, values, lane, part);
             cute::tma_store_fence();
             __syncwarp();
             if (lane == 0) {
                 if (row < extents.m && first < extents.n)
-                    cute::SM90_TMA_STORE_4D::copy(&map, box, first, row, at.batch0, at.batch1);
+                    cute::SM90_TMA_STORE_4D::copy(&map, to, first, row, at.batch0, at.batch1);
                 cute::tma_store_arrive();
             }
-            next_box = (next_box + 1) % Config::kStoreBuffers;
+            if (++box == kBoxes) box = 0, box_phase ^= 1;
         }
-    }
-
-    __device__ void drain() const {
-        if (lane == 0) cute::tma_store_wait<0>();
     }
 };
 

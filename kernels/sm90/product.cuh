@@ -18,6 +18,7 @@ struct ProductStorage {
     alignas(1024) unsigned char stages[Config::kStages * Mainloop::kStageBytes];
     StoreBuffers<Config::kStoreBuffers> store[8];  // one a consumer warp
     Ring<Config::kStages, Config::kClusterM, Config::kClusterN, Mainloop::kReleases> ring;
+    FullBarrier staged[8][Config::kStoreBuffers];  // of the epilogue's staged operand
 };
 
 // Waits its group's turn to issue products: in ping-pong the tensor cores serve one group at a time.
@@ -37,9 +38,11 @@ struct Turn {
     }
 };
 
+// `staged` is the map of the epilogue's staged operand, or any other when there is none.
 template <class Config, class Mainloop, class Functor>
 __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap const& output,
-                        Extents const& extents, Functor const& functor) {
+                        CUtensorMap const& staged, Extents const& extents,
+                        Functor const& functor) {
     using Storage = ProductStorage<Config, Mainloop>;
     constexpr bool kClustered = Config::kClusterM * Config::kClusterN > 1;
     extern __shared__ __align__(1024) unsigned char shared[];
@@ -59,6 +62,11 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
         cute::prefetch_tma_descriptor(&operands.a);
         cute::prefetch_tma_descriptor(&operands.b);
         cute::prefetch_tma_descriptor(&output);
+        if constexpr (Config::kStaged) {
+            cute::prefetch_tma_descriptor(&staged);
+            for (auto& warp : storage.staged)
+                for (FullBarrier& barrier : warp) barrier.init(1);
+        }
         ring.init();
     }
     if constexpr (kClustered) {
@@ -91,8 +99,14 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
         cutlass::arch::warpgroup_reg_alloc<232>();
         int const group = warp_group - 1, warp = cutlass::canonical_warp_idx() % 4;
         int const lane = threadIdx.x % 32;
-        Epilogue<Config, Functor> epilogue{functor, output, extents,
-                                           storage.store[group * 4 + warp], lane};
+        int const consumer = group * 4 + warp;
+        Epilogue<Config, Functor> epilogue{functor,
+                                           output,
+                                           staged,
+                                           extents,
+                                           storage.store[consumer],
+                                           storage.staged[consumer],
+                                           lane};
         Turn<Config::kPingpong> const turn(group);
         typename decltype(Storage::ring)::Signature const signature(lane, Mainloop::signs(warp));
         RingPosition<Config::kStages> position;
@@ -106,7 +120,7 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
             TileAt const at = walk.at(tile, rank);
             int const row = at.m * Config::kTileM + warp * 16, column = at.n * Config::kTileN;
             auto const row_of = [&](int i) { return row + Mainloop::block_of(group, i) * 64; };
-            auto fetched = functor.fetch(epilogue.slab(at, row_of(0), column));
+            auto fetched = epilogue.prefetch(at, row_of(0), column, 0);
 
             typename Mainloop::Sums sums;
             turn.wait();

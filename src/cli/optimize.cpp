@@ -48,7 +48,7 @@ void add_optimize(CLI::App& app, Action& action) {
     add_arch(*command, request.settings.arch);
     command
         ->add_option("--effort", request.effort,
-                     "Candidates a family (default: all with a GPU, one without)")
+                     "Candidates a family (default: 16 with a GPU, one without)")
         ->check(CLI::NonNegativeNumber);
     command->add_option("--jobs", request.jobs, "Compilers at a time (default: one a core)")
         ->check(CLI::NonNegativeNumber);

@@ -62,8 +62,8 @@ class Writer {
         if (std::string wrong = ir::verify(kernel_); !wrong.empty())
             throw InternalError(fmt::format("region of {} gives a bad kernel: {}",
                                             graph_[region_.anchor.node].name, wrong));
-        return Written{std::move(kernel_), std::move(layout_), std::move(sides_),
-                       std::move(params_), std::move(results_)};
+        return Written{std::move(kernel_), std::move(layout_), std::move(params_),
+                       std::move(results_)};
     }
 
   private:

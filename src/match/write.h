@@ -13,7 +13,6 @@ namespace fact::match {
 struct Written {
     ir::Kernel kernel;
     Layout layout;
-    std::vector<Placed> sides;  // of layout.sides
     std::vector<graph::Binding> params, results;
 };
 Result<Written> write_kernel(const graph::Graph& graph, const Facts& facts, const Region& region,

@@ -45,6 +45,7 @@ struct Problem {
     Major a = Major::k, b = Major::k;
     long m = 0, n = 0, k = 0, batch = 1;
     int full_operands = 0;  // matrices the epilogue reads beside the accumulator
+    bool staged = false;    // one of them comes through shared memory
 };
 
 // Why the schedule cannot serve the problem on sm90a, or "".

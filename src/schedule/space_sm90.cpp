@@ -61,10 +61,12 @@ double estimated_cycles(const Schedule& s, const Problem& p) {
 SharedMemory shared_memory_on_sm90(const Schedule& s, const Problem& problem) {
     const int stage = stage_bytes(s, problem), room = kSharedBytes - kBarrierBytes;
     SharedMemory memory;
-    const int fit = std::min((room - 2 * kBoxBytes) / stage, kMostStages);
+    // A staged operand needs the boxes of two slabs; one of f32 values fills two boxes.
+    memory.store_buffers = problem.staged && problem.output == DType::f32 ? 4 : 2;
+    const int fit = std::min((room - memory.store_buffers * kBoxBytes) / stage, kMostStages);
     memory.stages = fit < 2 ? 0 : s.stages == 0 ? fit : s.stages;
     if (memory.stages * stage + 4 * kBoxBytes <= room) memory.store_buffers = 4;
-    const int barriers = 2 * 8 * memory.stages;
+    const int barriers = 8 * (2 * memory.stages + 8 * memory.store_buffers);
     memory.bytes =
         (memory.stages * stage + memory.store_buffers * kBoxBytes + barriers + 1023) / 1024 * 1024;
     return memory;

@@ -31,7 +31,10 @@ Result<std::vector<Candidate>> with_files(std::vector<Candidate> scheduled,
 
 Result<Realization> realize(const match::Pattern& pattern, const RealizeOptions& options) {
     const bool timed = options.device != "cpu";
-    const int limit = options.max_candidates > 0 ? options.max_candidates : timed ? 0 : 1;
+    constexpr int kUsualCandidates = 16;  // beyond these the ranking expects little
+    const int limit = options.max_candidates > 0 ? options.max_candidates
+                      : timed                    ? kUsualCandidates
+                                                 : 1;
     auto scheduled = schedule_candidates(pattern, limit);
     if (!scheduled) {
         Realization r;

@@ -28,7 +28,7 @@ struct RealizeOptions {
     std::string worker;               // path of fact-worker; "" asks FACT_WORKER
     bool allow_tf32 = false;
     int jobs = 1;                             // compiler processes at a time
-    int max_candidates = 0;                   // 0: all of them with a GPU, one without
+    int max_candidates = 0;                   // 0: the 16 most promising with a GPU, one without
     std::vector<std::filesystem::path> also;  // CUDA files tried beside the schedules
     Deadlines deadlines;
     std::function<void(std::string_view)> status;  // progress, one short line

@@ -27,7 +27,7 @@ inline graph::Graph make_graph(const std::vector<std::string>& inputs,
         node.target = "aten.op.default";
         node.name = line.front();
         for (std::size_t i = 1; i < line.size(); ++i)
-            node.inputs.push_back({"a" + std::to_string(i), find(line[i]), false});
+            node.inputs.push_back({std::string(i, 'a'), find(line[i]), false});
         node.outputs.push_back(
             g.add_value({line.front(), type, static_cast<graph::NodeId>(g.nodes.size())}));
         g.nodes.push_back(node);

@@ -44,6 +44,20 @@ ir::Kernel linear_gelu(DType dtype) {
     return k;
 }
 
+ir::Kernel linear_residual(DType dtype) {
+    auto k = declare("linear_residual",
+                     {{"x", dtype, {"M", "K"}},
+                      {"w", dtype, {"N", "K"}},
+                      {"b", dtype, {"N"}},
+                      {"residual", dtype, {"M", "N"}}},
+                     {"y", dtype, {"M", "N"}});
+    Builder b(k);
+    const auto acc = b.product(b.param(0), b.transpose(b.param(1)));
+    k.outputs[0].value =
+        b.binary(BinaryOp::add, b.param(3), b.binary(BinaryOp::add, acc, b.param(2)));
+    return k;
+}
+
 ir::Kernel scores() {
     auto k = declare("matmul_scale_mask",
                      {{"q", DType::bf16, {"B", "M", "H", "K"}},
@@ -85,6 +99,18 @@ TEST(LowerSm90, F32IsSplitAndItsWeightPrepared) {
     ASSERT_TRUE(lowered.ok()) << lowered.error().text();
     expect_golden("linear_gelu_f32.cu", lowered->source);
     expect_golden("linear_gelu_f32.json", to_json(lowered->record));
+}
+
+TEST(LowerSm90, AResidualIsStagedThroughTheOutputsBoxes) {
+    const auto lowered = lower(linear_residual(DType::bf16), kPingpong);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    expect_golden("linear_residual.cu", lowered->source);
+    expect_golden("linear_residual.json", to_json(lowered->record));
+    // f32 needs two boxes a slab, and takes a stage less for them.
+    const auto single = lower(linear_residual(DType::f32), kSplit);
+    ASSERT_TRUE(single.ok()) << single.error().text();
+    EXPECT_NE(single->source.find("kStages = 3"), std::string::npos);
+    EXPECT_NE(single->source.find("kStoreBuffers = 4"), std::string::npos);
 }
 
 TEST(LowerSm90, StridedBatchWithMask) {

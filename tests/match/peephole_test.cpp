@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "dsl/dsl.h"
 
 namespace fact::match {

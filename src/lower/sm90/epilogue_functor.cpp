@@ -192,29 +192,53 @@ std::string operand_type(const ir::Kernel& kernel, const EpilogueForm& extra) {
                        info(kernel.params[static_cast<std::size_t>(extra.tensor)].type.dtype).cuda);
 }
 
+bool has_members(const ProductForm& form) {
+    return form.extras.size() > (form.staged >= 0 ? 1u : 0u);
+}
+
 void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form) {
-    const auto name = [&](const EpilogueForm& extra) {
-        return member_name(kernel.params[static_cast<std::size_t>(extra.tensor)]);
+    struct Member {
+        std::string name, type;
+        bool staged;
     };
+    std::vector<Member> members;
+    for (std::size_t i = 0; i < form.extras.size(); ++i) {
+        const ir::Tensor& param = kernel.params[static_cast<std::size_t>(form.extras[i].tensor)];
+        const bool staged = static_cast<int>(i) == form.staged;
+        members.push_back({member_name(param),
+                           staged ? fmt::format("StagedMatrix<{}>", info(param.type.dtype).cuda)
+                                  : operand_type(kernel, form.extras[i]),
+                           staged});
+    }
     auto functor = writer.block("struct Finish", ";");
-    if (form.extras.empty()) {
+    if (has_members(form)) {
+        for (const Member& m : members)
+            if (!m.staged) writer.line(fmt::format("{} {};", m.type, m.name));
+        writer.line();
+    }
+    if (members.empty()) {
         writer.line("struct Fetched {};");
         writer.line("__device__ Fetched fetch(Slab const&) const { return {}; }");
     } else {
         std::vector<std::string> fetches;
-        for (const EpilogueForm& extra : form.extras) {
-            writer.line(fmt::format("{} {};", operand_type(kernel, extra), name(extra)));
-            fetches.push_back(fmt::format("{}.fetch(slab)", name(extra)));
-        }
-        writer.line();
         {
             auto fetched = writer.block("struct Fetched", ";");
-            for (const EpilogueForm& extra : form.extras)
-                writer.line(
-                    fmt::format("{}::Fetched {};", operand_type(kernel, extra), name(extra)));
+            for (const Member& m : members) {
+                writer.line(fmt::format("{}::Fetched {};", m.type, m.name));
+                fetches.push_back(m.staged ? "{}" : fmt::format("{}.fetch(slab)", m.name));
+            }
         }
-        auto fetch = writer.block("__device__ Fetched fetch(Slab const& slab) const");
-        writer.list("return {", fetches, "};");
+        {
+            auto fetch = writer.block("__device__ Fetched fetch(Slab const& slab) const");
+            writer.list("return {", fetches, "};");
+        }
+        for (const Member& m : members) {
+            if (!m.staged) continue;
+            auto read = writer.block(
+                "__device__ void read_staged(Fetched& at, unsigned char const* box, int lane, int "
+                "first) const");
+            writer.line(fmt::format("{}::read(at.{}, box, lane, first);", m.type, m.name));
+        }
     }
     writer.line();
     auto call = writer.block(

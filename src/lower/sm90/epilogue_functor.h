@@ -14,6 +14,9 @@ std::string operand_type(const ir::Kernel& kernel, const EpilogueForm& extra);
 // Whether that type loads two neighbours at once.
 bool loads_pairs(const ir::Kernel& kernel, const EpilogueForm& extra);
 
+// Whether the functor has members: every extra operand but a staged one.
+bool has_members(const ProductForm& form);
+
 // `struct Finish { ... }`.
 void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form);
 

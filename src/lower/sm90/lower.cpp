@@ -20,6 +20,7 @@ schedule::Problem problem_of_form(const ir::Kernel& kernel, const ProductForm& f
     problem.b = form.b.major;
     for (const EpilogueForm& extra : form.extras)
         problem.full_operands += extra.m >= 0 && extra.n >= 0;
+    problem.staged = form.staged >= 0;
     return problem;
 }
 
@@ -90,6 +91,17 @@ class SourceWriter {
                               yes(form_.a.batch[0] >= 0), yes(form_.a.batch[1] >= 0)));
         out_.line(fmt::format("static constexpr bool kBatchB0 = {}, kBatchB1 = {};",
                               yes(form_.b.batch[0] >= 0), yes(form_.b.batch[1] >= 0)));
+        out_.line(fmt::format("static constexpr bool kStaged = {};", yes(problem_.staged)));
+        if (problem_.staged) {
+            const auto& batch = form_.extras[static_cast<std::size_t>(form_.staged)].batch;
+            out_.line(fmt::format("static constexpr bool kStagedBatch0 = {}, kStagedBatch1 = {};",
+                                  yes(batch[0] >= 0), yes(batch[1] >= 0)));
+        }
+    }
+
+    const std::string& staged_name() const {
+        const EpilogueForm& extra = form_.extras[static_cast<std::size_t>(form_.staged)];
+        return kernel_.params[static_cast<std::size_t>(extra.tensor)].name;
     }
 
     void prepare() {
@@ -113,8 +125,12 @@ class SourceWriter {
                         : a == b ? "_right"
                                  : ""),
             fmt::format("__grid_constant__ CUtensorMap const map_{}", y),
-            "__grid_constant__ Extents const extents"};
-        if (!form_.extras.empty()) params.push_back("__grid_constant__ Finish const finish");
+        };
+        const std::string staged = problem_.staged ? "map_" + staged_name() : "map_" + y;
+        if (problem_.staged)
+            params.push_back(fmt::format("__grid_constant__ CUtensorMap const {}", staged));
+        params.push_back("__grid_constant__ Extents const extents");
+        if (has_members(form_)) params.push_back("__grid_constant__ Finish const finish");
         out_.line("extern \"C\" __global__ void __launch_bounds__(kProductThreads, 1)");
         if (blocks > 1) out_.line(fmt::format("__cluster_dims__({}, 1, 1)", blocks));
         out_.list(product_entry(kernel_) + "(", params, ") {");
@@ -123,8 +139,8 @@ class SourceWriter {
         const std::string maps =
             single ? fmt::format("{{map_{}, map_{}_planes, extents.batch1}}", a, b)
                    : fmt::format("{{map_{}, map_{}{}}}", a, b, a == b ? "_right" : "");
-        out_.line(fmt::format("    product<Config, Mainloop>({}, map_{}, extents, {});", maps, y,
-                              form_.extras.empty() ? "Finish{}" : "finish"));
+        out_.line(fmt::format("    product<Config, Mainloop>({}, map_{}, {}, extents, {});", maps,
+                              y, staged, has_members(form_) ? "finish" : "Finish{}"));
         out_.line("}");
     }
 

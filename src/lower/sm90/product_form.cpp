@@ -41,6 +41,7 @@ class Analysis {
         if (std::string why = operands(); !why.empty()) return cannot(kernel_, why);
         if (std::string why = extras(); !why.empty()) return cannot(kernel_, why);
         if (std::string why = output(); !why.empty()) return cannot(kernel_, why);
+        choose_staged();
         return form_;
     }
 
@@ -128,6 +129,18 @@ class Analysis {
         if (tensor.type.dims.size() != form_.batch.size() + 2)
             return "an output without some dimension of the product";
         return "";
+    }
+
+    // A whole matrix of the output's type and layout, such as a residual: read as the output is
+    // written. Only one, since it shares the output's boxes.
+    void choose_staged() {
+        for (std::size_t i = 0; i < form_.extras.size() && form_.staged < 0; ++i) {
+            const EpilogueForm& extra = form_.extras[i];
+            const auto& type = kernel_.params[static_cast<std::size_t>(extra.tensor)].type;
+            if (extra.m >= 0 && extra.n == static_cast<int>(type.dims.size()) - 1 &&
+                type.dtype == kernel_.outputs.front().tensor.type.dtype)
+                form_.staged = static_cast<int>(i);
+        }
     }
 
     EpilogueForm placed(int tensor, const std::vector<ir::DimId>& dims) const {

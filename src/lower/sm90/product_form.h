@@ -33,6 +33,7 @@ struct ProductForm {
     std::vector<ir::DimId> batch;  // at most two
     OperandForm a, b;
     std::vector<EpilogueForm> extras;  // in parameter order
+    int staged = -1;                   // index of the one TMA brings through shared memory
     EpilogueForm output;               // `tensor` is 0: the only output
     std::vector<ir::ExprId> epilogue;  // what is computed after the product, operands first
     ir::ExprId result{};               // stored to the output

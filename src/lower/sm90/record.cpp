@@ -50,7 +50,7 @@ class RecordBuilder {
         for (const ir::Tensor& t : kernel_.params) record_.params.push_back(spec(t));
         for (const ir::Output& o : kernel_.outputs) record_.outputs.push_back(spec(o.tensor));
         equal_extents();
-        for (const EpilogueForm& extra : form_.extras)
+        for (const EpilogueForm& extra : members())
             if (loads_pairs(kernel_, extra))
                 record_.alignments.push_back(
                     {extra.tensor, 2 * info(record_.params[index(extra.tensor)].dtype).bytes});
@@ -66,6 +66,13 @@ class RecordBuilder {
     }
     int output_tensor() const { return static_cast<int>(kernel_.params.size()); }
     int planes_tensor() const { return output_tensor() + 1; }
+
+    // The extra operands that are members of the functor: all but the staged one.
+    std::vector<EpilogueForm> members() const {
+        std::vector<EpilogueForm> all = form_.extras;
+        if (form_.staged >= 0) all.erase(all.begin() + form_.staged);
+        return all;
+    }
 
     void equal_extents() {
         for (std::size_t d = 0; d < kernel_.dims.size(); ++d) {
@@ -150,10 +157,13 @@ class RecordBuilder {
 
     void product() {
         const int out = output_tensor();
-        TensorMapParam y;
-        y.tensor = out;
-        y.dims = {form_.output.n, form_.output.m, form_.output.batch[0], form_.output.batch[1]};
-        y.box = {128 / info(record_.outputs.front().dtype).bytes, kStoreRows, 1, 1};
+        const auto box_map = [&](int tensor, const EpilogueForm& at) {
+            TensorMapParam map;
+            map.tensor = tensor;
+            map.dims = {at.n, at.m, at.batch[0], at.batch[1]};
+            map.box = {128 / info(record_.outputs.front().dtype).bytes, kStoreRows, 1, 1};
+            return map;
+        };
 
         StructBuilder extents;  // Extents
         extents.add(ExtentField{m()});
@@ -163,7 +173,7 @@ class RecordBuilder {
         extents.add(ExtentField{batch(1)});
 
         StructBuilder finish;  // Finish: one Operand after another
-        for (const EpilogueForm& extra : form_.extras) {
+        for (const EpilogueForm& extra : members()) {
             finish.add(PointerField{extra.tensor});
             for (const int dim : {extra.m, extra.n, extra.batch[0], extra.batch[1]})
                 finish.add(StrideField{extra.tensor, dim});
@@ -179,8 +189,13 @@ class RecordBuilder {
                          problem_.operands == DType::f32
                              ? planes_map()
                              : operand_map(form_.b, schedule_.tile.n, schedule_.cluster.m),
-                         y, extents.finish()};
-        if (!form_.extras.empty()) launch.params.push_back(finish.finish());
+                         box_map(out, form_.output)};
+        if (form_.staged >= 0) {
+            const EpilogueForm& staged = form_.extras[index(form_.staged)];
+            launch.params.push_back(box_map(staged.tensor, staged));
+        }
+        launch.params.push_back(extents.finish());
+        if (has_members(form_)) launch.params.push_back(finish.finish());
         record_.launches.push_back(launch);
     }
 

@@ -16,6 +16,7 @@ struct Config {
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr bool kBatchA0 = false, kBatchA1 = false;
     static constexpr bool kBatchB0 = false, kBatchB1 = false;
+    static constexpr bool kStaged = false;
 };
 
 struct Finish {
@@ -43,5 +44,5 @@ linear_gelu_tanh_kernel(__grid_constant__ CUtensorMap const map_x,
                         __grid_constant__ Extents const extents,
                         __grid_constant__ Finish const finish) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_x, map_w}, map_y, extents, finish);
+    product<Config, Mainloop>({map_x, map_w}, map_y, map_y, extents, finish);
 }

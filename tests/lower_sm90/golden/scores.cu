@@ -16,6 +16,7 @@ struct Config {
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr bool kBatchA0 = true, kBatchA1 = true;
     static constexpr bool kBatchB0 = true, kBatchB1 = true;
+    static constexpr bool kStaged = false;
 };
 
 struct Finish {
@@ -44,5 +45,5 @@ matmul_scale_mask_kernel(__grid_constant__ CUtensorMap const map_q,
                          __grid_constant__ Extents const extents,
                          __grid_constant__ Finish const finish) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_q, map_k}, map_y, extents, finish);
+    product<Config, Mainloop>({map_q, map_k}, map_y, map_y, extents, finish);
 }

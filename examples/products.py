@@ -61,6 +61,17 @@ def tailed():
     return _product(*_pick((1000, 1032, 776), (100, 104, 72)))
 
 
+def linear_square():
+    """The square product with a weight, which is prepared once."""
+    side = _pick(4096, 256)
+    return nn.Linear(side, side, bias=False), [torch.randn(side, side)]
+
+
+def linear_wide():
+    rows, side = _pick((1024, 8192), (64, 256))
+    return nn.Linear(side, side, bias=False), [torch.randn(rows, side)]
+
+
 def odd():
     """Pitches of odd length: no tensor map can address them, so this one stays torch's."""
     return _product(*_pick((1001, 1001, 1001), (101, 101, 101)))
@@ -88,7 +99,8 @@ def _several(parts):
 
 def shapes():
     """Every case of this file in one module."""
-    return _several([case() for case in (square, wide, batched, large_k, transposed, tailed, odd)])
+    cases = (square, wide, linear_square, linear_wide, batched, large_k, transposed, tailed, odd)
+    return _several([case() for case in cases])
 
 
 class Scores(nn.Module):

@@ -41,12 +41,48 @@ struct MainloopHalf {
         return Config::kPingpong ? i : i * 2 + group;
     }
 
+    // A tensor core's own sum loses bits as it grows long. Tiles with registers to spare sum at
+    // most this many k-tiles there, and add such sums in f32.
+    static constexpr int kChunk = 512;
+    static constexpr bool kTwoLevels = kBlocks * Config::kTileN / 2 <= 64;
+
     // All k-tiles of one output tile. Leaves the last products in flight: finish() waits for them.
     template <class Ring, class Position>
     __device__ static void run(Ring& ring, typename Ring::Signature const& signature,
                                unsigned char* stages, Position& position, int k_tiles, int group,
                                Sums& sums) {
-        int previous = 0;
+        if constexpr (!kTwoLevels) {
+            run_chunk(ring, signature, stages, position, k_tiles, group, sums);
+        } else {
+            Sums total{};
+            for (int left = k_tiles; left > 0; left -= kChunk) {
+                run_chunk(ring, signature, stages, position, min(left, kChunk), group, sums);
+                if (k_tiles <= kChunk) return;
+                cute::warpgroup_wait<0>();
+                pin(sums);
+                if (left > kChunk) ring.release(position.before(), signature);
+                add(total, sums);
+            }
+#pragma unroll
+            for (int i = 0; i < kBlocks; ++i)
+#pragma unroll
+                for (int j = 0; j < Config::kTileN / 2; ++j) sums[i][j] = total[i][j];
+        }
+    }
+
+    template <class Ring, class Position>
+    __device__ static void finish(Ring& ring, typename Ring::Signature const& signature,
+                                  Position const& position, Sums& sums) {
+        cute::warpgroup_wait<0>();
+        pin(sums);
+        ring.release(position.before(), signature);
+    }
+
+  private:
+    template <class Ring, class Position>
+    __device__ static void run_chunk(Ring& ring, typename Ring::Signature const& signature,
+                                     unsigned char* stages, Position& position, int k_tiles,
+                                     int group, Sums& sums) {
         for (int k = 0; k < k_tiles; ++k) {
             ring.full[position.stage].wait(position.phase);
             unsigned char const* a = stages + position.stage * kStageBytes;
@@ -62,21 +98,18 @@ struct MainloopHalf {
             cute::warpgroup_commit_batch();
             cute::warpgroup_wait<1>();
             pin(sums);
-            if (k > 0) ring.release(previous, signature);
-            previous = position.stage;
+            if (k > 0) ring.release(position.before(), signature);
             position.advance();
         }
     }
 
-    template <class Ring, class Position>
-    __device__ static void finish(Ring& ring, typename Ring::Signature const& signature,
-                                  Position const& position, Sums& sums) {
-        cute::warpgroup_wait<0>();
-        pin(sums);
-        ring.release(position.stage == 0 ? Config::kStages - 1 : position.stage - 1, signature);
+    __device__ static void add(Sums& to, Sums const& more) {
+#pragma unroll
+        for (int i = 0; i < kBlocks; ++i)
+#pragma unroll
+            for (int j = 0; j < Config::kTileN / 2; ++j) to[i][j] += more[i][j];
     }
 
-  private:
     __device__ static constexpr uint16_t row_mask(int m) {  // the blocks that share an A tile
         uint16_t mask = 0;
         for (int n = 0; n < Config::kClusterN; ++n) mask |= 1 << (n * Config::kClusterM + m);

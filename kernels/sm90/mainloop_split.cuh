@@ -52,6 +52,33 @@ struct MainloopSplit {
 
     __device__ static int block_of(int group, int i) { return i * 2 + group; }
 
+    // A long sum is rounded more often than a short one: tiles with registers to spare add up sums
+    // of at most this many k-tiles.
+    static constexpr int kChunk = 256;
+    struct Total {
+        static constexpr bool kKept = kBlocks * Config::kTileN / 2 <= 32;
+        Sums values{};
+        __device__ void take(Sums& sums) {
+            if constexpr (kKept) {
+#pragma unroll
+                for (int i = 0; i < kBlocks; ++i)
+#pragma unroll
+                    for (int j = 0; j < Config::kTileN / 2; ++j) {
+                        values[i][j] += sums[i][j];
+                        sums[i][j] = 0.f;
+                    }
+            }
+        }
+        __device__ void give(Sums& sums) const {
+            if constexpr (kKept) {
+#pragma unroll
+                for (int i = 0; i < kBlocks; ++i)
+#pragma unroll
+                    for (int j = 0; j < Config::kTileN / 2; ++j) sums[i][j] += values[i][j];
+            }
+        }
+    };
+
     // The A values a lane multiplies in one k-tile, as TF32 parts.
     struct Fragments {
         uint32_t large[kBlocks][kSteps][4], small[kBlocks][kSteps][4];
@@ -72,6 +99,7 @@ struct MainloopSplit {
         for (auto& block : sums)
 #pragma unroll
             for (float& x : block) x = 0.f;
+        Total total;
         Fragments a;
         ring.full[position.stage].wait(position.phase);
         read(a, stages + position.stage * kStageBytes, group);
@@ -101,8 +129,10 @@ struct MainloopSplit {
             for (int i = 0; i < kBlocks; ++i)
 #pragma unroll
                 for (int j = 0; j < Config::kTileN / 2; ++j) sums[i][j] += tile[i][j];
+            if (k % kChunk == kChunk - 1) total.take(sums);
             a = next;
         }
+        total.give(sums);
     }
 
     template <class Ring, class Position>

@@ -15,6 +15,7 @@ struct RingPosition {
     int stage = 0;
     uint32_t phase = 0;
 
+    __device__ int before() const { return stage == 0 ? kStages - 1 : stage - 1; }
     __device__ void advance() {
         if (++stage == kStages) stage = 0, phase ^= 1;
     }

@@ -13,36 +13,65 @@ struct SplitSource {
     int n, k, batch0, batch1;
 };
 
-inline constexpr int kSplitTile = 32, kSplitThreads = 256;
+inline constexpr int kSplitTile = 64, kSplitThreads = 256;
 
-// One block a 32x32 tile: read along whichever dimension is contiguous, written along K.
+// Four neighbours along K of both planes; K is a multiple of four.
+template <int kParts>
+__device__ void write_split(SplitSource const& source, int64_t to, float const (&x)[4]) {
+    float large[4], small[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        large[i] = __uint_as_float(to_tf32(x[i]));
+        small[i] = __uint_as_float(to_tf32(x[i] - large[i]));
+    }
+    int64_t const plane = static_cast<int64_t>(source.batch0) * source.batch1 * source.n * source.k;
+    *reinterpret_cast<float4*>(source.planes + to) =
+        make_float4(large[0], large[1], large[2], large[3]);
+    if constexpr (kParts == 2)
+        *reinterpret_cast<float4*>(source.planes + plane + to) =
+            make_float4(small[0], small[1], small[2], small[3]);
+}
+
+// One block a 64x64 tile: read along whichever dimension is contiguous, written along K.
 template <int kParts>
 __device__ void split_pass(SplitSource const& source) {
+    constexpr int kQuads = kSplitTile / 4;
     __shared__ float tile[kSplitTile][kSplitTile + 1];
     int const n0 = blockIdx.y * kSplitTile, k0 = blockIdx.x * kSplitTile;
     int const batch = blockIdx.z;
     float const* from = source.data + batch / source.batch1 * source.batch0_stride +
                         batch % source.batch1 * source.batch1_stride;
+    int64_t const row0 = static_cast<int64_t>(batch) * source.n;
     bool const along_k = source.k_stride == 1;
-    for (int i = threadIdx.x; i < kSplitTile * kSplitTile; i += kSplitThreads) {
-        int const fast = i % kSplitTile, slow = i / kSplitTile;
-        int const n = along_k ? slow : fast, k = along_k ? fast : slow;
-        if (n0 + n < source.n && k0 + k < source.k)
-            tile[n][k] = from[(n0 + n) * source.n_stride + (k0 + k) * source.k_stride];
+    if (!along_k) {
+#pragma unroll
+        for (int i = threadIdx.x; i < kSplitTile * kQuads; i += kSplitThreads) {
+            int const n = i % kQuads * 4, k = i / kQuads;
+            if (k0 + k >= source.k) continue;
+            float const* at = from + (k0 + k) * source.k_stride + n0 + n;
+            if (n0 + n + 3 < source.n) {
+                float4 const x = *reinterpret_cast<float4 const*>(at);
+                tile[n][k] = x.x, tile[n + 1][k] = x.y, tile[n + 2][k] = x.z, tile[n + 3][k] = x.w;
+            } else {
+                for (int j = 0; n0 + n + j < source.n; ++j) tile[n + j][k] = at[j];
+            }
+        }
+        __syncthreads();
     }
-    __syncthreads();
-    int64_t const plane =
-        static_cast<int64_t>(source.batch0) * source.batch1 * source.n * source.k;
-    for (int i = threadIdx.x; i < kSplitTile * kSplitTile; i += kSplitThreads) {
-        int const k = i % kSplitTile, n = i / kSplitTile;
+#pragma unroll
+    for (int i = threadIdx.x; i < kSplitTile * kQuads; i += kSplitThreads) {
+        int const k = i % kQuads * 4, n = i / kQuads;
         if (n0 + n >= source.n || k0 + k >= source.k) continue;
-        int64_t const to = (static_cast<int64_t>(batch) * source.n + n0 + n) * source.k + k0 + k;
-        float const x = tile[n][k];
-        uint32_t const large = to_tf32(x);
-        source.planes[to] = __uint_as_float(large);
-        if constexpr (kParts == 2)
-            source.planes[plane + to] =
-                __uint_as_float(to_tf32(x - __uint_as_float(large)));
+        float x[4];
+        if (along_k) {
+            float4 const quad = *reinterpret_cast<float4 const*>(
+                from + (n0 + n) * source.n_stride + k0 + k);
+            x[0] = quad.x, x[1] = quad.y, x[2] = quad.z, x[3] = quad.w;
+        } else {
+#pragma unroll
+            for (int j = 0; j < 4; ++j) x[j] = tile[n][k + j];
+        }
+        write_split<kParts>(source, (row0 + n0 + n) * source.k + k0 + k, x);
     }
 }
 

@@ -15,7 +15,8 @@ int run(int argc, char** argv) {
         "CUTLASS kernels out.",
         "fact");
     app.footer(
-        "Start with:  fact optimize examples/minigpt_block.py\n"
+        "Start with:  ./fact optimize examples/minigpt_block.py\n"
+        "Tests:       ./fact test\n"
         "Exit codes:  0 done, 1 the run failed, 2 the input was bad, 130 interrupted");
     app.require_subcommand(1);
     Action action;

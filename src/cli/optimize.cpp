@@ -21,13 +21,12 @@ int optimize(const Options& options) {
     if (!options.run_dir.empty()) request.run_dir = options.run_dir;
     const auto done = driver::optimize(request);
     if (!done) return fail(done.error(), "interrupted; run the same command again to continue");
-    if (done->report) {
+    if (done->report)
         print(options.json ? report::to_json(*done->report)
                            : fmt::format("\n{}", report::to_text(*done->report)));
-        fmt::print(stderr, "files of this run: {}\n", done->run.string());
-    }
-    if (!done->message.empty()) print(done->message);
-    return done->failed ? kFailed : kDone;
+    if (done->failed) return fail({done->message, {}});
+    if (!options.json) print(done->message);
+    return kDone;
 }
 
 }  // namespace

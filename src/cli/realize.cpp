@@ -26,10 +26,11 @@ std::string describe(const driver::Realizations& realizations) {
                          {"kernel"}});
     for (const auto& [family, r] : realizations) {
         const bool timed = r.measured && r.single.runs > 0;
-        table.row({family, r.precision, r.schedule, tune::summary(r.candidates),
+        table.row({family, r.precision, report::short_schedule(r.schedule),
+                   tune::summary(r.candidates),
                    timed ? report::duration(r.single.median_us) : "not measured",
                    timed ? report::duration(r.baseline_single.median_us) : "",
-                   r.realized ? (r.folder / "kernel.cu").string() : r.why});
+                   r.realized ? (r.folder / "kernel.cu").string() : report::one_line(r.why)});
     }
     return table.text("");
 }
@@ -62,7 +63,7 @@ void add_realize(CLI::App& app, Action& action) {
     command->add_option("--pattern", request.only, "Only this pattern or family (repeatable)");
     command
         ->add_option("--effort", request.effort,
-                     "Candidates a family (default: all with a GPU, one without)")
+                     "Candidates a family (default: 16 with a GPU, one without)")
         ->check(CLI::NonNegativeNumber);
     command->add_option("--jobs", request.jobs, "Compilers at a time (default: one a core)")
         ->check(CLI::NonNegativeNumber);

@@ -13,6 +13,7 @@
 #include "driver/realize.h"
 #include "driver/summary.h"
 #include "driver/trace.h"
+#include "report/table.h"
 #include "support/files.h"
 #include "support/progress.h"
 #include "support/subprocess.h"
@@ -50,9 +51,8 @@ class FreshFolder {
 };
 
 std::string nothing_to_fuse(const Discovered& found) {
-    auto text = fmt::format(
-        "nothing to fuse: none of the {} operators is a matrix product a kernel can take over",
-        found.graph.nodes.size());
+    auto text = fmt::format("nothing to fuse: {}, and none is a matrix product a kernel can take",
+                            report::counted(found.graph.nodes.size(), "operator"));
     if (const auto& left = found.discovery.left_alone; !left.empty())
         text += fmt::format("; left alone:\n{}", report::reasons(left));
     else
@@ -63,7 +63,8 @@ std::string nothing_to_fuse(const Discovered& found) {
 std::string none_composed(const Discovered& found, const Plan& plan) {
     std::string text = "no pattern was fused, so no package was written:\n";
     for (std::size_t i = 0; i < plan.choices.size(); ++i)
-        text += fmt::format("  {}: {}\n", found.discovery.patterns[i].id, plan.choices[i].why);
+        text += fmt::format("  {}: {}\n", found.discovery.patterns[i].id,
+                            report::one_line(plan.choices[i].why));
     return text;
 }
 
@@ -112,10 +113,9 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
     const auto found = discover_stage(
         run, {settings.arch, table_name(*environment, settings.arch), settings.allow_tf32});
     if (!found) return found.error();
-    say("discover", fmt::format("{} operators, {} patterns", found->graph.nodes.size(),
-                                found->discovery.patterns.size()));
+    say("discover", fmt::format("{}, {}", report::counted(found->graph.nodes.size(), "operator"),
+                                report::counted(found->discovery.patterns.size(), "pattern")));
     Optimized out;
-    out.run = run.path();
     if (found->discovery.patterns.empty()) {
         out.message = nothing_to_fuse(*found);
         return out;
@@ -134,6 +134,7 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
     say("compose",
         fmt::format("{} of {} patterns fused", chosen.fused(), found->discovery.patterns.size()));
     auto report = summarize(*environment, settings, *found, *realizations, chosen);
+    report.run = run.path().string();
     if (chosen.fused() == 0) {
         out.message = none_composed(*found, chosen);
         out.failed = report.statistics.realized == 0;

@@ -24,7 +24,6 @@ struct OptimizeRequest {
 struct Optimized {
     std::string message;  // why there is no package, when there is none
     bool failed = false;  // patterns were found, and none got a kernel
-    std::filesystem::path run;
     std::optional<report::Report> report;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "report/table.h"
 #include "support/files.h"
 #include "support/progress.h"
 
@@ -45,8 +46,8 @@ std::vector<Family> families(const match::Discovery& discovery,
 }
 
 std::string outcome_text(const tune::Realization& r) {
-    if (!r.realized) return "no kernel: " + r.why;
-    auto text = fmt::format("{}, {}", r.precision, r.schedule);
+    if (!r.realized) return fmt::format("no kernel: {}", report::one_line(r.why));
+    auto text = fmt::format("{}, {}", r.precision, report::short_schedule(r.schedule));
     if (r.measured && r.single.median_us > 0)
         text += fmt::format(", {:.1f} us, torch {:.1f} us", r.single.median_us,
                             r.baseline_single.median_us);

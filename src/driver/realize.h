@@ -13,7 +13,7 @@
 namespace fact::driver {
 
 struct RealizeRequest {
-    int effort = 0;  // candidates a family; 0: all with a GPU, one without
+    int effort = 0;  // candidates a family; 0: 16 with a GPU, one without
     int jobs = 0;    // compilers at a time; 0: one a core
     std::vector<std::filesystem::path> also;
     std::vector<std::string> only;  // patterns or families; empty: all

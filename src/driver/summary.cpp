@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "report/table.h"
+
 namespace fact::driver {
 
 namespace {
@@ -51,8 +53,11 @@ report::PatternRow row(const match::Pattern& pattern, const compose::Choice& cho
     return out;
 }
 
-std::string first_line(const std::string& text) {
-    return text.substr(0, text.find('\n'));
+// "failed to build"
+std::string outcome_name(verify::Outcome outcome) {
+    std::string name{verify::name(outcome)};
+    std::replace(name.begin(), name.end(), '_', ' ');
+    return name;
 }
 
 void count(const tune::Realization& r, report::Report& report) {
@@ -61,14 +66,15 @@ void count(const tune::Realization& r, report::Report& report) {
     s.realized += r.realized;
     s.verified += r.realized && !(r.text_checks.empty() && r.checks.empty());
     for (const auto& candidate : r.candidates) {
-        ++s.candidates[std::string(verify::name(candidate.outcome))];
+        ++s.candidates[outcome_name(candidate.outcome)];
         s.cached += candidate.cached;
         s.compiled += !candidate.cached && !candidate.compile_key.empty();
         if (candidate.outcome == verify::Outcome::passed) continue;
-        report.incidents.push_back(
-            fmt::format("{} {}{}: {}: {}", r.family, candidate.name,
-                        candidate.schedule.empty() ? "" : " (" + candidate.schedule + ")",
-                        verify::name(candidate.outcome), first_line(candidate.why)));
+        const auto how = report::short_schedule(candidate.schedule);
+        report.incidents.push_back(fmt::format("{} {}{}: {}: {}", r.family, candidate.name,
+                                               how.empty() ? "" : fmt::format(" ({})", how),
+                                               outcome_name(candidate.outcome),
+                                               report::one_line(candidate.why)));
     }
     s.seconds += r.resumed ? 0 : r.seconds;
 }

@@ -23,23 +23,8 @@ std::string error_cell(const PatternRow& row) {
     return fmt::format("{} / {}", error_text(e.kernel), error_text(e.eager));
 }
 
-// "tile 128x256x64 cluster 2x1 mainloop cooperative ..." as far as a column holds it.
-std::string schedule_cell(const std::string& schedule) {
-    std::string out = schedule;
-    for (const auto& [from, to] : {std::pair<std::string_view, std::string_view>{"tile ", ""},
-                                   {"cluster ", "c"},
-                                   {"mainloop ", ""},
-                                   {"stages auto ", ""},
-                                   {"scheduler persistent", ""}})
-        if (const auto at = out.find(from); at != std::string::npos)
-            out.replace(at, from.size(), to);
-    if (const auto at = out.find('('); at != std::string::npos) out.erase(at);
-    out.erase(out.find_last_not_of(' ') + 1);
-    return out;
-}
-
 std::string result_cell(const PatternRow& row) {
-    if (!row.fused) return fmt::format("left to torch: {}", row.why);
+    if (!row.fused) return fmt::format("left to torch: {}", one_line(row.why));
     return row.saves_us > 0 ? fmt::format("fused, saves {}", duration(row.saves_us)) : "fused";
 }
 
@@ -48,10 +33,23 @@ bool any_timed(const Report& report) {
                        [](const PatternRow& row) { return row.single.runs > 0; });
 }
 
+bool module_timed(const Report& report) {
+    return std::any_of(report.whole.begin(), report.whole.end(),
+                       [](const ModuleRow& row) { return row.single.runs > 0; });
+}
+
+// Without a GPU only the kernel's text was run.
+std::string error_title(const Report& report) {
+    const bool compiled =
+        std::any_of(report.patterns.begin(), report.patterns.end(),
+                    [](const PatternRow& row) { return row.compiled.checks > 0; });
+    return compiled ? "error / torch's" : "text's error / torch's";
+}
+
 std::string pattern_table(const Report& report) {
     const bool timed = any_timed(report);
     std::vector<Column> columns{
-        {"pattern"}, {"source"}, {"precision"}, {"schedule"}, {"error / torch's", Align::right}};
+        {"pattern"}, {"source"}, {"precision"}, {"schedule"}, {error_title(report), Align::right}};
     if (timed)
         columns.insert(columns.end(), {{"time", Align::right},
                                        {"torch", Align::right},
@@ -62,7 +60,7 @@ std::string pattern_table(const Report& report) {
     Table table(columns);
     for (const auto& row : report.patterns) {
         std::vector<std::string> cells{row.id, row.where, row.precision,
-                                       schedule_cell(row.schedule), error_cell(row)};
+                                       short_schedule(row.schedule), error_cell(row)};
         if (timed) {
             cells.push_back(time_text(row.single));
             cells.push_back(time_text(row.baseline_single));
@@ -141,8 +139,8 @@ std::string to_text(const Report& report) {
             "  time: median of single launches; in brackets what the 10th and 90th percentiles "
             "allow\n";
     out += "  error: largest, over the output's largest magnitude, against f64\n";
-    if (!report.whole.empty()) out += fmt::format("\n{}", module_table(report.whole));
-    if (!report.whole_note.empty()) out += fmt::format("  {}\n", report.whole_note);
+    if (module_timed(report)) out += fmt::format("\n{}", module_table(report.whole));
+    if (!report.whole_note.empty()) out += fmt::format("  whole module: {}\n", report.whole_note);
     if (!report.left_alone.empty())
         out += fmt::format("\nleft alone:\n{}", reasons(report.left_alone));
     if (!report.incidents.empty()) {
@@ -152,12 +150,13 @@ std::string to_text(const Report& report) {
     out += fmt::format("\nthe run:\n{}", statistics_text(report.statistics));
     if (!report.why_not_measured.empty())
         out += fmt::format(
-            "\nnot measured: no time of any kernel or module, because {}.\n"
-            "  The kernels were compiled, and their texts verified on the CPU against torch.\n",
+            "\nnot measured: any time, and the compiled kernels' results, because {}\n"
+            "  checked here: the kernels compile, and what their texts compute is as exact as "
+            "torch\n",
             report.why_not_measured);
+    if (!report.run.empty()) out += fmt::format("\nfiles of this run: {}\n", report.run);
     if (!report.package.empty())
-        out +=
-            fmt::format("\npackage: {0}\n  use it: module = fact.load(\"{0}\")\n", report.package);
+        out += fmt::format("package: {0}\n  use it: module = fact.load(\"{0}\")\n", report.package);
     return out;
 }
 
@@ -209,6 +208,7 @@ std::string to_json(const Report& report) {
                      {"compiled", s.compiled},
                      {"cached", s.cached},
                      {"seconds", s.seconds}}},
+                   {"run", report.run},
                    {"package", report.package}};
     return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -55,6 +55,7 @@ struct Report {
     std::vector<match::LeftAlone> left_alone;
     std::vector<std::string> incidents;  // candidates that hung, crashed or were wrong, by name
     Statistics statistics;
+    std::string run;      // folder with the files of the run
     std::string package;  // path; "" when none was written
 };
 

@@ -63,6 +63,35 @@ std::string quantity(double value) {
                      : fmt::format("{} {}", digits(value), prefixes[step]);
 }
 
+std::string one_line(std::string_view text, std::size_t width) {
+    std::string out;
+    for (const char c : text) {
+        const bool blank = c == '\n' || c == '\t' || c == ' ';
+        if (!blank) out += c;
+        if (blank && !out.empty() && out.back() != ' ') out += ' ';
+    }
+    out.erase(out.find_last_not_of(' ') + 1);
+    if (out.size() > width) out = out.substr(0, width - 3) + "...";
+    return out;
+}
+
+std::string short_schedule(std::string_view schedule) {
+    std::string out{schedule};
+    for (const auto& [from, to] : {std::pair<std::string_view, std::string_view>{"tile ", ""},
+                                   {"cluster ", "c"},
+                                   {"mainloop ", ""},
+                                   {"stages auto", ""},
+                                   {"scheduler persistent", ""}})
+        if (const auto at = out.find(from); at != std::string::npos)
+            out.replace(at, from.size(), to);
+    if (const auto at = out.find('('); at != std::string::npos) out.erase(at);
+    return one_line(out);
+}
+
+std::string counted(std::size_t count, std::string_view what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string error_text(double value) {
     return value == 0 ? "0" : fmt::format("{:.1e}", value);
 }

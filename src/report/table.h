@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fact::report {
@@ -31,6 +32,12 @@ class Table {
 std::string duration(double microseconds);
 // "1.23 k", "4.56 M", "7.89 G", "1.01 T": three digits and a prefix, for flops and bytes.
 std::string quantity(double value);
+// The text on one line, cut where it gets too long for a table.
+std::string one_line(std::string_view text, std::size_t width = 160);
+// "64x128x64 c2x1 pingpong stages 8": a schedule without what is the same in all of them.
+std::string short_schedule(std::string_view schedule);
+// "1 pattern", "3 patterns".
+std::string counted(std::size_t count, std::string_view what);
 // "1.2e-03", or "0".
 std::string error_text(double value);
 

@@ -17,6 +17,8 @@ constexpr int kBarrierBytes = 1024;   // barriers, rounded up to the storage's a
 constexpr int kMostStages = 8;
 constexpr int kMultiprocessors = 132;  // only ranks candidates; launches ask the GPU itself
 
+constexpr long kLongSum = 65536;  // beyond this one level of sums is rounded too often
+
 int parts(const Problem& problem) {
     return problem.operands == DType::f32 ? (problem.split ? 2 : 1) : 1;
 }
@@ -44,12 +46,14 @@ double estimated_cycles(const Schedule& s, const Problem& p) {
     const double rate = p.operands == DType::f32 ? 1024.0 / (p.split ? 3 : 1) : 2048.0;
     const double area = static_cast<double>(s.tile.m) * s.tile.n;
     const double k = static_cast<double>(ceil_div(p.k, s.tile.k)) * s.tile.k;
-    // Narrow tiles read shared memory more often than the tensor cores can hide.
-    const double efficiency = s.tile.n >= 256 || s.tile.m >= 256 ? 0.80
-                              : area >= 128 * 128                ? 0.77
-                                                                 : 0.6;
+    // How much of the tensor cores' rate a shape sustains, as measured on an H200.
+    const double efficiency = s.tile.m == 64    ? (s.tile.n == 256 ? 0.73 : 0.62)
+                              : s.tile.n == 64  ? 0.60
+                              : s.tile.n == 256 ? 0.82
+                              : s.tile.n == 192 ? 0.80
+                                                : 0.79;
     const double mainloop = area * k / rate / efficiency;
-    const double finish = area / 128 * (14 + 6 * p.full_operands);
+    const double finish = area / 128 * (8 + 3 * p.full_operands);
     const double exposed =
         s.mainloop == Mainloop::pingpong ? std::max(0.0, finish - mainloop) : finish;
     const double sharing = s.cluster.m * s.cluster.n > 1 ? 1.0 : 1.06;
@@ -87,6 +91,10 @@ std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
                            single ? "" : ", 192 or 256", s.tile.n);
     if (const int sums = accumulators_per_thread(s, p); sums > 128)
         return fmt::format("{} accumulators a thread do not fit beside its other registers", sums);
+    if (p.k > kLongSum && accumulators_per_thread(s, p) > 64)
+        return fmt::format(
+            "a sum over {} terms is kept in two levels, and the tile leaves no registers for them",
+            p.k);
     if (s.cluster.m < 1 || s.cluster.n < 1 || s.cluster.m > 2 || s.cluster.n > 2 ||
         s.cluster.m * s.cluster.n > 4)
         return "a cluster is at most 2x2";

@@ -184,18 +184,23 @@ Result<SearchResult> Searcher::run() {
 }  // namespace
 
 int best_of(const std::vector<CandidateResult>& results) {
+    // Relative to the baseline timed in turns with it: a GPU that has warmed up since the last
+    // candidate slows both.
+    const auto cost = [](const CandidateResult& r) {
+        return r.baseline_single.runs > 0 ? r.single.median_us / r.baseline_single.median_us
+                                          : r.single.median_us;
+    };
     int fastest = -1;
     for (std::size_t i = 0; i < results.size(); ++i) {
         if (results[i].outcome != Outcome::passed) continue;
-        if (fastest < 0 || results[i].single.median_us < results[fastest].single.median_us)
-            fastest = static_cast<int>(i);
+        if (fastest < 0 || cost(results[i]) < cost(results[fastest])) fastest = static_cast<int>(i);
     }
     if (fastest < 0) return -1;
     const verify::Timing& best = results[fastest].single;
-    const double tie =
-        best.median_us + std::min(best.high_us - best.median_us, kWidestTie * best.median_us);
+    const double spread = best.median_us > 0 ? best.high_us / best.median_us - 1 : 0;
+    const double tie = cost(results[fastest]) * (1 + std::min(spread, kWidestTie));
     for (int i = 0; i < fastest; ++i)
-        if (results[i].outcome == Outcome::passed && results[i].single.median_us <= tie) return i;
+        if (results[i].outcome == Outcome::passed && cost(results[i]) <= tie) return i;
     return fastest;
 }
 

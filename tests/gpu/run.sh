@@ -58,13 +58,13 @@ for part in "${parts[@]}"; do
         products)
             optimize products_bf16 300 examples.products:minigpt --dtype bf16 --no-bench \
                 --effort "$effort"
-            optimize shapes_bf16 240 examples.products:shapes --dtype bf16 --no-bench --effort 6
-            optimize shapes_f32 300 examples.products:shapes --no-bench --effort 4
+            optimize shapes_bf16 240 examples.products:shapes --dtype bf16 --no-bench --effort 4
+            optimize shapes_f32 300 examples.products:shapes --no-bench --effort 3
             collect products.json products_bf16 shapes_bf16 shapes_f32
             ;;
         minigpt)
             optimize minigpt_bf16 400 examples/minigpt_block.py --dtype bf16 --effort "$effort"
-            optimize minigpt_f32 400 examples/minigpt_block.py --effort 4
+            optimize minigpt_f32 400 examples/minigpt_block.py --effort 3
             collect minigpt.json minigpt_bf16 minigpt_f32
             ;;
         faults)

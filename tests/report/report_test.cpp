@@ -39,13 +39,30 @@ TEST(Report, WithoutAGpuItSaysWhatWasNotMeasured) {
     r.why_not_measured = "there is no usable GPU";
     r.incidents = {"linear s01: timed out: no answer in 20 s"};
     r.package = "out/package";
+    r.run = "out";
     EXPECT_EQ(to_text(r),
               R"(block.py in bf16, no GPU
 
-  pattern          source               precision  schedule                     error / torch's  result
-  ---------------  -------------------  ---------  ----------------------  -----------------  ----------------------------------
-)"
-              "");
+  pattern          source               precision  schedule                     text's error / torch's  result
+  ---------------  -------------------  ---------  ---------------------------  ----------------------  ----------------------------------
+  p00_linear_gelu  block.py:12, mlp.up  bf16       128x256x64 c2x1 cooperative       1.2e-03 / 2.5e-03  fused
+  p01_linear       block.py:12, mlp.up  bf16                                                         -  left to torch: no candidate passed
+  error: largest, over the output's largest magnitude, against f64
+
+candidates that were thrown out:
+  linear s01: timed out: no answer in 20 s
+
+the run:
+  patterns found 2, families 2, realized 1, verified 1, composed 1
+  candidates 2: 1 passed, 1 timed out; compiled 2, from the cache 0; 12 s in all
+
+not measured: any time, and the compiled kernels' results, because there is no usable GPU
+  checked here: the kernels compile, and what their texts compute is as exact as torch
+
+files of this run: out
+package: out/package
+  use it: module = fact.load("out/package")
+)");
 }
 
 TEST(Report, TimesCarryTheirSpread) {
@@ -68,8 +85,7 @@ TEST(Report, TheJsonHoldsTheSame) {
     r.patterns[0].single = {100, 98, 104, 200};
     const auto json = nlohmann::json::parse(to_json(r));
     EXPECT_EQ(json.at("patterns").at(0).at("single").at("runs"), 200);
-    EXPECT_TRUE(json.at("patterns").at(1).at("single").is_object() == false ||
-                json.at("patterns").at(1).at("single").at("runs") == 0);
+    EXPECT_TRUE(json.at("patterns").at(0).at("torch_single").is_null());
     EXPECT_EQ(json.at("statistics").at("candidates").at("timed out"), 1);
 }
 

@@ -46,6 +46,17 @@ TEST(Schedule, ShortSumsPreferAnOverlappedEpilogue) {
     EXPECT_EQ(candidates_on_sm90(minigpt_up()).front().mainloop, Mainloop::pingpong);
 }
 
+TEST(Schedule, LongSumsKeepTwoLevels) {
+    for (const DType dtype : {DType::bf16, DType::f32}) {
+        Problem p;
+        p.operands = dtype, p.output = dtype, p.split = dtype == DType::f32;
+        p.m = 256, p.n = 256, p.k = 524288;
+        const auto candidates = candidates_on_sm90(p);
+        ASSERT_FALSE(candidates.empty());
+        for (const Schedule& s : candidates) EXPECT_LE(s.tile.m * s.tile.n, 128 * 128);
+    }
+}
+
 TEST(Schedule, EachRefusalSaysWhy) {
     const Problem p = minigpt_up();
     const auto why = [&](Schedule s) { return illegal_on_sm90(s, p); };

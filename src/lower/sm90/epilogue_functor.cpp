@@ -114,8 +114,8 @@ class FunctorBody {
     }
 
     std::string unary(const ir::Unary& n) const {
-        if (n.op == ir::UnaryOp::neg) return "-" + use(n.x);
-        if (n.op == ir::UnaryOp::logical_not) return "!" + use(n.x);
+        if (n.op == ir::UnaryOp::neg) return fmt::format("-{}", use(n.x));
+        if (n.op == ir::UnaryOp::logical_not) return fmt::format("!{}", use(n.x));
         return fmt::format("F::{}({})", ir::info(n.op).name, as_float(n.x));
     }
 

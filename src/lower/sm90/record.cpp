@@ -9,7 +9,7 @@ namespace fact::lower::sm90 {
 namespace {
 
 constexpr int kProductThreads = 384;                 // kProductThreads in product.cuh
-constexpr int kSplitTile = 32, kSplitThreads = 256;  // as in split_pass.cuh
+constexpr int kSplitTile = 64, kSplitThreads = 256;  // as in split_pass.cuh
 constexpr int kStoreRows = 16;                       // a warp's rows of a slab
 
 // Appends members of a plain struct at their natural alignment.
@@ -113,6 +113,8 @@ class RecordBuilder {
         for (const DimOf& dim : batch_of_b(1)) all_batch.push_back(dim);
         const std::vector<DimOf> depth{{b, form_.b.k}};
         record_.workspaces.push_back({DType::f32, {all_batch, n(), depth}, problem_.split ? 2 : 1});
+
+        record_.alignments.push_back({b, 16});  // the pass reads four neighbours at a time
 
         StructBuilder source;  // SplitSource
         source.add(PointerField{b});

@@ -22,7 +22,19 @@ def commit():
     answer = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True
     )
-    return answer.stdout.strip() or os.environ.get("FACT_COMMIT")
+    return answer.stdout.strip() if answer.returncode == 0 else os.environ.get("FACT_COMMIT")
+
+
+def without_paths(value, folder):
+    """The same with run folders and the repository's root taken out of every text."""
+    if isinstance(value, dict):
+        return {key: without_paths(item, folder) for key, item in value.items()}
+    if isinstance(value, list):
+        return [without_paths(item, folder) for item in value]
+    if isinstance(value, str):
+        root = str(Path(__file__).resolve().parent.parent)
+        return value.replace(f"{folder.parent}/", "").replace(f"{root}/", "")
+    return value
 
 
 def versions():
@@ -100,7 +112,8 @@ def main():
         if report is None:
             print(f"{folder}: no report.json, the run did not finish", file=sys.stderr)
             continue
-        runs[folder.name] = {"report": report, "bench": read(folder / "bench.json")}
+        run = {"report": report, "bench": read(folder / "bench.json")}
+        runs[folder.name] = without_paths(run, folder)
     result = {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "commit": commit(),

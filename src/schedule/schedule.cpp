@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <regex>
+#include <cstdio>
 
 namespace fact::schedule {
 
@@ -17,20 +17,28 @@ std::string to_string(const Schedule& s) {
 }
 
 Result<Schedule> schedule_from_string(std::string_view text) {
-    static const std::regex form(
-        R"(\s*tile\s+(\d{1,4})x(\d{1,4})x(\d{1,4})\s+cluster\s+(\d)x(\d)\s+mainloop\s+(cooperative|pingpong)\s+stages\s+(auto|\d{1,2})\s+scheduler\s+persistent\(raster:\s*(m|n),\s*swizzle:\s*(\d{1,3})\)\s*)");
-    std::cmatch match;
-    if (!std::regex_match(text.data(), text.data() + text.size(), match, form))
+    const std::string line(text);
+    Schedule s;
+    char mainloop[12] = "", stages[5] = "", raster = 0;
+    int end = -1;
+    // Widths keep every number in range; %n is only reached when all of it was read.
+    std::sscanf(line.c_str(),
+                " tile %4dx%4dx%4d cluster %1dx%1d mainloop %11[a-z] stages %4[a-z0-9] "
+                "scheduler persistent(raster: %c, swizzle: %3d) %n",
+                &s.tile.m, &s.tile.n, &s.tile.k, &s.cluster.m, &s.cluster.n, mainloop, stages,
+                &raster, &s.swizzle, &end);
+    const std::string_view loop = mainloop, count = stages;
+    const bool whole = end == static_cast<int>(line.size());
+    const bool named = (loop == "cooperative" || loop == "pingpong") &&
+                       (raster == 'm' || raster == 'n') &&
+                       (count == "auto" ||
+                        (count.size() <= 2 && count.find_first_not_of("0123456789") == count.npos));
+    if (!whole || !named)
         return Error{fmt::format("not a schedule: \"{}\"", text),
                      "Write it as \"" + to_string({{128, 128, 64}, {2, 1}}) + "\"."};
-    const auto number = [&](int i) { return std::stoi(match[i].str()); };
-    Schedule s;
-    s.tile = {number(1), number(2), number(3)};
-    s.cluster = {number(4), number(5)};
-    s.mainloop = match[6].str() == "pingpong" ? Mainloop::pingpong : Mainloop::cooperative;
-    s.stages = match[7].str() == "auto" ? 0 : number(7);
-    s.raster = match[8].str() == "m" ? Raster::m : Raster::n;
-    s.swizzle = number(9);
+    s.mainloop = loop == "pingpong" ? Mainloop::pingpong : Mainloop::cooperative;
+    s.stages = count == "auto" ? 0 : std::stoi(stages);
+    s.raster = raster == 'm' ? Raster::m : Raster::n;
     return s;
 }
 

@@ -19,7 +19,12 @@ TEST(Schedule, SpellingRoundTrips) {
         ASSERT_TRUE(again.ok()) << again.error().text();
         EXPECT_EQ(*again, s);
     }
+    const std::string good = to_string({{128, 128, 64}, {2, 1}});
+    EXPECT_TRUE(schedule_from_string(good).ok());
+    EXPECT_FALSE(schedule_from_string("").ok());
     EXPECT_FALSE(schedule_from_string("tile 128x128").ok());
+    EXPECT_FALSE(schedule_from_string(good + " and more").ok());
+    EXPECT_FALSE(schedule_from_string(good.substr(0, good.size() - 1)).ok());
 }
 
 TEST(Schedule, EveryCandidateIsLegalAndNamedOnce) {

@@ -167,7 +167,7 @@ Result<> Kernel::State::launch_one(const Launch& launch, const Entry& entry,
 }
 
 Result<Kernel> Kernel::load(std::string_view cubin, LaunchRecord record) {
-    if (std::string why = invalid(record); !why.empty())
+    if (std::string why = inconsistency(record); !why.empty())
         return Error{fmt::format("the launch record of '{}' is damaged: {}", record.kernel, why),
                      "Realize the kernel again."};
     const auto& loaded = cuda::api();

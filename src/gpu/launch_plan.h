@@ -14,10 +14,6 @@
 
 namespace fact::gpu {
 
-// What is inconsistent in a record (a dimension that no tensor has, a member outside its struct,
-// a box TMA cannot copy), or "": a damaged file must not become a wild pointer.
-std::string invalid(const LaunchRecord& record);
-
 // See Kernel::refuses and Kernel::workspaces; the record is valid.
 std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tensors);
 std::vector<TensorArg> workspaces(const LaunchRecord& record, std::span<const TensorArg> tensors);

@@ -134,6 +134,12 @@ struct LaunchRecord {
     std::vector<Launch> launches;
     bool operator==(const LaunchRecord&) const = default;
 
+    // Parameters and outputs: what a caller binds.
+    int num_bound() const { return static_cast<int>(params.size() + outputs.size()); }
+    const TensorSpec& spec(int bound) const {
+        const std::size_t index = static_cast<std::size_t>(bound);
+        return index < params.size() ? params[index] : outputs[index - params.size()];
+    }
     int num_tensors() const {
         return static_cast<int>(params.size() + outputs.size() + workspaces.size());
     }

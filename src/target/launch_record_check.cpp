@@ -15,16 +15,17 @@ class Checker {
             for (const TensorSpec& spec : specs)
                 require(spec.rank >= 0 && spec.rank <= kMaxRank,
                         fmt::format("rank {} of {}", spec.rank, spec.name));
-        for (const auto& group : record_.equal_extents) product(group);
+        for (const auto& group : record_.equal_extents) bound_product(group);
         for (const Alignment& rule : record_.alignments) {
             require(rule.bytes >= 1, fmt::format("alignment to {} bytes", rule.bytes));
-            dimension(rule.tensor, kNoDim);
+            require(rule.tensor >= 0 && rule.tensor < record_.num_bound(),
+                    fmt::format("tensor {}", rule.tensor));
         }
         for (const Workspace& space : record_.workspaces) {
             require(space.copies >= 1, fmt::format("{} copies of a workspace", space.copies));
-            for (const auto& size : space.sizes) product(size);
+            for (const auto& size : space.sizes) bound_product(size);
         }
-        require(!record_.launches.empty(), "no launch");
+        require(!record_.launches.empty(), "number of launches");
         for (const Launch& launch : record_.launches) check(launch);
         return problem_;
     }
@@ -37,14 +38,16 @@ class Checker {
         if (!holds && problem_.empty()) problem_ = otherwise + " is out of range";
     }
 
-    // Dimensions a tensor can have; a workspace's planes may count as one more.
     int rank(int tensor) const {
-        std::size_t index = static_cast<std::size_t>(tensor);
-        if (index < record_.params.size()) return record_.params[index].rank;
-        index -= record_.params.size();
-        if (index < record_.outputs.size()) return record_.outputs[index].rank;
-        index -= record_.outputs.size();
-        return static_cast<int>(record_.workspaces[index].sizes.size()) + 1;
+        if (tensor < record_.num_bound()) return record_.spec(tensor).rank;
+        const Workspace& space = workspace(tensor);
+        return static_cast<int>(space.sizes.size()) + (space.copies > 1 ? 1 : 0);
+    }
+    DType dtype(int tensor) const {
+        return tensor < record_.num_bound() ? record_.spec(tensor).dtype : workspace(tensor).dtype;
+    }
+    const Workspace& workspace(int tensor) const {
+        return record_.workspaces[static_cast<std::size_t>(tensor - record_.num_bound())];
     }
 
     void dimension(int tensor, int dim) {
@@ -60,6 +63,13 @@ class Checker {
             require(dim.dim >= 0, fmt::format("dimension {} of tensor {}", dim.dim, dim.tensor));
             dimension(dim.tensor, dim.dim);
         }
+    }
+
+    // Of parameters and outputs only: what a workspace's own size may follow from.
+    void bound_product(const std::vector<DimOf>& dims) {
+        product(dims);
+        for (const DimOf& dim : dims)
+            require(dim.tensor < record_.num_bound(), fmt::format("tensor {}", dim.tensor));
     }
 
     void check(const Grid& grid) {
@@ -83,6 +93,11 @@ class Checker {
         require(map.swizzle_bytes == 0 || map.swizzle_bytes == 32 || map.swizzle_bytes == 64 ||
                     map.swizzle_bytes == 128,
                 fmt::format("swizzle {}", map.swizzle_bytes));
+        if (!problem_.empty()) return;
+        require(map.dims[0] == rank(map.tensor) - 1, "innermost dimension of a tensor map");
+        const int row_bytes = map.box[0] * info(dtype(map.tensor)).bytes;
+        require(row_bytes % 16 == 0 && (map.swizzle_bytes == 0 || row_bytes <= map.swizzle_bytes),
+                fmt::format("row of {} bytes in a tensor map's box", row_bytes));
     }
 
     void check(const StructParam& param) {
@@ -93,7 +108,7 @@ class Checker {
                            [&](const StrideField& f) { return dimension(f.tensor, f.dim), 8; },
                            [](const IntegerField&) { return 4; }},
                 field);
-            require(offset >= 0 && offset <= param.bytes - bytes,
+            require(offset >= 0 && offset % bytes == 0 && offset <= param.bytes - bytes,
                     fmt::format("offset {} in a struct of {} bytes", offset, param.bytes));
         }
     }
@@ -103,6 +118,7 @@ class Checker {
                 fmt::format("block of {}", launch.block));
         for (int extent : launch.cluster)
             require(extent >= 1 && extent <= 16, fmt::format("cluster extent {}", extent));
+        require(launch.cluster[0] * launch.cluster[1] <= 16, "cluster");
         require(launch.shared_bytes >= 0, "shared memory");
         require(launch.prepares_from >= -1 &&
                     launch.prepares_from < static_cast<int>(record_.params.size()),

@@ -34,7 +34,8 @@ TEST(Kernel, DamagedRecordIsAnErrorBeforeAnyGpuIsAsked) {
     record.kernel = "broken";
     auto kernel = Kernel::load("", record);
     ASSERT_FALSE(kernel.ok());
-    EXPECT_EQ(kernel.error().message, "the launch record of 'broken' is damaged: no launch");
+    EXPECT_EQ(kernel.error().message,
+              "the launch record of 'broken' is damaged: number of launches is out of range");
 }
 
 }  // namespace

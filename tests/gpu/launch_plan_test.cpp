@@ -50,7 +50,7 @@ std::vector<TensorArg> product_tensors(std::int64_t m, std::int64_t n, std::int6
 }
 
 TEST(LaunchPlan, AcceptsWhatTmaCanAddress) {
-    EXPECT_EQ(invalid(product_record()), "");
+    EXPECT_EQ(inconsistency(product_record()), "");
     EXPECT_EQ(refuses(product_record(), product_tensors(1000, 1032, 776)), "");
     // A row of one element wide enough never steps: its stride does not matter.
     auto one_row = product_tensors(1, 1032, 776);
@@ -97,7 +97,7 @@ TEST(LaunchPlan, WorkspaceRowsMustBeAddressableToo) {
     LaunchRecord record = product_record();
     record.workspaces = {{DType::f32, {{{0, 0}}, {{0, 1}}}, 2}};
     record.launches[0].params = {TensorMapParam{4, {2, 1, 0, kNoDim}, {32, 64, 1, 1}}};
-    EXPECT_EQ(invalid(record), "");
+    EXPECT_EQ(inconsistency(record), "");
     EXPECT_EQ(refuses(record, product_tensors(64, 64, 100)), "");
     EXPECT_EQ(refuses(record, product_tensors(64, 64, 102)),
               "workspace 0 has a stride of 408 bytes in dimension 1; TMA takes positive multiples "
@@ -190,7 +190,7 @@ TEST(LaunchPlan, DamagedRecordsAreNamed) {
     const auto damage = [](auto change) {
         auto record = product_record();
         change(record);
-        return invalid(record);
+        return inconsistency(record);
     };
     const auto map = [](LaunchRecord& r) -> auto& {
         return std::get<TensorMapParam>(r.launches[0].params[0]);

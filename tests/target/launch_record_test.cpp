@@ -38,7 +38,7 @@ LaunchRecord sample() {
     product.block = 384;
     product.cluster = {2, 1};
     product.shared_bytes = 200'000;
-    product.params = {TensorMapParam{3, {1, 0, 2, kNoDim}, {32, 256, 1, 1}, 128},
+    product.params = {TensorMapParam{3, {2, 1, 0, kNoDim}, {32, 256, 1, 1}, 128},
                       StructParam{16, {{0, PointerField{2}}, {8, StrideField{2, kNoDim}}}}};
     record.launches = {prepare, linear, product};
     return record;

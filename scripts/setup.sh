@@ -228,8 +228,6 @@ build_in() {
     : >"$log"
     # Taken before the work, so that what is edited meanwhile counts as newer.
     touch "$folder/.building"
-    # A compiler newer than ours may warn of more: that stops the checks, not a user.
-    options+=(-DFACT_WERROR="$([[ ${CI:-} == true ]] && echo ON || echo OFF)")
     [[ -f $folder/build.ninja ]] || say "$title for the first time, which takes some minutes"
     if [[ ! -f $folder/build.ninja || $setup_file -nt $folder/.built ]]; then
         quietly "$log" "$title" cmake -G Ninja -S "$root" -B "$folder" \

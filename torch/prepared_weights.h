@@ -18,7 +18,8 @@ namespace fact::exec {
 // as numbers among the record's workspaces.
 std::map<int, std::vector<int>> prepared_workspaces(const LaunchRecord& record);
 
-// One weight's workspaces, kept for as long as the weight's memory and contents are the same.
+// One weight's workspaces, kept until the weight is another one or torch counts a change of it
+// (changes through `.data` are not counted).
 class PreparedWeights {
   public:
     using Workspaces = std::vector<at::Tensor>;

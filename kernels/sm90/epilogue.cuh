@@ -59,8 +59,7 @@ struct SlabWriter<float> {
             for (int h = 0; h < 2; ++h) {
                 int const row = lane / 4 + 8 * h, chunk = g * 2 + (lane % 4) / 2;
                 int const i = (part * 4 + g) * 4 + h * 2;
-                unsigned char* to =
-                    box + row * 128 + ((chunk ^ (row & 7)) * 16) + (lane % 2) * 8;
+                unsigned char* to = box + row * 128 + ((chunk ^ (row & 7)) * 16) + (lane % 2) * 8;
                 *reinterpret_cast<float2*>(to) = make_float2(values[i], values[i + 1]);
             }
     }
@@ -83,7 +82,7 @@ struct Epilogue {
     StoreBuffers<kBoxes>& buffers;
     FullBarrier* staged;  // one a box
     int lane;
-    int box = 0;            // next to be stored from
+    int box = 0;             // next to be stored from
     uint32_t box_phase = 0;  // of the staged barrier of that box
 
     __device__ Slab slab(TileAt const& at, int row, int column) const {

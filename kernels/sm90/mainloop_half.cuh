@@ -27,12 +27,11 @@ struct MainloopHalf {
         __device__ void load(FullBarrier& full, unsigned char* stage, TileAt const& at, int k,
                              int rank) const {
             int const m = rank % Config::kClusterM, n = rank / Config::kClusterM;
-            TileA::load(a, full, stage, at.m * Config::kTileM, k,
-                        Config::kBatchA0 ? at.batch0 : 0, Config::kBatchA1 ? at.batch1 : 0, n,
-                        row_mask(m));
+            TileA::load(a, full, stage, at.m * Config::kTileM, k, Config::kBatchA0 ? at.batch0 : 0,
+                        Config::kBatchA1 ? at.batch1 : 0, n, Multicast<Config>::of_a(m));
             TileB::load(b, full, stage + TileA::kBytes, at.n * Config::kTileN, k,
                         Config::kBatchB0 ? at.batch0 : 0, Config::kBatchB1 ? at.batch1 : 0, m,
-                        column_mask(n));
+                        Multicast<Config>::of_b(n));
         }
     };
 
@@ -108,15 +107,6 @@ struct MainloopHalf {
         for (int i = 0; i < kBlocks; ++i)
 #pragma unroll
             for (int j = 0; j < Config::kTileN / 2; ++j) to[i][j] += more[i][j];
-    }
-
-    __device__ static constexpr uint16_t row_mask(int m) {  // the blocks that share an A tile
-        uint16_t mask = 0;
-        for (int n = 0; n < Config::kClusterN; ++n) mask |= 1 << (n * Config::kClusterM + m);
-        return mask;
-    }
-    __device__ static constexpr uint16_t column_mask(int n) {
-        return ((1 << Config::kClusterM) - 1) << (n * Config::kClusterM);
     }
 
     // The 16-deep step of an operand tile, from row `first` on.

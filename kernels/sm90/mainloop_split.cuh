@@ -36,9 +36,8 @@ struct MainloopSplit {
         __device__ void load(FullBarrier& full, unsigned char* stage, TileAt const& at, int k,
                              int rank) const {
             int const m = rank % Config::kClusterM, n = rank / Config::kClusterM;
-            TileA::load(a, full, stage, at.m * Config::kTileM, k,
-                        Config::kBatchA0 ? at.batch0 : 0, Config::kBatchA1 ? at.batch1 : 0, n,
-                        row_mask(m));
+            TileA::load(a, full, stage, at.m * Config::kTileM, k, Config::kBatchA0 ? at.batch0 : 0,
+                        Config::kBatchA1 ? at.batch1 : 0, n, Multicast<Config>::of_a(m));
             int const batch = Config::kBatchB0 && Config::kBatchB1 ? at.batch0 * batch1 + at.batch1
                               : Config::kBatchB0                   ? at.batch0
                               : Config::kBatchB1                   ? at.batch1
@@ -46,7 +45,7 @@ struct MainloopSplit {
 #pragma unroll
             for (int part = 0; part < kParts; ++part)
                 TileB::load(b, full, stage + TileA::kBytes + part * TileB::kBytes,
-                            at.n * Config::kTileN, k, batch, part, m, column_mask(n));
+                            at.n * Config::kTileN, k, batch, part, m, Multicast<Config>::of_b(n));
         }
     };
 
@@ -87,7 +86,8 @@ struct MainloopSplit {
         __device__ void pin() {
             uint32_t* words = &large[0][0][0];
 #pragma unroll
-            for (int i = 0; i < 2 * kBlocks * kSteps * 4; ++i) cute::warpgroup_fence_operand(words[i]);
+            for (int i = 0; i < 2 * kBlocks * kSteps * 4; ++i)
+                cute::warpgroup_fence_operand(words[i]);
         }
     };
 
@@ -139,15 +139,6 @@ struct MainloopSplit {
     __device__ static void finish(Ring&, typename Ring::Signature const&, Position const&, Sums&) {}
 
   private:
-    __device__ static constexpr uint16_t row_mask(int m) {
-        uint16_t mask = 0;
-        for (int n = 0; n < Config::kClusterN; ++n) mask |= 1 << (n * Config::kClusterM + m);
-        return mask;
-    }
-    __device__ static constexpr uint16_t column_mask(int n) {
-        return ((1 << Config::kClusterM) - 1) << (n * Config::kClusterM);
-    }
-
     __device__ static void products(uint32_t const (&a)[kBlocks][kSteps][4], unsigned char const* b,
                                     Sums& sums, bool accumulate) {
 #pragma unroll

@@ -11,11 +11,21 @@ namespace fact {
 using bf16 = __nv_bfloat16;
 
 // Every element type as the float (or integer) that arithmetic is done in.
-__device__ inline float widen(float x) { return x; }
-__device__ inline float widen(bf16 x) { return __bfloat162float(x); }
-__device__ inline float widen(half x) { return __half2float(x); }
-__device__ inline float widen(double x) { return static_cast<float>(x); }
-__device__ inline bool widen(bool x) { return x; }
+__device__ inline float widen(float x) {
+    return x;
+}
+__device__ inline float widen(bf16 x) {
+    return __bfloat162float(x);
+}
+__device__ inline float widen(half x) {
+    return __half2float(x);
+}
+__device__ inline float widen(double x) {
+    return static_cast<float>(x);
+}
+__device__ inline bool widen(bool x) {
+    return x;
+}
 template <class Integer>
 __device__ inline int widen(Integer x) {
     return static_cast<int>(x);
@@ -47,8 +57,9 @@ __device__ inline float rounded<float>(float x) {
     return x;
 }
 
-// Functions accurate enough for results of type T: the hardware's tanh and exp where bf16 rounds
-// their error away, the accurate ones elsewhere.
+// Functions for results of type T: accurate ones, but for bf16 the hardware's tanh, whose error of
+// 2^-11 of its range is a quarter of a bf16 rounding near 1 (in the tails of a gelu, where results
+// are near 0, it is more than one).
 template <class T>
 struct Math {
     static constexpr bool kCoarse = false;

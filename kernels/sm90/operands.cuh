@@ -28,7 +28,8 @@ struct alignas(2 * sizeof(T)) Pair {
 };
 
 // An operand that varies along M if kRows, along N if kColumns. kPaired: neighbouring columns are
-// contiguous and every pair is aligned (the launch record asks for it), so that one load takes both.
+// contiguous and every pair is aligned (the launch record asks for it), so that one load takes
+// both.
 template <class T, bool kRows, bool kColumns, bool kPaired>
 struct Operand {
     T const* data;

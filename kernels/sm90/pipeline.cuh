@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cutlass/arch/barrier.h>
+
 #include <cute/arch/cluster_sm90.hpp>
 
 namespace fact::sm90 {
@@ -58,7 +59,9 @@ struct Ring {
         }
     };
 
-    __device__ void release(int stage, Signature const& by) { empty[stage].arrive(by.block, by.signs); }
+    __device__ void release(int stage, Signature const& by) {
+        empty[stage].arrive(by.block, by.signs);
+    }
 };
 
 }  // namespace fact::sm90

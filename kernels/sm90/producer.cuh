@@ -11,6 +11,20 @@
 
 namespace fact::sm90 {
 
+// Which blocks of a cluster take part in a multicast: those that share a tile of A (the block's row
+// of the cluster) or of B (its column). Ranks run along M first.
+template <class Config>
+struct Multicast {
+    __device__ static constexpr uint16_t of_a(int m) {
+        uint16_t mask = 0;
+        for (int n = 0; n < Config::kClusterN; ++n) mask |= 1 << (n * Config::kClusterM + m);
+        return mask;
+    }
+    __device__ static constexpr uint16_t of_b(int n) {
+        return ((1 << Config::kClusterM) - 1) << (n * Config::kClusterM);
+    }
+};
+
 // How one operand of the product lies in memory and in a stage. kTile is its extent along M or N,
 // kShared how many blocks of the cluster need the same tile and load a part of it each.
 template <class Element_, Major kMajor_, int kTile_, int kTileK_, int kShared_>

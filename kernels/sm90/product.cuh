@@ -21,7 +21,8 @@ struct ProductStorage {
     FullBarrier staged[8][Config::kStoreBuffers];  // of the epilogue's staged operand
 };
 
-// Waits its group's turn to issue products: in ping-pong the tensor cores serve one group at a time.
+// Waits its group's turn to issue products: in ping-pong the tensor cores serve one group at a
+// time.
 template <bool kPingpong>
 struct Turn {
     int group;
@@ -41,8 +42,7 @@ struct Turn {
 // `staged` is the map of the epilogue's staged operand, or any other when there is none.
 template <class Config, class Mainloop, class Functor>
 __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap const& output,
-                        CUtensorMap const& staged, Extents const& extents,
-                        Functor const& functor) {
+                        CUtensorMap const& staged, Extents const& extents, Functor const& functor) {
     using Storage = ProductStorage<Config, Mainloop>;
     constexpr bool kClustered = Config::kClusterM * Config::kClusterN > 1;
     extern __shared__ __align__(1024) unsigned char shared[];
@@ -100,13 +100,9 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
         int const group = warp_group - 1, warp = cutlass::canonical_warp_idx() % 4;
         int const lane = threadIdx.x % 32;
         int const consumer = group * 4 + warp;
-        Epilogue<Config, Functor> epilogue{functor,
-                                           output,
-                                           staged,
-                                           extents,
-                                           storage.store[consumer],
-                                           storage.staged[consumer],
-                                           lane};
+        Epilogue<Config, Functor> epilogue{
+            functor, output, staged, extents, storage.store[consumer], storage.staged[consumer],
+            lane};
         Turn<Config::kPingpong> const turn(group);
         typename decltype(Storage::ring)::Signature const signature(lane, Mainloop::signs(warp));
         RingPosition<Config::kStages> position;
@@ -131,12 +127,13 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
 
 #pragma unroll
             for (int i = 0; i < Mainloop::kBlocks; ++i)
-                epilogue.finish(sums[i], at, row_of(i), column, fetched,
-                                i + 1 == Mainloop::kBlocks, row_of(i + 1));
+                epilogue.finish(sums[i], at, row_of(i), column, fetched, i + 1 == Mainloop::kBlocks,
+                                row_of(i + 1));
         }
         epilogue.drain();
     }
     if constexpr (kClustered) {
+        __syncwarp();  // the producer's lane comes late, and the barrier takes whole warps
         cute::cluster_arrive();
         cute::cluster_wait();
     }

@@ -64,8 +64,8 @@ __device__ void split_pass(SplitSource const& source) {
         if (n0 + n >= source.n || k0 + k >= source.k) continue;
         float x[4];
         if (along_k) {
-            float4 const quad = *reinterpret_cast<float4 const*>(
-                from + (n0 + n) * source.n_stride + k0 + k);
+            float4 const quad =
+                *reinterpret_cast<float4 const*>(from + (n0 + n) * source.n_stride + k0 + k);
             x[0] = quad.x, x[1] = quad.y, x[2] = quad.z, x[3] = quad.w;
         } else {
 #pragma unroll

@@ -25,12 +25,12 @@ __device__ inline uint64_t descriptor(void const* address, int leading_bytes) {
 template <class Element, int kN, Major kA, Major kB>
 struct SharedProduct;  // 64 x kN += 64 x 16 times 16 x kN, both operands in shared memory
 
-#define FACT_SHARED_PRODUCT(N)                                                            \
-    template <Major kA, Major kB>                                                         \
-    struct SharedProduct<bf16, N, kA, kB>                                                 \
-        : GMMA::MMA_64x##N##x16_F32BF16BF16_SS<kGmmaMajor<kA>, kGmmaMajor<kB>> {};        \
-    template <Major kA, Major kB>                                                         \
-    struct SharedProduct<half, N, kA, kB>                                                 \
+#define FACT_SHARED_PRODUCT(N)                                                     \
+    template <Major kA, Major kB>                                                  \
+    struct SharedProduct<bf16, N, kA, kB>                                          \
+        : GMMA::MMA_64x##N##x16_F32BF16BF16_SS<kGmmaMajor<kA>, kGmmaMajor<kB>> {}; \
+    template <Major kA, Major kB>                                                  \
+    struct SharedProduct<half, N, kA, kB>                                          \
         : GMMA::MMA_64x##N##x16_F32F16F16_SS<kGmmaMajor<kA>, kGmmaMajor<kB>> {};
 FACT_SHARED_PRODUCT(64)
 FACT_SHARED_PRODUCT(128)

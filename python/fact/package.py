@@ -10,26 +10,41 @@ from torch.utils import _pytree as pytree
 from ._ops import ops
 
 
+class _Handle:
+    """An open package, closed when the last module that runs it goes; copies share it."""
+
+    def __init__(self, path):
+        self.number = ops().open_package(path)
+        # Not at exit: the GPU may be gone by then.
+        weakref.finalize(self, ops().close_package, self.number).atexit = False
+
+    def __deepcopy__(self, memo):
+        return self
+
+
 class PackagedModule(torch.nn.Module):
     """Runs a package: the composed graph through FACT's executor.
 
     Weights are ordinary parameters and buffers under their original names, given to the executor
     on every call, so `to`, `load_state_dict` and sharing work as on any module. Inference only.
+
+    Kernels of f32 products keep a split copy of their weights, made anew when torch says that a
+    weight has changed. Two changes go unseen: one through `.data`, and one after a call was captured
+    into a CUDA graph (capture again).
     """
 
     def __init__(self, path):
         super().__init__()
         self.path = os.fspath(path)
-        self._handle = ops().open_package(self.path)
-        weakref.finalize(self, ops().close_package, self._handle)
-        signature = json.loads(ops().package_signature(self._handle))
+        self._handle = _Handle(self.path)
+        signature = json.loads(ops().package_signature(self._handle.number))
         self._inputs = signature["inputs"]
         self._outputs = signature["outputs"]
         self._in_spec = pytree.treespec_loads(signature["in_spec"])
         self._out_spec = pytree.treespec_loads(signature["out_spec"])
         self._user_inputs = [entry for entry in self._inputs if entry["user"]]
         parameters = {}  # aliased weights come as one tensor and must become one parameter
-        for entry, tensor in zip(signature["weights"], ops().package_weights(self._handle)):
+        for entry, tensor in zip(signature["weights"], ops().package_weights(self._handle.number)):
             if entry["parameter"]:
                 fresh = torch.nn.Parameter(tensor, requires_grad=False)
                 _register(self, entry["fqn"], parameters.setdefault(id(tensor), fresh))
@@ -51,7 +66,7 @@ class PackagedModule(torch.nn.Module):
                         f"{_name(entry)} requires a gradient and packages have no backward: "
                         "call under torch.no_grad() or detach it"
                     )
-        results = iter(ops().run_package(self._handle, [tensor for _, tensor in tensors]))
+        results = iter(ops().run_package(self._handle.number, [tensor for _, tensor in tensors]))
         flat_results = [
             next(results) if entry["tensor"] else entry.get("fixed") for entry in self._outputs
         ]

@@ -32,6 +32,7 @@ Result<driver::BenchRequest> complete(driver::BenchRequest request) {
         const auto dtype = manifest.value("dtype", "");
         request.dtype = dtype == "f16" ? "fp16" : dtype == "bf16" ? "bf16" : "";
     }
+    request.allow_tf32 |= manifest.value("allow_tf32", false);
     return request;
 }
 

@@ -53,11 +53,17 @@ std::string manifest(const Package& package) {
                            {"schedule", kernel.schedule},
                            {"precision", kernel.precision}});
     for (const auto& call : package.calls) calls.push_back(call.id);
-    const Json all{{"format", kFormat},        {"name", package.name},
-                   {"source", package.source}, {"torch_version", package.graph.torch_version},
-                   {"arch", package.arch},     {"dtype", package.dtype},
-                   {"device", package.device}, {"measured", package.measured},
-                   {"kernels", kernels},       {"calls", calls}};
+    const Json all{{"format", kFormat},
+                   {"name", package.name},
+                   {"source", package.source},
+                   {"torch_version", package.graph.torch_version},
+                   {"arch", package.arch},
+                   {"dtype", package.dtype},
+                   {"device", package.device},
+                   {"measured", package.measured},
+                   {"allow_tf32", package.allow_tf32},
+                   {"kernels", kernels},
+                   {"calls", calls}};
     return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

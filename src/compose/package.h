@@ -20,7 +20,8 @@ struct PackageKernel {
 struct Package {
     std::string name, source, arch, dtype, device;
     bool measured = false;
-    graph::Graph graph;  // with fused calls
+    bool allow_tf32 = false;  // what it was made under, and is to be compared under
+    graph::Graph graph;       // with fused calls
     std::vector<graph::FusedCall> calls;
     std::vector<PackageKernel> kernels;
     std::filesystem::path archive;  // the exported module: graph and weights

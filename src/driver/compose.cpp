@@ -1,5 +1,7 @@
 #include "driver/compose.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -67,6 +69,7 @@ Result<compose::Package> assemble(const RunFolder& run, const Settings& settings
     package.name = settings.source.empty() ? run.path().filename().string()
                                            : fs::path(settings.source).stem().string();
     package.arch = settings.arch;
+    package.allow_tf32 = settings.allow_tf32;
     package.dtype = module_dtype(found.graph);
     package.archive = run.archive();
     auto graph = compose::rewrite(found.graph, patterns);
@@ -87,7 +90,10 @@ Result<compose::Package> assemble(const RunFolder& run, const Settings& settings
 }
 
 Result<std::string> package_inputs(const compose::Package& package, const RunFolder& run) {
-    auto out = graph::to_json(package.graph);
+    auto out = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", package.source, package.arch, package.dtype,
+                           package.device, package.measured, package.allow_tf32);
+    out += graph::to_json(package.graph);
+    for (const auto& call : package.calls) out += graph::to_json(call);
     for (const auto& kernel : package.kernels)
         for (const auto* name : {"kernel.fact", "kernel.cu", "kernel.cubin", "record.json"}) {
             const auto text = read_file(kernel.folder / name);

@@ -50,17 +50,11 @@ fs::path find_store() {
     return fs::path(".fact") / "cache";
 }
 
-std::string lower(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
-}
-
 }  // namespace
 
 Result<Environment> find_environment(const std::string& arch) {
-    if (!default_gpu(arch))
-        return Error{fmt::format("unknown architecture {}", arch),
+    if (arch != "sm90a")
+        return Error{fmt::format("there are no kernels for the architecture {} yet", arch),
                      "sm90a (H100, H200) is the one there are kernels for", true};
     Environment environment;
     auto root = find_root();
@@ -95,9 +89,7 @@ Command python_module(const Environment& environment, const std::string& module,
 
 std::string table_name(const Environment& environment, const std::string& arch) {
     if (environment.gpu)
-        for (const auto& row : gpu_table())
-            if (lower(environment.gpu->name).find(row.name) != std::string::npos)
-                return std::string(row.name);
+        if (const auto row = gpu_of_device(environment.gpu->name)) return std::string(row->name);
     const auto typical = default_gpu(arch);
     return typical ? std::string(typical->name) : std::string();
 }

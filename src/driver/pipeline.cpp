@@ -60,8 +60,12 @@ std::string nothing_to_fuse(const Discovered& found) {
     return text + "no package was written: the module is best run as it is\n";
 }
 
-std::string none_composed(const Discovered& found, const Plan& plan) {
+std::string none_composed(const Discovered& found, const Plan& plan, const fs::path& output) {
     std::string text = "no pattern was fused, so no package was written:\n";
+    std::error_code ignored;
+    if (fs::exists(output / "manifest.json", ignored))
+        text = fmt::format("no pattern was fused; the package at {} is an older run's:\n",
+                           output.string());
     for (std::size_t i = 0; i < plan.choices.size(); ++i)
         text += fmt::format("  {}: {}\n", found.discovery.patterns[i].id,
                             report::one_line(plan.choices[i].why));
@@ -136,7 +140,7 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
     auto report = summarize(*environment, settings, *found, *realizations, chosen);
     report.run = run.path().string();
     if (chosen.fused() == 0) {
-        out.message = none_composed(*found, chosen);
+        out.message = none_composed(*found, chosen, output);
         out.failed = report.statistics.realized == 0;
     } else {
         report.package = output.string();

@@ -58,6 +58,8 @@ std::string map_refusal(std::string_view name, const TensorMapParam& param,
 
 bool aligned(const TensorArg& tensor, int bytes) {
     if (reinterpret_cast<std::uintptr_t>(tensor.data) % bytes != 0) return false;
+    if (!tensor.sizes.empty() && tensor.sizes.back() * info(tensor.dtype).bytes % bytes != 0)
+        return false;
     for (std::size_t i = 0; i < tensor.sizes.size(); ++i)
         if (tensor.sizes[i] > 1 && tensor.strides[i] != 1 &&
             tensor.strides[i] * info(tensor.dtype).bytes % bytes != 0)
@@ -107,7 +109,7 @@ std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tenso
 
     for (const auto& rule : record.alignments)
         if (!aligned(tensors[rule.tensor], rule.bytes))
-            return fmt::format("{} does not start and step at multiples of {} bytes",
+            return fmt::format("{} does not start, end and step at multiples of {} bytes",
                                record.spec(rule.tensor).name, rule.bytes);
 
     std::vector<TensorArg> all(tensors.begin(), tensors.end());

@@ -89,6 +89,22 @@ std::optional<GpuSpec> find_gpu(std::string_view name) {
     return first([&](const GpuSpec& spec) { return spec.name == name; });
 }
 
+std::optional<GpuSpec> gpu_of_device(std::string_view device) {
+    struct Words {
+        std::string_view name, first, second;  // both stand in the driver's name for the device
+    };
+    // A more telling row comes before one that says less.
+    constexpr Words kWords[] = {
+        {"a100-40gb", "A100", "40GB"}, {"a100-80gb", "A100", ""},   {"h100-pcie", "H100", "PCIe"},
+        {"h100-sxm", "H100", ""},      {"h200", "H200", ""},        {"b200", "B200", ""},
+        {"l40s", "L40S", ""},          {"rtx-4090", "RTX", "4090"},
+    };
+    for (const Words& row : kWords)
+        if (device.find(row.first) != device.npos && device.find(row.second) != device.npos)
+            return find_gpu(row.name);
+    return std::nullopt;
+}
+
 std::optional<GpuSpec> default_gpu(std::string_view arch) {
     if (arch == "sm90a") return find_gpu("h200");
     if (arch == "sm80") return find_gpu("a100-80gb");

@@ -24,6 +24,8 @@ struct GpuSpec {
 
 const std::vector<GpuSpec>& gpu_table();
 std::optional<GpuSpec> find_gpu(std::string_view name);
+// The row of a device as the driver names it: "NVIDIA H100 80GB HBM3" is "h100-sxm".
+std::optional<GpuSpec> gpu_of_device(std::string_view device);
 // The table's typical GPU of an architecture: "sm90a" gives the H200.
 std::optional<GpuSpec> default_gpu(std::string_view arch);
 

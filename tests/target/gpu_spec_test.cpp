@@ -48,5 +48,19 @@ TEST(GpuSpec, EveryArchitectureHasADefault) {
     EXPECT_FALSE(find_gpu("h300"));
 }
 
+TEST(GpuSpec, DevicesAreKnownByTheDriversName) {
+    const auto row = [](std::string_view device) {
+        const auto spec = gpu_of_device(device);
+        return spec ? std::string(spec->name) : std::string();
+    };
+    EXPECT_EQ(row("NVIDIA H200"), "h200");
+    EXPECT_EQ(row("NVIDIA H100 80GB HBM3"), "h100-sxm");
+    EXPECT_EQ(row("NVIDIA H100 PCIe"), "h100-pcie");
+    EXPECT_EQ(row("NVIDIA A100-SXM4-40GB"), "a100-40gb");
+    EXPECT_EQ(row("NVIDIA A100 80GB PCIe"), "a100-80gb");
+    EXPECT_EQ(row("NVIDIA GeForce RTX 4090"), "rtx-4090");
+    EXPECT_EQ(row("Tesla V100"), "");
+}
+
 }  // namespace
 }  // namespace fact

@@ -1,5 +1,7 @@
 """A package with a fused call, written by hand, on the CPU: the interpreter runs the kernel."""
 
+import copy
+import gc
 import pathlib
 import tempfile
 import unittest
@@ -43,6 +45,14 @@ class Package(unittest.TestCase):
             torch.testing.assert_close(packaged(longer), other(longer))
             turned = torch.randn(8, 2, 32).transpose(0, 1)  # rows do not lie behind one another
             torch.testing.assert_close(packaged(turned), other(turned), rtol=1e-5, atol=1e-6)
+
+    def test_a_copy_outlives_the_original(self):
+        packaged = self.load()
+        twin = copy.deepcopy(packaged)
+        want = packaged(self.x)
+        del packaged
+        gc.collect()
+        torch.testing.assert_close(twin(self.x), want)
 
     def test_damage_is_reported(self):
         (self.folder / "kernels" / "up" / "kernel.fact").write_text("kernel up(")

@@ -39,7 +39,7 @@ optimize() {
 collect() { # collect FILE NAME...
     local file=$1
     shift
-    FACT_COMMAND="tests/gpu/run.sh OUT ${parts[*]}" "${FACT_PYTHON:-python3}" \
+    FACT_COMMAND="FACT_GPU_EFFORT=$effort tests/gpu/run.sh OUT ${parts[*]}" "${FACT_PYTHON:-python3}" \
         "$root/bench/collect.py" "$out/$file" "${@/#/$work/}"
 }
 

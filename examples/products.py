@@ -28,6 +28,13 @@ class TransposedProduct(nn.Module):
         return torch.matmul(a.t(), b.t())
 
 
+class GradientProduct(nn.Module):
+    """The product of a weight's gradient: both operands lie along the output's dimensions."""
+
+    def forward(self, a, b):
+        return torch.matmul(a.t(), b)
+
+
 def _product(m, n, k):
     return Product(), [torch.randn(m, k), torch.randn(k, n)]
 
@@ -54,6 +61,11 @@ def large_k():
 def transposed():
     m, n, k = _pick((2048, 4096, 8192), (128, 192, 256))
     return TransposedProduct(), [torch.randn(k, m), torch.randn(n, k)]
+
+
+def gradient():
+    m, n, k = _pick((2048, 4096, 8192), (128, 192, 256))
+    return GradientProduct(), [torch.randn(k, m), torch.randn(k, n)]
 
 
 def tailed():
@@ -99,8 +111,9 @@ def _several(parts):
 
 def shapes():
     """Every case of this file in one module."""
-    cases = (square, wide, linear_square, linear_wide, batched, large_k, transposed, tailed, odd)
-    return _several([case() for case in cases])
+    plain = (square, wide, linear_square, linear_wide, batched, large_k)
+    awkward = (transposed, gradient, tailed, odd)
+    return _several([case() for case in plain + awkward])
 
 
 class Scores(nn.Module):

@@ -172,10 +172,6 @@ Result<GraphExecutor> GraphExecutor::build(const Graph& graph, const ExecutorOpt
     return executor;
 }
 
-std::size_t GraphExecutor::num_inputs() const {
-    return plan_->inputs.size();
-}
-
 Tensors GraphExecutor::run(const Tensors& inputs) const {
     TORCH_CHECK(inputs.size() == plan_->inputs.size(), "the graph takes ", plan_->inputs.size(),
                 " tensors, got ", inputs.size());

@@ -33,8 +33,6 @@ class GraphExecutor {
     // that stand for a buffer back into that input. Gradients are not recorded.
     Tensors run(const Tensors& inputs) const;
 
-    std::size_t num_inputs() const;
-
   private:
     struct Plan;
     std::shared_ptr<const Plan> plan_;

@@ -161,9 +161,6 @@ Result<Session> Session::open(const verify::OpenRequest& request, verify::OpenRe
     if (!oracle) return oracle.error();
     session.oracle_ = std::move(*oracle);
     session.cases_ = draw_cases(*session.oracle_);
-    const Work original = [&] { session.oracle_->run_eager(session.cases_[0].inputs); };
-    reply.baseline_single = time_single({original}, session.device_)[0];
-    reply.baseline_sustained = time_sustained({original}, session.device_)[0];
     return session;
 }
 

@@ -26,7 +26,7 @@ double microseconds_since(Clock::time_point start) {
 // Keeps the GPU busy for about so long without heating it or touching its caches.
 class Occupier {
   public:
-    explicit Occupier(c10::Device device) : device_(device) {
+    explicit Occupier(c10::Device device) {
         // at::cuda::sleep(int64_t), torch's spinning kernel; its header needs CUDA's.
         sleep_ = reinterpret_cast<Sleep>(dlsym(RTLD_DEFAULT, "_ZN2at4cuda5sleepEl"));
         if (!sleep_) filler_ = at::empty({kFillBytes}, at::TensorOptions(at::kByte).device(device));
@@ -44,7 +44,6 @@ class Occupier {
   private:
     static constexpr std::int64_t kFillBytes = 256 << 20;
     using Sleep = void (*)(std::int64_t);
-    c10::Device device_;
     Sleep sleep_ = nullptr;
     at::Tensor filler_;
 };

@@ -1,12 +1,16 @@
 // The persistent, warp-specialised product: a producer group fills the ring of stages, two consumer
 // groups multiply and finish tiles, together on one (cooperative) or each on its own while the
-// other multiplies (ping-pong).
+// other multiplies (ping-pong). Tiles are computed whole, or divided along K between clusters where
+// that keeps more of the GPU busy (stream-K).
 #pragma once
 
 #include <cutlass/arch/reg_reconfig.h>
 #include <cutlass/cutlass.h>
 
+#include <type_traits>
+
 #include "epilogue.cuh"
+#include "partials.cuh"
 #include "producer.cuh"
 
 namespace fact::sm90 {
@@ -39,10 +43,12 @@ struct Turn {
     }
 };
 
-// `staged` is the map of the epilogue's staged operand, or any other when there is none.
+// `staged` is the map of the epilogue's staged operand, or any other when there is none; `partials`
+// is used by stream-K alone.
 template <class Config, class Mainloop, class Functor>
 __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap const& output,
-                        CUtensorMap const& staged, Extents const& extents, Functor const& functor) {
+                        CUtensorMap const& staged, Extents const& extents, Functor const& functor,
+                        Partials const& partials = {}) {
     using Storage = ProductStorage<Config, Mainloop>;
     constexpr bool kClustered = Config::kClusterM * Config::kClusterN > 1;
     extern __shared__ __align__(1024) unsigned char shared[];
@@ -54,9 +60,11 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
     int const warp_group = cutlass::canonical_warp_group_idx();
     int const rank = kClustered ? static_cast<int>(cute::block_rank_in_cluster()) : 0;
     constexpr int kClusterSize = Config::kClusterM * Config::kClusterN;
-    int const first = blockIdx.x / kClusterSize, step = gridDim.x / kClusterSize;
     int const k_tiles = (extents.k + Config::kTileK - 1) / Config::kTileK;
     TileWalk<Config> const walk(extents);
+    using Work = std::conditional_t<Config::kStreamK, SplitTiles, WholeTiles>;
+    Work const work{walk.total, k_tiles, static_cast<int>(blockIdx.x) / kClusterSize,
+                    static_cast<int>(gridDim.x) / kClusterSize};
 
     if (threadIdx.x == 0) {
         cute::prefetch_tma_descriptor(&operands.a);
@@ -80,14 +88,16 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
         cutlass::arch::warpgroup_reg_dealloc<40>();
         if (threadIdx.x == 0) {
             RingPosition<Config::kStages> position{0, 1};  // the ring starts empty
-            for (int t = first; t < walk.total; t += step) {
-                TileAt const at = walk.at(t, rank);
-                for (int k = 0; k < k_tiles; ++k, position.advance()) {
+            for (int i = 0;; ++i) {
+                Stretch const stretch = work.at(i);
+                if (stretch.k_count == 0) break;
+                TileAt const at = walk.at(stretch.tile, rank);
+                for (int k = 0; k < stretch.k_count; ++k, position.advance()) {
                     ring.empty[position.stage].wait(position.phase);
                     ring.full[position.stage].arrive_and_expect_tx(Mainloop::kStageBytes);
                     operands.load(ring.full[position.stage],
                                   storage.stages + position.stage * Mainloop::kStageBytes, at,
-                                  k * Config::kTileK, rank);
+                                  (stretch.k_first + k) * Config::kTileK, rank);
                 }
             }
             // A block may not end while others still copy into it or sign its barriers.
@@ -106,29 +116,39 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
         Turn<Config::kPingpong> const turn(group);
         typename decltype(Storage::ring)::Signature const signature(lane, Mainloop::signs(warp));
         RingPosition<Config::kStages> position;
-        int tile = first, stride = step;
-        if constexpr (Config::kPingpong) {
-            tile += group * step;
-            stride *= 2;
-            position.advance(group * k_tiles);
-        }
-        for (; tile < walk.total; tile += stride) {
-            TileAt const at = walk.at(tile, rank);
+        constexpr int kTakers = Config::kPingpong ? 2 : 1;  // groups that take stretches in turn
+        int const taker = Config::kPingpong ? group : 0;
+        if (taker == 1) position.advance(work.at(0).k_count);
+        for (int i = taker;; i += kTakers) {
+            Stretch const stretch = work.at(i);
+            if (stretch.k_count == 0) break;
+            bool const finishes = !Config::kStreamK || stretch.k_first == 0;
+            TileAt const at = walk.at(stretch.tile, rank);
             int const row = at.m * Config::kTileM + warp * 16, column = at.n * Config::kTileN;
-            auto const row_of = [&](int i) { return row + Mainloop::block_of(group, i) * 64; };
-            auto fetched = epilogue.prefetch(at, row_of(0), column, 0);
+            auto const row_of = [&](int b) { return row + Mainloop::block_of(group, b) * 64; };
+            typename Functor::Fetched fetched;
+            if (finishes) fetched = epilogue.prefetch(at, row_of(0), column, 0);
 
             typename Mainloop::Sums sums;
             turn.wait();
-            Mainloop::run(ring, signature, storage.stages, position, k_tiles, group, sums);
+            Mainloop::run(ring, signature, storage.stages, position, stretch.k_count, group, sums);
             turn.pass();
             Mainloop::finish(ring, signature, position, sums);
-            if constexpr (Config::kPingpong) position.advance(k_tiles);
+            if constexpr (kTakers == 2) position.advance(work.at(i + 1).k_count);
 
+            if constexpr (Config::kStreamK) {
+                PartialSums<Config, typename Mainloop::Sums> const partial{partials, group};
+                if (!finishes) {
+                    partial.leave(sums);
+                    continue;
+                }
+                if (int const helpers = work.helpers(stretch); helpers > 0)
+                    partial.add_to(sums, helpers, kClusterSize);
+            }
 #pragma unroll
-            for (int i = 0; i < Mainloop::kBlocks; ++i)
-                epilogue.finish(sums[i], at, row_of(i), column, fetched, i + 1 == Mainloop::kBlocks,
-                                row_of(i + 1));
+            for (int b = 0; b < Mainloop::kBlocks; ++b)
+                epilogue.finish(sums[b], at, row_of(b), column, fetched, b + 1 == Mainloop::kBlocks,
+                                row_of(b + 1));
         }
         epilogue.drain();
     }

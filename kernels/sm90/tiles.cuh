@@ -45,4 +45,56 @@ struct TileWalk {
     __device__ static int count(int extent, int tile) { return (extent + tile - 1) / tile; }
 };
 
+// Some or all of one output tile's depth, in k-tiles.
+struct Stretch {
+    int tile, k_first, k_count;
+};
+
+// What one cluster of the grid computes, stretch by stretch: every so-many-th tile, whole.
+struct WholeTiles {
+    int tiles, k_tiles, cluster, clusters;
+
+    // The cluster's i-th stretch; of no depth when it has no such.
+    __device__ Stretch at(int i) const {
+        int const tile = cluster + i * clusters;
+        return {tile, 0, tile < tiles ? k_tiles : 0};
+    }
+};
+
+// The same, but where tiles do not make whole waves, the last of them are laid end to end along
+// their depth and cut into equal spans, so that all clusters end together. A span is a tile long or
+// more where there are as many tiles as clusters.
+struct SplitTiles {
+    int tiles, k_tiles, cluster, clusters;
+
+    __device__ int waves() const {  // of whole tiles
+        int const full = tiles / clusters;
+        return full * clusters == tiles ? full : max(full - 1, 0);
+    }
+    // Whoever finishes a tile waits for blocks launched before it, never after: spans run against
+    // the blocks' order.
+    __device__ int span() const { return clusters - 1 - cluster; }
+    // Where a span begins, in k-tiles from the first divided tile.
+    __device__ int begin(int span) const { return static_cast<int>(depth() * span / clusters); }
+    __device__ Stretch at(int i) const {
+        int const whole = waves();
+        if (i < whole) return {cluster + i * clusters, 0, k_tiles};
+        int const from = begin(span()), to = begin(span() + 1);
+        int const tile = from / k_tiles + i - whole;
+        int const first = max(from - tile * k_tiles, 0), end = min(to - tile * k_tiles, k_tiles);
+        return {whole * clusters + tile, first, max(end - first, 0)};
+    }
+    // How many spans after this one reach into the tile of the stretch.
+    __device__ int helpers(Stretch const& stretch) const {
+        if (stretch.k_count == k_tiles) return 0;
+        int64_t const end = static_cast<int64_t>(stretch.tile - waves() * clusters + 1) * k_tiles;
+        return static_cast<int>((end * clusters - 1) / depth()) - span();
+    }
+
+  private:
+    __device__ int64_t depth() const {  // of all divided tiles
+        return static_cast<int64_t>(tiles - waves() * clusters) * k_tiles;
+    }
+};
+
 }  // namespace fact::sm90

@@ -111,11 +111,14 @@ class ScheduleChecker {
         return nullptr;
     }
 
-    // persistent(raster: m, swizzle: {1, 2}): an argument may list alternatives of its own.
+    // persistent(raster: m, swizzle: {1, 2}), or streamk with the same arguments, which may list
+    // alternatives of their own.
     void scheduler(const ast::ScheduleValue& value, std::vector<Set>& sets) {
         const ast::Word entry{"scheduler", value.word.span};
-        if (value.word.text != "persistent")
-            return bad_value(value.word, entry, "`persistent(raster: m, swizzle: 2)`");
+        const bool streamk = value.word.text == "streamk";
+        if (!streamk && value.word.text != "persistent")
+            return bad_value(value.word, entry,
+                             "`persistent(raster: m, swizzle: 2)` or `streamk` with the same");
         std::vector<std::optional<schedule::Raster>> rasters;
         std::vector<std::optional<int>> swizzles;
         for (const ast::ScheduleArgument& argument : value.arguments) {
@@ -123,7 +126,7 @@ class ScheduleChecker {
             if (!is_raster && argument.name.text != "swizzle") {
                 reporter_.error(
                     code::unknown_entry, argument.name.span,
-                    fmt::format("`persistent` has no argument '{}'.", argument.name.text),
+                    fmt::format("`{}` has no argument '{}'.", value.word.text, argument.name.text),
                     "Use `raster` or `swizzle`.");
                 continue;
             }
@@ -147,7 +150,9 @@ class ScheduleChecker {
         if (swizzles.empty()) swizzles.emplace_back();
         for (const auto raster : rasters)
             for (const auto swizzle : swizzles)
-                sets.push_back([raster, swizzle](Schedule& s) {
+                sets.push_back([raster, swizzle, streamk](Schedule& s) {
+                    s.scheduler =
+                        streamk ? schedule::Scheduler::streamk : schedule::Scheduler::persistent;
                     if (raster) s.raster = *raster;
                     if (swizzle) s.swizzle = *swizzle;
                 });

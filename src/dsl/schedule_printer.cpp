@@ -34,13 +34,16 @@ std::string block_text(const ScheduleBlock& block, const std::vector<Schedule>& 
     const auto stages = distinct(choices, [](const Schedule& s) { return s.stages; });
     const auto rasters = distinct(choices, [](const Schedule& s) { return s.raster; });
     const auto swizzles = distinct(choices, [](const Schedule& s) { return s.swizzle; });
+    const auto schedulers = distinct(choices, [](const Schedule& s) { return s.scheduler; });
     for (const auto& tile : tiles)
         for (const auto& cluster : clusters)
             for (const auto mainloop : mainloops)
                 for (const int stage : stages)
-                    for (const auto raster : rasters)
-                        for (const int swizzle : swizzles)
-                            spanned.push_back({tile, cluster, mainloop, stage, raster, swizzle});
+                    for (const auto scheduler : schedulers)
+                        for (const auto raster : rasters)
+                            for (const int swizzle : swizzles)
+                                spanned.push_back(
+                                    {tile, cluster, mainloop, stage, raster, swizzle, scheduler});
 
     std::string out =
         fmt::format("schedule {}{} on {} {{\n  ", block.kernel,
@@ -59,12 +62,15 @@ std::string block_text(const ScheduleBlock& block, const std::vector<Schedule>& 
     out += fmt::format("stages {}\n", alternatives(stages, [](int n) {
                            return n == 0 ? std::string("auto") : std::to_string(n);
                        }));
-    out += fmt::format("  scheduler persistent(raster: {}, swizzle: {})\n}}\n",
-                       alternatives(rasters,
-                                    [](schedule::Raster r) {
-                                        return std::string(r == schedule::Raster::m ? "m" : "n");
-                                    }),
-                       alternatives(swizzles, [](int n) { return std::to_string(n); }));
+    const std::string arguments = fmt::format(
+        "(raster: {}, swizzle: {})",
+        alternatives(
+            rasters,
+            [](schedule::Raster r) { return std::string(r == schedule::Raster::m ? "m" : "n"); }),
+        alternatives(swizzles, [](int n) { return std::to_string(n); }));
+    out += fmt::format("  scheduler {}\n}}\n", alternatives(schedulers, [&](schedule::Scheduler s) {
+                           return std::string(schedule::name(s)) + arguments;
+                       }));
     return out;
 }
 

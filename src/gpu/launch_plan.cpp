@@ -1,7 +1,9 @@
 #include "gpu/launch_plan.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <random>
 
 namespace fact::gpu {
 
@@ -49,6 +51,15 @@ int map_swizzle(int bytes) {
     throw InternalError("map_swizzle: not a swizzle");
 }
 
+// Memory that was never written must not hold one by chance, so they do not start at 0.
+std::uint64_t next_token() {
+    static std::atomic<std::uint64_t> last = [] {
+        std::random_device random;
+        return (std::uint64_t{random()} << 32) ^ random();
+    }();
+    return ++last;
+}
+
 }  // namespace
 
 std::vector<TensorArg> workspaces(const LaunchRecord& record, std::span<const TensorArg> tensors) {
@@ -84,8 +95,10 @@ GridSize grid_size(const Launch& launch, std::span<const TensorArg> tensors,
                 const auto [cluster_m, cluster_n] = launch.cluster;
                 const auto rows = ceil_div(extent_product(grid.m, tensors), grid.tile_m);
                 const auto columns = ceil_div(extent_product(grid.n, tensors), grid.tile_n);
-                const auto clusters = ceil_div(rows, cluster_m) * ceil_div(columns, cluster_n) *
-                                      extent_product(grid.batch, tensors);
+                auto clusters = ceil_div(rows, cluster_m) * ceil_div(columns, cluster_n) *
+                                extent_product(grid.batch, tensors);
+                if (grid.tile_k > 0)
+                    clusters *= ceil_div(extent_product(grid.k, tensors), grid.tile_k);
                 return {std::min(clusters, capacity) * cluster_m * cluster_n, 1, 1};
             },
             [&](const LinearGrid& grid) -> GridSize {
@@ -116,7 +129,7 @@ std::vector<std::byte> pack(const StructParam& param, std::span<const TensorArg>
                            store(field.dim == kNoDim ? std::int64_t{0}
                                                      : tensors[field.tensor].strides[field.dim]);
                        },
-                       [&](const IntegerField& field) { store(std::int32_t{field.value}); },
+                       [&](const TokenField&) { store(next_token()); },
                    },
                    member.field);
     }

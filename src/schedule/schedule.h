@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "support/result.h"
 #include "target/dtype.h"
 
 namespace fact::schedule {
@@ -19,6 +18,7 @@ struct Cluster {
 };
 enum class Mainloop { cooperative, pingpong };  // two consumer groups on one tile, or on one each
 enum class Raster { m, n };                     // along which dimension neighbouring tiles follow
+enum class Scheduler { persistent, streamk };   // whole tiles, or tiles divided along K
 
 struct Schedule {
     Tile tile;
@@ -27,13 +27,14 @@ struct Schedule {
     int stages = 0;  // 0: as many as fit
     Raster raster = Raster::m;
     int swizzle = 8;  // tiles walked along the raster before stepping across it
+    Scheduler scheduler = Scheduler::persistent;
     bool operator==(const Schedule&) const = default;
 };
 
+std::string_view name(Scheduler scheduler);
 // "tile 128x256x64 cluster 2x1 mainloop cooperative stages auto scheduler persistent(raster: m,
 // swizzle: 8)": the spelling of the language, of records and of logs.
 std::string to_string(const Schedule& schedule);
-Result<Schedule> schedule_from_string(std::string_view text);
 
 enum class Major { k, mn };  // which dimension of an operand is contiguous
 

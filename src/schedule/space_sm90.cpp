@@ -37,12 +37,26 @@ long ceil_div(long a, long b) {
     return (a + b - 1) / b;
 }
 
+bool streamk(const Schedule& s) {
+    return s.scheduler == Scheduler::streamk;
+}
+
+// Tiles of the output, those included that a cluster computes beyond its edge.
+long tile_count(const Schedule& s, const Problem& p) {
+    return ceil_div(ceil_div(p.m, s.tile.m), s.cluster.m) * s.cluster.m *
+           ceil_div(ceil_div(p.n, s.tile.n), s.cluster.n) * s.cluster.n * p.batch;
+}
+
+// The most terms one block adds up for one tile.
+long longest_sum(const Schedule& s, const Problem& p) {
+    const long tiles = tile_count(s, p);
+    return streamk(s) && tiles < kMultiprocessors ? p.k * tiles / kMultiprocessors : p.k;
+}
+
 // Cycles the whole problem takes by a crude count: tensor-core work of each wave, and whatever part
 // of the epilogue nothing else hides.
 double estimated_cycles(const Schedule& s, const Problem& p) {
-    const double tiles = static_cast<double>(ceil_div(ceil_div(p.m, s.tile.m), s.cluster.m)) *
-                         s.cluster.m * ceil_div(ceil_div(p.n, s.tile.n), s.cluster.n) *
-                         s.cluster.n * p.batch;
+    const double tiles = static_cast<double>(tile_count(s, p));
     const double rate = p.operands == DType::f32 ? 1024.0 / (p.split ? 3 : 1) : 2048.0;
     const double area = static_cast<double>(s.tile.m) * s.tile.n;
     const double k = static_cast<double>(ceil_div(p.k, s.tile.k)) * s.tile.k;
@@ -57,7 +71,12 @@ double estimated_cycles(const Schedule& s, const Problem& p) {
     const double exposed =
         s.mainloop == Mainloop::pingpong ? std::max(0.0, finish - mainloop) : finish;
     const double sharing = s.cluster.m * s.cluster.n > 1 ? 1.0 : 1.06;
-    return std::ceil(tiles / kMultiprocessors) * (mainloop * sharing + exposed);
+    const double waves = tiles / kMultiprocessors;
+    if (!streamk(s)) return std::ceil(waves) * (mainloop * sharing + exposed);
+    // Each block that helps with a tile leaves its sums for another to read.
+    constexpr double kBytesPerCycle = 50;
+    const double helpers = std::max(1.0, 1 / waves);
+    return waves * mainloop * sharing + finish + helpers * 4 * area / kBytesPerCycle;
 }
 
 }  // namespace
@@ -91,10 +110,11 @@ std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
                            single ? "" : ", 192 or 256", s.tile.n);
     if (const int sums = accumulators_per_thread(s, p); sums > 128)
         return fmt::format("{} accumulators a thread do not fit beside its other registers", sums);
-    if (p.k > kLongSum && accumulators_per_thread(s, p) > 64)
+    if (const long terms = longest_sum(s, p);
+        terms > kLongSum && accumulators_per_thread(s, p) > 64)
         return fmt::format(
             "a sum over {} terms is kept in two levels, and the tile leaves no registers for them",
-            p.k);
+            terms);
     if (s.cluster.m < 1 || s.cluster.n < 1 || s.cluster.m > 2 || s.cluster.n > 2 ||
         s.cluster.m * s.cluster.n > 4)
         return "a cluster is at most 2x2";
@@ -131,12 +151,14 @@ std::vector<Schedule> candidates_on_sm90(const Problem& problem) {
     struct Variation {
         Raster raster;
         int swizzle, fewer_stages;
+        Scheduler scheduler;
     };
-    constexpr std::array<Variation, 5> kVariations{{{Raster::m, 8, 0},
-                                                    {Raster::m, 8, 1},
-                                                    {Raster::n, 8, 0},
-                                                    {Raster::m, 4, 0},
-                                                    {Raster::m, 16, 0}}};
+    constexpr std::array<Variation, 6> kVariations{{{Raster::m, 8, 0, Scheduler::persistent},
+                                                    {Raster::m, 8, 0, Scheduler::streamk},
+                                                    {Raster::n, 8, 0, Scheduler::persistent},
+                                                    {Raster::m, 8, 1, Scheduler::persistent},
+                                                    {Raster::m, 4, 0, Scheduler::persistent},
+                                                    {Raster::m, 16, 0, Scheduler::persistent}}};
 
     struct Ranked {
         double cycles;
@@ -151,8 +173,12 @@ std::vector<Schedule> candidates_on_sm90(const Problem& problem) {
                            shape.mainloop,
                            0,
                            kVariations[v].raster,
-                           kVariations[v].swizzle};
+                           kVariations[v].swizzle,
+                           kVariations[v].scheduler};
                 if (!illegal_on_sm90(s, problem).empty()) continue;
+                // Dividing tiles that fill the GPU only costs: their ends were seen to balance
+                // less than the additions took.
+                if (streamk(s) && 2 * tile_count(s, problem) > kMultiprocessors) continue;
                 if (kVariations[v].fewer_stages > 0) {
                     // A stage less is only worth it where it buys store buffers.
                     const SharedMemory full = shared_memory_on_sm90(s, problem);
@@ -160,8 +186,12 @@ std::vector<Schedule> candidates_on_sm90(const Problem& problem) {
                     if (s.stages < 2 || full.store_buffers == 4) continue;
                     if (shared_memory_on_sm90(s, problem).store_buffers == 2) continue;
                 }
-                // Variations rarely win by much: they come after every shape within 10 %.
-                const double penalty = v == 0 ? 1.0 : 1.10 + 0.01 * static_cast<double>(v);
+                // Variations of the walk rarely win by much: they come after every shape within
+                // 10 %. But where the output is narrow, walking across it first reads A once.
+                const bool narrow = ceil_div(problem.n, s.tile.n) <= 8;
+                const double penalty = v == 0 || streamk(s)              ? 1.0
+                                       : s.raster == Raster::n && narrow ? 1.01
+                                                                         : 1.10 + 0.01 * v;
                 ranked.push_back({estimated_cycles(s, problem) * penalty, s});
             }
     std::stable_sort(ranked.begin(), ranked.end(),

@@ -33,7 +33,7 @@ Json write(const Field& field) {
                           [](const StrideField& f) {
                               return Json{{"stride", {{"tensor", f.tensor}, {"dim", f.dim}}}};
                           },
-                          [](const IntegerField& f) { return Json{{"integer", f.value}}; },
+                          [](const TokenField&) { return Json{{"token", Json::object()}}; },
                       },
                       field);
 }
@@ -58,7 +58,7 @@ Json write(const KernelParam& param) {
         param);
 }
 
-// PersistentGrid and TileGrid have the same members.
+// What PersistentGrid and TileGrid have in common.
 Json write_tiled(const auto& grid) {
     return {{"m", write(grid.m)},
             {"n", write(grid.n)},
@@ -70,7 +70,11 @@ Json write_tiled(const auto& grid) {
 Json write(const Grid& grid) {
     return std::visit(
         overloaded{
-            [](const PersistentGrid& g) { return Json{{"persistent", write_tiled(g)}}; },
+            [](const PersistentGrid& g) {
+                Json json = write_tiled(g);
+                if (g.tile_k > 0) json.update({{"k", write(g.k)}, {"tile_k", g.tile_k}});
+                return Json{{"persistent", std::move(json)}};
+            },
             [](const LinearGrid& g) {
                 return Json{{"linear", {{"count", write(g.count)}, {"per_block", g.per_block}}}};
             },
@@ -148,7 +152,7 @@ Field read_field(const Json& json) {
     if (kind == "extent") return ExtentField{read_product(body)};
     if (kind == "stride")
         return StrideField{body.at("tensor").get<int>(), body.at("dim").get<int>()};
-    if (kind == "integer") return IntegerField{body.get<int>()};
+    if (kind == "token") return TokenField{};
     reject(fmt::format("unknown field '{}'", kind));
 }
 
@@ -167,13 +171,25 @@ KernelParam read_param(const Json& json) {
 
 template <class G>
 G read_tiled(const Json& body) {
-    return {read_product(body.at("m")), read_product(body.at("n")), read_product(body.at("batch")),
-            body.at("tile_m").get<int>(), body.at("tile_n").get<int>()};
+    G grid;
+    grid.m = read_product(body.at("m"));
+    grid.n = read_product(body.at("n"));
+    grid.batch = read_product(body.at("batch"));
+    grid.tile_m = body.at("tile_m").get<int>();
+    grid.tile_n = body.at("tile_n").get<int>();
+    return grid;
 }
 
 Grid read_grid(const Json& json) {
     auto [kind, body] = alternative(json);
-    if (kind == "persistent") return read_tiled<PersistentGrid>(body);
+    if (kind == "persistent") {
+        auto grid = read_tiled<PersistentGrid>(body);
+        if (body.contains("tile_k")) {
+            grid.k = read_product(body.at("k"));
+            grid.tile_k = body.at("tile_k").get<int>();
+        }
+        return grid;
+    }
     if (kind == "linear")
         return LinearGrid{read_product(body.at("count")), body.at("per_block").get<int>()};
     if (kind == "tile") return read_tiled<TileGrid>(body);

@@ -47,11 +47,10 @@ struct StrideField {  // stride in elements, as int64; kNoDim gives 0
     int tensor = 0, dim = kNoDim;
     bool operator==(const StrideField&) const = default;
 };
-struct IntegerField {  // a constant int32
-    int value = 0;
-    bool operator==(const IntegerField&) const = default;
+struct TokenField {  // a number no other launch is given, as int64
+    bool operator==(const TokenField&) const = default;
 };
-using Field = std::variant<PointerField, ExtentField, StrideField, IntegerField>;
+using Field = std::variant<PointerField, ExtentField, StrideField, TokenField>;
 
 struct StructParam {
     struct Member {
@@ -67,10 +66,13 @@ struct StructParam {
 using KernelParam = std::variant<TensorMapParam, StructParam>;
 
 // One cluster a tile (tile_m * cluster_m rows by tile_n * cluster_n columns), at most as many as
-// fit on the GPU at a time: the kernel walks the rest itself.
+// fit on the GPU at a time: the kernel walks the rest itself. Where it divides tiles along K
+// (tile_k is not 0), up to one a k-tile.
 struct PersistentGrid {
     std::vector<DimOf> m, n, batch;  // products of extents
     int tile_m = 1, tile_n = 1;
+    std::vector<DimOf> k = {};
+    int tile_k = 0;
     bool operator==(const PersistentGrid&) const = default;
 };
 // Enough blocks for `count` elements at `per_block` each, at most what fits on the GPU.

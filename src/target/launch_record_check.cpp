@@ -77,7 +77,11 @@ class Checker {
             require(g.tile_m > 0 && g.tile_n > 0, fmt::format("tile {}x{}", g.tile_m, g.tile_n));
             for (const auto& dims : {g.m, g.n, g.batch}) product(dims);
         };
-        std::visit(overloaded{[&](const PersistentGrid& g) { tiled(g); },
+        std::visit(overloaded{[&](const PersistentGrid& g) {
+                                  tiled(g);
+                                  require(g.tile_k >= 0, fmt::format("k-tile of {}", g.tile_k));
+                                  product(g.k);
+                              },
                               [&](const LinearGrid& g) {
                                   require(g.per_block > 0, "elements per block");
                                   product(g.count);
@@ -106,7 +110,7 @@ class Checker {
                 overloaded{[&](const PointerField& f) { return dimension(f.tensor, kNoDim), 8; },
                            [&](const ExtentField& f) { return product(f.dims), 4; },
                            [&](const StrideField& f) { return dimension(f.tensor, f.dim), 8; },
-                           [](const IntegerField&) { return 4; }},
+                           [](const TokenField&) { return 8; }},
                 field);
             require(offset >= 0 && offset % bytes == 0 && offset <= param.bytes - bytes,
                     fmt::format("offset {} in a struct of {} bytes", offset, param.bytes));

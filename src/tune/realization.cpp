@@ -31,6 +31,8 @@ json candidate_json(const CandidateResult& candidate) {
     reply.checks = candidate.checks;
     reply.single = candidate.single;
     reply.baseline_single = candidate.baseline_single;
+    reply.held = candidate.held;
+    reply.baseline_held = candidate.baseline_held;
     return {{"name", candidate.name},
             {"schedule", candidate.schedule},
             {"reply", reply_json(reply)},
@@ -51,6 +53,8 @@ CandidateResult candidate_from(const json& object) {
     candidate.checks = reply.checks;
     candidate.single = reply.single;
     candidate.baseline_single = reply.baseline_single;
+    candidate.held = reply.held;
+    candidate.baseline_held = reply.baseline_held;
     candidate.compile_key = object.at("compile_key");
     candidate.compile_seconds = object.at("compile_seconds");
     candidate.cached = object.at("cached");

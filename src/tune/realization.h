@@ -17,6 +17,7 @@ struct CandidateResult {
     verify::Outcome outcome = verify::Outcome::crashed;
     std::string why;  // when it did not pass
     verify::Timing single, baseline_single;
+    verify::Timing held, baseline_held;  // sustained; of the best few only
     std::vector<verify::Check> checks;
     std::string compile_key;  // in the artifact store
     double compile_seconds = 0;

@@ -36,8 +36,10 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
                                        const std::vector<Candidate>& candidates,
                                        const RealizeOptions& options);
 
-// The fastest that passed; of those as fast within its spread, the one that comes first. Without
-// times, the first that passed. -1: none did.
+// The fastest that passed, of those timed sustained where any was; of those as fast within its
+// spread, the one that comes first. Without times, the first that passed. -1: none did.
 int best_of(const std::vector<CandidateResult>& results);
+// The few that may be the fastest on a hot GPU, best first, of those not yet timed on one.
+std::vector<int> contenders(const std::vector<CandidateResult>& results, int most);
 
 }  // namespace fact::tune

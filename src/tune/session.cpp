@@ -96,7 +96,6 @@ Result<CandidateReply> WorkerSession::measure(const verify::CandidateRequest& re
     if (!process_ || !process_->alive()) {
         // The text was checked when the session opened.
         request_.check_text = false;
-        ++restarts_;
         auto reply = start();
         // A GPU that just lost a process may refuse the next one for a moment.
         if (!reply && !interrupted()) reply = start();

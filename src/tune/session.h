@@ -26,8 +26,6 @@ class WorkerSession {
     Result<verify::CandidateReply> measure(const verify::CandidateRequest& request,
                                            Seconds deadline);
 
-    int restarts() const { return restarts_; }
-
   private:
     WorkerSession() = default;
     Result<verify::OpenReply> start();
@@ -37,7 +35,6 @@ class WorkerSession {
     Seconds open_deadline_{};
     std::optional<LineProcess> process_;
     verify::OpenReply opened_;
-    int restarts_ = 0;
 };
 
 }  // namespace fact::tune

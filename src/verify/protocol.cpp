@@ -121,11 +121,8 @@ std::string to_json(const OpenRequest& request) {
 }
 
 std::string to_json(const OpenReply& reply) {
-    return line({{"error", reply.error},
-                 {"text_checks", checks(reply.text_checks)},
-                 {"baseline_single", timing(reply.baseline_single)},
-                 {"baseline_sustained", timing(reply.baseline_sustained)},
-                 {"note", reply.note}});
+    return line(
+        {{"error", reply.error}, {"text_checks", checks(reply.text_checks)}, {"note", reply.note}});
 }
 
 std::string to_json(const CandidateRequest& request) {
@@ -170,8 +167,6 @@ Result<OpenReply> open_reply_from_json(std::string_view text) {
         OpenReply reply;
         reply.error = object.at("error");
         reply.text_checks = checks_from(object.at("text_checks"));
-        reply.baseline_single = timing_from(object, "baseline_single");
-        reply.baseline_sustained = timing_from(object, "baseline_sustained");
         reply.note = object.at("note");
         return reply;
     });

@@ -49,9 +49,7 @@ struct OpenRequest {
 struct OpenReply {
     std::string error;  // "" or why the call cannot be prepared
     std::vector<Check> text_checks;
-    Timing baseline_single,
-        baseline_sustained;  // the original subgraph on the device; 0 runs on CPU
-    std::string note;        // e.g. how extents were shrunk
+    std::string note;  // e.g. how extents were shrunk
 };
 
 // Verifies a compiled kernel against the oracle and times it beside the baseline.

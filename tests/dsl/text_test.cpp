@@ -211,7 +211,7 @@ TEST(Text, SchedulesAttachToProducts) {
     const std::string block =
         "schedule f.acc on sm90a {\n"
         "  tile {128x128x64, 128x256x64}  cluster 2x1  mainloop pingpong  stages {auto, 4}\n"
-        "  scheduler persistent(raster: n, swizzle: 2)\n"
+        "  scheduler {persistent(raster: n, swizzle: 2), streamk(raster: n, swizzle: 2)}\n"
         "}\n";
     const auto program = compiled(kernel + block);
     ASSERT_EQ(program.schedules.size(), 1u);
@@ -219,10 +219,10 @@ TEST(Text, SchedulesAttachToProducts) {
     EXPECT_EQ(found.kernel, "f");
     EXPECT_EQ(found.product, "acc");
     EXPECT_EQ(found.arch, "sm90a");
-    ASSERT_EQ(found.choices.size(), 4u);
+    ASSERT_EQ(found.choices.size(), 8u);
     const schedule::Schedule expected{{128, 256, 64},      {2, 1}, schedule::Mainloop::pingpong, 4,
-                                      schedule::Raster::n, 2};
-    EXPECT_EQ(found.choices[3], expected);
+                                      schedule::Raster::n, 2,      schedule::Scheduler::streamk};
+    EXPECT_EQ(found.choices[7], expected);
     EXPECT_EQ(to_text(found), block);
 }
 

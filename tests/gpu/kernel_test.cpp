@@ -82,7 +82,7 @@ LaunchRecord probe_record(std::array<int, 2> cluster) {
     launch.params = {StructParam{24,
                                  {{0, PointerField{0}},
                                   {8, ExtentField{{{0, 0}}}},
-                                  {12, IntegerField{7}},
+                                  {12, ExtentField{{{0, 1}}}},
                                   {16, StrideField{0, 0}}}}};
     record.launches = {launch};
     return record;
@@ -119,7 +119,7 @@ TEST_P(KernelOnGpu, LaunchesWhatTheRecordSays) {
     const Report few = launched(256);
     EXPECT_EQ(few[0], 8);
     EXPECT_EQ(few[1], 256);
-    EXPECT_EQ(few[2], 7);
+    EXPECT_EQ(few[2], 16);
     EXPECT_EQ(few[4], 24);
     EXPECT_EQ(few[6], cluster);
     // More than fit: a full GPU of whole clusters.

@@ -28,7 +28,7 @@ LaunchRecord product_record() {
                                   {8, ExtentField{{{0, 0}}}},
                                   {12, ExtentField{{}}},
                                   {16, StrideField{0, 0}},
-                                  {24, IntegerField{7}}}}};
+                                  {24, TokenField{}}}}};
     record.launches = {launch};
     return record;
 }
@@ -129,6 +129,15 @@ TEST(LaunchPlan, PersistentGridIsWholeClustersThatFit) {
     EXPECT_EQ(grid_size(launch, product_tensors(129, 8, 8), 66), (GridSize{16, 1, 1}));
 }
 
+TEST(LaunchPlan, DividedTilesFillTheGpuButNeverHaveLessThanAKTile) {
+    auto record = product_record();
+    Launch& launch = record.launches[0];
+    auto& grid = std::get<PersistentGrid>(launch.grid);
+    grid.k = {{0, 1}}, grid.tile_k = 64;
+    EXPECT_EQ(grid_size(launch, product_tensors(256, 256, 524288), 66), (GridSize{132, 1, 1}));
+    EXPECT_EQ(grid_size(launch, product_tensors(256, 256, 640), 66), (GridSize{20, 1, 1}));
+}
+
 TEST(LaunchPlan, OtherGrids) {
     Launch launch;
     const auto tensors = product_tensors(1000, 1032, 776);
@@ -147,16 +156,20 @@ TEST(LaunchPlan, PacksStructs) {
         void* bias;
         std::int32_t m, one;
         std::int64_t pitch;
-        std::int32_t constant, padding;
-    } got;
+        std::uint64_t token;
+    } got, next;
     ASSERT_EQ(bytes.size(), sizeof(got));
     std::memcpy(&got, bytes.data(), sizeof(got));
     EXPECT_EQ(got.bias, reinterpret_cast<void*>(0x1004));
     EXPECT_EQ(got.m, 64);
     EXPECT_EQ(got.one, 1);
     EXPECT_EQ(got.pitch, 256);
-    EXPECT_EQ(got.constant, 7);
-    EXPECT_EQ(got.padding, 0);
+    // Every launch is told from every other, and from memory never written.
+    const auto later =
+        pack(std::get<StructParam>(record.launches[0].params[3]), product_tensors(64, 128, 256));
+    std::memcpy(&next, later.data(), sizeof(next));
+    EXPECT_EQ(next.token, got.token + 1);
+    EXPECT_GT(got.token, std::uint64_t{1} << 16);
 }
 
 TEST(LaunchPlan, MapGeometryOfAStridedView) {

@@ -3,6 +3,7 @@
 #
 #   unit      the C++ tests of the launcher on the device
 #   products  the products of the MiniGPT block and of examples/products.py, verified and timed
+#   types     the products of examples/products.py in fp16, and in TF32 where that is allowed
 #   minigpt   the MiniGPT block optimized and benchmarked, bf16 and f32
 #   faults    a hanging, a crashing and a wrong kernel among the candidates
 #
@@ -13,7 +14,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
-((${#parts[@]})) || parts=(unit products minigpt faults)
+((${#parts[@]})) || parts=(unit products types minigpt faults)
 work=${FACT_GPU_WORK:-$(mktemp -d)}
 effort=${FACT_GPU_EFFORT:-12}
 mkdir -p "$out" "$work"
@@ -62,6 +63,11 @@ for part in "${parts[@]}"; do
             optimize shapes_f32 300 examples.products:shapes --no-bench --effort 3
             collect products.json products_bf16 shapes_bf16 shapes_f32
             ;;
+        types)
+            optimize shapes_f16 240 examples.products:shapes --dtype fp16 --no-bench --effort 2
+            optimize shapes_tf32 240 examples.products:shapes --allow-tf32 --no-bench --effort 2
+            collect types.json shapes_f16 shapes_tf32
+            ;;
         minigpt)
             optimize minigpt_bf16 400 examples/minigpt_block.py --dtype bf16 --effort "$effort"
             optimize minigpt_f32 400 examples/minigpt_block.py --effort 3
@@ -75,7 +81,7 @@ for part in "${parts[@]}"; do
             grep -A8 -i 'incident\|hang\|crash\|wrong' "$out/faults.log" | head -n 20
             ;;
         *)
-            echo "unknown part '$part'; there are unit, products, minigpt and faults" >&2
+            echo "unknown part '$part'; there are unit, products, types, minigpt and faults" >&2
             exit 2
             ;;
     esac

@@ -120,12 +120,24 @@ TEST(LowerSm90, StridedBatchWithMask) {
     expect_golden("scores.json", to_json(lowered->record));
 }
 
+TEST(LowerSm90, DividedTilesLeaveTheirSumsInAWorkspace) {
+    schedule::Schedule divided = kPingpong;
+    divided.scheduler = schedule::Scheduler::streamk;
+    const auto lowered = lower(linear_gelu(DType::bf16), divided);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    expect_golden("linear_gelu_streamk.cu", lowered->source);
+    expect_golden("linear_gelu_streamk.json", to_json(lowered->record));
+}
+
 TEST(LowerSm90, RecordsRoundTrip) {
-    const auto lowered = lower(scores(), kWide);
-    ASSERT_TRUE(lowered.ok());
-    const auto again = launch_record_from_json(to_json(lowered->record));
-    ASSERT_TRUE(again.ok()) << again.error().text();
-    EXPECT_EQ(*again, lowered->record);
+    schedule::Schedule divided = kSplit;
+    divided.scheduler = schedule::Scheduler::streamk;
+    for (const auto& lowered : {lower(scores(), kWide), lower(linear_gelu(DType::f32), divided)}) {
+        ASSERT_TRUE(lowered.ok());
+        const auto again = launch_record_from_json(to_json(lowered->record));
+        ASSERT_TRUE(again.ok()) << again.error().text();
+        EXPECT_EQ(*again, lowered->record);
+    }
 }
 
 TEST(LowerSm90, RefusesWhatTheSkeletonCannotExpress) {

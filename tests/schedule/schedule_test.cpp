@@ -13,18 +13,23 @@ Problem minigpt_up() {
     return p;
 }
 
-TEST(Schedule, SpellingRoundTrips) {
-    for (const Schedule& s : candidates_on_sm90(minigpt_up())) {
-        const auto again = schedule_from_string(to_string(s));
-        ASSERT_TRUE(again.ok()) << again.error().text();
-        EXPECT_EQ(*again, s);
-    }
-    const std::string good = to_string({{128, 128, 64}, {2, 1}});
-    EXPECT_TRUE(schedule_from_string(good).ok());
-    EXPECT_FALSE(schedule_from_string("").ok());
-    EXPECT_FALSE(schedule_from_string("tile 128x128").ok());
-    EXPECT_FALSE(schedule_from_string(good + " and more").ok());
-    EXPECT_FALSE(schedule_from_string(good.substr(0, good.size() - 1)).ok());
+TEST(Schedule, IsSpelledAsInTheLanguage) {
+    Schedule s{{128, 256, 64}, {2, 1}};
+    EXPECT_EQ(to_string(s),
+              "tile 128x256x64  cluster 2x1  mainloop cooperative  stages auto  scheduler "
+              "persistent(raster: m, swizzle: 8)");
+    s.scheduler = Scheduler::streamk, s.raster = Raster::n, s.stages = 4;
+    EXPECT_EQ(to_string(s),
+              "tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler "
+              "streamk(raster: n, swizzle: 8)");
+}
+
+TEST(Schedule, FewTilesAreDividedAlongK) {
+    Problem p;
+    p.m = 256, p.n = 256, p.k = 524288;
+    EXPECT_EQ(candidates_on_sm90(p).front().scheduler, Scheduler::streamk);
+    for (const Schedule& s : candidates_on_sm90(minigpt_up()))
+        EXPECT_EQ(s.scheduler, Scheduler::persistent);
 }
 
 TEST(Schedule, EveryCandidateIsLegalAndNamedOnce) {
@@ -58,7 +63,10 @@ TEST(Schedule, LongSumsKeepTwoLevels) {
         p.m = 256, p.n = 256, p.k = 524288;
         const auto candidates = candidates_on_sm90(p);
         ASSERT_FALSE(candidates.empty());
-        for (const Schedule& s : candidates) EXPECT_LE(s.tile.m * s.tile.n, 128 * 128);
+        for (const Schedule& s : candidates) {
+            if (s.scheduler == Scheduler::streamk) continue;  // short stretches of the sum
+            EXPECT_LE(s.tile.m * s.tile.n, 128 * 128);
+        }
     }
 }
 

@@ -25,7 +25,7 @@ LaunchRecord sample() {
     prepare.block = 256;
     prepare.prepares_from = 1;
     prepare.params = {StructParam{
-        16, {{0, PointerField{1}}, {8, ExtentField{{{1, 0}, {1, 1}}}}, {12, IntegerField{7}}}}};
+        24, {{0, PointerField{1}}, {8, ExtentField{{{1, 0}, {1, 1}}}}, {16, TokenField{}}}}};
 
     Launch linear;
     linear.entry = "fill";
@@ -34,7 +34,7 @@ LaunchRecord sample() {
 
     Launch product;
     product.entry = "mlp_up";
-    product.grid = PersistentGrid{{{0, 0}}, {{1, 0}}, {}, 128, 256};
+    product.grid = PersistentGrid{{{0, 0}}, {{1, 0}}, {}, 128, 256, {{0, 1}}, 64};
     product.block = 384;
     product.cluster = {2, 1};
     product.shared_bytes = 200'000;
@@ -54,7 +54,8 @@ TEST(LaunchRecord, TextIsStable) {
     auto json = nlohmann::json::parse(to_json(sample()));
     EXPECT_EQ(json["params"][0].dump(), R"({"dtype":"f32","name":"x","rank":2})");
     EXPECT_EQ(json["launches"][2]["grid"].dump(),
-              R"({"persistent":{"batch":[],"m":[[0,0]],"n":[[1,0]],"tile_m":128,"tile_n":256}})");
+              R"({"persistent":{"batch":[],"k":[[0,1]],"m":[[0,0]],"n":[[1,0]],)"
+              R"("tile_k":64,"tile_m":128,"tile_n":256}})");
     EXPECT_EQ(json["launches"][2]["params"][1]["struct"]["members"][1].dump(),
               R"({"field":{"stride":{"dim":-1,"tensor":2}},"offset":8})");
 }
@@ -85,7 +86,7 @@ TEST(LaunchRecord, IndicesOutOfRangeAreNamed) {
     record = sample();
     std::get<StructParam>(record.launches[0].params[0]).bytes = 15;
     EXPECT_EQ(why(record),
-              "not a launch record: offset 12 in a struct of 15 bytes is out of range");
+              "not a launch record: offset 16 in a struct of 15 bytes is out of range");
 
     record = sample();
     std::get<TileGrid>(record.launches[0].grid).tile_m = 0;

@@ -78,7 +78,8 @@ TEST_F(Tune, BadCandidatesCostOnlyThemselves) {
     ASSERT_TRUE(kept.ok()) << kept.error().text();
     EXPECT_EQ(*kept, record("tile of s01"));
     const auto journal = *read_file(options_.run_folder / "journal.jsonl");
-    EXPECT_EQ(std::count(journal.begin(), journal.end(), '\n'), 10);
+    // One line a candidate, and one more for the contender that was timed sustained.
+    EXPECT_EQ(std::count(journal.begin(), journal.end(), '\n'), 11);
     std::vector<std::string> left;
     for (const auto& entry : fs::directory_iterator(r.folder))
         left.push_back(entry.path().filename());
@@ -197,6 +198,30 @@ TEST(BestOf, TiesGoToTheEarlier) {
     EXPECT_EQ(best_of({timed(100.3, 0.1), timed(100, 0.1)}), 1);
     // A wide spread is noise, not a reason to take a slower kernel.
     EXPECT_EQ(best_of({timed(103, 10), timed(100, 10)}), 1);
+}
+
+CandidateResult held(double single, double sustained) {
+    CandidateResult result = timed(single, 0.1);
+    result.baseline_single = {100, 99, 101, 20};
+    result.baseline_held = {110, 109, 111, 5};
+    if (sustained > 0) result.held = {sustained, sustained - 1, sustained + 1, 5};
+    return result;
+}
+
+TEST(BestOf, AHotGpuMayTurnTheOrder) {
+    EXPECT_EQ(best_of({held(97, 113), held(100, 104)}), 1);
+    EXPECT_EQ(best_of({held(97, 105), held(100, 104)}), 0);
+    // One that nobody timed sustained is no contender any more.
+    EXPECT_EQ(best_of({held(90, 0), held(100, 104)}), 1);
+}
+
+TEST(Contenders, AreTheFewNearTheBest) {
+    const std::vector<CandidateResult> results{
+        held(103, 0), held(90, 0),  timed(80, 1, Outcome::crashed),
+        held(94, 0),  held(90, 91), held(92, 0)};
+    EXPECT_EQ(contenders(results, 4), (std::vector<int>{1, 5, 3}));
+    EXPECT_EQ(contenders(results, 2), (std::vector<int>{1, 5}));
+    EXPECT_TRUE(contenders({}, 4).empty());
 }
 
 }  // namespace

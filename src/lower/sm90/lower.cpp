@@ -80,6 +80,8 @@ class SourceWriter {
         out_.line(fmt::format("static constexpr bool kRasterAlongM = {};",
                               yes(schedule_.raster == schedule::Raster::m)));
         out_.line(fmt::format("static constexpr int kSwizzle = {};", schedule_.swizzle));
+        out_.line(fmt::format("static constexpr bool kStreamK = {};",
+                              yes(schedule_.scheduler == schedule::Scheduler::streamk)));
         if (single) {
             out_.line(fmt::format("static constexpr Major kMajorA = {};", major(form_.a.major)));
             out_.line(fmt::format("static constexpr int kParts = {};", problem_.split ? 2 : 1));
@@ -131,6 +133,8 @@ class SourceWriter {
             params.push_back(fmt::format("__grid_constant__ CUtensorMap const {}", staged));
         params.push_back("__grid_constant__ Extents const extents");
         if (has_members(form_)) params.push_back("__grid_constant__ Finish const finish");
+        const bool streamk = schedule_.scheduler == schedule::Scheduler::streamk;
+        if (streamk) params.push_back("__grid_constant__ Partials const partials");
         out_.line("extern \"C\" __global__ void __launch_bounds__(kProductThreads, 1)");
         if (blocks > 1) out_.line(fmt::format("__cluster_dims__({}, 1, 1)", blocks));
         out_.list(product_entry(kernel_) + "(", params, ") {");
@@ -139,8 +143,9 @@ class SourceWriter {
         const std::string maps =
             single ? fmt::format("{{map_{}, map_{}_planes, extents.batch1}}", a, b)
                    : fmt::format("{{map_{}, map_{}{}}}", a, b, a == b ? "_right" : "");
-        out_.line(fmt::format("    product<Config, Mainloop>({}, map_{}, {}, extents, {});", maps,
-                              y, staged, has_members(form_) ? "finish" : "Finish{}"));
+        out_.line(fmt::format("    product<Config, Mainloop>({}, map_{}, {}, extents, {}{});", maps,
+                              y, staged, has_members(form_) ? "finish" : "Finish{}",
+                              streamk ? ", partials" : ""));
         out_.line("}");
     }
 

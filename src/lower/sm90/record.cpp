@@ -11,13 +11,15 @@ namespace {
 constexpr int kProductThreads = 384;                 // kProductThreads in product.cuh
 constexpr int kSplitTile = 64, kSplitThreads = 256;  // as in split_pass.cuh
 constexpr int kStoreRows = 16;                       // a warp's rows of a slab
+constexpr int kMostBlocks = 144;                     // as in partials.cuh
 
 // Appends members of a plain struct at their natural alignment.
 class StructBuilder {
   public:
     void add(const Field& field) {
         const bool wide = std::holds_alternative<PointerField>(field) ||
-                          std::holds_alternative<StrideField>(field);
+                          std::holds_alternative<StrideField>(field) ||
+                          std::holds_alternative<TokenField>(field);
         const int size = wide ? 8 : 4;
         offset_ = (offset_ + size - 1) / size * size;
         alignment_ = std::max(alignment_, size);
@@ -183,7 +185,9 @@ class RecordBuilder {
 
         Launch launch;
         launch.entry = product_entry(kernel_);
-        launch.grid = PersistentGrid{m(), n(), whole_batch(), schedule_.tile.m, schedule_.tile.n};
+        PersistentGrid grid{m(), n(), whole_batch(), schedule_.tile.m, schedule_.tile.n};
+        if (streamk()) grid.k = k(), grid.tile_k = schedule_.tile.k;
+        launch.grid = grid;
         launch.block = kProductThreads;
         launch.cluster = {schedule_.cluster.m, schedule_.cluster.n};
         launch.shared_bytes = schedule::shared_memory_on_sm90(schedule_, problem_).bytes;
@@ -198,7 +202,22 @@ class RecordBuilder {
         }
         launch.params.push_back(extents.finish());
         if (has_members(form_)) launch.params.push_back(finish.finish());
+        if (streamk()) launch.params.push_back(partials());
         record_.launches.push_back(launch);
+    }
+
+    bool streamk() const { return schedule_.scheduler == schedule::Scheduler::streamk; }
+
+    // Partials, and the memory for every block's sums and its two groups' marks.
+    StructParam partials() {
+        constexpr int kMarks = 2 * 8 / 4;  // floats' worth
+        const int workspace = record_.num_tensors();
+        record_.workspaces.push_back(
+            {DType::f32, {}, kMostBlocks * (kMarks + schedule_.tile.m * schedule_.tile.n)});
+        StructBuilder partials;
+        partials.add(PointerField{workspace});
+        partials.add(TokenField{});
+        return partials.finish();
     }
 
     const ir::Kernel& kernel_;

@@ -13,6 +13,7 @@ struct Config {
     static constexpr bool kPingpong = false;
     static constexpr bool kRasterAlongM = true;
     static constexpr int kSwizzle = 8;
+    static constexpr bool kStreamK = false;
     static constexpr Major kMajorA = Major::k;
     static constexpr int kParts = 2;
     static constexpr bool kBatchA0 = false, kBatchA1 = false;

@@ -13,6 +13,7 @@ struct Config {
     static constexpr bool kPingpong = true;
     static constexpr bool kRasterAlongM = true;
     static constexpr int kSwizzle = 8;
+    static constexpr bool kStreamK = false;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr bool kBatchA0 = false, kBatchA1 = false;
     static constexpr bool kBatchB0 = false, kBatchB1 = false;

@@ -13,6 +13,7 @@ struct Config {
     static constexpr bool kPingpong = false;
     static constexpr bool kRasterAlongM = true;
     static constexpr int kSwizzle = 8;
+    static constexpr bool kStreamK = false;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr bool kBatchA0 = true, kBatchA1 = true;
     static constexpr bool kBatchB0 = true, kBatchB1 = true;

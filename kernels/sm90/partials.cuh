@@ -1,0 +1,83 @@
+// Sums of tiles whose depth several clusters share: left in memory by those that compute a later
+// stretch of it, added by the one that computes the first and finishes the tile.
+#pragma once
+
+#include <cstdint>
+
+namespace fact::sm90 {
+
+inline constexpr int kMostBlocks = 144;  // multiprocessors of the largest sm90 chip
+
+// A block's mark holds the launch's own token once its sums are written. No two launches have the
+// same, and the reader wipes it: a graph's replays start clean, and nothing is cleared before a
+// launch.
+struct Partials {
+    uint64_t* marks;  // two groups of kMostBlocks blocks; their sums follow
+    uint64_t token;
+};
+
+// What a consumer group leaves and finds there. A block leaves at most one tile's sums.
+template <class Config, class Sums>
+struct PartialSums {
+    static constexpr int kThreads = 128, kGroups = Config::kPingpong ? 1 : 2;
+    static constexpr int kQuads = sizeof(Sums) / sizeof(float4);
+    Partials const& partials;
+    int group;
+
+    __device__ void leave(Sums const& sums) const {
+        float const* values = &sums[0][0];
+        float4* to = quads(blockIdx.x);
+#pragma unroll
+        for (int i = 0; i < kQuads; ++i)
+            __stcg(to + i * kThreads, make_float4(values[4 * i], values[4 * i + 1],
+                                                  values[4 * i + 2], values[4 * i + 3]));
+        __threadfence();
+        sync_group();
+        if (thread() == 0)
+            asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(mark(blockIdx.x)),
+                         "l"(partials.token)
+                         : "memory");
+    }
+
+    // Adds what `count` clusters of `cluster_size` blocks launched before this one left, the
+    // nearest first.
+    __device__ void add_to(Sums& sums, int count, int cluster_size) const {
+        for (int i = thread() + 1; i <= count; i += kThreads) {
+            uint64_t* const from = mark(blockIdx.x - i * cluster_size);
+            uint64_t seen;
+            do {
+                asm volatile("ld.acquire.gpu.global.u64 %0, [%1];"
+                             : "=l"(seen)
+                             : "l"(from)
+                             : "memory");
+            } while (seen != partials.token);
+            *from = 0;
+        }
+        sync_group();
+        float* values = &sums[0][0];
+        for (int i = 1; i <= count; ++i) {
+            float4 const* from = quads(blockIdx.x - i * cluster_size);
+#pragma unroll
+            for (int q = 0; q < kQuads; ++q) {
+                float4 const quad = __ldcg(from + q * kThreads);
+                values[4 * q] += quad.x, values[4 * q + 1] += quad.y;
+                values[4 * q + 2] += quad.z, values[4 * q + 3] += quad.w;
+            }
+        }
+    }
+
+  private:
+    __device__ static int thread() { return threadIdx.x % kThreads; }
+    __device__ int slot(int block) const { return block * kGroups + (kGroups == 1 ? 0 : group); }
+    __device__ uint64_t* mark(int block) const { return partials.marks + slot(block); }
+    __device__ float4* quads(int block) const {
+        return reinterpret_cast<float4*>(partials.marks + 2 * kMostBlocks) +
+               static_cast<int64_t>(slot(block)) * kQuads * kThreads + thread();
+    }
+    // Named barriers of their own: Turn has the first two.
+    __device__ void sync_group() const {
+        asm volatile("bar.sync %0, %1;" ::"r"(3 + group), "n"(kThreads) : "memory");
+    }
+};
+
+}  // namespace fact::sm90

@@ -1,0 +1,50 @@
+#include "sm90/mainloop_half.cuh"
+#include "sm90/product.cuh"
+
+using namespace fact;
+using namespace fact::sm90;
+
+struct Config {
+    using Element = bf16;
+    using Output = bf16;
+    static constexpr int kTileM = 128, kTileN = 128, kTileK = 64, kStages = 6;
+    static constexpr int kStoreBuffers = 2;
+    static constexpr int kClusterM = 2, kClusterN = 1;
+    static constexpr bool kPingpong = true;
+    static constexpr bool kRasterAlongM = true;
+    static constexpr int kSwizzle = 8;
+    static constexpr bool kStreamK = true;
+    static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
+    static constexpr bool kBatchA0 = false, kBatchA1 = false;
+    static constexpr bool kBatchB0 = false, kBatchB1 = false;
+    static constexpr bool kStaged = false;
+};
+
+struct Finish {
+    Row<bf16> b;
+
+    struct Fetched {
+        Row<bf16>::Fetched b;
+    };
+    __device__ Fetched fetch(Slab const& slab) const {
+        return {b.fetch(slab)};
+    }
+
+    __device__ float operator()(float acc, Fetched const& at, Slab const& slab, int i) const {
+        using F = Functions<bf16>;
+        float const t0 = acc + at.b.at(i);
+        return F::gelu_tanh(t0);
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
+__cluster_dims__(2, 1, 1)
+linear_gelu_tanh_kernel(__grid_constant__ CUtensorMap const map_x,
+                        __grid_constant__ CUtensorMap const map_w,
+                        __grid_constant__ CUtensorMap const map_y,
+                        __grid_constant__ Extents const extents,
+                        __grid_constant__ Finish const finish,
+                        __grid_constant__ Partials const partials) {
+    using Mainloop = MainloopHalf<Config>;
+    product<Config, Mainloop>({map_x, map_w}, map_y, map_y, extents, finish, partials);
+}

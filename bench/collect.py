@@ -9,8 +9,10 @@ was timed. The results file adds the date, the commit, the versions and the comm
 import datetime
 import json
 import os
+import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 
@@ -19,10 +21,12 @@ def read(path):
 
 
 def commit():
+    if os.environ.get("FACT_COMMIT"):  # a copy of the tree, without its history
+        return os.environ["FACT_COMMIT"]
     answer = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True
     )
-    return answer.stdout.strip() if answer.returncode == 0 else os.environ.get("FACT_COMMIT")
+    return answer.stdout.strip() if answer.returncode == 0 else None
 
 
 def without_paths(value, folder):
@@ -33,6 +37,7 @@ def without_paths(value, folder):
         return [without_paths(item, folder) for item in value]
     if isinstance(value, str):
         root = str(Path(__file__).resolve().parent.parent)
+        value = re.sub(rf"{re.escape(tempfile.gettempdir())}/fact-\S+?/", "", value)
         return value.replace(f"{folder.parent}/", "").replace(f"{root}/", "")
     return value
 

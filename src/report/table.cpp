@@ -81,7 +81,8 @@ std::string short_schedule(std::string_view schedule) {
                                    {"cluster ", "c"},
                                    {"mainloop ", ""},
                                    {"stages auto", ""},
-                                   {"scheduler persistent", ""}})
+                                   {"scheduler persistent", ""},
+                                   {"scheduler ", ""}})
         if (const auto at = out.find(from); at != std::string::npos)
             out.replace(at, from.size(), to);
     if (const auto at = out.find('('); at != std::string::npos) out.erase(at);

@@ -1,6 +1,7 @@
 """Joins the reports of several runs into one results file and prints its table.
 
     python bench/collect.py RESULTS.json RUN_FOLDER...
+    python bench/collect.py --join RESULTS.json PART.json...
 
 Each run folder holds what `fact optimize` left: report.json, and bench.json where the whole module
 was timed. The results file adds the date, the commit, the versions and the command.
@@ -110,6 +111,10 @@ def main():
     if len(sys.argv) < 3:
         print(__doc__.strip(), file=sys.stderr)
         return 2
+    if sys.argv[1] == "--join":
+        parts = {Path(part).stem: read(Path(part)) for part in sys.argv[3:]}
+        write(Path(sys.argv[2]), parts)
+        return 0
     target = Path(sys.argv[1])
     runs = {}
     for folder in map(Path, sys.argv[2:]):
@@ -119,6 +124,18 @@ def main():
             continue
         run = {"report": report, "bench": read(folder / "bench.json")}
         runs[folder.name] = without_paths(run, folder)
+    write(target, runs)
+    for name, run in runs.items():
+        print(f"\n{name}")
+        lines = [["", "", "single", "over torch, single", "sustained", "error", "schedule"]]
+        lines += pattern_lines(run["report"])
+        if run["bench"]:
+            lines += module_lines(run["bench"])
+        print_table(lines)
+    return 0
+
+
+def write(target, runs):
     result = {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "commit": commit(),
@@ -130,14 +147,6 @@ def main():
     temporary = target.with_suffix(".tmp")
     temporary.write_text(json.dumps(result, indent=1) + "\n")
     temporary.replace(target)
-    for name, run in runs.items():
-        print(f"\n{name}")
-        lines = [["", "", "single", "over torch, single", "sustained", "error", "schedule"]]
-        lines += pattern_lines(run["report"])
-        if run["bench"]:
-            lines += module_lines(run["bench"])
-        print_table(lines)
-    return 0
 
 
 if __name__ == "__main__":

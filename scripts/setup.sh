@@ -227,9 +227,11 @@ build_in() {
     mkdir -p "$folder"
     : >"$log"
     # Taken before the work, so that what is edited meanwhile counts as newer.
-    touch "$folder/.building"
+    build_settings >"$folder/.building"
     [[ -f $folder/build.ninja ]] || say "$title for the first time, which takes some minutes"
-    if [[ ! -f $folder/build.ninja || $setup_file -nt $folder/.built ]]; then
+    if [[ ! -f $folder/build.ninja || $setup_file -nt $folder/.built ||
+        $(<"$folder/.built") != "$(build_settings)" ]]; then
+        rm -f "$folder/.built"  # it says nothing of what follows
         quietly "$log" "$title" cmake -G Ninja -S "$root" -B "$folder" \
             -DCMAKE_BUILD_TYPE=Release -DFACT_DEPS_DIR="${FACT_DEPS_DIR:-}" \
             -DFACT_WERROR="$werror" "${options[@]}" || return 1
@@ -241,7 +243,7 @@ build_in() {
 
 set_up_and_build() {
     local command=$1 targets=(all)
-    mkdir -p "$state" 2>/dev/null || fail "cannot write in $root: FACT keeps its set-up and build there"
+    mkdir -p "$state/setup" 2>/dev/null || fail "cannot write in $root: FACT keeps its set-up and build there"
     # Two starts at a time: the second waits, then finds everything done.
     exec 9>"$state/lock"
     flock -n 9 || { say "another start is setting up; waiting for it" && flock 9; }
@@ -255,7 +257,7 @@ set_up_and_build() {
         announce
         install_missing
         {
-            printf '%s=%q\n' key "$wanted_key" python "$python" torch_dir "$torch_dir" nvcc "$nvcc" \
+            printf '%s=%q\n' python "$python" torch_dir "$torch_dir" nvcc "$nvcc" \
                 cutlass_include "$cutlass_include"
             [[ $command != test ]] || echo 'has_test_headers=1'
         } >"$setup_file.part"

@@ -1,10 +1,30 @@
 # Sourced by ./fact: runs every test that needs no GPU and ends in "N passed, N failed".
-#
-#   ./fact test              the C++ tests, the Python tests and the formatting
-#   ./fact test --sanitize   the C++ tests once more with address and undefined-behaviour sanitizers
-#                            (always done where CI=true)
 
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 sanitize=
+
+test_help() {
+    cat <<'TEXT'
+Builds what has changed and runs every test that needs no GPU; ends in "N passed, N failed".
+Usage: ./fact test [--sanitize]
+
+  --sanitize    the C++ tests once more with address and undefined-behaviour sanitizers
+                (always done where CI=true)
+  -h, --help    this text
+TEXT
+}
+
+# Before anything is set up or built.
+read_test_options() {
+    local argument
+    [[ ${CI:-} != true ]] || sanitize=1
+    for argument in "$@"; do
+        case $argument in
+            --sanitize) sanitize=1 ;;
+            -h | --help) test_help && exit ;;
+            *) fail "unknown option '$argument' of test; see ./fact test --help" ;;
+        esac
+    done
+}
 
 # tally NAME PASSED FAILED SKIPPED LOG: one line, and the log where something failed.
 tally() {
@@ -66,14 +86,6 @@ check_format() {
 }
 
 run_tests() {
-    local sanitize= argument
-    [[ ${CI:-} != true ]] || sanitize=1
-    for argument in "$@"; do
-        case $argument in
-            --sanitize) sanitize=1 ;;
-            *) fail "unknown option '$argument' of test; there is --sanitize" ;;
-        esac
-    done
     check_format
     run_programs "$build" ""
     run_python_tests

@@ -1,57 +1,91 @@
-// The operators Python calls: packages by handle, for the life of the process.
+// The operators Python calls: packages and kernels by handle, for the life of the process.
 #include <torch/library.h>
 
 #include <mutex>
 
 #include "torch/package.h"
+#include "torch/text_kernel.h"
 
 namespace {
 
 using fact::exec::Package;
+using fact::exec::TextKernel;
 using Handle = std::int64_t;
 
-std::mutex& table_mutex() {
-    static std::mutex mutex;
-    return mutex;
-}
+// What is open, by handle.
+template <class T>
+class Table {
+  public:
+    Handle open(const std::string& path) {
+        auto opened = T::open(path);
+        TORCH_CHECK(opened.ok(), opened.ok() ? "" : opened.error().text());
+        const std::lock_guard lock(mutex_);
+        items_.push_back(std::move(*opened));
+        return static_cast<Handle>(items_.size() - 1);
+    }
+    std::shared_ptr<T> at(Handle handle) {
+        const std::lock_guard lock(mutex_);
+        TORCH_CHECK(handle >= 0 && handle < static_cast<Handle>(items_.size()) && items_[handle],
+                    "nothing is open with handle ", handle);
+        return items_[handle];
+    }
+    void close(Handle handle) {
+        const auto last = at(handle);
+        const std::lock_guard lock(mutex_);
+        items_[handle].reset();
+    }
+
+  private:
+    std::mutex mutex_;
+    std::vector<std::shared_ptr<T>> items_;
+};
 
 // Never destroyed: a GPU may already be gone when static objects are.
-std::vector<std::shared_ptr<Package>>& table() {
-    static auto* packages = new std::vector<std::shared_ptr<Package>>;
-    return *packages;
+Table<Package>& packages() {
+    static auto* table = new Table<Package>;
+    return *table;
 }
-
-std::shared_ptr<Package> package(Handle handle) {
-    const std::lock_guard lock(table_mutex());
-    TORCH_CHECK(handle >= 0 && handle < static_cast<Handle>(table().size()) && table()[handle],
-                "there is no open package with handle ", handle);
-    return table()[handle];
+Table<TextKernel>& kernels() {
+    static auto* table = new Table<TextKernel>;
+    return *table;
 }
 
 Handle open_package(const std::string& path) {
-    auto opened = Package::open(path);
-    TORCH_CHECK(opened.ok(), opened.ok() ? "" : opened.error().text());
-    const std::lock_guard lock(table_mutex());
-    table().push_back(std::move(*opened));
-    return static_cast<Handle>(table().size() - 1);
+    return packages().open(path);
 }
 
 void close_package(Handle handle) {
-    const auto last = package(handle);
-    const std::lock_guard lock(table_mutex());
-    table()[handle].reset();
+    packages().close(handle);
 }
 
 std::vector<at::Tensor> run_package(Handle handle, const std::vector<at::Tensor>& inputs) {
-    return package(handle)->run(inputs);
+    return packages().at(handle)->run(inputs);
 }
 
 std::vector<at::Tensor> package_weights(Handle handle) {
-    return package(handle)->weights();
+    return packages().at(handle)->weights();
 }
 
 std::string package_signature(Handle handle) {
-    return package(handle)->signature_json();
+    return packages().at(handle)->signature_json();
+}
+
+Handle open_kernel(const std::string& folder) {
+    return kernels().open(folder);
+}
+
+void close_kernel(Handle handle) {
+    kernels().close(handle);
+}
+
+std::vector<at::Tensor> run_kernel(Handle handle, const std::vector<at::Tensor>& params) {
+    return kernels().at(handle)->run(params);
+}
+
+std::vector<std::string> kernel_params(Handle handle) {
+    std::vector<std::string> names;
+    for (const auto& param : kernels().at(handle)->text().params) names.push_back(param.name);
+    return names;
 }
 
 }  // namespace
@@ -62,4 +96,8 @@ TORCH_LIBRARY(fact, library) {
     library.def("run_package(int handle, Tensor[] inputs) -> Tensor[]", run_package);
     library.def("package_weights(int handle) -> Tensor[]", package_weights);
     library.def("package_signature(int handle) -> str", package_signature);
+    library.def("open_kernel(str folder) -> int", open_kernel);
+    library.def("close_kernel(int handle) -> ()", close_kernel);
+    library.def("run_kernel(int handle, Tensor[] params) -> Tensor[]", run_kernel);
+    library.def("kernel_params(int handle) -> str[]", kernel_params);
 }

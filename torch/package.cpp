@@ -25,6 +25,8 @@ namespace {
 using nlohmann::json;
 
 constexpr int kFormat = 1;
+constexpr std::string_view kAgain =
+    "write the package again with `fact optimize`, or `fact compose` on its run folder";
 
 Result<std::vector<std::string>> calls_of(const fs::path& folder) {
     const auto text = read_file(folder / "manifest.json");
@@ -34,7 +36,7 @@ Result<std::vector<std::string>> calls_of(const fs::path& folder) {
     const auto manifest = json::parse(*text, nullptr, false);
     if (!manifest.is_object() || !manifest.contains("calls") || !manifest["calls"].is_array())
         return Error{fmt::format("{}/manifest.json is damaged", folder.string()),
-                     "compose the package again"};
+                     std::string(kAgain)};
     if (manifest.value("format", 0) != kFormat)
         return Error{fmt::format("{} was written by another version of FACT (format {})",
                                  folder.string(), manifest.value("format", 0)),
@@ -98,9 +100,9 @@ Result<std::shared_ptr<Package>> Package::open(const fs::path& folder) {
     const auto text = read_file(folder / "graph.json");
     if (!text) return text.error();
     auto graph = graph::graph_from_json(*text);
-    if (!graph) return graph.error();
+    if (!graph) return Error{graph.error().message, std::string(kAgain)};
     auto archive = graph::read_pt2(folder / "model.pt2");
-    if (!archive) return archive.error();
+    if (!archive) return Error{archive.error().message, std::string(kAgain)};
 
     auto state = std::make_unique<State>();
     state->graph = std::move(*graph);

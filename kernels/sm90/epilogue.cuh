@@ -5,8 +5,9 @@
 #include <cute/arch/copy_sm90_desc.hpp>
 #include <cute/arch/copy_sm90_tma.hpp>
 
-#include "operands.cuh"
 #include "pipeline.cuh"
+#include "staged_matrix.cuh"
+#include "tiles.cuh"
 
 namespace fact::sm90 {
 

@@ -11,12 +11,6 @@
 
 namespace fact::sm90 {
 
-__device__ inline uint32_t to_tf32(float x) {
-    uint32_t bits;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
-    return bits;
-}
-
 template <class Config>
 struct MainloopSplit {
     static constexpr int kTileK = 32, kParts = Config::kParts, kSteps = kTileK / 8;

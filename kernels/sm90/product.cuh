@@ -61,7 +61,7 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
     int const rank = kClustered ? static_cast<int>(cute::block_rank_in_cluster()) : 0;
     constexpr int kClusterSize = Config::kClusterM * Config::kClusterN;
     int const k_tiles = (extents.k + Config::kTileK - 1) / Config::kTileK;
-    TileWalk<Config> const walk(extents);
+    ClusterWalk<Config> const walk(extents);
     using Work = std::conditional_t<Config::kStreamK, SplitTiles, WholeTiles>;
     Work const work{walk.total, k_tiles, static_cast<int>(blockIdx.x) / kClusterSize,
                     static_cast<int>(gridDim.x) / kClusterSize};

@@ -1,48 +1,28 @@
-// The order in which a persistent grid walks the output's tiles.
+// Which tiles, and how much of their depth, each cluster of a persistent grid computes.
 #pragma once
 
 #include <cstdint>
 
+#include "../common/tiles.cuh"
+
 namespace fact::sm90 {
 
-struct Extents {
-    int m, n, k, batch0, batch1;
-};
-
-struct TileAt {
-    int m, n, batch0, batch1;  // in tiles, for m and n of this block's own tile
-};
-
-// Neighbouring clusters share operands in L2: bands of `kSwizzle` tiles along the raster, walked
-// across before the next band begins.
 template <class Config>
-struct TileWalk {
-    int tiles_m, tiles_n, batch1, total;  // in clusters
+using ClusterTiles =
+    TileWalk<Config::kTileM * Config::kClusterM, Config::kTileN * Config::kClusterN,
+             Config::kRasterAlongM, Config::kSwizzle>;
 
-    __device__ explicit TileWalk(Extents const& e)
-        : tiles_m(count(e.m, Config::kTileM * Config::kClusterM)),
-          tiles_n(count(e.n, Config::kTileN * Config::kClusterN)),
-          batch1(e.batch1),
-          total(tiles_m * tiles_n * e.batch0 * e.batch1) {}
+// Clusters are walked as tiles are; a block's own tile follows from its rank.
+template <class Config>
+struct ClusterWalk : ClusterTiles<Config> {
+    using ClusterTiles<Config>::ClusterTiles;
 
     __device__ TileAt at(int index, int rank) const {
-        int const per_batch = tiles_m * tiles_n;
-        int const batch = index / per_batch;
-        int const within = index - batch * per_batch;
-        int const along = Config::kRasterAlongM ? tiles_m : tiles_n;
-        int const across = Config::kRasterAlongM ? tiles_n : tiles_m;
-        int const band = within / (Config::kSwizzle * across);
-        int const first = band * Config::kSwizzle;
-        int const width = min(Config::kSwizzle, along - first);
-        int const inside = within - first * across;
-        int const a = first + inside % width, b = inside / width;
-        int const m = Config::kRasterAlongM ? a : b, n = Config::kRasterAlongM ? b : a;
-        return {m * Config::kClusterM + rank % Config::kClusterM,
-                n * Config::kClusterN + rank / Config::kClusterM, batch / batch1, batch % batch1};
+        TileAt const cluster = ClusterTiles<Config>::at(index);
+        return {cluster.m * Config::kClusterM + rank % Config::kClusterM,
+                cluster.n * Config::kClusterN + rank / Config::kClusterM, cluster.batch0,
+                cluster.batch1};
     }
-
-  private:
-    __device__ static int count(int extent, int tile) { return (extent + tile - 1) / tile; }
 };
 
 // Some or all of one output tile's depth, in k-tiles.

@@ -4,13 +4,12 @@
 #include <cute/arch/mma_sm90_gmma.hpp>
 #include <utility>
 
-#include "numbers.cuh"
+#include "../common/numbers.cuh"
+#include "../common/problem.cuh"
 
 namespace fact::sm90 {
 
 namespace GMMA = cute::SM90::GMMA;
-
-enum class Major { k, mn };  // which dimension of an operand is contiguous
 
 template <Major kMajor>
 inline constexpr GMMA::Major kGmmaMajor = kMajor == Major::k ? GMMA::Major::K : GMMA::Major::MN;
@@ -47,6 +46,21 @@ struct RegisterProduct;  // 64 x kN += 64 x 8 (TF32 in registers) times 8 x kN, 
 FACT_REGISTER_PRODUCT(64)
 FACT_REGISTER_PRODUCT(128)
 #undef FACT_REGISTER_PRODUCT
+
+// 64 x kN += 64 x 16 (16-bit, in registers) times 16 x kN contiguous along N in shared memory.
+template <class Element, int kN>
+struct RegisterHalfProduct;
+
+#define FACT_REGISTER_HALF_PRODUCT(N)                                               \
+    template <>                                                                     \
+    struct RegisterHalfProduct<bf16, N>                                             \
+        : GMMA::MMA_64x##N##x16_F32BF16BF16_RS<GMMA::Major::K, GMMA::Major::MN> {}; \
+    template <>                                                                     \
+    struct RegisterHalfProduct<half, N>                                             \
+        : GMMA::MMA_64x##N##x16_F32F16F16_RS<GMMA::Major::K, GMMA::Major::MN> {};
+FACT_REGISTER_HALF_PRODUCT(64)
+FACT_REGISTER_HALF_PRODUCT(128)
+#undef FACT_REGISTER_HALF_PRODUCT
 
 template <class Op, int kCount, size_t... I>
 __device__ void multiply(uint64_t a, uint64_t b, float (&sums)[kCount], bool accumulate,

@@ -1,10 +1,14 @@
-"""FACT from Python: load a package that `fact optimize` wrote.
+"""FACT from Python: load a package that `fact optimize` wrote, call a kernel that `fact kernel
+build` compiled.
 
     module = fact.load("model.fact")
     y = module(x)
+
+    mlp_up = fact.kernel("mlp_up.sm90a")
+    y = mlp_up(x, w, b)
 """
 
-__all__ = ["load"]
+__all__ = ["kernel", "load"]
 
 
 def __getattr__(name):
@@ -13,4 +17,8 @@ def __getattr__(name):
         from fact.package import load
 
         return load
+    if name == "kernel":
+        from fact._kernel import kernel
+
+        return kernel
     raise AttributeError(f"module 'fact' has no attribute {name!r}")

@@ -5,13 +5,12 @@ The composer asks this which fused patterns pay in the whole module.
 
 import argparse
 import json
-import os
 import sys
-from pathlib import Path
 
 import torch
 
 from fact import _timing
+from fact._files import write_text
 from fact.package import load
 from fact.trace import DTYPES, BadInput, load_model
 
@@ -39,9 +38,7 @@ def main(arguments=None):
     except BadInput as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    temporary = Path(f"{options.json}.{os.getpid()}.tmp")
-    temporary.write_text(json.dumps({"times": times}) + "\n")
-    os.replace(temporary, options.json)
+    write_text(options.json, json.dumps({"times": times}) + "\n")
     return 0
 
 

@@ -8,7 +8,6 @@ import argparse
 import copy
 import datetime
 import json
-import os
 import platform
 import shlex
 import subprocess
@@ -19,6 +18,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from fact import _timing
+from fact._files import write_text
 from fact.package import load
 from fact.trace import DTYPES, BadInput, load_model
 
@@ -251,9 +251,7 @@ def main(arguments=None):
         return 130
     print(table(result))
     if options.json:
-        temporary = Path(f"{options.json}.{os.getpid()}.tmp")
-        temporary.write_text(json.dumps(result, indent=1) + "\n")
-        os.replace(temporary, options.json)
+        write_text(options.json, json.dumps(result, indent=1) + "\n")
     return 0 if result["agrees"] else 1
 
 

@@ -7,6 +7,7 @@ import weakref
 import torch
 from torch.utils import _pytree as pytree
 
+from ._call import Signature, check_value
 from ._ops import ops
 
 
@@ -42,9 +43,13 @@ class PackagedModule(torch.nn.Module):
         self._outputs = signature["outputs"]
         self._in_spec = pytree.treespec_loads(signature["in_spec"])
         self._out_spec = pytree.treespec_loads(signature["out_spec"])
-        self._user_inputs = [entry for entry in self._inputs if entry["user"]]
+        original = _original(self.path)
+        self._signature, self._names = _traced_call(self._in_spec, original.get("parameters"))
+        weights = list(zip(signature["weights"], ops().package_weights(self._handle.number)))
+        order = {name: position for position, name in enumerate(original.get("state_dict", []))}
+        weights.sort(key=lambda weight: order.get(weight[0]["fqn"], len(order)))
         parameters = {}  # aliased weights come as one tensor and must become one parameter
-        for entry, tensor in zip(signature["weights"], ops().package_weights(self._handle.number)):
+        for entry, tensor in weights:
             if entry["parameter"]:
                 fresh = torch.nn.Parameter(tensor, requires_grad=False)
                 _register(self, entry["fqn"], parameters.setdefault(id(tensor), fresh))
@@ -52,6 +57,8 @@ class PackagedModule(torch.nn.Module):
                 _register(self, entry["fqn"], tensor, entry["persistent"])
 
     def forward(self, *args, **kwargs):
+        if self._signature:
+            args, kwargs = tuple(self._signature.arrange(args, kwargs)), {}
         flat, spec = pytree.tree_flatten((args, kwargs))
         if spec != self._in_spec:
             raise TypeError(
@@ -77,23 +84,18 @@ class PackagedModule(torch.nn.Module):
 
     def _tensors(self, flat):
         """The graph's tensor inputs in order, each with its entry of the signature."""
-        given = iter(flat)
+        given = iter(zip(flat, self._names))
         tensors = []
-        for position, entry in enumerate(self._inputs):
+        for entry in self._inputs:
             if not entry["user"]:
                 tensors.append((entry, _attribute(self, entry["fqn"])))
                 continue
-            value = next(given)
+            value, name = next(given)
             if "fixed" in entry:
-                if value != entry["fixed"]:
-                    raise ValueError(
-                        f"argument {position} was {entry['fixed']!r} when the module was traced, "
-                        f"got {value!r}; trace it again with the other value"
-                    )
+                check_value(name, value, entry["fixed"])
             elif not isinstance(value, torch.Tensor):
                 raise TypeError(
-                    f"argument {position} was a tensor when the module was traced, "
-                    f"got {type(value).__name__}"
+                    f"{name} was a tensor when the module was traced, got {type(value).__name__}"
                 )
             else:
                 tensors.append((entry, value))
@@ -103,6 +105,29 @@ class PackagedModule(torch.nn.Module):
 def load(path) -> PackagedModule:
     """Loads a package folder that `fact optimize` or `fact compose` wrote."""
     return PackagedModule(path)
+
+
+def _original(path):
+    """What the manifest says of the original; nothing in older packages and bare archives."""
+    if not os.path.isdir(path):
+        return {}
+    with open(os.path.join(path, "manifest.json"), encoding="utf-8") as file:
+        return json.load(file).get("original") or {}
+
+
+def _traced_call(in_spec, parameters):
+    """The signature, where it is known, and a name for every leaf of the traced arguments."""
+    args, kwargs = pytree.tree_unflatten([None] * in_spec.num_leaves, in_spec)
+    signature = Signature(parameters, len(args)) if parameters and not kwargs else None
+    names = []
+    for path, _ in pytree.tree_flatten_with_path((args, kwargs))[0]:
+        where, which, *inside = path
+        if where.idx == 1:
+            name = f"'{which.key}'"
+        else:
+            name = signature.name(which.idx) if signature else f"argument {which.idx + 1}"
+        names.append(name + pytree.keystr(tuple(inside)))
+    return signature, names
 
 
 def _name(entry):

@@ -6,7 +6,6 @@ package.module:factory (a function that returns (module, inputs)).
 
 import argparse
 import contextlib
-import hashlib
 import importlib
 import importlib.util
 import io
@@ -15,11 +14,13 @@ import linecache
 import logging
 import os
 import sys
-import sysconfig
 import tempfile
 import traceback
 import warnings
 from pathlib import Path
+
+from fact._files import target, write_text
+from fact._watch import Watch, is_library, stamp
 
 SEED = 0
 DTYPES = {"bf16": "bfloat16", "fp16": "float16", "f16": "float16", "fp32": "float32", "f32": "float32"}
@@ -40,6 +41,8 @@ def load_model(spec, dtype=None, device=None):
         raise BadInput(f"{spec}: expected a torch.nn.Module, got {type(module).__name__}")
     if isinstance(inputs, torch.Tensor):
         inputs = [inputs]
+    if not isinstance(inputs, (list, tuple)):
+        raise BadInput(f"{spec}: the inputs must be a list or a tuple, got {type(inputs).__name__}")
     inputs = list(inputs)
     if dtype is not None:
         kind = getattr(torch, DTYPES[dtype])
@@ -60,36 +63,42 @@ def export(module, inputs):
         return program.run_decompositions({})
 
 
-def save(program, path):
-    """Writes the archive without the example inputs, which nobody reads back."""
+def refuse(spec, program):
+    """Stops at what the core cannot take, while the user's own names are at hand."""
+    for name in program.graph_signature.user_inputs_to_mutate.values():
+        raise BadInput(
+            f"{spec}: the module changes its input '{name}' in place, and a package leaves its "
+            f"inputs as they are\n  let forward work on a copy: {name} = {name}.clone()"
+        )
+    for name, tensor in {**program.state_dict, **program.constants}.items():
+        if getattr(tensor, "is_complex", bool)():
+            raise BadInput(
+                f"{spec}: '{name}' is {str(tensor.dtype).removeprefix('torch.')}: complex tensors "
+                "are not supported\n  keep the real and the imaginary part as two tensors"
+            )
+
+
+def save(program, path, module=None):
+    """Writes the archive without the example inputs, which nobody reads back.
+
+    With the module, its parameters and the order of its state_dict go along.
+    """
     import torch
 
+    from fact._call import describe
+
     program._example_inputs = None
-    path = Path(path)
+    extra = {}
+    if module is not None:
+        original = {"parameters": describe(module.forward), "state_dict": list(module.state_dict())}
+        extra["fact.json"] = json.dumps(original)
+    path = target(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     # torch names the archive's root after the file, so the temporary part is a folder.
     with tempfile.TemporaryDirectory(prefix=".trace-", dir=path.parent) as folder:
         temporary = Path(folder) / path.name
-        torch.export.save(program, str(temporary))
+        torch.export.save(program, str(temporary), extra_files=extra)
         os.replace(temporary, path)
-
-
-def user_files():
-    """Every source file of the user's that was imported: path -> digest."""
-    library = [sysconfig.get_paths()[key] for key in ("stdlib", "purelib", "platlib")]
-    library.append(str(Path(__file__).parent))
-    found = {}
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if not file or not file.endswith(".py"):
-            continue
-        file = os.path.abspath(file)
-        if any(file.startswith(folder + os.sep) for folder in library) or not os.path.exists(file):
-            continue
-        if "site-packages" in file or "dist-packages" in file:
-            continue
-        found[file] = hashlib.sha256(Path(file).read_bytes()).hexdigest()
-    return dict(sorted(found.items()))
 
 
 def _map(value, change):
@@ -132,6 +141,11 @@ def _from_file(spec):
                     "get_inputs() and get_init_inputs()"
                 )
         arguments = source.get_init_inputs() if hasattr(source, "get_init_inputs") else []
+        if not isinstance(arguments, (list, tuple)):
+            raise BadInput(
+                f"{spec}: get_init_inputs() must return a list or a tuple of Model's arguments, "
+                f"got {type(arguments).__name__}"
+            )
         named = {}
         if len(arguments) == 2 and isinstance(arguments[1], dict) and not arguments[0]:
             arguments, named = arguments
@@ -172,9 +186,10 @@ def _user_code(spec, build):
         return build()
     except (BadInput, KeyboardInterrupt):
         raise
-    except SyntaxError as error:
-        raise BadInput(f"{_short(error.filename)}:{error.lineno}: {error.msg}") from None
     except BaseException as error:
+        # Python does not say where a NUL byte is: then the blame falls on who imports the file.
+        if isinstance(error, SyntaxError) and error.filename:
+            raise BadInput(f"{_short(error.filename)}:{error.lineno}: {error.msg}") from None
         raise BadInput(_blame(spec, error, "failed")) from None
 
 
@@ -185,11 +200,9 @@ def _short(file):
 
 def _blame(spec, error, what):
     """The user's own line and the reason, in a few lines."""
-    library = (os.path.dirname(os.__file__), str(Path(__file__).parent), "<")
     mine = None
     for frame in traceback.extract_tb(error.__traceback__):
-        outside = "site-packages" in frame.filename or "dist-packages" in frame.filename
-        if not outside and not frame.filename.startswith(library):
+        if not is_library(frame.filename):
             mine = frame
     reason = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = f"{type(error).__name__}: {reason[0]}" if reason else type(error).__name__
@@ -212,21 +225,27 @@ def _quiet():
 def _trace(options):
     import torch
 
-    module, inputs = load_model(options.spec, options.dtype, options.device)
-    try:
-        # On failure torch prints the half-made graph: only its reason is worth showing.
-        with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
-            program = export(module, inputs)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise BadInput(_blame(options.spec, error, "torch cannot export this")) from None
-    save(program, options.output)
+    with Watch() as watch:
+        module, inputs = load_model(options.spec, options.dtype, options.device)
+        try:
+            # On failure torch prints the half-made graph: only its reason is worth showing.
+            with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+                program = export(module, inputs)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise BadInput(_blame(options.spec, error, "torch cannot export this")) from None
+    refuse(options.spec, program)
+    save(program, options.output, module)
     if options.sources:
-        listing = {"torch": torch.__version__, "files": user_files()}
-        temporary = Path(f"{options.sources}.{os.getpid()}.tmp")
-        temporary.write_text(json.dumps(listing, indent=1) + "\n")
-        os.replace(temporary, options.sources)
+        # Another torch in the same environment shows in this file.
+        release = torch.version.__file__
+        listing = {
+            "torch": torch.__version__,
+            "files": {**watch.files(), release: stamp(release)},
+            "variables": sorted(watch.variables),
+        }
+        write_text(options.sources, json.dumps(listing, indent=1) + "\n")
 
 
 def main(arguments=None):
@@ -235,7 +254,7 @@ def main(arguments=None):
     parser.add_argument("-o", "--output", default="model.pt2", help="archive to write")
     parser.add_argument("--dtype", choices=sorted(DTYPES), help="cast the module first")
     parser.add_argument("--device", default="cpu", help="where to export (cpu)")
-    parser.add_argument("--sources", help="also list the user's source files here, as JSON")
+    parser.add_argument("--sources", help="also list what the module was built from here, as JSON")
     options = parser.parse_args(arguments)
     _quiet()
     try:
@@ -244,8 +263,8 @@ def main(arguments=None):
         print(f"error: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"error: {error.strerror}: {error.filename}", file=sys.stderr)
-        return 1
+        print(f"error: cannot write {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
     return 0

@@ -37,6 +37,8 @@ Result<driver::BenchRequest> complete(driver::BenchRequest request) {
 }
 
 int bench(const Options& options) {
+    // Before minutes of measuring, not after.
+    if (auto fine = file_to_replace(options.json); !fine) return fail(blame_input(fine.error()));
     const auto request = complete(options.request);
     if (!request) return fail(request.error());
     const auto environment = driver::find_environment("sm90a");

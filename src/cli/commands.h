@@ -22,6 +22,7 @@ void add_discover(CLI::App& app, Action& action);
 void add_realize(CLI::App& app, Action& action);
 void add_compose(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_kernel(CLI::App& app, Action& action);
 void add_version(CLI::App& app, Action& action);
 
 // Says what went wrong on standard error; gives the exit code.
@@ -32,5 +33,7 @@ void print(std::string_view text);
 void add_dtype(CLI::App& app, std::string& dtype);
 void add_arch(CLI::App& app, std::string& arch);
 void add_allow_tf32(CLI::App& app, bool& allow);
+void add_effort(CLI::App& app, int& effort);
+void add_jobs(CLI::App& app, int& jobs);
 
 }  // namespace fact::cli

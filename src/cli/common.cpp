@@ -35,4 +35,14 @@ void add_allow_tf32(CLI::App& app, bool& allow) {
                  "Compute fp32 products in one TF32 product: faster, and less exact than fp32");
 }
 
+void add_effort(CLI::App& app, int& effort) {
+    app.add_option("--effort", effort, "Candidates a family (default: 16 with a GPU, one without)")
+        ->check(CLI::Range(1, 1000));
+}
+
+void add_jobs(CLI::App& app, int& jobs) {
+    app.add_option("--jobs", jobs, "Compilers at a time (default: one a core)")
+        ->check(CLI::Range(1, 1000));
+}
+
 }  // namespace fact::cli

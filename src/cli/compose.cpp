@@ -18,7 +18,7 @@ int compose(const Options& options) {
     const driver::RunFolder run(options.run);
     const std::filesystem::path output =
         options.output.empty() ? run.package().string() : options.output;
-    if (auto fine = compose::check_output(output); !fine) return fail(fine.error());
+    if (auto fine = compose::check_output(output); !fine) return fail(blame_input(fine.error()));
     const auto settings = run.settings();
     if (!settings) return fail(settings.error());
     const auto found = driver::read_discovered(run);
@@ -37,9 +37,11 @@ int compose(const Options& options) {
         print(
             fmt::format("{}: {}\n", found->discovery.patterns[i].id,
                         plan.choices[i].fused ? "fused" : "left to torch: " + plan.choices[i].why));
-    if (plan.fused() == 0)
+    if (plan.fused() == 0) {
+        print(driver::left_as_it_is(output));
         return fail({"no pattern can be fused, so no package was written",
                      "run `fact realize` first, if it has not been run"});
+    }
     print(fmt::format("package: {}\n", output.string()));
     return kDone;
 }

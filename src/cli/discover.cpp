@@ -23,7 +23,7 @@ struct Options {
 
 // The run folder with the archive in it.
 Result<> prepare(const Options& options, const driver::RunFolder& run) {
-    if (auto fine = ensure_writable_folder(run.path()); !fine) return fine;
+    if (auto fine = ensure_writable_folder(run.path()); !fine) return blame_input(fine.error());
     std::error_code error;
     if (!fs::equivalent(options.archive, run.archive(), error)) {
         fs::remove(run.archive(), error);

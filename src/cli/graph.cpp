@@ -19,9 +19,7 @@ Result<graph::Graph> read(const Options& options) {
     if (!options.raw) return driver::read_graph(options.archive);
     auto archive = graph::read_pt2(options.archive);
     if (archive) return std::move(archive->graph);
-    auto error = archive.error();
-    error.bad_input = true;
-    return error;
+    return blame_input(archive.error());
 }
 
 int show_graph(const Options& options) {

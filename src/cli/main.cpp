@@ -1,12 +1,31 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <optional>
 
 #include "cli/commands.h"
+#include "support/diagnostics.h"
 #include "support/subprocess.h"
 
 namespace {
+
+// Says which word was taken for a command, when the first one is none.
+std::optional<fact::Error> unknown_command(const CLI::App& app, int argc, char** argv) {
+    if (argc < 2 || argv[1][0] == '-') return std::nullopt;
+    const std::string word = argv[1];
+    std::vector<std::string> commands;
+    for (const auto* command : app.get_subcommands({})) commands.push_back(command->get_name());
+    if (std::find(commands.begin(), commands.end(), word) != commands.end()) return std::nullopt;
+    if (word != "test") commands.push_back("test");  // the launcher's own
+    const auto near = fact::nearest(word, commands);
+    return fact::Error{fmt::format("there is no command '{}'", word),
+                       near.empty()
+                           ? "see `fact --help`"
+                           : fmt::format("did you mean `fact {}`? see `fact --help`", near),
+                       true};
+}
 
 int run(int argc, char** argv) {
     using namespace fact::cli;
@@ -21,12 +40,13 @@ int run(int argc, char** argv) {
     app.require_subcommand(1);
     Action action;
     for (const auto add : {add_optimize, add_trace, add_graph, add_discover, add_realize,
-                           add_compose, add_bench, add_version})
+                           add_compose, add_bench, add_kernel, add_version})
         add(app, action);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) return app.exit(error);
+        if (auto unknown = unknown_command(app, argc, argv)) return fail(*unknown);
         return fail({error.what(), "see `fact --help`, or `fact COMMAND --help`", true});
     }
     return action();

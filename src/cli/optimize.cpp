@@ -45,12 +45,8 @@ void add_optimize(CLI::App& app, Action& action) {
     command->add_option("--run-dir", options->run_dir,
                         "Folder for the files of the run (default: .fact/runs/NAME-HASH)");
     add_arch(*command, request.settings.arch);
-    command
-        ->add_option("--effort", request.effort,
-                     "Candidates a family (default: 16 with a GPU, one without)")
-        ->check(CLI::NonNegativeNumber);
-    command->add_option("--jobs", request.jobs, "Compilers at a time (default: one a core)")
-        ->check(CLI::NonNegativeNumber);
+    add_effort(*command, request.effort);
+    add_jobs(*command, request.jobs);
     command->add_option("--also", request.also, "A CUDA file to try beside the schedules")
         ->check(CLI::ExistingFile)
         ->group("Advanced");

@@ -61,12 +61,8 @@ void add_realize(CLI::App& app, Action& action) {
     command->add_option("RUN", options->run, "Run folder of `fact discover -o`")->required();
     auto& request = options->request;
     command->add_option("--pattern", request.only, "Only this pattern or family (repeatable)");
-    command
-        ->add_option("--effort", request.effort,
-                     "Candidates a family (default: 16 with a GPU, one without)")
-        ->check(CLI::NonNegativeNumber);
-    command->add_option("--jobs", request.jobs, "Compilers at a time (default: one a core)")
-        ->check(CLI::NonNegativeNumber);
+    add_effort(*command, request.effort);
+    add_jobs(*command, request.jobs);
     command->add_option("--also", request.also, "A CUDA file to try beside the schedules")
         ->check(CLI::ExistingFile);
     command->callback([&action, options] { action = [options] { return realize(*options); }; });

@@ -10,15 +10,18 @@ namespace {
 
 constexpr std::string_view kVersion = "0.1.0";
 
-int show_version() {
+std::string versions() {
     const auto device = gpu::device_info();
     const auto toolchain = jit::find_toolchain();
-    print(fmt::format("fact {}\n", kVersion));
-    print(
-        fmt::format("compiler: {}\n", toolchain ? toolchain->version : toolchain.error().message));
-    print(fmt::format("gpu: {}\n", device ? fmt::format("{}, {}, driver {}", device->name,
-                                                        device->arch, device->driver_version)
-                                          : device.error().message));
+    return fmt::format("fact {}\ncompiler: {}\ngpu: {}", kVersion,
+                       toolchain ? toolchain->version : toolchain.error().message,
+                       device ? fmt::format("{}, {}, driver {}", device->name, device->arch,
+                                            device->driver_version)
+                              : device.error().message);
+}
+
+int show_version() {
+    print(versions() + "\n");
     return kDone;
 }
 
@@ -27,6 +30,7 @@ int show_version() {
 void add_version(CLI::App& app, Action& action) {
     auto* command = app.add_subcommand("version", "Versions of FACT, the compiler and the GPU");
     command->callback([&action] { action = show_version; });
+    app.set_version_flag("--version", versions, "The same as `fact version`");
 }
 
 }  // namespace fact::cli

@@ -53,17 +53,19 @@ std::string manifest(const Package& package) {
                            {"schedule", kernel.schedule},
                            {"precision", kernel.precision}});
     for (const auto& call : package.calls) calls.push_back(call.id);
-    const Json all{{"format", kFormat},
-                   {"name", package.name},
-                   {"source", package.source},
-                   {"torch_version", package.graph.torch_version},
-                   {"arch", package.arch},
-                   {"dtype", package.dtype},
-                   {"device", package.device},
-                   {"measured", package.measured},
-                   {"allow_tf32", package.allow_tf32},
-                   {"kernels", kernels},
-                   {"calls", calls}};
+    Json all{{"format", kFormat},
+             {"name", package.name},
+             {"source", package.source},
+             {"torch_version", package.graph.torch_version},
+             {"arch", package.arch},
+             {"dtype", package.dtype},
+             {"device", package.device},
+             {"measured", package.measured},
+             {"allow_tf32", package.allow_tf32},
+             {"kernels", kernels},
+             {"calls", calls}};
+    if (auto original = Json::parse(package.original, nullptr, false); original.is_object())
+        all["original"] = std::move(original);
     return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -103,9 +105,11 @@ Result<> swap_in(const fs::path& fresh, const fs::path& output) {
     return cannot("replace", output, error);
 }
 
-// "a/b/" and "a/b" are the same folder.
+// "a/b/" and "a/b" are the same folder; a link stands for its target.
 fs::path without_slash(const fs::path& path) {
-    const auto whole = fs::absolute(path).lexically_normal();
+    std::error_code code;
+    auto whole = fs::weakly_canonical(fs::absolute(path), code);
+    if (code) whole = fs::absolute(path).lexically_normal();
     return whole.has_filename() ? whole : whole.parent_path();
 }
 

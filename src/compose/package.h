@@ -25,6 +25,7 @@ struct Package {
     std::vector<graph::FusedCall> calls;
     std::vector<PackageKernel> kernels;
     std::filesystem::path archive;  // the exported module: graph and weights
+    std::string original;           // JSON: how the original is called; "" where it is not known
 };
 
 // Whether `output` can become a package: its folder can be written, and nothing else is there.

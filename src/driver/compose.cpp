@@ -8,6 +8,7 @@
 #include "compose/package.h"
 #include "compose/rewrite.h"
 #include "graph/graph_json.h"
+#include "graph/pt2_archive.h"
 #include "support/files.h"
 #include "support/hash.h"
 
@@ -72,6 +73,9 @@ Result<compose::Package> assemble(const RunFolder& run, const Settings& settings
     package.allow_tf32 = settings.allow_tf32;
     package.dtype = module_dtype(found.graph);
     package.archive = run.archive();
+    auto original = graph::read_pt2_extra(run.archive(), "fact.json");
+    if (!original) return original.error();
+    package.original = std::move(*original);
     auto graph = compose::rewrite(found.graph, patterns);
     if (!graph) return graph.error();
     package.graph = std::move(*graph);
@@ -125,6 +129,13 @@ Result<Composed> compose_stage(const RunFolder& run, const Settings& settings,
     composed.written = true;
     if (auto done = run.stamp("compose", composed.inputs); !done) return done.error();
     return composed;
+}
+
+std::string left_as_it_is(const fs::path& output) {
+    std::error_code ignored;
+    if (!fs::exists(output / "manifest.json", ignored)) return {};
+    return fmt::format("the package at {} is an earlier run's and was left as it is\n",
+                       output.string());
 }
 
 }  // namespace fact::driver

@@ -41,4 +41,7 @@ Result<Composed> compose_stage(const RunFolder& run, const Settings& settings,
                                const Discovered& found, const Realizations& realizations,
                                const Plan& plan, const std::filesystem::path& output);
 
+// Of a package that an earlier run wrote there, when this one writes none; "" without one.
+std::string left_as_it_is(const std::filesystem::path& output);
+
 }  // namespace fact::driver

@@ -34,11 +34,7 @@ void remove_stale_calls(const RunFolder& run, const match::Discovery& discovery)
 
 Result<graph::Graph> read_graph(const fs::path& archive) {
     auto read = graph::read_pt2(archive);
-    if (!read) {
-        auto error = read.error();
-        error.bad_input = true;
-        return error;
-    }
+    if (!read) return blame_input(read.error());
     return graph::canonicalize(read->graph);
 }
 
@@ -78,11 +74,7 @@ Result<Discovered> read_discovered(const RunFolder& run) {
     const auto text = read_file(run.discovery());
     if (!text) return text.error();
     auto discovery = match::discovery_from_json(*text);
-    if (!discovery) {
-        auto error = discovery.error();
-        error.bad_input = true;
-        return error;
-    }
+    if (!discovery) return blame_input(discovery.error());
     return Discovered{std::move(*graph), std::move(*discovery)};
 }
 

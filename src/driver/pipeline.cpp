@@ -50,26 +50,23 @@ class FreshFolder {
     std::vector<fs::path> made_;  // innermost first
 };
 
-std::string nothing_to_fuse(const Discovered& found) {
+std::string nothing_to_fuse(const Discovered& found, const fs::path& output) {
     auto text = fmt::format("nothing to fuse: {}, and none is a matrix product a kernel can take",
                             report::counted(found.graph.nodes.size(), "operator"));
     if (const auto& left = found.discovery.left_alone; !left.empty())
         text += fmt::format("; left alone:\n{}", report::reasons(left));
     else
         text += "\n";
-    return text + "no package was written: the module is best run as it is\n";
+    return text + "no package was written: the module is best run as it is\n" +
+           left_as_it_is(output);
 }
 
 std::string none_composed(const Discovered& found, const Plan& plan, const fs::path& output) {
     std::string text = "no pattern was fused, so no package was written:\n";
-    std::error_code ignored;
-    if (fs::exists(output / "manifest.json", ignored))
-        text = fmt::format("no pattern was fused; the package at {} is an older run's:\n",
-                           output.string());
     for (std::size_t i = 0; i < plan.choices.size(); ++i)
         text += fmt::format("  {}: {}\n", found.discovery.patterns[i].id,
                             report::one_line(plan.choices[i].why));
-    return text;
+    return text + left_as_it_is(output);
 }
 
 // Both folders before any work: a run must not end in a write that is refused.
@@ -77,9 +74,7 @@ Result<> check_places(const RunFolder& run, const fs::path& output) {
     auto fine = ensure_writable_folder(run.path());
     if (fine) fine = compose::check_output(output);
     if (fine) return fine;
-    auto error = fine.error();
-    error.bad_input = true;
-    return error;
+    return blame_input(fine.error());
 }
 
 // Says what a quick stage did.
@@ -121,7 +116,7 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
                                 report::counted(found->discovery.patterns.size(), "pattern")));
     Optimized out;
     if (found->discovery.patterns.empty()) {
-        out.message = nothing_to_fuse(*found);
+        out.message = nothing_to_fuse(*found, output);
         return out;
     }
 

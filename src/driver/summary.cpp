@@ -67,8 +67,9 @@ void count(const tune::Realization& r, report::Report& report) {
     s.verified += r.realized && !(r.text_checks.empty() && r.checks.empty());
     for (const auto& candidate : r.candidates) {
         ++s.candidates[outcome_name(candidate.outcome)];
-        s.cached += candidate.cached;
-        s.compiled += !candidate.cached && !candidate.compile_key.empty();
+        // What an earlier run compiled is not this one's work.
+        s.cached += !r.resumed && candidate.cached;
+        s.compiled += !r.resumed && !candidate.cached && !candidate.compile_key.empty();
         if (candidate.outcome == verify::Outcome::passed) continue;
         const auto how = report::short_schedule(candidate.schedule);
         report.incidents.push_back(fmt::format("{} {}{}: {}: {}", r.family, candidate.name,

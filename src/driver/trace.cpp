@@ -1,13 +1,14 @@
 #include "driver/trace.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "support/files.h"
 #include "support/hash.h"
-
-extern char** environ;
 
 namespace fact::driver {
 
@@ -15,6 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr int kUncaught = 1;  // Python's exit code for an exception nobody caught
 constexpr int kBadInput = 2;  // fact.trace's exit code for a mistake of the user's
 
 bool is_factory(const std::string& source) {
@@ -27,13 +29,15 @@ Error tracing_failed(const Exit& exit) {
     if (interrupted()) return {"interrupted", {}};
     if (exit.signal)
         return {fmt::format("Python was ended by signal {} while tracing", exit.signal), exit.err};
-    auto text = exit.err;
+    auto text = "\n" + exit.err;
     text.erase(text.find_last_not_of(" \n") + 1);
     // Anything before the message is noise of the user's own program.
-    if (const auto at = text.rfind("error: "); at != std::string::npos && exit.code == kBadInput)
-        text.erase(0, at + std::string_view("error: ").size());
-    if (text.empty()) text = fmt::format("tracing failed with exit code {}", exit.code);
-    return {text, {}, exit.code == kBadInput};
+    constexpr std::string_view kMessage = "\nerror: ";
+    if (const auto at = text.rfind(kMessage); at != std::string::npos && exit.code == kBadInput)
+        return {text.substr(at + kMessage.size()), {}, true};
+    if (exit.code == kUncaught && !text.empty()) return {text.substr(1), {}};
+    return {fmt::format("the tracer ended without writing model.pt2 (exit code {})", exit.code),
+            "something in the module ends Python, as os._exit does", true};
 }
 
 Result<> move_file(const fs::path& from, const fs::path& to) {
@@ -43,31 +47,46 @@ Result<> move_file(const fs::path& from, const fs::path& to) {
     return Ok{};
 }
 
-// Variables of the environment that the source mentions: they may decide what it builds.
-std::string mentioned_variables(const std::string& source) {
-    std::string out;
-    for (char** entry = environ; *entry; ++entry) {
-        const std::string_view text = *entry;
-        const auto name = text.substr(0, text.find('='));
-        if (name.size() > 3 && source.find(name) != std::string::npos)
-            out += std::string(text) + "\n";
-    }
-    return out;
+// Size, and the time of the last change in nanoseconds; nothing for what is no regular file.
+struct FileStatus {
+    std::int64_t size = 0, mtime_ns = 0;
+};
+std::optional<FileStatus> status_of(const fs::path& file) {
+    struct stat status{};
+    if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+    return FileStatus{status.st_size,
+                      status.st_mtim.tv_sec * std::int64_t{1'000'000'000} + status.st_mtim.tv_nsec};
+}
+
+// Whether a file is still what the tracer stamped: by content, or by time where it is large.
+bool unchanged(const fs::path& file, const nlohmann::json& stamp) {
+    const auto now = status_of(file);
+    if (!now || now->size != stamp.at("size").get<std::int64_t>()) return false;
+    if (stamp.contains("mtime_ns")) return now->mtime_ns == stamp["mtime_ns"].get<std::int64_t>();
+    const auto text = read_file(file);
+    return text && sha256_hex(*text) == stamp.at("sha256").get<std::string>();
 }
 
 // Everything the archive follows from, or "" when that is not known (or has changed).
 std::string fingerprint(const Environment& environment, const TraceRequest& request,
                         const RunFolder& run) {
     const auto listing = read_file(run.sources());
-    if (!listing) return {};
-    auto out = fmt::format("{}\n{}\n{}\n{}\n{}\n", request.source, request.dtype, request.device,
-                           environment.python, environment.gpu ? environment.gpu->name : "");
+    const auto archive = status_of(run.archive());
+    if (!listing || !archive) return {};
+    std::error_code ignored;
+    auto out =
+        fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{} {}\n", fs::current_path(ignored).string(),
+                    request.source, request.dtype, request.device, environment.python,
+                    environment.gpu ? environment.gpu->name : "", archive->size, archive->mtime_ns);
     try {
         const auto json = nlohmann::json::parse(*listing);
-        for (const auto& [file, digest] : json.at("files").items()) {
-            const auto text = read_file(file);
-            if (!text || sha256_hex(*text) != digest.get<std::string>()) return {};
-            out += file + " " + digest.get<std::string>() + "\n" + mentioned_variables(*text);
+        for (const auto& [file, stamp] : json.at("files").items()) {
+            if (!unchanged(file, stamp)) return {};
+            out += file + " " + stamp.dump() + "\n";
+        }
+        for (const auto& name : json.at("variables")) {
+            const char* value = std::getenv(name.get<std::string>().c_str());
+            out += name.get<std::string>() + (value ? fmt::format("={}\n", value) : "\n");
         }
     } catch (const nlohmann::json::exception&) {
         return {};
@@ -93,28 +112,28 @@ Result<> check_source(const std::string& source) {
 Result<> trace(const Environment& environment, const TraceRequest& request, const fs::path& archive,
                const fs::path& sources) {
     if (auto fine = check_source(request.source); !fine) return fine;
-    const auto folder = fs::absolute(archive).parent_path();
-    if (auto fine = ensure_writable_folder(folder); !fine) return fine;
+    const auto target = file_to_replace(archive);
+    if (!target) return blame_input(target.error());
+    const auto folder = fs::absolute(*target).parent_path();
+    if (auto fine = ensure_writable_folder(folder); !fine) return blame_input(fine.error());
     // Ours, so that nothing stays behind when the child is killed.
     const TemporaryFolder work(folder, ".trace");
-    const auto made = work.path() / archive.filename(), listed = work.path() / "sources.json";
+    const auto made = work.path() / target->filename(), listed = work.path() / "sources.json";
     std::vector<std::string> arguments{request.source,  "-o",       made.string(), "--sources",
                                        listed.string(), "--device", request.device};
     if (!request.dtype.empty()) arguments.insert(arguments.end(), {"--dtype", request.dtype});
     const auto exit = fact::run(python_module(environment, "fact.trace", arguments));
     if (!exit) return exit.error();
-    if (!exit->ok() || interrupted()) return tracing_failed(*exit);
-    if (auto done = move_file(made, archive); !done) return done;
+    if (!exit->ok() || interrupted() || !status_of(made)) return tracing_failed(*exit);
+    if (auto done = move_file(made, *target); !done) return done;
     if (!sources.empty()) return move_file(listed, sources);
     return Ok{};
 }
 
 Result<bool> trace_stage(const Environment& environment, const TraceRequest& request,
                          const RunFolder& run) {
-    std::error_code ignored;
     const auto before = fingerprint(environment, request, run);
-    if (!before.empty() && fs::exists(run.archive(), ignored) && run.current("trace", before))
-        return false;
+    if (!before.empty() && run.current("trace", before)) return false;
     if (auto done = trace(environment, request, run.archive(), run.sources()); !done)
         return done.error();
     if (const auto after = fingerprint(environment, request, run); !after.empty())

@@ -14,11 +14,12 @@ struct TraceRequest {
 // Whether the source can be a module at all, before anything is started.
 Result<> check_source(const std::string& source);
 
-// Exports to `archive`, whole or not at all; `sources` ("" for none) lists the user's files.
+// Exports to `archive`, whole or not at all; `sources` ("" for none) lists the files and variables
+// the module was built from.
 Result<> trace(const Environment& environment, const TraceRequest& request,
                const std::filesystem::path& archive, const std::filesystem::path& sources);
 
-// The same into a run folder, unless the archive there was made from the same source.
+// The same into a run folder, unless the archive there was made from the same files and variables.
 // Gives whether anything was done.
 Result<bool> trace_stage(const Environment& environment, const TraceRequest& request,
                          const RunFolder& run);

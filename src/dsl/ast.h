@@ -17,6 +17,11 @@ struct Word {  // views into the source text
     Span span;
 };
 
+struct Dim {  // `N`, `64` or `8*D`
+    std::vector<Word> factors;
+    Span span;
+};
+
 enum class ExprId : std::uint32_t {};
 
 struct Name {
@@ -30,7 +35,10 @@ struct Truth {
     bool value = false;
 };
 struct Index {
-    Word dim;
+    Dim dim;
+};
+struct Extent {
+    Dim dim;
 };
 struct Unary {
     ir::UnaryOp op{};
@@ -43,8 +51,12 @@ struct Binary {
 struct Matmul {
     ExprId a{}, b{};
 };
+// A lone word is kept as it is: what the function asks for tells whether it is a value, a dimension
+// or a word such as `tf32`.
 struct NamedArgument {
-    Word name, value;
+    Word name;
+    std::variant<Word, std::vector<Dim>, ExprId> value;
+    Span span;  // of the value
 };
 struct Call {
     Word function;
@@ -56,11 +68,15 @@ struct Transpose {
 };
 struct Permute {
     ExprId x{};
-    std::vector<Word> dims;
+    std::vector<Dim> dims;
+};
+struct View {
+    ExprId x{};
+    std::vector<Dim> dims;
 };
 
-using Node =
-    std::variant<Name, Number, Truth, Index, Unary, Binary, Matmul, Call, Transpose, Permute>;
+using Node = std::variant<Name, Number, Truth, Index, Extent, Unary, Binary, Matmul, Call,
+                          Transpose, Permute, View>;
 
 struct Expr {
     Node node;
@@ -70,22 +86,28 @@ struct Expr {
 // The nodes of a statement are exprs[first .. value], operands before users: a reader needs no
 // recursion, however deep the expression is.
 struct Statement {
-    Word target;
+    std::vector<Word> targets;  // several for a kernel with several outputs
+    bool stored = false;        // `stored h = ...`
     std::size_t first = 0;
     std::optional<ExprId> value;  // none where the expression could not be parsed
 };
 
+struct Body {
+    std::vector<Statement> statements;
+    std::vector<Expr> exprs;
+};
+
 struct Tensor {
     Word name, dtype;
-    std::vector<Word> dims;
+    std::vector<Dim> dims;
     Span span;
 };
 
 struct Kernel {
     Word name;
+    bool pipeline = false;  // may call kernels
     std::vector<Tensor> params, outputs;
-    std::vector<Statement> body;
-    std::vector<Expr> exprs;
+    Body body;
     Span span;
 };
 
@@ -111,7 +133,7 @@ struct Schedule {
 };
 
 struct File {
-    std::vector<Kernel> kernels;
+    std::vector<Kernel> kernels;  // and pipelines
     std::vector<Schedule> schedules;
 };
 

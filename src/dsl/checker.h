@@ -4,12 +4,12 @@
 #include <optional>
 
 #include "dsl/ast.h"
-#include "dsl/reporter.h"
-#include "ir/kernel.h"
+#include "dsl/evaluator.h"
 
 namespace fact::dsl {
 
-// Reports every error of the kernel; nothing when there was one.
-std::optional<ir::Kernel> check(const ast::Kernel& kernel, Reporter& reporter);
+// Reports every error of the kernel or pipeline; nothing when there was one.
+std::optional<ir::Kernel> check(const ast::Kernel& kernel, const KernelTable& kernels,
+                                Reporter& reporter, Budget& budget);
 
 }  // namespace fact::dsl

@@ -18,6 +18,9 @@ inline constexpr Code chained_comparison = "F0107";
 inline constexpr Code unclosed = "F0108";
 inline constexpr Code too_many = "F0109";
 inline constexpr Code no_output = "F0110";
+inline constexpr Code too_many_expressions = "F0111";
+inline constexpr Code too_many_dims = "F0112";
+inline constexpr Code long_name = "F0113";
 
 // Names.
 inline constexpr Code unknown_name = "F0201";
@@ -30,6 +33,9 @@ inline constexpr Code unused_value = "F0207";
 inline constexpr Code unknown_dim = "F0208";
 inline constexpr Code unknown_argument = "F0209";
 inline constexpr Code unknown_view = "F0210";
+inline constexpr Code repeated_argument = "F0211";
+inline constexpr Code missing_argument = "F0212";
+inline constexpr Code argument_kind = "F0213";
 
 // Types and dimensions.
 inline constexpr Code broadcast = "F0301";
@@ -49,6 +55,11 @@ inline constexpr Code output_type = "F0314";
 inline constexpr Code f64_type = "F0315";
 inline constexpr Code dim_extent = "F0316";
 inline constexpr Code rank = "F0317";
+inline constexpr Code view = "F0318";
+inline constexpr Code reduction = "F0319";
+inline constexpr Code attention = "F0320";
+inline constexpr Code attention_scale = "F0321";
+inline constexpr Code unknown_extent = "F0322";
 
 // Schedules.
 inline constexpr Code unknown_kernel = "F0401";
@@ -59,5 +70,12 @@ inline constexpr Code unknown_entry = "F0405";
 inline constexpr Code repeated_entry = "F0406";
 inline constexpr Code entry_value = "F0407";
 inline constexpr Code too_many_choices = "F0408";
+
+// Pipelines.
+inline constexpr Code kernel_call = "F0501";
+inline constexpr Code pipeline_call = "F0502";
+inline constexpr Code call_type = "F0503";
+inline constexpr Code call_dims = "F0504";
+inline constexpr Code call_outputs = "F0505";
 
 }  // namespace fact::dsl::code

@@ -7,6 +7,7 @@
 #include "dsl/dsl.h"
 #include "dsl/lexer.h"
 #include "dsl/parser.h"
+#include "dsl/pipeline_schedules.h"
 #include "dsl/schedule_block.h"
 #include "dsl/words.h"
 #include "support/result.h"
@@ -15,7 +16,7 @@ namespace fact::dsl {
 namespace {
 
 void check_name(const ast::Word& name, std::set<std::string>& taken, Reporter& reporter) {
-    if (is_reserved(name.text))
+    if (is_reserved(name.text) || is_function(name.text))
         reporter.error(code::reserved_name, name.span,
                        fmt::format("'{}' is a word of the language.", name.text),
                        "Choose another name for the kernel.");
@@ -25,30 +26,57 @@ void check_name(const ast::Word& name, std::set<std::string>& taken, Reporter& r
                        "Choose another name for one.");
 }
 
+// The checked kernels of the file, or its pipelines.
+std::vector<ir::Kernel> check_all(const ast::File& file, bool pipelines, const KernelTable& table,
+                                  Reporter& reporter, Budget& budget) {
+    std::vector<ir::Kernel> out;
+    for (const ast::Kernel& source : file.kernels) {
+        if (reporter.full()) break;
+        if (source.pipeline != pipelines) continue;
+        if (auto kernel = check(source, table, reporter, budget)) out.push_back(std::move(*kernel));
+    }
+    return out;
+}
+
 std::optional<Program> compile_all(std::string_view text, Diagnostics& diagnostics) {
     Reporter reporter(diagnostics);
     const ast::File file = parse(lex(text, reporter), reporter);
-    Program program;
     std::set<std::string> names;  // of all kernels, those in error included
+    KernelTable table;
     for (const ast::Kernel& source : file.kernels) {
-        if (reporter.full()) return std::nullopt;
         check_name(source.name, names, reporter);
-        auto kernel = check(source, reporter);
-        if (kernel) program.kernels.push_back(std::move(*kernel));
+        if (source.pipeline)
+            table.pipelines.emplace(source.name.text);
+        else
+            table.kernels.emplace(source.name.text, nullptr);
     }
+    Program program;
+    Budget budget;
+    program.kernels = check_all(file, false, table, reporter, budget);
+    for (const ir::Kernel& kernel : program.kernels) table.kernels[kernel.name] = &kernel;
+    program.pipelines = check_all(file, true, table, reporter, budget);
     for (const ast::Schedule& source : file.schedules) {
         if (reporter.full()) return std::nullopt;
-        auto block = check_schedule(source, names, program.kernels, reporter);
+        auto block = check_schedule(source, names, program, reporter);
         if (block) program.schedules.push_back(std::move(*block));
     }
+    if (reporter.ok()) inherit_schedules(file, program, reporter);
     if (!reporter.ok()) return std::nullopt;
-    for (const ir::Kernel& kernel : program.kernels)
-        if (const auto problem = ir::verify(kernel); !problem.empty())
-            throw InternalError("the checker passed an ill-formed kernel: " + problem);
+    for (const auto* kernels : {&program.kernels, &program.pipelines})
+        for (const ir::Kernel& kernel : *kernels)
+            if (const auto problem = ir::verify(kernel); !problem.empty())
+                throw InternalError("the checker passed an ill-formed kernel: " + problem);
     return program;
 }
 
 }  // namespace
+
+const ir::Kernel* Program::find(std::string_view name) const {
+    for (const auto* list : {&kernels, &pipelines})
+        for (const ir::Kernel& kernel : *list)
+            if (kernel.name == name) return &kernel;
+    return nullptr;
+}
 
 std::optional<Program> compile(std::string_view text, Diagnostics& diagnostics) {
     Diagnostics found;

@@ -21,7 +21,12 @@ struct ScheduleBlock {
 
 struct Program {
     std::vector<ir::Kernel> kernels;
+    // Their kernels written out, results of calls marked `stored`.
+    std::vector<ir::Kernel> pipelines;
     std::vector<ScheduleBlock> schedules;
+
+    // The kernel or pipeline of this name; nullptr when there is none.
+    const ir::Kernel* find(std::string_view name) const;
 };
 
 // Parses and checks; on errors the diagnostics say all of them and the result is empty.

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "dsl/precedence.h"
+#include "dsl/statement_parser.h"
 
 namespace fact::dsl {
 namespace {
@@ -93,24 +94,30 @@ class ExpressionParser {
         ExprId x = primary();
         while (tokens_.peek().is(".") && !line_ended()) {
             tokens_.take();
-            const ast::Word view = tokens_.expect_name("'T' or 'permute'");
-            if (view.text == "T") {
+            const ast::Word view = tokens_.expect_name("'T', 'permute' or 'view'");
+            if (view.text == "T")
                 x = add(ast::Transpose{x}, since(first));
-            } else if (view.text == "permute") {
-                const Token& open = tokens_.peek();
-                tokens_.expect("(", "'('");
-                std::vector<ast::Word> dims;
-                do dims.push_back(parse_dim(tokens_));
-                while (tokens_.accept(","));
-                tokens_.expect_close(")", open);
-                x = add(ast::Permute{x, std::move(dims)}, since(first));
-            } else {
+            else if (view.text == "permute" || view.text == "view")
+                x = reshaped(x, view.text == "view", first);
+            else
                 tokens_.fail(code::unknown_view, view.span,
                              fmt::format("There is no view '.{}'.", view.text),
-                             "Use `.T` to swap the last two dimensions, or `.permute(...)`.");
-            }
+                             "Use `.T` to swap the last two dimensions, `.permute(...)` or "
+                             "`.view(...)`.");
         }
         return x;
+    }
+
+    // `.permute(M, K)` or `.view(M, G*D)`, from the parenthesis on.
+    ExprId reshaped(ExprId x, bool view, const Token& first) {
+        const Token& open = tokens_.peek();
+        tokens_.expect("(", "'('");
+        std::vector<ast::Dim> dims;
+        do dims.push_back(parse_dim(tokens_));
+        while (tokens_.accept(","));
+        tokens_.expect_close(")", open);
+        if (view) return add(ast::View{x, std::move(dims)}, since(first));
+        return add(ast::Permute{x, std::move(dims)}, since(first));
     }
 
     static bool is_number(const Token& token) {
@@ -165,25 +172,45 @@ class ExpressionParser {
     ExprId call(const Token& function) {
         const Token& open = tokens_.take();
         const Bracket bracket(*this);
-        if (function.text == "index") {
-            const ast::Word dim = parse_dim(tokens_);
+        if (function.text == "index" || function.text == "extent") {
+            ast::Dim dim = parse_dim(tokens_);
             tokens_.expect_close(")", open);
-            return add(ast::Index{dim}, since(function));
+            if (function.text == "index") return add(ast::Index{std::move(dim)}, since(function));
+            return add(ast::Extent{std::move(dim)}, since(function));
         }
         ast::Call call{{function.text, function.span}, {}, {}};
         if (!tokens_.accept(")")) {
             do {
-                if (tokens_.peek().kind == TokenKind::name && tokens_.peek(1).is(":")) {
-                    const ast::Word name = tokens_.expect_name("a name");
-                    tokens_.take();
-                    call.named.push_back({name, tokens_.expect_name("a value")});
-                } else {
+                if (tokens_.peek().kind == TokenKind::name && tokens_.peek(1).is(":"))
+                    call.named.push_back(named_argument());
+                else
                     call.arguments.push_back(binary(precedence::lowest));
-                }
             } while (tokens_.accept(","));
             tokens_.expect_close(")", open);
         }
         return add(std::move(call), since(function));
+    }
+
+    ast::NamedArgument named_argument() {
+        ast::NamedArgument argument{tokens_.expect_name("a name"), ast::Word{}, {}};
+        tokens_.take();
+        const Token& first = tokens_.peek();
+        const Token& next = tokens_.peek(1);
+        if (first.is("["))
+            argument.value = parse_dims(tokens_);
+        else if (argument.name.text == "over")
+            argument.value = std::vector{parse_dim(tokens_)};
+        else if (first.kind == TokenKind::name && (next.is(",") || next.is(")")) && is_word(first))
+            argument.value = tokens_.expect_name("a value");
+        else
+            argument.value = binary(precedence::lowest);
+        argument.span = since(first);
+        return argument;
+    }
+
+    static bool is_word(const Token& token) {
+        return !is_number(token) && !token.is("true") && !token.is("false") &&
+               !is_operator_word(token.text);
     }
 
     static constexpr int kMostDepth = 200;
@@ -196,14 +223,6 @@ class ExpressionParser {
 
 ast::ExprId parse_expression(TokenStream& tokens, std::vector<ast::Expr>& exprs) {
     return ExpressionParser(tokens, exprs).binary(precedence::lowest);
-}
-
-ast::Word parse_dim(TokenStream& tokens) {
-    const Token& token = tokens.peek();
-    if (token.kind != TokenKind::name && token.kind != TokenKind::integer)
-        tokens.fail_expected("a dimension");
-    tokens.take();
-    return {token.text, token.span};
 }
 
 }  // namespace fact::dsl

@@ -9,7 +9,4 @@ namespace fact::dsl {
 // `exprs`, operands before users. Throws SyntaxError.
 ast::ExprId parse_expression(TokenStream& tokens, std::vector<ast::Expr>& exprs);
 
-// A dimension: a name or a positive integer.
-ast::Word parse_dim(TokenStream& tokens);
-
 }  // namespace fact::dsl

@@ -10,13 +10,18 @@
 namespace fact::dsl {
 namespace {
 
+struct Piece {
+    Token token;
+    bool tight = false;  // the '*' of a dimension: no spaces around it
+};
+
 struct Line {
-    std::vector<Token> tokens;
+    std::vector<Piece> pieces;
     std::size_t indent = 0;
     bool blank_before = false;
-    bool assigns = false;    // starts a statement of a kernel
-    bool schedule = false;   // inside a schedule block
-    bool continues = false;  // the line before ended with an operand: a sign here is an operator
+    std::size_t targets = 0;  // tokens before the '=' of a statement
+    bool schedule = false;    // inside a schedule block
+    bool continues = false;   // the line before ended with an operand: a sign here is an operator
 };
 
 bool opens(const Token& token) {
@@ -43,12 +48,10 @@ class LineSplitter {
             if (token.starts_line || ends_block || (broken_ && token.kind != TokenKind::comment))
                 begin_line(i);
             broken_ = false;
-            lines_.back().tokens.push_back(token);
-            brackets_ += opens(token) - closes(token);
-            if (token.is("schedule") && braces_ == 0 && lines_.back().tokens.size() == 1)
-                in_schedule_ = true;
-            if (token.is("kernel") && braces_ == 0 && lines_.back().tokens.size() == 1)
-                in_schedule_ = false;
+            follow_dims(i);
+            lines_.back().pieces.push_back({token, token.is("*") && in_dims()});
+            if (is_definition_word(token) && braces_ == 0 && lines_.back().pieces.size() == 1)
+                in_schedule_ = token.is("schedule");
             if (token.is("{") && braces_++ == 0) broken_ = true;
             if (token.is("}") && --braces_ == 0) broken_ = true, header_ = false;
         }
@@ -56,6 +59,46 @@ class LineSplitter {
     }
 
   private:
+    struct Bracket {
+        bool dims = false;  // it lists dimensions
+        bool over = false;  // behind `over:`
+    };
+
+    bool in_dims() const {
+        return !brackets_.empty() && (brackets_.back().dims || brackets_.back().over);
+    }
+
+    void follow_dims(std::size_t i) {
+        const Token& token = tokens_[i];
+        if (opens(token)) {
+            const bool call = i >= 1 && token.is("(");
+            const bool view = call && i >= 2 && tokens_[i - 2].is(".") &&
+                              (tokens_[i - 1].is("view") || tokens_[i - 1].is("permute"));
+            const bool of_dim = call && (tokens_[i - 1].is("index") || tokens_[i - 1].is("extent"));
+            brackets_.push_back({token.is("[") || view || of_dim, false});
+        } else if (brackets_.empty()) {
+            return;
+        } else if (closes(token)) {
+            brackets_.pop_back();
+        } else if (token.is(",")) {
+            brackets_.back().over = false;
+        } else if (token.is(":") && i >= 1 && tokens_[i - 1].is("over")) {
+            brackets_.back().over = true;
+        }
+    }
+
+    // How many tokens name what a statement defines; 0 where none starts.
+    std::size_t count_targets(std::size_t i) const {
+        if (braces_ != 1 || in_schedule_ || !brackets_.empty()) return 0;
+        for (std::size_t end = i; tokens_[end].kind != TokenKind::end; ++end) {
+            const Token& token = tokens_[end];
+            if (token.is("=")) return end - i;
+            const bool target = token.kind == TokenKind::name || token.is(",");
+            if (!target || (end > i && token.starts_line)) break;
+        }
+        return 0;
+    }
+
     void begin_line(std::size_t i) {
         const Token& token = tokens_[i];
         Line line;
@@ -64,34 +107,36 @@ class LineSplitter {
         const bool after_open = i && braces_ == 1 && tokens_[i - 1].is("{");
         line.blank_before = i && !after_open && !token.is("}") &&
                             std::count(between.begin(), between.end(), '\n') > 1;
-        const bool defines = braces_ == 0 && (token.is("kernel") || token.is("schedule"));
+        const bool defines = braces_ == 0 && is_definition_word(token);
         if (defines) header_ = true;
         const bool continues =
-            brackets_ > 0 || braces_ > 1 || (braces_ == 0 && header_ && !defines);
+            !brackets_.empty() || braces_ > 1 || (braces_ == 0 && header_ && !defines);
         const bool outdented = closes(token) || (token.is("}") && braces_ <= 1);
         line.indent = braces_ >= 1 && !(token.is("}") && braces_ == 1) ? 2 : 0;
         if (continues && !outdented && !token.is("{")) line.indent += 4;
-        line.continues = brackets_ > 0 && i && is_operand_end(tokens_[i - 1]);
+        line.continues = !brackets_.empty() && i && is_operand_end(tokens_[i - 1]);
         line.schedule = in_schedule_ && braces_ >= 1;
-        line.assigns = braces_ == 1 && !in_schedule_ && brackets_ == 0 && i + 1 < tokens_.size() &&
-                       tokens_[i + 1].is("=");
+        line.targets = count_targets(i);
         lines_.push_back(std::move(line));
     }
 
     std::string_view text_;
     const std::vector<Token>& tokens_;
     std::vector<Line> lines_;
-    int brackets_ = 0, braces_ = 0;
+    std::vector<Bracket> brackets_;
+    int braces_ = 0;
     bool broken_ = true;  // a block just opened or closed
     bool header_ = false, in_schedule_ = false;
 };
 
 // Spaces between two neighbours of a line; `unary`: the first is a sign.
-std::size_t spaces(const Token& a, const Token& b, bool unary, bool block_brace) {
+std::size_t spaces(const Piece& first, const Piece& second, bool unary, bool block_brace) {
+    const Token &a = first.token, &b = second.token;
     if (b.kind == TokenKind::comment) return 2;
-    if (unary || opens(a) || a.is(".") || closes(b) || b.is(",") || b.is(":") || b.is("."))
+    if (unary || first.tight || second.tight || opens(a) || a.is(".") || closes(b) || b.is(",") ||
+        b.is(":") || b.is("."))
         return 0;
-    if (b.is("[")) return 0;
+    if (b.is("[")) return a.is(":") ? 1 : 0;
     if (b.is("(")) return a.kind == TokenKind::name && !is_operator_word(a.text) ? 0 : 1;
     if (!block_brace && (a.is("{") || b.is("}"))) return 0;
     return 1;
@@ -102,26 +147,35 @@ std::string trimmed(std::string_view text) {
     return std::string(text);
 }
 
-std::string line_text(const Line& line, std::size_t target_width) {
+// Columns of what a statement defines.
+std::size_t target_width(const Line& line) {
+    std::size_t width = 0;
+    for (std::size_t i = 0; i < line.targets; ++i) {
+        if (i > 0) width += spaces(line.pieces[i - 1], line.pieces[i], false, true);
+        width += line.pieces[i].token.text.size();
+    }
+    return width;
+}
+
+std::string line_text(const Line& line, std::size_t width) {
     std::string out(line.indent, ' ');
     bool unary = false, named = false;  // named: the entry of a schedule has its name
     int depth = 0;
-    for (std::size_t i = 0; i < line.tokens.size(); ++i) {
-        const Token& token = line.tokens[i];
+    for (std::size_t i = 0; i < line.pieces.size(); ++i) {
+        const Token& token = line.pieces[i].token;
         if (i > 0) {
-            const Token& before = line.tokens[i - 1];
             const bool entry =
                 line.schedule && depth == 0 && !named && token.kind == TokenKind::name;
-            out.append(entry ? 2 : spaces(before, token, unary, !line.schedule), ' ');
+            const auto& before = line.pieces[i - 1];
+            out.append(entry ? 2 : spaces(before, line.pieces[i], unary, !line.schedule), ' ');
         }
         out += token.kind == TokenKind::comment ? trimmed(token.text) : std::string(token.text);
-        if (line.assigns && i == 0 && token.text.size() < target_width)
-            out.append(target_width - token.text.size(), ' ');
-        const bool after_operand = i ? is_operand_end(line.tokens[i - 1]) : line.continues;
+        if (line.targets > 0 && i + 1 == line.targets) out.append(width - target_width(line), ' ');
+        const bool after_operand = i ? is_operand_end(line.pieces[i - 1].token) : line.continues;
         unary = token.is("-") && !after_operand;
         depth += (opens(token) || token.is("{")) - (closes(token) || token.is("}"));
         // The value ends an entry, unless its arguments follow.
-        const bool arguments = i + 1 < line.tokens.size() && line.tokens[i + 1].is("(");
+        const bool arguments = i + 1 < line.pieces.size() && line.pieces[i + 1].token.is("(");
         if (line.schedule && depth == 0) named = !named || arguments;
     }
     return out;
@@ -141,10 +195,10 @@ std::optional<std::string> format(std::string_view text, Diagnostics& diagnostic
         // Neighbouring statements have their '=' in one column.
         std::size_t end = i, width = 0;
         do {
-            if (lines[end].assigns) width = std::max(width, lines[end].tokens[0].text.size());
+            width = std::max(width, target_width(lines[end]));
             ++end;
         } while (end < lines.size() && !lines[end].blank_before &&
-                 lines[end].tokens[0].kind != TokenKind::comment);
+                 lines[end].pieces[0].token.kind != TokenKind::comment);
         for (; i < end; ++i) {
             if (lines[i].blank_before) out += '\n';
             out += line_text(lines[i], width) + '\n';

@@ -53,14 +53,24 @@ class Lexer {
             else
                 at_ = end;
         } else if (is_name_start(c)) {
-            std::size_t end = at_;
-            while (end < text_.size() && is_name_part(text_[end])) ++end;
-            push(TokenKind::name, end);
+            name();
         } else if (is_digit(c)) {
             number();
         } else {
             symbol();
         }
+    }
+
+    void name() {
+        std::size_t end = at_;
+        while (end < text_.size() && is_name_part(text_[end])) ++end;
+        push(TokenKind::name, end);
+        Token& token = tokens_.back();
+        if (token.text.size() <= kMostNameBytes) return;
+        reporter_.error(code::long_name, token.span,
+                        fmt::format("A name has at most {} characters.", kMostNameBytes),
+                        "Shorten it.");
+        token.text = token.text.substr(0, kMostNameBytes);
     }
 
     std::size_t digits(std::size_t from) const {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "dsl/expression_parser.h"
+#include "dsl/statement_parser.h"
 #include "dsl/token_stream.h"
 
 namespace fact::dsl {
@@ -28,22 +28,25 @@ class Parser {
   private:
     void definition() {
         if (tokens_.accept("kernel"))
-            kernel();
+            kernel(false);
+        else if (tokens_.accept("pipeline"))
+            kernel(true);
         else if (tokens_.accept("schedule"))
             schedule();
         else
-            tokens_.fail_expected("'kernel' or 'schedule'");
+            tokens_.fail_expected("'kernel', 'pipeline' or 'schedule'");
     }
 
-    void kernel() {
+    void kernel(bool pipeline) {
         ast::Kernel kernel;
-        kernel.name = tokens_.expect_name("the kernel's name");
+        kernel.pipeline = pipeline;
+        kernel.name = tokens_.expect_name(pipeline ? "the pipeline's name" : "the kernel's name");
         kernel.params = tensors();
         tokens_.expect("->", "'->'");
         const Span at = tokens_.peek().span;
         kernel.outputs = tensors();
         if (kernel.outputs.empty())
-            tokens_.reporter().error(code::no_output, at, "The kernel has no output.",
+            tokens_.reporter().error(code::no_output, at, "There is no output.",
                                      "List at least one, for example `(y: f32[M, N])`.");
         const Token open = tokens_.peek();
         tokens_.expect("{", "'{'");
@@ -53,7 +56,7 @@ class Parser {
                 break;
             }
             try {
-                statement(kernel);
+                parse_statement(tokens_, kernel.body);
             } catch (const SyntaxError&) {
                 tokens_.skip_line();
             }
@@ -66,29 +69,6 @@ class Parser {
     void unclosed(const Token& open) {
         tokens_.reporter().error(code::unclosed, open.span, "This '{' is never closed.",
                                  "Add the missing '}'.");
-    }
-
-    void statement(ast::Kernel& kernel) {
-        ast::Statement statement;
-        statement.first = kernel.exprs.size();
-        // Consumed whatever it is, so that an error always makes progress.
-        const Token& first = tokens_.peek();
-        if (first.kind != TokenKind::name) {
-            tokens_.take();
-            tokens_.fail(code::unexpected, first.span,
-                         fmt::format("A statement starts with a name, not with '{}'.",
-                                     first.text.substr(0, 40)),
-                         "Write `name = expression`.");
-        }
-        statement.target = tokens_.expect_name("a name");
-        if (tokens_.peek().starts_line) tokens_.fail_expected("'='");
-        tokens_.expect("=", "'='");
-        // The target is known even when its value is not: later lines may use it.
-        kernel.body.push_back(statement);
-        const ast::ExprId value = parse_expression(tokens_, kernel.exprs);
-        if (!tokens_.peek().starts_line && !tokens_.peek().is("}"))
-            tokens_.fail_expected("an operator or the end of the line");
-        kernel.body.back().value = value;
     }
 
     std::vector<ast::Tensor> tensors() {
@@ -107,13 +87,8 @@ class Parser {
         tensor.name = tokens_.expect_name("a tensor's name");
         tokens_.expect(":", "':' and a type");
         tensor.dtype = tokens_.expect_name("an element type");
-        const Token open = tokens_.peek();
-        tokens_.expect("[", "'[' and dimensions ('[]' for a scalar)");
-        if (!tokens_.accept("]")) {
-            do tensor.dims.push_back(parse_dim(tokens_));
-            while (tokens_.accept(","));
-            tokens_.expect_close("]", open);
-        }
+        // Without brackets it is a scalar, and so it is with empty ones.
+        if (tokens_.peek().is("[")) tensor.dims = parse_dims(tokens_);
         tensor.span = {tensor.name.span.begin, tokens_.previous_span().end};
         return tensor;
     }

@@ -5,6 +5,7 @@
 #include "dsl/dsl.h"
 #include "dsl/name_table.h"
 #include "dsl/precedence.h"
+#include "dsl/words.h"
 #include "support/result.h"
 
 namespace fact::dsl {
@@ -57,9 +58,15 @@ class Printer {
     }
 
     void name_tensors() {
-        for (const ir::Dim& dim : kernel_.dims)
-            dim_names_.push_back(dim.extent ? std::to_string(*dim.extent)
-                                            : table_.claim(dim.name, "D"));
+        for (const ir::Dim& dim : kernel_.dims) {
+            const bool symbol = !dim.extent && dim.factors.empty();
+            dim_names_.push_back(symbol       ? table_.claim(dim.name, "D")
+                                 : dim.extent ? std::to_string(*dim.extent)
+                                              : "");
+        }
+        for (std::size_t d = 0; d < kernel_.dims.size(); ++d)
+            for (const ir::DimId factor : kernel_.dims[d].factors)
+                dim_names_[d] += (dim_names_[d].empty() ? "" : "*") + dim_names_[index(factor)];
         for (const ir::Tensor& param : kernel_.params)
             param_names_.push_back(table_.claim(param.name, "x"));
         for (const ir::Output& output : kernel_.outputs)
@@ -86,8 +93,11 @@ class Printer {
         const ir::Node& node = kernel_.exprs[i].node;
         if (const auto* permute = std::get_if<ir::Permute>(&node))
             return std::holds_alternative<ir::Param>(kernel_[permute->x].node);
+        if (const auto* view = std::get_if<ir::View>(&node))
+            return std::holds_alternative<ir::Param>(kernel_[view->x].node);
         return std::holds_alternative<ir::Param>(node) ||
-               std::holds_alternative<ir::Literal>(node) || std::holds_alternative<ir::Index>(node);
+               std::holds_alternative<ir::Literal>(node) ||
+               std::holds_alternative<ir::Index>(node) || std::holds_alternative<ir::Extent>(node);
     }
 
     void render(std::size_t i) {
@@ -106,9 +116,11 @@ class Printer {
             texts_[i] = text_of(expr);
         }
         if (!names_[i].empty()) return;
-        if (std::holds_alternative<ir::Product>(expr.node))
+        const bool anchor = std::holds_alternative<ir::Product>(expr.node) ||
+                            std::holds_alternative<ir::Attention>(expr.node);
+        if (anchor)
             names_[i] = table_.claim("acc", "acc");
-        else if (uses_[i] > 1 && !is_leaf(i))
+        else if ((uses_[i] > 1 && !is_leaf(i)) || expr.stored)
             names_[i] = table_.numbered("t");
     }
 
@@ -151,6 +163,15 @@ class Printer {
                     return Text{fmt::format("{}({})", info(expr.type.dtype).name, operand(n.x))};
                 },
                 [&](const ir::Permute& n) { return permute(n, expr.type.dims); },
+                [&](const ir::View& n) {
+                    return Text{fmt::format("{}.view({})", operand(n.x, precedence::atom),
+                                            dims_text(expr.type.dims))};
+                },
+                [&](const ir::Extent& n) {
+                    return Text{fmt::format("extent({})", dim_names_[index(n.dim)])};
+                },
+                [&](const ir::Reduce& n) { return reduce(n); },
+                [&](const ir::Attention& n) { return attention(n); },
                 [&](const ir::Product& n) {
                     if (n.precision == ir::Precision::exact)
                         return infix("@", precedence::product, n.a, n.b);
@@ -182,6 +203,20 @@ class Printer {
         return {fmt::format("{}.permute({})", x, dims_text(dims))};
     }
 
+    Text reduce(const ir::Reduce& node) const {
+        const std::string dims = dims_text(node.over);
+        return {fmt::format("{}({}, over: {})", kReductions[static_cast<std::size_t>(node.op)],
+                            operand(node.x), node.over.size() == 1 ? dims : "[" + dims + "]")};
+    }
+
+    Text attention(const ir::Attention& node) const {
+        std::string text =
+            fmt::format("attention({}, {}, {}", operand(node.q), operand(node.k), operand(node.v));
+        if (node.causal) text += ", mask: causal";
+        if (node.bias) text += fmt::format(", bias: {}", operand(*node.bias));
+        return {fmt::format("{}, scale: {})", text, literal_text(node.scale, DType::f32))};
+    }
+
     std::string dims_text(const std::vector<ir::DimId>& dims) const {
         std::string out;
         for (const ir::DimId dim : dims) out += (out.empty() ? "" : ", ") + dim_names_[index(dim)];
@@ -191,7 +226,9 @@ class Printer {
     std::string header() const {
         std::vector<std::string> params, outputs;
         const auto tensor = [&](const std::string& name, const ir::Type& type) {
-            return fmt::format("{}: {}[{}]", name, info(type.dtype).name, dims_text(type.dims));
+            const std::string dims = dims_text(type.dims);
+            return fmt::format("{}: {}{}", name, info(type.dtype).name,
+                               dims.empty() ? "" : "[" + dims + "]");
         };
         for (std::size_t i = 0; i < kernel_.params.size(); ++i)
             params.push_back(tensor(param_names_[i], kernel_.params[i].type));
@@ -210,7 +247,8 @@ class Printer {
         for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
             if (uses_[i] > 0 && !names_[i].empty() &&
                 !std::holds_alternative<ir::Param>(kernel_.exprs[i].node))
-                lines.emplace_back(names_[i], texts_[i].text);
+                lines.emplace_back((kernel_.exprs[i].stored ? "stored " : "") + names_[i],
+                                   texts_[i].text);
         for (std::size_t o = 0; o < kernel_.outputs.size(); ++o) {
             const std::string& name = names_[index(kernel_.outputs[o].value)];
             if (name != output_names_[o]) lines.emplace_back(output_names_[o], name);

@@ -13,8 +13,6 @@ namespace {
 using schedule::Schedule;
 using Set = std::function<void(Schedule&)>;  // one alternative of an entry
 
-constexpr std::size_t kMostChoices = 4096;
-
 // "128x256x64" with exactly `count` positive numbers.
 std::optional<std::array<int, 3>> shape(std::string_view text, int count) {
     std::array<int, 3> out{};
@@ -102,6 +100,9 @@ class ScheduleChecker {
                 return [](Schedule& s) { s.mainloop = schedule::Mainloop::cooperative; };
             if (text == "pingpong")
                 return [](Schedule& s) { s.mainloop = schedule::Mainloop::pingpong; };
+        } else if (name == "epilogue") {
+            form = "`auto`";
+            if (text == "auto") return [](Schedule&) {};
         } else if (name == "stages") {
             form = "`auto` or a number";
             if (text == "auto") return [](Schedule& s) { s.stages = 0; };
@@ -166,8 +167,7 @@ class ScheduleChecker {
     }
 
     std::vector<Set> unknown(const ast::ScheduleEntry& entry) {
-        const std::vector<std::string> known = {"tile", "cluster", "mainloop", "stages",
-                                                "scheduler"};
+        const std::vector<std::string> known(std::begin(kEntries), std::end(kEntries));
         const std::string near = nearest(entry.name.text, known);
         reporter_.error(code::unknown_entry, entry.name.span,
                         fmt::format("A schedule has no entry '{}'.", entry.name.text),
@@ -185,7 +185,9 @@ std::optional<std::string> find_product(const ast::Schedule& source, const ir::K
                                         Reporter& reporter) {
     std::vector<std::string> products;
     for (const ir::Expr& expr : kernel.exprs)
-        if (std::holds_alternative<ir::Product>(expr.node)) products.push_back(expr.name);
+        if (std::holds_alternative<ir::Product>(expr.node) ||
+            std::holds_alternative<ir::Attention>(expr.node))
+            products.push_back(expr.name);
     if (source.product) {
         const std::string name(source.product->text);
         if (std::count(products.begin(), products.end(), name)) return name;
@@ -211,10 +213,15 @@ std::optional<std::string> find_product(const ast::Schedule& source, const ir::K
 
 }  // namespace
 
+void report_choices(Span at, Reporter& reporter) {
+    reporter.error(code::too_many_choices, at,
+                   fmt::format("The text makes more than {} schedules.", kMostChoicesInAll),
+                   "List fewer alternatives.");
+}
+
 std::optional<ScheduleBlock> check_schedule(const ast::Schedule& source,
                                             const std::set<std::string>& names,
-                                            const std::vector<ir::Kernel>& kernels,
-                                            Reporter& reporter) {
+                                            const Program& program, Reporter& reporter) {
     const int before = reporter.count();
     ScheduleBlock block{std::string(source.kernel.text), "", std::string(source.arch.text), {}, {}};
     block.span = source.span;
@@ -225,14 +232,16 @@ std::optional<ScheduleBlock> check_schedule(const ast::Schedule& source,
             fmt::format("There is no kernel '{}' in this text.", block.kernel),
             near.empty() ? "Name a kernel of this text." : fmt::format("Did you mean '{}'?", near));
     }
-    if (block.arch != "sm90a")
+    if (std::count(std::begin(kArchs), std::end(kArchs), block.arch) == 0)
         reporter.error(code::unknown_arch, source.arch.span,
                        fmt::format("There is no target '{}'.", block.arch),
-                       "Use `sm90a`, the one target so far.");
-    for (const ir::Kernel& kernel : kernels)
-        if (kernel.name == block.kernel)
-            block.product = find_product(source, kernel, reporter).value_or("");
+                       fmt::format("Use {}.", fmt::join(kArchs, " or ")));
+    if (const ir::Kernel* kernel = program.find(block.kernel))
+        block.product = find_product(source, *kernel, reporter).value_or("");
     block.choices = ScheduleChecker(source, reporter).choices();
+    std::size_t choices = block.choices.size();
+    for (const ScheduleBlock& other : program.schedules) choices += other.choices.size();
+    if (choices > kMostChoicesInAll) report_choices(source.kernel.span, reporter);
     if (reporter.count() != before) return std::nullopt;
     return block;
 }

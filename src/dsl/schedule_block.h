@@ -12,10 +12,18 @@
 
 namespace fact::dsl {
 
-// `names` are all kernels of the file; `kernels` those without errors.
+// Targets, and the entries a block may have.
+inline constexpr std::string_view kArchs[] = {"sm90a", "sm80"};
+inline constexpr std::string_view kEntries[] = {"tile",     "cluster", "mainloop",
+                                                "epilogue", "stages",  "scheduler"};
+
+inline constexpr std::size_t kMostChoices = 4096;        // of a block
+inline constexpr std::size_t kMostChoicesInAll = 65536;  // of a text
+void report_choices(Span at, Reporter& reporter);
+
+// `names` are all kernels of the file; the program has those without errors.
 std::optional<ScheduleBlock> check_schedule(const ast::Schedule& schedule,
                                             const std::set<std::string>& names,
-                                            const std::vector<ir::Kernel>& kernels,
-                                            Reporter& reporter);
+                                            const Program& program, Reporter& reporter);
 
 }  // namespace fact::dsl

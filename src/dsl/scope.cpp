@@ -11,7 +11,8 @@
 namespace fact::dsl {
 namespace {
 
-constexpr std::size_t kMostRank = 8;
+constexpr std::size_t kMostFactors = 8;         // of a product
+constexpr std::size_t kMostSuggestions = 1000;  // names looked at for a misspelt one
 
 bool is_digits(std::string_view text) {
     return !text.empty() && text[0] >= '0' && text[0] <= '9';
@@ -28,19 +29,27 @@ std::optional<std::string> extent_name(std::string_view digits) {
 
 }  // namespace
 
-void Scope::declare(const ast::Kernel& kernel) {
-    // Dimensions first: a tensor may not be called like a dimension that is named after it.
-    for (const ast::Tensor& t : kernel.params)
-        for (const ast::Word& word : t.dims)
-            if (!is_digits(word.text) && !dims_.count(std::string(word.text))) {
-                const std::string name(word.text);
-                dims_[name] = static_cast<ir::DimId>(kernel_.dims.size());
-                kernel_.dims.push_back({name, {}});
+void Scope::declare_symbols(const std::vector<ast::Tensor>& params) {
+    for (const ast::Tensor& t : params)
+        for (const ast::Dim& dim : t.dims)
+            for (const ast::Word& word : dim.factors) {
+                if (is_digits(word.text) || has_dim(word.text)) continue;
+                if (!builder_.dim(std::string(word.text), word.span)) return;
                 if (is_reserved(word.text))
                     reporter_.error(code::reserved_name, word.span,
                                     fmt::format("'{}' is a word of the language.", word.text),
                                     "Choose another name for the dimension.");
             }
+}
+
+bool Scope::has_dim(std::string_view name) const {
+    return std::any_of(kernel_.dims.begin(), kernel_.dims.end(),
+                       [&](const ir::Dim& dim) { return dim.name == name; });
+}
+
+void Scope::declare(const ast::Kernel& kernel) {
+    // Dimensions first: a tensor may not be called like a dimension that is named after it.
+    declare_symbols(kernel.params);
     for (const ast::Tensor& t : kernel.params) {
         const int before = reporter_.count();
         kernel_.params.push_back(tensor(t));
@@ -72,7 +81,7 @@ ir::Tensor Scope::tensor(const ast::Tensor& t) {
         if (std::find(dims.begin(), dims.end(), *id) != dims.end())
             reporter_.error(
                 code::repeated_dim, t.dims[i].span,
-                fmt::format("'{}' has dimension {} twice.", t.name.text, t.dims[i].text),
+                fmt::format("'{}' has dimension {} twice.", t.name.text, kernel_[*id].name),
                 "Give each dimension of a tensor a name of its own.");
         else
             dims.push_back(*id);
@@ -97,29 +106,47 @@ std::optional<DType> Scope::dtype(const ast::Word& word) {
     return found;
 }
 
-std::optional<ir::DimId> Scope::dim(const ast::Word& word) {
-    std::string name(word.text);
-    if (is_digits(word.text)) {
-        const auto extent = extent_name(word.text);
-        if (!extent) {
-            reporter_.error(code::dim_extent, word.span,
-                            fmt::format("{} is no extent.", word.text.substr(0, 40)),
-                            "Use a number from 1 to 2147483647.");
-            return std::nullopt;
-        }
-        name = *extent;
-        if (!dims_.count(name)) {
-            dims_[name] = static_cast<ir::DimId>(kernel_.dims.size());
-            kernel_.dims.push_back({name, std::stoll(name)});
-        }
+std::optional<std::vector<ir::DimId>> Scope::dims(const ast::Dim& dim) {
+    const auto id = this->dim(dim);
+    return id ? std::optional(std::vector{*id}) : std::nullopt;
+}
+
+std::optional<ir::DimId> Scope::dim(const ast::Dim& dim) {
+    if (dim.factors.size() > kMostFactors) {
+        reporter_.error(code::too_many_dims, dim.span,
+                        fmt::format("The product has {} factors.", dim.factors.size()),
+                        fmt::format("Use at most {}.", kMostFactors));
+        return std::nullopt;
     }
-    const auto found = dims_.find(name);
-    if (found != dims_.end()) return found->second;
+    std::vector<ir::DimId> factors;
+    double constant = 1;
+    for (const ast::Word& word : dim.factors) {
+        const auto id = factor(word);
+        if (!id) return std::nullopt;
+        constant *= static_cast<double>(kernel_[*id].extent.value_or(1));
+        factors.push_back(*id);
+    }
+    if (constant < 0x1p31) return builder_.dim_product(factors, dim.span);
+    reporter_.error(code::dim_extent, dim.span, "The constants make no extent.",
+                    "Keep their product below 2147483648.");
+    return std::nullopt;
+}
+
+std::optional<ir::DimId> Scope::factor(const ast::Word& word) {
+    if (is_digits(word.text)) {
+        if (const auto extent = extent_name(word.text)) return builder_.dim(*extent, word.span);
+        reporter_.error(code::dim_extent, word.span,
+                        fmt::format("{} is no extent.", word.text.substr(0, 40)),
+                        "Use a number from 1 to 2147483647.");
+        return std::nullopt;
+    }
+    if (has_dim(word.text)) return builder_.dim(std::string(word.text), word.span);
+    if (builder_.too_many_dims() || reporter_.full()) return std::nullopt;
     std::vector<std::string> names;
     for (const ir::Dim& d : kernel_.dims) names.push_back(d.name);
-    const std::string near = nearest(name, names);
+    const std::string near = nearest(word.text, names);
     reporter_.error(code::unknown_dim, word.span,
-                    fmt::format("No parameter has a dimension '{}'.", name),
+                    fmt::format("No parameter has a dimension '{}'.", word.text),
                     near.empty() ? "Use a dimension of a parameter, or a number."
                                  : fmt::format("Did you mean '{}'?", near));
     return std::nullopt;
@@ -133,7 +160,7 @@ bool Scope::claim(const ast::Word& word, Symbol symbol) {
     if (is_reserved(word.text))
         return complain(code::reserved_name,
                         fmt::format("'{}' is a word of the language.", word.text));
-    if (dims_.count(std::string(word.text)))
+    if (has_dim(word.text))
         return complain(code::defined_twice,
                         fmt::format("'{}' already names a dimension.", word.text));
     if (!symbols_.emplace(word.text, symbol).second)
@@ -143,19 +170,21 @@ bool Scope::claim(const ast::Word& word, Symbol symbol) {
     return true;
 }
 
-Scope::Use Scope::use(const ast::Word& word) {
+Value Scope::value(const ast::Word& word) {
     const auto found = symbols_.find(word.text);
     if (found == symbols_.end()) {
+        if (reporter_.full()) return {};  // a suggestion costs time
         std::vector<std::string> names;
-        for (const auto& [name, symbol] : symbols_)
-            if (symbol.assigned) names.emplace_back(name);
+        for (auto name = order_.rbegin(); name != order_.rend(); ++name)
+            if (symbols_.at(*name).assigned && names.size() < kMostSuggestions)
+                names.emplace_back(*name);
         std::sort(names.begin(), names.end());
         const std::string near = nearest(word.text, names);
         std::string fix = fmt::format("Did you mean '{}'?", near);
-        if (dims_.count(std::string(word.text)))
+        if (has_dim(word.text))
             fix = fmt::format("It is a dimension; `index({})` gives coordinates along it.",
                               word.text);
-        else if (is_reserved(word.text))
+        else if (is_function(word.text))
             fix = fmt::format("It is a function: write `{}(...)`.", word.text);
         else if (near.empty())
             fix = "Use a parameter, or a name defined on a line above.";
@@ -176,16 +205,26 @@ Scope::Use Scope::use(const ast::Word& word) {
         symbol.value = kernel_.add({ir::Param{position}, kernel_.params[symbol.position].type,
                                     std::string(word.text), symbol.span});
     }
-    return {true, symbol.value};
+    return symbol.value;
 }
 
-void Scope::define(const ast::Word& word, std::optional<ir::ExprId> value, Span at) {
+void Scope::define(const ast::Statement& statement, const std::vector<Value>& values, Span at) {
+    const bool several = statement.targets.size() > 1;
+    for (std::size_t i = 0; i < values.size(); ++i)
+        define(statement.targets[i], values[i], at, several);
+    // A parameter lies in memory as it is.
+    if (statement.stored && values[0] &&
+        !std::holds_alternative<ir::Param>(kernel_[*values[0]].node))
+        kernel_.exprs[ir::index(*values[0])].stored = true;
+}
+
+void Scope::define(const ast::Word& word, Value value, Span at, bool one_of_several) {
     const auto found = symbols_.find(word.text);
     if (found != symbols_.end() && found->second.kind == Kind::output && !found->second.assigned) {
         found->second.assigned = true;
         found->second.value = value;
         check_output(found->second, at);
-    } else if (!claim(word, {Kind::value, word.span, 0, true, false, false, value})) {
+    } else if (!claim(word, {Kind::value, word.span, 0, true, one_of_several, false, value})) {
         return;
     }
     if (value && kernel_[*value].name.empty())

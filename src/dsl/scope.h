@@ -7,31 +7,30 @@
 #include <vector>
 
 #include "dsl/ast.h"
-#include "dsl/reporter.h"
-#include "ir/kernel.h"
+#include "dsl/evaluator.h"
+#include "dsl/node_builder.h"
 
 namespace fact::dsl {
 
-class Scope {
+class Scope : public Names {
   public:
-    Scope(ir::Kernel& kernel, Reporter& reporter)
-        : kernel_(kernel), reporter_(reporter), errors_before_(reporter.count()) {}
+    explicit Scope(NodeBuilder& builder)
+        : builder_(builder),
+          kernel_(builder.kernel()),
+          reporter_(builder.reporter()),
+          errors_before_(reporter_.count()) {}
 
     // Fills the kernel's dims, params and outputs (without values).
     void declare(const ast::Kernel& kernel);
 
-    // The dimension, which must be one of a parameter's, or a constant.
-    std::optional<ir::DimId> dim(const ast::Word& word);
-
-    struct Use {
-        bool known = false;
-        std::optional<ir::ExprId> value;  // none when its definition was in error
-    };
     // Reports an unknown name.
-    Use use(const ast::Word& word);
-    // Reports a name that is taken or reserved, and an output that does not take the value, which
-    // is written `at`; `value` none when it was in error.
-    void define(const ast::Word& word, std::optional<ir::ExprId> value, Span at);
+    Value value(const ast::Word& word) override;
+    // One dimension, of a parameter's symbols and constants.
+    std::optional<std::vector<ir::DimId>> dims(const ast::Dim& dim) override;
+
+    // Reports names that are taken or reserved, and outputs that do not take their value, which is
+    // written `at`; a value is none when it was in error.
+    void define(const ast::Statement& statement, const std::vector<Value>& values, Span at);
 
     // Reports outputs without a value; and values without a use, where the kernel was `complete`
     // and had no other error.
@@ -45,18 +44,23 @@ class Scope {
         std::size_t position = 0;  // among params or outputs
         bool assigned = false, used = false;
         bool broken = false;  // declared in error: what follows from it is not reported
-        std::optional<ir::ExprId> value;
+        Value value;
     };
 
+    void declare_symbols(const std::vector<ast::Tensor>& params);
     ir::Tensor tensor(const ast::Tensor& tensor);
     std::optional<DType> dtype(const ast::Word& word);
+    bool has_dim(std::string_view name) const;
+    std::optional<ir::DimId> dim(const ast::Dim& dim);
+    std::optional<ir::DimId> factor(const ast::Word& word);
+    void define(const ast::Word& word, Value value, Span at, bool one_of_several);
     bool claim(const ast::Word& word, Symbol symbol);
     void check_output(const Symbol& symbol, Span at);
 
+    NodeBuilder& builder_;
     ir::Kernel& kernel_;
     Reporter& reporter_;
     int errors_before_;
-    std::unordered_map<std::string, ir::DimId> dims_;
     std::unordered_map<std::string_view, Symbol> symbols_;
     std::vector<std::string_view> order_;  // of definition, for errors in the text's order
 };

@@ -59,8 +59,7 @@ void TokenStream::fail_expected(std::string_view what) {
 }
 
 bool TokenStream::at_definition() const {
-    return peek().starts_line && (peek().is("kernel") || peek().is("schedule")) &&
-           peek(1).kind == TokenKind::name;
+    return peek().starts_line && is_definition_word(peek()) && peek(1).kind == TokenKind::name;
 }
 
 void TokenStream::skip_line() {

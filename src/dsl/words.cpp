@@ -2,26 +2,44 @@
 
 #include <algorithm>
 
+#include "dsl/prelude.h"
 #include "ir/functions.h"
 #include "target/dtype.h"
 
 namespace fact::dsl {
 
+std::optional<ir::ReduceOp> find_reduction(std::string_view name) {
+    for (std::size_t i = 0; i < kReductions.size(); ++i)
+        if (kReductions[i] == name) return static_cast<ir::ReduceOp>(i);
+    return std::nullopt;
+}
+
 bool is_reserved(std::string_view word) {
-    static constexpr std::string_view kKeywords[] = {"kernel", "schedule", "pipeline", "and", "or",
-                                                     "not",    "true",     "false",    "inf"};
+    static constexpr std::string_view kKeywords[] = {
+        "kernel", "schedule", "pipeline", "stored", "and", "or", "not", "true", "false", "inf"};
     return std::count(std::begin(kKeywords), std::end(kKeywords), word) ||
-           std::count(std::begin(kSpecialFunctions), std::end(kSpecialFunctions), word) ||
+           std::any_of(kSpecial.begin(), kSpecial.end(),
+                       [&](const SpecialInfo& row) { return row.name == word; }) ||
            ir::find_unary_function(word) || ir::find_binary_function(word) || dtype_from_name(word);
 }
 
+bool is_function(std::string_view word) {
+    const auto names = function_names();
+    return std::find(names.begin(), names.end(), word) != names.end();
+}
+
 std::vector<std::string> function_names() {
-    std::vector<std::string> names(std::begin(kSpecialFunctions), std::end(kSpecialFunctions));
+    std::vector<std::string> names;
+    for (const auto& row : kSpecial) names.emplace_back(row.name);
+    for (const auto& row : kComposites) names.emplace_back(row.name);
     for (const auto& row : ir::kUnary)
         if (ir::find_unary_function(row.name)) names.emplace_back(row.name);
     for (const auto& row : ir::kBinary)
         if (ir::find_binary_function(row.name)) names.emplace_back(row.name);
-    for (const auto& row : kDTypes) names.emplace_back(row.name);
+    for (const auto& row : kDTypes)
+        if (row.dtype != DType::f64) names.emplace_back(row.name);
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     return names;
 }
 

@@ -1,19 +1,41 @@
 // The words a kernel text cannot use as names, and what may be called.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ir/kernel.h"
+
 namespace fact::dsl {
 
-// Functions beside those of ir/functions.h and the casts.
-inline constexpr std::string_view kSpecialFunctions[] = {"where", "clamp", "matmul", "index"};
+// Functions beside the pointwise ones of ir/functions.h, the casts and the composites of prelude.h.
+struct SpecialInfo {
+    std::string_view name, parameters, meaning;
+};
+inline constexpr std::array<SpecialInfo, 8> kSpecial{{
+    {"where", "condition, a, b", "a where the condition holds, else b"},
+    {"matmul", "a, b, precision: exact", "a @ b; `tf32` rounds f32 operands to TF32"},
+    {"index", "N", "the coordinate along a dimension, i32"},
+    {"extent", "N", "how many elements a dimension has, i32"},
+    {"sum", "x, over", "the sum, accumulated in f32; of nothing: 0"},
+    {"max", "x, over", "the largest; NaN if any is, of nothing: -inf"},
+    {"min", "x, over", "the smallest; NaN if any is, of nothing: inf"},
+    {"attention", "q, k, v, mask: none, bias, scale",
+     "softmax(scale * q @ k.T + bias, over: N) @ v; causal: row i sees columns 0 to i"},
+}};
 
-// Keywords, functions and element types.
+// The names of reductions, by ir::ReduceOp.
+inline constexpr std::array<std::string_view, 3> kReductions{"sum", "max", "min"};
+std::optional<ir::ReduceOp> find_reduction(std::string_view name);
+
+// Keywords, element types, and the functions that are no composites: `mean` may be a tensor.
 bool is_reserved(std::string_view word);
 
-// Everything that can stand before "(": for suggestions.
+// Whether it can stand before "(".
+bool is_function(std::string_view word);
+// All of them: for suggestions.
 std::vector<std::string> function_names();
 
 // Letters, digits and '_', not starting with a digit, not reserved.

@@ -78,7 +78,7 @@ std::string launch_refusal(const LaunchRecord& record, const Launch& launch,
         }
         for (const auto& member : std::get<StructParam>(param).members)
             if (const auto* extent = std::get_if<ExtentField>(&member.field);
-                extent && extent_product(extent->dims, all) > kInt32)
+                extent && extent_of(*extent, all) > kInt32)
                 return "an extent does not fit into 32 bits";
     }
     const GridSize grid = grid_size(launch, all, kInt32 / 16);
@@ -107,13 +107,21 @@ std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tenso
                                    record.spec(first.tensor).name, expected, first.dim);
         }
 
-    for (const auto& rule : record.alignments)
-        if (!aligned(tensors[rule.tensor], rule.bytes))
-            return fmt::format("{} does not start, end and step at multiples of {} bytes",
-                               record.spec(rule.tensor).name, rule.bytes);
+    for (const auto& rule : record.extent_rules) {
+        const auto extent = tensors[rule.dim.tensor].sizes[rule.dim.dim];
+        const auto expected = extent_product(rule.factors, tensors) * rule.constant;
+        if (rule.multiple ? extent % expected != 0 : extent != expected)
+            return fmt::format("{} has {} in dimension {} where the kernel takes {}{}",
+                               record.spec(rule.dim.tensor).name, extent, rule.dim.dim,
+                               rule.multiple ? "multiples of " : "", expected);
+    }
 
     std::vector<TensorArg> all(tensors.begin(), tensors.end());
     for (auto& workspace : workspaces(record, tensors)) all.push_back(std::move(workspace));
+    for (const auto& rule : record.alignments)
+        if (!aligned(all[rule.tensor], rule.bytes))
+            return fmt::format("{} does not start, end and step at multiples of {} bytes",
+                               tensor_name(record, rule.tensor), rule.bytes);
     for (const auto& launch : record.launches)
         if (std::string why = launch_refusal(record, launch, all); !why.empty()) return why;
     return "";

@@ -53,6 +53,10 @@ Result<Api> load() {
     symbols.optional(api.function_load, "cuFuncLoad");
     symbols.find(api.active_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
     symbols.find(api.active_clusters, "cuOccupancyMaxActiveClusters");
+    symbols.find(api.memory_allocate, "cuMemAlloc_v2");
+    symbols.find(api.memory_free, "cuMemFree_v2");
+    symbols.find(api.copy_to_device, "cuMemcpyHtoD_v2");
+    symbols.find(api.copy_to_host, "cuMemcpyDtoH_v2");
     symbols.find(api.launch, "cuLaunchKernelEx");
     symbols.find(api.encode_tiled, "cuTensorMapEncodeTiled");
     if (!symbols.missing.empty())

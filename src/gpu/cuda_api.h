@@ -76,6 +76,10 @@ struct Api {
     Status (*function_load)(Function);  // may be absent (drivers before 12.4)
     Status (*active_blocks)(int*, Function, int block, std::size_t shared_bytes);
     Status (*active_clusters)(int*, Function, const LaunchConfig*);
+    Status (*memory_allocate)(std::uint64_t*, std::size_t);
+    Status (*memory_free)(std::uint64_t);
+    Status (*copy_to_device)(std::uint64_t, const void*, std::size_t);
+    Status (*copy_to_host)(void*, std::uint64_t, std::size_t);
     Status (*launch)(const LaunchConfig*, Function, void** params, void** extra);
     Status (*encode_tiled)(TensorMap*, int dtype, std::uint32_t rank, void* address,
                            const std::uint64_t* extents, const std::uint64_t* strides,

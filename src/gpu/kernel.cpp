@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "gpu/cuda_api.h"
+#include "gpu/context.h"
 #include "gpu/driver.h"
 #include "gpu/launch_plan.h"
 
@@ -13,46 +13,6 @@ namespace fact::gpu {
 namespace {
 
 constexpr int kPromoteL2To256Bytes = 3;
-
-// Makes a context current for a scope. A thread that had none keeps it: asking again is cheaper.
-class CurrentContext {
-  public:
-    CurrentContext(const cuda::Api& api, cuda::Context context) : api_(api) {
-        cuda::Context current = nullptr;
-        status_ = api.context_get(&current);
-        if (status_ != 0 || current == context) return;
-        if (!current) {
-            status_ = api.context_set(context);
-            return;
-        }
-        status_ = api.context_push(context);
-        pushed_ = status_ == 0;
-    }
-    ~CurrentContext() {
-        cuda::Context popped = nullptr;
-        if (pushed_) api_.context_pop(&popped);
-    }
-    CurrentContext(const CurrentContext&) = delete;
-    CurrentContext& operator=(const CurrentContext&) = delete;
-    cuda::Status status() const { return status_; }
-
-  private:
-    const cuda::Api& api_;
-    cuda::Status status_ = 0;
-    bool pushed_ = false;
-};
-
-// The primary context of the thread's device, or of device 0 where the thread has none.
-Result<cuda::Context> primary_context(const cuda::Api& api, cuda::Device& device) {
-    cuda::Context current = nullptr;
-    if (auto status = api.context_get(&current)) return failure(api, "cuCtxGetCurrent", status);
-    if (auto status = current ? api.context_device(&device) : api.device_get(&device, 0))
-        return failure(api, "cuCtxGetDevice", status);
-    cuda::Context context = nullptr;
-    if (auto status = api.primary_retain(&context, device))
-        return failure(api, "cuDevicePrimaryCtxRetain", status);
-    return context;
-}
 
 void set_cluster(const Launch& launch, cuda::LaunchConfig& config,
                  cuda::LaunchAttribute& attribute) {

@@ -69,7 +69,7 @@ std::vector<TensorArg> workspaces(const LaunchRecord& record, std::span<const Te
         TensorArg arg;
         arg.dtype = workspace.dtype;
         if (workspace.copies > 1) arg.sizes.push_back(workspace.copies);
-        for (const auto& dims : workspace.sizes) arg.sizes.push_back(extent_product(dims, tensors));
+        for (const auto& extent : workspace.sizes) arg.sizes.push_back(extent_of(extent, tensors));
         arg.strides.resize(arg.sizes.size());
         std::int64_t stride = 1;
         for (std::size_t i = arg.sizes.size(); i-- > 0;) {
@@ -87,6 +87,10 @@ std::int64_t extent_product(std::span<const DimOf> dims, std::span<const TensorA
     return product;
 }
 
+std::int64_t extent_of(const ExtentField& extent, std::span<const TensorArg> tensors) {
+    return extent_product(extent.dims, tensors) * extent.times / extent.over;
+}
+
 GridSize grid_size(const Launch& launch, std::span<const TensorArg> tensors,
                    std::int64_t capacity) {
     return std::visit(
@@ -102,7 +106,7 @@ GridSize grid_size(const Launch& launch, std::span<const TensorArg> tensors,
                 return {std::min(clusters, capacity) * cluster_m * cluster_n, 1, 1};
             },
             [&](const LinearGrid& grid) -> GridSize {
-                const auto blocks = ceil_div(extent_product(grid.count, tensors), grid.per_block);
+                const auto blocks = ceil_div(extent_of(grid.count, tensors), grid.per_block);
                 return {std::min(blocks, capacity), 1, 1};
             },
             [&](const TileGrid& grid) -> GridSize {
@@ -123,7 +127,7 @@ std::vector<std::byte> pack(const StructParam& param, std::span<const TensorArg>
         std::visit(overloaded{
                        [&](const PointerField& field) { store(tensors[field.tensor].data); },
                        [&](const ExtentField& field) {
-                           store(static_cast<std::int32_t>(extent_product(field.dims, tensors)));
+                           store(static_cast<std::int32_t>(extent_of(field, tensors)));
                        },
                        [&](const StrideField& field) {
                            store(field.dim == kNoDim ? std::int64_t{0}

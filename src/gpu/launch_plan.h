@@ -20,6 +20,7 @@ std::vector<TensorArg> workspaces(const LaunchRecord& record, std::span<const Te
 
 // The product of extents; 1 when empty.
 std::int64_t extent_product(std::span<const DimOf> dims, std::span<const TensorArg> tensors);
+std::int64_t extent_of(const ExtentField& extent, std::span<const TensorArg> tensors);
 
 struct GridSize {
     std::int64_t x = 1, y = 1, z = 1;

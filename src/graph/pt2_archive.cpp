@@ -191,4 +191,18 @@ Result<Archive> read_pt2(const std::filesystem::path& path) {
     return ArchiveReader(path, *zip).run();
 }
 
+Result<std::string> read_pt2_extra(const std::filesystem::path& path, std::string_view name) {
+    const auto zip = ZipReader::open(path);
+    if (!zip) return zip.error();
+    const auto wanted = fmt::format("/extra/{}", name);
+    for (const auto& [record, entry] : zip->entries()) {
+        if (record.find('/') + wanted.size() != record.size() || !record.ends_with(wanted))
+            continue;
+        const auto text = zip->text(record);
+        if (!text) return text.error();
+        return std::string(*text);
+    }
+    return std::string();
+}
+
 }  // namespace fact::graph

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/graph.h"
@@ -29,5 +30,8 @@ struct Archive {
 };
 
 Result<Archive> read_pt2(const std::filesystem::path& path);
+
+// A text saved beside the program (extra_files of torch.export.save); "" when there is none.
+Result<std::string> read_pt2_extra(const std::filesystem::path& path, std::string_view name);
 
 }  // namespace fact::graph

@@ -18,7 +18,7 @@ using Coordinates = std::vector<std::int64_t>;
 // One expression of the program: computes a register from earlier ones.
 struct Step {
     ExprId expr{};
-    const Source* source = nullptr;  // a parameter or a product: loaded
+    const Source* source = nullptr;  // a parameter or what was computed before: loaded
     bool varies = false;             // along the row; otherwise one number serves all of it
 };
 
@@ -82,13 +82,15 @@ class Program {
                     for (std::int64_t i = 0; i < count; ++i)
                         out[i] = static_cast<double>(at[index(n.dim)] + i);
                 },
+                [&](const Extent& n) {
+                    *out = static_cast<double>(environment_.extents[index(n.dim)]);
+                },
                 [&](const Unary& n) { apply(n.op, in(n.x), count, out); },
                 [&](const Binary& n) { apply(n.op, in(n.a), in(n.b), count, out); },
                 [&](const Select& n) { select(in(n.condition), in(n.a), in(n.b), count, out); },
                 [&](const Cast& n) { cast(in(n.x), expr.type.dtype, count, out); },
                 [](const Permute&) {},
-                [](const Param&) { throw InternalError("a parameter has no source"); },
-                [](const Product&) { throw InternalError("a product has no source"); },
+                [](const auto&) { throw InternalError("an expression has no source"); },
             },
             expr.node);
     }

@@ -9,7 +9,7 @@
 
 namespace fact::ir {
 
-// Where the elements of a parameter or of a computed product lie.
+// Where the elements of a parameter or of something computed before lie.
 struct Source {
     const void* data = nullptr;
     DType dtype = DType::f64;
@@ -19,7 +19,7 @@ struct Source {
 struct Environment {
     const Kernel& kernel;
     std::vector<std::int64_t> extents;                  // by dimension id
-    std::unordered_map<std::uint32_t, Source> sources;  // by expression id: params and products
+    std::unordered_map<std::uint32_t, Source> sources;  // by expression id: what is not elementwise
     bool round_casts = true;
     int threads = 0;
 };

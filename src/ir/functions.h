@@ -14,7 +14,9 @@ enum class UnaryOp : std::uint8_t {
     logical_not,
     abs,
     exp,
+    expm1,
     log,
+    log1p,
     sqrt,
     rsqrt,
     reciprocal,
@@ -59,12 +61,14 @@ struct UnaryInfo {
     std::string_view meaning;  // to the bit that matters
 };
 
-inline constexpr std::array<UnaryInfo, 23> kUnary{{
+inline constexpr std::array<UnaryInfo, 25> kUnary{{
     {UnaryOp::neg, "-", "-x"},
     {UnaryOp::logical_not, "not", "true where x is false"},
     {UnaryOp::abs, "abs", "|x|"},
     {UnaryOp::exp, "exp", "e^x"},
+    {UnaryOp::expm1, "expm1", "e^x - 1, exact near 0"},
     {UnaryOp::log, "log", "natural logarithm; log(0) = -inf, negative: NaN"},
+    {UnaryOp::log1p, "log1p", "log(1 + x), exact near 0"},
     {UnaryOp::sqrt, "sqrt", "square root; negative: NaN"},
     {UnaryOp::rsqrt, "rsqrt", "1 / sqrt(x); rsqrt(0) = inf"},
     {UnaryOp::reciprocal, "reciprocal", "1 / x"},

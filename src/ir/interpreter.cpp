@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "ir/elementwise.h"
+#include "ir/extents.h"
 #include "ir/matmul.h"
 #include "ir/number.h"
+#include "ir/reduction.h"
 
 namespace fact::ir {
 namespace {
@@ -13,7 +18,8 @@ class Interpreter {
   public:
     Interpreter(const Kernel& kernel, const InterpretOptions& options)
         : kernel_(kernel), environment_{kernel, {}, {}, options.round_casts, options.threads} {
-        for (const Dim& dim : kernel.dims) environment_.extents.push_back(dim.extent.value_or(-1));
+        for (const Dim& dim : kernel.dims)
+            environment_.extents.push_back(dim.extent.value_or(kUnknownExtent));
     }
 
     // Checks the view and binds the extents of its dimensions.
@@ -45,15 +51,22 @@ class Interpreter {
         return Ok{};
     }
 
+    // What the tensors' own extents leave open.
+    Result<> solve() {
+        if (auto problem = solve_extents(kernel_, environment_.extents); !problem.empty())
+            return Error{fmt::format("kernel '{}': {}", kernel_.name, problem),
+                         "pass tensors whose extents agree"};
+        return Ok{};
+    }
+
     void run(std::span<const TensorView> params, std::span<const TensorView> outputs) {
         for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
             if (const auto* param = std::get_if<Param>(&kernel_.exprs[i].node))
                 environment_.sources[static_cast<std::uint32_t>(i)] =
                     source(params[param->index], kernel_.exprs[i].type.dims);
-        const auto live = live_expressions();
+        const auto live = reachable(kernel_);
         for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
-            if (const auto* product = std::get_if<Product>(&kernel_.exprs[i].node))
-                if (live[i]) multiply(static_cast<ExprId>(i), *product);
+            if (live[i]) compute(static_cast<ExprId>(i));
         for (std::size_t i = 0; i < outputs.size(); ++i) write(kernel_.outputs[i], outputs[i]);
     }
 
@@ -69,33 +82,80 @@ class Interpreter {
         return {view.data, view.dtype, strides_of(view, dims)};
     }
 
-    std::vector<bool> live_expressions() const {
-        std::vector<bool> live(kernel_.exprs.size());
-        for (const Output& output : kernel_.outputs) live[index(output.value)] = true;
-        for (std::size_t i = live.size(); i-- > 0;)
-            if (live[i])
-                for_each_operand(kernel_.exprs[i].node, [&](ExprId id) { live[index(id)] = true; });
-        return live;
+    std::int64_t extent(DimId dim) const { return environment_.extents[index(dim)]; }
+    std::int64_t count(const std::vector<DimId>& dims) const {
+        std::int64_t product = 1;
+        for (const DimId dim : dims) product *= extent(dim);
+        return product;
     }
 
-    std::int64_t extent(DimId dim) const { return environment_.extents[index(dim)]; }
+    // What is not elementwise is computed whole, and read from then on.
+    void compute(ExprId id) {
+        const Node& node = kernel_[id].node;
+        if (const auto* product = std::get_if<Product>(&node))
+            keep(id, multiply(product->a, product->b, true, kernel_[id].type.dims));
+        else if (const auto* view = std::get_if<View>(&node))
+            keep(id, materialize(environment_, view->x, kernel_[view->x].type.dims));
+        else if (const auto* reduce = std::get_if<Reduce>(&node))
+            keep(id, reduced(*reduce, kernel_[id].type.dims));
+        else if (const auto* attention = std::get_if<Attention>(&node))
+            keep(id, attend(*attention, kernel_[id].type.dims));
+    }
 
-    // Any precision is at least met by f64.
-    void multiply(ExprId id, const Product& product) {
-        const auto& dims = kernel_[id].type.dims;
-        const auto& a_dims = kernel_[product.a].type.dims;
-        auto b_dims = kernel_[product.b].type.dims;
-        std::swap(b_dims.end()[-1], b_dims.end()[-2]);
-        const auto a = materialize(environment_, product.a, a_dims);
-        const auto b = materialize(environment_, product.b, b_dims);
+    void keep(ExprId id, std::vector<double> values) {
+        results_.push_back(std::move(values));
+        environment_.sources[static_cast<std::uint32_t>(index(id))] = {
+            results_.back().data(), DType::f64,
+            contiguous_strides(environment_, kernel_[id].type.dims)};
+    }
+
+    std::vector<double> reduced(const Reduce& node, const std::vector<DimId>& kept) const {
+        std::vector<DimId> order = kept;
+        order.insert(order.end(), node.over.begin(), node.over.end());
+        return reduce_rows(node.op, materialize(environment_, node.x, order), count(kept),
+                           count(node.over));
+    }
+
+    // Row by row in f64: what kernels approximate with running sums.
+    std::vector<double> attend(const Attention& node, const std::vector<DimId>& dims) const {
+        const DimId m = dims.end()[-2], n = kernel_[node.k].type.dims.end()[-2];
+        std::vector<DimId> scores_dims(dims.begin(), dims.end() - 1);
+        scores_dims.push_back(n);
+        auto scores = multiply(node.q, node.k, false, scores_dims);
+        std::vector<double> bias;
+        if (node.bias) bias = materialize(environment_, *node.bias, scores_dims);
+        const std::int64_t columns = extent(n),
+                           rows = count(scores_dims) / std::max<std::int64_t>(columns, 1);
+        for (std::int64_t r = 0; r < rows; ++r)
+            for (std::int64_t c = 0; c < columns; ++c) {
+                double& score = scores[r * columns + c];
+                score = score * node.scale + (bias.empty() ? 0 : bias[r * columns + c]);
+                if (node.causal && c > r % extent(m))
+                    score = -std::numeric_limits<double>::infinity();
+            }
+        softmax_rows(scores, rows, columns);
+        return multiply(std::move(scores), scores_dims, node.v, true, dims);
+    }
+
+    // a @ b, or a @ transposed(b), over the batch of `dims`. Any precision is at least met by f64.
+    std::vector<double> multiply(ExprId a, ExprId b, bool by_columns,
+                                 const std::vector<DimId>& dims) const {
+        const auto& a_dims = kernel_[a].type.dims;
+        return multiply(materialize(environment_, a, a_dims), a_dims, b, by_columns, dims);
+    }
+
+    std::vector<double> multiply(const std::vector<double>& a, const std::vector<DimId>& a_dims,
+                                 ExprId b_expr, bool by_columns,
+                                 const std::vector<DimId>& dims) const {
+        auto b_dims = kernel_[b_expr].type.dims;
+        if (by_columns) std::swap(b_dims.end()[-1], b_dims.end()[-2]);
+        const auto b = materialize(environment_, b_expr, b_dims);
 
         const std::vector<DimId> batch_dims(dims.begin(), dims.end() - 2);
         const auto a_strides = contiguous_strides(environment_, {a_dims.begin(), a_dims.end() - 2});
         const auto b_strides = contiguous_strides(environment_, {b_dims.begin(), b_dims.end() - 2});
-        std::int64_t count = 1;
-        for (const DimId dim : batch_dims) count *= extent(dim);
-        std::vector<BatchItem> batch(count);
-        for (std::int64_t c = 0; c < count; ++c) {
+        std::vector<BatchItem> batch(count(batch_dims));
+        for (std::int64_t c = 0; c < static_cast<std::int64_t>(batch.size()); ++c) {
             std::int64_t rest = c;
             for (std::size_t i = batch_dims.size(); i-- > 0;) {
                 const std::int64_t at = rest % extent(batch_dims[i]);
@@ -104,10 +164,8 @@ class Interpreter {
                 batch[c].b += at * b_strides[index(batch_dims[i])];
             }
         }
-        results_.push_back(matmul(a, b, batch, extent(dims.end()[-2]), extent(dims.back()),
-                                  extent(a_dims.back()), environment_.threads));
-        environment_.sources[static_cast<std::uint32_t>(index(id))] = {
-            results_.back().data(), DType::f64, contiguous_strides(environment_, dims)};
+        return matmul(a, b, batch, extent(dims.end()[-2]), extent(dims.back()),
+                      extent(a_dims.back()), environment_.threads);
     }
 
     void write(const Output& output, const TensorView& view) {
@@ -125,7 +183,7 @@ class Interpreter {
 
     const Kernel& kernel_;
     Environment environment_;
-    std::vector<std::vector<double>> results_;  // of products; moving keeps the data in place
+    std::vector<std::vector<double>> results_;  // moving keeps the data in place
 };
 
 }  // namespace
@@ -145,6 +203,7 @@ Result<> interpret(const Kernel& kernel, std::span<const TensorView> params,
     for (std::size_t i = 0; i < outputs.size(); ++i)
         if (auto bound = interpreter.bind(kernel.outputs[i].tensor, outputs[i]); !bound)
             return bound;
+    if (auto solved = interpreter.solve(); !solved) return solved;
     interpreter.run(params, outputs);
     return Ok{};
 }

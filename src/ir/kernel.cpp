@@ -30,6 +30,30 @@ DimId Kernel::dim(const std::string& name_or_digits) {
     return static_cast<DimId>(dims.size() - 1);
 }
 
+DimId Kernel::dim_product(const std::vector<DimId>& all) {
+    if (all.size() == 1) return all.front();
+    Dim added;
+    added.factors = factors(all);
+    for (const DimId factor : added.factors)
+        added.name += (added.name.empty() ? "" : "*") + dims[index(factor)].name;
+    for (std::size_t i = 0; i < dims.size(); ++i)
+        if (dims[i].name == added.name) return static_cast<DimId>(i);
+    dims.push_back(std::move(added));
+    return static_cast<DimId>(dims.size() - 1);
+}
+
+std::vector<DimId> Kernel::factors(const std::vector<DimId>& all) const {
+    std::vector<DimId> apart;
+    for (const DimId dim : all) {
+        const auto& own = dims[index(dim)].factors;
+        if (own.empty())
+            apart.push_back(dim);
+        else
+            apart.insert(apart.end(), own.begin(), own.end());
+    }
+    return apart;
+}
+
 ExprId Builder::param(std::uint32_t index) {
     // One expression a parameter, so that a parameter is never computed twice.
     for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
@@ -75,6 +99,23 @@ ExprId Builder::transpose(ExprId x) {
     if (dims.size() < 2) throw InternalError("transpose of fewer than two dimensions");
     std::swap(dims.end()[-1], dims.end()[-2]);
     return permute(x, std::move(dims));
+}
+
+ExprId Builder::view(ExprId x, std::vector<DimId> dims) {
+    if (kernel_[x].type.dims == dims) return x;
+    return append(kernel_, View{x}, {DType::f32, std::move(dims)});
+}
+
+ExprId Builder::extent(DimId dim) {
+    return append(kernel_, Extent{dim});
+}
+
+ExprId Builder::reduce(ReduceOp op, ExprId x, std::vector<DimId> over) {
+    return append(kernel_, Reduce{op, x, std::move(over)});
+}
+
+ExprId Builder::attention(const Attention& node) {
+    return append(kernel_, node);
 }
 
 ExprId Builder::product(ExprId a, ExprId b, Precision precision) {

@@ -2,7 +2,7 @@
 //
 // Meaning, shared by interpreter and emitters: floating expressions are computed in f32 by kernels
 // (f64 by the interpreter); nothing is rounded to a narrower type except at Cast and at outputs.
-// A product accumulates in f32. Comparisons give bool; NaN compares false (but != true).
+// Products and sums accumulate in f32. Comparisons give bool; NaN compares false (but != true).
 // Dimensions match by id: broadcasting an operand means that it lacks some of the result's dims.
 #pragma once
 
@@ -27,10 +27,12 @@ constexpr std::size_t index(DimId id) {
     return static_cast<std::size_t>(id);
 }
 
-// A symbol bound at run time, or a constant extent (then `name` is its digits).
+// A symbol bound at run time, a constant extent (then `name` is its digits), or a product of such
+// ("8*D"): one dimension that a View takes apart.
 struct Dim {
     std::string name;
     std::optional<std::int64_t> extent;
+    std::vector<DimId> factors = {};
     bool operator==(const Dim&) const = default;
 };
 
@@ -51,6 +53,10 @@ struct Literal {  // f32, i32 or bool by the expression's type; may be infinite
 struct Index {  // the coordinate along a dimension, i32
     DimId dim{};
     bool operator==(const Index&) const = default;
+};
+struct Extent {  // how many elements a dimension has, i32
+    DimId dim{};
+    bool operator==(const Extent&) const = default;
 };
 struct Unary {
     UnaryOp op{};
@@ -75,6 +81,22 @@ struct Permute {  // the same elements, dimensions in the order of the expressio
     bool operator==(const Permute&) const = default;
 };
 
+// The same elements in the same order under other dimensions: products of dimensions taken apart or
+// put together, as the expression's type says.
+struct View {
+    ExprId x{};
+    bool operator==(const View&) const = default;
+};
+
+enum class ReduceOp : std::uint8_t { sum, max, min };  // max and min: NaN if any is
+// Over some dimensions, which the result lacks. Of nothing: 0, -inf, inf.
+struct Reduce {
+    ReduceOp op{};
+    ExprId x{};
+    std::vector<DimId> over;
+    bool operator==(const Reduce&) const = default;
+};
+
 // How a product of f32 operands is computed. 16-bit operands: always `exact` (their products are
 // exact in f32).
 enum class Precision { exact, tf32 };
@@ -88,13 +110,27 @@ struct Product {
     bool operator==(const Product&) const = default;
 };
 
-using Node = std::variant<Param, Literal, Index, Unary, Binary, Select, Cast, Permute, Product>;
+// softmax(scale * q @ k.T + bias) @ v over q[..., M, D], k[..., N, D], v[..., N, E]: batch
+// dimensions match by id, and k and v may lack some of q's (grouped heads). Causal: row i sees
+// columns 0 to i. Scores and sums are f32; kernels round the probabilities, before they are divided
+// by their sum, to the type of v.
+struct Attention {
+    ExprId q{}, k{}, v{};
+    std::optional<ExprId> bias;
+    bool causal = false;
+    double scale = 1;
+    bool operator==(const Attention&) const = default;
+};
+
+using Node = std::variant<Param, Literal, Index, Extent, Unary, Binary, Select, Cast, Permute, View,
+                          Reduce, Product, Attention>;
 
 struct Expr {
     Node node;
     Type type;
     std::string name;  // what the text calls it; "" for an unnamed subexpression
     Span span;
+    bool stored = false;  // an intermediate of a pipeline: one kernel ends with it
 };
 
 struct Tensor {  // a parameter or an output: dims in memory order, the last one contiguous
@@ -122,24 +158,36 @@ struct Kernel {
         exprs.push_back(std::move(expr));
         return static_cast<ExprId>(exprs.size() - 1);
     }
-    DimId dim(const std::string& name_or_digits);  // finds or adds
+    DimId dim(const std::string& name_or_digits);       // finds or adds
+    DimId dim_product(const std::vector<DimId>& dims);  // finds or adds; of one, that one
+    // The dimensions with every product taken apart.
+    std::vector<DimId> factors(const std::vector<DimId>& dims) const;
 };
 
-// Calls `visit(ExprId)` for each operand: the one place that knows every node's operands.
-template <class Visit>
-void for_each_operand(const Node& node, Visit visit) {
-    if (const auto* n = std::get_if<Unary>(&node))
+// Calls `visit(ExprId)` for each operand, by reference where the node may be changed: the one place
+// that knows every node's operands.
+template <class AnyNode, class Visit>
+void for_each_operand(AnyNode& node, Visit visit) {
+    if (auto* n = std::get_if<Unary>(&node))
         visit(n->x);
-    else if (const auto* n = std::get_if<Binary>(&node))
+    else if (auto* n = std::get_if<Binary>(&node))
         visit(n->a), visit(n->b);
-    else if (const auto* n = std::get_if<Select>(&node))
+    else if (auto* n = std::get_if<Select>(&node))
         visit(n->condition), visit(n->a), visit(n->b);
-    else if (const auto* n = std::get_if<Cast>(&node))
+    else if (auto* n = std::get_if<Cast>(&node))
         visit(n->x);
-    else if (const auto* n = std::get_if<Permute>(&node))
+    else if (auto* n = std::get_if<Permute>(&node))
         visit(n->x);
-    else if (const auto* n = std::get_if<Product>(&node))
+    else if (auto* n = std::get_if<View>(&node))
+        visit(n->x);
+    else if (auto* n = std::get_if<Reduce>(&node))
+        visit(n->x);
+    else if (auto* n = std::get_if<Product>(&node))
         visit(n->a), visit(n->b);
+    else if (auto* n = std::get_if<Attention>(&node)) {
+        visit(n->q), visit(n->k), visit(n->v);
+        if (n->bias) visit(*n->bias);
+    }
 }
 
 // Typed construction, used by the checker and by the rules. Each returns the new expression with
@@ -157,7 +205,11 @@ class Builder {
     ExprId cast(DType dtype, ExprId x);
     ExprId permute(ExprId x, std::vector<DimId> dims);  // an identity permutation gives x back
     ExprId transpose(ExprId x);                         // swaps the last two
+    ExprId view(ExprId x, std::vector<DimId> dims);     // of its own dimensions gives x back
+    ExprId extent(DimId dim);
+    ExprId reduce(ReduceOp op, ExprId x, std::vector<DimId> over);
     ExprId product(ExprId a, ExprId b, Precision precision = Precision::exact);
+    ExprId attention(const Attention& node);
 
   private:
     Kernel& kernel_;
@@ -174,5 +226,10 @@ DType arithmetic_type(DType a, DType b);
 
 // A sentence on what is ill-formed, or "".
 std::string verify(const Kernel& kernel);
+
+// Which expressions some output needs.
+std::vector<bool> reachable(const Kernel& kernel);
+// Removes the others; the rest keep their order.
+void drop_dead(Kernel& kernel);
 
 }  // namespace fact::ir

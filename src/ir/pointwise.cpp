@@ -58,8 +58,12 @@ void apply(UnaryOp op, Row x, std::int64_t count, double* out) {
             return each([](double v) { return std::abs(v); });
         case UnaryOp::exp:
             return each([](double v) { return std::exp(v); });
+        case UnaryOp::expm1:
+            return each([](double v) { return std::expm1(v); });
         case UnaryOp::log:
             return each([](double v) { return std::log(v); });
+        case UnaryOp::log1p:
+            return each([](double v) { return std::log1p(v); });
         case UnaryOp::sqrt:
             return each([](double v) { return std::sqrt(v); });
         case UnaryOp::rsqrt:

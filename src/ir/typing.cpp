@@ -155,6 +155,79 @@ Typing product_type(const Kernel& kernel, const Product& node, const Type& a, co
     return Type{DType::f32, *dims};
 }
 
+Typing view_type(const Kernel& kernel, const Type& x, const Dims& dims) {
+    if (kernel.factors(x.dims) == kernel.factors(dims)) return Type{x.dtype, dims};
+    return TypeError{Fault::view,
+                     fmt::format("{} is no view of {}: their elements do not follow in the same "
+                                 "order.",
+                                 to_string(kernel, dims), to_string(kernel, x.dims)),
+                     "Take products of dimensions apart or put neighbours together, for example "
+                     "`x.view(M, G*D)` of [M, G, D]."};
+}
+
+Typing reduce_type(const Kernel& kernel, const Reduce& node, const Type& x) {
+    Dims left = x.dims;
+    for (const DimId dim : node.over) {
+        const auto at = std::find(left.begin(), left.end(), dim);
+        if (at == left.end())
+            return TypeError{Fault::reduction,
+                             fmt::format("{} has no dimension {} left to reduce over.",
+                                         to_string(kernel, x.dims), kernel[dim].name),
+                             "Name dimensions of the operand, each once."};
+        left.erase(at);
+    }
+    if (node.over.empty())
+        return TypeError{Fault::reduction, "A reduction goes over at least one dimension.",
+                         "Name it, for example `over: N`."};
+    return Type{arithmetic_type(x.dtype, x.dtype), left};
+}
+
+Typing attention_type(const Kernel& kernel, const Attention& node) {
+    const Type &q = kernel[node.q].type, &k = kernel[node.k].type, &v = kernel[node.v].type;
+    const auto wrong = [&](std::string what, std::string fix) {
+        return TypeError{Fault::attention, std::move(what), std::move(fix)};
+    };
+    if (q.dims.size() < 2 || k.dims.size() < 2 || v.dims.size() < 2)
+        return wrong("Attention takes matrices.", "Give q, k and v at least two dimensions.");
+    if (q.dtype != k.dtype || q.dtype != v.dtype || !info(q.dtype).floating)
+        return wrong(
+            fmt::format("Attention takes operands of one floating type, not {}, {} and {}.",
+                        info(q.dtype).name, info(k.dtype).name, info(v.dtype).name),
+            "Cast them alike, for example `bf16(q)`.");
+    const DimId m = q.dims.end()[-2], n = k.dims.end()[-2], e = v.dims.back();
+    if (q.dims.back() != k.dims.back() || v.dims.end()[-2] != n)
+        return wrong(fmt::format("Attention takes q[M, D], k[N, D] and v[N, E], not {}, {} and {}.",
+                                 to_string(kernel, q.dims), to_string(kernel, k.dims),
+                                 to_string(kernel, v.dims)),
+                     "Reorder the operands with `.permute` so that these come last.");
+    const Dims batch(q.dims.begin(), q.dims.end() - 2);
+    const Dims k_batch(k.dims.begin(), k.dims.end() - 2), v_batch(v.dims.begin(), v.dims.end() - 2);
+    if (!contains(batch, k_batch) || !contains(batch, v_batch))
+        return wrong("k and v have batch dimensions that q lacks.",
+                     "Give q every batch dimension of k and v, under the same names.");
+    const DimId d = q.dims.back();
+    for (const DimId dim : {m, n, d, e})
+        if (m == n || m == d || m == e || n == d || n == e || contains(batch, dim))
+            return wrong(fmt::format("Attention over {}, {} and {} has a dimension twice.",
+                                     to_string(kernel, q.dims), to_string(kernel, k.dims),
+                                     to_string(kernel, v.dims)),
+                         "Batches, rows, columns and features need names of their own.");
+    Dims dims = batch;
+    dims.push_back(m);
+    if (node.bias) {
+        Dims scores = dims;
+        scores.push_back(n);
+        const Type& bias = kernel[*node.bias].type;
+        if (bias.dtype == DType::boolean || !contains(scores, bias.dims))
+            return wrong(fmt::format("The bias of attention must be a number for each of {}, or "
+                                     "broadcast to it.",
+                                     to_string(kernel, scores)),
+                         "Turn a mask into a bias: `where(mask, 0.0, -inf)`.");
+    }
+    dims.push_back(e);
+    return Type{DType::f32, dims};
+}
+
 }  // namespace
 
 std::variant<Type, TypeError> type_of(const Kernel& kernel, const Node& node, const Type& given) {
@@ -183,6 +256,13 @@ std::variant<Type, TypeError> type_of(const Kernel& kernel, const Node& node, co
                 return TypeError{Fault::cast, "Kernels do not compute in f64.", "Use f32."};
             },
             [&](const Permute& n) { return permute_type(kernel, type(n.x), given.dims); },
+            [&](const View& n) { return view_type(kernel, type(n.x), given.dims); },
+            [&](const Extent& n) -> Typing {
+                if (index(n.dim) < kernel.dims.size()) return Type{DType::i32, {}};
+                return TypeError{Fault::reference, "A dimension does not exist.", ""};
+            },
+            [&](const Reduce& n) { return reduce_type(kernel, n, type(n.x)); },
+            [&](const Attention& n) { return attention_type(kernel, n); },
             [&](const Product& n) { return product_type(kernel, n, type(n.a), type(n.b)); },
         },
         node);

@@ -22,6 +22,9 @@ enum class Fault {
     product_batch,  // neither operand's batch dimensions contain the other's
     product_types,  // operands of two types, or not floating
     precision,      // tf32 for operands that are not f32
+    view,           // dimensions that are not the operand's taken apart or put together
+    reduction,      // over a dimension the operand lacks, or one twice, or none
+    attention,      // operands whose dimensions do not fit
 };
 
 struct TypeError {
@@ -30,8 +33,8 @@ struct TypeError {
     std::string fix;      // one sentence of cure
 };
 
-// The type of `node` from its operands' types. Literal and Cast take their element type and Permute
-// its dimensions from `given`.
+// The type of `node` from its operands' types. Literal and Cast take their element type, Permute
+// and View their dimensions from `given`.
 std::variant<Type, TypeError> type_of(const Kernel& kernel, const Node& node, const Type& given);
 
 // Whether an output of type `stored` takes a value of type `value`: floating types round when they

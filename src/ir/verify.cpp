@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/extents.h"
 #include "ir/kernel.h"
 #include "ir/typing.h"
 
@@ -16,6 +17,9 @@ std::string verify_dims(const Kernel& kernel) {
             return fmt::format("dimension '{}' is declared twice", dim.name);
         if (dim.extent && *dim.extent < 1)
             return fmt::format("dimension '{}' has no elements", dim.name);
+        for (const DimId factor : dim.factors)
+            if (index(factor) >= kernel.dims.size() || !kernel[factor].factors.empty())
+                return fmt::format("dimension '{}' has a factor that is none", dim.name);
     }
     return "";
 }
@@ -35,19 +39,25 @@ std::string verify_tensor(const Kernel& kernel, const Tensor& tensor) {
 
 // Every extent must be known from the parameters, or outputs could not be allocated.
 std::string verify_extents(const Kernel& kernel) {
-    std::set<DimId> known;
+    std::vector<bool> given(kernel.dims.size());
     for (const Tensor& param : kernel.params)
-        known.insert(param.type.dims.begin(), param.type.dims.end());
-    const auto unknown = [&](DimId dim) { return !kernel[dim].extent && !known.count(dim); };
+        for (const DimId dim : param.type.dims) given[index(dim)] = true;
+    const auto known = known_dims(kernel, std::move(given));
+    const auto unknown = [&](DimId dim) { return !known[index(dim)]; };
     for (const Output& output : kernel.outputs)
         for (const DimId dim : output.tensor.type.dims)
             if (unknown(dim))
                 return fmt::format("no parameter has dimension '{}' of output '{}'",
                                    kernel[dim].name, output.tensor.name);
     for (const Expr& expr : kernel.exprs)
-        if (const auto* node = std::get_if<Index>(&expr.node))
+        for (const DimId dim : expr.type.dims)
+            if (unknown(dim))
+                return fmt::format("no parameter tells the extent of dimension '{}'",
+                                   kernel[dim].name);
+    for (const Expr& expr : kernel.exprs)
+        if (const auto* node = std::get_if<Extent>(&expr.node))
             if (unknown(node->dim))
-                return fmt::format("no parameter has the indexed dimension '{}'",
+                return fmt::format("no parameter tells the extent of dimension '{}'",
                                    kernel[node->dim].name);
     return "";
 }

@@ -25,7 +25,7 @@ bool is_row(const ir::Kernel& kernel, const std::vector<ir::DimId>& dims) {
 
 std::string kernel_name(const std::string& base, const ir::Kernel& kernel,
                         const std::vector<std::string>& tags) {
-    const auto needed = reachable(kernel);
+    const auto needed = ir::reachable(kernel);
     std::vector<std::string> parts;
     for (std::size_t i = 0; i < tags.size(); ++i)
         if (needed[i] && !tags[i].empty() && (parts.empty() || parts.back() != tags[i]))

@@ -144,35 +144,4 @@ void recognise_activations(Kernel& kernel, std::vector<std::string>& tags) {
     }
 }
 
-std::vector<bool> reachable(const Kernel& kernel) {
-    std::vector<bool> needed(kernel.exprs.size());
-    for (const auto& output : kernel.outputs) needed[ir::index(output.value)] = true;
-    for (std::size_t i = kernel.exprs.size(); i-- > 0;)
-        if (needed[i])
-            ir::for_each_operand(kernel.exprs[i].node,
-                                 [&](ExprId operand) { needed[ir::index(operand)] = true; });
-    return needed;
-}
-
-void drop_dead(Kernel& kernel) {
-    const auto needed = reachable(kernel);
-    std::vector<ExprId> moved(kernel.exprs.size());
-    std::vector<ir::Expr> kept;
-    for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
-        if (!needed[i]) continue;
-        ir::Expr expr = std::move(kernel.exprs[i]);
-        const auto to = [&](ExprId& id) { id = moved[ir::index(id)]; };
-        std::visit(overloaded{[](ir::Param&) {}, [](Literal&) {}, [](ir::Index&) {},
-                              [&](Unary& n) { to(n.x); }, [&](Binary& n) { to(n.a), to(n.b); },
-                              [&](ir::Select& n) { to(n.condition), to(n.a), to(n.b); },
-                              [&](ir::Cast& n) { to(n.x); }, [&](ir::Permute& n) { to(n.x); },
-                              [&](ir::Product& n) { to(n.a), to(n.b); }},
-                   expr.node);
-        moved[i] = static_cast<ExprId>(kept.size());
-        kept.push_back(std::move(expr));
-    }
-    for (auto& output : kernel.outputs) output.value = moved[ir::index(output.value)];
-    kernel.exprs = std::move(kept);
-}
-
 }  // namespace fact::match

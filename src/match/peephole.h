@@ -13,10 +13,4 @@ namespace fact::match {
 // Constants may be off by 1e-4 of their value: people write 0.79788 for sqrt(2 / pi).
 void recognise_activations(ir::Kernel& kernel, std::vector<std::string>& tags);
 
-// Whether an output needs each expression.
-std::vector<bool> reachable(const ir::Kernel& kernel);
-
-// Drops the expressions no output needs.
-void drop_dead(ir::Kernel& kernel);
-
 }  // namespace fact::match

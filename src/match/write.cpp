@@ -58,7 +58,7 @@ class Writer {
         write_output();
         recognise_activations(kernel_, tags_);
         kernel_.name = kernel_name(linear ? "linear" : "matmul", kernel_, tags_);
-        drop_dead(kernel_);
+        ir::drop_dead(kernel_);
         if (std::string wrong = ir::verify(kernel_); !wrong.empty())
             throw InternalError(fmt::format("region of {} gives a bad kernel: {}",
                                             graph_[region_.anchor.node].name, wrong));

@@ -47,6 +47,7 @@ struct Problem {
     long m = 0, n = 0, k = 0, batch = 1;
     int full_operands = 0;  // matrices the epilogue reads beside the accumulator
     bool staged = false;    // one of them comes through shared memory
+    bool strided = false;   // some tensor of the epilogue is taken element by element
 };
 
 // Why the schedule cannot serve the problem on sm90a, or "".
@@ -61,5 +62,16 @@ struct SharedMemory {
     int bytes = 0;          // sizeof(ProductStorage) in kernels/sm90/product.cuh
 };
 SharedMemory shared_memory_on_sm90(const Schedule& schedule, const Problem& problem);
+
+// The same for the sm80 skeleton, which newer GPUs run too. Results leave from registers: there are
+// no store buffers, and the bytes are the stages' alone.
+std::string illegal_on_sm80(const Schedule& schedule, const Problem& problem);
+std::vector<Schedule> candidates_on_sm80(const Problem& problem);
+SharedMemory shared_memory_on_sm80(const Schedule& schedule, const Problem& problem);
+// How the warps of a block divide its tile there: four or eight of them on a legal schedule.
+struct Warps {
+    int m = 1, n = 1;
+};
+Warps warps_on_sm80(const Schedule& schedule, const Problem& problem);
 
 }  // namespace fact::schedule

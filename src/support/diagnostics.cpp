@@ -19,6 +19,14 @@ std::string_view line_at(std::string_view text, std::size_t offset) {
     return text.substr(begin, text.find('\n', begin) - begin);
 }
 
+// Bytes that would steer a terminal do not reach it.
+std::string printable(std::string_view line) {
+    std::string shown(line);
+    for (char& c : shown)
+        if ((static_cast<unsigned char>(c) < ' ' && c != '\t') || c == '\x7f') c = '?';
+    return shown;
+}
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), 0);
@@ -57,8 +65,14 @@ std::string render(const Diagnostic& diagnostic, std::string_view name, std::str
     auto [line, column] = locate(text, static_cast<std::uint32_t>(begin));
     std::string_view source = line_at(text, begin);
 
-    // Tabs are kept in front of the caret so that it lands under its character.
+    // Of a line too long to be read, what is around the span.
+    constexpr std::size_t kWidest = 160;
     std::size_t before = static_cast<std::size_t>(column - 1);
+    const bool cut = source.size() > kWidest && before > kWidest / 2;
+    source = source.substr(cut ? before - kWidest / 2 : 0, kWidest);
+    if (cut) before = kWidest / 2;
+
+    // Tabs are kept in front of the caret so that it lands under its character.
     std::string margin;
     for (char c : source.substr(0, before)) margin += c == '\t' ? '\t' : ' ';
     std::size_t length = std::max<std::size_t>(diagnostic.span.end, begin + 1) - begin;
@@ -68,7 +82,7 @@ std::string render(const Diagnostic& diagnostic, std::string_view name, std::str
     std::string result =
         fmt::format("{}:{}:{}: {}[{}]: {}\n", name, line, column, fact::name(diagnostic.severity),
                     diagnostic.code, diagnostic.message);
-    result += fmt::format(" {} | {}\n", number, source);
+    result += fmt::format(" {} | {}\n", number, printable(source));
     result += fmt::format(" {:{}} | {}{}\n", "", number.size(), margin, std::string(length, '^'));
     if (!diagnostic.fix.empty())
         result += fmt::format(" {:{}} = help: {}\n", "", number.size(), diagnostic.fix);
@@ -95,6 +109,8 @@ std::string render_json(const Diagnostics& diagnostics, std::string_view name,
                           {"column", begin.column},
                           {"end_line", end.line},
                           {"end_column", end.column},
+                          {"begin", item.span.begin},
+                          {"end", item.span.end},
                           {"message", item.message},
                           {"fix", item.fix}});
     }

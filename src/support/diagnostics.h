@@ -43,7 +43,7 @@ LineColumn locate(std::string_view text, std::uint32_t offset);
 std::string render(const Diagnostic& diagnostic, std::string_view name, std::string_view text);
 std::string render_all(const Diagnostics& diagnostics, std::string_view name,
                        std::string_view text);
-// The same as a JSON array, for programs.
+// The same as a JSON array, for programs; "begin" and "end" are bytes from the start of the text.
 std::string render_json(const Diagnostics& diagnostics, std::string_view name,
                         std::string_view text);
 

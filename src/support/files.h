@@ -10,6 +10,13 @@
 namespace fact {
 
 Result<std::string> read_file(const std::filesystem::path& path);
+// The same for a file that strangers may have chosen: more than `max_bytes` is an Error, and so is
+// an endless device.
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t max_bytes);
+Result<std::string> read_standard_input(std::size_t max_bytes);
+// Where a file written as `path` has to be put: a link stands for its target. What is there and is
+// no regular file is never replaced.
+Result<std::filesystem::path> file_to_replace(const std::filesystem::path& path);
 // Writes to a temporary name in the same folder and renames; makes the folder when missing.
 Result<> write_file_atomic(const std::filesystem::path& path, std::string_view content);
 // Whether files can be made in `folder` (made when missing); says why not.

@@ -19,6 +19,12 @@ struct Error {
     std::string text() const { return hint.empty() ? message : message + "\n  " + hint; }
 };
 
+// The same error, where what the user gave is at fault.
+inline Error blame_input(Error error) {
+    error.bad_input = true;
+    return error;
+}
+
 // A bug in FACT itself, never a mistake of the user's.
 class InternalError : public std::logic_error {
   public:

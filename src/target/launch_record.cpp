@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace fact {
 namespace {
@@ -26,10 +27,22 @@ Json write(const std::vector<Product>& products) {
     return result;
 }
 
+// A plain product is a plain list.
+Json write(const ExtentField& extent) {
+    if (extent.times == 1 && extent.over == 1) return write(extent.dims);
+    return {{"dims", write(extent.dims)}, {"times", extent.times}, {"over", extent.over}};
+}
+
+Json write(const std::vector<ExtentField>& extents) {
+    Json result = Json::array();
+    for (const ExtentField& extent : extents) result.push_back(write(extent));
+    return result;
+}
+
 Json write(const Field& field) {
     return std::visit(overloaded{
                           [](const PointerField& f) { return Json{{"pointer", f.tensor}}; },
-                          [](const ExtentField& f) { return Json{{"extent", write(f.dims)}}; },
+                          [](const ExtentField& f) { return Json{{"extent", write(f)}}; },
                           [](const StrideField& f) {
                               return Json{{"stride", {{"tensor", f.tensor}, {"dim", f.dim}}}};
                           },
@@ -99,6 +112,13 @@ Json write(const Alignment& rule) {
     return {{"tensor", rule.tensor}, {"bytes", rule.bytes}};
 }
 
+Json write(const ExtentRule& rule) {
+    return {{"dim", {rule.dim.tensor, rule.dim.dim}},
+            {"factors", write(rule.factors)},
+            {"constant", rule.constant},
+            {"multiple", rule.multiple}};
+}
+
 Json write(const Workspace& workspace) {
     return {{"dtype", info(workspace.dtype).name},
             {"sizes", write(workspace.sizes)},
@@ -124,8 +144,27 @@ Json write_all(const std::vector<T>& items) {
 
 std::pair<std::string, const Json&> alternative(const Json& json) {
     if (!json.is_object() || json.size() != 1)
-        reject("expected an object with one key, found " + json.dump());
+        reject(fmt::format("expected an object with one key, found {} of {}", json.type_name(),
+                           json.size()));
     return {json.begin().key(), json.begin().value()};
+}
+
+// The library's own conversion wraps what does not fit, and cuts fractions off.
+int read_int(const Json& json) {
+    if (!json.is_number_integer())
+        reject(fmt::format("expected an integer, found {}", json.type_name()));
+    const bool fits = json.is_number_unsigned() ? std::in_range<int>(json.get<std::uint64_t>())
+                                                : std::in_range<int>(json.get<std::int64_t>());
+    if (!fits) reject(fmt::format("{} is no index or size", json.dump()));
+    return json.get<int>();
+}
+
+template <std::size_t N>
+std::array<int, N> read_ints(const Json& json) {
+    if (!json.is_array() || json.size() != N) reject(fmt::format("expected {} integers", N));
+    std::array<int, N> result;
+    for (std::size_t i = 0; i < N; ++i) result[i] = read_int(json[i]);
+    return result;
 }
 
 DType read_dtype(const Json& json) {
@@ -136,7 +175,7 @@ DType read_dtype(const Json& json) {
 
 Product read_product(const Json& json) {
     Product result;
-    for (const Json& pair : json) result.push_back({pair.at(0).get<int>(), pair.at(1).get<int>()});
+    for (const Json& pair : json) result.push_back({read_int(pair.at(0)), read_int(pair.at(1))});
     return result;
 }
 
@@ -146,12 +185,29 @@ std::vector<Product> read_products(const Json& json) {
     return result;
 }
 
+ExtentField read_extent(const Json& json) {
+    if (json.is_array()) return {read_product(json)};
+    return {read_product(json.at("dims")), read_int(json.at("times")), read_int(json.at("over"))};
+}
+
+Workspace read_workspace(const Json& json) {
+    Workspace result{read_dtype(json.at("dtype")), {}, read_int(json.at("copies"))};
+    for (const Json& extent : json.at("sizes")) result.sizes.push_back(read_extent(extent));
+    return result;
+}
+
+ExtentRule read_rule(const Json& json) {
+    return {{read_int(json.at("dim").at(0)), read_int(json.at("dim").at(1))},
+            read_product(json.at("factors")),
+            read_int(json.at("constant")),
+            json.at("multiple").get<bool>()};
+}
+
 Field read_field(const Json& json) {
     auto [kind, body] = alternative(json);
-    if (kind == "pointer") return PointerField{body.get<int>()};
-    if (kind == "extent") return ExtentField{read_product(body)};
-    if (kind == "stride")
-        return StrideField{body.at("tensor").get<int>(), body.at("dim").get<int>()};
+    if (kind == "pointer") return PointerField{read_int(body)};
+    if (kind == "extent") return read_extent(body);
+    if (kind == "stride") return StrideField{read_int(body.at("tensor")), read_int(body.at("dim"))};
     if (kind == "token") return TokenField{};
     reject(fmt::format("unknown field '{}'", kind));
 }
@@ -159,13 +215,12 @@ Field read_field(const Json& json) {
 KernelParam read_param(const Json& json) {
     auto [kind, body] = alternative(json);
     if (kind == "tensor_map")
-        return TensorMapParam{
-            body.at("tensor").get<int>(), body.at("dims").get<std::array<int, 4>>(),
-            body.at("box").get<std::array<int, 4>>(), body.at("swizzle_bytes").get<int>()};
+        return TensorMapParam{read_int(body.at("tensor")), read_ints<4>(body.at("dims")),
+                              read_ints<4>(body.at("box")), read_int(body.at("swizzle_bytes"))};
     if (kind != "struct") reject(fmt::format("unknown kernel parameter '{}'", kind));
-    StructParam result{body.at("bytes").get<int>(), {}};
+    StructParam result{read_int(body.at("bytes")), {}};
     for (const Json& member : body.at("members"))
-        result.members.push_back({member.at("offset").get<int>(), read_field(member.at("field"))});
+        result.members.push_back({read_int(member.at("offset")), read_field(member.at("field"))});
     return result;
 }
 
@@ -175,8 +230,8 @@ G read_tiled(const Json& body) {
     grid.m = read_product(body.at("m"));
     grid.n = read_product(body.at("n"));
     grid.batch = read_product(body.at("batch"));
-    grid.tile_m = body.at("tile_m").get<int>();
-    grid.tile_n = body.at("tile_n").get<int>();
+    grid.tile_m = read_int(body.at("tile_m"));
+    grid.tile_n = read_int(body.at("tile_n"));
     return grid;
 }
 
@@ -186,12 +241,12 @@ Grid read_grid(const Json& json) {
         auto grid = read_tiled<PersistentGrid>(body);
         if (body.contains("tile_k")) {
             grid.k = read_product(body.at("k"));
-            grid.tile_k = body.at("tile_k").get<int>();
+            grid.tile_k = read_int(body.at("tile_k"));
         }
         return grid;
     }
     if (kind == "linear")
-        return LinearGrid{read_product(body.at("count")), body.at("per_block").get<int>()};
+        return LinearGrid{read_extent(body.at("count")), read_int(body.at("per_block"))};
     if (kind == "tile") return read_tiled<TileGrid>(body);
     reject(fmt::format("unknown grid '{}'", kind));
 }
@@ -200,21 +255,21 @@ Launch read_launch(const Json& json) {
     Launch result;
     result.entry = json.at("entry").get<std::string>();
     result.grid = read_grid(json.at("grid"));
-    result.block = json.at("block").get<int>();
-    result.cluster = json.at("cluster").get<std::array<int, 2>>();
-    result.shared_bytes = json.at("shared_bytes").get<int>();
+    result.block = read_int(json.at("block"));
+    result.cluster = read_ints<2>(json.at("cluster"));
+    result.shared_bytes = read_int(json.at("shared_bytes"));
     for (const Json& param : json.at("params")) result.params.push_back(read_param(param));
-    result.prepares_from = json.at("prepares_from").get<int>();
+    result.prepares_from = read_int(json.at("prepares_from"));
     return result;
 }
 
 TensorSpec read_tensor(const Json& json) {
     return {json.at("name").get<std::string>(), read_dtype(json.at("dtype")),
-            json.at("rank").get<int>()};
+            read_int(json.at("rank"))};
 }
 
 LaunchRecord read_record(const Json& json) {
-    if (int format = json.at("format").get<int>(); format != kFormat)
+    if (int format = read_int(json.at("format")); format != kFormat)
         reject(fmt::format("format {} is not {}", format, kFormat));
     LaunchRecord record;
     record.kernel = json.at("kernel").get<std::string>();
@@ -224,12 +279,14 @@ LaunchRecord read_record(const Json& json) {
     for (const Json& tensor : json.at("params")) record.params.push_back(read_tensor(tensor));
     for (const Json& tensor : json.at("outputs")) record.outputs.push_back(read_tensor(tensor));
     record.equal_extents = read_products(json.at("equal_extents"));
+    // Records of kernels with plain dimensions have none.
+    if (json.contains("extent_rules"))
+        for (const Json& rule : json.at("extent_rules"))
+            record.extent_rules.push_back(read_rule(rule));
     for (const Json& rule : json.at("alignments"))
-        record.alignments.push_back({rule.at("tensor").get<int>(), rule.at("bytes").get<int>()});
+        record.alignments.push_back({read_int(rule.at("tensor")), read_int(rule.at("bytes"))});
     for (const Json& space : json.at("workspaces"))
-        record.workspaces.push_back({read_dtype(space.at("dtype")),
-                                     read_products(space.at("sizes")),
-                                     space.at("copies").get<int>()});
+        record.workspaces.push_back(read_workspace(space));
     for (const Json& launch : json.at("launches")) record.launches.push_back(read_launch(launch));
     return record;
 }
@@ -248,6 +305,7 @@ std::string to_json(const LaunchRecord& record) {
               {"alignments", write_all(record.alignments)},
               {"workspaces", write_all(record.workspaces)},
               {"launches", write_all(record.launches)}};
+    if (!record.extent_rules.empty()) json["extent_rules"] = write_all(record.extent_rules);
     return json.dump(1) + "\n";
 }
 

@@ -41,6 +41,7 @@ struct PointerField {
 };
 struct ExtentField {  // product of extents, as int32; an empty product is 1
     std::vector<DimOf> dims;
+    int times = 1, over = 1;  // and of a constant, divided by another
     bool operator==(const ExtentField&) const = default;
 };
 struct StrideField {  // stride in elements, as int64; kNoDim gives 0
@@ -77,7 +78,7 @@ struct PersistentGrid {
 };
 // Enough blocks for `count` elements at `per_block` each, at most what fits on the GPU.
 struct LinearGrid {
-    std::vector<DimOf> count;
+    ExtentField count;
     int per_block = 1;
     bool operator==(const LinearGrid&) const = default;
 };
@@ -106,8 +107,8 @@ struct Launch {
 // Scratch memory of a call, dimension products of bound tensors, contiguous.
 struct Workspace {
     DType dtype = DType::f32;
-    std::vector<std::vector<DimOf>> sizes;  // each dimension: a product of extents
-    int copies = 1;                         // leading dimension (split operands have two planes)
+    std::vector<ExtentField> sizes;  // each dimension: a product of extents
+    int copies = 1;                  // leading dimension (split operands have two planes)
     bool operator==(const Workspace&) const = default;
 };
 
@@ -124,6 +125,15 @@ struct Alignment {
     bool operator==(const Alignment&) const = default;
 };
 
+// The extent must be `constant` times those of `factors`, or a multiple of that.
+struct ExtentRule {
+    DimOf dim;
+    std::vector<DimOf> factors;
+    int constant = 1;
+    bool multiple = false;
+    bool operator==(const ExtentRule&) const = default;
+};
+
 struct LaunchRecord {
     std::string kernel;  // name in the kernel text
     std::string arch;    // "sm90a"
@@ -131,6 +141,7 @@ struct LaunchRecord {
     std::string precision;  // what it computes in, for the report: "bf16", "tf32x3", ...
     std::vector<TensorSpec> params, outputs;
     std::vector<std::vector<DimOf>> equal_extents;  // dimensions that must agree
+    std::vector<ExtentRule> extent_rules;           // constants and products among them
     std::vector<Alignment> alignments;              // beyond what tensor maps ask for themselves
     std::vector<Workspace> workspaces;
     std::vector<Launch> launches;

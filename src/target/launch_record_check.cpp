@@ -15,15 +15,23 @@ class Checker {
             for (const TensorSpec& spec : specs)
                 require(spec.rank >= 0 && spec.rank <= kMaxRank,
                         fmt::format("rank {} of {}", spec.rank, spec.name));
-        for (const auto& group : record_.equal_extents) bound_product(group);
+        for (const auto& group : record_.equal_extents) bound(group);
+        for (const ExtentRule& rule : record_.extent_rules) {
+            bound({rule.dim});
+            bound(rule.factors);
+            require(rule.constant >= 1, fmt::format("constant extent {}", rule.constant));
+        }
         for (const Alignment& rule : record_.alignments) {
             require(rule.bytes >= 1, fmt::format("alignment to {} bytes", rule.bytes));
-            require(rule.tensor >= 0 && rule.tensor < record_.num_bound(),
+            require(rule.tensor >= 0 && rule.tensor < record_.num_tensors(),
                     fmt::format("tensor {}", rule.tensor));
         }
         for (const Workspace& space : record_.workspaces) {
             require(space.copies >= 1, fmt::format("{} copies of a workspace", space.copies));
-            for (const auto& size : space.sizes) bound_product(size);
+            for (const ExtentField& size : space.sizes) {
+                check(size);
+                bound(size.dims);
+            }
         }
         require(!record_.launches.empty(), "number of launches");
         for (const Launch& launch : record_.launches) check(launch);
@@ -33,6 +41,7 @@ class Checker {
   private:
     static constexpr int kMaxRank = 16;
     static constexpr int kMaxBlock = 1024;
+    static constexpr int kMaxParamBytes = 32764;  // CUDA's limit, of all parameters together
 
     void require(bool holds, const std::string& otherwise) {
         if (!holds && problem_.empty()) problem_ = otherwise + " is out of range";
@@ -65,8 +74,14 @@ class Checker {
         }
     }
 
+    void check(const ExtentField& extent) {
+        product(extent.dims);
+        require(extent.times > 0 && extent.over > 0,
+                fmt::format("extent times {} over {}", extent.times, extent.over));
+    }
+
     // Of parameters and outputs only: what a workspace's own size may follow from.
-    void bound_product(const std::vector<DimOf>& dims) {
+    void bound(const std::vector<DimOf>& dims) {
         product(dims);
         for (const DimOf& dim : dims)
             require(dim.tensor < record_.num_bound(), fmt::format("tensor {}", dim.tensor));
@@ -84,7 +99,7 @@ class Checker {
                               },
                               [&](const LinearGrid& g) {
                                   require(g.per_block > 0, "elements per block");
-                                  product(g.count);
+                                  check(g.count);
                               },
                               [&](const TileGrid& g) { tiled(g); }},
                    grid);
@@ -105,10 +120,13 @@ class Checker {
     }
 
     void check(const StructParam& param) {
+        require(param.bytes >= 0 && param.bytes <= kMaxParamBytes,
+                fmt::format("struct of {} bytes", param.bytes));
+        if (!problem_.empty()) return;
         for (const auto& [offset, field] : param.members) {
             int bytes = std::visit(
                 overloaded{[&](const PointerField& f) { return dimension(f.tensor, kNoDim), 8; },
-                           [&](const ExtentField& f) { return product(f.dims), 4; },
+                           [&](const ExtentField& f) { return check(f), 4; },
                            [&](const StrideField& f) { return dimension(f.tensor, f.dim), 8; },
                            [](const TokenField&) { return 8; }},
                 field);
@@ -122,6 +140,7 @@ class Checker {
                 fmt::format("block of {}", launch.block));
         for (int extent : launch.cluster)
             require(extent >= 1 && extent <= 16, fmt::format("cluster extent {}", extent));
+        if (!problem_.empty()) return;  // what is out of range may overflow below
         require(launch.cluster[0] * launch.cluster[1] <= 16, "cluster");
         require(launch.shared_bytes >= 0, "shared memory");
         require(launch.prepares_from >= -1 &&

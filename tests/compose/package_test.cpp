@@ -81,6 +81,28 @@ TEST_F(PackageTest, ReplacesAnOlderPackageAsAWhole) {
     EXPECT_EQ(names(at("out")), std::vector<std::string>{"package"});
 }
 
+TEST_F(PackageTest, KeepsHowTheOriginalIsCalled) {
+    auto with = package();
+    with.original = R"({"parameters": [{"name": "x"}], "state_dict": ["w", "b"]})";
+    ASSERT_TRUE(write_package(with, at("with")));
+    const auto manifest = nlohmann::json::parse(*read_file(at("with") / "manifest.json"));
+    EXPECT_EQ(manifest.at("original").at("parameters").at(0).at("name"), "x");
+    EXPECT_EQ(manifest.at("original").at("state_dict"), nlohmann::json({"w", "b"}));
+    ASSERT_TRUE(write_package(package(), at("without")));
+    const auto older = nlohmann::json::parse(*read_file(at("without") / "manifest.json"));
+    EXPECT_FALSE(older.contains("original"));
+}
+
+TEST_F(PackageTest, ALinkedFolderIsReplacedBehindTheLink) {
+    ASSERT_TRUE(write_package(package(), at("real")));
+    fs::create_directory_symlink("real", at("link"));
+    auto next = package();
+    next.name = "second";
+    ASSERT_TRUE(write_package(next, at("link")));
+    EXPECT_TRUE(fs::is_symlink(at("link")));
+    EXPECT_NE(read_file(at("real") / "manifest.json")->find("second"), std::string::npos);
+}
+
 TEST_F(PackageTest, AFailureLeavesTheOlderPackage) {
     const auto output = at("out") / "package";
     ASSERT_TRUE(write_package(package(), output));

@@ -48,6 +48,33 @@ TEST(Formatter, SpacesTokensAlignsAssignmentsAndKeepsComments) {
     EXPECT_EQ(formatted(expected), expected);
 }
 
+TEST(Formatter, KnowsDimensionsPipelinesAndStoredValues) {
+    const std::string text =
+        "kernel f(x:f32[M,8 * D],s :f32)->(y:f32[ M ]){ # groups\n"
+        "stored h=x.view( M,8,D )*s*2 # 2 * s\n"
+        "t=max(h.permute(M , D,8), over :[ 8,D])\n"
+        "y = t+mean( x ,over:8 *D)*extent( 8*D )- index(M)*2\n"
+        "}\n"
+        "# chained\n"
+        "pipeline p(x: f32[M, 8*D],\n  s: f32) -> (y: f32[M]) {\n"
+        "a ,bb=two( x )\n"
+        "y = f( x*a, s:bb )  }\n";
+    const std::string expected =
+        "kernel f(x: f32[M, 8*D], s: f32) -> (y: f32[M]) {  # groups\n"
+        "  stored h = x.view(M, 8, D) * s * 2  # 2 * s\n"
+        "  t        = max(h.permute(M, D, 8), over: [8, D])\n"
+        "  y        = t + mean(x, over: 8*D) * extent(8*D) - index(M) * 2\n"
+        "}\n"
+        "# chained\n"
+        "pipeline p(x: f32[M, 8*D],\n"
+        "    s: f32) -> (y: f32[M]) {\n"
+        "  a, bb = two(x)\n"
+        "  y     = f(x * a, s: bb)\n"
+        "}\n";
+    EXPECT_EQ(formatted(text), expected);
+    EXPECT_EQ(formatted(expected), expected);
+}
+
 TEST(Formatter, RefusesWhatDoesNotParse) {
     Diagnostics diagnostics;
     EXPECT_FALSE(format("kernel f(", diagnostics));

@@ -6,11 +6,14 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <set>
 
 namespace fact::dsl {
 namespace {
 
 using ir::ExprId;
+
+constexpr std::size_t kMostRank = 8;  // the language's own limit
 
 class Generator {
   public:
@@ -21,12 +24,15 @@ class Generator {
     ir::Kernel run() {
         const char* names[] = {"B", "H", "M", "N", "K", "8", "D0"};
         for (const char* name : names) kernel_.dim(name);
+        for (const auto& [a, b] : {std::pair{"H", "K"}, {"8", "D0"}, {"M", "8"}})
+            kernel_.dim_product({kernel_.dim(a), kernel_.dim(b)});
         const int params = 2 + below(5);
         for (int i = 0; i < params; ++i) {
             kernel_.params.push_back({fmt::format("p{}", i), {any_dtype(), some_dims()}, {}});
             values_.push_back(builder_.param(static_cast<std::uint32_t>(i)));
         }
         add_matrices();
+        if (below(3) == 0) add_attention();
         const int steps = 3 + below(40);
         for (int i = 0; i < steps; ++i) grow();
         const int outputs = 1 + below(3);
@@ -44,19 +50,24 @@ class Generator {
     std::vector<ir::DimId> some_dims() {
         std::vector<ir::DimId> dims;
         for (std::size_t i = 0; i < kernel_.dims.size(); ++i)
-            if (below(2)) dims.push_back(static_cast<ir::DimId>(i));
+            if (below(kernel_.dims[i].factors.empty() ? 2 : 4) == 0)
+                dims.push_back(static_cast<ir::DimId>(i));
         std::shuffle(dims.begin(), dims.end(), random_);
+        if (dims.size() > kMostRank) dims.resize(kMostRank);
         return dims;
+    }
+
+    ir::DimId d(const char* name) { return kernel_.dim(name); }
+    ExprId add_param(std::string name, DType dtype, std::vector<ir::DimId> dims) {
+        kernel_.params.push_back({std::move(name), {dtype, std::move(dims)}, {}});
+        return builder_.param(static_cast<std::uint32_t>(kernel_.params.size() - 1));
     }
 
     // Operands that fit a product, which random shapes hardly ever do.
     void add_matrices() {
-        const auto d = [&](const char* name) { return kernel_.dim(name); };
         const DType dtype = below(2) ? DType::bf16 : DType::f32;
         const auto add = [&](std::string name, std::vector<ir::DimId> dims) {
-            kernel_.params.push_back({std::move(name), {dtype, std::move(dims)}, {}});
-            const auto position = static_cast<std::uint32_t>(kernel_.params.size() - 1);
-            return builder_.param(position);
+            return add_param(std::move(name), dtype, std::move(dims));
         };
         add("grid", {d("D0"), d("8")});
         const auto x = add("x", {d("B"), d("H"), d("M"), d("K")});
@@ -70,8 +81,19 @@ class Generator {
         values_.insert(values_.end(), {x, w, v});
     }
 
+    void add_attention() {
+        ir::Attention node;
+        node.q = add_param("q", DType::bf16, {d("B"), d("H"), d("M"), d("K")});
+        node.k = add_param("k", DType::bf16, {d("H"), d("N"), d("K")});
+        node.v = add_param("v2", DType::bf16, {d("B"), d("N"), d("D0")});
+        if (below(2)) node.bias = builder_.index(d("N"));
+        node.causal = below(2);
+        node.scale = below(2) ? 1 : std::ldexp(static_cast<double>(random_()), -35);
+        push(builder_.attention(node));
+    }
+
     void grow() {
-        switch (below(10)) {
+        switch (below(14)) {
             case 0:
                 return push(builder_.literal(any_number()));
             case 1:
@@ -90,9 +112,45 @@ class Generator {
                 return unary();
             case 6:
                 return select();
+            case 7:
+                return push(builder_.extent(
+                    static_cast<ir::DimId>(below(static_cast<int>(kernel_.dims.size())))));
+            case 8:
+                return reduce();
+            case 9:
+            case 10:
+                return view();
             default:
                 return binary();
         }
+    }
+
+    void reduce() {
+        const ExprId x = any();
+        std::vector<ir::DimId> over;
+        for (const ir::DimId dim : type(x).dims)
+            if (below(2)) over.push_back(dim);
+        std::shuffle(over.begin(), over.end(), random_);
+        if (!over.empty()) push(builder_.reduce(static_cast<ir::ReduceOp>(below(3)), x, over));
+    }
+
+    // Takes a product of dimensions apart, or puts two neighbours together.
+    void view() {
+        const ExprId x = any();
+        auto dims = type(x).dims;
+        if (dims.empty()) return;
+        const auto at = dims.begin() + below(static_cast<int>(dims.size()));
+        if (!kernel_[*at].factors.empty()) {
+            const auto factors = kernel_[*at].factors;
+            dims.insert(dims.erase(at), factors.begin(), factors.end());
+        } else if (at + 1 != dims.end()) {
+            if (kernel_.factors({at[0], at[1]}).size() > kMostRank) return;
+            at[0] = kernel_.dim_product({at[0], at[1]});
+            dims.erase(at + 1);
+        }
+        const std::set<ir::DimId> distinct(dims.begin(), dims.end());
+        if (dims.size() <= kMostRank && distinct.size() == dims.size())
+            push(builder_.view(x, dims));
     }
 
     double any_number() {
@@ -136,6 +194,8 @@ class Generator {
             const char* names[] = {"t", "acc", "exp", "p0", "M", "out0", "x y", "t1"};
             kernel_.exprs[ir::index(id)].name = names[below(8)];
         }
+        if (below(16) == 0 && !std::holds_alternative<ir::Param>(kernel_[id].node))
+            kernel_.exprs[ir::index(id)].stored = true;
         values_.push_back(id);
     }
 

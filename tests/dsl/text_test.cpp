@@ -25,7 +25,7 @@ std::string printed(const std::string& text) {
 }
 
 std::string in_kernel(const std::string& body) {
-    return "kernel f(x: bf16[M, K], w: bf16[N, K], c: f32[M, N], m: bool[M, N], s: f32[]) -> (y: "
+    return "kernel f(x: bf16[M, K], w: bf16[N, K], c: f32[M, N], m: bool[M, N], s: f32) -> (y: "
            "f32[M, N]) {\n" +
            body + "}\n";
 }
@@ -200,6 +200,81 @@ TEST(Text, PermutedOperandsAndOutputs) {
 TEST(Text, CoordinatesMakeMasks) {
     const std::string text = in_kernel("  y = where(index(M) + 1 > index(N), c, -inf)\n");
     EXPECT_EQ(printed(text), text);
+}
+
+TEST(Text, CompositesAreWrittenOutHygienically) {
+    // The names inside a composite are not the caller's, whatever those are called.
+    const std::string text =
+        in_kernel("  e = exp(c)\n  shifted = e + 1.0\n  y = softmax(shifted, over: N) * e\n");
+    EXPECT_EQ(printed(text), in_kernel("  e       = exp(c)\n"
+                                       "  shifted = e + 1.0\n"
+                                       "  t1      = exp(shifted - max(shifted, over: N))\n"
+                                       "  y       = t1 / sum(t1, over: N) * e\n"));
+    // A composite's name may also name a value; what is called is decided by the parenthesis.
+    EXPECT_EQ(printed(in_kernel("  mean = mean(c, over: N)\n  y = c - mean\n")),
+              in_kernel("  mean = sum(c, over: N) / extent(N)\n  y    = c - mean\n"));
+}
+
+TEST(Text, ErrorsOfCompositesAreAtTheCall) {
+    const std::string text = in_kernel("  y = c + layer_norm(x, over: N)\n");
+    Diagnostics diagnostics;
+    EXPECT_FALSE(compile(text, diagnostics));
+    ASSERT_EQ(diagnostics.items().size(), 1u);
+    const Span span = diagnostics.items()[0].span;
+    EXPECT_EQ(text.substr(span.begin, span.end - span.begin), "layer_norm(x, over: N)");
+}
+
+const std::string kLinear =
+    "kernel linear(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n  y = x @ w.T\n}\n";
+
+TEST(Text, PipelinesWriteTheirKernelsOut) {
+    const auto program = compiled(
+        "pipeline mlp(x: bf16[T, A], u: bf16[B, A], v: bf16[C, B]) -> (y: bf16[C, T]) {\n"
+        "  h = linear(x, u)\n  y = linear(h, w: v).T\n}\n" +
+        kLinear);
+    ASSERT_EQ(program.kernels.size(), 1u);
+    ASSERT_EQ(program.pipelines.size(), 1u);
+    EXPECT_EQ(program.find("mlp"), &program.pipelines[0]);
+    EXPECT_EQ(program.find("linear"), &program.kernels[0]);
+    EXPECT_EQ(program.find("up"), nullptr);
+    const std::string text = to_text(program.pipelines[0]);
+    EXPECT_EQ(text,
+              "kernel mlp(x: bf16[T, A], u: bf16[B, A], v: bf16[C, B]) -> (y: bf16[C, T]) {\n"
+              "  h_y       = x @ u.T\n"
+              "  stored h  = bf16(h_y)\n"
+              "  linear_y  = h @ v.T\n"
+              "  stored t1 = bf16(linear_y)\n"
+              "  y         = t1.T\n}\n");
+    EXPECT_EQ(printed(text), text);
+}
+
+TEST(Text, OutputsOfPipelinesAreStoredWhereTheyAreReadAgain) {
+    const auto program = compiled(kLinear +
+                                  "pipeline two(x: bf16[M, K], u: bf16[N, K], v: bf16[P, N])"
+                                  " -> (h: bf16[M, N], y: bf16[M, P]) {\n"
+                                  "  h = linear(x, u)\n  y = linear(h, v)\n}\n");
+    ASSERT_EQ(program.pipelines.size(), 1u);
+    const ir::Kernel& kernel = program.pipelines[0];
+    const ir::Expr &h = kernel[kernel.outputs[0].value], &y = kernel[kernel.outputs[1].value];
+    EXPECT_TRUE(h.stored);
+    EXPECT_TRUE(std::holds_alternative<ir::Cast>(h.node));
+    EXPECT_FALSE(y.stored);
+    EXPECT_TRUE(std::holds_alternative<ir::Product>(y.node));
+}
+
+TEST(Text, PipelinesInheritTheirKernelsSchedules) {
+    const auto program =
+        compiled(kLinear +
+                 "schedule linear on sm90a { tile 128x128x64 }\n"
+                 "pipeline mlp(x: bf16[M, K], u: bf16[N, K], v: bf16[P, N]) -> (y: bf16[M, P]) {\n"
+                 "  h = linear(x, u)\n  y = linear(h, v)\n}\n"
+                 "schedule mlp.y on sm90a { tile 64x64x64 }\n");
+    ASSERT_EQ(program.schedules.size(), 3u);
+    EXPECT_EQ(program.schedules[1].kernel, "mlp");
+    EXPECT_EQ(program.schedules[1].product, "y");
+    EXPECT_EQ(program.schedules[2].kernel, "mlp");
+    EXPECT_EQ(program.schedules[2].product, "h_y");
+    EXPECT_EQ(program.schedules[2].choices[0].tile.m, 128);
 }
 
 TEST(Text, SchedulesAttachToProducts) {

@@ -86,7 +86,7 @@ TEST(LaunchPlan, RefusesByName) {
 
 TEST(LaunchPlan, RefusesExtentsThatOverflow) {
     auto record = product_record();
-    record.launches[0].grid = LinearGrid{{{0, 0}}, 256};
+    record.launches[0].grid = LinearGrid{{{{0, 0}}}, 256};
     auto& fields = std::get<StructParam>(record.launches[0].params[3]);
     fields.members[1].field = ExtentField{{{0, 0}, {0, 1}}};
     EXPECT_EQ(refuses(record, product_tensors(1 << 20, 768, 1 << 12)),
@@ -95,7 +95,7 @@ TEST(LaunchPlan, RefusesExtentsThatOverflow) {
 
 TEST(LaunchPlan, WorkspaceRowsMustBeAddressableToo) {
     LaunchRecord record = product_record();
-    record.workspaces = {{DType::f32, {{{0, 0}}, {{0, 1}}}, 2}};
+    record.workspaces = {{DType::f32, {{{{0, 0}}}, {{{0, 1}}}}, 2}};
     record.launches[0].params = {TensorMapParam{4, {2, 1, 0, kNoDim}, {32, 64, 1, 1}}};
     EXPECT_EQ(inconsistency(record), "");
     EXPECT_EQ(refuses(record, product_tensors(64, 64, 100)), "");
@@ -106,8 +106,8 @@ TEST(LaunchPlan, WorkspaceRowsMustBeAddressableToo) {
 
 TEST(LaunchPlan, Workspaces) {
     LaunchRecord record = product_record();
-    record.workspaces = {{DType::f32, {{{0, 0}}, {{0, 1}}}, 2},
-                         {DType::i32, {{{0, 0}, {1, 0}}}, 1}};
+    record.workspaces = {{DType::f32, {{{{0, 0}}}, {{{0, 1}}}}, 2},
+                         {DType::i32, {{{{0, 0}, {1, 0}}}}, 1}};
     const auto all = workspaces(record, product_tensors(64, 8, 100));
     ASSERT_EQ(all.size(), 2u);
     EXPECT_EQ(all[0].sizes, (std::vector<std::int64_t>{2, 64, 100}));
@@ -141,7 +141,7 @@ TEST(LaunchPlan, DividedTilesFillTheGpuButNeverHaveLessThanAKTile) {
 TEST(LaunchPlan, OtherGrids) {
     Launch launch;
     const auto tensors = product_tensors(1000, 1032, 776);
-    launch.grid = LinearGrid{{{0, 0}, {0, 1}}, 1024};
+    launch.grid = LinearGrid{{{{0, 0}, {0, 1}}}, 1024};
     EXPECT_EQ(grid_size(launch, tensors, 132), (GridSize{132, 1, 1}));
     EXPECT_EQ(grid_size(launch, tensors, 10000), (GridSize{758, 1, 1}));
     launch.grid = TileGrid{{{0, 0}}, {{0, 1}}, {{1, 0}}, 64, 32};
@@ -210,7 +210,7 @@ TEST(LaunchPlan, DamagedRecordsAreNamed) {
     };
     EXPECT_NE(damage([](auto& r) { r.launches.clear(); }), "");
     EXPECT_NE(damage([](auto& r) { r.equal_extents[0][0].dim = 2; }), "");
-    EXPECT_NE(damage([](auto& r) { r.workspaces = {{DType::f32, {{{4, 0}}}, 1}}; }), "");
+    EXPECT_NE(damage([](auto& r) { r.workspaces = {{DType::f32, {{{{4, 0}}}}, 1}}; }), "");
     EXPECT_NE(damage([&](auto& r) { map(r).tensor = 4; }), "");
     EXPECT_NE(damage([&](auto& r) { map(r).dims[1] = 2; }), "");
     EXPECT_NE(damage([&](auto& r) { map(r).dims[0] = 0; }), "");

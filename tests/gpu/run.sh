@@ -4,6 +4,7 @@
 #   unit      the C++ tests of the launcher on the device
 #   products  the products of the MiniGPT block and of examples/products.py, verified and timed
 #   types     the products of examples/products.py in fp16, and in TF32 where that is allowed
+#   programs  random kernels built, run and compared with the interpreter
 #   minigpt   the MiniGPT block optimized and benchmarked, bf16 and f32
 #   faults    a hanging, a crashing and a wrong kernel among the candidates
 #
@@ -14,7 +15,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
-((${#parts[@]})) || parts=(unit products types minigpt faults)
+((${#parts[@]})) || parts=(unit programs products types minigpt faults)
 work=${FACT_GPU_WORK:-$(mktemp -d)}
 effort=${FACT_GPU_EFFORT:-12}
 mkdir -p "$out" "$work"
@@ -68,6 +69,20 @@ for part in "${parts[@]}"; do
             optimize shapes_tf32 240 examples.products:shapes --allow-tf32 --no-bench --effort 2
             collect types.json shapes_f16 shapes_tf32
             ;;
+        programs)
+            program=$root/build/release/tests/differential
+            ninja -C "$root/build/release" differential >"$out/programs.log" 2>&1 || ((++failures))
+            for arguments in "--seed 1 --count 320" "--seed 10001 --count 80 --sm80"; do
+                # shellcheck disable=SC2086
+                FACT_ROOT=$root timeout -k 10 300 "$program" gpu $arguments --store "$work/programs" \
+                    --json "$work/programs-${arguments//[^0-9]/}.json" >>"$out/programs.log" 2>&1 ||
+                    ((++failures))
+            done
+            FACT_COMMAND="tests/gpu/run.sh OUT programs" "${FACT_PYTHON:-python3}" \
+                "$root/bench/collect.py" --join "$out/programs.json" \
+                "$work"/programs-*.json
+            tail -n 28 "$out/programs.log"
+            ;;
         minigpt)
             optimize minigpt_bf16 400 examples/minigpt_block.py --dtype bf16 --effort "$effort"
             optimize minigpt_f32 400 examples/minigpt_block.py --effort 3
@@ -81,7 +96,7 @@ for part in "${parts[@]}"; do
             grep -A8 -i 'incident\|hang\|crash\|wrong' "$out/faults.log" | head -n 20
             ;;
         *)
-            echo "unknown part '$part'; there are unit, products, types, minigpt and faults" >&2
+            echo "unknown part '$part'; there are unit, programs, products, types, minigpt and faults" >&2
             exit 2
             ;;
     esac

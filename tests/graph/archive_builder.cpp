@@ -1,9 +1,8 @@
 #include "archive_builder.h"
 
-#include <gtest/gtest.h>
-
 #include <cstring>
 #include <fstream>
+#include <stdexcept>
 
 namespace fact::graph::testing {
 
@@ -167,8 +166,8 @@ Record& record(std::vector<Record>& records, std::string_view name) {
 
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
     const auto found = text.find(from);
-    EXPECT_NE(found, std::string::npos) << "'" << from << "' does not occur";
-    if (found == std::string::npos) return text;
+    if (found == std::string::npos)
+        throw std::logic_error("'" + std::string(from) + "' does not occur");
     return text.substr(0, found) + std::string(to) + text.substr(found + from.size());
 }
 

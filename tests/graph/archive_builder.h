@@ -31,7 +31,7 @@ std::vector<Record> small_archive(const std::string& program);
 // The record called `name` of `records`.
 Record& record(std::vector<Record>& records, std::string_view name);
 
-// The text with `from` replaced by `to`; fails the test when it does not occur.
+// The text with `from` replaced by `to`; throws when it does not occur.
 std::string replaced(std::string text, std::string_view from, std::string_view to);
 
 // A file that lives as long as the object.

@@ -283,6 +283,20 @@ TEST(Pt2Archive, RefusesDamagedRecords) {
     EXPECT_CONTAINS(error(table, [](Record& r) { r.name = "m/data/weights/model.pt"; }), "pickled");
 }
 
+TEST(Pt2Archive, GivesTheTextsSavedBesideTheProgram) {
+    auto records = small_archive(small_program());
+    const TestFile without(make_zip(records));
+    EXPECT_EQ(*read_pt2_extra(without.path(), "fact.json"), "");
+    records.push_back({"m/extra/fact.json", "{}"});
+    records.push_back({"m/data/extra/other.json", "elsewhere"});
+    const TestFile with(make_zip(records));
+    EXPECT_EQ(*read_pt2_extra(with.path(), "fact.json"), "{}");
+    EXPECT_EQ(*read_pt2_extra(with.path(), "other.json"), "");
+    records.end()[-2].good_checksum = false;
+    EXPECT_FALSE(read_pt2_extra(TestFile(make_zip(records)).path(), "fact.json"));
+    EXPECT_FALSE(read_pt2_extra("/nowhere.pt2", "fact.json"));
+}
+
 TEST(Pt2Archive, RefusesProgramsItDoesNotUnderstand) {
     EXPECT_CONTAINS(error_with("\"major\": 8", "\"major\": 9"), "schema 9");
     EXPECT_CONTAINS(error_with("\"name\": \"linear\"}}}]", "\"name\": \"gone\"}}}]"),

@@ -123,7 +123,7 @@ TEST(Verify, SaysWhatIsIllFormed) {
     EXPECT_EQ(broken([](Fixture& f, ExprId) { f.kernel.params[0].type.dims = {f.m, f.m}; }),
               "tensor 'x' repeats dimension 'M'");
     EXPECT_EQ(broken([](Fixture& f, ExprId) { f.builder.index(f.kernel.dim("Q")); }),
-              "no parameter has the indexed dimension 'Q'");
+              "no parameter tells the extent of dimension 'Q'");
     EXPECT_EQ(broken([](Fixture& f, ExprId) { f.kernel.outputs[0].value = ExprId{99}; }),
               "output 'y' has no value");
 }

@@ -165,7 +165,7 @@ TEST(Layout, ColumnScalarAndTransposedSideOperands) {
               "    w: bf16[N, K],\n"
               "    scale: bf16[M],\n"
               "    residual: bf16[N, M],\n"
-              "    scale2: f32[]\n"
+              "    scale2: f32\n"
               ") -> (\n"
               "    y: bf16[M, N]\n"
               ") {\n"

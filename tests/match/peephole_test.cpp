@@ -16,7 +16,7 @@ std::string recognised(const std::string& statements) {
     ir::Kernel& kernel = program->kernels.at(0);
     std::vector<std::string> tags(kernel.exprs.size());
     recognise_activations(kernel, tags);
-    drop_dead(kernel);
+    ir::drop_dead(kernel);
     EXPECT_EQ(ir::verify(kernel), "");
     const std::string result = dsl::to_text(kernel);
     const auto from = result.find("{\n") + 4;

@@ -17,7 +17,14 @@ class Up(nn.Module):
         return nn.functional.gelu(self.up(x), approximate="tanh")
 
 
-def write_package(folder, module, x):
+class Scaled(Up):
+    """The same graph with more ways to call it, and weights in another order than the alphabet's."""
+
+    def forward(self, x, scale=1.0, *, mask=None):
+        return super().forward(x) * scale if scale != 1.0 else super().forward(x)
+
+
+def write_package(folder, module, x, known=None):
     with torch.no_grad():
         program = torch.export.export(module, (x,)).run_decompositions({})
     torch.export.save(program, str(folder / "model.pt2"))
@@ -61,6 +68,8 @@ def write_package(folder, module, x):
         "outputs": [{"value": "gelu"}],
     }
     manifest = {"format": 1, "name": "up", "kernels": [{"family": "up"}], "calls": [call["id"]]}
+    if known:
+        manifest["original"] = known
     (folder / "calls").mkdir()
     (folder / "kernels" / "up").mkdir(parents=True)
     (folder / "kernels" / "up" / "kernel.fact").write_text(KERNEL_TEXT.format(dtype="f32"))

@@ -11,6 +11,9 @@ import textwrap
 import time
 import unittest
 
+import torch
+from built import needs_ops
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("FACT_PROGRAM", str(ROOT / "build" / "release" / "fact"))
 
@@ -81,6 +84,16 @@ class BadInput(CommandLine):
     def test_no_arguments(self):
         self.refused(self.fact(), "subcommand")
 
+    def test_unknown_command(self):
+        self.refused(self.fact("optimise", "x.py"), "no command 'optimise'", "`fact optimize`")
+        self.refused(self.fact("tests"), "no command 'tests'", "`fact test`")
+        self.refused(self.fact("foo"), "no command 'foo'", "see `fact --help`")
+
+    def test_numbers_out_of_range(self):
+        for value in ("-1", "0", "abc", "1e9"):
+            for option in ("--effort", "--jobs"):
+                self.refused(self.fact("optimize", "x.py", f"{option}={value}"), option, "1 to 1000")
+
     def test_unknown_option(self):
         self.refused(self.fact("optimize", "x.py", "--fast"), "--fast")
 
@@ -109,6 +122,13 @@ class BadInput(CommandLine):
         self.write("broken.py", "import torch\n\nraise ValueError('boom')\n")
         self.refused(self.fact("trace", "broken.py"), "broken.py:3", "ValueError: boom")
 
+    def test_a_model_that_ends_the_interpreter(self):
+        for code in (0, 3):
+            self.write("ends.py", f"import os\nos._exit({code})\n")
+            result = self.fact("optimize", "ends.py")
+            self.refused(result, "the tracer ended without writing model.pt2")
+            self.assertEqual(self.files(), ["ends.py"])
+
     def test_missing_factory(self):
         self.refused(self.fact("trace", "no.such:factory"), "no module named no")
 
@@ -132,6 +152,17 @@ class BadInput(CommandLine):
         self.refused(self.fact("optimize", "two.py", "--run-dir", "file/run"), "file/run")
         self.assertEqual(self.files(), ["file", "two.py"])
 
+    def test_every_stage_refuses_such_an_output_alike(self):
+        self.write("two.py", model(TWO_LINEARS))
+        self.refused(self.fact("trace", "two.py", "-o", "/proc/fact/m.pt2"), "/proc/fact")
+        os.mkfifo(self.folder / "pipe")
+        self.refused(self.fact("trace", "two.py", "-o", "pipe"), "pipe: it is", "regular file")
+        self.refused(self.fact("bench", "package", "--json", "pipe"), "pipe: it is", "regular file")
+        self.assertEqual(self.fact("trace", "two.py").returncode, 0)
+        self.refused(self.fact("discover", "model.pt2", "-o", "/proc/fact"), "/proc/fact")
+        self.refused(self.fact("compose", ".", "-o", "/proc/fact/package"), "/proc/fact")
+        self.assertTrue((self.folder / "pipe").is_fifo())
+
     def test_output_that_is_something_else(self):
         self.write("two.py", model(TWO_LINEARS))
         (self.folder / "thesis").mkdir()
@@ -141,6 +172,12 @@ class BadInput(CommandLine):
 
 
 class Stages(CommandLine):
+    def test_version(self):
+        version = self.fact("version")
+        self.assertEqual(version.returncode, 0, version.stderr)
+        self.assertRegex(version.stdout, r"^fact \d+\.\d+\.\d+\ncompiler: .+\ngpu: .+\n$")
+        self.assertEqual(self.fact("--version").stdout, version.stdout)
+
     def test_trace_graph_discover(self):
         self.write("two.py", model(TWO_LINEARS))
         traced = self.fact("trace", "two.py", "-o", "model.pt2", "--dtype", "bf16")
@@ -162,6 +199,14 @@ class Stages(CommandLine):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("nothing to fuse", result.stdout)
         self.assertNotIn("package", self.files())
+        self.assertNotIn("earlier run", result.stdout)
+        # One that is there from another time is not taken for this run's.
+        (self.folder / "package").mkdir()
+        self.write("package/manifest.json", "{}")
+        result = self.fact("optimize", "plain.py", "-o", "package")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("package is an earlier run's and was left as it is", result.stdout)
+        self.assertEqual((self.folder / "package" / "manifest.json").read_text(), "{}")
 
     def test_a_product_no_kernel_can_address(self):
         body = "def forward(self, x):\n    return x[:, :33] @ x[:, :33].t()"
@@ -215,6 +260,34 @@ class WholeRun(CommandLine):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertLess(time.monotonic() - started, max(first, 2))
         self.assertEqual(again.stderr.count("earlier run"), 2)
+        self.assertIn("compiled 0, from the cache 0", again.stdout)
+
+    @needs_ops
+    def test_a_changed_checkpoint_gives_a_new_package(self):
+        from fact import load
+
+        weights = {}
+        for name, rows, columns in (("up", 128, 64), ("down", 64, 128)):
+            weights[f"{name}.weight"] = torch.randn(rows, columns) / 8
+            weights[f"{name}.bias"] = torch.randn(rows)
+        read = "self.load_state_dict(torch.load('weights.pt'))\n\n    def forward(self, x, scale=2.0):"
+        self.write("two.py", model(TWO_LINEARS.replace("def forward(self, x):", "    " + read)))
+        command = ["optimize", "two.py", "--dtype", "bf16", "-o", "package", "--no-bench"]
+        for traced in ("exported", "unchanged", "exported"):
+            if traced == "exported":
+                weights = {name: tensor + 1 for name, tensor in weights.items()}
+                torch.save(weights, self.folder / "weights.pt")
+            result = self.fact(*command)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn(f"trace: {traced}", result.stderr)
+            packaged = load(self.folder / "package")
+            self.assertEqual(list(packaged.state_dict()), list(weights))
+            for name, tensor in packaged.state_dict().items():
+                torch.testing.assert_close(tensor, weights[name].to(torch.bfloat16))
+        x = torch.randn(16, 64, dtype=torch.bfloat16)
+        self.assertTrue(torch.equal(packaged(x), packaged(scale=2.0, x=x)))
+        with self.assertRaisesRegex(ValueError, "'scale' was 2.0 .* got 3.0"):
+            packaged(x, 3.0)
 
 
 if __name__ == "__main__":

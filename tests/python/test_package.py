@@ -2,13 +2,15 @@
 
 import copy
 import gc
+import json
 import pathlib
+import shutil
 import tempfile
 import unittest
 
 import torch
 from built import needs_ops
-from packages import Up, write_package
+from packages import Scaled, Up, write_package
 
 
 @needs_ops
@@ -54,7 +56,53 @@ class Package(unittest.TestCase):
         gc.collect()
         torch.testing.assert_close(twin(self.x), want)
 
+    def test_every_call_the_original_takes(self):
+        from fact._call import describe
+
+        module = Scaled().eval()
+        for part in self.folder.iterdir():
+            shutil.rmtree(part) if part.is_dir() else part.unlink()
+        original = {
+            "parameters": describe(module.forward),
+            "state_dict": list(module.state_dict()),
+        }
+        write_package(self.folder, module, self.x, json.loads(json.dumps(original)))
+        packaged = self.load()
+        self.assertEqual(list(packaged.state_dict()), ["up.weight", "up.bias"])
+        want, x = packaged(self.x), self.x
+        for args, kwargs in (
+            ((), {"x": x}),
+            ((x, 1.0), {}),
+            ((x,), {"scale": 1}),
+            ((), {"scale": 1.0, "x": x, "mask": None}),
+        ):
+            self.assertTrue(torch.equal(packaged(*args, **kwargs), want))
+            self.assertTrue(torch.equal(copy.deepcopy(packaged)(*args, **kwargs), want))
+        for args, kwargs, error, text in (
+            ((x, 3.0), {}, ValueError, "'scale' was 1.0 when the module was traced, got 3.0"),
+            ((x,), {"mask": x}, ValueError, "'mask' was None .* got a tensor"),
+            ((), {}, TypeError, "'x'"),
+            ((x,), {"other": 1}, TypeError, "'other'"),
+            ((None,), {}, TypeError, "'x' was a tensor when the module was traced, got NoneType"),
+        ):
+            with self.assertRaisesRegex(error, text):
+                packaged(*args, **kwargs)
+
+    def test_a_package_that_does_not_know_its_signature(self):
+        packaged = self.load()
+        # The user's arguments are counted, not the weights.
+        with self.assertRaisesRegex(TypeError, "argument 1 was a tensor"):
+            packaged(None)
+        with self.assertRaisesRegex(TypeError, "was traced with the arguments"):
+            packaged(x=self.x)
+
     def test_damage_is_reported(self):
+        archive = self.folder / "model.pt2"
+        whole = archive.read_bytes()
+        archive.write_bytes(whole[: len(whole) // 2])
+        with self.assertRaisesRegex(RuntimeError, "truncated\n.*`fact optimize`, or `fact compose`"):
+            self.load()
+        archive.write_bytes(whole)
         (self.folder / "kernels" / "up" / "kernel.fact").write_text("kernel up(")
         with self.assertRaisesRegex(RuntimeError, "kernel.fact"):
             self.load()

@@ -37,6 +37,15 @@ TEST(Diagnostics, EndOfTextHasACaretToo) {
               "a:1:1: error[F0002]: m\n 1 | \n   | ^\n");
 }
 
+TEST(Diagnostics, LongLinesAndControlBytesStayReadable) {
+    const std::string text = std::string(5000, 'a') + "\x1b[31m" + std::string(5000, 'b');
+    const std::string shown = render({Severity::error, "F0002", {5000, 5001}, "m", ""}, "a", text);
+    EXPECT_LT(shown.size(), 400u);
+    EXPECT_EQ(shown.find('\x1b'), std::string::npos);
+    const auto line = shown.find(" 1 | ") + 5, caret = shown.find("   | ") + 5;
+    EXPECT_EQ(shown.find('?') - line, shown.find('^') - caret);
+}
+
 TEST(Diagnostics, JsonCarriesPositions) {
     auto json = nlohmann::json::parse(render_json(one_error(), "mlp.fact", kText));
     ASSERT_EQ(json.size(), 1u);
@@ -44,6 +53,8 @@ TEST(Diagnostics, JsonCarriesPositions) {
     EXPECT_EQ(json[0]["line"], 2);
     EXPECT_EQ(json[0]["column"], 6);
     EXPECT_EQ(json[0]["end_column"], 10);
+    EXPECT_EQ(kText.substr(json[0]["begin"], 4), "gelo");
+    EXPECT_EQ(json[0]["end"], json[0]["begin"].get<int>() + 4);
     EXPECT_EQ(json[0]["fix"], "did you mean 'gelu'?");
 }
 

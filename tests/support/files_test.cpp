@@ -1,6 +1,7 @@
 #include "support/files.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <thread>
@@ -41,6 +42,33 @@ TEST_F(Files, AFailedWriteLeavesTheOldAndNoTemporary) {
     EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
 }
 
+TEST_F(Files, ALinkStaysAndItsTargetIsWritten) {
+    fs::create_directory(in("far"));
+    fs::create_symlink("far/target", in("link"));
+    fs::create_symlink("link", in("link to link"));
+    ASSERT_TRUE(write_file_atomic(in("link to link"), "new"));  // the target is not there yet
+    ASSERT_TRUE(write_file_atomic(in("link"), "newer"));
+    EXPECT_TRUE(fs::is_symlink(in("link")));
+    EXPECT_TRUE(fs::is_symlink(in("link to link")));
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(in("far/target"))));
+    EXPECT_EQ(*read_file(in("far/target")), "newer");
+    fs::create_symlink("round", in("round"));
+    EXPECT_FALSE(write_file_atomic(in("round"), "x"));
+}
+
+TEST_F(Files, WhatIsNoRegularFileIsNotReplaced) {
+    ASSERT_EQ(::mkfifo(in("pipe").c_str(), 0600), 0);
+    fs::create_symlink("pipe", in("link"));
+    for (const auto* name : {"pipe", "link"}) {
+        const auto written = write_file_atomic(in(name), "x");
+        ASSERT_FALSE(written);
+        EXPECT_NE(written.error().message.find("a device or a pipe, not a regular file"),
+                  std::string::npos);
+    }
+    EXPECT_TRUE(fs::is_fifo(in("pipe")));
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 2);
+}
+
 // Readers see one of the contents, never a mixture or a part.
 TEST_F(Files, ConcurrentWritersNeverMix) {
     const std::string a(200'000, 'a'), b(300'000, 'b');
@@ -63,6 +91,15 @@ TEST_F(Files, MissingFileIsNamed) {
     ASSERT_FALSE(read);
     EXPECT_NE(read.error().message.find("absent: No such file"), std::string::npos);
     EXPECT_FALSE(read.error().hint.empty());
+}
+
+TEST_F(Files, ALimitRefusesLargeAndEndlessFiles) {
+    ASSERT_TRUE(write_file_atomic(in("file"), std::string(100, 'x')));
+    EXPECT_EQ(read_file(in("file"), 100)->size(), 100u);
+    for (const auto& read : {read_file(in("file"), 99), read_file("/dev/zero", 1000)}) {
+        ASSERT_FALSE(read);
+        EXPECT_NE(read.error().message.find("is larger than the"), std::string::npos);
+    }
 }
 
 TEST_F(Files, AFolderIsNotAFile) {

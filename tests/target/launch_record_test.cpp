@@ -1,5 +1,6 @@
 #include "target/launch_record.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -17,7 +18,7 @@ LaunchRecord sample() {
     record.params = {{"x", DType::f32, 2}, {"w", DType::f32, 2}};
     record.outputs = {{"y", DType::bf16, 2}};
     record.equal_extents = {{{0, 1}, {1, 1}}};
-    record.workspaces = {{DType::f32, {{{1, 0}}, {{1, 1}}}, 2}};
+    record.workspaces = {{DType::f32, {{{{1, 0}}}, {{{1, 1}}}}, 2}};
 
     Launch prepare;
     prepare.entry = "split_w";
@@ -29,7 +30,7 @@ LaunchRecord sample() {
 
     Launch linear;
     linear.entry = "fill";
-    linear.grid = LinearGrid{{{2, 0}, {2, 1}}, 1024};
+    linear.grid = LinearGrid{{{{2, 0}, {2, 1}}, 8, 2}, 1024};
     linear.block = 256;
 
     Launch product;
@@ -99,6 +100,37 @@ TEST(LaunchRecord, IndicesOutOfRangeAreNamed) {
     record = sample();
     record.equal_extents[0][0].dim = -1;
     EXPECT_EQ(why(record), "not a launch record: dimension -1 of tensor 0 is out of range");
+}
+
+TEST(LaunchRecord, NumbersThatDoNotFitAreRefused) {
+    const auto with = [](const char* place, const nlohmann::json& value) {
+        auto json = nlohmann::json::parse(to_json(sample()));
+        json[nlohmann::json::json_pointer(place)] = value;
+        const auto read = launch_record_from_json(json.dump());
+        return read ? "" : read.error().message;
+    };
+    EXPECT_EQ(with("/launches/0/block", 1e30),
+              "not a launch record: expected an integer, found number");
+    EXPECT_EQ(with("/format", 4294967297), "not a launch record: 4294967297 is no index or size");
+    EXPECT_EQ(with("/params/0/rank", -4294967294),
+              "not a launch record: -4294967294 is no index or size");
+    EXPECT_EQ(with("/launches/0/cluster", {1, 1, 1}), "not a launch record: expected 2 integers");
+    EXPECT_EQ(with("/launches/0/cluster", {2147483647, 2}),
+              "not a launch record: cluster extent 2147483647 is out of range");
+    for (int bytes : {-2147483647 - 1, 2147483647})
+        EXPECT_EQ(with("/launches/2/params/1/struct/bytes", bytes),
+                  fmt::format("not a launch record: struct of {} bytes is out of range", bytes));
+}
+
+TEST(LaunchRecord, DeepTextsAreRefused) {
+    const std::string deep = std::string(200000, '[') + std::string(200000, ']');
+    for (const char* place : {"/launches/0/grid", "/extent_rules"}) {
+        auto json = nlohmann::json::parse(to_json(sample()));
+        json[nlohmann::json::json_pointer(place)] = "here";
+        std::string text = json.dump();
+        text.replace(text.find("\"here\""), 6, deep);
+        EXPECT_FALSE(launch_record_from_json(text)) << place;
+    }
 }
 
 TEST(LaunchRecord, UnknownWordsAreNamed) {

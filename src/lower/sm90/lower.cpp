@@ -3,25 +3,42 @@
 #include <fmt/format.h>
 
 #include "emit/code_writer.h"
-#include "lower/sm90/epilogue_functor.h"
-#include "lower/sm90/product_form.h"
+#include "lower/product/epilogue_functor.h"
+#include "lower/product/launch_parts.h"
+#include "lower/product/product_form.h"
 #include "lower/sm90/record.h"
 
 namespace fact::lower::sm90 {
 
 namespace {
 
-schedule::Problem problem_of_form(const ir::Kernel& kernel, const ProductForm& form) {
-    schedule::Problem problem;
-    problem.operands = kernel.params[static_cast<std::size_t>(form.a.param)].type.dtype;
-    problem.output = kernel.outputs.front().tensor.type.dtype;
-    problem.split = problem.operands == DType::f32 && form.precision == ir::Precision::exact;
-    problem.a = form.a.major;
-    problem.b = form.b.major;
-    for (const EpilogueForm& extra : form.extras)
-        problem.full_operands += extra.m >= 0 && extra.n >= 0;
-    problem.staged = form.staged >= 0;
-    return problem;
+// A whole matrix of the output's type and layout, such as a residual: read as the output is
+// written. Only one, since it shares the output's boxes.
+int staged_extra(const ir::Kernel& kernel, const ProductForm& form) {
+    for (std::size_t i = 0; i < form.extras.size(); ++i) {
+        const EpilogueForm& extra = form.extras[i];
+        const auto& type = kernel.params[static_cast<std::size_t>(extra.tensor)].type;
+        if (extra.m >= 0 && extra.paired && type.dtype == kernel.outputs.front().tensor.type.dtype)
+            return static_cast<int>(i);
+    }
+    return -1;
+}
+
+// The product as TMA and wgmma can compute it.
+Result<ProductForm> form_of(const ir::Kernel& kernel) {
+    auto form = product_form(kernel);
+    if (!form) return form.error();
+    for (const OperandForm& operand : {form->a, form->b})
+        if (!operand.contiguous)
+            return cannot_express(
+                kernel, "sm90 ",
+                fmt::format("operand {}, contiguous along the batch",
+                            kernel.params[static_cast<std::size_t>(operand.param)].name));
+    if (!form->output.paired)
+        return cannot_express(kernel, "sm90 ",
+                              "an output that is not contiguous along the product's columns");
+    form->staged = staged_extra(kernel, *form);
+    return form;
 }
 
 class SourceWriter {
@@ -31,12 +48,7 @@ class SourceWriter {
         : kernel_(kernel), form_(form), schedule_(schedule), problem_(problem) {}
 
     std::string write(std::string_view kernel_text) {
-        std::string_view rest = kernel_text;
-        while (!rest.empty()) {
-            const auto end = rest.find('\n');
-            out_.line(fmt::format("// {}", rest.substr(0, end)));
-            rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
-        }
+        emit_comment(out_, kernel_text);
         const bool single = problem_.operands == DType::f32;
         out_.line(fmt::format("#include \"sm90/mainloop_{}.cuh\"", single ? "split" : "half"));
         out_.line("#include \"sm90/product.cuh\"");
@@ -159,16 +171,16 @@ class SourceWriter {
 }  // namespace
 
 Result<schedule::Problem> problem_of(const ir::Kernel& kernel) {
-    const auto form = product_form(kernel);
+    const auto form = form_of(kernel);
     if (!form) return form.error();
-    return problem_of_form(kernel, *form);
+    return lower::problem_of(kernel, *form);
 }
 
 Result<Lowered> lower(const ir::Kernel& kernel, const schedule::Schedule& schedule,
                       std::string_view kernel_text) {
-    const auto form = product_form(kernel);
+    const auto form = form_of(kernel);
     if (!form) return form.error();
-    const schedule::Problem problem = problem_of_form(kernel, *form);
+    const schedule::Problem problem = lower::problem_of(kernel, *form);
     if (std::string why = illegal_on_sm90(schedule, problem); !why.empty())
         return Error{fmt::format("kernel {}: schedule \"{}\" is not legal on sm90a: {}",
                                  kernel.name, schedule::to_string(schedule), why),

@@ -5,16 +5,11 @@
 #include <string>
 
 #include "ir/kernel.h"
+#include "lower/record/lowered.h"
 #include "schedule/schedule.h"
 #include "support/result.h"
-#include "target/launch_record.h"
 
 namespace fact::lower::sm90 {
-
-struct Lowered {
-    std::string source;
-    LaunchRecord record;
-};
 
 // What a schedule has to know of the kernel's product, extents left at 0; an Error says what the
 // sm90 skeletons cannot express.

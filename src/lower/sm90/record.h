@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/kernel.h"
-#include "lower/sm90/product_form.h"
+#include "lower/product/product_form.h"
 #include "schedule/schedule.h"
 #include "target/launch_record.h"
 
@@ -12,9 +12,7 @@ namespace fact::lower::sm90 {
 LaunchRecord product_record(const ir::Kernel& kernel, const ProductForm& form,
                             const schedule::Schedule& schedule, const schedule::Problem& problem);
 
-// The entries of the cubin: the product, and the pass that splits the second operand of an f32
-// product.
-std::string product_entry(const ir::Kernel& kernel);
+// The entry of the pass that splits the second operand of an f32 product.
 std::string prepare_entry(const ir::Kernel& kernel);
 
 }  // namespace fact::lower::sm90

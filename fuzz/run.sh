@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Builds the fuzzers and runs each for so long: fuzz/run.sh SECONDS [OUT]
+# OUT (else .fact/fuzz) keeps what they found worth trying again, their logs, and inputs that crash:
+# such an input belongs in fuzz/seeds once it is mended. Ends in 1 when there is one.
+set -euo pipefail
+
+(($# == 1 || $# == 2)) && [[ $1 =~ ^[1-9][0-9]*$ ]] || {
+    sed -n '2,4s/^# //p' "$0" >&2
+    exit 2
+}
+seconds=$1
+root=$(dirname "$(readlink -f "$0")")/..
+root=$(readlink -f "$root")
+out=$(readlink -m "${2:-$root/.fact/fuzz}")
+build=$root/build/fuzz
+compiler=clang++-19
+
+type -P "$compiler" >/dev/null || {
+    echo "fuzz/run.sh: $compiler is missing: install clang-19 and libclang-rt-19-dev" >&2
+    exit 2
+}
+cmake -G Ninja -S "$root" -B "$build" -DCMAKE_CXX_COMPILER="$compiler" -DFACT_FUZZ=ON \
+    -DFACT_TORCH=OFF -DFACT_WERROR=OFF -DFACT_DEPS_DIR="${FACT_DEPS_DIR:-}" >"$build.log" 2>&1 &&
+    ninja -C "$build" -j "$(nproc)" fuzzers >>"$build.log" 2>&1 || {
+    cat "$build.log" >&2
+    exit 2
+}
+
+# What a run starts from: the folder's own seeds, and what the tests hold already.
+rm -rf "$out/seeds"
+mkdir -p "$out/crashes" "$out/seeds"/{kernel_text,launch_record,pt2_archive}
+cp "$root"/tests/dsl/golden/*.fact "$out/seeds/kernel_text"
+for file in "$root"/tests/lower_*/golden/*.json; do
+    cp "$file" "$out/seeds/launch_record/$(basename "$(dirname "$(dirname "$file")")")_$(basename "$file")"
+done
+cp "$root"/tests/graph/data/features.pt2 "$out/seeds/pt2_archive"
+"$build/fuzz/pt2_seeds" "$out/seeds/pt2_archive" "$root"/tests/graph/data/*.pt2
+cp -r "$root"/fuzz/seeds/. "$out/seeds"
+
+number() { sed -n "s/^stat::$2: *//p" "$1" | tail -n 1; }
+
+# run_fuzzer NAME LONGEST_INPUT
+run_fuzzer() {
+    local name=$1 log=$out/$1.log started=$SECONDS dictionary=() found crash
+    [[ ! -f $root/fuzz/$name.dict ]] || dictionary=(-dict="$root/fuzz/$name.dict")
+    mkdir -p "$out/$name"
+    if "$build/fuzz/fuzz_$name" -max_total_time="$seconds" -max_len="$2" -timeout=10 \
+        -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$out/crashes/$name-" \
+        "${dictionary[@]}" "$out/$name" "$out/seeds/$name" >"$log" 2>&1 </dev/null; then
+        found="no crash"
+    else
+        crash=$(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)
+        found="crashed: ${crash:-see $log}"
+        grep -E '^broken: |ERROR: |runtime error: |^    #[0-9] ' "$log" | head -n 20 >&2 || true
+    fi
+    printf '%s: %s executions in %d s, coverage %s, at most %s MB, %s\n' "$name" \
+        "$(number "$log" number_of_executed_units)" "$((SECONDS - started))" \
+        "$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)" \
+        "$(number "$log" peak_rss_mb)" "$found"
+    [[ $found == "no crash" ]]
+}
+
+status=0
+run_fuzzer kernel_text 4096 || status=1
+run_fuzzer pt2_archive 65536 || status=1
+run_fuzzer launch_record 8192 || status=1
+exit "$status"

@@ -1,0 +1,148 @@
+// Number types of emitted kernels and the pointwise functions of the kernel language.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+namespace fact {
+
+using bf16 = __nv_bfloat16;
+
+// Every element type as the float (or integer) that arithmetic is done in.
+__device__ inline float widen(float x) {
+    return x;
+}
+__device__ inline float widen(bf16 x) {
+    return __bfloat162float(x);
+}
+__device__ inline float widen(half x) {
+    return __half2float(x);
+}
+__device__ inline float widen(double x) {
+    return static_cast<float>(x);
+}
+__device__ inline bool widen(bool x) {
+    return x;
+}
+template <class Integer>
+__device__ inline int widen(Integer x) {
+    return static_cast<int>(x);
+}
+
+// Two neighbouring results in the output's type, rounded to nearest even.
+__device__ inline uint32_t pack(float x, float y, bf16) {
+    __nv_bfloat162 const pair = __floats2bfloat162_rn(x, y);
+    return reinterpret_cast<uint32_t const&>(pair);
+}
+__device__ inline uint32_t pack(float x, float y, half) {
+    __half2 const pair = __floats2half2_rn(x, y);
+    return reinterpret_cast<uint32_t const&>(pair);
+}
+
+// A float in the output's type, rounded to nearest even.
+template <class T>
+__device__ inline T narrow(float x);
+template <>
+__device__ inline bf16 narrow<bf16>(float x) {
+    return __float2bfloat16_rn(x);
+}
+template <>
+__device__ inline half narrow<half>(float x) {
+    return __float2half_rn(x);
+}
+template <>
+__device__ inline float narrow<float>(float x) {
+    return x;
+}
+
+// The same and back: a cast written in the kernel text.
+template <class T>
+__device__ inline float rounded(float x) {
+    return widen(narrow<T>(x));
+}
+
+// The nearest TF32 number, as the tensor cores read it.
+__device__ inline uint32_t to_tf32(float x) {
+    uint32_t bits;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+    return bits;
+}
+
+// Functions for results of type T: accurate ones, but for bf16 the hardware's tanh, whose error of
+// 2^-11 of its range is a quarter of a bf16 rounding near 1 (in the tails of a gelu, where results
+// are near 0, it is more than one).
+template <class T>
+struct Math {
+    static constexpr bool kCoarse = false;
+    __device__ static float tanh(float x) { return ::tanhf(x); }
+    __device__ static float exp(float x) { return ::expf(x); }
+    __device__ static float divide(float x, float y) { return __fdiv_rn(x, y); }
+};
+template <>
+struct Math<half> {
+    static constexpr bool kCoarse = false;
+    __device__ static float tanh(float x) { return ::tanhf(x); }
+    __device__ static float exp(float x) { return __expf(x); }
+    __device__ static float divide(float x, float y) { return __fdividef(x, y); }
+};
+template <>
+struct Math<bf16> {
+    static constexpr bool kCoarse = true;
+    __device__ static float tanh(float x) {
+        float y;
+        asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+        return y;
+    }
+    __device__ static float exp(float x) { return __expf(x); }
+    __device__ static float divide(float x, float y) { return __fdividef(x, y); }
+};
+
+// The language's functions over those, named as in the kernel text.
+template <class T>
+struct Functions {
+    using M = Math<T>;
+    __device__ static float exp(float x) { return M::exp(x); }
+    __device__ static float expm1(float x) { return ::expm1f(x); }
+    __device__ static float log(float x) { return ::logf(x); }
+    __device__ static float log1p(float x) { return ::log1pf(x); }
+    __device__ static float sqrt(float x) { return ::sqrtf(x); }
+    __device__ static float rsqrt(float x) { return ::rsqrtf(x); }
+    __device__ static float reciprocal(float x) { return M::divide(1.f, x); }
+    __device__ static float divide(float x, float y) { return M::divide(x, y); }
+    __device__ static float tanh(float x) { return M::tanh(x); }
+    __device__ static float erf(float x) { return ::erff(x); }
+    __device__ static float abs(float x) { return ::fabsf(x); }
+    __device__ static float sigmoid(float x) {
+        // Half a tanh costs one special-function call where an exp and a division cost two.
+        if constexpr (M::kCoarse) return fmaf(0.5f, M::tanh(0.5f * x), 0.5f);
+        return M::divide(1.f, 1.f + M::exp(-x));
+    }
+    __device__ static float relu(float x) { return x < 0.f ? 0.f : x; }
+    __device__ static float gelu(float x) {
+        return 0.5f * x * (1.f + ::erff(x * 0.70710678118654752f));
+    }
+    __device__ static float gelu_tanh(float x) {
+        float const inner = x * fmaf(0.79788456080286536f * 0.044715f, x * x, 0.79788456080286536f);
+        float const half_x = 0.5f * x;
+        return fmaf(half_x, M::tanh(inner), half_x);
+    }
+    __device__ static float silu(float x) { return x * sigmoid(x); }
+    __device__ static float softplus(float x) { return x > 20.f ? x : ::log1pf(M::exp(x)); }
+    __device__ static float mish(float x) {
+        return x * M::tanh(x > 20.f ? x : ::log1pf(M::exp(x)));
+    }
+    __device__ static float sin(float x) { return ::sinf(x); }
+    __device__ static float cos(float x) { return ::cosf(x); }
+    __device__ static float floor(float x) { return ::floorf(x); }
+    __device__ static float ceil(float x) { return ::ceilf(x); }
+    __device__ static float round(float x) { return ::rintf(x); }
+    __device__ static float sign(float x) { return x > 0.f ? 1.f : x < 0.f ? -1.f : x; }
+    // NaN if either is, as the language says; fminf and fmaxf would drop it.
+    __device__ static float min(float x, float y) { return x != x || x < y ? x : y; }
+    __device__ static float max(float x, float y) { return x != x || x > y ? x : y; }
+    __device__ static float pow(float x, float y) { return ::powf(x, y); }
+};
+
+}  // namespace fact

@@ -1,0 +1,91 @@
+// What the epilogue reads beside the accumulator: matrices, rows, columns and scalars of any type,
+// fetched a slab ahead of their use so that memory answers while the slab before is computed.
+#pragma once
+
+#include <cstdint>
+
+#include "numbers.cuh"
+#include "problem.cuh"
+
+namespace fact {
+
+inline constexpr int kSlabColumns = 64;  // a warp finishes 16 rows by 64 columns at a time
+inline constexpr int kSlabValues = 32;   // of which a lane holds this many
+
+// Where a lane's values of one slab lie. Value i is in column group i / 4, row half (i % 4) / 2,
+// and the left or right of a pair by i % 2: the accumulator's own order.
+struct Slab {
+    int row, column, batch0, batch1;  // of value 0
+    Extents const& extents;
+
+    __device__ int row_of(int i) const { return row + 8 * ((i % 4) / 2); }
+    __device__ int column_of(int i) const { return column + 8 * (i / 4) + i % 2; }
+};
+
+template <class T>
+struct alignas(2 * sizeof(T)) Pair {
+    T left, right;
+};
+
+// An operand that varies along M if kRows, along N if kColumns. kPaired: neighbouring columns are
+// contiguous and every pair is aligned (the launch record asks for it), so that one load takes
+// both.
+template <class T, bool kRows, bool kColumns, bool kPaired>
+struct Operand {
+    T const* data;
+    int64_t row_stride, column_stride, batch0_stride, batch1_stride;
+
+    static constexpr int kGroups = kColumns ? 8 : 1, kHalves = kRows ? 2 : 1;
+    struct Fetched {
+        Pair<T> values[kGroups][kHalves];
+
+        __device__ auto at(int i) const {
+            Pair<T> const& pair = values[kColumns ? i / 4 : 0][kRows ? (i % 4) / 2 : 0];
+            return widen(kColumns && i % 2 ? pair.right : pair.left);
+        }
+    };
+
+    __device__ Fetched fetch(Slab const& slab) const {
+        Fetched fetched;
+        T const* base = data + slab.batch0 * batch0_stride + slab.batch1 * batch1_stride;
+#pragma unroll
+        for (int h = 0; h < kHalves; ++h) {
+            int const row = slab.row + 8 * h;
+            T const* start = kRows ? base + row * row_stride : base;
+            bool const inside = !kRows || row < slab.extents.m;
+#pragma unroll
+            for (int g = 0; g < kGroups; ++g)
+                fetched.values[g][h] = load(start, slab.column + 8 * g, inside, slab.extents.n);
+        }
+        return fetched;
+    }
+
+  private:
+    __device__ Pair<T> load(T const* row, int column, bool inside, int columns) const {
+        Pair<T> pair{};
+        if constexpr (!kColumns) {
+            if (inside) pair.left = *row;
+        } else if constexpr (kPaired) {
+            if (inside && column < columns) pair = *reinterpret_cast<Pair<T> const*>(row + column);
+        } else {
+            if (inside && column < columns) pair.left = row[column * column_stride];
+            if (inside && column + 1 < columns) pair.right = row[(column + 1) * column_stride];
+        }
+        return pair;
+    }
+};
+
+template <class T>
+using Matrix = Operand<T, true, true, true>;
+template <class T>
+using StridedMatrix = Operand<T, true, true, false>;
+template <class T>
+using Row = Operand<T, false, true, true>;  // one value a column: it lies along a row
+template <class T>
+using StridedRow = Operand<T, false, true, false>;
+template <class T>
+using Column = Operand<T, true, false, false>;
+template <class T>
+using Scalar = Operand<T, false, false, false>;
+
+}  // namespace fact

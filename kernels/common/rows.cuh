@@ -1,0 +1,127 @@
+// Kernels without a product: something pointwise at every element, and reductions along rows. A
+// "row" is whatever is reduced over, for one choice of the other coordinates.
+#pragma once
+
+#include <climits>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "numbers.cuh"
+
+namespace fact {
+
+inline constexpr int kRowThreads = 256;
+
+// A tensor with a stride for each dimension.
+template <class T, int kRank>
+struct Tensor {
+    T* data;
+    int64_t strides[kRank > 0 ? kRank : 1];
+
+    template <class... Coordinates>
+    __device__ T& operator()(Coordinates... at) const {
+        static_assert(sizeof...(at) == kRank);
+        int64_t offset = 0;
+        int d = 0;
+        ((offset += at * strides[d++]), ...);
+        return data[offset];
+    }
+};
+
+// A value as the type it is stored in, rounded to nearest even.
+template <class T, class Value>
+__device__ T narrow(Value x) {
+    if constexpr (std::is_same_v<T, bf16>)
+        return __float2bfloat16_rn(static_cast<float>(x));
+    else if constexpr (std::is_same_v<T, half>)
+        return __float2half_rn(static_cast<float>(x));
+    else
+        return static_cast<T>(x);
+}
+
+// What a reduction starts from and how it goes on; T is float or int.
+struct Sum {
+    template <class T>
+    __device__ static T identity() {
+        return 0;
+    }
+    template <class T>
+    __device__ static T combine(T a, T b) {
+        return a + b;
+    }
+};
+template <bool kLargest>
+struct Extreme {  // NaN if either is
+    template <class T>
+    __device__ static T identity() {
+        if constexpr (std::is_same_v<T, float>) return kLargest ? -INFINITY : INFINITY;
+        return kLargest ? INT_MIN : INT_MAX;
+    }
+    template <class T>
+    __device__ static T combine(T a, T b) {
+        return a != a || (kLargest ? a > b : a < b) ? a : b;
+    }
+};
+using Max = Extreme<true>;
+using Min = Extreme<false>;
+
+// A row shared by all threads of a block.
+struct BlockRow {
+    static constexpr int kRows = 1;  // rows a block has in hand at a time
+
+    __device__ static int64_t first() { return blockIdx.x; }
+    template <class Visit>
+    __device__ static void each(int64_t count, Visit visit) {
+        for (int64_t i = threadIdx.x; i < count; i += kRowThreads) visit(i);
+    }
+    template <class Write>
+    __device__ static void once(Write write) {
+        if (threadIdx.x == 0) write();
+    }
+    // The same value in every thread, added up in the same order every time.
+    template <class Op, class Value>
+    __device__ static auto reduce(int64_t count, Value value) {
+        using T = decltype(value(0));
+        __shared__ T parts[kRowThreads / 32];
+        T mine = Op::template identity<T>();
+        for (int64_t i = threadIdx.x; i < count; i += kRowThreads)
+            mine = Op::combine(mine, value(i));
+#pragma unroll
+        for (int step = 16; step > 0; step /= 2)
+            mine = Op::combine(mine, __shfl_xor_sync(0xffffffff, mine, step));
+        __syncthreads();  // the parts of the reduction before have been read
+        if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = mine;
+        __syncthreads();
+        T all = parts[0];
+#pragma unroll
+        for (int warp = 1; warp < kRowThreads / 32; ++warp) all = Op::combine(all, parts[warp]);
+        return all;
+    }
+};
+
+// A short row, all in one thread.
+struct ThreadRow {
+    static constexpr int kRows = kRowThreads;
+
+    __device__ static int64_t first() {
+        return static_cast<int64_t>(blockIdx.x) * kRowThreads + threadIdx.x;
+    }
+    template <class Visit>
+    __device__ static void each(int64_t count, Visit visit) {
+        for (int64_t i = 0; i < count; ++i) visit(i);
+    }
+    template <class Write>
+    __device__ static void once(Write write) {
+        write();
+    }
+    template <class Op, class Value>
+    __device__ static auto reduce(int64_t count, Value value) {
+        using T = decltype(value(0));
+        T all = Op::template identity<T>();
+        for (int64_t i = 0; i < count; ++i) all = Op::combine(all, value(i));
+        return all;
+    }
+};
+
+}  // namespace fact

@@ -1,0 +1,65 @@
+// From accumulators to memory: the functor on every value, then straight out of registers.
+#pragma once
+
+#include "../common/operands.cuh"
+#include "../common/tiles.cuh"
+
+namespace fact::sm80 {
+
+// Where results go. kPaired: neighbouring columns are contiguous and every pair is aligned (the
+// launch record asks for it), so that one store takes both.
+template <class T, bool kPaired>
+struct Destination {
+    T* data;
+    int64_t row_stride, column_stride, batch0_stride, batch1_stride;
+
+    __device__ void store(Slab const& slab, float const (&values)[kSlabValues]) const {
+        T* const base = data + slab.batch0 * batch0_stride + slab.batch1 * batch1_stride;
+#pragma unroll
+        for (int i = 0; i < kSlabValues; i += 2) {
+            int const row = slab.row_of(i), column = slab.column_of(i);
+            if (row >= slab.extents.m || column >= slab.extents.n) continue;
+            T* const to = base + row * row_stride + column * (kPaired ? 1 : column_stride);
+            T const left = narrow<T>(values[i]), right = narrow<T>(values[i + 1]);
+            if constexpr (kPaired) {
+                *reinterpret_cast<Pair<T>*>(to) = {left, right};
+            } else {
+                *to = left;
+                if (column + 1 < slab.extents.n) to[column_stride] = right;
+            }
+        }
+    }
+};
+
+template <class T>
+using Output = Destination<T, true>;
+template <class T>
+using StridedOutput = Destination<T, false>;
+
+// Finishes a warp's sums, rows from `row` and columns from `column`, slab by slab. Nothing is
+// fetched ahead: the sums leave no registers for it, and other warps compute meanwhile.
+template <class Functor, class To, int kBlocks, int kCount>
+__device__ void finish(Functor const& functor, To const& to, Extents const& extents,
+                       TileAt const& at, int row, int column,
+                       float const (&sums)[kBlocks][kCount]) {
+    constexpr int kSlabs = kCount / kSlabValues;  // side by side
+    static_assert(kCount % kSlabValues == 0);
+    int const lane = threadIdx.x % 32;
+    auto const slab = [&](int i) {
+        return Slab{row + i / kSlabs * 16 + lane / 4,
+                    column + i % kSlabs * kSlabColumns + 2 * (lane % 4), at.batch0, at.batch1,
+                    extents};
+    };
+#pragma unroll
+    for (int i = 0; i < kBlocks * kSlabs; ++i) {
+        Slab const here = slab(i);
+        auto const now = functor.fetch(here);
+        float values[kSlabValues];
+#pragma unroll
+        for (int v = 0; v < kSlabValues; ++v)
+            values[v] = functor(sums[i / kSlabs][i % kSlabs * kSlabValues + v], now, here, v);
+        to.store(here, values);
+    }
+}
+
+}  // namespace fact::sm80

@@ -1,0 +1,69 @@
+// An operand's way from memory to the stages.
+#pragma once
+
+#include <cstdint>
+
+#include "instructions.cuh"
+#include "stage_layout.cuh"
+
+namespace fact::sm80 {
+
+// Where an operand of the product lies in memory; `outer` is along M or N, and a batch it does not
+// vary with has stride 0.
+template <class T>
+struct Source {
+    T const* data;
+    int64_t outer_stride, k_stride, batch0_stride, batch1_stride;
+};
+
+// Copies an operand's tiles into stages, one k-tile after another: every thread of the block the
+// same places of each tile, kCopyBytes at a time. Addresses, strides and rows are multiples of
+// kCopyBytes (the launch record asks for it), so that a copy lies inside the tensor or outside.
+// Copies of single elements need nothing to be contiguous.
+template <class Layout, int kCopyBytes, int kThreads>
+struct TileCopier {
+    using Element = typename Layout::Element;
+    static constexpr bool kAlongK = Layout::kMajor == Major::k;
+    static constexpr int kPerCopy = kCopyBytes / Layout::kElementBytes;
+    static constexpr int kCopiesPerRow = Layout::kColumns / kPerCopy;
+    static constexpr int kRowsAtOnce = kThreads / kCopiesPerRow;
+    static constexpr int kPasses = Layout::kRows / kRowsAtOnce;
+    // No further than registers last: every pass has addresses of its own, and f32 has none to
+    // spare.
+    static constexpr int kUnrolled = kCopyBytes == 4 && kPerCopy == 1 ? 1 : 4;
+    static_assert(kPerCopy >= 1 && kThreads % kCopiesPerRow == 0);
+    static_assert(Layout::kRows % kRowsAtOnce == 0);
+
+    Element const* from;  // the thread's first element of the k-tile to come
+    int64_t pass_stride, k_stride;
+    int outer_left, k_left;  // of the tensor, from there on
+
+    __device__ TileCopier(Source<Element> const& source, int batch0, int batch1, int first,
+                          int outer_extent, int k_extent)
+        : pass_stride(kRowsAtOnce * (kAlongK ? source.outer_stride : source.k_stride)),
+          k_stride(source.k_stride) {
+        int const outer = first + (kAlongK ? row() : column()), k = kAlongK ? column() : row();
+        from = source.data + batch0 * source.batch0_stride + batch1 * source.batch1_stride +
+               outer * source.outer_stride + k * k_stride;
+        outer_left = outer_extent - outer;
+        k_left = k_extent - k;
+    }
+
+    __device__ void copy(unsigned char* tile) {
+        int const rows_left = kAlongK ? outer_left : k_left;
+        int const columns_left = kAlongK ? k_left : outer_left;
+        Element const* at = from;
+#pragma unroll(kUnrolled)
+        for (int pass = 0; pass < kPasses; ++pass, at += pass_stride)
+            copy_async<kCopyBytes>(tile + Layout::offset(row() + pass * kRowsAtOnce, column()), at,
+                                   columns_left > 0 && pass * kRowsAtOnce < rows_left);
+        from += Layout::kTileK * k_stride;
+        k_left -= Layout::kTileK;
+    }
+
+  private:
+    __device__ static int row() { return threadIdx.x / kCopiesPerRow; }
+    __device__ static int column() { return threadIdx.x % kCopiesPerRow * kPerCopy; }
+};
+
+}  // namespace fact::sm80

@@ -1,0 +1,31 @@
+// The product on mma.sync: a block's warps copy, multiply and finish a tile together, then take the
+// next. For GPUs before sm90, and on those after for what TMA cannot address.
+#pragma once
+
+#include "epilogue.cuh"
+#include "mainloop.cuh"
+
+namespace fact::sm80 {
+
+template <class Config, class To, class Functor>
+__device__ void product(Source<typename Config::Element> const& a,
+                        Source<typename Config::Element> const& b, To const& to,
+                        Extents const& extents, Functor const& functor) {
+    using Loop = Mainloop<Config>;
+    extern __shared__ __align__(128) unsigned char stages[];
+    TileWalk<Config::kTileM, Config::kTileN, Config::kRasterAlongM, Config::kSwizzle> const walk(
+        extents);
+    int const k_tiles = (extents.k + Config::kTileK - 1) / Config::kTileK;
+    int const warp = threadIdx.x / 32;
+    for (int tile = blockIdx.x; tile < walk.total; tile += gridDim.x) {
+        TileAt const at = walk.at(tile);
+        int const row = at.m * Config::kTileM, column = at.n * Config::kTileN;
+        typename Loop::Sums sums;
+        Loop::run({a, at.batch0, at.batch1, row, extents.m, extents.k},
+                  {b, at.batch0, at.batch1, column, extents.n, extents.k}, stages, k_tiles, sums);
+        finish(functor, to, extents, at, row + warp % Config::kWarpsM * Loop::kWarpRows,
+               column + warp / Config::kWarpsM * Loop::kWarpColumns, sums);
+    }
+}
+
+}  // namespace fact::sm80

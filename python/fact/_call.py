@@ -1,0 +1,102 @@
+"""How a module is called: kept with its package, so that the package takes the same calls."""
+
+import inspect
+import json
+
+import torch
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class _Unknown:
+    """Stands for a default that JSON cannot hold."""
+
+
+def describe(function):
+    """A function's parameters as JSON; None where Python does not know them."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    rows = []
+    for parameter in parameters:
+        row = {"name": parameter.name, "kind": parameter.kind.name.lower()}
+        if parameter.default is not parameter.empty:
+            row["optional"] = True
+            if _plain(parameter.default):
+                row["default"] = parameter.default
+        rows.append(row)
+    return rows
+
+
+def check_value(name, value, traced):
+    """A plain value is part of what was traced: only the same one can be given."""
+    if not isinstance(value, (type(None), bool, int, float, str, list, tuple, dict)) or value != traced:
+        shown = "a tensor" if isinstance(value, torch.Tensor) else repr(value)
+        raise ValueError(
+            f"{name} was {traced!r} when the module was traced, got {shown}; "
+            "trace it again with the other value"
+        )
+
+
+class Signature:
+    """Brings a call to the form of the traced one, whose `count` arguments were all positional."""
+
+    def __init__(self, rows, count):
+        parameter = inspect.Parameter
+        self._signature = inspect.Signature(
+            parameter(
+                row["name"],
+                getattr(parameter, row["kind"].upper()),
+                default=row.get("default", _Unknown) if row.get("optional") else parameter.empty,
+            )
+            for row in rows
+        )
+        self._count = count
+        positional = [p.name for p in self._signature.parameters.values() if p.kind in _POSITIONAL]
+        self._traced = positional[:count]
+        self._more = max(0, count - len(positional))  # values of *args
+
+    def name(self, index):
+        """Of a positional argument of the traced call."""
+        if index < len(self._traced):
+            return f"'{self._traced[index]}'"
+        return f"argument {index + 1}"
+
+    def arrange(self, args, kwargs):
+        """The arguments of the traced form; TypeError and ValueError name the parameter."""
+        if not kwargs and len(args) == self._count:
+            return args
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        for name, parameter in self._signature.parameters.items():
+            self._check(name, parameter, bound.arguments[name])
+        return bound.args[: self._count]
+
+    def _check(self, name, parameter, value):
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            if len(value) != self._more:
+                raise TypeError(
+                    f"'*{name}' held {self._more} values when the module was traced, got {len(value)}"
+                )
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            if value:
+                raise TypeError(f"'{next(iter(value))}' was not given when the module was traced")
+        elif name in self._traced:
+            if value is _Unknown:
+                raise TypeError(f"'{name}' must be given: the package does not hold its default")
+        elif value is not parameter.default:
+            if parameter.default is _Unknown:
+                raise TypeError(
+                    f"'{name}' had its default when the module was traced, and cannot be given; "
+                    "trace it again with the value"
+                )
+            check_value(f"'{name}'", value, parameter.default)
+
+
+def _plain(value):
+    """Whether JSON gives the same value back."""
+    try:
+        return json.loads(json.dumps(value, allow_nan=False)) == value
+    except (TypeError, ValueError):
+        return False

@@ -1,0 +1,35 @@
+"""Calls a kernel that `fact kernel build` compiled from a kernel text."""
+
+import weakref
+
+from fact._ops import ops
+
+
+class Kernel:
+    """Takes the text's parameters, in order or by name, and gives a new tensor for each output (a
+    tuple where there are several). On CPU tensors the text is interpreted."""
+
+    def __init__(self, folder):
+        self._handle = ops().open_kernel(str(folder))
+        self._finalizer = weakref.finalize(self, ops().close_kernel, self._handle)
+        self.params = tuple(ops().kernel_params(self._handle))
+
+    def __call__(self, *tensors, **named):
+        if named:
+            tensors = self._in_order(tensors, named)
+        outputs = ops().run_kernel(self._handle, list(tensors))
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _in_order(self, tensors, named):
+        unknown = [name for name in named if name not in self.params[len(tensors) :]]
+        if unknown:
+            raise TypeError(f"the kernel takes {', '.join(self.params)}; got {unknown[0]!r} as well")
+        missing = [name for name in self.params[len(tensors) :] if name not in named]
+        if missing:
+            raise TypeError(f"the kernel also takes {', '.join(missing)}")
+        return tensors + tuple(named[name] for name in self.params[len(tensors) :])
+
+
+def kernel(folder):
+    """The kernel in a folder that `fact kernel build` wrote, as a function of tensors."""
+    return Kernel(folder)

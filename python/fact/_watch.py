@@ -1,0 +1,106 @@
+"""What a module was built from: the files that were read and the variables that were asked for."""
+
+import hashlib
+import os
+import stat
+import sys
+import sysconfig
+from pathlib import Path
+
+LARGE = 256 << 20  # bytes; a larger file is known again by its size and time alone
+
+_PLACES = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+_LIBRARY = tuple(place + os.sep for place in [*_PLACES, str(Path(__file__).parent)])
+_NOT_DATA = ("/proc/", "/dev/", "/sys/")
+
+
+def is_library(file):
+    """Whether a file is the interpreter's, an installed package's or ours, not the user's."""
+    installed = "site-packages" in file or "dist-packages" in file
+    return installed or file.startswith("<") or file.startswith(_LIBRARY)
+
+
+def stamp(path):
+    """What a file is known again by; None for anything but a regular file."""
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        if status.st_size > LARGE:
+            return {"size": status.st_size, "mtime_ns": status.st_mtime_ns}
+        content = Path(path).read_bytes()
+    except (OSError, ValueError):
+        return None
+    return {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+class Watch:
+    """Notes, while it is entered, what the user's code reads; everything else behaves as ever."""
+
+    def __init__(self):
+        self.opened, self.variables = set(), set()
+        self._active = False
+        # A hook cannot be removed: outside `with` it does nothing.
+        sys.addaudithook(self._audit)
+
+    def __enter__(self):
+        import torch
+
+        ask, map_file = os._Environ.__getitem__, torch.UntypedStorage.from_file
+
+        # os.getenv, get and `in` all end here, also on an environ imported by name.
+        def getitem(environment, name):
+            if isinstance(name, (str, bytes)) and _asked_by_the_user():
+                self.variables.add(os.fsdecode(name))
+            return ask(environment, name)
+
+        # Maps a checkpoint without Python's open; readers written in other languages call it too.
+        def from_file(filename, *args, **kwargs):
+            self._note(filename)
+            return map_file(filename, *args, **kwargs)
+
+        def restore():
+            os._Environ.__getitem__ = ask
+            del torch.UntypedStorage.from_file  # inherited again
+
+        os._Environ.__getitem__ = getitem
+        torch.UntypedStorage.from_file = staticmethod(from_file)
+        self._restore, self._active = restore, True
+        return self
+
+    def __exit__(self, *_):
+        self._active = False
+        self._restore()
+
+    def files(self):
+        """Every file of the user's that was read or imported, and is there still: path -> stamp."""
+        imported = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+        found = {}
+        for file in sorted(self.opened | {os.path.abspath(file) for file in imported if file}):
+            # What is in a .pyc follows from its source.
+            if is_library(file) or file.startswith(_NOT_DATA) or file.endswith(".pyc"):
+                continue
+            if known := stamp(file):
+                found[file] = known
+        return found
+
+    def _audit(self, event, arguments):
+        if self._active and event == "open":
+            path, _, flags = arguments
+            if not flags & (os.O_WRONLY | os.O_TRUNC):
+                self._note(path)
+
+    def _note(self, path):
+        if isinstance(path, (str, bytes, os.PathLike)):
+            # Made absolute now: the module may change the folder later.
+            self.opened.add(os.path.abspath(os.fsdecode(path)))
+
+
+def _asked_by_the_user():
+    """Whether any caller is the user's code: torch asks for hundreds of variables on its own."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        if not is_library(frame.f_code.co_filename):
+            return True
+        frame = frame.f_back
+    return False

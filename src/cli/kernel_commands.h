@@ -1,0 +1,43 @@
+// The subcommands of `fact kernel`, and the options they share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "tools/extents.h"
+#include "tools/kernel_source.h"
+
+namespace fact::cli {
+
+void add_kernel_check(CLI::App& app, Action& action);
+void add_kernel_fmt(CLI::App& app, Action& action);
+void add_kernel_run(CLI::App& app, Action& action);
+void add_kernel_emit(CLI::App& app, Action& action);
+void add_kernel_build(CLI::App& app, Action& action);
+void add_kernel_explain(CLI::App& app, Action& action);
+
+// Which text, which kernel of it, how large.
+struct KernelOptions {
+    std::string file, kernel;
+    std::vector<std::string> set;
+};
+void add_kernel_file(CLI::App& app, std::string& file);
+void add_kernel_choice(CLI::App& app, KernelOptions& options);
+
+// The text compiled, with the kernel asked for.
+struct Loaded {
+    tools::KernelSource source;
+    dsl::Program program;
+    const ir::Kernel* kernel = nullptr;  // in the program, which may be moved
+};
+Result<Loaded> load(const KernelOptions& options);
+
+// Which kernel is emitted how.
+struct EmitOptions {
+    KernelOptions kernel;
+    std::string arch = "sm90a", schedule;
+};
+void add_emit_options(CLI::App& app, EmitOptions& options);
+
+}  // namespace fact::cli

@@ -1,0 +1,17 @@
+// What `fact kernel emit` prints and `fact kernel build` compiles.
+#pragma once
+
+#include "cli/kernel_commands.h"
+#include "tools/build.h"
+#include "tools/choose.h"
+
+namespace fact::cli {
+
+struct EmittedKernel {
+    tools::KernelSource source;
+    tools::Emitted emitted;
+    std::string note;  // which schedules, and why; may be empty
+};
+Result<EmittedKernel> emit_kernel(const EmitOptions& options);
+
+}  // namespace fact::cli

@@ -1,0 +1,66 @@
+#include <csignal>
+#include <memory>
+
+#include "cli/kernel_commands.h"
+#include "tools/run.h"
+
+namespace fact::cli {
+
+namespace {
+
+struct Options {
+    KernelOptions kernel;
+    std::vector<std::string> in, out;
+    std::uint64_t seed = 0;
+};
+
+Result<tools::RunRequest> request_of(const Options& options) {
+    tools::RunRequest request;
+    auto settings = tools::parse_settings(options.kernel.set);
+    if (!settings) return settings.error();
+    auto in = tools::parse_files(options.in, "--in");
+    if (!in) return in.error();
+    auto out = tools::parse_files(options.out, "--out");
+    if (!out) return out.error();
+    request.settings = std::move(*settings);
+    request.inputs = std::move(*in);
+    request.outputs = std::move(*out);
+    request.seed = options.seed;
+    return request;
+}
+
+int run(const Options& options) {
+    const auto request = request_of(options);
+    if (!request) return fail(request.error());
+    const auto loaded = load(options.kernel);
+    if (!loaded) return fail(loaded.error());
+    // Nothing is half-written while numbers are crunched: Ctrl-C may simply end it.
+    std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGTERM, SIG_DFL);
+    const auto report = tools::run_kernel(*loaded->kernel, *request);
+    if (!report) return fail(report.error());
+    print(tools::to_text(*loaded->kernel, *report));
+    return kDone;
+}
+
+}  // namespace
+
+void add_kernel_run(CLI::App& app, Action& action) {
+    auto options = std::make_shared<Options>();
+    auto* command = app.add_subcommand("run", "Compute a kernel on the CPU in f64");
+    add_kernel_choice(*command, options->kernel);
+    command->add_option("--in", options->in, "A parameter's values: x=file.npy (repeatable)")
+        ->expected(1)
+        ->take_all();
+    command->add_option("--out", options->out, "Where to write an output: y=file.npy (repeatable)")
+        ->expected(1)
+        ->take_all();
+    command->add_option("--seed", options->seed, "Of the random tensors")->capture_default_str();
+    command->footer(
+        "Example:  fact kernel run mlp.fact --set M=128 --in w=weight.npy --out y=y.npy\n"
+        "Parameters without a file are random: normal, rounded to their type. An extent that\n"
+        "neither a file nor --set gives is 16.");
+    command->callback([&action, options] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace fact::cli

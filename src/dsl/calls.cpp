@@ -1,0 +1,207 @@
+// Calls of functions: of the tables, of the few with arguments of their own, and of composites.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "dsl/evaluator.h"
+#include "dsl/prelude.h"
+#include "dsl/words.h"
+#include "support/result.h"
+
+namespace fact::dsl {
+namespace {
+
+// The names inside a composite: its parameters and its own statements, nothing of the caller's.
+class CompositeNames : public Names {
+  public:
+    Value value(const ast::Word& name) override {
+        const auto found = values_.find(name.text);
+        if (found == values_.end())
+            throw InternalError("a composite function uses an unknown name " +
+                                std::string(name.text));
+        return found->second;
+    }
+    // `over` is the one name for dimensions in there.
+    std::optional<std::vector<ir::DimId>> dims(const ast::Dim&) override { return over_; }
+
+    void set(std::string_view name, Value value) { values_[name] = value; }
+    void set_over(std::vector<ir::DimId> over) { over_ = std::move(over); }
+
+  private:
+    std::map<std::string_view, Value> values_;
+    std::vector<ir::DimId> over_;
+};
+
+// The constant extent of a dimension, its factors multiplied.
+std::optional<double> constant_extent(const ir::Kernel& kernel, ir::DimId dim) {
+    double product = 1;
+    for (const ir::DimId factor : kernel.factors({dim})) {
+        if (!kernel[factor].extent) return std::nullopt;
+        product *= static_cast<double>(*kernel[factor].extent);
+    }
+    return product;
+}
+
+const Signature& matmul_signature() {
+    static const Signature signature{"matmul",
+                                     {{}, {}, {"precision", ArgumentKind::word, false, false, {}}}};
+    return signature;
+}
+
+const Signature& attention_signature() {
+    static const Signature signature{"attention",
+                                     {{},
+                                      {},
+                                      {},
+                                      {"mask", ArgumentKind::word, false, false, {}},
+                                      {"bias", ArgumentKind::value, false, false, {}},
+                                      {"scale", ArgumentKind::number, false, false, {}}}};
+    return signature;
+}
+
+bool has_argument(const ast::Call& call, std::string_view name) {
+    for (const ast::NamedArgument& named : call.named)
+        if (named.name.text == name) return true;
+    return false;
+}
+
+}  // namespace
+
+Value Evaluator::call(const ast::Call& call, Span span) {
+    const std::string_view name = call.function.text;
+    const auto binary = ir::find_binary_function(name);
+    const auto reduction = find_reduction(name);
+    if (reduction && (!binary || has_argument(call, "over"))) {
+        const Signature signature{name, {{}, {"over", ArgumentKind::dims, true, false, {}}}};
+        auto bound = bind(signature, call, span);
+        if (!bound) return {};
+        return builder_.add(ir::Reduce{*reduction, std::get<ir::ExprId>((*bound)[0]),
+                                       std::get<std::vector<ir::DimId>>(std::move((*bound)[1]))},
+                            span);
+    }
+    if (const auto unary = ir::find_unary_function(name)) {
+        const auto args = values(call, 1, span);
+        return args ? builder_.add(ir::Unary{*unary, (*args)[0]}, span) : Value{};
+    }
+    if (binary) {
+        const auto args = values(call, 2, span);
+        return args ? builder_.add(ir::Binary{*binary, (*args)[0], (*args)[1]}, span) : Value{};
+    }
+    if (const auto dtype = dtype_from_name(name)) {
+        const auto args = values(call, 1, span);
+        return args ? builder_.cast(*dtype, (*args)[0], span) : Value{};
+    }
+    if (name == "where") {
+        const auto args = values(call, 3, span);
+        return args ? builder_.add(ir::Select{(*args)[0], (*args)[1], (*args)[2]}, span) : Value{};
+    }
+    if (name == "matmul") return matmul(call, span);
+    if (name == "attention") return attention(call, span);
+    if (find_composite(name)) return composite(call, span);
+    if (names_kernel(call)) {
+        const auto results = call_kernel(call, span, name);
+        if (results.size() == 1) return results[0];
+        if (!results.empty())
+            reporter_.error(
+                code::call_outputs, span,
+                fmt::format("'{}' has {} outputs, so it is no operand.", name, results.size()),
+                "Name its outputs on a line of their own: `a, b = two(x)`.");
+        return {};
+    }
+    unknown_function(call);
+    return {};
+}
+
+void Evaluator::unknown_function(const ast::Call& call) {
+    if (reporter_.full()) return;  // a suggestion costs time
+    auto names = function_names();
+    if (in_pipeline_)
+        for (const auto& [name, kernel] : kernels_.kernels) names.push_back(name);
+    const std::string near = nearest(call.function.text, names);
+    reporter_.error(code::unknown_function, call.function.span,
+                    fmt::format("There is no function {}'{}'.", in_pipeline_ ? "or kernel " : "",
+                                call.function.text),
+                    near.empty() ? "Use the operators and the functions of the language."
+                                 : fmt::format("Did you mean '{}'?", near));
+}
+
+void Evaluator::unknown_word(std::string_view what, const ast::Word& word, std::string fix) {
+    reporter_.error(code::unknown_argument, span_of(word.span),
+                    fmt::format("There is no {} '{}'.", what, word.text), std::move(fix));
+}
+
+Value Evaluator::matmul(const ast::Call& call, Span span) {
+    const auto bound = bind(matmul_signature(), call, span);
+    if (!bound) return {};
+    ir::Product product{std::get<ir::ExprId>((*bound)[0]), std::get<ir::ExprId>((*bound)[1]),
+                        ir::Precision::exact};
+    if (const auto* word = std::get_if<ast::Word>(&(*bound)[2])) {
+        if (word->text == "tf32") {
+            product.precision = ir::Precision::tf32;
+        } else if (word->text != "exact") {
+            unknown_word("precision", *word, "Use `exact` or `tf32`.");
+            return {};
+        }
+    }
+    return builder_.add(product, span);
+}
+
+Value Evaluator::attention(const ast::Call& call, Span span) {
+    const auto bound = bind(attention_signature(), call, span);
+    if (!bound) return {};
+    ir::Attention node;
+    node.q = std::get<ir::ExprId>((*bound)[0]);
+    node.k = std::get<ir::ExprId>((*bound)[1]);
+    node.v = std::get<ir::ExprId>((*bound)[2]);
+    if (const auto* word = std::get_if<ast::Word>(&(*bound)[3])) {
+        if (word->text != "causal" && word->text != "none") {
+            unknown_word("mask", *word, "Use `causal` or `none`; other masks are a `bias`.");
+            return {};
+        }
+        node.causal = word->text == "causal";
+    }
+    if (const auto* bias = std::get_if<ir::ExprId>(&(*bound)[4])) node.bias = *bias;
+    const ir::Kernel& kernel = builder_.kernel();
+    const auto& q_dims = kernel[node.q].type.dims;
+    if (const auto* scale = std::get_if<double>(&(*bound)[5])) {
+        node.scale = *scale;
+    } else if (!q_dims.empty()) {
+        const auto extent = constant_extent(kernel, q_dims.back());
+        if (!extent) {
+            reporter_.error(code::attention_scale, span,
+                            fmt::format("Attention needs its scale: {} is known at run time only.",
+                                        kernel[q_dims.back()].name),
+                            "Add `scale: ` and a number, usually 1 / sqrt of that extent.");
+            return {};
+        }
+        node.scale = 1 / std::sqrt(*extent);
+    }
+    if (std::isfinite(node.scale)) return builder_.add(node, span);
+    reporter_.error(code::attention_scale, span, "The scale of attention must be finite.",
+                    "Use a number such as 0.125.");
+    return {};
+}
+
+Value Evaluator::composite(const ast::Call& call, Span span) {
+    const Composite& function = *find_composite(call.function.text);
+    auto bound = bind(function.signature, call, span);
+    if (!bound) return {};
+    CompositeNames names;
+    for (std::size_t i = 0; i < bound->size(); ++i) {
+        const std::string_view name = function.signature.parameters[i].name;
+        if (const auto* value = std::get_if<ir::ExprId>(&(*bound)[i])) names.set(name, *value);
+        if (auto* over = std::get_if<std::vector<ir::DimId>>(&(*bound)[i]))
+            names.set_over(std::move(*over));
+    }
+    // Composites call only simpler ones: the depth is the table's, not the text's.
+    Evaluator inside(builder_, names, kernels_, false, span);
+    Value result;
+    for (const ast::Statement& statement : function.body.statements) {
+        result = inside.evaluate(function.body, statement)[0];
+        if (!result) return {};
+        names.set(statement.targets[0].text, result);
+    }
+    return result;
+}
+
+}  // namespace fact::dsl

@@ -1,0 +1,181 @@
+#include "dsl/inliner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "dsl/dim_map.h"
+#include "ir/typing.h"
+
+namespace fact::dsl {
+namespace {
+
+using ir::DimId;
+using ir::index;
+
+class Inliner {
+  public:
+    Inliner(NodeBuilder& builder, const ir::Kernel& callee,
+            const std::vector<CallArgument>& arguments, Span span, std::string_view prefix)
+        : builder_(builder),
+          callee_(callee),
+          arguments_(arguments),
+          span_(span),
+          prefix_(prefix),
+          dims_(callee, builder) {}
+
+    std::vector<Value> run() {
+        if (!check_types() || !match_dims() || !copy()) return {};
+        std::vector<Value> results;
+        for (const ir::Output& output : callee_.outputs) {
+            const auto value =
+                builder_.cast(output.tensor.type.dtype, copies_[index(output.value)], span_);
+            if (!value) return {};
+            ir::Expr& expr = builder_.kernel().exprs[index(*value)];
+            if (index(*value) >= first_) {
+                expr.name.clear();  // the caller's name for it counts
+                expr.stored = true;
+            }
+            results.push_back(value);
+        }
+        return results;
+    }
+
+  private:
+    bool check_types() {
+        bool ok = true;
+        for (std::size_t i = 0; i < arguments_.size(); ++i) {
+            const ir::Type& wanted = callee_.params[i].type;
+            const ir::Type& given = builder_.kernel()[arguments_[i].value].type;
+            const std::string& name = callee_.params[i].name;
+            if (given.dims.size() != wanted.dims.size()) {
+                fail(code::call_dims, arguments_[i].span,
+                     fmt::format("'{}' of '{}' has dimensions {}, but this has {}.", name,
+                                 callee_.name, ir::to_string(callee_, wanted.dims),
+                                 ir::to_string(builder_.kernel(), given.dims)),
+                     "Pass a tensor with as many dimensions.");
+                ok = false;
+            } else if (given.dtype != wanted.dtype) {
+                fail(code::call_type, arguments_[i].span,
+                     fmt::format("'{}' of '{}' is {}, but this is {}.", name, callee_.name,
+                                 info(wanted.dtype).name, info(given.dtype).name),
+                     fmt::format("Cast it: `{}(...)`.", info(wanted.dtype).name));
+                ok = false;
+            }
+        }
+        return ok;
+    }
+
+    bool match_dims() {
+        for (const bool products : {false, true})
+            for (std::size_t i = 0; i < arguments_.size(); ++i)
+                if (!dims_.match(callee_.params[i].type,
+                                 builder_.kernel()[arguments_[i].value].type, products,
+                                 arguments_[i].span))
+                    return false;
+        return true;
+    }
+
+    // Every expression of the callee, under the caller's dimensions.
+    bool copy() {
+        first_ = builder_.kernel().exprs.size();
+        for (const ir::Expr& expr : callee_.exprs) {
+            if (const auto* param = std::get_if<ir::Param>(&expr.node)) {
+                copies_.push_back(arguments_[param->index].value);
+                continue;
+            }
+            const auto dims = dims_(expr.type.dims, span_);
+            if (!dims || !distinct(expr.type.dims, *dims)) return false;
+            auto node = moved(expr.node);
+            if (!node) return false;
+            const Value value = builder_.add(std::move(*node), span_, {expr.type.dtype, *dims});
+            if (!value) return false;
+            ir::Expr& copied = builder_.kernel().exprs[index(*value)];
+            copied.stored = expr.stored;
+            // A product always has a name: schedules find it by that.
+            const bool product = std::holds_alternative<ir::Product>(expr.node) ||
+                                 std::holds_alternative<ir::Attention>(expr.node);
+            if (product || !expr.name.empty())
+                copied.name = fmt::format("{}_{}", prefix_, expr.name.empty() ? "acc" : expr.name);
+            copies_.push_back(*value);
+        }
+        return true;
+    }
+
+    std::optional<ir::Node> moved(ir::Node node) {
+        ir::for_each_operand(node, [&](ir::ExprId& id) { id = copies_[index(id)]; });
+        std::optional<DimId> dim;
+        if (auto* n = std::get_if<ir::Index>(&node)) {
+            if (!(dim = dims_(n->dim, span_))) return std::nullopt;
+            n->dim = *dim;
+        } else if (auto* n = std::get_if<ir::Extent>(&node)) {
+            if (!(dim = dims_(n->dim, span_))) return std::nullopt;
+            n->dim = *dim;
+        } else if (auto* n = std::get_if<ir::Reduce>(&node)) {
+            auto over = dims_(n->over, span_);
+            if (!over) return std::nullopt;
+            n->over = std::move(*over);
+        }
+        return node;
+    }
+
+    // Two dimensions of the callee must not become one: the value would lose one of them.
+    bool distinct(const std::vector<DimId>& own, const std::vector<DimId>& mapped) {
+        for (std::size_t i = 0; i < mapped.size(); ++i)
+            for (std::size_t j = 0; j < i; ++j)
+                if (mapped[i] == mapped[j]) {
+                    fail(code::call_dims, span_,
+                         fmt::format("Dimensions {} and {} of '{}' would both be {}.",
+                                     callee_[own[j]].name, callee_[own[i]].name, callee_.name,
+                                     builder_.kernel()[mapped[i]].name),
+                         "Give the dimensions of the arguments different names.");
+                    return false;
+                }
+        return true;
+    }
+
+    void fail(code::Code code, Span at, std::string message, std::string fix) {
+        builder_.reporter().error(code, at, std::move(message), std::move(fix));
+    }
+
+    NodeBuilder& builder_;
+    const ir::Kernel& callee_;
+    const std::vector<CallArgument>& arguments_;
+    Span span_;
+    std::string_view prefix_;
+    DimMap dims_;
+    std::size_t first_ = 0;           // expression of this call
+    std::vector<ir::ExprId> copies_;  // by the callee's expression
+};
+
+}  // namespace
+
+std::vector<Value> inline_kernel(NodeBuilder& builder, const ir::Kernel& callee,
+                                 const std::vector<CallArgument>& arguments, Span span,
+                                 std::string_view prefix) {
+    if (builder.exhausted()) return {};
+    return Inliner(builder, callee, arguments, span, prefix).run();
+}
+
+void tidy_outputs(ir::Kernel& pipeline) {
+    std::vector<bool> read(pipeline.exprs.size());
+    const auto live = ir::reachable(pipeline);
+    for (std::size_t i = 0; i < pipeline.exprs.size(); ++i)
+        if (live[i])
+            ir::for_each_operand(pipeline.exprs[i].node,
+                                 [&](ir::ExprId id) { read[index(id)] = true; });
+    for (ir::Output& output : pipeline.outputs) {
+        if (read[index(output.value)]) continue;
+        ir::Expr& expr = pipeline.exprs[index(output.value)];
+        expr.stored = false;
+        const auto* cast = std::get_if<ir::Cast>(&expr.node);
+        if (!cast || expr.type.dtype != output.tensor.type.dtype) continue;
+        ir::Expr& exact = pipeline.exprs[index(cast->x)];
+        const bool rounds = info(exact.type.dtype).floating && info(expr.type.dtype).floating;
+        if (!rounds || exact.stored || std::holds_alternative<ir::Param>(exact.node)) continue;
+        output.value = cast->x;
+        exact.name = expr.name;
+    }
+}
+
+}  // namespace fact::dsl

@@ -1,0 +1,162 @@
+#include "dsl/node_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/extents.h"
+#include "ir/typing.h"
+#include "support/result.h"
+
+namespace fact::dsl {
+namespace {
+
+code::Code code_of(ir::Fault fault) {
+    switch (fault) {
+        case ir::Fault::reference:
+            break;
+        case ir::Fault::literal:
+            return code::number_range;
+        case ir::Fault::cast:
+            return code::f64_type;
+        case ir::Fault::broadcast:
+            return code::broadcast;
+        case ir::Fault::needs_bool:
+            return code::needs_bool;
+        case ir::Fault::permutation:
+            return code::permutation;
+        case ir::Fault::product_rank:
+            return code::product_rank;
+        case ir::Fault::contraction:
+            return code::contraction;
+        case ir::Fault::product_dims:
+            return code::product_dims;
+        case ir::Fault::product_batch:
+            return code::product_batch;
+        case ir::Fault::product_types:
+            return code::product_types;
+        case ir::Fault::precision:
+            return code::precision;
+        case ir::Fault::view:
+            return code::view;
+        case ir::Fault::reduction:
+            return code::reduction;
+        case ir::Fault::attention:
+            return code::attention;
+    }
+    throw InternalError("the checker made a reference to nothing");
+}
+
+}  // namespace
+
+Value NodeBuilder::add(ir::Node node, Span span, const ir::Type& given) {
+    if (!spend(span)) return {};
+    auto typing = ir::type_of(kernel_, node, given);
+    if (const auto* error = std::get_if<ir::TypeError>(&typing)) {
+        reporter_.error(code_of(error->fault), span, error->message, error->fix);
+        return {};
+    }
+    auto& type = std::get<ir::Type>(typing);
+    if (!check_dims(type.dims, span)) return {};
+    const auto* extent = std::get_if<ir::Extent>(&node);
+    if (extent && !check_dims({extent->dim}, span)) return {};
+    return kernel_.add({std::move(node), std::move(type), {}, span});
+}
+
+bool NodeBuilder::spend(Span span) {
+    if (budget_.expressions > 0) {
+        --budget_.expressions;
+        return true;
+    }
+    if (!budget_.exhausted)
+        reporter_.error(code::too_many_expressions, span,
+                        fmt::format("The text makes more than {} expressions, calls written out.",
+                                    kMostExpressions),
+                        "Split it into several files.");
+    budget_.exhausted = true;
+    return false;
+}
+
+std::optional<ir::DimId> NodeBuilder::dim(const std::string& name, Span span) {
+    return counted(kernel_.dim(name), span);
+}
+
+std::optional<ir::DimId> NodeBuilder::dim_product(const std::vector<ir::DimId>& dims, Span span) {
+    return counted(kernel_.dim_product(dims), span);
+}
+
+std::optional<ir::DimId> NodeBuilder::counted(ir::DimId dim, Span span) {
+    if (kernel_.dims.size() <= kMostDims) return dim;
+    kernel_.dims.resize(kMostDims);
+    if (!too_many_dims_)
+        reporter_.error(code::too_many_dims, span,
+                        fmt::format("There are more than {} dimensions.", kMostDims),
+                        "Split the kernel in two.");
+    too_many_dims_ = true;
+    return std::nullopt;
+}
+
+bool NodeBuilder::known(ir::DimId dim) {
+    if (known_.size() != kernel_.dims.size()) {
+        std::vector<bool> given(kernel_.dims.size());
+        for (const ir::Tensor& param : kernel_.params)
+            for (const ir::DimId d : param.type.dims) given[ir::index(d)] = true;
+        known_ = ir::known_dims(kernel_, std::move(given));
+    }
+    return known_[ir::index(dim)];
+}
+
+bool NodeBuilder::check_dims(const std::vector<ir::DimId>& dims, Span span) {
+    for (const ir::DimId dim : dims)
+        if (!known(dim)) {
+            reporter_.error(
+                code::unknown_extent, span,
+                fmt::format("No parameter tells the extent of dimension {}.", kernel_[dim].name),
+                "Give a parameter this dimension, or write the factor as a number.");
+            return false;
+        }
+    if (dims.size() <= kMostRank) return true;
+    reporter_.error(code::rank, span, fmt::format("This has {} dimensions.", dims.size()),
+                    fmt::format("A value has at most {}; merge some.", kMostRank));
+    return false;
+}
+
+Value NodeBuilder::cast(DType dtype, ir::ExprId x, Span span) {
+    if (kernel_[x].type.dtype == dtype) return x;
+    return add(ir::Cast{x}, span, {dtype, {}});
+}
+
+Value NodeBuilder::permute(ir::ExprId x, std::vector<ir::DimId> dims, Span span) {
+    // A view of an unnamed view is one view, so that views do not pile up.
+    const auto* inner = std::get_if<ir::Permute>(&kernel_[x].node);
+    if (inner && kernel_[x].name.empty() && !kernel_[x].stored) x = inner->x;
+    if (kernel_[x].type.dims == dims) return x;
+    return add(ir::Permute{x}, span, {DType::f32, std::move(dims)});
+}
+
+Value NodeBuilder::transpose(ir::ExprId x, Span span) {
+    auto dims = kernel_[x].type.dims;
+    if (dims.size() < 2) {
+        reporter_.error(code::transpose_rank, span,
+                        fmt::format("`.T` swaps the last two dimensions, but this has {}.",
+                                    ir::to_string(kernel_, dims)),
+                        "Remove `.T`.");
+        return {};
+    }
+    std::swap(dims.end()[-1], dims.end()[-2]);
+    return permute(x, std::move(dims), span);
+}
+
+Value NodeBuilder::view(ir::ExprId x, std::vector<ir::DimId> dims, Span span) {
+    if (kernel_[x].type.dims == dims) return x;
+    for (std::size_t i = 0; i < dims.size(); ++i)
+        if (std::find(dims.begin(), dims.begin() + i, dims[i]) != dims.begin() + i) {
+            reporter_.error(code::repeated_dim, span,
+                            fmt::format("The view has dimension {} twice.", kernel_[dims[i]].name),
+                            "Give each dimension a name of its own.");
+            return {};
+        }
+    return add(ir::View{x}, span, {DType::f32, std::move(dims)});
+}
+
+}  // namespace fact::dsl

@@ -1,0 +1,61 @@
+// Adds typed expressions to the kernel that is being checked, and reports those that do not fit.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "dsl/reporter.h"
+#include "ir/kernel.h"
+
+namespace fact::dsl {
+
+using Value = std::optional<ir::ExprId>;  // none: in error, already reported
+
+inline constexpr std::size_t kMostRank = 8;    // of a tensor or a value
+inline constexpr std::size_t kMostDims = 256;  // of a kernel
+
+inline constexpr std::size_t kMostExpressions = std::size_t{1} << 18;  // of a text
+
+// What one text may still make: composite functions and pipelines multiply what is written.
+struct Budget {
+    std::size_t expressions = kMostExpressions;
+    bool exhausted = false;
+};
+
+class NodeBuilder {
+  public:
+    NodeBuilder(ir::Kernel& kernel, Reporter& reporter, Budget& budget)
+        : kernel_(kernel), reporter_(reporter), budget_(budget) {}
+
+    ir::Kernel& kernel() { return kernel_; }
+    Reporter& reporter() { return reporter_; }
+    bool exhausted() const { return budget_.exhausted; }
+    bool too_many_dims() const { return too_many_dims_; }
+
+    // The node with its type worked out; `given` as for ir::type_of.
+    Value add(ir::Node node, Span span, const ir::Type& given = {});
+
+    // Find or add; nothing when there are too many, which is reported.
+    std::optional<ir::DimId> dim(const std::string& name_or_digits, Span span);
+    std::optional<ir::DimId> dim_product(const std::vector<ir::DimId>& dims, Span span);
+
+    Value cast(DType dtype, ir::ExprId x, Span span);
+    Value permute(ir::ExprId x, std::vector<ir::DimId> dims, Span span);
+    Value transpose(ir::ExprId x, Span span);
+    Value view(ir::ExprId x, std::vector<ir::DimId> dims, Span span);
+
+  private:
+    bool spend(Span span);
+    std::optional<ir::DimId> counted(ir::DimId dim, Span span);
+    // Whether the parameters tell the dimension's extent.
+    bool known(ir::DimId dim);
+    bool check_dims(const std::vector<ir::DimId>& dims, Span span);
+
+    ir::Kernel& kernel_;
+    Reporter& reporter_;
+    Budget& budget_;
+    bool too_many_dims_ = false;
+    std::vector<bool> known_;  // by dimension; worked out again when there are new ones
+};
+
+}  // namespace fact::dsl

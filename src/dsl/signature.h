@@ -1,0 +1,31 @@
+// What a function takes: values by position, and arguments by name.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace fact::dsl {
+
+enum class ArgumentKind : std::uint8_t {
+    value,   // an expression
+    dims,    // `over: N`, `over: [N, S]`
+    word,    // `mask: causal`
+    number,  // a literal
+};
+
+struct Parameter {
+    std::string_view name;  // "": only by position
+    ArgumentKind kind = ArgumentKind::value;
+    bool required = true;
+    bool positional = true;               // of a value: may stand without its name
+    std::optional<double> standard = {};  // what an omitted value is
+};
+
+struct Signature {
+    std::string_view function;
+    std::vector<Parameter> parameters;
+};
+
+}  // namespace fact::dsl

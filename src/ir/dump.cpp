@@ -1,0 +1,72 @@
+#include "ir/dump.h"
+
+#include <fmt/format.h>
+
+#include "ir/typing.h"
+#include "support/result.h"
+
+namespace fact::ir {
+namespace {
+
+std::string type_text(const Kernel& kernel, const Type& type) {
+    return fmt::format("{}{}", info(type.dtype).name,
+                       type.dims.empty() ? "" : to_string(kernel, type.dims));
+}
+
+std::string tensor_text(const Kernel& kernel, const Tensor& tensor) {
+    return fmt::format("{}: {}", tensor.name, type_text(kernel, tensor.type));
+}
+
+std::string_view name_of(UnaryOp op) {
+    return op == UnaryOp::neg ? "neg" : info(op).name;
+}
+
+// The node's own word and what it holds beside its operands.
+std::string node_text(const Kernel& kernel, const Node& node) {
+    constexpr std::string_view kReduce[] = {"sum", "max", "min"};
+    return std::visit(
+        overloaded{
+            [&](const Param& n) { return fmt::format("param {}", kernel.params[n.index].name); },
+            [](const Literal& n) { return fmt::format("literal {}", n.value); },
+            [&](const Index& n) { return fmt::format("index {}", kernel[n.dim].name); },
+            [&](const Extent& n) { return fmt::format("extent {}", kernel[n.dim].name); },
+            [](const Unary& n) { return std::string(name_of(n.op)); },
+            [](const Binary& n) { return std::string(info(n.op).name); },
+            [](const Select&) { return std::string("where"); },
+            [](const Cast&) { return std::string("cast"); },
+            [](const Permute&) { return std::string("permute"); },
+            [](const View&) { return std::string("view"); },
+            [&](const Reduce& n) {
+                return fmt::format("{} over {}", kReduce[static_cast<std::size_t>(n.op)],
+                                   to_string(kernel, n.over));
+            },
+            [](const Product& n) {
+                return std::string(n.precision == Precision::tf32 ? "product tf32" : "product");
+            },
+            [](const Attention& n) {
+                return fmt::format("attention{} scale {}", n.causal ? " causal" : "", n.scale);
+            },
+        },
+        node);
+}
+
+}  // namespace
+
+std::string dump(const Kernel& kernel) {
+    std::string out = fmt::format("kernel {}\n", kernel.name);
+    for (const Tensor& param : kernel.params)
+        out += fmt::format("  in {}\n", tensor_text(kernel, param));
+    for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
+        const Expr& expr = kernel.exprs[i];
+        out += fmt::format("  %{}{}{} = {}", i, expr.name.empty() ? "" : " ", expr.name,
+                           node_text(kernel, expr.node));
+        for_each_operand(expr.node, [&](ExprId id) { out += fmt::format(" %{}", index(id)); });
+        out += fmt::format(" : {}{}\n", type_text(kernel, expr.type), expr.stored ? " stored" : "");
+    }
+    for (const Output& output : kernel.outputs)
+        out += fmt::format("  out {} = %{}\n", tensor_text(kernel, output.tensor),
+                           index(output.value));
+    return out;
+}
+
+}  // namespace fact::ir

@@ -1,0 +1,14 @@
+// A kernel as a list of its expressions, for tests and for people who look for a fault.
+#pragma once
+
+#include <string>
+
+#include "ir/kernel.h"
+
+namespace fact::ir {
+
+// One line an expression: number, name, node, operands, type; then the outputs.
+//   %3 acc = product %0 %2 : f32[M, N]
+std::string dump(const Kernel& kernel);
+
+}  // namespace fact::ir

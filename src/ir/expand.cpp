@@ -1,0 +1,48 @@
+#include "ir/expand.h"
+
+#include <limits>
+#include <utility>
+
+namespace fact::ir {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+ExprId written_out(Kernel& kernel, const Attention& node) {
+    Builder b(kernel);
+    const DimId m = kernel[node.q].type.dims.end()[-2], n = kernel[node.k].type.dims.end()[-2];
+    ExprId scores = b.product(node.q, b.transpose(node.k));
+    scores = b.binary(BinaryOp::mul, scores, b.literal(node.scale));
+    if (node.bias) scores = b.binary(BinaryOp::add, scores, *node.bias);
+    if (node.causal)
+        scores =
+            b.select(b.binary(BinaryOp::ge, b.index(m), b.index(n)), scores, b.literal(-kInfinity));
+    const ExprId shifted = b.binary(BinaryOp::sub, scores, b.reduce(ReduceOp::max, scores, {n}));
+    const ExprId weights = b.unary(UnaryOp::exp, shifted);
+    const ExprId shares = b.binary(BinaryOp::div, weights, b.reduce(ReduceOp::sum, weights, {n}));
+    return b.product(b.cast(kernel[node.v].type.dtype, shares), node.v);
+}
+
+}  // namespace
+
+Kernel expand_attention(const Kernel& kernel, const std::function<bool(ExprId)>& keep) {
+    Kernel out = kernel;
+    out.exprs.clear();
+    std::vector<ExprId> moved(kernel.exprs.size());
+    for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
+        Expr expr = kernel.exprs[i];
+        for_each_operand(expr.node, [&](ExprId& x) { x = moved[index(x)]; });
+        const auto* attention = std::get_if<Attention>(&expr.node);
+        if (attention && !(keep && keep(static_cast<ExprId>(i)))) {
+            moved[i] = written_out(out, Attention(*attention));
+            out.exprs[index(moved[i])].name = expr.name;
+            out.exprs[index(moved[i])].stored = expr.stored;
+        } else {
+            moved[i] = out.add(std::move(expr));
+        }
+    }
+    for (Output& output : out.outputs) output.value = moved[index(output.value)];
+    return out;
+}
+
+}  // namespace fact::ir

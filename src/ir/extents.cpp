@@ -1,0 +1,94 @@
+#include "ir/extents.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+namespace fact::ir {
+namespace {
+
+constexpr std::int64_t kMostElements = std::int64_t{1} << 62;
+
+// The one factor that is not known, if all others are.
+template <class Known>
+std::optional<DimId> only_unknown(const Dim& dim, const Known& known) {
+    std::optional<DimId> found;
+    for (const DimId factor : dim.factors) {
+        if (known(factor)) continue;
+        if (found) return std::nullopt;
+        found = factor;
+    }
+    return found;
+}
+
+// The product of the known factors; nothing when it is too large to be an extent.
+std::optional<std::int64_t> product_of(const Dim& dim, const std::vector<std::int64_t>& extents) {
+    std::int64_t product = 1;
+    for (const DimId factor : dim.factors) {
+        const std::int64_t extent = extents[index(factor)];
+        if (extent == kUnknownExtent) continue;
+        if (extent > 0 && product > kMostElements / extent) return std::nullopt;
+        product *= extent;
+    }
+    return product;
+}
+
+}  // namespace
+
+std::string solve_extents(const Kernel& kernel, std::vector<std::int64_t>& extents) {
+    for (std::size_t d = 0; d < kernel.dims.size(); ++d) {
+        const Dim& dim = kernel.dims[d];
+        if (!dim.extent) continue;
+        if (extents[d] != kUnknownExtent && extents[d] != *dim.extent)
+            return fmt::format("dimension {} has {} elements", dim.name, extents[d]);
+        extents[d] = *dim.extent;
+    }
+    const auto known = [&](DimId dim) { return extents[index(dim)] != kUnknownExtent; };
+    for (bool learned = true; learned;) {
+        learned = false;
+        for (std::size_t d = 0; d < kernel.dims.size(); ++d) {
+            const Dim& dim = kernel.dims[d];
+            if (dim.factors.empty()) continue;
+            const auto product = product_of(dim, extents);
+            if (!product) return fmt::format("dimension {} is too large", dim.name);
+            const auto missing = only_unknown(dim, known);
+            bool all = true;
+            for (const DimId factor : dim.factors) all &= known(factor);
+            if (all && extents[d] == kUnknownExtent) {
+                extents[d] = *product;
+                learned = true;
+            } else if (all && extents[d] != *product) {
+                return fmt::format("dimension {} has {} elements, its factors {}", dim.name,
+                                   extents[d], *product);
+            } else if (missing && extents[d] != kUnknownExtent) {
+                if (*product == 0 || extents[d] % *product != 0)
+                    return fmt::format("dimension {} has {} elements, no multiple of {}", dim.name,
+                                       extents[d], *product);
+                extents[index(*missing)] = extents[d] / *product;
+                learned = true;
+            }
+        }
+    }
+    return "";
+}
+
+std::vector<bool> known_dims(const Kernel& kernel, std::vector<bool> known) {
+    const auto is_known = [&](DimId dim) { return bool{known[index(dim)]}; };
+    for (std::size_t d = 0; d < kernel.dims.size(); ++d)
+        if (kernel.dims[d].extent) known[d] = true;
+    for (bool learned = true; learned;) {
+        learned = false;
+        for (std::size_t d = 0; d < kernel.dims.size(); ++d) {
+            const Dim& dim = kernel.dims[d];
+            if (dim.factors.empty()) continue;
+            const auto missing = only_unknown(dim, is_known);
+            bool all = true;
+            for (const DimId factor : dim.factors) all &= is_known(factor);
+            if (all && !known[d]) known[d] = learned = true;
+            if (missing && known[d]) known[index(*missing)] = learned = true;
+        }
+    }
+    return known;
+}
+
+}  // namespace fact::ir

@@ -1,0 +1,30 @@
+#include "ir/kernel.h"
+
+namespace fact::ir {
+
+std::vector<bool> reachable(const Kernel& kernel) {
+    std::vector<bool> needed(kernel.exprs.size());
+    for (const auto& output : kernel.outputs) needed[index(output.value)] = true;
+    for (std::size_t i = kernel.exprs.size(); i-- > 0;)
+        if (needed[i])
+            for_each_operand(kernel.exprs[i].node,
+                             [&](ExprId operand) { needed[index(operand)] = true; });
+    return needed;
+}
+
+void drop_dead(Kernel& kernel) {
+    const auto needed = reachable(kernel);
+    std::vector<ExprId> moved(kernel.exprs.size());
+    std::vector<Expr> kept;
+    for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
+        if (!needed[i]) continue;
+        Expr expr = std::move(kernel.exprs[i]);
+        for_each_operand(expr.node, [&](ExprId& operand) { operand = moved[index(operand)]; });
+        moved[i] = static_cast<ExprId>(kept.size());
+        kept.push_back(std::move(expr));
+    }
+    for (auto& output : kernel.outputs) output.value = moved[index(output.value)];
+    kernel.exprs = std::move(kept);
+}
+
+}  // namespace fact::ir

@@ -1,0 +1,291 @@
+#include "lower/pipeline/cut.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "lower/pipeline/extract.h"
+#include "lower/product/product_form.h"
+#include "lower/rows/rows_form.h"
+
+namespace fact::lower {
+
+namespace {
+
+using ir::ExprId;
+using ir::index;
+
+std::vector<ExprId> users_of(const ir::Kernel& kernel, ExprId id) {
+    std::vector<ExprId> users;
+    const auto live = ir::reachable(kernel);
+    for (std::size_t i = 0; i < kernel.exprs.size(); ++i)
+        if (live[i])
+            ir::for_each_operand(kernel.exprs[i].node, [&](ExprId x) {
+                if (x == id) users.push_back(static_cast<ExprId>(i));
+            });
+    return users;
+}
+
+bool is_output(const ir::Kernel& kernel, ExprId id) {
+    return std::any_of(kernel.outputs.begin(), kernel.outputs.end(),
+                       [&](const ir::Output& output) { return output.value == id; });
+}
+
+bool is_only_output(const ir::Kernel& kernel, ExprId id) {
+    return is_output(kernel, id) && users_of(kernel, id).empty() && !kernel[id].stored;
+}
+
+// The cast that is all that reads an attention, to the type of its operands.
+std::optional<ExprId> only_cast(const ir::Kernel& kernel, ExprId id) {
+    const auto users = users_of(kernel, id);
+    if (users.size() != 1 || is_output(kernel, id) || kernel[id].stored) return std::nullopt;
+    const auto& node = std::get<ir::Attention>(kernel[id].node);
+    const bool narrows = std::holds_alternative<ir::Cast>(kernel[users[0]].node) &&
+                         kernel[users[0]].type.dtype == kernel[node.q].type.dtype;
+    return narrows ? std::optional(users[0]) : std::nullopt;
+}
+
+// The values kept in memory grow until every stage between them is one that a skeleton holds.
+class Cutter {
+  public:
+    explicit Cutter(const ir::Kernel& kernel) : kernel_(kernel) {}
+
+    Result<Pipeline> run() {
+        const auto live = ir::reachable(kernel_);
+        for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
+            if (live[i] && kernel_.exprs[i].stored)
+                keep(static_cast<ExprId>(i), "the pipeline says so");
+        for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
+            if (live[i]) keep_operands(static_cast<ExprId>(i));
+        while (settle()) {
+        }
+        if (!problem_.empty())
+            return Error{fmt::format("kernel {}: {}", kernel_.name, problem_),
+                         "Write the kernel in parts, or leave this part to another one."};
+        return assemble();
+    }
+
+  private:
+    bool kept(ExprId id) const { return reasons_.contains(id); }
+    bool is_param(ExprId id) const { return std::holds_alternative<ir::Param>(kernel_[id].node); }
+    void keep(ExprId id, std::string why) {
+        if (!is_param(id)) reasons_.try_emplace(id, std::move(why));
+    }
+
+    bool is_attention(ExprId root) const {
+        if (const auto* cast = std::get_if<ir::Cast>(&kernel_[root].node))
+            if (!kept(cast->x)) root = cast->x;
+        return std::holds_alternative<ir::Attention>(kernel_[root].node);
+    }
+
+    // Behind reorderings, which the skeletons read through.
+    ExprId behind_permutes(ExprId id) const {
+        while (const auto* permute = std::get_if<ir::Permute>(&kernel_[id].node)) {
+            if (kept(id)) return id;
+            id = permute->x;
+        }
+        return id;
+    }
+
+    // Products and attention read their operands from memory.
+    void keep_operands(ExprId id) {
+        const ir::Node& node = kernel_[id].node;
+        if (const auto* product = std::get_if<ir::Product>(&node)) {
+            keep(behind_permutes(product->a), "a product reads it");
+            keep(behind_permutes(product->b), "a product reads it");
+        } else if (std::holds_alternative<ir::Attention>(node)) {
+            // Its stage ends with it, or with the cast that alone reads it.
+            const auto cast = only_cast(kernel_, id);
+            if (cast)
+                keep(*cast, "attention is a kernel of its own");
+            else if (!is_only_output(kernel_, id))
+                keep(id, "attention is a kernel of its own");
+            ir::for_each_operand(node,
+                                 [&](ExprId x) { keep(behind_permutes(x), "attention reads it"); });
+        }
+    }
+
+    // What is computed in one go with `root`: everything down to parameters and kept values.
+    std::vector<ExprId> cone(ExprId root) const {
+        std::vector<bool> inside(index(root) + 1);
+        inside[index(root)] = true;
+        for (std::size_t i = index(root) + 1; i-- > 0;) {
+            const auto id = static_cast<ExprId>(i);
+            if (!inside[i] || (id != root && kept(id))) continue;
+            ir::for_each_operand(kernel_.exprs[i].node, [&](ExprId x) { inside[index(x)] = true; });
+        }
+        std::vector<ExprId> all;
+        for (std::size_t i = 0; i < inside.size(); ++i) {
+            const auto id = static_cast<ExprId>(i);
+            if (inside[i] && (id == root || !kept(id)) && !is_param(id)) all.push_back(id);
+        }
+        return all;
+    }
+
+    std::vector<ExprId> roots() const {
+        std::set<ExprId> all;
+        for (const auto& [id, why] : reasons_) all.insert(id);
+        for (const ir::Output& output : kernel_.outputs) all.insert(output.value);
+        return {all.begin(), all.end()};
+    }
+
+    // Finds one more value to keep; false when nothing is left to do.
+    bool settle() {
+        std::map<ExprId, int> users;  // of products and reductions: stages that need them
+        for (const ExprId root : roots()) {
+            std::vector<ExprId> products, reductions;
+            for (const ExprId id : cone(root)) {
+                const ir::Node& node = kernel_[id].node;
+                if (std::holds_alternative<ir::Product>(node)) products.push_back(id);
+                if (std::holds_alternative<ir::Reduce>(node)) reductions.push_back(id);
+            }
+            for (const auto* heavy : {&products, &reductions})
+                for (const ExprId id : *heavy)
+                    if (++users[id] > 1 && id != root && !kept(id)) {
+                        keep(id, "several kernels need it");
+                        return true;
+                    }
+            if (settle_stage(root, products, reductions)) return true;
+            if (!problem_.empty()) return false;
+        }
+        return false;
+    }
+
+    bool settle_stage(ExprId root, const std::vector<ExprId>& products,
+                      const std::vector<ExprId>& reductions) {
+        if (is_attention(root)) return false;
+        if (!products.empty() && reductions.empty()) {
+            // The last product of several is fused with what follows, the others are read.
+            for (const ExprId id : products)
+                if (id != products.back()) {
+                    keep(id, "one kernel computes one product");
+                    return true;
+                }
+            const auto form = product_form(extract(kernel_, root, kept_set(root)).kernel);
+            if (form) return false;
+            if (products.back() != root) {
+                keep(products.back(), "what follows does not fit into its epilogue");
+                return true;
+            }
+            return keep_operand_copy(products.back(), form.error().message);
+        }
+        // What the first reduction reads holds as much of the epilogue as a product can take along.
+        for (const ExprId id : products) {
+            for (const ExprId reduction : reductions) {
+                const ExprId x = std::get<ir::Reduce>(kernel_[reduction].node).x;
+                const auto inside = cone(x);
+                if (std::find(inside.begin(), inside.end(), id) == inside.end()) continue;
+                keep(x, "a reduction reads it");
+                return true;
+            }
+            keep(id, "a reduction is beside it");
+            return true;
+        }
+        const auto form = rows_form(extract(kernel_, root, kept_set(root)).kernel);
+        if (form) return false;
+        // Reductions over other dimensions than the last one's come first, on their own.
+        for (const ExprId id : reductions)
+            if (id != root) {
+                keep(id, "its rows are others than those of what follows");
+                return true;
+            }
+        problem_ = form.error().message;
+        return false;
+    }
+
+    // An operand no skeleton can address as it lies is copied into a plain layout first.
+    bool keep_operand_copy(ExprId product_id, const std::string& why) {
+        const auto& product = std::get<ir::Product>(kernel_[product_id].node);
+        for (const ExprId operand : {product.a, product.b})
+            if (std::holds_alternative<ir::Permute>(kernel_[operand].node) && !kept(operand)) {
+                keep(operand, "a product cannot read it as it lies");
+                return true;
+            }
+        problem_ = why;
+        return false;
+    }
+
+    std::set<ExprId> kept_set(ExprId root) const {
+        std::set<ExprId> all;
+        for (const auto& [id, why] : reasons_)
+            if (id != root) all.insert(id);
+        return all;
+    }
+
+    StageKind kind(const ir::Kernel& kernel) const {
+        for (const ir::Expr& expr : kernel.exprs) {
+            if (std::holds_alternative<ir::Attention>(expr.node)) return StageKind::attention;
+            if (std::holds_alternative<ir::Product>(expr.node)) return StageKind::product;
+        }
+        return StageKind::rows;
+    }
+
+    // An output is written by the stage that computes it, unless others read it unrounded.
+    Pipeline assemble() {
+        Pipeline pipeline{kernel_, {}, {}, {}};
+        const int num_params = static_cast<int>(kernel_.params.size());
+        const int bound = num_params + static_cast<int>(kernel_.outputs.size());
+        std::map<ExprId, int> tensor_of;
+        std::map<ExprId, std::vector<int>> outputs_of;
+        for (std::size_t i = 0; i < kernel_.outputs.size(); ++i)
+            outputs_of[kernel_.outputs[i].value].push_back(num_params + static_cast<int>(i));
+        for (const auto& [id, why] : reasons_) {
+            const ir::Expr& expr = kernel_[id];
+            const std::string name =
+                expr.name.empty() ? fmt::format("t{}", pipeline.intermediates.size()) : expr.name;
+            tensor_of[id] = bound + static_cast<int>(pipeline.intermediates.size());
+            pipeline.intermediates.push_back({name, expr.type, expr.span});
+            pipeline.cuts.push_back(fmt::format("{} is kept in memory: {}.", name, why));
+        }
+        const auto add = [&](ExprId root, const ir::Tensor& to, int tensor, bool reads_itself) {
+            auto taken = kept_set(root);
+            if (reads_itself) taken.insert(root);
+            Extracted part = extract(kernel_, root, taken);
+            Stage stage;
+            stage.kernel = std::move(part.kernel);
+            stage.kernel.name = fmt::format("{}_{}", kernel_.name, pipeline.stages.size());
+            stage.kernel.outputs.front().tensor.type.dtype = to.type.dtype;
+            stage.kind = kind(stage.kernel);
+            for (const ExprId leaf : part.leaves) {
+                const auto* param = std::get_if<ir::Param>(&kernel_[leaf].node);
+                stage.params.push_back(param ? static_cast<int>(param->index) : tensor_of.at(leaf));
+            }
+            stage.outputs = {tensor};
+            pipeline.stages.push_back(std::move(stage));
+        };
+        for (const ExprId root : roots()) {
+            if (kept(root))
+                add(root, pipeline.intermediates[static_cast<std::size_t>(tensor_of[root] - bound)],
+                    tensor_of[root], false);
+            for (const int output : outputs_of[root])
+                add(root, kernel_.outputs[static_cast<std::size_t>(output - num_params)].tensor,
+                    output, kept(root));
+        }
+        if (pipeline.stages.size() == 1) pipeline.stages.front().kernel.name = kernel_.name;
+        return pipeline;
+    }
+
+    const ir::Kernel& kernel_;
+    std::map<ExprId, std::string> reasons_;  // of kept values
+    std::string problem_;
+};
+
+}  // namespace
+
+bool stores_narrow(const ir::Kernel& kernel, ExprId attention) {
+    const DType dtype = kernel[std::get<ir::Attention>(kernel[attention].node).q].type.dtype;
+    if (only_cast(kernel, attention)) return true;
+    return is_only_output(kernel, attention) &&
+           std::all_of(kernel.outputs.begin(), kernel.outputs.end(), [&](const ir::Output& o) {
+               return o.value != attention || o.tensor.type.dtype == dtype;
+           });
+}
+
+Result<Pipeline> cut(const ir::Kernel& kernel) {
+    return Cutter(kernel).run();
+}
+
+}  // namespace fact::lower

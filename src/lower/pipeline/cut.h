@@ -1,0 +1,41 @@
+// Cuts a kernel into what single skeletons can hold: products with their epilogues, attention, and
+// row kernels, with named values kept in memory between them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/kernel.h"
+#include "support/result.h"
+
+namespace fact::lower {
+
+enum class StageKind { product, rows, attention };
+
+struct Stage {
+    StageKind kind{};
+    ir::Kernel kernel;
+    // Which tensor of the pipeline each of the kernel's own is.
+    std::vector<int> params, outputs;
+};
+
+struct Pipeline {
+    ir::Kernel kernel;  // the whole: its parameters and outputs are the first tensors
+    std::vector<ir::Tensor> intermediates;  // the tensors after those, contiguous
+    std::vector<Stage> stages;              // in the order they run
+    std::vector<std::string> cuts;          // a sentence for each value kept, and why
+
+    int num_tensors() const {
+        return static_cast<int>(kernel.params.size() + kernel.outputs.size() +
+                                intermediates.size());
+    }
+};
+
+// Whether an attention's result is only ever read rounded to its operands' type: as an output of
+// it, or through one cast.
+bool stores_narrow(const ir::Kernel& kernel, ir::ExprId attention);
+
+// An Error names what no skeleton can compute.
+Result<Pipeline> cut(const ir::Kernel& kernel);
+
+}  // namespace fact::lower

@@ -1,0 +1,20 @@
+// A part of a kernel as a kernel of its own.
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "ir/kernel.h"
+
+namespace fact::lower {
+
+struct Extracted {
+    ir::Kernel kernel;
+    std::vector<ir::ExprId> leaves;  // what each of its parameters is in the whole
+};
+
+// The kernel that computes `root` from parameters and from the values in `kept`. Its one output has
+// the root's type and name.
+Extracted extract(const ir::Kernel& whole, ir::ExprId root, const std::set<ir::ExprId>& kept);
+
+}  // namespace fact::lower

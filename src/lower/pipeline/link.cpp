@@ -1,0 +1,163 @@
+#include "lower/pipeline/link.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lower/record/record_parts.h"
+#include "support/result.h"
+
+namespace fact::lower {
+
+namespace {
+
+std::size_t at(int i) {
+    return static_cast<std::size_t>(i);
+}
+
+// Renumbers the tensors of stages, and says extents of kept values in terms of bound tensors.
+class RecordLinker {
+  public:
+    explicit RecordLinker(const Pipeline& pipeline) : pipeline_(pipeline) {
+        const ir::Kernel& kernel = pipeline.kernel;
+        record_.kernel = kernel.name;
+        bind_tensors(kernel, record_);
+        for (const ir::Tensor& kept : pipeline.intermediates) {
+            Workspace workspace{kept.type.dtype, {}, 1};
+            for (const ir::DimId dim : kept.type.dims)
+                workspace.sizes.push_back(extent_of(kernel, {dim}));
+            record_.workspaces.push_back(std::move(workspace));
+        }
+    }
+
+    void add(const Stage& stage, const LaunchRecord& part) {
+        numbers_ = stage.params;
+        numbers_.insert(numbers_.end(), stage.outputs.begin(), stage.outputs.end());
+        for (const Workspace& workspace : part.workspaces) {
+            Workspace added = workspace;
+            for (ExtentField& size : added.sizes) size = in_bound_terms(size);
+            numbers_.push_back(record_.num_tensors());
+            record_.workspaces.push_back(std::move(added));
+        }
+        for (const Alignment& rule : part.alignments)
+            record_.alignments.push_back({number(rule.tensor), rule.bytes});
+        for (Launch launch : part.launches) {
+            std::visit([this](auto& grid) { renumber(grid); }, launch.grid);
+            for (KernelParam& param : launch.params)
+                std::visit([this](auto& p) { renumber(p); }, param);
+            if (launch.prepares_from >= 0) {
+                const int from = number(launch.prepares_from);
+                const int params = static_cast<int>(record_.params.size());
+                launch.prepares_from = from < params ? from : -1;
+            }
+            record_.launches.push_back(std::move(launch));
+        }
+        record_.arch = part.arch;
+        join(record_.schedule, part.schedule, "; ");
+        if (stage.kind != StageKind::rows) join(record_.precision, part.precision, ", ");
+    }
+
+    LaunchRecord finish() {
+        if (record_.precision.empty()) record_.precision = "f32";
+        return std::move(record_);
+    }
+
+  private:
+    int number(int tensor) const { return numbers_[at(tensor)]; }
+
+    static void join(std::string& to, const std::string& more, std::string_view between) {
+        if (to == more) return;
+        to += to.empty() ? more : std::string(between) + more;
+    }
+
+    void renumber(std::vector<DimOf>& dims) const {
+        for (DimOf& dim : dims) dim.tensor = number(dim.tensor);
+    }
+    void renumber(PersistentGrid& grid) const {
+        renumber(grid.m), renumber(grid.n), renumber(grid.batch), renumber(grid.k);
+    }
+    void renumber(TileGrid& grid) const {
+        renumber(grid.m), renumber(grid.n), renumber(grid.batch);
+    }
+    void renumber(LinearGrid& grid) const { renumber(grid.count.dims); }
+    void renumber(TensorMapParam& map) const { map.tensor = number(map.tensor); }
+    void renumber(StructParam& param) const {
+        for (auto& member : param.members)
+            std::visit(overloaded{[this](PointerField& f) { f.tensor = number(f.tensor); },
+                                  [this](StrideField& f) { f.tensor = number(f.tensor); },
+                                  [this](ExtentField& f) { renumber(f.dims); }, [](TokenField&) {}},
+                       member.field);
+    }
+
+    // A workspace's size may only follow from what the caller binds.
+    ExtentField in_bound_terms(const ExtentField& size) const {
+        ExtentField result{{}, size.times, size.over};
+        for (const DimOf& dim : size.dims) {
+            const int tensor = number(dim.tensor);
+            if (tensor < record_.num_bound()) {
+                result.dims.push_back({tensor, dim.dim});
+                continue;
+            }
+            const Workspace& kept = record_.workspaces[at(tensor - record_.num_bound())];
+            const ExtentField& own = kept.sizes[at(dim.dim)];
+            result.dims.insert(result.dims.end(), own.dims.begin(), own.dims.end());
+            result.times *= own.times;
+            result.over *= own.over;
+        }
+        return result;
+    }
+
+    const Pipeline& pipeline_;
+    LaunchRecord record_;
+    std::vector<int> numbers_;  // the stage's tensors in the whole
+};
+
+struct Unit {
+    std::vector<std::string> includes;
+    std::string body;
+};
+
+// A stage's text without what the whole file says once.
+Unit unit_of(std::string_view source) {
+    Unit unit;
+    while (!source.empty()) {
+        const auto end = source.find('\n');
+        const std::string_view line = source.substr(0, end);
+        source = end == source.npos ? std::string_view{} : source.substr(end + 1);
+        if (line.starts_with("#include"))
+            unit.includes.emplace_back(line);
+        else if (line != "using namespace fact;" && (!line.empty() || !unit.body.empty()))
+            unit.body += std::string(line) + "\n";
+    }
+    return unit;
+}
+
+std::string joined(const Pipeline& pipeline, const std::vector<Lowered>& stages) {
+    std::vector<std::string> includes;
+    std::string bodies;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+        const Unit unit = unit_of(stages[i].source);
+        for (const std::string& line : unit.includes) {
+            if (std::find(includes.begin(), includes.end(), line) == includes.end())
+                includes.push_back(line);
+        }
+        const std::string& name = pipeline.stages[i].kernel.name;
+        bodies += fmt::format("\nnamespace {} {{\n{}}}  // namespace {}\n", name, unit.body, name);
+    }
+    std::string text;
+    for (const std::string& line : includes) text += line + "\n";
+    text += "\nusing namespace fact;\n";
+    return text + bodies;
+}
+
+}  // namespace
+
+Lowered link(const Pipeline& pipeline, const std::vector<Lowered>& stages) {
+    if (stages.size() != pipeline.stages.size()) throw InternalError("link: a stage is missing");
+    RecordLinker linker(pipeline);
+    for (std::size_t i = 0; i < stages.size(); ++i)
+        linker.add(pipeline.stages[i], stages[i].record);
+    return {stages.size() == 1 ? stages.front().source : joined(pipeline, stages), linker.finish()};
+}
+
+}  // namespace fact::lower

@@ -1,0 +1,26 @@
+// From a checked kernel of any shape to one CUDA file and one launch record.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lower/pipeline/link.h"
+#include "schedule/schedule.h"
+
+namespace fact::lower {
+
+struct LowerOptions {
+    std::string arch = "sm90a";  // the GPU the cubin is for
+    // Extents of the whole kernel's dimensions by their ids, as far as they are known: they decide
+    // between skeletons and schedules. Empty: nothing is known.
+    std::vector<std::int64_t> extents;
+    // The schedule of the product the text calls so, where the caller wants a certain one.
+    std::function<const schedule::Schedule*(const std::string& product)> schedule;
+    bool tma = true;  // false: only skeletons that need no tensor maps
+};
+
+// An Error names what no skeleton can compute, or why a schedule is not legal.
+Result<Lowered> lower(const ir::Kernel& kernel, const LowerOptions& options);
+
+}  // namespace fact::lower

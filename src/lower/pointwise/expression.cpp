@@ -1,0 +1,148 @@
+#include "lower/pointwise/expression.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "support/result.h"
+
+namespace fact::lower {
+
+namespace {
+
+std::string cpp_type(DType dtype) {
+    if (dtype == DType::boolean) return "bool";
+    return info(dtype).floating ? "float" : "int";
+}
+
+}  // namespace
+
+std::string ExpressionText::fresh(const std::string& wanted) {
+    const std::string stem = wanted.empty() ? "t" : emit::identifier(wanted);
+    int count = taken_[stem]++;
+    if (count == 0 && !wanted.empty()) return stem;
+    std::string name = stem + std::to_string(count);
+    while (taken_.contains(name)) name = stem + std::to_string(++count);
+    taken_[name] = 1;
+    return name;
+}
+
+void ExpressionText::declare(emit::CodeWriter& writer, ir::ExprId id) {
+    const ir::Node& node = (*kernel_)[id].node;
+    if (std::holds_alternative<ir::Literal>(node) || std::holds_alternative<ir::Permute>(node))
+        return;
+    declare(writer, id, value(id));
+}
+
+void ExpressionText::declare(emit::CodeWriter& writer, ir::ExprId id, const std::string& text) {
+    const ir::Expr& expr = (*kernel_)[id];
+    const std::string name = fresh(expr.name);
+    writer.line(fmt::format("{} const {} = {};", cpp_type(expr.type.dtype), name, text));
+    names_[id] = name;
+}
+
+std::string ExpressionText::use(ir::ExprId id) const {
+    if (const auto known = names_.find(id); known != names_.end()) return known->second;
+    const ir::Expr& expr = (*kernel_)[id];
+    if (const auto* permute = std::get_if<ir::Permute>(&expr.node)) return use(permute->x);
+    if (const auto* literal = std::get_if<ir::Literal>(&expr.node)) {
+        if (expr.type.dtype == DType::boolean) return literal->value != 0 ? "true" : "false";
+        if (info(expr.type.dtype).floating) return emit::float_literal(literal->value);
+        return fmt::format("{}", static_cast<long>(literal->value));
+    }
+    throw InternalError("a value is used before it was computed");
+}
+
+// Where a float is wanted: an integer would pick another overload or divide as one.
+std::string ExpressionText::as_float(ir::ExprId id) const {
+    const std::string text = use(id);
+    return info((*kernel_)[id].type.dtype).floating ? text
+                                                    : fmt::format("static_cast<float>({})", text);
+}
+
+std::string ExpressionText::matched(ir::ExprId id, bool floating) const {
+    return floating ? as_float(id) : use(id);
+}
+
+std::string ExpressionText::value(ir::ExprId id) const {
+    const ir::Expr& expr = (*kernel_)[id];
+    return std::visit(overloaded{
+                          [&](const ir::Index& n) { return coordinate_(n.dim); },
+                          [&](const ir::Extent& n) { return extent_(n.dim); },
+                          [&](const ir::Unary& n) { return unary(n); },
+                          [&](const ir::Binary& n) { return binary(n); },
+                          [&](const ir::Select& n) {
+                              const bool floating = info(expr.type.dtype).floating;
+                              return fmt::format("{} ? {} : {}", use(n.condition),
+                                                 matched(n.a, floating), matched(n.b, floating));
+                          },
+                          [&](const ir::Cast& n) { return cast(expr.type.dtype, n.x); },
+                          [&](const ir::View& n) { return use(n.x); },
+                          [&](const auto&) { return use(id); },
+                      },
+                      expr.node);
+}
+
+std::string ExpressionText::unary(const ir::Unary& n) const {
+    if (n.op == ir::UnaryOp::neg) {
+        const std::string x = use(n.x);  // `--x` would be another operator
+        return x[0] == '-' ? fmt::format("-({})", x) : "-" + x;
+    }
+    if (n.op == ir::UnaryOp::logical_not) return fmt::format("!{}", use(n.x));
+    return fmt::format("F::{}({})", ir::info(n.op).name, as_float(n.x));
+}
+
+std::string ExpressionText::binary(const ir::Binary& n) const {
+    const bool floating = info((*kernel_)[n.a].type.dtype).floating ||
+                          info((*kernel_)[n.b].type.dtype).floating || n.op == ir::BinaryOp::div;
+    const std::string a = matched(n.a, floating), b = matched(n.b, floating);
+    switch (n.op) {
+        case ir::BinaryOp::min:
+        case ir::BinaryOp::max:
+            return floating ? fmt::format("F::{}({}, {})", ir::info(n.op).name, a, b)
+                            : fmt::format("::{}({}, {})", ir::info(n.op).name, a, b);
+        case ir::BinaryOp::pow:
+            return power(n, as_float(n.a), as_float(n.b));
+        case ir::BinaryOp::div:
+            return quotient(n, a, b);
+        case ir::BinaryOp::logical_and:
+            return fmt::format("{} && {}", a, b);
+        case ir::BinaryOp::logical_or:
+            return fmt::format("{} || {}", a, b);
+        default:
+            return fmt::format("{} {} {}", a, ir::info(n.op).name, b);
+    }
+}
+
+// Small integer powers multiply: exact where powf is slow.
+std::string ExpressionText::power(const ir::Binary& n, const std::string& a,
+                                  const std::string& b) const {
+    if (const auto* exponent = std::get_if<ir::Literal>(&(*kernel_)[n.b].node)) {
+        if (exponent->value == 2) return fmt::format("{0} * {0}", a);
+        if (exponent->value == 3) return fmt::format("{0} * {0} * {0}", a);
+        if (exponent->value == 0.5) return fmt::format("F::sqrt({})", a);
+    }
+    return fmt::format("F::pow({}, {})", a, b);
+}
+
+// Division by a power of two is a multiplication, to the bit.
+std::string ExpressionText::quotient(const ir::Binary& n, const std::string& a,
+                                     const std::string& b) const {
+    if (const auto* divisor = std::get_if<ir::Literal>(&(*kernel_)[n.b].node)) {
+        int exponent = 0;
+        if (std::frexp(divisor->value, &exponent) == 0.5 && std::abs(exponent) < 100)
+            return fmt::format("{} * {}", a, emit::float_literal(1 / divisor->value));
+    }
+    return fmt::format("F::divide({}, {})", a, b);
+}
+
+std::string ExpressionText::cast(DType to, ir::ExprId x) const {
+    const DType from = (*kernel_)[x].type.dtype;
+    if (to == DType::boolean) return fmt::format("{} != 0", use(x));
+    if (!info(to).floating) return fmt::format("static_cast<int>({})", use(x));
+    if (!info(from).floating) return as_float(x);
+    if (to == DType::f32 || to == DType::f64) return use(x);
+    return fmt::format("rounded<{}>({})", info(to).cuda, use(x));
+}
+
+}  // namespace fact::lower

@@ -1,0 +1,119 @@
+#include "lower/product/epilogue_functor.h"
+
+#include <fmt/format.h>
+
+#include "lower/pointwise/expression.h"
+
+namespace fact::lower {
+
+namespace {
+
+// A member of the functor: a parameter called as the functor's own function steps aside.
+std::string member_name(const ir::Tensor& param) {
+    return param.name == "fetch" ? "fetch_" : emit::identifier(param.name);
+}
+
+// Each value of the epilogue as a named constant, in the order it is computed.
+void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form) {
+    const auto coordinate = [&](ir::DimId dim) -> std::string {
+        if (dim == form.m) return "slab.row_of(i)";
+        if (dim == form.n) return "slab.column_of(i)";
+        return !form.batch.empty() && dim == form.batch[0] ? "slab.batch0" : "slab.batch1";
+    };
+    const auto extent = [](ir::DimId) -> std::string {
+        throw InternalError("an extent is no part of an epilogue");
+    };
+    ExpressionText text(kernel, coordinate, extent);
+    for (const ir::Dim& dim : kernel.dims) text.reserve(dim.name);
+    for (const char* word : {"i", "at", "slab", "F", "acc"}) text.reserve(word);
+    text.set(form.product, "acc");
+    for (std::size_t i = 0; i < kernel.exprs.size(); ++i)
+        if (const auto* param = std::get_if<ir::Param>(&kernel.exprs[i].node))
+            text.set(static_cast<ir::ExprId>(i),
+                     fmt::format("at.{}.at(i)", member_name(kernel.params[param->index])));
+    for (const ir::ExprId id : form.epilogue) {
+        if (id == form.result && !std::holds_alternative<ir::Literal>(kernel[id].node) &&
+            !std::holds_alternative<ir::Permute>(kernel[id].node)) {
+            writer.line(fmt::format("return {};", text.value(id)));
+            return;
+        }
+        text.declare(writer, id);
+    }
+    writer.line(fmt::format("return {};", text.use(form.result)));
+}
+
+}  // namespace
+
+std::string operand_type(const ir::Kernel& kernel, const EpilogueForm& extra) {
+    const char* kind =
+        extra.n < 0 ? (extra.m < 0 ? "Scalar" : "Column") : (extra.m < 0 ? "Row" : "Matrix");
+    const bool strided = extra.n >= 0 && !extra.paired;
+    return fmt::format("{}{}<{}>", strided ? "Strided" : "", kind,
+                       info(kernel.params[static_cast<std::size_t>(extra.tensor)].type.dtype).cuda);
+}
+
+bool has_members(const ProductForm& form) {
+    return form.extras.size() > (form.staged >= 0 ? 1u : 0u);
+}
+
+void emit_comment(emit::CodeWriter& writer, std::string_view kernel_text) {
+    while (!kernel_text.empty()) {
+        const auto end = kernel_text.find('\n');
+        writer.line(fmt::format("// {}", kernel_text.substr(0, end)));
+        kernel_text = end == std::string_view::npos ? "" : kernel_text.substr(end + 1);
+    }
+}
+
+void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form) {
+    struct Member {
+        std::string name, type;
+        bool staged;
+    };
+    std::vector<Member> members;
+    for (std::size_t i = 0; i < form.extras.size(); ++i) {
+        const ir::Tensor& param = kernel.params[static_cast<std::size_t>(form.extras[i].tensor)];
+        const bool staged = static_cast<int>(i) == form.staged;
+        members.push_back({member_name(param),
+                           staged ? fmt::format("StagedMatrix<{}>", info(param.type.dtype).cuda)
+                                  : operand_type(kernel, form.extras[i]),
+                           staged});
+    }
+    auto functor = writer.block("struct Finish", ";");
+    if (has_members(form)) {
+        for (const Member& m : members)
+            if (!m.staged) writer.line(fmt::format("{} {};", m.type, m.name));
+        writer.line();
+    }
+    if (members.empty()) {
+        writer.line("struct Fetched {};");
+        writer.line("__device__ Fetched fetch(Slab const&) const { return {}; }");
+    } else {
+        std::vector<std::string> fetches;
+        {
+            auto fetched = writer.block("struct Fetched", ";");
+            for (const Member& m : members) {
+                writer.line(fmt::format("{}::Fetched {};", m.type, m.name));
+                fetches.push_back(m.staged ? "{}" : fmt::format("{}.fetch(slab)", m.name));
+            }
+        }
+        {
+            auto fetch = writer.block("__device__ Fetched fetch(Slab const& slab) const");
+            writer.list("return {", fetches, "};");
+        }
+        for (const Member& m : members) {
+            if (!m.staged) continue;
+            auto read = writer.block(
+                "__device__ void read_staged(Fetched& at, unsigned char const* box, int lane, int "
+                "first) const");
+            writer.line(fmt::format("{}::read(at.{}, box, lane, first);", m.type, m.name));
+        }
+    }
+    writer.line();
+    auto call = writer.block(
+        "__device__ float operator()(float acc, Fetched const& at, Slab const& slab, int i) const");
+    writer.line(fmt::format("using F = Functions<{}>;",
+                            info(kernel.outputs.front().tensor.type.dtype).cuda));
+    emit_body(writer, kernel, form);
+}
+
+}  // namespace fact::lower

@@ -1,0 +1,23 @@
+// The pointwise part of a kernel as one functor of emitted CUDA.
+#pragma once
+
+#include <string>
+
+#include "emit/code_writer.h"
+#include "ir/kernel.h"
+#include "lower/product/product_form.h"
+
+namespace fact::lower {
+
+// The type of a member that reads an extra operand: "Row<bf16>".
+std::string operand_type(const ir::Kernel& kernel, const EpilogueForm& extra);
+
+// Whether the functor has members: every extra operand but a staged one.
+bool has_members(const ProductForm& form);
+
+// The kernel's text as a comment at the head of the source.
+void emit_comment(emit::CodeWriter& writer, std::string_view kernel_text);
+// `struct Finish { ... }`.
+void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form);
+
+}  // namespace fact::lower

@@ -1,0 +1,49 @@
+#include "lower/product/launch_parts.h"
+
+#include "lower/record/record_parts.h"
+
+namespace fact::lower {
+
+ProductDims product_dims(const ir::Kernel& kernel, const ProductForm& form) {
+    const int output = static_cast<int>(kernel.params.size());
+    ProductDims dims;
+    dims.m = {{form.a.param, form.a.outer}};
+    dims.n = {{form.b.param, form.b.outer}};
+    dims.k = {{form.a.param, form.a.k}};
+    if (!form.batch.empty()) dims.batch0 = {{output, form.output.batch[0]}};
+    if (form.batch.size() > 1) dims.batch1 = {{output, form.output.batch[1]}};
+    dims.batch = dims.batch0;
+    dims.batch.insert(dims.batch.end(), dims.batch1.begin(), dims.batch1.end());
+    return dims;
+}
+
+StructParam extents_param(const ProductDims& dims) {
+    StructBuilder extents;
+    for (const auto& of : {dims.m, dims.n, dims.k, dims.batch0, dims.batch1})
+        extents.add(ExtentField{of});
+    return extents.finish();
+}
+
+StructParam functor_param(const ProductForm& form) {
+    StructBuilder members;
+    for (std::size_t i = 0; i < form.extras.size(); ++i) {
+        if (static_cast<int>(i) == form.staged) continue;
+        const EpilogueForm& extra = form.extras[i];
+        members.add(PointerField{extra.tensor});
+        for (const int dim : {extra.m, extra.n, extra.batch[0], extra.batch[1]})
+            members.add(StrideField{extra.tensor, dim});
+    }
+    return members.finish();
+}
+
+std::string precision_name(const schedule::Problem& problem) {
+    if (problem.operands != DType::f32) return std::string(info(problem.operands).name);
+    return problem.split ? "tf32x3" : "tf32";
+}
+
+// A suffix keeps a kernel's name out of the way of what the skeletons call their own parts.
+std::string product_entry(const ir::Kernel& kernel) {
+    return kernel.name + "_kernel";
+}
+
+}  // namespace fact::lower

@@ -1,0 +1,29 @@
+// What the launch records of all product skeletons say the same way.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/kernel.h"
+#include "lower/product/product_form.h"
+#include "target/launch_record.h"
+
+namespace fact::lower {
+
+// Where the product's extents are found among the bound tensors.
+struct ProductDims {
+    std::vector<DimOf> m, n, k, batch0, batch1, batch;  // `batch`: both together
+};
+ProductDims product_dims(const ir::Kernel& kernel, const ProductForm& form);
+
+// `Extents` and `Finish` as the kernel takes them: the functor's members one after another.
+StructParam extents_param(const ProductDims& dims);
+StructParam functor_param(const ProductForm& form);
+
+// What the product is computed in: "bf16", "tf32x3".
+std::string precision_name(const schedule::Problem& problem);
+
+// The product's entry in the cubin.
+std::string product_entry(const ir::Kernel& kernel);
+
+}  // namespace fact::lower

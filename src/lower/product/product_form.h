@@ -1,0 +1,52 @@
+// A kernel seen as what the product skeletons compute: one product and a pointwise epilogue.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "ir/kernel.h"
+#include "schedule/schedule.h"
+#include "support/result.h"
+
+namespace fact::lower {
+
+// An operand of the product: a parameter and which of its dimensions plays which part.
+struct OperandForm {
+    int param = 0;
+    int outer = 0, k = 0;              // dimensions of M (or N) and of K
+    std::array<int, 2> batch{-1, -1};  // -1: the same for the whole batch
+    schedule::Major major = schedule::Major::k;
+    bool contiguous = true;  // along K or M (or N), as `major` says; else along the batch
+};
+
+// A tensor the epilogue reads or the output it writes; -1 where a dimension is missing.
+struct EpilogueForm {
+    int tensor = 0;  // parameter index
+    int m = -1, n = -1;
+    std::array<int, 2> batch{-1, -1};
+    bool paired = false;  // contiguous along N: two neighbours are read or written at once
+};
+
+struct ProductForm {
+    ir::ExprId product{};
+    ir::Precision precision = ir::Precision::exact;
+    ir::DimId m{}, n{}, k{};
+    std::vector<ir::DimId> batch;  // at most two
+    OperandForm a, b;
+    std::vector<EpilogueForm> extras;  // in parameter order
+    int staged = -1;                   // index of one brought through shared memory: sm90 chooses
+    EpilogueForm output;               // `tensor` is 0: the only output
+    std::vector<ir::ExprId> epilogue;  // what is computed after the product, operands first
+    ir::ExprId result{};               // stored to the output
+};
+
+// An Error names what no product skeleton can express.
+Result<ProductForm> product_form(const ir::Kernel& kernel);
+// The same for what one of them ("sm90 ") cannot.
+Error cannot_express(const ir::Kernel& kernel, std::string_view skeleton, std::string_view what);
+
+// What a schedule has to know of the product, extents left at 0.
+schedule::Problem problem_of(const ir::Kernel& kernel, const ProductForm& form);
+
+}  // namespace fact::lower

@@ -1,0 +1,61 @@
+#include "lower/rows/record.h"
+
+#include <algorithm>
+
+#include "lower/record/record_parts.h"
+
+namespace fact::lower {
+
+namespace {
+
+constexpr int kRowThreads = 256;  // as in rows.cuh
+constexpr std::int64_t kShortRow = 32;
+
+}  // namespace
+
+std::vector<ir::DimId> extent_fields(const ir::Kernel& kernel, const RowsForm& form) {
+    std::vector<ir::DimId> dims;
+    for (const auto* all : {&form.rows, &form.over})
+        for (const ir::DimId dim : *all)
+            if (!kernel[dim].extent) dims.push_back(dim);
+    return dims;
+}
+
+bool in_one_thread(const ir::Kernel& kernel, const RowsForm& form) {
+    std::int64_t length = 1;
+    for (const ir::DimId dim : form.over) {
+        if (!kernel[dim].extent || *kernel[dim].extent > kShortRow) return false;
+        length *= *kernel[dim].extent;
+    }
+    return length <= kShortRow;
+}
+
+LaunchRecord rows_record(const ir::Kernel& kernel, const RowsForm& form, std::string_view arch) {
+    LaunchRecord record;
+    record.kernel = kernel.name;
+    record.arch = arch;
+    record.schedule = in_one_thread(kernel, form) ? "a thread a row" : "a block a row";
+    record.precision = "f32";
+    bind_tensors(kernel, record);
+
+    StructBuilder arguments;
+    const auto tensor = [&](int number, std::size_t rank) {
+        arguments.add(PointerField{number});
+        for (std::size_t d = 0; d < std::max<std::size_t>(rank, 1); ++d)
+            arguments.add(StrideField{number, rank == 0 ? kNoDim : static_cast<int>(d)});
+    };
+    for (int i = 0; i < record.num_bound(); ++i)
+        tensor(i, static_cast<std::size_t>(record.spec(i).rank));
+    for (const ir::DimId dim : extent_fields(kernel, form)) arguments.add(extent_of(kernel, {dim}));
+
+    Launch launch;
+    launch.entry = kernel.name + "_kernel";
+    launch.grid =
+        LinearGrid{extent_of(kernel, form.rows), in_one_thread(kernel, form) ? kRowThreads : 1};
+    launch.block = kRowThreads;
+    launch.params = {arguments.finish()};
+    record.launches = {launch};
+    return record;
+}
+
+}  // namespace fact::lower

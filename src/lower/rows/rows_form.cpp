@@ -1,0 +1,77 @@
+#include "lower/rows/rows_form.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/typing.h"
+
+namespace fact::lower {
+
+namespace {
+
+using Dims = std::vector<ir::DimId>;
+
+bool contains(const Dims& all, ir::DimId dim) {
+    return std::find(all.begin(), all.end(), dim) != all.end();
+}
+
+bool same_set(const Dims& a, const Dims& b) {
+    return a.size() == b.size() &&
+           std::all_of(a.begin(), a.end(), [&](ir::DimId dim) { return contains(b, dim); });
+}
+
+Dims without(const Dims& all, const Dims& some) {
+    Dims left;
+    for (const ir::DimId dim : all)
+        if (!contains(some, dim)) left.push_back(dim);
+    return left;
+}
+
+}  // namespace
+
+Result<RowsForm> rows_form(const ir::Kernel& kernel) {
+    const auto cannot = [&](std::string what) {
+        return Error{
+            fmt::format("kernel {}: {} does not fit into one row kernel", kernel.name, what),
+            "It is cut into several kernels."};
+    };
+    RowsForm form;
+    const auto live = ir::reachable(kernel);
+    for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
+        if (!live[i]) continue;
+        const ir::Expr& expr = kernel.exprs[i];
+        form.order.push_back(static_cast<ir::ExprId>(i));
+        if (std::holds_alternative<ir::Product>(expr.node)) return cannot("a product");
+        if (std::holds_alternative<ir::Attention>(expr.node)) return cannot("attention");
+        const auto* reduce = std::get_if<ir::Reduce>(&expr.node);
+        if (!reduce) continue;
+        const Dims over = kernel.factors(reduce->over);
+        if (form.over.empty())
+            form.over = over;
+        else if (!same_set(form.over, over))
+            return cannot(fmt::format("reductions over {} and over {}",
+                                      ir::to_string(kernel, form.over),
+                                      ir::to_string(kernel, over)));
+    }
+    for (const ir::Output& output : kernel.outputs) {
+        const Dims rows = without(kernel.factors(output.tensor.type.dims), form.over);
+        if (&output == &kernel.outputs.front())
+            form.rows = rows;
+        else if (!same_set(form.rows, rows))
+            return cannot("outputs of several shapes");
+    }
+    // Everything must be known from the row, or the row and a place in it.
+    for (const ir::ExprId id : form.order)
+        for (const ir::DimId dim : kernel.factors(kernel[id].type.dims))
+            if (!contains(form.rows, dim) && !contains(form.over, dim))
+                return cannot(fmt::format("a value with dimension {}", kernel[dim].name));
+    for (const ir::ExprId id : form.order)
+        if (const auto* reduce = std::get_if<ir::Reduce>(&kernel[id].node))
+            if (!same_set(kernel.factors(kernel[id].type.dims), form.rows) &&
+                kernel.factors(kernel[reduce->x].type.dims).size() < form.over.size())
+                return cannot("a reduction of a smaller value");
+    return form;
+}
+
+}  // namespace fact::lower

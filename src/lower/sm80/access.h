@@ -1,0 +1,21 @@
+// How wide the kernel reads and writes each tensor, given what divides their addresses and strides.
+#pragma once
+
+#include <span>
+
+#include "ir/kernel.h"
+#include "lower/product/product_form.h"
+
+namespace fact::lower::sm80 {
+
+struct CopyBytes {
+    int a = 16, b = 16;  // of one copy of an operand: a power of two, at least an element
+};
+CopyBytes copy_bytes(const ir::Kernel& kernel, const ProductForm& form,
+                     std::span<const int> alignment);
+
+// Takes pairs from tensors of the epilogue that are not aligned to them.
+void drop_unaligned_pairs(const ir::Kernel& kernel, std::span<const int> alignment,
+                          ProductForm& form);
+
+}  // namespace fact::lower::sm80

@@ -1,0 +1,20 @@
+// The launch record of a product: plain pointers, strides and extents, and the alignment that the
+// chosen widths of access need.
+#pragma once
+
+#include <string_view>
+
+#include "ir/kernel.h"
+#include "lower/product/product_form.h"
+#include "lower/sm80/access.h"
+#include "schedule/schedule.h"
+#include "target/launch_record.h"
+
+namespace fact::lower::sm80 {
+
+// `schedule` has its number of stages settled.
+LaunchRecord product_record(const ir::Kernel& kernel, const ProductForm& form,
+                            const CopyBytes& copies, const schedule::Schedule& schedule,
+                            const schedule::Problem& problem, std::string_view arch);
+
+}  // namespace fact::lower::sm80

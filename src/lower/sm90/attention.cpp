@@ -1,0 +1,228 @@
+#include "lower/sm90/attention.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "emit/code_writer.h"
+#include "lower/record/record_parts.h"
+
+namespace fact::lower::sm90 {
+
+namespace {
+
+using Dims = std::vector<ir::DimId>;
+
+constexpr int kThreads = 384, kRows = 128, kStages = 2, kStoreBuffers = 2, kStoreRows = 16;
+constexpr std::int64_t kMostFeatures = 128;  // accumulators of more do not fit
+
+// A parameter and which of its dimensions plays which part; -1: none.
+struct Operand {
+    int param = -1;
+    int rows = -1, features = -1;
+    std::array<int, 2> batch{-1, -1};
+};
+
+int position(const Dims& dims, ir::DimId dim) {
+    const auto at = std::find(dims.begin(), dims.end(), dim);
+    return at == dims.end() ? -1 : static_cast<int>(at - dims.begin());
+}
+
+std::int64_t padded(std::int64_t features) {
+    return (features + 63) / 64 * 64;
+}
+
+class AttentionLowerer {
+  public:
+    AttentionLowerer(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents)
+        : kernel_(kernel), extents_(extents) {}
+
+    Result<Lowered> run() {
+        const ir::Output& output = kernel_.outputs.front();
+        ir::ExprId value = output.value;
+        if (const auto* cast = std::get_if<ir::Cast>(&kernel_[value].node)) value = cast->x;
+        const auto* node = std::get_if<ir::Attention>(&kernel_[value].node);
+        if (!node) return cannot("something beside attention");
+        node_ = node;
+        const Dims& dims = output.tensor.type.dims;
+        batch_.assign(dims.begin(), dims.end() - 2);
+        m_ = dims.end()[-2];
+        e_ = dims.back();
+        n_ = kernel_[node->k].type.dims.end()[-2];
+        d_ = kernel_[node->q].type.dims.back();
+        if (batch_.size() > 2) return cannot("more than two batch dimensions");
+        for (const ir::DimId dim : {d_, e_}) {
+            const std::int64_t extent = extents_[ir::index(dim)];
+            if (extent < 1 || extent > kMostFeatures)
+                return cannot(fmt::format("{} of {} features", kernel_[dim].name, extent));
+        }
+        const DType dtype = kernel_[node->q].type.dtype;
+        if (dtype != DType::bf16 && dtype != DType::f16) return cannot("f32 operands");
+        if (output.tensor.type.dtype != dtype) return cannot("an output of another type");
+        for (auto [id, to, rows, features] :
+             {std::tuple{node->q, &q_, m_, d_}, std::tuple{node->k, &k_, n_, d_},
+              std::tuple{node->v, &v_, n_, e_}}) {
+            *to = operand(id, rows, features);
+            if (to->param < 0) return cannot("an operand that is no parameter");
+            const auto& own = kernel_.params[static_cast<std::size_t>(to->param)].type.dims;
+            if (to->features != static_cast<int>(own.size()) - 1)
+                return cannot("an operand not contiguous along its features");
+            if (extents_[ir::index(features)] * info(dtype).bytes % 16 != 0)
+                return cannot("rows of features that are no multiple of 16 bytes");
+        }
+        if (node->bias) {
+            bias_ = operand(*node->bias, m_, n_);
+            if (bias_.param < 0) return cannot("a bias that is no parameter");
+        }
+        return Lowered{source(), record()};
+    }
+
+  private:
+    Error cannot(const std::string& what) const {
+        return Error{
+            fmt::format("kernel {}: {} does not fit the attention skeleton", kernel_.name, what),
+            "It is written out as products and a softmax."};
+    }
+
+    Operand operand(ir::ExprId id, ir::DimId rows, ir::DimId features) const {
+        while (const auto* permute = std::get_if<ir::Permute>(&kernel_[id].node)) id = permute->x;
+        Operand found;
+        const auto* param = std::get_if<ir::Param>(&kernel_[id].node);
+        if (!param) return found;
+        const Dims& dims = kernel_.params[param->index].type.dims;
+        found.param = static_cast<int>(param->index);
+        found.rows = position(dims, rows);
+        found.features = position(dims, features);
+        for (std::size_t i = 0; i < batch_.size(); ++i) found.batch[i] = position(dims, batch_[i]);
+        return found;
+    }
+
+    const ir::Tensor& param(const Operand& operand) const {
+        return kernel_.params[static_cast<std::size_t>(operand.param)];
+    }
+    static const char* yes(bool value) { return value ? "true" : "false"; }
+    int depth() const { return static_cast<int>(padded(extents_[ir::index(d_)])); }
+    int width() const { return static_cast<int>(padded(extents_[ir::index(e_)])); }
+    std::string_view element() const { return info(param(q_).type.dtype).cuda; }
+
+    std::string source() const {
+        emit::CodeWriter out;
+        out.line("#include \"sm90/attention.cuh\"");
+        out.line();
+        out.line("using namespace fact;");
+        out.line("using namespace fact::sm90;");
+        out.line();
+        {
+            auto config = out.block("struct Config", ";");
+            out.line(fmt::format("using Element = {0};", element()));
+            out.line(fmt::format("using Output = {0};", element()));
+            out.line(
+                fmt::format("static constexpr int kDepth = {}, kWidth = {};", depth(), width()));
+            out.line(fmt::format("static constexpr int kStages = {}, kStoreBuffers = {};", kStages,
+                                 kStoreBuffers));
+            out.line(fmt::format("static constexpr bool kCausal = {}, kBias = {};",
+                                 yes(node_->causal), yes(bias_.param >= 0)));
+            out.line(fmt::format("static constexpr float kScale = {};",
+                                 emit::float_literal(node_->scale)));
+            out.line(fmt::format("static constexpr bool kBatchK0 = {}, kBatchK1 = {};",
+                                 yes(k_.batch[0] >= 0), yes(k_.batch[1] >= 0)));
+            out.line(fmt::format("static constexpr bool kBatchV0 = {}, kBatchV1 = {};",
+                                 yes(v_.batch[0] >= 0), yes(v_.batch[1] >= 0)));
+        }
+        out.line();
+        std::vector<std::string> params;
+        for (const char* name : {"q", "k", "v", "y"})
+            params.push_back(fmt::format("__grid_constant__ CUtensorMap const map_{}", name));
+        params.push_back("__grid_constant__ AttentionExtents const extents");
+        if (bias_.param >= 0)
+            params.push_back(fmt::format("__grid_constant__ ScoreBias<{}> const bias",
+                                         info(param(bias_).type.dtype).cuda));
+        out.line("extern \"C\" __global__ void __launch_bounds__(kAttentionThreads, 1)");
+        out.list(kernel_.name + "_kernel(", params, ") {");
+        out.line(fmt::format("    attention<Config>(map_q, map_k, map_v, map_y, extents, {});",
+                             bias_.param >= 0 ? "bias" : "NoBias{}"));
+        out.line("}");
+        return out.text();
+    }
+
+    TensorMapParam map(int tensor, int rows, int features, const std::array<int, 2>& batch,
+                       int box_rows) const {
+        TensorMapParam param;
+        param.tensor = tensor;
+        param.dims = {features, rows, batch[0], batch[1]};
+        param.box = {64, box_rows, 1, 1};
+        return param;
+    }
+
+    LaunchRecord record() const {
+        LaunchRecord record;
+        record.kernel = kernel_.name;
+        record.arch = "sm90a";
+        record.schedule = fmt::format("attention 128x128, {} by {} features", depth(), width());
+        record.precision = std::string(info(param(q_).type.dtype).name);
+        bind_tensors(kernel_, record);
+        // Zeros pad the features, but only to the width the kernel was written for.
+        for (const Operand* operand : {&q_, &v_})
+            record.extent_rules.push_back(
+                {{operand->param, operand->features},
+                 {},
+                 static_cast<int>(extents_[ir::index(operand == &q_ ? d_ : e_)])});
+
+        const int out = static_cast<int>(kernel_.params.size());
+        const Dims& dims = kernel_.outputs.front().tensor.type.dims;
+        std::array<int, 2> out_batch{-1, -1};
+        for (std::size_t i = 0; i < batch_.size(); ++i) out_batch[i] = position(dims, batch_[i]);
+        const auto batch = [&](std::size_t i) {
+            return i < batch_.size() ? extent_of(kernel_, {batch_[i]}) : ExtentField{};
+        };
+        StructBuilder extents;  // AttentionExtents
+        for (const ir::DimId dim : {m_, n_, e_}) extents.add(extent_of(kernel_, {dim}));
+        extents.add(batch(0));
+        extents.add(batch(1));
+
+        Launch launch;
+        launch.entry = kernel_.name + "_kernel";
+        PersistentGrid grid;
+        grid.m = {{out, position(dims, m_)}};
+        for (const int dim : out_batch)
+            if (dim >= 0) grid.batch.push_back({out, dim});
+        grid.tile_m = kRows;
+        launch.grid = grid;
+        launch.block = kThreads;
+        const int slab = kRows * 128;
+        const int q = depth() / 64 * slab, v = width() / 64 * slab;
+        const int barriers = 8 * (4 * kStages + 2);
+        launch.shared_bytes =
+            (q + kStages * (q + v) + 8 * kStoreBuffers * 2048 + barriers + 1023) / 1024 * 1024;
+        launch.params = {map(q_.param, q_.rows, q_.features, q_.batch, kRows),
+                         map(k_.param, k_.rows, k_.features, k_.batch, kRows),
+                         map(v_.param, v_.rows, v_.features, v_.batch, kRows),
+                         map(out, position(dims, m_), position(dims, e_), out_batch, kStoreRows),
+                         extents.finish()};
+        if (bias_.param >= 0) {
+            StructBuilder bias;  // ScoreBias
+            bias.add(PointerField{bias_.param});
+            for (const int dim : {bias_.rows, bias_.features, bias_.batch[0], bias_.batch[1]})
+                bias.add(StrideField{bias_.param, dim});
+            launch.params.push_back(bias.finish());
+        }
+        record.launches = {launch};
+        return record;
+    }
+
+    const ir::Kernel& kernel_;
+    const std::vector<std::int64_t>& extents_;
+    const ir::Attention* node_ = nullptr;
+    Dims batch_;
+    ir::DimId m_{}, n_{}, d_{}, e_{};
+    Operand q_, k_, v_, bias_;
+};
+
+}  // namespace
+
+Result<Lowered> lower_attention(const ir::Kernel& kernel,
+                                const std::vector<std::int64_t>& extents) {
+    return AttentionLowerer(kernel, extents).run();
+}
+
+}  // namespace fact::lower::sm90

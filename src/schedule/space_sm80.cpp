@@ -1,0 +1,158 @@
+// The schedules of the sm80 product skeleton: what is legal, and what is worth trying first.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "schedule/schedule.h"
+
+namespace fact::schedule {
+
+namespace {
+
+constexpr int kBlockBytes = 166912;  // a block's limit on an A100; newer GPUs have more
+constexpr int kHalfBytes = 82944;    // with which two blocks fit on a multiprocessor
+constexpr int kMostStages = 5;
+constexpr int kMultiprocessors = 108;  // only ranks candidates; launches ask the GPU itself
+constexpr int kWarpColumns = 64;       // a warp finishes 64 columns at a time
+
+constexpr long kLongSum = 65536;  // beyond this one level of sums is rounded too often
+
+bool single(const Problem& problem) {
+    return problem.operands == DType::f32;
+}
+
+int stage_bytes(const Schedule& s, const Problem& problem) {
+    return (s.tile.m + s.tile.n) * s.tile.k * info(problem.operands).bytes;
+}
+
+int num_warps(const Schedule& s, const Problem& problem) {
+    const Warps warps = warps_on_sm80(s, problem);
+    return warps.m * warps.n;
+}
+
+// Beside the sums of f32 operands there are as many of the k-tile alone.
+int sums_per_thread(const Schedule& s, const Problem& problem) {
+    return s.tile.m * s.tile.n / (32 * num_warps(s, problem));
+}
+
+long ceil_div(long a, long b) {
+    return (a + b - 1) / b;
+}
+
+bool one_of(int value, std::initializer_list<int> allowed) {
+    return std::find(allowed.begin(), allowed.end(), value) != allowed.end();
+}
+
+// Cycles the whole problem takes by a crude count: waves of tiles, each at the rate its shape
+// sustains.
+double estimated_cycles(const Schedule& s, const Problem& p) {
+    const double tiles =
+        static_cast<double>(ceil_div(p.m, s.tile.m) * ceil_div(p.n, s.tile.n) * p.batch);
+    const double rate = single(p) ? 512.0 / (p.split ? 3 : 1) : 1024.0;
+    const double area = static_cast<double>(s.tile.m) * s.tile.n;
+    const double efficiency = area >= 32768   ? 0.85
+                              : area >= 16384 ? 0.80
+                              : area >= 8192  ? 0.65
+                                              : 0.5;
+    const double k = static_cast<double>(ceil_div(p.k, s.tile.k)) * s.tile.k;
+    const double finish = area / 128 * (16 + 4 * p.full_operands);
+    const int resident =
+        shared_memory_on_sm80(s, p).bytes <= kHalfBytes && num_warps(s, p) == 4 ? 2 : 1;
+    // Two blocks share the tensor cores, and one finishes its tile while the other multiplies.
+    const double waves = std::ceil(tiles / (kMultiprocessors * resident)) * resident;
+    return waves * (area * k / rate / efficiency + finish / resident);
+}
+
+}  // namespace
+
+// A warp takes 64 rows, or fewer where that leaves fewer than four warps; at most 32 where it needs
+// the registers: for two levels of sums of f32 operands, or for the addresses of single elements.
+Warps warps_on_sm80(const Schedule& s, const Problem& problem) {
+    const int columns = std::max(s.tile.n / kWarpColumns, 1);
+    int rows = single(problem) || problem.strided ? 32 : 64;
+    while (rows > 16 && s.tile.m / rows * columns < 4) rows /= 2;
+    return {std::max(s.tile.m / rows, 1), columns};
+}
+
+SharedMemory shared_memory_on_sm80(const Schedule& s, const Problem& problem) {
+    const int stage = stage_bytes(s, problem);
+    // Where registers allow a second block on the multiprocessor, shared memory should as well.
+    const int room =
+        num_warps(s, problem) == 4 && 2 * stage <= kHalfBytes ? kHalfBytes : kBlockBytes;
+    SharedMemory memory;
+    memory.store_buffers = 0;
+    const int fit = std::min(room / stage, kMostStages);
+    memory.stages = fit < 2 ? 0 : s.stages == 0 ? fit : s.stages;
+    memory.bytes = memory.stages * stage;
+    return memory;
+}
+
+std::string illegal_on_sm80(const Schedule& s, const Problem& p) {
+    if (s.mainloop != Mainloop::cooperative)
+        return "on sm80 the warps of a block work on one tile: cooperative only";
+    if (s.cluster != Cluster{}) return "sm80 has no clusters";
+    if (s.scheduler != Scheduler::persistent) return "the sm80 skeleton computes whole tiles";
+    if (single(p) ? s.tile.k != 32 : !one_of(s.tile.k, {32, 64}))
+        return fmt::format("a k-tile is {} deep, not {}", single(p) ? "32" : "32 or 64", s.tile.k);
+    if (!one_of(s.tile.m, {64, 128, 256}))
+        return fmt::format("a tile has 64, 128 or 256 rows, not {}", s.tile.m);
+    if (!one_of(s.tile.n, {64, 128, 256}))
+        return fmt::format("a tile is 64, 128 or 256 columns wide, not {}", s.tile.n);
+    if (num_warps(s, p) > 8)
+        return fmt::format("a tile of {}x{} takes {} warps, more than the eight of a block",
+                           s.tile.m, s.tile.n, num_warps(s, p));
+    if (!single(p) && p.k > kLongSum && sums_per_thread(s, p) > 32)
+        return fmt::format(
+            "a sum over {} terms is kept in two levels, and the tile leaves no registers for them",
+            p.k);
+    const int fit = std::min(kBlockBytes / stage_bytes(s, p), kMostStages);
+    if (fit < 2) return "not even two stages fit into shared memory";
+    if (s.stages != 0 && (s.stages < 2 || s.stages > fit))
+        return fmt::format("{} stages do not fit: 2 to {} do", s.stages, fit);
+    if (s.swizzle < 1 || s.swizzle > 64) return "a swizzle is 1 to 64 tiles";
+    return "";
+}
+
+std::vector<Schedule> candidates_on_sm80(const Problem& problem) {
+    struct Shape {
+        int m, n;
+    };
+    constexpr std::array<Shape, 7> kShapes{
+        {{128, 128}, {128, 256}, {256, 128}, {128, 64}, {64, 128}, {64, 64}, {256, 64}}};
+    struct Variation {
+        int k, stages;
+        Raster raster;
+    };
+    constexpr std::array<Variation, 5> kVariations{{{32, 0, Raster::m},
+                                                    {64, 0, Raster::m},
+                                                    {64, 3, Raster::m},
+                                                    {32, 3, Raster::m},
+                                                    {32, 0, Raster::n}}};
+    struct Ranked {
+        double cycles;
+        Schedule schedule;
+    };
+    std::vector<Ranked> ranked;
+    for (std::size_t v = 0; v < kVariations.size(); ++v)
+        for (const Shape& shape : kShapes) {
+            Schedule s;
+            s.tile = {shape.m, shape.n, kVariations[v].k};
+            s.stages = kVariations[v].stages;
+            s.raster = kVariations[v].raster;
+            if (!illegal_on_sm80(s, problem).empty()) continue;
+            Schedule plain = s;
+            plain.stages = 0;
+            if (s.stages != 0 && shared_memory_on_sm80(plain, problem).stages == s.stages) continue;
+            ranked.push_back(
+                {estimated_cycles(s, problem) * (1 + 0.03 * static_cast<double>(v)), s});
+        }
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [](const Ranked& a, const Ranked& b) { return a.cycles < b.cycles; });
+    std::vector<Schedule> schedules;
+    for (const Ranked& r : ranked) schedules.push_back(r.schedule);
+    return schedules;
+}
+
+}  // namespace fact::schedule

@@ -1,0 +1,60 @@
+// NumPy's .npy files: one array each, versions 1 to 3 of the format.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.h"
+
+namespace fact {
+
+enum class NpyType : std::uint8_t { b1, i1, i2, i4, i8, u1, f2, f4, f8 };
+
+struct NpyTypeInfo {
+    NpyType type;
+    std::string_view descr;  // in the file's header
+    std::string_view numpy;  // what NumPy calls it
+    int bytes;
+};
+
+inline constexpr std::array<NpyTypeInfo, 9> kNpyTypes{{
+    {NpyType::b1, "|b1", "bool", 1},
+    {NpyType::i1, "|i1", "int8", 1},
+    {NpyType::i2, "<i2", "int16", 2},
+    {NpyType::i4, "<i4", "int32", 4},
+    {NpyType::i8, "<i8", "int64", 8},
+    {NpyType::u1, "|u1", "uint8", 1},
+    {NpyType::f2, "<f2", "float16", 2},
+    {NpyType::f4, "<f4", "float32", 4},
+    {NpyType::f8, "<f8", "float64", 8},
+}};
+
+constexpr const NpyTypeInfo& info(NpyType type) {
+    return kNpyTypes[static_cast<std::size_t>(type)];
+}
+
+struct NpyArray {
+    NpyType type = NpyType::f4;
+    std::vector<std::int64_t> shape;
+    std::string data;  // little-endian, the last dimension contiguous
+    bool operator==(const NpyArray&) const = default;
+};
+
+// Elements of an array of that shape.
+std::int64_t num_elements(const NpyArray& array);
+
+inline constexpr std::size_t kMostNpyBytes = std::size_t{4} << 30;
+
+// Refuses a file larger than `max_bytes` without reading it. Fortran order becomes C order.
+Result<NpyArray> read_npy(const std::filesystem::path& path, std::size_t max_bytes = kMostNpyBytes);
+// `name` is what errors call it.
+Result<NpyArray> parse_npy(std::string bytes, std::string_view name);
+
+std::string npy_bytes(const NpyArray& array);
+Result<> write_npy(const std::filesystem::path& path, const NpyArray& array);
+
+}  // namespace fact

@@ -1,0 +1,78 @@
+#include "tools/build.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "jit/compile_key.h"
+#include "jit/source_map.h"
+#include "lower/pipeline/lower.h"
+#include "support/files.h"
+
+namespace fact::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Seconds kDeadline(600);
+
+std::string as_comment(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const auto end = std::min(text.find('\n'), text.size());
+        out += fmt::format("// {}\n", text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return out;
+}
+
+// The compiler's whole log names more places than the Error that quotes it.
+Error explained(Error error, const KernelSource& source, const jit::Unit& unit,
+                const jit::Toolchain& toolchain, const fs::path& store) {
+    const auto log = read_file(store / "failed" / jit::compile_key(unit, toolchain) / "log.txt");
+    if (!log) return error;
+    const std::string report =
+        jit::report_errors(*log, unit.source, {source.name, source.text}, "kernel.cu");
+    if (!report.empty()) error.message = fmt::format("{} does not compile:\n{}", unit.name, report);
+    return error;
+}
+
+}  // namespace
+
+Result<Emitted> emit(const ir::Kernel& kernel, const Choice& choice, std::string_view arch,
+                     const Extents& extents) {
+    if (auto fine = check_arch(arch); !fine) return fine.error();
+    lower::LowerOptions options;
+    options.arch = arch;
+    options.extents = extents.of;
+    options.schedule = [&](const std::string& product) -> const schedule::Schedule* {
+        const auto found = choice.schedules.find(product);
+        return found == choice.schedules.end() ? nullptr : &found->second;
+    };
+    auto lowered = lower::lower(kernel, options);
+    if (!lowered) return blame_input(lowered.error());
+    const std::string text = dsl::to_text(kernel);
+    return Emitted{text, as_comment(text) + lowered->source, std::move(lowered->record)};
+}
+
+Result<jit::Artifact> build(const KernelSource& source, const Emitted& emitted,
+                            const jit::Toolchain& toolchain, const fs::path& store,
+                            const fs::path& folder) {
+    if (auto fine = ensure_writable_folder(folder); !fine) return blame_input(fine.error());
+    const jit::Unit unit{emitted.record.kernel, emitted.source, emitted.record.arch};
+    auto artifact = jit::compile(unit, toolchain, store, kDeadline);
+    if (!artifact) return explained(artifact.error(), source, unit, toolchain, store);
+    const auto cubin = read_file(artifact->cubin);
+    if (!cubin) return cubin.error();
+    // The record last: whoever finds it finds the rest.
+    for (const auto& [name, content] :
+         {std::pair<const char*, std::string>{"kernel.fact", emitted.text},
+          {"kernel.cu", emitted.source},
+          {"kernel.cubin", *cubin},
+          {"record.json", to_json(emitted.record)}})
+        if (auto written = write_file_atomic(folder / name, content); !written)
+            return written.error();
+    return artifact;
+}
+
+}  // namespace fact::tools

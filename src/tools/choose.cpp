@@ -1,0 +1,130 @@
+#include "tools/choose.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fact::tools {
+namespace {
+
+// The place of a schedule among the candidates, which stand with the most promising first; stages
+// do not count, since the text mostly leaves them open.
+std::size_t rank(const std::vector<schedule::Schedule>& ranked, schedule::Schedule wanted) {
+    wanted.stages = 0;
+    const auto same = [&](schedule::Schedule candidate) {
+        candidate.stages = 0;
+        return candidate == wanted;
+    };
+    return static_cast<std::size_t>(std::find_if(ranked.begin(), ranked.end(), same) -
+                                    ranked.begin());
+}
+
+// The first candidate's tile under which everything else of the schedule is legal.
+Option fill(schedule::Schedule schedule, const PlannedProduct& product,
+            const std::vector<schedule::Schedule>& ranked) {
+    Option option{schedule, {}, schedule.tile == schedule::Tile{}};
+    if (!option.chosen_tile) {
+        option.illegal = illegal(product.skeleton, schedule, product.problem);
+        return option;
+    }
+    for (const schedule::Schedule& candidate : ranked) {
+        option.schedule.tile = candidate.tile;
+        if (candidate.mainloop == schedule.mainloop &&
+            illegal(product.skeleton, option.schedule, product.problem).empty())
+            return option;
+    }
+    option.schedule.tile = {};
+    option.illegal = "no tile is legal with the rest of it";
+    return option;
+}
+
+}  // namespace
+
+Result<dsl::Program> with_schedule(const KernelSource& source, const ir::Kernel& kernel,
+                                   std::string_view arch, std::string_view schedule) {
+    const bool whole = schedule.starts_with("schedule ");
+    const std::string block =
+        whole ? fmt::format("{}\n", schedule)
+              : fmt::format("schedule {} on {} {{\n  {}\n}}\n", kernel.name, arch, schedule);
+    const std::string before = source.text + "\n";
+    Diagnostics found;
+    auto program = dsl::compile(before + block, found);
+    if (!program) {
+        Diagnostics shifted;
+        const auto shift = static_cast<std::uint32_t>(before.size());
+        for (const Diagnostic& item : found.items())
+            shifted.error(
+                item.code,
+                {std::max(item.span.begin, shift) - shift, std::max(item.span.end, shift) - shift},
+                item.message, item.fix);
+        return mistakes(shifted, "--schedule", block);
+    }
+    auto& blocks = program->schedules;
+    const auto is_new = [&](const dsl::ScheduleBlock& b) { return b.span.begin >= before.size(); };
+    const auto given = std::find_if(blocks.begin(), blocks.end(), [&](const auto& b) {
+        return is_new(b) && b.kernel == kernel.name;
+    });
+    if (given == blocks.end())
+        return Error{fmt::format("--schedule is not for kernel {}", kernel.name),
+                     fmt::format("write `schedule {} on {} {{ ... }}`, or only its entries",
+                                 kernel.name, arch),
+                     true};
+    const std::string product = given->product;
+    std::erase_if(blocks, [&](const dsl::ScheduleBlock& b) {
+        return !is_new(b) && b.kernel == kernel.name && b.product == product;
+    });
+    return std::move(*program);
+}
+
+std::vector<Option> options_of(const dsl::Program& program, std::string_view kernel,
+                               std::string_view arch, const PlannedProduct& product) {
+    const auto ranked = candidates(product.skeleton, product.problem);
+    std::vector<Option> options;
+    for (const dsl::ScheduleBlock& block : program.schedules)
+        if (block.kernel == kernel && block.arch == arch && block.product == product.name)
+            for (const schedule::Schedule& choice : block.choices)
+                options.push_back(fill(choice, product, ranked));
+    return options;
+}
+
+Result<Choice> choose_schedules(const dsl::Program& program, const ir::Kernel& kernel,
+                                std::string_view arch, const Extents& extents) {
+    const auto plan = plan_stages(kernel, arch, extents);
+    if (!plan) return plan.error();
+    Choice choice;
+    for (const PlannedStage& stage : plan->stages) {
+        if (!stage.product) continue;
+        const PlannedProduct& product = *stage.product;
+        const auto ranked = candidates(product.skeleton, product.problem);
+        const auto options = options_of(program, kernel.name, arch, product);
+        const Option* best = nullptr;
+        for (const Option& option : options)
+            if (option.illegal.empty() &&
+                (!best || rank(ranked, option.schedule) < rank(ranked, best->schedule)))
+                best = &option;
+        if (!best && !options.empty())
+            return Error{
+                fmt::format("kernel {}: no schedule of the text is legal on {}; \"{}\": {}",
+                            kernel.name, arch, schedule::to_string(options.front().schedule),
+                            options.front().illegal),
+                "`fact kernel explain` says it of each; leave the schedule out to have one chosen",
+                true};
+        if (!best && ranked.empty())
+            return Error{fmt::format("kernel {}: no schedule serves {}", kernel.name,
+                                     describe(kernel, extents)),
+                         "try other extents with --set", true};
+        const schedule::Schedule chosen = best ? best->schedule : ranked.front();
+        // Products without a name cannot be told apart: the compiler chooses as we do here.
+        if (best || !product.name.empty()) choice.schedules[product.name] = chosen;
+        const std::string why =
+            options.empty() ? fmt::format("chosen for {}", describe(kernel, extents))
+            : options.size() == 1
+                ? "the one that is given"
+                : fmt::format("the most promising of the {} given", options.size());
+        choice.notes.push_back(fmt::format("schedule of {}: {}\n  {}", title(product),
+                                           schedule::to_string(chosen), why));
+    }
+    return choice;
+}
+
+}  // namespace fact::tools

@@ -1,0 +1,38 @@
+// Which schedules a kernel is emitted with: the text's, one given beside it, or the best guess.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dsl/dsl.h"
+#include "support/result.h"
+#include "tools/kernel_source.h"
+#include "tools/plan.h"
+
+namespace fact::tools {
+
+// The program with the schedules of `kernel` replaced by the given one: entries ("tile 128x128x64
+// cluster 2x1"), or a whole block.
+Result<dsl::Program> with_schedule(const KernelSource& source, const ir::Kernel& kernel,
+                                   std::string_view arch, std::string_view schedule);
+
+// A schedule with what the text left open filled in.
+struct Option {
+    schedule::Schedule schedule;
+    std::string illegal;       // why it cannot be, or ""
+    bool chosen_tile = false;  // the text names no tile: the best guess for these sizes
+};
+// Every schedule the text lists for the product of that kernel, in its order.
+std::vector<Option> options_of(const dsl::Program& program, std::string_view kernel,
+                               std::string_view arch, const PlannedProduct& product);
+
+struct Choice {
+    std::map<std::string, schedule::Schedule> schedules;  // by the product's name
+    std::vector<std::string> notes;                       // which, and why, for the user
+};
+Result<Choice> choose_schedules(const dsl::Program& program, const ir::Kernel& kernel,
+                                std::string_view arch, const Extents& extents);
+
+}  // namespace fact::tools

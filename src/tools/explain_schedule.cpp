@@ -1,0 +1,142 @@
+#include "tools/explain_schedule.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ir/typing.h"
+#include "tools/choose.h"
+#include "tools/products.h"
+
+namespace fact::tools {
+namespace {
+
+constexpr std::size_t kMostShown = 12;
+
+long ceil_div(long a, long b) {
+    return (a + b - 1) / b;
+}
+
+std::string with_commas(long value) {
+    std::string digits = std::to_string(value);
+    for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+    return digits;
+}
+
+std::string details(const schedule::Schedule& s, const PlannedProduct& product,
+                    const GpuSpec& gpu) {
+    const schedule::Problem& problem = product.problem;
+    const auto memory = shared_memory(product.skeleton, s, problem);
+    const long rows = ceil_div(problem.m, s.tile.m), columns = ceil_div(problem.n, s.tile.n);
+    const long tiles = rows * columns * problem.batch;
+    std::string text = fmt::format(
+        "     {} stages{}, {} bytes of shared memory{}\n"
+        "     {} accumulator registers a thread\n",
+        memory.stages, s.stages == 0 ? " (as many as fit)" : "", with_commas(memory.bytes),
+        memory.store_buffers > 0 ? fmt::format(", {} store buffers a warp", memory.store_buffers)
+                                 : "",
+        accumulators_a_thread(product.skeleton, s, problem));
+    text += fmt::format("     {} x {}{} = {} tiles, {:.2f} waves on {} multiprocessors{}\n", rows,
+                        columns, problem.batch > 1 ? fmt::format(" x {}", problem.batch) : "",
+                        with_commas(tiles), static_cast<double>(tiles) / gpu.num_sms, gpu.num_sms,
+                        s.scheduler == schedule::Scheduler::streamk ? ", divided along K" : "");
+    return text;
+}
+
+// What the text leaves to FACT.
+std::string left_open(const std::vector<Option>& options, std::size_t num_candidates) {
+    std::vector<std::string> parts;
+    const auto any = [&](auto test) { return std::any_of(options.begin(), options.end(), test); };
+    if (any([](const Option& o) { return o.chosen_tile; }))
+        parts.push_back("the tile, where none is given");
+    if (any([](const Option& o) { return o.schedule.stages == 0; }))
+        parts.push_back("the stages, where they are auto");
+    const auto legal = std::count_if(options.begin(), options.end(),
+                                     [](const Option& o) { return o.illegal.empty(); });
+    if (legal > 1)
+        parts.push_back(fmt::format("which of the {} legal schedules, by timing", legal));
+    if (options.empty())
+        parts.push_back(fmt::format("everything: {} schedules are worth timing", num_candidates));
+    if (parts.empty()) parts.push_back("nothing");
+    return fmt::format("  to be chosen: {}\n", fmt::join(parts, "; "));
+}
+
+std::string explain_product(const dsl::Program& program, const ir::Kernel& kernel,
+                            const PlannedProduct& product, const GpuSpec& gpu) {
+    std::string text = fmt::format("schedules of {} on {}, by the {} skeleton\n", title(product),
+                                   gpu.arch, name(product.skeleton));
+    const auto options = options_of(program, kernel.name, gpu.arch, product);
+    for (std::size_t i = 0; i < std::min(options.size(), kMostShown); ++i) {
+        const Option& option = options[i];
+        text += fmt::format("  {}. {}\n", i + 1, schedule::to_string(option.schedule));
+        if (!option.illegal.empty())
+            text += fmt::format("     not legal: {}\n", option.illegal);
+        else
+            text += fmt::format("     legal{}\n",
+                                option.chosen_tile ? "; the tile is the best guess" : "") +
+                    details(option.schedule, product, gpu);
+    }
+    if (options.size() > kMostShown)
+        text += fmt::format("  and {} more\n", options.size() - kMostShown);
+    const auto ranked = candidates(product.skeleton, product.problem);
+    if (options.empty() && !ranked.empty())
+        text += fmt::format("  the text gives none; the best guess for these sizes:\n     {}\n",
+                            schedule::to_string(ranked.front())) +
+                details(ranked.front(), product, gpu);
+    return text + left_open(options, ranked.size());
+}
+
+std::string_view kind_text(lower::StageKind kind) {
+    switch (kind) {
+        case lower::StageKind::product:
+            return "a product with what follows it";
+        case lower::StageKind::rows:
+            return "row by row";
+        case lower::StageKind::attention:
+            return "attention";
+    }
+    return "a kernel";
+}
+
+std::string tensors_text(const PlannedStage& stage) {
+    std::vector<std::string> writes;
+    for (std::size_t i = 0; i < stage.writes.size(); ++i) {
+        const ir::Type& type = stage.kernel.outputs.at(i).tensor.type;
+        writes.push_back(fmt::format("{}: {}{}", stage.writes[i], info(type.dtype).name,
+                                     ir::to_string(stage.kernel, type.dims)));
+    }
+    return fmt::format("{} from {}", fmt::join(writes, ", "), fmt::join(stage.reads, ", "));
+}
+
+std::string explain_cut(const Plan& plan, const GpuSpec& gpu) {
+    std::string text = fmt::format(
+        "runs on {} as {}\n", gpu.arch,
+        plan.stages.size() == 1 ? "one kernel" : fmt::format("{} kernels", plan.stages.size()));
+    double bytes = 0;
+    for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+        const PlannedStage& stage = plan.stages[i];
+        text += fmt::format("  {}. {}: {}\n", i + 1, tensors_text(stage), kind_text(stage.kind));
+        for (const ir::Tensor& param : stage.kernel.params) bytes += bytes_of(param, plan.extents);
+        for (const ir::Output& output : stage.kernel.outputs)
+            bytes += bytes_of(output.tensor, plan.extents);
+    }
+    for (const std::string& cut : plan.cuts) text += fmt::format("  {}\n", cut);
+    if (plan.stages.size() > 1)
+        text += fmt::format("  together they move at least {:.4g} MB\n", bytes * 1e-6);
+    return text;
+}
+
+}  // namespace
+
+std::string explain_schedules(const dsl::Program& program, const ir::Kernel& kernel,
+                              const Extents& extents, const GpuSpec& gpu) {
+    const auto plan = plan_stages(kernel, gpu.arch, extents);
+    if (!plan) return fmt::format("does not run on {}\n  {}\n", gpu.name, plan.error().message);
+    std::string text = explain_cut(*plan, gpu);
+    for (const PlannedStage& stage : plan->stages)
+        if (stage.product) text += explain_product(program, kernel, *stage.product, gpu);
+    return text;
+}
+
+}  // namespace fact::tools

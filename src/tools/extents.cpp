@@ -1,0 +1,161 @@
+#include "tools/extents.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "ir/extents.h"
+#include "tools/products.h"
+
+namespace fact::tools {
+namespace {
+
+constexpr std::int64_t kLargest = std::int64_t{1} << 40;
+constexpr std::int64_t kSmall = 16, kTypical = 4096, kTypicalBatch = 8, kTypicalHead = 128;
+
+bool is_symbol(const ir::Dim& dim) {
+    return !dim.extent && dim.factors.empty();
+}
+
+std::vector<std::string> symbols(const ir::Kernel& kernel) {
+    std::vector<std::string> names;
+    for (const ir::Dim& dim : kernel.dims)
+        if (is_symbol(dim)) names.push_back(dim.name);
+    return names;
+}
+
+Error unknown_dim(const ir::Kernel& kernel, const Setting& setting) {
+    const auto names = symbols(kernel);
+    const std::string near = nearest(setting.dim, names);
+    return {
+        fmt::format("{}: kernel {} has no dimension '{}'", setting.from, kernel.name, setting.dim),
+        !near.empty()   ? fmt::format("did you mean '{}'?", near)
+        : names.empty() ? "all its dimensions are constants"
+                        : fmt::format("its dimensions are {}", fmt::join(names, ", ")),
+        true};
+}
+
+// What is unlike a long side of a matrix: batches and the depth of attention heads.
+std::map<ir::DimId, std::int64_t> unusual(const ir::Kernel& kernel) {
+    std::map<ir::DimId, std::int64_t> typical;
+    const auto note = [&](const std::vector<ir::DimId>& dims, std::int64_t extent) {
+        for (const ir::DimId dim : kernel.factors(dims)) typical[dim] = extent;
+    };
+    for (const ProductDims& product : products_of(kernel)) note(product.batch, kTypicalBatch);
+    for (const ir::Expr& expr : kernel.exprs)
+        if (const auto* attention = std::get_if<ir::Attention>(&expr.node)) {
+            const auto& q = kernel[attention->q].type.dims;
+            note({q.begin(), q.end() - 2}, kTypicalBatch);
+            note({q.back(), kernel[attention->v].type.dims.back()}, kTypicalHead);
+        }
+    return typical;
+}
+
+}  // namespace
+
+Result<std::vector<Setting>> parse_settings(const std::vector<std::string>& words) {
+    std::vector<Setting> settings;
+    for (const std::string& word : words) {
+        const auto equals = word.find('=');
+        Setting setting{word.substr(0, equals), 0, "--set " + word};
+        const char* begin = word.data() + std::min(equals, word.size() - 1) + 1;
+        const char* end = word.data() + word.size();
+        const auto [stop, failure] = std::from_chars(begin, end, setting.extent);
+        if (equals == word.npos || equals == 0 || failure != std::errc() || stop != end)
+            return Error{fmt::format("--set {} is not a dimension and its extent", word),
+                         "write it as --set M=128", true};
+        if (setting.extent < 1 || setting.extent > kLargest)
+            return Error{fmt::format("--set {}: an extent is 1 to 2^40", word), {}, true};
+        settings.push_back(std::move(setting));
+    }
+    return settings;
+}
+
+Result<std::vector<Setting>> settings_of(const ir::Kernel& kernel, const ir::Tensor& tensor,
+                                         const std::vector<std::int64_t>& sizes,
+                                         std::string_view from) {
+    const auto& dims = tensor.type.dims;
+    if (sizes.size() != dims.size())
+        return Error{fmt::format("{} has {} dimensions, '{}' has {}", from, sizes.size(),
+                                 tensor.name, dims.size()),
+                     "reshape the array to what the kernel declares", true};
+    std::vector<Setting> settings;
+    for (std::size_t i = 0; i < dims.size(); ++i)
+        settings.push_back({kernel[dims[i]].name, sizes[i], std::string(from)});
+    return settings;
+}
+
+bool Extents::any_assumed() const {
+    return std::find(assumed.begin(), assumed.end(), true) != assumed.end();
+}
+
+Result<Extents> bind_extents(const ir::Kernel& kernel, const std::vector<Setting>& settings,
+                             Assume assume) {
+    std::map<std::string, std::size_t> ids;
+    for (std::size_t d = 0; d < kernel.dims.size(); ++d) ids[kernel.dims[d].name] = d;
+    Extents extents{std::vector<std::int64_t>(kernel.dims.size(), ir::kUnknownExtent),
+                    std::vector<bool>(kernel.dims.size(), false)};
+    std::vector<const Setting*> by(kernel.dims.size(), nullptr);
+    const auto contradiction = [&](std::string_view what) {
+        return Error{fmt::format("kernel {}: {}", kernel.name, what),
+                     "give tensors and --set values that agree", true};
+    };
+    for (const Setting& setting : settings) {
+        const auto found = ids.find(setting.dim);
+        if (found == ids.end()) return unknown_dim(kernel, setting);
+        const std::size_t d = found->second;
+        const auto constant = kernel.dims[d].extent;
+        if (constant && *constant != setting.extent)
+            return contradiction(fmt::format("{} has {} elements where the text says {}",
+                                             setting.from, setting.extent, *constant));
+        if (by[d] && extents.of[d] != setting.extent)
+            return contradiction(fmt::format("{} is {} by {}, and {} by {}", setting.dim,
+                                             extents.of[d], by[d]->from, setting.extent,
+                                             setting.from));
+        extents.of[d] = setting.extent;
+        by[d] = &setting;
+    }
+    if (auto what = ir::solve_extents(kernel, extents.of); !what.empty())
+        return contradiction(what);
+    // One at a time: an assumed factor may settle what it belongs to.
+    const auto unlike = unusual(kernel);
+    for (std::size_t d = 0; d < kernel.dims.size(); ++d) {
+        if (extents.of[d] != ir::kUnknownExtent || !is_symbol(kernel.dims[d])) continue;
+        const auto typical = unlike.find(static_cast<ir::DimId>(d));
+        extents.of[d] = assume == Assume::small   ? kSmall
+                        : typical == unlike.end() ? kTypical
+                                                  : typical->second;
+        extents.assumed[d] = true;
+        if (auto what = ir::solve_extents(kernel, extents.of); !what.empty())
+            return Error{fmt::format("kernel {}: with {} = {} assumed, {}", kernel.name,
+                                     kernel.dims[d].name, extents.of[d], what),
+                         fmt::format("give it with --set {}=...", kernel.dims[d].name), true};
+    }
+    return extents;
+}
+
+std::string describe(const ir::Kernel& kernel, const Extents& extents) {
+    std::vector<std::string> parts;
+    for (std::size_t d = 0; d < kernel.dims.size(); ++d)
+        if (is_symbol(kernel.dims[d]))
+            parts.push_back(fmt::format("{} = {}{}", kernel.dims[d].name, extents.of[d],
+                                        extents.assumed[d] ? " (assumed)" : ""));
+    return parts.empty() ? "constants" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+double num_elements(const Extents& extents, const std::vector<ir::DimId>& dims) {
+    double count = 1;
+    for (const ir::DimId dim : dims) count *= static_cast<double>(extents[dim]);
+    return count;
+}
+
+std::vector<std::int64_t> sizes_of(const Extents& extents, const std::vector<ir::DimId>& dims) {
+    std::vector<std::int64_t> sizes;
+    for (const ir::DimId dim : dims) sizes.push_back(extents[dim]);
+    return sizes;
+}
+
+}  // namespace fact::tools

@@ -1,0 +1,53 @@
+// How large a kernel's dimensions are in one call: given, following from others, or assumed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/kernel.h"
+#include "support/result.h"
+
+namespace fact::tools {
+
+// What a dimension was found or asked to be.
+struct Setting {
+    std::string dim;
+    std::int64_t extent = 0;
+    std::string from;  // for messages: "--set M=128", "x.npy"
+};
+
+// "M=128"
+Result<std::vector<Setting>> parse_settings(const std::vector<std::string>& words);
+
+// The extents of the array given for `tensor`.
+Result<std::vector<Setting>> settings_of(const ir::Kernel& kernel, const ir::Tensor& tensor,
+                                         const std::vector<std::int64_t>& sizes,
+                                         std::string_view from);
+
+struct Extents {
+    std::vector<std::int64_t> of;  // by dimension id
+    std::vector<bool> assumed;     // nothing said how large it is
+
+    std::int64_t operator[](ir::DimId dim) const { return of[ir::index(dim)]; }
+    bool any_assumed() const;
+};
+
+// What a dimension is taken to be when nothing says.
+enum class Assume {
+    small,    // quick to interpret
+    typical,  // worth a GPU: a thousand rows, a handful of batches
+};
+
+Result<Extents> bind_extents(const ir::Kernel& kernel, const std::vector<Setting>& settings,
+                             Assume assume);
+
+// "M = 128, N = 16 (assumed)": every symbol of the kernel.
+std::string describe(const ir::Kernel& kernel, const Extents& extents);
+
+// Elements of a tensor; larger than any memory rather than overflowing.
+double num_elements(const Extents& extents, const std::vector<ir::DimId>& dims);
+std::vector<std::int64_t> sizes_of(const Extents& extents, const std::vector<ir::DimId>& dims);
+
+}  // namespace fact::tools

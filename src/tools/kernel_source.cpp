@@ -1,0 +1,66 @@
+#include "tools/kernel_source.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "support/files.h"
+
+namespace fact::tools {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{4} << 20;  // the language itself stops at 1 MiB
+
+}  // namespace
+
+Result<KernelSource> read_source(const std::string& path) {
+    const bool standard_input = path == "-";
+    KernelSource source{standard_input ? "<stdin>" : path, {}};
+    auto text = standard_input ? read_standard_input(kMostBytes) : read_file(path, kMostBytes);
+    if (!text) return blame_input(text.error());
+    if (const auto zero = text->find('\0'); zero != text->npos)
+        return Error{fmt::format("{} is no kernel text: byte {} is zero", source.name, zero),
+                     "give a text file in the kernel language", true};
+    source.text = std::move(*text);
+    return source;
+}
+
+Error mistakes(const Diagnostics& diagnostics, std::string_view name, std::string_view text) {
+    const std::size_t count = diagnostics.items().size();
+    std::string shown = render_all(diagnostics, name, text);
+    if (shown.ends_with('\n')) shown.pop_back();
+    return {fmt::format("{} has {}:\n{}", name,
+                        count == 1 ? "an error" : fmt::format("{} errors", count), shown),
+            {},
+            true};
+}
+
+Result<dsl::Program> compile(const KernelSource& source) {
+    Diagnostics diagnostics;
+    auto program = dsl::compile(source.text, diagnostics);
+    if (!program) return mistakes(diagnostics, source.name, source.text);
+    return std::move(*program);
+}
+
+Result<const ir::Kernel*> select_kernel(const dsl::Program& program, std::string_view wanted,
+                                        std::string_view source_name) {
+    std::vector<std::string> names;
+    for (const auto* all : {&program.kernels, &program.pipelines})
+        for (const ir::Kernel& kernel : *all) names.push_back(kernel.name);
+    if (names.empty())
+        return Error{fmt::format("{} has no kernel", source_name),
+                     "write one: kernel f(x: f32[M]) -> (y: f32[M]) { ... }", true};
+    if (const ir::Kernel* found = program.find(wanted)) return found;
+    // A pipeline's kernels mostly stand beside it for its sake.
+    if (wanted.empty() && program.pipelines.size() == 1) return &program.pipelines.front();
+    if (wanted.empty() && names.size() == 1) return &program.kernels.front();
+    if (wanted.empty())
+        return Error{fmt::format("{} has {} kernels", source_name, names.size()),
+                     fmt::format("choose one with --kernel: {}", fmt::join(names, ", ")), true};
+    const std::string near = nearest(wanted, names);
+    return Error{fmt::format("{} has no kernel '{}'", source_name, wanted),
+                 near.empty() ? fmt::format("it has {}", fmt::join(names, ", "))
+                              : fmt::format("did you mean '{}'?", near),
+                 true};
+}
+
+}  // namespace fact::tools

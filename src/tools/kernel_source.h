@@ -1,0 +1,29 @@
+// Kernel texts as the tools get them: a file or standard input, compiled, one kernel picked.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "dsl/dsl.h"
+#include "support/result.h"
+
+namespace fact::tools {
+
+struct KernelSource {
+    std::string name;  // what messages call it
+    std::string text;
+};
+
+// `path` "-" is standard input. Folders, huge files and bytes that are no text are refused.
+Result<KernelSource> read_source(const std::string& path);
+
+// An Error shows every mistake with its caret.
+Result<dsl::Program> compile(const KernelSource& source);
+Error mistakes(const Diagnostics& diagnostics, std::string_view name, std::string_view text);
+
+// The kernel or pipeline called `wanted`; when that is "", the only pipeline or the only kernel.
+// The program keeps it.
+Result<const ir::Kernel*> select_kernel(const dsl::Program& program, std::string_view wanted,
+                                        std::string_view source_name);
+
+}  // namespace fact::tools

@@ -1,0 +1,98 @@
+#include "tools/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/expand.h"
+#include "ir/extents.h"
+#include "lower/pipeline/lower.h"
+#include "lower/product/product_form.h"
+#include "lower/sm90/attention.h"
+
+namespace fact::tools {
+namespace {
+
+// Attention stays whole where there is a skeleton for it; else it is written out.
+Result<lower::Pipeline> cut(const ir::Kernel& kernel, std::string_view arch,
+                            const Extents& extents) {
+    auto whole = lower::cut(kernel);
+    const auto held = [&](const lower::Stage& stage) {
+        return stage.kind != lower::StageKind::attention ||
+               (arch == "sm90a" && lower::sm90::lower_attention(stage.kernel, extents.of).ok());
+    };
+    if (whole && std::all_of(whole->stages.begin(), whole->stages.end(), held)) return whole;
+    return lower::cut(ir::expand_attention(kernel));
+}
+
+// The skeleton that the compiler itself takes: only sm90's is given tensor maps.
+Result<Skeleton> skeleton_of(const ir::Kernel& kernel, std::string_view arch,
+                             const Extents& extents) {
+    const auto lowered = lower::lower(kernel, {std::string(arch), extents.of, {}, true});
+    if (!lowered) return lowered.error();
+    for (const Launch& launch : lowered->record.launches)
+        for (const KernelParam& param : launch.params)
+            if (std::holds_alternative<TensorMapParam>(param)) return Skeleton::sm90;
+    return Skeleton::sm80;
+}
+
+Result<PlannedProduct> planned_product(const ir::Kernel& kernel, std::string_view arch,
+                                       const Extents& extents) {
+    const auto form = lower::product_form(kernel);
+    if (!form) return form.error();
+    const auto skeleton = skeleton_of(kernel, arch, extents);
+    if (!skeleton) return skeleton.error();
+    PlannedProduct planned{kernel[form->product].name, 0, *skeleton,
+                           lower::problem_of(kernel, *form)};
+    planned.problem.m = extents[form->m];
+    planned.problem.n = extents[form->n];
+    planned.problem.k = extents[form->k];
+    planned.problem.batch = static_cast<long>(num_elements(extents, form->batch));
+    return planned;
+}
+
+const std::string& tensor_name(const lower::Pipeline& pipeline, int tensor) {
+    const auto& params = pipeline.kernel.params;
+    const auto& outputs = pipeline.kernel.outputs;
+    auto at = static_cast<std::size_t>(tensor);
+    if (at < params.size()) return params[at].name;
+    at -= params.size();
+    if (at < outputs.size()) return outputs[at].tensor.name;
+    return pipeline.intermediates.at(at - outputs.size()).name;
+}
+
+}  // namespace
+
+std::string title(const PlannedProduct& product) {
+    if (!product.name.empty()) return product.name;
+    return fmt::format("the product of kernel {}", product.stage + 1);
+}
+
+Result<Plan> plan_stages(const ir::Kernel& kernel, std::string_view arch, const Extents& extents) {
+    if (auto fine = check_arch(arch); !fine) return fine.error();
+    auto pipeline = cut(kernel, arch, extents);
+    if (!pipeline) return blame_input(pipeline.error());
+    Plan plan{{}, std::move(pipeline->cuts), extents};
+    // Writing attention out may have added dimensions.
+    plan.extents.of.resize(pipeline->kernel.dims.size(), ir::kUnknownExtent);
+    plan.extents.assumed.resize(pipeline->kernel.dims.size());
+    if (auto what = ir::solve_extents(pipeline->kernel, plan.extents.of); !what.empty())
+        throw InternalError("extents that agreed before the cut: " + what);
+    for (lower::Stage& stage : pipeline->stages) {
+        PlannedStage planned{stage.kind, std::move(stage.kernel), {}, {}, {}};
+        for (const int tensor : stage.params)
+            planned.reads.push_back(tensor_name(*pipeline, tensor));
+        for (const int tensor : stage.outputs)
+            planned.writes.push_back(tensor_name(*pipeline, tensor));
+        if (stage.kind == lower::StageKind::product) {
+            auto product = planned_product(planned.kernel, arch, plan.extents);
+            if (!product) return blame_input(product.error());
+            planned.product = std::move(*product);
+            planned.product->stage = plan.stages.size();
+        }
+        plan.stages.push_back(std::move(planned));
+    }
+    return plan;
+}
+
+}  // namespace fact::tools

@@ -1,0 +1,43 @@
+// How a kernel runs: the kernels it is cut into, and what a schedule has to know of each product.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lower/pipeline/cut.h"
+#include "schedule/schedule.h"
+#include "support/result.h"
+#include "tools/extents.h"
+#include "tools/skeleton.h"
+
+namespace fact::tools {
+
+struct PlannedProduct {
+    std::string name;       // in the text; "" when it has none
+    std::size_t stage = 0;  // which kernel of the plan computes it
+    Skeleton skeleton = Skeleton::sm90;
+    schedule::Problem problem;
+};
+
+// "acc", or "the product of kernel 2".
+std::string title(const PlannedProduct& product);
+
+struct PlannedStage {
+    lower::StageKind kind{};
+    ir::Kernel kernel;
+    std::vector<std::string> reads, writes;  // its tensors as the whole kernel calls them
+    std::optional<PlannedProduct> product;
+};
+
+struct Plan {
+    std::vector<PlannedStage> stages;  // in the order they run
+    std::vector<std::string> cuts;     // a sentence for each value kept in memory between them
+    Extents extents;                   // of the stages' dimensions
+};
+
+// An Error names what no skeleton can compute.
+Result<Plan> plan_stages(const ir::Kernel& kernel, std::string_view arch, const Extents& extents);
+
+}  // namespace fact::tools

@@ -1,0 +1,38 @@
+// The matrix products of a kernel, and what a call computes and moves at least.
+#pragma once
+
+#include <vector>
+
+#include "ir/kernel.h"
+#include "sol/bound.h"
+#include "tools/extents.h"
+
+namespace fact::tools {
+
+struct ProductDims {
+    ir::ExprId product{};
+    ir::DimId m{}, n{}, k{};
+    std::vector<ir::DimId> batch;
+    DType operands = DType::bf16;
+    ir::Precision precision = ir::Precision::exact;
+};
+
+// Those the outputs depend on, in the order of the text.
+std::vector<ProductDims> products_of(const ir::Kernel& kernel);
+
+double flops_of(const ProductDims& product, const Extents& extents);
+sol::Unit unit_of(const ProductDims& product);
+
+// Both products of an attention; of a causal one, what is seen.
+double flops_of(const ir::Kernel& kernel, const ir::Attention& attention, const Extents& extents);
+// What the tensor cores have to do, one item a product or attention; no bytes in it.
+std::vector<sol::Work> arithmetic_of(const ir::Kernel& kernel, const Extents& extents);
+
+// Every tensor that matters once, whole.
+struct Traffic {
+    double read = 0, written = 0;
+};
+Traffic least_traffic(const ir::Kernel& kernel, const Extents& extents);
+double bytes_of(const ir::Tensor& tensor, const Extents& extents);
+
+}  // namespace fact::tools

@@ -1,0 +1,41 @@
+// A kernel text run by the interpreter on given or random tensors.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tools/extents.h"
+#include "tools/host_tensor.h"
+#include "tools/statistics.h"
+
+namespace fact::tools {
+
+struct NamedFile {
+    std::string tensor;
+    std::filesystem::path file;
+};
+// "y=out.npy"; `option` is what errors call it.
+Result<std::vector<NamedFile>> parse_files(const std::vector<std::string>& words,
+                                           std::string_view option);
+
+struct RunRequest {
+    std::vector<Setting> settings;
+    std::vector<NamedFile> inputs, outputs;
+    std::uint64_t seed = 0;
+};
+
+struct RunReport {
+    Extents extents;
+    struct Line {
+        std::string name, type, rest;  // "y", "bf16[16, 16]", statistics or where it came from
+    };
+    std::vector<Line> inputs, outputs;
+    std::vector<std::string> notes;
+};
+
+Result<RunReport> run_kernel(const ir::Kernel& kernel, const RunRequest& request);
+
+std::string to_text(const ir::Kernel& kernel, const RunReport& report);
+
+}  // namespace fact::tools

@@ -1,0 +1,46 @@
+#include "tools/skeleton.h"
+
+#include <fmt/format.h>
+
+namespace fact::tools {
+
+std::string_view name(Skeleton skeleton) {
+    return skeleton == Skeleton::sm90 ? "sm90" : "sm80";
+}
+
+Result<> check_arch(std::string_view arch) {
+    if (arch == "sm90a" || arch == "sm80") return Ok{};
+    return Error{fmt::format("there are no kernels for the architecture {}", arch),
+                 "use sm90a (H100, H200) or sm80 (A100)", true};
+}
+
+std::string illegal(Skeleton skeleton, const schedule::Schedule& schedule,
+                    const schedule::Problem& problem) {
+    return skeleton == Skeleton::sm90 ? illegal_on_sm90(schedule, problem)
+                                      : illegal_on_sm80(schedule, problem);
+}
+
+std::vector<schedule::Schedule> candidates(Skeleton skeleton, const schedule::Problem& problem) {
+    return skeleton == Skeleton::sm90 ? schedule::candidates_on_sm90(problem)
+                                      : schedule::candidates_on_sm80(problem);
+}
+
+schedule::SharedMemory shared_memory(Skeleton skeleton, const schedule::Schedule& schedule,
+                                     const schedule::Problem& problem) {
+    return skeleton == Skeleton::sm90 ? shared_memory_on_sm90(schedule, problem)
+                                      : shared_memory_on_sm80(schedule, problem);
+}
+
+int accumulators_a_thread(Skeleton skeleton, const schedule::Schedule& s,
+                          const schedule::Problem& problem) {
+    const int copies = problem.operands == DType::f32 ? 2 : 1;  // the k-tile's sum and the total
+    if (skeleton == Skeleton::sm80) {
+        const auto warps = schedule::warps_on_sm80(s, problem);
+        return copies * s.tile.m * s.tile.n / (32 * warps.m * warps.n);
+    }
+    // Two groups of 128 threads share a tile, or have one each.
+    const int rows = s.mainloop == schedule::Mainloop::pingpong ? s.tile.m : s.tile.m / 2;
+    return copies * rows * s.tile.n / 128;
+}
+
+}  // namespace fact::tools

@@ -1,0 +1,70 @@
+#include "dump.h"
+
+#include <nlohmann/json.hpp>
+
+#include "ir/interpreter.h"
+#include "tools/host_tensor.h"
+#include "values.h"
+
+namespace fact::differential {
+namespace {
+
+using Json = nlohmann::json;
+
+Json dims_json(const std::vector<ir::DimId>& dims) {
+    Json list = Json::array();
+    for (const ir::DimId dim : dims) list.push_back(ir::index(dim));
+    return list;
+}
+
+Json node_json(const ir::Node& node) {
+    constexpr const char* kReductions[] = {"sum", "max", "min"};
+    return std::visit(
+        overloaded{
+            [](const ir::Param& n) { return Json{{"op", "param"}, {"index", n.index}}; },
+            [](const ir::Literal& n) { return Json{{"op", "literal"}, {"value", n.value}}; },
+            [](const ir::Index& n) { return Json{{"op", "index"}, {"dim", ir::index(n.dim)}}; },
+            [](const ir::Extent& n) { return Json{{"op", "extent"}, {"dim", ir::index(n.dim)}}; },
+            [](const ir::Unary& n) { return Json{{"op", ir::info(n.op).name}}; },
+            [](const ir::Binary& n) { return Json{{"op", ir::info(n.op).name}}; },
+            [](const ir::Select&) { return Json{{"op", "where"}}; },
+            [](const ir::Cast&) { return Json{{"op", "cast"}}; },
+            [](const ir::Permute&) { return Json{{"op", "permute"}}; },
+            [](const ir::View&) { return Json{{"op", "view"}}; },
+            [&](const ir::Reduce& n) {
+                return Json{{"op", std::string("reduce_") + kReductions[static_cast<int>(n.op)]},
+                            {"over", dims_json(n.over)}};
+            },
+            [](const ir::Product&) { return Json{{"op", "product"}}; },
+            [](const ir::Attention& n) {
+                return Json{{"op", "attention"}, {"scale", n.scale}, {"causal", n.causal}};
+            },
+        },
+        node);
+}
+
+}  // namespace
+
+std::string dump_run(const Program& program, std::uint32_t seed) {
+    const ir::Kernel& kernel = program.kernel;
+    Run run = interpreted(program, seed);
+    Json json{{"seed", seed}, {"family", program.family}, {"extents", program.extents}};
+    for (std::size_t i = 0; i < run.inputs.size(); ++i)
+        json["params"].push_back(
+            {{"dims", dims_json(kernel.params[i].type.dims)}, {"data", widened(run.inputs[i])}});
+    for (const ir::Expr& expr : kernel.exprs) {
+        Json node = node_json(expr.node);
+        node["args"] = Json::array();
+        ir::for_each_operand(expr.node,
+                             [&](ir::ExprId x) { node["args"].push_back(ir::index(x)); });
+        node["dims"] = dims_json(expr.type.dims);
+        node["dtype"] = info(expr.type.dtype).name;
+        json["exprs"].push_back(std::move(node));
+    }
+    for (std::size_t i = 0; i < run.outputs.size(); ++i)
+        json["outputs"].push_back(
+            {{"value", ir::index(kernel.outputs[i].value)}, {"data", widened(run.outputs[i])}});
+    return json.dump();
+}
+
+}  // namespace fact::differential

@@ -1,0 +1,231 @@
+// What texts compute, by the reference interpreter against numbers worked out by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "dsl/dsl.h"
+#include "ir/interpreter.h"
+
+namespace fact::dsl {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+const double kNaN = std::nan("");
+
+struct Array {
+    std::vector<std::int64_t> sizes;
+    std::vector<double> values;
+};
+
+ir::TensorView view_of(Array& array) {
+    ir::TensorView view;
+    view.data = array.values.data();
+    view.dtype = DType::f64;
+    view.sizes = array.sizes;
+    view.strides.resize(array.sizes.size());
+    std::int64_t stride = 1;
+    for (std::size_t i = array.sizes.size(); i-- > 0; stride *= array.sizes[i])
+        view.strides[i] = stride;
+    return view;
+}
+
+// The one output of the text's last kernel or pipeline, computed in f64.
+std::vector<double> computed(const std::string& text, std::vector<Array> inputs,
+                             std::vector<std::int64_t> sizes) {
+    Diagnostics diagnostics;
+    const auto program = compile(text, diagnostics);
+    EXPECT_TRUE(program) << render_all(diagnostics, "text", text);
+    if (!program) return {};
+    const ir::Kernel& kernel =
+        program->pipelines.empty() ? program->kernels.back() : program->pipelines.back();
+    std::vector<ir::TensorView> params;
+    for (Array& input : inputs) params.push_back(view_of(input));
+    Array out{std::move(sizes), {}};
+    std::int64_t count = 1;
+    for (const auto size : out.sizes) count *= size;
+    out.values.assign(static_cast<std::size_t>(count), 12345);
+    const std::vector<ir::TensorView> outputs{view_of(out)};
+    const auto done = ir::interpret(kernel, params, outputs, {});
+    EXPECT_TRUE(done) << (done ? "" : done.error().text());
+    return out.values;
+}
+
+// `function` of a vector x[N] of its own.
+std::vector<double> mapped(const std::string& function, std::vector<double> x) {
+    const auto size = static_cast<std::int64_t>(x.size());
+    return computed("kernel f(x: f32[N]) -> (y: f32[N]) {\n  y = " + function + "\n}\n",
+                    {{{size}, std::move(x)}}, {size});
+}
+
+// `function` of the rows of x[M, N].
+std::vector<double> reduced(const std::string& function, std::int64_t columns,
+                            std::vector<double> x, std::int64_t rows) {
+    return computed("kernel f(x: f32[M, N]) -> (y: f32[M]) {\n  y = " + function + "\n}\n",
+                    {{{rows, columns}, std::move(x)}}, {rows});
+}
+
+void expect_near(const std::vector<double>& found, const std::vector<double>& expected) {
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        if (std::isnan(expected[i]))
+            EXPECT_TRUE(std::isnan(found[i])) << i;
+        else if (std::isinf(expected[i]))
+            EXPECT_EQ(found[i], expected[i]) << i;
+        else
+            EXPECT_NEAR(found[i], expected[i], 1e-12 * (1 + std::abs(expected[i]))) << i;
+    }
+}
+
+TEST(Meaning, OfPointwiseComposites) {
+    expect_near(mapped("leaky_relu(x)", {2, -2, 0, kNaN, -kInf}), {2, -0.02, 0, kNaN, -kInf});
+    expect_near(mapped("leaky_relu(x, 0.5)", {-2}), {-1});
+    expect_near(mapped("elu(x, alpha: 2.0)", {1, -1, -1e-9, -kInf}),
+                {1, 2 * (std::exp(-1.0) - 1), 2 * std::expm1(-1e-9), -2});
+    expect_near(mapped("clamp(x, -1.5, high: 2.0)", {-3, 0, 3, kNaN}), {-1.5, 0, 2, kNaN});
+    expect_near(mapped("hardtanh(x)", {-3, 0.5, 3}), {-1, 0.5, 1});
+    expect_near(mapped("hardsigmoid(x)", {-4, 0, 1.5, 4}), {0, 0.5, 0.75, 1});
+    expect_near(mapped("hardswish(x)", {-4, 1.5, 4}), {0, 1.125, 4});
+    expect_near(mapped("batch_norm(x, mean: 1.0, var: 4.0, eps: 0.0)", {1, 3, -1}), {0, 1, -1});
+}
+
+TEST(Meaning, OfReductions) {
+    const std::vector<double> x = {1, 2, 3, -4, 5, -6};
+    expect_near(reduced("sum(x, over: N)", 3, x, 2), {6, -5});
+    expect_near(reduced("max(x, over: N)", 3, x, 2), {3, 5});
+    expect_near(reduced("min(x, over: N)", 3, x, 2), {1, -6});
+    expect_near(reduced("mean(x, over: N)", 3, x, 2), {2, -5.0 / 3});
+    expect_near(reduced("sum_of_squares(x, over: N)", 3, x, 2), {14, 77});
+    expect_near(reduced("max(x, over: N)", 2, {1, kNaN, -kInf, -kInf}, 2), {kNaN, -kInf});
+    const double all = 1;
+    expect_near(computed("kernel f(x: f32[A, B, C]) -> (y: f32[B]) {\n"
+                         "  y = sum(x, over: [C, A]) + mean(x, over: [A, B, C])\n}\n",
+                         {{{2, 2, 2}, {1, 2, 3, 4, -5, 6, 7, -10}}}, {2}),
+                {4 + all, 4 + all});
+}
+
+TEST(Meaning, OfNothing) {
+    expect_near(reduced("sum(x, over: N)", 0, {}, 2), {0, 0});
+    expect_near(reduced("max(x, over: N)", 0, {}, 1), {-kInf});
+    expect_near(reduced("min(x, over: N)", 0, {}, 1), {kInf});
+    expect_near(reduced("mean(x, over: N)", 0, {}, 1), {kNaN});
+    expect_near(reduced("logsumexp(x, over: N)", 0, {}, 1), {-kInf});
+    EXPECT_TRUE(reduced("sum(x, over: N)", 3, {}, 0).empty());
+    expect_near(computed("kernel f(x: f32[M, K], w: f32[K, N]) -> (y: f32[M, N]) {\n"
+                         "  y = x @ w + 1.0\n}\n",
+                         {{{2, 0}, {}}, {{0, 1}, {}}}, {2, 1}),
+                {1, 1});
+}
+
+TEST(Meaning, OfSoftmaxAndItsLogarithm) {
+    const double e = std::exp(1.0), sum = 1 + e;
+    const std::vector<double> x = {1000, 1001, -kInf, 0, -kInf, -kInf};
+    const std::vector<double> soft = {1 / sum, e / sum, 0, 1, kNaN, kNaN};
+    const auto rows = [&](const std::string& function) {
+        return computed("kernel f(x: f32[M, N]) -> (y: f32[M, N]) {\n  y = " + function + "\n}\n",
+                        {{{3, 2}, x}}, {3, 2});
+    };
+    expect_near(rows("softmax(x, over: N)"), soft);
+    expect_near(rows("log_softmax(x, over: N)"),
+                {-std::log(sum), 1 - std::log(sum), -kInf, 0, kNaN, kNaN});
+    expect_near(
+        reduced("logsumexp(x, over: N)", 2, {1000, 1001, -kInf, 0, -kInf, -kInf, 1, kInf}, 4),
+        {1000 + std::log(sum), 0, -kInf, kInf});
+}
+
+TEST(Meaning, OfNormalizations) {
+    const std::vector<double> x = {1, 2, 3, 4};
+    const double deviation = std::sqrt(1.25 + 1e-5), rms = std::sqrt(7.5 + 0.5);
+    expect_near(mapped("layer_norm(x, over: N)", x),
+                {-1.5 / deviation, -0.5 / deviation, 0.5 / deviation, 1.5 / deviation});
+    expect_near(mapped("rms_norm(x, over: N, eps: 0.5)", x), {1 / rms, 2 / rms, 3 / rms, 4 / rms});
+    const double half = 0.5 / std::sqrt(0.25);
+    const std::string grouped =
+        "kernel f(x: f32[2*D], s: f32[D]) -> (y: f32[2*D]) {\n"
+        "  y = group_norm(x.view(2, D), over: D, eps: 0.0).view(2*D)\n}\n";
+    expect_near(computed(grouped, {{{4}, {1, 2, 30, 31}}, {{2}, {0, 0}}}, {4}),
+                {-half, half, -half, half});
+    expect_near(computed("kernel f(x: f32[C, H, W]) -> (y: f32[C, H, W]) {\n"
+                         "  y = instance_norm(x, over: [H, W], eps: 0.0)\n}\n",
+                         {{{2, 1, 2}, {1, 2, 30, 32}}}, {2, 1, 2}),
+                {-1, 1, -1, 1});
+}
+
+TEST(Meaning, OfViewsAndProductsOfDimensions) {
+    // [H=2, M=3, D=1] -> [M, H*D]
+    expect_near(computed("kernel f(x: f32[H, M, D]) -> (y: f32[M, H*D]) {\n"
+                         "  y = x.permute(M, H, D).view(M, H*D) + index(H*D) * extent(H*D)\n}\n",
+                         {{{2, 3, 1}, {1, 2, 3, 4, 5, 6}}}, {3, 2}),
+                {1, 6, 2, 7, 3, 8});
+    // D follows from 2*D; a pool over pairs along the row.
+    expect_near(computed("kernel f(x: f32[M, D*2]) -> (y: f32[M, D]) {\n"
+                         "  y = max(x.view(M, D, 2), over: 2) * extent(D)\n}\n",
+                         {{{1, 6}, {1, 5, 2, 2, -3, -4}}}, {1, 3}),
+                {15, 6, -9});
+}
+
+TEST(Meaning, OfScalars) {
+    expect_near(computed("kernel f(x: f32[M], alpha: f32) -> (y: f32) {\n"
+                         "  y = alpha * sum(x, over: M)\n}\n",
+                         {{{3}, {1, 2, 3}}, {{}, {0.5}}}, {}),
+                {3});
+}
+
+const char kAttention[] =
+    "kernel f(q: f32[M, D], k: f32[N, D], v: f32[N, E]) -> (y: f32[M, E]) {\n  y = ";
+
+TEST(Meaning, OfAttention) {
+    // Two rows, three columns; scores are 0 and log 3 by construction.
+    const double score = std::log(3.0);
+    const Array q{{2, 1}, {0, 1}}, k{{3, 1}, {2 * score, 0, 2 * score}}, v{{3, 1}, {1, 10, 100}};
+    expect_near(computed(std::string(kAttention) + "attention(q, k, v, scale: 0.5)\n}\n", {q, k, v},
+                         {2, 1}),
+                {37, (3 + 10 + 300) / 7.0});
+    // Row i sees columns 0 to i, however many columns there are.
+    expect_near(
+        computed(std::string(kAttention) + "attention(q, k, v, mask: causal, scale: 0.5)\n}\n",
+                 {q, k, v}, {2, 1}),
+        {1, (3 + 10) / 4.0});
+    // A bias of -inf hides a column; a row that sees nothing is NaN, as in torch.
+    expect_near(computed(std::string(kAttention) +
+                             "attention(q, k, v, bias: where(index(N) < 2 * index(M), 0.0, -inf), "
+                             "scale: 0.5)\n}\n",
+                         {q, k, v}, {2, 1}),
+                {kNaN, (3 + 10) / 4.0});
+    expect_near(
+        computed(
+            "kernel f(q: f32[M, 4], k: f32[N, 4], v: f32[N, E]) -> (y: f32[M, E]) {\n"
+            "  y = attention(q, k, v)\n}\n",
+            {{{1, 4}, {1, 1, 1, 1}}, {{2, 4}, {0, 0, 0, 0, 2 * score, 0, 0, 0}}, {{2, 1}, {4, 8}}},
+            {1, 1}),
+        {(4 + 3 * 8) / 4.0});
+}
+
+TEST(Meaning, OfGroupedHeads) {
+    const Array q{{1, 2, 1, 1}, {0, 1}}, k{{1, 2, 1}, {0, std::log(3.0)}}, v{{1, 2, 1}, {4, 8}};
+    expect_near(computed("kernel f(q: f32[G, R, M, D], k: f32[G, N, D], v: f32[G, N, E])"
+                         " -> (y: f32[G, R, M, E]) {\n  y = attention(q, k, v, scale: 1)\n}\n",
+                         {q, k, v}, {1, 2, 1, 1}),
+                {6, 7});
+}
+
+TEST(Meaning, OfPipelinesRoundsWhatIsStored) {
+    // 1 + 2^-9 is no bf16: the kernel's output rounds to 1, the exact sum does not.
+    const std::string kernel = "kernel add(x: f32[M], b: f32) -> (y: bf16[M]) {\n  y = x + b\n}\n";
+    const std::vector<Array> inputs = {{{2}, {1, 3}}, {{}, {0x1p-9}}};
+    expect_near(computed(kernel + "pipeline p(x: f32[N], b: f32) -> (y: f32[N]) {\n"
+                                  "  h = add(x, b)\n  y = f32(h) - x\n}\n",
+                         inputs, {2}),
+                {0, 0});
+    expect_near(computed("kernel p(x: f32[N], b: f32) -> (y: f32[N]) {\n"
+                         "  h = x + b\n  y = h - x\n}\n",
+                         inputs, {2}),
+                {0x1p-9, 0x1p-9});
+    expect_near(computed("kernel p(x: f32[N], b: f32) -> (y: f32[N]) {\n"
+                         "  stored h = bf16(x + b)\n  y = h - x\n}\n",
+                         inputs, {2}),
+                {0, 0});
+}
+
+}  // namespace
+}  // namespace fact::dsl

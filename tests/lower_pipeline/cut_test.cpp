@@ -1,0 +1,158 @@
+// How kernels are cut into stages, and what the linked record says; FACT_UPDATE_GOLDEN=1 accepts
+// new text.
+#include "lower/pipeline/cut.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "ir/dump.h"
+#include "ir/expand.h"
+#include "lower/pipeline/lower.h"
+#include "support/files.h"
+
+namespace fact::lower {
+namespace {
+
+using ir::BinaryOp;
+using ir::ExprId;
+using ir::ReduceOp;
+using ir::UnaryOp;
+
+void expect_golden(const std::string& name, const std::string& text) {
+    const std::string path = std::string(FACT_TEST_DATA) + "/golden/" + name;
+    if (std::getenv("FACT_UPDATE_GOLDEN")) {
+        ASSERT_TRUE(write_file_atomic(path, text).ok());
+    }
+    const auto golden = read_file(path);
+    ASSERT_TRUE(golden.ok()) << golden.error().text();
+    EXPECT_EQ(*golden, text) << "FACT_UPDATE_GOLDEN=1 accepts the new text";
+}
+
+struct Fixture {
+    ir::Kernel kernel;
+    ir::Builder b{kernel};
+    ir::DimId m = kernel.dim("M"), n = kernel.dim("N"), k = kernel.dim("K");
+
+    explicit Fixture(std::string name) { kernel.name = std::move(name); }
+    ExprId param(const std::string& name, DType dtype, std::vector<ir::DimId> dims) {
+        kernel.params.push_back({name, {dtype, std::move(dims)}, {}});
+        return b.param(static_cast<std::uint32_t>(kernel.params.size() - 1));
+    }
+    void output(const std::string& name, DType dtype, ExprId value) {
+        kernel.outputs.push_back({{name, {dtype, kernel[value].type.dims}, {}}, value});
+    }
+    ExprId softmax(ExprId x, ir::DimId over) {
+        const ExprId largest = b.reduce(ReduceOp::max, x, {over});
+        const ExprId e = b.unary(UnaryOp::exp, b.binary(BinaryOp::sub, x, largest));
+        return b.binary(BinaryOp::div, e, b.reduce(ReduceOp::sum, e, {over}));
+    }
+};
+
+std::string described(const Pipeline& pipeline) {
+    constexpr const char* kKinds[] = {"product", "rows", "attention"};
+    std::string text;
+    for (const std::string& why : pipeline.cuts) text += why + "\n";
+    for (const Stage& stage : pipeline.stages) {
+        text += fmt::format("\n{} stage {} reads", kKinds[static_cast<int>(stage.kind)],
+                            stage.kernel.name);
+        for (const int tensor : stage.params) text += fmt::format(" {}", tensor);
+        text += fmt::format(", writes {}\n{}", stage.outputs.front(), ir::dump(stage.kernel));
+    }
+    return text;
+}
+
+void expect_stages(const ir::Kernel& kernel, const std::string& golden) {
+    ASSERT_EQ(ir::verify(kernel), "");
+    const auto pipeline = cut(kernel);
+    ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+    for (const Stage& stage : pipeline->stages) EXPECT_EQ(ir::verify(stage.kernel), "");
+    expect_golden(golden, described(*pipeline));
+    const auto lowered = lower(kernel, {});
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    EXPECT_EQ(inconsistency(lowered->record), "");
+    const auto again = launch_record_from_json(to_json(lowered->record));
+    ASSERT_TRUE(again.ok()) << again.error().text();
+    EXPECT_EQ(*again, lowered->record);
+}
+
+TEST(Cut, AProductWithAnEpilogueStaysWhole) {
+    Fixture f("linear");
+    const ExprId acc = f.b.product(f.param("x", DType::bf16, {f.m, f.k}),
+                                   f.b.transpose(f.param("w", DType::bf16, {f.n, f.k})));
+    f.output("y", DType::bf16, f.b.unary(UnaryOp::relu, acc));
+    const auto pipeline = cut(f.kernel);
+    ASSERT_TRUE(pipeline.ok());
+    ASSERT_EQ(pipeline->stages.size(), 1u);
+    EXPECT_EQ(pipeline->stages[0].kernel.name, "linear");
+    EXPECT_TRUE(pipeline->intermediates.empty());
+}
+
+TEST(Cut, ASoftmaxAfterAProductIsASecondKernel) {
+    Fixture f("linear_softmax");
+    const ExprId acc = f.b.product(f.param("x", DType::bf16, {f.m, f.k}),
+                                   f.b.transpose(f.param("w", DType::bf16, {f.n, f.k})));
+    f.output("y", DType::bf16, f.softmax(acc, f.n));
+    expect_stages(f.kernel, "linear_softmax.txt");
+}
+
+TEST(Cut, AGateReadsItsFirstArm) {
+    Fixture f("gate");
+    const ExprId x = f.param("x", DType::bf16, {f.m, f.k});
+    const ExprId left = f.b.product(x, f.param("a", DType::bf16, {f.k, f.n}));
+    const ExprId right = f.b.product(x, f.param("b", DType::bf16, {f.k, f.n}));
+    f.output("y", DType::bf16, f.b.binary(BinaryOp::mul, f.b.unary(UnaryOp::silu, left), right));
+    expect_stages(f.kernel, "gate.txt");
+}
+
+TEST(Cut, AttentionWrittenOutIsThreeKernels) {
+    Fixture f("attend");
+    const ir::DimId d = f.kernel.dim("D"), e = f.kernel.dim("E");
+    ir::Attention node;
+    node.q = f.param("q", DType::bf16, {f.m, d});
+    node.k = f.param("k", DType::bf16, {f.n, d});
+    node.v = f.param("v", DType::bf16, {f.n, e});
+    node.causal = true;
+    node.scale = 0.125;
+    f.output("y", DType::bf16, f.b.attention(node));
+    expect_stages(ir::expand_attention(f.kernel), "attend.txt");
+}
+
+TEST(Cut, AnOutputThatOthersReadIsWrittenOnItsOwn) {
+    Fixture f("both");
+    const ExprId acc =
+        f.b.product(f.param("x", DType::bf16, {f.m, f.k}), f.param("w", DType::bf16, {f.k, f.n}));
+    f.output("sums", DType::bf16, acc);
+    f.output("largest", DType::f32, f.b.reduce(ReduceOp::max, acc, {f.n}));
+    expect_stages(f.kernel, "both.txt");
+}
+
+TEST(Lower, SeveralStagesAreOneFile) {
+    Fixture f("linear_softmax");
+    const ExprId acc = f.b.product(f.param("x", DType::bf16, {f.m, f.k}),
+                                   f.b.transpose(f.param("w", DType::bf16, {f.n, f.k})));
+    f.output("y", DType::bf16, f.softmax(acc, f.n));
+    const auto lowered = lower(f.kernel, {});
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    expect_golden("linear_softmax.cu", lowered->source);
+    expect_golden("linear_softmax.json", to_json(lowered->record));
+}
+
+TEST(Lower, RowsThatNoTensorMapTakesGoThroughSm80) {
+    Fixture f("odd");
+    const ExprId acc =
+        f.b.product(f.param("x", DType::bf16, {f.m, f.k}), f.param("w", DType::bf16, {f.k, f.n}));
+    f.output("y", DType::bf16, acc);
+    LowerOptions options;
+    options.extents = {100, 1001, 64};
+    const auto lowered = lower(f.kernel, options);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    EXPECT_NE(lowered->source.find("sm80/"), std::string::npos);
+    options.extents = {100, 1000, 64};
+    EXPECT_NE(lower(f.kernel, options)->source.find("sm90/"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fact::lower

@@ -1,0 +1,123 @@
+// Emitted row kernels and their records against golden files; FACT_UPDATE_GOLDEN=1 writes them
+// anew.
+#include "lower/rows/lower.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "support/files.h"
+
+namespace fact::lower {
+namespace {
+
+using ir::BinaryOp;
+using ir::Builder;
+using ir::ReduceOp;
+using ir::UnaryOp;
+
+void expect_golden(const std::string& name, const std::string& text) {
+    const std::string path = std::string(FACT_TEST_DATA) + "/golden/" + name;
+    if (std::getenv("FACT_UPDATE_GOLDEN")) {
+        ASSERT_TRUE(write_file_atomic(path, text).ok());
+    }
+    const auto golden = read_file(path);
+    ASSERT_TRUE(golden.ok()) << golden.error().text();
+    EXPECT_EQ(*golden, text) << "FACT_UPDATE_GOLDEN=1 accepts the new text";
+}
+
+void expect_golden_kernel(const ir::Kernel& kernel) {
+    ASSERT_EQ(ir::verify(kernel), "");
+    const auto lowered = lower_rows(kernel, "sm90a");
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    expect_golden(kernel.name + ".cu", lowered->source);
+    expect_golden(kernel.name + ".json", to_json(lowered->record));
+    const auto again = launch_record_from_json(to_json(lowered->record));
+    ASSERT_TRUE(again.ok()) << again.error().text();
+    EXPECT_EQ(*again, lowered->record);
+}
+
+struct Fixture {
+    ir::Kernel kernel;
+    Builder b{kernel};
+    std::uint32_t param(const std::string& name, DType dtype, std::vector<ir::DimId> dims) {
+        kernel.params.push_back({name, {dtype, std::move(dims)}, {}});
+        return static_cast<std::uint32_t>(kernel.params.size() - 1);
+    }
+    void output(const std::string& name, DType dtype, ir::ExprId value) {
+        kernel.outputs.push_back({{name, {dtype, kernel[value].type.dims}, {}}, value});
+    }
+};
+
+TEST(LowerRows, Softmax) {
+    Fixture f;
+    f.kernel.name = "softmax";
+    const auto m = f.kernel.dim("M"), n = f.kernel.dim("N");
+    const auto x = f.b.param(f.param("x", DType::bf16, {m, n}));
+    const auto e =
+        f.b.unary(UnaryOp::exp, f.b.binary(BinaryOp::sub, x, f.b.reduce(ReduceOp::max, x, {n})));
+    const auto y = f.b.binary(BinaryOp::div, e, f.b.reduce(ReduceOp::sum, e, {n}));
+    f.output("y", DType::bf16, y);
+    expect_golden_kernel(f.kernel);
+}
+
+TEST(LowerRows, GroupNormTakesAProductOfDimensionsApart) {
+    Fixture f;
+    f.kernel.name = "group_norm";
+    const auto m = f.kernel.dim("M"), d = f.kernel.dim("D"), eight = f.kernel.dim("8");
+    const auto channels = f.kernel.dim_product({eight, d});
+    const auto s = f.kernel.dim("S");
+    const auto x =
+        f.b.view(f.b.param(f.param("x", DType::f32, {m, channels, s})), {m, eight, d, s});
+    const auto w = f.b.view(f.b.param(f.param("w", DType::f32, {channels})), {eight, d});
+    const auto count = f.b.binary(BinaryOp::mul, f.b.extent(d), f.b.extent(s));
+    const auto mean = [&](ir::ExprId v) {
+        return f.b.binary(BinaryOp::div, f.b.reduce(ReduceOp::sum, v, {d, s}), count);
+    };
+    const auto centred = f.b.binary(BinaryOp::sub, x, mean(x));
+    const auto variance = mean(f.b.binary(BinaryOp::mul, centred, centred));
+    const auto scale =
+        f.b.unary(UnaryOp::rsqrt, f.b.binary(BinaryOp::add, variance, f.b.literal(1e-5)));
+    const auto y = f.b.binary(BinaryOp::mul, f.b.binary(BinaryOp::mul, centred, scale), w);
+    f.output("y", DType::f32, f.b.view(y, {m, channels, s}));
+    expect_golden_kernel(f.kernel);
+}
+
+TEST(LowerRows, ShortRowsStayInAThread) {
+    Fixture f;
+    f.kernel.name = "max_pool";
+    const auto m = f.kernel.dim("M"), p = f.kernel.dim("P"), four = f.kernel.dim("4");
+    const auto x = f.b.param(f.param("x", DType::f16, {m, f.kernel.dim_product({p, four})}));
+    f.output("y", DType::f16, f.b.reduce(ReduceOp::max, f.b.view(x, {m, p, four}), {four}));
+    expect_golden_kernel(f.kernel);
+}
+
+TEST(LowerRows, PointwiseWithSeveralOutputsAndAScalar) {
+    Fixture f;
+    f.kernel.name = "gate";
+    const auto m = f.kernel.dim("M"), n = f.kernel.dim("N");
+    const auto x = f.b.param(f.param("x", DType::bf16, {m, n}));
+    const auto alpha = f.b.param(f.param("alpha", DType::f32, {}));
+    const auto scaled = f.b.binary(BinaryOp::mul, x, alpha);
+    const auto lower = f.b.binary(BinaryOp::ge, f.b.index(m), f.b.index(n));
+    f.output("y", DType::bf16, f.b.select(lower, f.b.unary(UnaryOp::silu, scaled), f.b.literal(0)));
+    f.output("scaled", DType::f32, scaled);
+    expect_golden_kernel(f.kernel);
+}
+
+TEST(LowerRows, ReductionsOverDifferentDimensionsDoNotFit) {
+    Fixture f;
+    f.kernel.name = "both";
+    const auto m = f.kernel.dim("M"), n = f.kernel.dim("N");
+    const auto x = f.b.param(f.param("x", DType::f32, {m, n}));
+    const auto y =
+        f.b.binary(BinaryOp::sub, f.b.binary(BinaryOp::sub, x, f.b.reduce(ReduceOp::max, x, {n})),
+                   f.b.reduce(ReduceOp::max, x, {m}));
+    f.output("y", DType::f32, y);
+    const auto lowered = lower_rows(f.kernel, "sm90a");
+    ASSERT_FALSE(lowered.ok());
+    EXPECT_NE(lowered.error().message.find("reductions over ["), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fact::lower

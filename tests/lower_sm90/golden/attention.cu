@@ -1,0 +1,22 @@
+#include "sm90/attention.cuh"
+
+using namespace fact;
+using namespace fact::sm90;
+
+struct Config {
+    using Element = bf16;
+    using Output = bf16;
+    static constexpr int kDepth = 128, kWidth = 128;
+    static constexpr int kStages = 2, kStoreBuffers = 2;
+    static constexpr bool kCausal = true, kBias = false;
+    static constexpr float kScale = 0.125f;
+    static constexpr bool kBatchK0 = true, kBatchK1 = true;
+    static constexpr bool kBatchV0 = true, kBatchV1 = true;
+};
+
+extern "C" __global__ void __launch_bounds__(kAttentionThreads, 1)
+attend_kernel(__grid_constant__ CUtensorMap const map_q, __grid_constant__ CUtensorMap const map_k,
+              __grid_constant__ CUtensorMap const map_v, __grid_constant__ CUtensorMap const map_y,
+              __grid_constant__ AttentionExtents const extents) {
+    attention<Config>(map_q, map_k, map_v, map_y, extents, NoBias{});
+}

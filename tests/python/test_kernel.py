@@ -1,0 +1,60 @@
+"""Kernels built from a text and called from Python; without a GPU the text is interpreted."""
+
+import os
+import pathlib
+import tempfile
+import unittest
+
+import torch
+from built import OPS, ROOT, needs_ops
+
+TEXT = """\
+kernel linear_softmax(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N], largest: f32[M]) {
+  acc = x @ w.T
+  y = softmax(acc, over: N)
+  largest = max(acc, over: N)
+}
+"""
+
+
+@needs_ops
+class Kernels(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="fact-kernel-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "kernel.fact").write_text(TEXT)
+        os.environ.setdefault("FACT_OPS", OPS)
+        import fact
+
+        self.kernel = fact.kernel(self.folder)
+
+    def test_interprets_on_the_cpu(self):
+        x, w = torch.randn(5, 16).bfloat16(), torch.randn(7, 16).bfloat16()
+        y, largest = self.kernel(x, w=w)
+        scores = x.double() @ w.double().t()
+        torch.testing.assert_close(y.double(), scores.softmax(-1), rtol=0, atol=4e-3)
+        torch.testing.assert_close(largest.double(), scores.amax(-1), rtol=1e-6, atol=1e-6)
+
+    def test_says_what_does_not_fit(self):
+        x, w = torch.randn(5, 16).bfloat16(), torch.randn(7, 12).bfloat16()
+        with self.assertRaisesRegex(RuntimeError, "dimension K is 12 in w and 16 elsewhere"):
+            self.kernel(x, w)
+        with self.assertRaisesRegex(RuntimeError, "takes 2 tensors"):
+            self.kernel(x)
+        with self.assertRaisesRegex(TypeError, "also takes w"):
+            self.kernel(x=x)
+        with self.assertRaisesRegex(TypeError, "'v'"):
+            self.kernel(x, w, v=w)
+        with self.assertRaisesRegex(RuntimeError, "element type is f32, not bf16"):
+            self.kernel(x.float(), w[:, :16].float().new_zeros(7, 16))
+
+    def test_a_missing_folder_is_named(self):
+        import fact
+
+        with self.assertRaisesRegex(RuntimeError, "kernel.fact"):
+            fact.kernel(self.folder / "none")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,179 @@
+"""What tracing notes of a module: the files and variables it was built from, and its signature."""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import tempfile
+import unittest
+
+import built  # noqa: F401  (puts python/ on the path)
+import torch
+
+from fact import _files, _watch
+from fact.trace import main, save
+
+
+class InAFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="fact-watch-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, name, text="text"):
+        path = self.folder / name
+        path.write_text(text)
+        return str(path)
+
+
+class Watching(InAFolder):
+    def test_files_that_were_read_and_are_still_there(self):
+        read, mapped, appended = self.write("read"), self.write("mapped"), self.write("appended")
+        gone, untouched = self.write("gone"), self.write("untouched")
+        with _watch.Watch() as watch:
+            open(read).close()
+            open(gone).close()
+            open(appended, "a+").close()
+            open(self.folder / "made", "w").close()
+            os.close(os.open(os.fsencode(read), os.O_RDONLY))
+            torch.UntypedStorage.from_file(mapped, nbytes=4)
+            open("/proc/self/status").close()
+            open(os.__file__).close()
+            with contextlib.suppress(OSError):
+                open(self.folder / "missing")
+        open(untouched).close()
+        os.remove(gone)
+        files = watch.files()
+        inside = {name for name in files if name.startswith(str(self.folder))}
+        self.assertEqual(inside, {read, mapped, appended})
+        self.assertIn(os.path.abspath(__file__), files)  # imported
+        self.assertFalse([name for name in files if "/proc/" in name or name == os.__file__])
+        self.assertNotIn("from_file", torch.UntypedStorage.__dict__)
+
+    def test_a_relative_path_means_the_folder_of_that_time(self):
+        read, before = self.write("read"), os.getcwd()
+        self.addCleanup(os.chdir, before)
+        os.chdir(self.folder)
+        with _watch.Watch() as watch:
+            open("read").close()
+            os.chdir(before)
+        self.assertIn(os.path.realpath(read), map(os.path.realpath, watch.files()))
+
+    def test_a_large_file_is_known_by_its_time(self):
+        path = self.write("large", "12345")
+        self.assertEqual(_watch.stamp(path)["size"], 5)
+        self.assertIn("sha256", _watch.stamp(path))
+        limit, _watch.LARGE = _watch.LARGE, 4
+        self.addCleanup(setattr, _watch, "LARGE", limit)
+        self.assertEqual(_watch.stamp(path), {"size": 5, "mtime_ns": os.stat(path).st_mtime_ns})
+
+    def test_variables_that_were_asked_for(self):
+        from os import environ
+
+        os.environ["FTA"] = "1"
+        self.addCleanup(os.environ.pop, "FTA", None)
+        with _watch.Watch() as watch:
+            self.assertEqual(environ["FTA"], "1")
+            self.assertIsNone(os.environ.get("FTB"))
+            self.assertEqual(os.getenv("FTC", "other"), "other")
+            self.assertNotIn("FTD", os.environ)
+            self.assertIsNone(os.environb.get(b"FTE"))
+            with self.assertRaises(KeyError):
+                os.environ["FTF"]
+            with self.assertRaises(TypeError):
+                os.environ[1]
+            os.environ["FTG"] = "set"
+            del os.environ["FTG"]
+        os.environ.get("FTH")
+        ours = {name for name in watch.variables if name.startswith("FT")}
+        self.assertEqual(ours, {f"FT{letter}" for letter in "ABCDEF"})
+
+
+class Tracing(InAFolder):
+    MODEL = """
+import json, os, torch
+
+class Model(torch.nn.Module):
+    def __init__(self, path):
+        super().__init__()
+        self.wide = torch.nn.Linear(4, json.load(open(path))["n"])
+
+    def forward(self, x, scale=2.0):
+        return self.wide(x) * (3.0 if os.getenv("FT") else scale)
+
+def get_inputs(): return [torch.randn(2, 4)]
+def get_init_inputs(): return [os.path.join(os.path.dirname(__file__), "config.json")]
+"""
+
+    def trace(self, *arguments):
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            return main([*map(str, arguments)]), said.getvalue()
+
+    def test_the_listing_names_everything(self):
+        model, config = self.write("model.py", self.MODEL), self.write("config.json", '{"n": 3}')
+        sources = self.folder / "sources.json"
+        code, said = self.trace(model, "-o", self.folder / "m.pt2", "--sources", sources)
+        self.assertEqual((code, said), (0, ""))
+        listing = json.loads(sources.read_text())
+        self.assertEqual(listing["torch"], torch.__version__)
+        for file in (model, config, torch.version.__file__):
+            self.assertEqual(listing["files"][file], _watch.stamp(file))
+        self.assertIn("FT", listing["variables"])
+        self.assertNotIn("PATH", listing["variables"])
+
+    def test_only_files_are_replaced_and_links_are_followed(self):
+        program = torch.export.export(torch.nn.ReLU(), (torch.randn(2),))
+        link, pipe = self.folder / "link.pt2", self.folder / "pipe.pt2"
+        link.symlink_to("real.pt2")
+        save(program, link)
+        self.assertTrue(link.is_symlink() and (self.folder / "real.pt2").is_file())
+        os.mkfifo(pipe)
+        with self.assertRaisesRegex(OSError, "not a regular file"):
+            save(program, pipe)
+        with self.assertRaisesRegex(OSError, "not a regular file"):
+            _files.write_text(pipe, "text")
+        self.assertTrue(pipe.is_fifo())
+        left = sorted(path.name for path in self.folder.iterdir())
+        self.assertEqual(left, ["link.pt2", "pipe.pt2", "real.pt2"])
+
+    def refused(self, text, *parts):
+        code, said = self.trace(self.write("odd.py", text), "-o", self.folder / "m.pt2")
+        self.assertEqual(code, 2, said)
+        self.assertIn("odd.py", said)
+        for part in parts:
+            self.assertIn(part, said)
+        self.assertNotIn("torch.export.export", said)
+        self.assertFalse((self.folder / "m.pt2").exists())
+
+    def model(self, body, init="[]"):
+        return (
+            f"import torch\nclass Model(torch.nn.Module):\n    def __init__(self):\n"
+            f"        super().__init__()\n        self.w = torch.nn.Parameter(torch.ones(4))\n"
+            f"        {body}\n"
+            f"def get_inputs(): return [torch.randn(4)]\ndef get_init_inputs(): return {init}\n"
+        )
+
+    def test_what_is_refused_says_why_and_what_to_do(self):
+        self.refused(
+            self.model("\n    def forward(self, x):\n        x.add_(1)\n        return x * self.w"),
+            "changes its input 'x' in place",
+            "x = x.clone()",
+        )
+        self.refused(
+            self.model(
+                "self.c = torch.nn.Parameter(torch.ones(4, dtype=torch.complex64))\n"
+                "    def forward(self, x): return (x * self.c).real"
+            ),
+            "'c' is complex64",
+            "complex tensors are not supported",
+        )
+        for init in ("{'a': 1}", "None", "3"):
+            self.refused(self.model("", init), "get_init_inputs() must return a list or a tuple")
+        self.refused("x = 1\0\n", "null bytes")
+        self.write("helper.py", "x = 1\0\n")
+        self.refused("import helper\n", "odd.py:1", "null bytes", "import helper")
+
+
+if __name__ == "__main__":
+    unittest.main()

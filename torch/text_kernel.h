@@ -1,0 +1,34 @@
+// A kernel text and its compiled form, called on tensors as the text declares them: no graph, no
+// tracing.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "gpu/kernel.h"
+#include "ir/kernel.h"
+#include "torch/executor.h"
+
+namespace fact::exec {
+
+class TextKernel {
+  public:
+    // A folder that `fact kernel build` wrote. The cubin is loaded on the first call with tensors
+    // on a GPU.
+    static Result<std::shared_ptr<TextKernel>> open(const std::filesystem::path& folder);
+    ~TextKernel();
+
+    // New tensors for the outputs. On the CPU the interpreter runs. Throws where the tensors do not
+    // fit the text, or the kernel cannot serve them.
+    Tensors run(const Tensors& params);
+
+    // What the text declares, for messages: "linear(x: bf16[M, K], ...) -> (...)".
+    const ir::Kernel& text() const;
+
+  private:
+    struct State;
+    explicit TextKernel(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace fact::exec

@@ -9,11 +9,11 @@ set -euo pipefail
     exit 2
 }
 seconds=$1
-root=$(dirname "$(readlink -f "$0")")/..
-root=$(readlink -f "$root")
+root=$(dirname "$(dirname "$(readlink -f "$0")")")
 out=$(readlink -m "${2:-$root/.fact/fuzz}")
 build=$root/build/fuzz
 compiler=clang++-19
+mkdir -p "$root/build"
 
 type -P "$compiler" >/dev/null || {
     echo "fuzz/run.sh: $compiler is missing: install clang-19 and libclang-rt-19-dev" >&2
@@ -39,14 +39,13 @@ cp -r "$root"/fuzz/seeds/. "$out/seeds"
 
 number() { sed -n "s/^stat::$2: *//p" "$1" | tail -n 1; }
 
-# run_fuzzer NAME LONGEST_INPUT
+# run_fuzzer NAME LONGEST_INPUT DICTIONARY
 run_fuzzer() {
-    local name=$1 log=$out/$1.log started=$SECONDS dictionary=() found crash
-    [[ ! -f $root/fuzz/$name.dict ]] || dictionary=(-dict="$root/fuzz/$name.dict")
+    local name=$1 log=$out/$1.log started=$SECONDS found crash
     mkdir -p "$out/$name"
     if "$build/fuzz/fuzz_$name" -max_total_time="$seconds" -max_len="$2" -timeout=10 \
         -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$out/crashes/$name-" \
-        "${dictionary[@]}" "$out/$name" "$out/seeds/$name" >"$log" 2>&1 </dev/null; then
+        -dict="$root/fuzz/$3.dict" "$out/$name" "$out/seeds/$name" >"$log" 2>&1 </dev/null; then
         found="no crash"
     else
         crash=$(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)
@@ -61,7 +60,7 @@ run_fuzzer() {
 }
 
 status=0
-run_fuzzer kernel_text 4096 || status=1
-run_fuzzer pt2_archive 65536 || status=1
-run_fuzzer launch_record 8192 || status=1
+run_fuzzer kernel_text 4096 kernel_text || status=1
+run_fuzzer pt2_archive 65536 json || status=1
+run_fuzzer launch_record 8192 json || status=1
 exit "$status"

@@ -140,6 +140,19 @@ install_system_packages() {
         fail "apt-get could not install ${apt_packages[*]}"
 }
 
+# Only the fuzzers need it, so nothing else fails where it cannot be had: 1 when it is missing.
+install_fuzzing_compiler() {
+    local apt_packages=(clang-19 libclang-rt-19-dev)
+    mkdir -p "$state"
+    echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
+        clang++-19 -fsanitize=fuzzer,address -x c++ - -o "$state/fuzzer" 2>/dev/null && return
+    [[ ${FACT_NO_INSTALL:-0} != 1 && ! ${FACT_DEPS_DIR:-} ]] && ((EUID == 0)) &&
+        type -P apt-get >/dev/null || return 1
+    say "installing what is missing, once:"
+    printf '  system packages: %s\n' "${apt_packages[*]}" >&2
+    (install_system_packages)  # which ends the shell it fails in
+}
+
 # pip_install PYTHON ARGUMENTS...
 pip_install() {
     local pip=("$1" -m pip)

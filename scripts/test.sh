@@ -7,8 +7,8 @@ test_help() {
 Builds what has changed and runs every test that needs no GPU; ends in "N passed, N failed".
 Usage: ./fact test [--sanitize]
 
-  --sanitize    the C++ tests once more with address and undefined-behaviour sanitizers
-                (always done where CI=true)
+  --sanitize    the C++ tests once more with address and undefined-behaviour sanitizers, and
+                each fuzzer for 20 seconds (always done where CI=true)
   -h, --help    this text
 TEXT
 }
@@ -76,13 +76,30 @@ check_format() {
         tally "format (no clang-format-19)" 0 0 1 ""
         return
     fi
-    if find "$root/src" "$root/torch" "$root/tests" "$root/kernels" \
+    if find "$root/src" "$root/torch" "$root/tests" "$root/fuzz" "$root/kernels" \
         -name '*.cpp' -o -name '*.h' -o -name '*.cuh' |
         xargs clang-format-19 --dry-run --Werror >"$log" 2>&1; then
         tally format 1 0 0 "$log"
     else
         tally format 0 1 0 "$log"
     fi
+}
+
+run_fuzzers() {
+    local log=$root/build/fuzz_run.log status=0 good bad
+    if ! install_fuzzing_compiler; then
+        tally "fuzz (no clang-19 with libclang-rt-19-dev)" 0 0 1 ""
+        return
+    fi
+    [[ -f $root/build/fuzz/build.ninja ]] ||
+        say "building the fuzzers for the first time, which takes some minutes"
+    : >"$log"
+    quietly "$log" "fuzzing" timeout -k 10 1200 "$root/fuzz/run.sh" 20 || status=$?
+    good=$(grep -c ', no crash$' "$log") || true
+    bad=$(grep -c ', crashed: ' "$log") || true
+    # Nothing ran where they could not be built.
+    if ((status != 0 && bad == 0)); then bad=1; fi
+    tally fuzz "$good" "$bad" 0 ""
 }
 
 run_tests() {
@@ -97,6 +114,7 @@ run_tests() {
         else
             tally "build with sanitizers" 0 1 0 ""
         fi
+        run_fuzzers
     fi
     local line="$passed passed, $failed failed"
     if ((skipped)); then line+=", $skipped skipped"; fi

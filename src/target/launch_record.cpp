@@ -12,6 +12,7 @@ using Json = nlohmann::ordered_json;
 using Product = std::vector<DimOf>;
 
 constexpr int kFormat = 1;
+constexpr int kMaxDepth = 64;
 
 // Writing. Every alternative of a variant is an object with its name as the only key.
 
@@ -140,6 +141,14 @@ Json write_all(const std::vector<T>& items) {
 
 [[noreturn]] void reject(const std::string& why) {
     throw std::runtime_error(why);
+}
+
+// Records nest less than 20 deep; the library copies and prints values recursively.
+Json parse(std::string_view text) {
+    return Json::parse(text, [](int depth, Json::parse_event_t, Json&) {
+        if (depth > kMaxDepth) reject(fmt::format("nested more than {} deep", kMaxDepth));
+        return true;
+    });
 }
 
 std::pair<std::string, const Json&> alternative(const Json& json) {
@@ -311,7 +320,7 @@ std::string to_json(const LaunchRecord& record) {
 
 Result<LaunchRecord> launch_record_from_json(std::string_view text) {
     try {
-        LaunchRecord record = read_record(Json::parse(text));
+        LaunchRecord record = read_record(parse(text));
         if (std::string problem = inconsistency(record); !problem.empty()) reject(problem);
         return record;
     } catch (const std::exception& problem) {

@@ -88,10 +88,6 @@ Result<std::vector<Setting>> settings_of(const ir::Kernel& kernel, const ir::Ten
     return settings;
 }
 
-bool Extents::any_assumed() const {
-    return std::find(assumed.begin(), assumed.end(), true) != assumed.end();
-}
-
 Result<Extents> bind_extents(const ir::Kernel& kernel, const std::vector<Setting>& settings,
                              Assume assume) {
     std::map<std::string, std::size_t> ids;

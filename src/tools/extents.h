@@ -31,7 +31,6 @@ struct Extents {
     std::vector<bool> assumed;     // nothing said how large it is
 
     std::int64_t operator[](ir::DimId dim) const { return of[ir::index(dim)]; }
-    bool any_assumed() const;
 };
 
 // What a dimension is taken to be when nothing says.

@@ -154,5 +154,17 @@ TEST(Lower, RowsThatNoTensorMapTakesGoThroughSm80) {
     EXPECT_NE(lower(f.kernel, options)->source.find("sm90/"), std::string::npos);
 }
 
+TEST(Lower, AnF32SumOfOddLengthGoesThroughSm80) {
+    // Its second operand is laid out anew along K, in rows no tensor map takes.
+    Fixture f("odd_depth");
+    const ExprId x = f.param("x", DType::f32, {f.k, f.m}), w = f.param("w", DType::f32, {f.k, f.n});
+    f.output("y", DType::f32, f.b.product(f.b.transpose(x), w));
+    LowerOptions options;
+    options.extents = {128, 128, 31};
+    EXPECT_NE(lower(f.kernel, options)->source.find("sm80/"), std::string::npos);
+    options.extents = {128, 128, 32};
+    EXPECT_NE(lower(f.kernel, options)->source.find("sm90/"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace fact::lower

@@ -67,6 +67,9 @@ class Lowerer {
 
     bool takes_tensor_maps(const ir::Kernel& kernel, const ProductForm& form) const {
         const auto param = [&](int i) { return kernel.params[static_cast<std::size_t>(i)]; };
+        // The second operand of an f32 product is laid out anew, along K.
+        const bool single = param(form.b.param).type.dtype == DType::f32;
+        if (single && extent(form.k, 16) % 4 != 0) return false;
         return options_.tma && options_.arch == "sm90a" && addressable(param(form.a.param)) &&
                addressable(param(form.b.param)) && addressable(kernel.outputs.front().tensor);
     }

@@ -332,9 +332,9 @@ class Build(KernelCommands):
         self.assertRegex(text, r"shared memory: \d{5,6} bytes\n")
         self.assertRegex(text, r"compiled in \d+\.\d s\n")
         out = self.folder / "out"
-        self.assertEqual(
-            sorted(os.listdir(out)), ["kernel.cu", "kernel.cubin", "record.json"]
-        )
+        files = ["kernel.cu", "kernel.cubin", "kernel.fact", "record.json"]
+        self.assertEqual(sorted(os.listdir(out)), files)
+        self.assertEqual(self.done("check", "out/kernel.fact").count("no errors"), 1)
         self.assertEqual((out / "kernel.cubin").read_bytes()[:4], b"\x7fELF")
         self.assertEqual(json.loads((out / "record.json").read_text())["kernel"], "mlp_up")
         self.assertEqual((out / "kernel.cu").read_text(), self.done("emit", "mlp.fact"))

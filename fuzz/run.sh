@@ -29,9 +29,12 @@ cmake -G Ninja -S "$root" -B "$build" -DCMAKE_CXX_COMPILER="$compiler" -DFACT_FU
 # What a run starts from: the folder's own seeds, and what the tests hold already.
 rm -rf "$out/seeds"
 mkdir -p "$out/crashes" "$out/seeds"/{kernel_text,launch_record,pt2_archive}
-cp "$root"/tests/dsl/golden/*.fact "$out/seeds/kernel_text"
+for file in "$root"/tests/dsl/golden/*.fact; do
+    cp "$file" "$out/seeds/kernel_text/golden_$(basename "$file")"
+done
 for file in "$root"/tests/lower_*/golden/*.json; do
-    cp "$file" "$out/seeds/launch_record/$(basename "$(dirname "$(dirname "$file")")")_$(basename "$file")"
+    folder=$(dirname "$(dirname "$file")")
+    cp "$file" "$out/seeds/launch_record/$(basename "$folder")_$(basename "$file")"
 done
 cp "$root"/tests/graph/data/features.pt2 "$out/seeds/pt2_archive"
 "$build/fuzz/pt2_seeds" "$out/seeds/pt2_archive" "$root"/tests/graph/data/*.pt2

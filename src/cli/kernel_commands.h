@@ -36,7 +36,7 @@ Result<Loaded> load(const KernelOptions& options);
 // Which kernel is emitted how.
 struct EmitOptions {
     KernelOptions kernel;
-    std::string arch = "sm90a", schedule;
+    std::string arch = "sm90a", schedule, dump_after;
 };
 void add_emit_options(CLI::App& app, EmitOptions& options);
 

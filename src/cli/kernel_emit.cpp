@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/kernel_emitted.h"
+#include "lower/pipeline/lower.h"
 
 namespace fact::cli {
 
@@ -21,7 +22,7 @@ Result<EmittedKernel> emit_kernel(const EmitOptions& options) {
     if (!given) return given.error();
     const auto choice = tools::choose_schedules(*given, kernel, options.arch, *extents);
     if (!choice) return choice.error();
-    auto emitted = tools::emit(kernel, *choice, options.arch, *extents);
+    auto emitted = tools::emit(kernel, *choice, options.arch, *extents, options.dump_after);
     if (!emitted) return emitted.error();
     return EmittedKernel{std::move(loaded->source), std::move(*emitted),
                          fmt::format("{}", fmt::join(choice->notes, "\n"))};
@@ -43,6 +44,11 @@ void add_kernel_emit(CLI::App& app, Action& action) {
     auto options = std::make_shared<EmitOptions>();
     auto* command = app.add_subcommand("emit", "Print the CUDA source of a kernel");
     add_emit_options(*command, *options);
+    command
+        ->add_option("--dump-after", options->dump_after,
+                     "Print the kernel as a pass of the compiler leaves it: checked, expanded, cut")
+        ->check(
+            CLI::IsMember(std::vector<std::string>(lower::kPasses.begin(), lower::kPasses.end())));
     command->footer(
         "Example:  fact kernel emit mlp.fact --set M=8192,N=4096,K=1024 > mlp.cu\n"
         "Without a schedule in the text, the most promising one for the sizes is taken.");

@@ -40,7 +40,7 @@ Error explained(Error error, const KernelSource& source, const jit::Unit& unit,
 }  // namespace
 
 Result<Emitted> emit(const ir::Kernel& kernel, const Choice& choice, std::string_view arch,
-                     const Extents& extents) {
+                     const Extents& extents, std::string_view dump_after) {
     if (auto fine = check_arch(arch); !fine) return fine.error();
     lower::LowerOptions options;
     options.arch = arch;
@@ -49,7 +49,12 @@ Result<Emitted> emit(const ir::Kernel& kernel, const Choice& choice, std::string
         const auto found = choice.schedules.find(product);
         return found == choice.schedules.end() ? nullptr : &found->second;
     };
+    std::string dumped;
+    options.after = [&](std::string_view pass, const std::string& dump) {
+        if (pass == dump_after) dumped = dump;
+    };
     auto lowered = lower::lower(kernel, options);
+    if (!dumped.empty()) return Emitted{dsl::to_text(kernel), std::move(dumped), {}};
     if (!lowered) return blame_input(lowered.error());
     const std::string text = dsl::to_text(kernel);
     return Emitted{text, as_comment(text) + lowered->source, std::move(lowered->record)};

@@ -18,8 +18,9 @@ struct Emitted {
     std::string source;  // headed by the kernel's text
     LaunchRecord record;
 };
+// `dump_after`, a pass of the compiler, replaces the source by the kernel as that pass leaves it.
 Result<Emitted> emit(const ir::Kernel& kernel, const Choice& choice, std::string_view arch,
-                     const Extents& extents);
+                     const Extents& extents, std::string_view dump_after = {});
 
 // Writes kernel.fact, kernel.cu, kernel.cubin and record.json into `folder`. What the compiler
 // rejects is reported at the line of kernel text it came from, where the emitted file says so.

@@ -129,6 +129,19 @@ TEST(Cut, AnOutputThatOthersReadIsWrittenOnItsOwn) {
     expect_stages(f.kernel, "both.txt");
 }
 
+TEST(Lower, EveryPassCanBeSeen) {
+    Fixture f("scaled");
+    const ExprId x = f.param("x", DType::f32, {f.m, f.n});
+    f.output("y", DType::f32, f.b.unary(UnaryOp::relu, x));
+    std::string seen;
+    LowerOptions options;
+    options.after = [&](std::string_view pass, const std::string& dump) {
+        seen += fmt::format("{}: {}\n", pass, dump.substr(0, dump.find('\n')));
+    };
+    ASSERT_TRUE(lower(f.kernel, options).ok());
+    EXPECT_EQ(seen, "checked: kernel scaled\nexpanded: kernel scaled\ncut: kernel scaled\n");
+}
+
 TEST(Lower, SeveralStagesAreOneFile) {
     Fixture f("linear_softmax");
     const ExprId acc = f.b.product(f.param("x", DType::bf16, {f.m, f.k}),

@@ -285,6 +285,14 @@ class Emit(KernelCommands):
         self.assertIn("kTileM = 128, kTileN = 128", result.stdout)
         self.assertIn("schedule of acc: tile 128x128x64  cluster 2x1", result.stderr)
 
+    def test_the_kernel_after_a_pass(self):
+        text = self.done("emit", "-", "--dump-after", "cut", input=MLP)
+        self.assertTrue(text.startswith("kernel mlp_up\n"), text)
+        self.assertIn("gelu_tanh", text)
+        wrong = self.kernel("emit", "-", "--dump-after", "nothing", input=MLP)
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("expanded", wrong.stderr)
+
     def test_a_schedule_beside_the_text(self):
         text = self.done("emit", "-", "--schedule", "tile 128x256x64 cluster 1x1", input=MLP)
         self.assertIn("kTileN = 256", text)

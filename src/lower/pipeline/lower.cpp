@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "ir/dump.h"
 #include "ir/expand.h"
 #include "ir/extents.h"
 #include "lower/pipeline/extract.h"
@@ -16,6 +17,12 @@
 namespace fact::lower {
 
 namespace {
+
+// A pass that leaves an ill-formed kernel is a bug of ours.
+void verify(std::string_view pass, const ir::Kernel& kernel) {
+    if (std::string problem = ir::verify(kernel); !problem.empty())
+        throw InternalError(fmt::format("kernel {} after pass {}: {}", kernel.name, pass, problem));
+}
 
 class Lowerer {
   public:
@@ -30,6 +37,13 @@ class Lowerer {
                          "Give extents that agree."};
         auto pipeline = cut(kernel_);
         if (!pipeline) return pipeline.error();
+        std::string dump;
+        for (const std::string& why : pipeline->cuts) dump += why + "\n";
+        for (const Stage& stage : pipeline->stages) {
+            verify("cut", stage.kernel);
+            dump += ir::dump(stage.kernel);
+        }
+        if (options_.after) options_.after("cut", dump);
         std::vector<Lowered> stages;
         for (const Stage& stage : pipeline->stages) {
             auto lowered = stage.kind == StageKind::rows ? lower_rows(stage.kernel, options_.arch)
@@ -143,10 +157,14 @@ std::set<ir::ExprId> held_by_skeleton(const ir::Kernel& kernel, const LowerOptio
 }  // namespace
 
 Result<Lowered> lower(const ir::Kernel& kernel, const LowerOptions& options) {
+    verify("checked", kernel);
+    if (options.after) options.after("checked", ir::dump(kernel));
     // Where a skeleton holds attention it stays whole; else it is written out.
     const auto held = held_by_skeleton(kernel, options);
     const ir::Kernel whole =
         ir::expand_attention(kernel, [&](ir::ExprId id) { return held.contains(id); });
+    verify("expanded", whole);
+    if (options.after) options.after("expanded", ir::dump(whole));
     return Lowerer(whole, options).run();
 }
 

@@ -1,8 +1,10 @@
 // From a checked kernel of any shape to one CUDA file and one launch record.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lower/pipeline/link.h"
@@ -18,7 +20,13 @@ struct LowerOptions {
     // The schedule of the product the text calls so, where the caller wants a certain one.
     std::function<const schedule::Schedule*(const std::string& product)> schedule;
     bool tma = true;  // false: only skeletons that need no tensor maps
+    // Sees the kernel as each pass (of kPasses) leaves it.
+    std::function<void(std::string_view pass, const std::string& dump)> after = {};
 };
+
+// checked: as it came; expanded: attention written out where no skeleton holds it; cut: one kernel
+// for each stage.
+inline constexpr std::array<std::string_view, 3> kPasses{"checked", "expanded", "cut"};
 
 // An Error names what no skeleton can compute, or why a schedule is not legal.
 Result<Lowered> lower(const ir::Kernel& kernel, const LowerOptions& options);

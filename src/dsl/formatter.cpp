@@ -170,7 +170,8 @@ std::string line_text(const Line& line, std::size_t width) {
             out.append(entry ? 2 : spaces(before, line.pieces[i], unary, !line.schedule), ' ');
         }
         out += token.kind == TokenKind::comment ? trimmed(token.text) : std::string(token.text);
-        if (line.targets > 0 && i + 1 == line.targets) out.append(width - target_width(line), ' ');
+        if (line.targets > 0 && i + 1 == line.targets)
+            out.append(width - std::min(width, target_width(line)), ' ');
         const bool after_operand = i ? is_operand_end(line.pieces[i - 1].token) : line.continues;
         unary = token.is("-") && !after_operand;
         depth += (opens(token) || token.is("{")) - (closes(token) || token.is("}"));
@@ -192,12 +193,14 @@ std::optional<std::string> format(std::string_view text, Diagnostics& diagnostic
 
     std::string out;
     for (std::size_t i = 0; i < lines.size();) {
-        // Neighbouring statements have their '=' in one column.
+        // Neighbouring statements of a body have their '=' in one column, but for those far out.
+        constexpr std::size_t kMostAligned = 40;
         std::size_t end = i, width = 0;
         do {
-            width = std::max(width, target_width(lines[end]));
+            const std::size_t own = target_width(lines[end]);
+            if (own <= kMostAligned) width = std::max(width, own);
             ++end;
-        } while (end < lines.size() && !lines[end].blank_before &&
+        } while (end < lines.size() && !lines[end].blank_before && lines[end].indent > 0 &&
                  lines[end].pieces[0].token.kind != TokenKind::comment);
         for (; i < end; ++i) {
             if (lines[i].blank_before) out += '\n';

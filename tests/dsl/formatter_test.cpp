@@ -86,5 +86,15 @@ TEST(Formatter, EmptyTextStaysEmpty) {
     EXPECT_EQ(formatted("  \n\n # only a comment"), "# only a comment\n");
 }
 
+TEST(Format, OneWideStatementDoesNotPushTheOthersOut) {
+    const std::string wide(60, 'w');
+    const std::string text =
+        "kernel f(x: f32[M]) -> (y: f32[M]) {\n  " + wide + " = x\n  y = " + wide + "\n}\n";
+    Diagnostics diagnostics;
+    const auto formatted = format(text, diagnostics);
+    ASSERT_TRUE(formatted.has_value());
+    EXPECT_EQ(*formatted, text);
+}
+
 }  // namespace
 }  // namespace fact::dsl

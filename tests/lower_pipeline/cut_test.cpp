@@ -6,12 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 
+#include "../golden.h"
 #include "ir/dump.h"
 #include "ir/expand.h"
 #include "lower/pipeline/lower.h"
-#include "support/files.h"
 
 namespace fact::lower {
 namespace {
@@ -20,16 +19,6 @@ using ir::BinaryOp;
 using ir::ExprId;
 using ir::ReduceOp;
 using ir::UnaryOp;
-
-void expect_golden(const std::string& name, const std::string& text) {
-    const std::string path = std::string(FACT_TEST_DATA) + "/golden/" + name;
-    if (std::getenv("FACT_UPDATE_GOLDEN")) {
-        ASSERT_TRUE(write_file_atomic(path, text).ok());
-    }
-    const auto golden = read_file(path);
-    ASSERT_TRUE(golden.ok()) << golden.error().text();
-    EXPECT_EQ(*golden, text) << "FACT_UPDATE_GOLDEN=1 accepts the new text";
-}
 
 struct Fixture {
     ir::Kernel kernel;

@@ -4,9 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
-#include "support/files.h"
+#include "../golden.h"
 
 namespace fact::lower {
 namespace {
@@ -15,16 +13,6 @@ using ir::BinaryOp;
 using ir::Builder;
 using ir::ReduceOp;
 using ir::UnaryOp;
-
-void expect_golden(const std::string& name, const std::string& text) {
-    const std::string path = std::string(FACT_TEST_DATA) + "/golden/" + name;
-    if (std::getenv("FACT_UPDATE_GOLDEN")) {
-        ASSERT_TRUE(write_file_atomic(path, text).ok());
-    }
-    const auto golden = read_file(path);
-    ASSERT_TRUE(golden.ok()) << golden.error().text();
-    EXPECT_EQ(*golden, text) << "FACT_UPDATE_GOLDEN=1 accepts the new text";
-}
 
 void expect_golden_kernel(const ir::Kernel& kernel) {
     ASSERT_EQ(ir::verify(kernel), "");

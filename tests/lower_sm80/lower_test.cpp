@@ -4,10 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 
-#include "support/files.h"
+#include "../golden.h"
 
 namespace fact::lower::sm80 {
 namespace {
@@ -73,20 +72,10 @@ ir::Kernel gram(DType dtype) {
     return k;
 }
 
-void expect_golden(const std::string& name, const std::string& text) {
-    const std::string path = std::string(FACT_TEST_DATA) + "/golden/" + name;
-    if (std::getenv("FACT_UPDATE_GOLDEN")) {
-        ASSERT_TRUE(write_file_atomic(path, text).ok());
-    }
-    const auto golden = read_file(path);
-    ASSERT_TRUE(golden.ok()) << golden.error().text();
-    EXPECT_EQ(*golden, text) << "FACT_UPDATE_GOLDEN=1 accepts the new text";
-}
-
 void expect_golden(const std::string& name, const Result<Lowered>& lowered) {
     ASSERT_TRUE(lowered.ok()) << lowered.error().text();
-    expect_golden(name + ".cu", lowered->source);
-    expect_golden(name + ".json", to_json(lowered->record));
+    fact::expect_golden(name + ".cu", lowered->source);
+    fact::expect_golden(name + ".json", to_json(lowered->record));
     EXPECT_EQ(inconsistency(lowered->record), "");
     const auto again = launch_record_from_json(to_json(lowered->record));
     ASSERT_TRUE(again.ok()) << again.error().text();

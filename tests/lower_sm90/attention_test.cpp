@@ -3,22 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
-#include "support/files.h"
+#include "../golden.h"
 
 namespace fact::lower::sm90 {
 namespace {
-
-void expect_golden(const std::string& name, const std::string& text) {
-    const std::string path = std::string(FACT_TEST_DATA) + "/golden/" + name;
-    if (std::getenv("FACT_UPDATE_GOLDEN")) {
-        ASSERT_TRUE(write_file_atomic(path, text).ok());
-    }
-    const auto golden = read_file(path);
-    ASSERT_TRUE(golden.ok()) << golden.error().text();
-    EXPECT_EQ(*golden, text) << "FACT_UPDATE_GOLDEN=1 accepts the new text";
-}
 
 // q, k and v as views of a packed projection: [B, T, H, D], heads shared by k and v where asked.
 struct Heads {

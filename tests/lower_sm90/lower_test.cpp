@@ -4,10 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
-#include "support/files.h"
+#include "../golden.h"
 
 namespace fact::lower::sm90 {
 namespace {
@@ -71,16 +70,6 @@ ir::Kernel scores() {
     const auto hidden = b.binary(BinaryOp::eq, b.param(2), b.literal(0));
     k.outputs[0].value = b.select(hidden, b.literal(-kInfinity), scaled);
     return k;
-}
-
-void expect_golden(const std::string& name, const std::string& text) {
-    const std::string path = std::string(FACT_TEST_DATA) + "/golden/" + name;
-    if (std::getenv("FACT_UPDATE_GOLDEN")) {
-        ASSERT_TRUE(write_file_atomic(path, text).ok());
-    }
-    const auto golden = read_file(path);
-    ASSERT_TRUE(golden.ok()) << golden.error().text();
-    EXPECT_EQ(*golden, text) << "FACT_UPDATE_GOLDEN=1 accepts the new text";
 }
 
 const schedule::Schedule kPingpong{{128, 128, 64}, {2, 1}, schedule::Mainloop::pingpong};

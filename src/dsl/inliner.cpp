@@ -92,6 +92,7 @@ class Inliner {
             if (!value) return false;
             ir::Expr& copied = builder_.kernel().exprs[index(*value)];
             copied.stored = expr.stored;
+            copied.span = expr.span;  // where it is written, whoever calls it
             // A product always has a name: schedules find it by that.
             const bool product = std::holds_alternative<ir::Product>(expr.node) ||
                                  std::holds_alternative<ir::Attention>(expr.node);

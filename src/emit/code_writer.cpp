@@ -12,9 +12,10 @@ constexpr int kIndent = 4;
 constexpr std::size_t kColumns = 100;
 }  // namespace
 
-void CodeWriter::line(std::string_view text) {
+void CodeWriter::line(std::string_view text, std::string_view origin) {
     if (!text.empty()) text_.append(static_cast<std::size_t>(depth_ * kIndent), ' ');
     text_ += text;
+    if (!origin.empty()) text_ += fmt::format("  // {}", origin);
     text_ += '\n';
 }
 
@@ -28,8 +29,9 @@ CodeWriter::Block::~Block() {
     writer_.line("}" + closing_);
 }
 
-CodeWriter::Block CodeWriter::block(std::string_view text, std::string_view closing) {
-    line(fmt::format("{} {{", text));
+CodeWriter::Block CodeWriter::block(std::string_view text, std::string_view closing,
+                                    std::string_view origin) {
+    line(fmt::format("{} {{", text), origin);
     return Block(*this, std::string(closing));
 }
 

@@ -9,7 +9,8 @@ namespace fact::emit {
 
 class CodeWriter {
   public:
-    void line(std::string_view text = {});
+    // `origin`, the line of kernel text it comes from ("mlp.fact:3"), follows as a comment.
+    void line(std::string_view text = {}, std::string_view origin = {});
     // "text {" now, "}" with `closing` after it when the returned guard goes.
     class Block {
       public:
@@ -23,7 +24,8 @@ class CodeWriter {
         CodeWriter& writer_;
         std::string closing_;
     };
-    [[nodiscard]] Block block(std::string_view text, std::string_view closing = {});
+    [[nodiscard]] Block block(std::string_view text, std::string_view closing = {},
+                              std::string_view origin = {});
     // A parameter or argument list broken after commas so that lines stay under 100 columns:
     // `head` opens the bracket, `tail` closes it.
     void list(std::string_view head, const std::vector<std::string>& items, std::string_view tail);

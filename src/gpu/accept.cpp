@@ -1,5 +1,6 @@
 // Which tensors the launcher accepts.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -10,25 +11,21 @@ namespace fact::gpu {
 
 namespace {
 
-std::string tensor_name(const LaunchRecord& record, int tensor) {
-    if (tensor < record.num_bound()) return record.spec(tensor).name;
-    return fmt::format("workspace {}", tensor - record.num_bound());
-}
-
-std::string shape_refusal(const TensorSpec& spec, const TensorArg& tensor) {
+std::string shape_refusal(const LaunchRecord& record, int number, const TensorArg& tensor) {
+    const TensorSpec& spec = record.spec(number);
+    const std::string name = title(record, number);
     const auto rank = static_cast<int>(tensor.sizes.size());
     if (rank != spec.rank)
-        return fmt::format("{} has {} dimensions where the kernel has {}", spec.name, rank,
-                           spec.rank);
+        return fmt::format("{} has {} dimensions where the kernel has {}", name, rank, spec.rank);
     if (tensor.strides.size() != tensor.sizes.size())
         throw InternalError("TensorArg: sizes and strides differ in length");
     if (tensor.dtype != spec.dtype)
-        return fmt::format("{} is {} where the kernel has {}", spec.name, info(tensor.dtype).name,
+        return fmt::format("{} is {} where the kernel has {}", name, info(tensor.dtype).name,
                            info(spec.dtype).name);
     for (int i = 0; i < rank; ++i)
-        if (tensor.sizes[i] < 1) return fmt::format("{} is empty", spec.name);
+        if (tensor.sizes[i] < 1) return fmt::format("{} is empty", name);
     if (rank > 0 && tensor.sizes.back() > 1 && tensor.strides.back() != 1)
-        return fmt::format("{} is not contiguous in its last dimension (stride {})", spec.name,
+        return fmt::format("{} is not contiguous in its last dimension (stride {})", name,
                            tensor.strides.back());
     return "";
 }
@@ -67,34 +64,49 @@ bool aligned(const TensorArg& tensor, int bytes) {
     return true;
 }
 
+std::string extent_refusal(const LaunchRecord& record, const ExtentField& extent) {
+    std::vector<std::string> names;
+    for (const DimOf& dim : extent.dims)
+        names.push_back(fmt::format("dimension {} of {}", dim.dim, title(record, dim.tensor)));
+    return fmt::format("an extent does not fit into 32 bits: {}", fmt::join(names, " times "));
+}
+
 std::string launch_refusal(const LaunchRecord& record, const Launch& launch,
                            std::span<const TensorArg> all) {
     constexpr std::int64_t kInt32 = std::numeric_limits<std::int32_t>::max();
     for (const auto& param : launch.params) {
         if (const auto* map = std::get_if<TensorMapParam>(&param)) {
-            std::string why = map_refusal(tensor_name(record, map->tensor), *map, all[map->tensor]);
+            std::string why = map_refusal(title(record, map->tensor), *map, all[map->tensor]);
             if (!why.empty()) return why;
             continue;
         }
         for (const auto& member : std::get<StructParam>(param).members)
             if (const auto* extent = std::get_if<ExtentField>(&member.field);
                 extent && extent_of(*extent, all) > kInt32)
-                return "an extent does not fit into 32 bits";
+                return extent_refusal(record, *extent);
     }
     const GridSize grid = grid_size(launch, all, kInt32 / 16);
     if (grid.x > kInt32 || grid.y > 65535 || grid.z > 65535)
-        return fmt::format("the grid {}x{}x{} is larger than CUDA allows", grid.x, grid.y, grid.z);
+        return fmt::format("the grid {}x{}x{} of {} is larger than CUDA allows", grid.x, grid.y,
+                           grid.z, launch.entry);
     return "";
 }
 
 }  // namespace
+
+std::string title(const LaunchRecord& record, int tensor) {
+    if (tensor >= record.num_bound())
+        return fmt::format("workspace {}", tensor - record.num_bound());
+    const TensorSpec& spec = record.spec(tensor);
+    return spec.origin.empty() ? spec.name : fmt::format("{} ({})", spec.name, spec.origin);
+}
 
 std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tensors) {
     if (static_cast<int>(tensors.size()) != record.num_bound())
         return fmt::format("{} tensors given where the kernel has {}", tensors.size(),
                            record.num_bound());
     for (int i = 0; i < record.num_bound(); ++i)
-        if (std::string why = shape_refusal(record.spec(i), tensors[i]); !why.empty()) return why;
+        if (std::string why = shape_refusal(record, i, tensors[i]); !why.empty()) return why;
 
     for (const auto& group : record.equal_extents)
         for (const auto& dim : group) {
@@ -103,8 +115,8 @@ std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tenso
             const auto extent = tensors[dim.tensor].sizes[dim.dim];
             if (extent != expected)
                 return fmt::format("{} has {} in dimension {} where {} has {} in dimension {}",
-                                   record.spec(dim.tensor).name, extent, dim.dim,
-                                   record.spec(first.tensor).name, expected, first.dim);
+                                   title(record, dim.tensor), extent, dim.dim,
+                                   title(record, first.tensor), expected, first.dim);
         }
 
     for (const auto& rule : record.extent_rules) {
@@ -112,7 +124,7 @@ std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tenso
         const auto expected = extent_product(rule.factors, tensors) * rule.constant;
         if (rule.multiple ? extent % expected != 0 : extent != expected)
             return fmt::format("{} has {} in dimension {} where the kernel takes {}{}",
-                               record.spec(rule.dim.tensor).name, extent, rule.dim.dim,
+                               title(record, rule.dim.tensor), extent, rule.dim.dim,
                                rule.multiple ? "multiples of " : "", expected);
     }
 
@@ -121,7 +133,7 @@ std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tenso
     for (const auto& rule : record.alignments)
         if (!aligned(all[rule.tensor], rule.bytes))
             return fmt::format("{} does not start, end and step at multiples of {} bytes",
-                               tensor_name(record, rule.tensor), rule.bytes);
+                               title(record, rule.tensor), rule.bytes);
     for (const auto& launch : record.launches)
         if (std::string why = launch_refusal(record, launch, all); !why.empty()) return why;
     return "";

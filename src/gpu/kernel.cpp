@@ -102,12 +102,16 @@ Result<> Kernel::State::launch_one(const Launch& launch, const Entry& entry,
             params[i] = structs[i].data();
             continue;
         }
-        const auto map = map_geometry(std::get<TensorMapParam>(launch.params[i]), tensors);
+        const auto& param = std::get<TensorMapParam>(launch.params[i]);
+        const auto map = map_geometry(param, tensors);
         if (auto status = api.encode_tiled(&maps[i], map.data_type, MapGeometry::kRank, map.address,
                                            map.extents.data(), map.stride_bytes.data(),
                                            map.box.data(), map.element_strides.data(), 0,
                                            map.swizzle, kPromoteL2To256Bytes, 0))
-            return failure(api, fmt::format("the tensor map {} of '{}'", i, launch.entry), status);
+            return failure(api,
+                           fmt::format("the tensor map of {} of '{}'", title(record, param.tensor),
+                                       launch.entry),
+                           status);
         params[i] = &maps[i];
     }
 

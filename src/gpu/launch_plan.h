@@ -14,6 +14,9 @@
 
 namespace fact::gpu {
 
+// What messages call a tensor: its name in the kernel text, and its line there where it is known.
+std::string title(const LaunchRecord& record, int tensor);
+
 // See Kernel::refuses and Kernel::workspaces; the record is valid.
 std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tensors);
 std::vector<TensorArg> workspaces(const LaunchRecord& record, std::span<const TensorArg> tensors);

@@ -34,7 +34,9 @@ Kernel expand_attention(const Kernel& kernel, const std::function<bool(ExprId)>&
         for_each_operand(expr.node, [&](ExprId& x) { x = moved[index(x)]; });
         const auto* attention = std::get_if<Attention>(&expr.node);
         if (attention && !(keep && keep(static_cast<ExprId>(i)))) {
+            const std::size_t first = out.exprs.size();
             moved[i] = written_out(out, Attention(*attention));
+            for (std::size_t e = first; e < out.exprs.size(); ++e) out.exprs[e].span = expr.span;
             out.exprs[index(moved[i])].name = expr.name;
             out.exprs[index(moved[i])].stored = expr.stored;
         } else {

@@ -7,12 +7,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "ir/functions.h"
+#include "ir/source_text.h"
 #include "support/diagnostics.h"
 #include "target/dtype.h"
 
@@ -151,6 +153,8 @@ struct Kernel {
     std::vector<Tensor> params;
     std::vector<Output> outputs;
     std::vector<Expr> exprs;  // operands precede users
+    // What spans are of; null where nobody asks for lines.
+    std::shared_ptr<const SourceText> source = {};
 
     const Expr& operator[](ExprId id) const { return exprs[index(id)]; }
     const Dim& operator[](DimId id) const { return dims[index(id)]; }
@@ -160,6 +164,8 @@ struct Kernel {
     }
     DimId dim(const std::string& name_or_digits);       // finds or adds
     DimId dim_product(const std::vector<DimId>& dims);  // finds or adds; of one, that one
+    // "mlp.fact:3" for a place in the source; "" where it is not known.
+    std::string line_of(Span span) const { return source ? source->line_of(span) : ""; }
     // The dimensions with every product taken apart.
     std::vector<DimId> factors(const std::vector<DimId>& dims) const;
 };

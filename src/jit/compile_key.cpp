@@ -5,6 +5,7 @@
 #include <regex>
 #include <set>
 
+#include "jit/source_map.h"
 #include "support/files.h"
 #include "support/hash.h"
 
@@ -65,7 +66,7 @@ std::string compile_key(const Unit& unit, const Toolchain& toolchain) {
     add(bytes, "cubin 1");
     add(bytes, toolchain.version);
     for (const auto& flag : code_flags(unit.arch)) add(bytes, flag);
-    add(bytes, unit.source);
+    add(bytes, without_origins(unit.source));
     for (const auto& header : header_closure(unit.source, toolchain.kernels_folder)) {
         add(bytes, header);
         auto content = read_file(toolchain.kernels_folder / header);

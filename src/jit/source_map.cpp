@@ -85,6 +85,19 @@ std::optional<Origin> origin_of(std::string_view line) {
     return Origin{std::string(marker.substr(0, colon)), number};
 }
 
+std::string without_origins(std::string_view emitted) {
+    std::string plain;
+    while (!emitted.empty()) {
+        const std::string_view line = emitted.substr(0, emitted.find('\n'));
+        const bool marked = origin_of(line).has_value();
+        const std::string_view code = marked ? line.substr(0, line.rfind("// ")) : line;
+        plain += marked ? code.substr(0, code.find_last_not_of(" \t") + 1) : code;
+        emitted.remove_prefix(line.size());
+        if (!emitted.empty()) plain += '\n', emitted.remove_prefix(1);
+    }
+    return plain;
+}
+
 std::vector<CompilerError> errors_in(std::string_view log, std::string_view emitted,
                                      std::string_view file) {
     const auto source = lines_of(emitted);

@@ -19,6 +19,9 @@ struct Origin {
 // The origin an emitted line names, if it names one.
 std::optional<Origin> origin_of(std::string_view emitted_line);
 
+// The file without them: what the compiler makes of it is the same, whatever text it came from.
+std::string without_origins(std::string_view emitted);
+
 struct CompilerError {
     std::string message;           // as nvcc put it, without the place
     std::string place;             // file and line as nvcc put it

@@ -127,7 +127,9 @@ Json write(const Workspace& workspace) {
 }
 
 Json write(const TensorSpec& tensor) {
-    return {{"name", tensor.name}, {"dtype", info(tensor.dtype).name}, {"rank", tensor.rank}};
+    Json json{{"name", tensor.name}, {"dtype", info(tensor.dtype).name}, {"rank", tensor.rank}};
+    if (!tensor.origin.empty()) json["origin"] = tensor.origin;
+    return json;
 }
 
 template <class T>
@@ -274,7 +276,7 @@ Launch read_launch(const Json& json) {
 
 TensorSpec read_tensor(const Json& json) {
     return {json.at("name").get<std::string>(), read_dtype(json.at("dtype")),
-            read_int(json.at("rank"))};
+            read_int(json.at("rank")), json.value("origin", "")};
 }
 
 LaunchRecord read_record(const Json& json) {
@@ -315,7 +317,8 @@ std::string to_json(const LaunchRecord& record) {
               {"workspaces", write_all(record.workspaces)},
               {"launches", write_all(record.launches)}};
     if (!record.extent_rules.empty()) json["extent_rules"] = write_all(record.extent_rules);
-    return json.dump(1) + "\n";
+    // A file's name may hold bytes that are not UTF-8.
+    return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Result<LaunchRecord> launch_record_from_json(std::string_view text) {

@@ -116,6 +116,7 @@ struct TensorSpec {
     std::string name;
     DType dtype = DType::f32;
     int rank = 0;
+    std::string origin = {};  // its line of kernel text, "mlp.fact:1"; "" where that is not known
     bool operator==(const TensorSpec&) const = default;
 };
 

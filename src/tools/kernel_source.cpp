@@ -38,6 +38,9 @@ Result<dsl::Program> compile(const KernelSource& source) {
     Diagnostics diagnostics;
     auto program = dsl::compile(source.text, diagnostics);
     if (!program) return mistakes(diagnostics, source.name, source.text);
+    const auto lines = std::make_shared<const ir::SourceText>(source.name, source.text);
+    for (auto* kernels : {&program->kernels, &program->pipelines})
+        for (ir::Kernel& kernel : *kernels) kernel.source = lines;
     return std::move(*program);
 }
 

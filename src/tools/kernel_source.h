@@ -17,7 +17,7 @@ struct KernelSource {
 // `path` "-" is standard input. Folders, huge files and bytes that are no text are refused.
 Result<KernelSource> read_source(const std::string& path);
 
-// An Error shows every mistake with its caret.
+// An Error shows every mistake with its caret. The kernels know their lines in the text.
 Result<dsl::Program> compile(const KernelSource& source);
 Error mistakes(const Diagnostics& diagnostics, std::string_view name, std::string_view text);
 

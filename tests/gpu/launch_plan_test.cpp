@@ -84,13 +84,26 @@ TEST(LaunchPlan, RefusesByName) {
     EXPECT_NE(refusal([](auto& t) { t[0].strides[0] = std::int64_t{1} << 39; }), "");
 }
 
+TEST(LaunchPlan, NamesTheLineOfTheKernelText) {
+    auto record = product_record();
+    record.params[0].origin = record.params[1].origin = "mlp.fact:2";
+    auto tensors = product_tensors(512, 768, 256);
+    tensors[0].strides[0] = 257;
+    EXPECT_EQ(refuses(record, tensors),
+              "x (mlp.fact:2) has a stride of 514 bytes in dimension 0; TMA takes positive "
+              "multiples of 16 below 2^40");
+    tensors[1] = tensor(DType::bf16, {768, 264});
+    EXPECT_EQ(refuses(record, tensors),
+              "w (mlp.fact:2) has 264 in dimension 1 where x (mlp.fact:2) has 256 in dimension 1");
+}
+
 TEST(LaunchPlan, RefusesExtentsThatOverflow) {
     auto record = product_record();
     record.launches[0].grid = LinearGrid{{{{0, 0}}}, 256};
     auto& fields = std::get<StructParam>(record.launches[0].params[3]);
     fields.members[1].field = ExtentField{{{0, 0}, {0, 1}}};
     EXPECT_EQ(refuses(record, product_tensors(1 << 20, 768, 1 << 12)),
-              "an extent does not fit into 32 bits");
+              "an extent does not fit into 32 bits: dimension 0 of x times dimension 1 of x");
 }
 
 TEST(LaunchPlan, WorkspaceRowsMustBeAddressableToo) {

@@ -76,6 +76,9 @@ TEST_F(Jit, KeyFollowsEverythingThatMatters) {
     Unit changed = unit;
     changed.source += " ";
     EXPECT_NE(compile_key(changed, toolchain_), key);
+    Unit marked = unit;
+    marked.source.insert(marked.source.size() - 1, "  // mlp.fact:3");
+    EXPECT_EQ(compile_key(marked, toolchain_), key);
     Unit elsewhere = unit;
     elsewhere.arch = "sm80";
     EXPECT_NE(compile_key(elsewhere, toolchain_), key);

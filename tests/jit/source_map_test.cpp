@@ -28,6 +28,13 @@ TEST(SourceMap, ReadsTheMarkerAtTheEndOfALine) {
         EXPECT_FALSE(origin_of(line)) << line;
 }
 
+TEST(SourceMap, TheFileWithoutMarkersIsTheSameForEveryText) {
+    EXPECT_EQ(without_origins("a;  // x.fact:1\nb;\t\n// words\nc;  // <stdin>:12"),
+              "a;\nb;\t\n// words\nc;");
+    EXPECT_EQ(without_origins("a;\n"), "a;\n");
+    EXPECT_EQ(without_origins(""), "");
+}
+
 TEST(SourceMap, PlacesErrorsOfTheEmittedFile) {
     const auto errors = errors_in(
         "kernel.cu(4): error: class \"F\" has no member \"gelo\"\n"

@@ -369,6 +369,20 @@ class Build(KernelCommands):
         self.assertIn("this is not to my taste", result.stderr)
         self.assertIn("  kernel.cu:2 | ", result.stderr)
 
+    def test_it_is_reported_at_the_line_of_kernel_text(self):
+        fake = self.folder / "nvcc"
+        fake.write_text(
+            '#!/bin/sh\n[ "$1" = --version ] && { echo "V13.0.88"; exit; }\n'
+            "line=$(grep -n F::gelu_tanh kernel.cu | cut -d: -f1)\n"
+            'echo "kernel.cu($line): error: this is not to my taste"\nexit 2\n'
+        )
+        fake.chmod(0o755)
+        self.environment["FACT_NVCC"] = str(fake)
+        self.write("mlp.fact", MLP)
+        result = self.kernel("build", "mlp.fact")
+        self.assertIn("mlp.fact:3: error: this is not to my taste\n", result.stderr)
+        self.assertIn("  3 | y   = gelu_tanh(acc + b)\n", result.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -15,7 +15,7 @@ LaunchRecord sample() {
     record.arch = "sm90a";
     record.schedule = "tile 128x256x64";
     record.precision = "tf32x3";
-    record.params = {{"x", DType::f32, 2}, {"w", DType::f32, 2}};
+    record.params = {{"x", DType::f32, 2}, {"w", DType::f32, 2, "mlp.fact:1"}};
     record.outputs = {{"y", DType::bf16, 2}};
     record.equal_extents = {{{0, 1}, {1, 1}}};
     record.workspaces = {{DType::f32, {{{{1, 0}}}, {{{1, 1}}}}, 2}};
@@ -54,6 +54,8 @@ TEST(LaunchRecord, ComesBackAsItWasWritten) {
 TEST(LaunchRecord, TextIsStable) {
     auto json = nlohmann::json::parse(to_json(sample()));
     EXPECT_EQ(json["params"][0].dump(), R"({"dtype":"f32","name":"x","rank":2})");
+    EXPECT_EQ(json["params"][1].dump(),
+              R"({"dtype":"f32","name":"w","origin":"mlp.fact:1","rank":2})");
     EXPECT_EQ(json["launches"][2]["grid"].dump(),
               R"({"persistent":{"batch":[],"k":[[0,1]],"m":[[0,0]],"n":[[1,0]],)"
               R"("tile_k":64,"tile_m":128,"tile_n":256}})");

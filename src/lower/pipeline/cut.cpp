@@ -247,7 +247,9 @@ class Cutter {
             Stage stage;
             stage.kernel = std::move(part.kernel);
             stage.kernel.name = fmt::format("{}_{}", kernel_.name, pipeline.stages.size());
-            stage.kernel.outputs.front().tensor.type.dtype = to.type.dtype;
+            ir::Tensor& written = stage.kernel.outputs.front().tensor;
+            written.type.dtype = to.type.dtype;
+            written.span = to.span;
             stage.kind = kind(stage.kernel);
             for (const ExprId leaf : part.leaves) {
                 const auto* param = std::get_if<ir::Param>(&kernel_[leaf].node);

@@ -38,6 +38,7 @@ Extracted extract(const ir::Kernel& whole, ExprId root, const std::set<ExprId>& 
     Extracted part;
     part.kernel.name = whole.name;
     part.kernel.dims = whole.dims;
+    part.kernel.source = whole.source;
     std::map<ExprId, ExprId> moved;
     // A parameter is one expression, however often the whole names it.
     std::map<std::uint32_t, std::uint32_t> params;
@@ -54,7 +55,8 @@ Extracted extract(const ir::Kernel& whole, ExprId root, const std::set<ExprId>& 
                 number = params[param->index];
             } else {
                 const std::string name = param ? whole.params[param->index].name : whole[id].name;
-                part.kernel.params.push_back({unique(part.kernel, name), expr.type, expr.span});
+                part.kernel.params.push_back({unique(part.kernel, name), expr.type,
+                                              param ? whole.params[param->index].span : expr.span});
                 part.leaves.push_back(id);
                 if (param) params[param->index] = number;
             }

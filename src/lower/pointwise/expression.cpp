@@ -37,7 +37,8 @@ void ExpressionText::declare(emit::CodeWriter& writer, ir::ExprId id) {
 void ExpressionText::declare(emit::CodeWriter& writer, ir::ExprId id, const std::string& text) {
     const ir::Expr& expr = (*kernel_)[id];
     const std::string name = fresh(expr.name);
-    writer.line(fmt::format("{} const {} = {};", cpp_type(expr.type.dtype), name, text));
+    writer.line(fmt::format("{} const {} = {};", cpp_type(expr.type.dtype), name, text),
+                kernel_->line_of(expr.span));
     names_[id] = name;
 }
 

@@ -34,12 +34,13 @@ void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const Product
     for (const ir::ExprId id : form.epilogue) {
         if (id == form.result && !std::holds_alternative<ir::Literal>(kernel[id].node) &&
             !std::holds_alternative<ir::Permute>(kernel[id].node)) {
-            writer.line(fmt::format("return {};", text.value(id)));
+            writer.line(fmt::format("return {};", text.value(id)), kernel.line_of(kernel[id].span));
             return;
         }
         text.declare(writer, id);
     }
-    writer.line(fmt::format("return {};", text.use(form.result)));
+    writer.line(fmt::format("return {};", text.use(form.result)),
+                kernel.line_of(kernel[form.result].span));
 }
 
 }  // namespace
@@ -66,7 +67,7 @@ void emit_comment(emit::CodeWriter& writer, std::string_view kernel_text) {
 
 void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form) {
     struct Member {
-        std::string name, type;
+        std::string name, type, origin;
         bool staged;
     };
     std::vector<Member> members;
@@ -76,12 +77,12 @@ void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const Prod
         members.push_back({member_name(param),
                            staged ? fmt::format("StagedMatrix<{}>", info(param.type.dtype).cuda)
                                   : operand_type(kernel, form.extras[i]),
-                           staged});
+                           kernel.line_of(param.span), staged});
     }
     auto functor = writer.block("struct Finish", ";");
     if (has_members(form)) {
         for (const Member& m : members)
-            if (!m.staged) writer.line(fmt::format("{} {};", m.type, m.name));
+            if (!m.staged) writer.line(fmt::format("{} {};", m.type, m.name), m.origin);
         writer.line();
     }
     if (members.empty()) {

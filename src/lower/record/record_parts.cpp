@@ -55,9 +55,9 @@ StructParam StructBuilder::finish() {
 }
 
 void bind_tensors(const ir::Kernel& kernel, LaunchRecord& record) {
-    const auto spec = [](const ir::Tensor& tensor) {
-        return TensorSpec{tensor.name, tensor.type.dtype,
-                          static_cast<int>(tensor.type.dims.size())};
+    const auto spec = [&](const ir::Tensor& tensor) {
+        return TensorSpec{tensor.name, tensor.type.dtype, static_cast<int>(tensor.type.dims.size()),
+                          kernel.line_of(tensor.span)};
     };
     for (const ir::Tensor& param : kernel.params) record.params.push_back(spec(param));
     for (const ir::Output& output : kernel.outputs) record.outputs.push_back(spec(output.tensor));

@@ -39,9 +39,10 @@ class SourceWriter {
     void arguments() {
         auto block = out_.block("struct Arguments", ";");
         const auto member = [&](const ir::Tensor& t, bool written) {
-            out_.line(fmt::format("Tensor<{}{}, {}> {};", info(t.type.dtype).cuda,
-                                  written ? "" : " const", t.type.dims.size(),
-                                  emit::identifier(t.name)));
+            out_.line(
+                fmt::format("Tensor<{}{}, {}> {};", info(t.type.dtype).cuda,
+                            written ? "" : " const", t.type.dims.size(), emit::identifier(t.name)),
+                kernel_.line_of(t.span));
         };
         for (const ir::Tensor& t : kernel_.params) member(t, false);
         for (const ir::Output& o : kernel_.outputs) member(o.tensor, true);
@@ -185,13 +186,14 @@ class SourceWriter {
             auto body = out_.block(fmt::format("auto const {} = Row::reduce<{}>({}, {}", name,
                                                kNames[static_cast<std::size_t>(reduce.op)],
                                                count(form_.over), lambda()),
-                                   ");");
+                                   ");", kernel_.line_of(kernel_[id].span));
             ExpressionText inside = text_;
             if (form_.over.size() > 1) decompose("at", form_.over);
             declare(inside, reduce.x, true);
             const bool floating = info(kernel_[id].type.dtype).floating;
             out_.line(fmt::format("return {}{};", inside.use(reduce.x),
-                                  floating ? "" : " + 0"));  // a bool counts as an int
+                                  floating ? "" : " + 0"),  // a bool counts as an int
+                      kernel_.line_of(kernel_[id].span));
         }
         text_.set(id, name);
     }
@@ -237,7 +239,8 @@ class SourceWriter {
         for (const ir::DimId dim : output.tensor.type.dims)
             at += (at.empty() ? "" : ", ") + coordinate(dim);
         out_.line(fmt::format("args.{}({}) = narrow<{}>({});", emit::identifier(output.tensor.name),
-                              at, info(output.tensor.type.dtype).cuda, text.use(output.value)));
+                              at, info(output.tensor.type.dtype).cuda, text.use(output.value)),
+                  kernel_.line_of(kernel_[output.value].span));
     }
 
     const ir::Kernel& kernel_;

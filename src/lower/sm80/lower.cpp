@@ -80,7 +80,8 @@ class SourceWriter {
         out_.line("extern \"C\" __global__ void __launch_bounds__(kThreads<Config>, 1)");
         out_.list(product_entry(kernel_) + "(", params, ") {");
         out_.line(fmt::format("    product<Config>({}, {}, {}, extents, {});", a, b, y,
-                              has_members(form_) ? "finish" : "Finish{}"));
+                              has_members(form_) ? "finish" : "Finish{}"),
+                  kernel_.line_of(kernel_[form_.product].span));
         out_.line("}");
     }
 

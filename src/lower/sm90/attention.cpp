@@ -44,6 +44,7 @@ class AttentionLowerer {
         const auto* node = std::get_if<ir::Attention>(&kernel_[value].node);
         if (!node) return cannot("something beside attention");
         node_ = node;
+        span_ = kernel_[value].span;
         const Dims& dims = output.tensor.type.dims;
         batch_.assign(dims.begin(), dims.end() - 2);
         m_ = dims.end()[-2];
@@ -140,7 +141,8 @@ class AttentionLowerer {
         out.line("extern \"C\" __global__ void __launch_bounds__(kAttentionThreads, 1)");
         out.list(kernel_.name + "_kernel(", params, ") {");
         out.line(fmt::format("    attention<Config>(map_q, map_k, map_v, map_y, extents, {});",
-                             bias_.param >= 0 ? "bias" : "NoBias{}"));
+                             bias_.param >= 0 ? "bias" : "NoBias{}"),
+                 kernel_.line_of(span_));
         out.line("}");
         return out.text();
     }
@@ -213,6 +215,7 @@ class AttentionLowerer {
     const ir::Kernel& kernel_;
     const std::vector<std::int64_t>& extents_;
     const ir::Attention* node_ = nullptr;
+    Span span_;
     Dims batch_;
     ir::DimId m_{}, n_{}, d_{}, e_{};
     Operand q_, k_, v_, bias_;

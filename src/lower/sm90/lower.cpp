@@ -157,7 +157,8 @@ class SourceWriter {
                    : fmt::format("{{map_{}, map_{}{}}}", a, b, a == b ? "_right" : "");
         out_.line(fmt::format("    product<Config, Mainloop>({}, map_{}, {}, extents, {}{});", maps,
                               y, staged, has_members(form_) ? "finish" : "Finish{}",
-                              streamk ? ", partials" : ""));
+                              streamk ? ", partials" : ""),
+                  kernel_.line_of(kernel_[form_.product].span));
         out_.line("}");
     }
 

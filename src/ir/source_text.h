@@ -1,0 +1,26 @@
+// The text a kernel was written in, so that what is made from it can name the lines it came from.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/diagnostics.h"
+
+namespace fact::ir {
+
+class SourceText {
+  public:
+    // `name` is the file's; folders and what would not do in a comment are left out.
+    SourceText(std::string_view name, std::string_view text);
+
+    // "mlp.fact:3"; "" for an empty span, which came from no text.
+    std::string line_of(Span span) const;
+
+  private:
+    std::string name_;
+    std::vector<std::uint32_t> line_begins_;
+};
+
+}  // namespace fact::ir

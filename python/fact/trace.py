@@ -30,8 +30,9 @@ class BadInput(Exception):
     """Something in what the user gave; its text is all the user sees."""
 
 
-def load_model(spec, dtype=None, device=None):
-    """The module (in eval mode) and the list of its inputs; the same values on every call."""
+def load_model(spec, dtype=None, device=None, training=False):
+    """The module (in eval mode unless `training`) and the list of its inputs; the same values on
+    every call."""
     import torch
 
     build = _factory(spec) if ":" in spec and not os.path.exists(spec) else _from_file(spec)
@@ -51,7 +52,7 @@ def load_model(spec, dtype=None, device=None):
     if device is not None:
         module = module.to(device)
         inputs = [_map(x, lambda t: t.to(device)) for x in inputs]
-    return module.eval(), inputs
+    return module.train(training), inputs
 
 
 def export(module, inputs):
@@ -226,7 +227,9 @@ def _trace(options):
     import torch
 
     with Watch() as watch:
-        module, inputs = load_model(options.spec, options.dtype, options.device)
+        module, inputs = load_model(
+            options.spec, options.dtype, options.device, options.training
+        )
         try:
             # On failure torch prints the half-made graph: only its reason is worth showing.
             with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
@@ -254,6 +257,11 @@ def main(arguments=None):
     parser.add_argument("-o", "--output", default="model.pt2", help="archive to write")
     parser.add_argument("--dtype", choices=sorted(DTYPES), help="cast the module first")
     parser.add_argument("--device", default="cpu", help="where to export (cpu)")
+    parser.add_argument(
+        "--training",
+        action="store_true",
+        help="keep training mode: norms by the batch's statistics, dropout that drops",
+    )
     parser.add_argument("--sources", help="also list what the module was built from here, as JSON")
     options = parser.parse_args(arguments)
     _quiet()

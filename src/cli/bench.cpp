@@ -33,6 +33,7 @@ Result<driver::BenchRequest> complete(driver::BenchRequest request) {
         request.dtype = dtype == "f16" ? "fp16" : dtype == "bf16" ? "bf16" : "";
     }
     request.allow_tf32 |= manifest.value("allow_tf32", false);
+    request.training |= manifest.value("training", false);
     return request;
 }
 
@@ -62,6 +63,7 @@ void add_bench(CLI::App& app, Action& action) {
     command->add_option("--source", options->request.source,
                         "The original module (default: what the package was made from)");
     add_dtype(*command, options->request.dtype);
+    add_training(*command, options->request.training);
     add_allow_tf32(*command, options->request.allow_tf32);
     command->add_option("--json", options->json, "Also write the times to this file");
     command->callback([&action, options] { action = [options] { return bench(*options); }; });

@@ -31,6 +31,7 @@ void print(std::string_view text);
 
 // Options several subcommands share.
 void add_dtype(CLI::App& app, std::string& dtype);
+void add_training(CLI::App& app, bool& training);
 void add_arch(CLI::App& app, std::string& arch);
 void add_allow_tf32(CLI::App& app, bool& allow);
 void add_effort(CLI::App& app, int& effort);

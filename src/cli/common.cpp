@@ -26,6 +26,12 @@ void add_dtype(CLI::App& app, std::string& dtype) {
         ->check(CLI::IsMember({"bf16", "fp16"}));
 }
 
+void add_training(CLI::App& app, bool& training) {
+    app.add_flag("--training", training,
+                 "Take the module in training mode: norms by the batch's statistics, dropout that "
+                 "drops");
+}
+
 void add_arch(CLI::App& app, std::string& arch) {
     app.add_option("--arch", arch, "Architecture of the kernels")->capture_default_str();
 }

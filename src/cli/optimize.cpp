@@ -39,6 +39,7 @@ void add_optimize(CLI::App& app, Action& action) {
     command->add_option("SOURCE", request.settings.source, "FILE.py or package.module:factory")
         ->required();
     add_dtype(*command, request.settings.dtype);
+    add_training(*command, request.settings.training);
     add_allow_tf32(*command, request.settings.allow_tf32);
     command->add_option("-o,--output", options->output,
                         "Package folder to write (default: package/ in the run folder)");

@@ -35,6 +35,7 @@ void add_trace(CLI::App& app, Action& action) {
     command->add_option("--device", options->request.device, "Where to export")
         ->capture_default_str();
     add_dtype(*command, options->request.dtype);
+    add_training(*command, options->request.training);
     command->callback([&action, options] { action = [options] { return trace(*options); }; });
 }
 

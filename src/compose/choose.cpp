@@ -30,6 +30,16 @@ std::string not_worth_it(const Candidate& c) {
     return {};
 }
 
+// The first of the patterns that shares a node with this one.
+const match::Pattern* overlapping(const match::Pattern& pattern,
+                                  const std::vector<const match::Pattern*>& taken) {
+    for (const auto* other : taken)
+        for (const auto& node : other->nodes)
+            if (std::find(pattern.nodes.begin(), pattern.nodes.end(), node) != pattern.nodes.end())
+                return other;
+    return nullptr;
+}
+
 }  // namespace
 
 std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidate>& candidates) {
@@ -46,6 +56,10 @@ std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidat
         choice.why = candidate.realized ? not_worth_it(candidate) : candidate.why;
         if (!candidate.realized && choice.why.empty()) choice.why = "not realized";
         if (!choice.why.empty()) continue;
+        if (const auto* other = overlapping(*candidate.pattern, taken)) {
+            choice.why = fmt::format("{} takes its product and saves more", other->id);
+            continue;
+        }
         taken.push_back(candidate.pattern);
         if (const auto fits = rewrite(graph, taken); !fits) {
             choice.why = fits.error().message;

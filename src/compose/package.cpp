@@ -62,6 +62,7 @@ std::string manifest(const Package& package) {
              {"device", package.device},
              {"measured", package.measured},
              {"allow_tf32", package.allow_tf32},
+             {"training", package.training},
              {"kernels", kernels},
              {"calls", calls}};
     if (auto original = Json::parse(package.original, nullptr, false); original.is_object())

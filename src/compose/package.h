@@ -21,6 +21,7 @@ struct Package {
     std::string name, source, arch, dtype, device;
     bool measured = false;
     bool allow_tf32 = false;  // what it was made under, and is to be compared under
+    bool training = false;    // the module's mode, and the one to compare in
     graph::Graph graph;       // with fused calls
     std::vector<graph::FusedCall> calls;
     std::vector<PackageKernel> kernels;

@@ -53,6 +53,7 @@ Result<Benched> bench(const Environment& environment, const BenchRequest& reques
                                        "--json", result.string()};
     if (!request.dtype.empty()) arguments.insert(arguments.end(), {"--dtype", request.dtype});
     if (request.allow_tf32) arguments.push_back("--allow-tf32");
+    if (request.training) arguments.push_back("--training");
     const auto exit = fact::run(python_module(environment, "fact.bench", arguments));
     if (!exit) return exit.error();
     if (interrupted()) return Error{"interrupted", {}};
@@ -69,9 +70,9 @@ Result<Benched> bench(const Environment& environment, const BenchRequest& reques
 
 Result<Benched> bench_stage(const Environment& environment, const BenchRequest& request,
                             const RunFolder& run, const std::string& package_inputs) {
-    const auto inputs =
-        fmt::format("{}\n{}\n{}\n{}\n{}", package_inputs, request.source, request.dtype,
-                    request.allow_tf32, environment.gpu ? environment.gpu->name : "");
+    const auto inputs = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", package_inputs, request.source,
+                                    request.dtype, request.allow_tf32, request.training,
+                                    environment.gpu ? environment.gpu->name : "");
     Progress progress("bench", 0);
     if (run.current("bench", inputs))
         if (const auto text = read_file(run.bench()); text)

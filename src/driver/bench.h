@@ -15,6 +15,7 @@ struct BenchRequest {
     std::filesystem::path package;
     std::string source, dtype;
     bool allow_tf32 = false;
+    bool training = false;
 };
 
 struct Benched {

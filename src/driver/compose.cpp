@@ -71,6 +71,7 @@ Result<compose::Package> assemble(const RunFolder& run, const Settings& settings
                                            : fs::path(settings.source).stem().string();
     package.arch = settings.arch;
     package.allow_tf32 = settings.allow_tf32;
+    package.training = settings.training;
     package.dtype = module_dtype(found.graph);
     package.archive = run.archive();
     auto original = graph::read_pt2_extra(run.archive(), "fact.json");
@@ -94,8 +95,9 @@ Result<compose::Package> assemble(const RunFolder& run, const Settings& settings
 }
 
 Result<std::string> package_inputs(const compose::Package& package, const RunFolder& run) {
-    auto out = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", package.source, package.arch, package.dtype,
-                           package.device, package.measured, package.allow_tf32);
+    auto out =
+        fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", package.source, package.arch, package.dtype,
+                    package.device, package.measured, package.allow_tf32, package.training);
     out += graph::to_json(package.graph);
     for (const auto& call : package.calls) out += graph::to_json(call);
     for (const auto& kernel : package.kernels)

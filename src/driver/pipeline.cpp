@@ -104,7 +104,8 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
 
     Progress tracing("trace", 0);
     tracing.status(settings.source);
-    const auto traced = trace_stage(*environment, {settings.source, settings.dtype}, run);
+    const auto traced =
+        trace_stage(*environment, {settings.source, settings.dtype, settings.training}, run);
     if (!traced) return traced.error();
     tracing.finish(*traced ? "exported" : "unchanged since the last run");
     if (auto done = run.remember(settings); !done) return done.error();
@@ -142,7 +143,8 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
     }
     if (chosen.fused() && request.bench) {
         const auto benched = bench_stage(
-            *environment, {output, settings.source, settings.dtype, settings.allow_tf32}, run,
+            *environment,
+            {output, settings.source, settings.dtype, settings.allow_tf32, settings.training}, run,
             composed->inputs);
         if (!benched) return benched.error();
         report.whole = benched->whole;

@@ -20,8 +20,11 @@ std::string dump(const Json& json) {
 }
 
 Json to_json(const Settings& s) {
-    return {
-        {"source", s.source}, {"dtype", s.dtype}, {"arch", s.arch}, {"allow_tf32", s.allow_tf32}};
+    return {{"source", s.source},
+            {"dtype", s.dtype},
+            {"arch", s.arch},
+            {"allow_tf32", s.allow_tf32},
+            {"training", s.training}};
 }
 
 fs::path stamp_file(const fs::path& folder, const std::string& stage) {
@@ -42,6 +45,7 @@ Result<Settings> RunFolder::settings() const {
         settings.dtype = json.value("dtype", "");
         settings.arch = json.value("arch", settings.arch);
         settings.allow_tf32 = json.value("allow_tf32", false);
+        settings.training = json.value("training", false);
     } catch (const Json::exception& error) {
         return Error{fmt::format("{}: {}", (folder_ / "run.json").string(), error.what()),
                      "remove that file", true};

@@ -14,6 +14,7 @@ struct Settings {
     std::string dtype;   // "", "bf16" or "fp16"
     std::string arch = "sm90a";
     bool allow_tf32 = false;
+    bool training = false;  // the module is taken in training mode
     bool operator==(const Settings&) const = default;
 };
 

@@ -74,10 +74,10 @@ std::string fingerprint(const Environment& environment, const TraceRequest& requ
     const auto archive = status_of(run.archive());
     if (!listing || !archive) return {};
     std::error_code ignored;
-    auto out =
-        fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{} {}\n", fs::current_path(ignored).string(),
-                    request.source, request.dtype, request.device, environment.python,
-                    environment.gpu ? environment.gpu->name : "", archive->size, archive->mtime_ns);
+    auto out = fmt::format(
+        "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{} {}\n", fs::current_path(ignored).string(), request.source,
+        request.dtype, request.training, request.device, environment.python,
+        environment.gpu ? environment.gpu->name : "", archive->size, archive->mtime_ns);
     try {
         const auto json = nlohmann::json::parse(*listing);
         for (const auto& [file, stamp] : json.at("files").items()) {
@@ -122,6 +122,7 @@ Result<> trace(const Environment& environment, const TraceRequest& request, cons
     std::vector<std::string> arguments{request.source,  "-o",       made.string(), "--sources",
                                        listed.string(), "--device", request.device};
     if (!request.dtype.empty()) arguments.insert(arguments.end(), {"--dtype", request.dtype});
+    if (request.training) arguments.push_back("--training");
     const auto exit = fact::run(python_module(environment, "fact.trace", arguments));
     if (!exit) return exit.error();
     if (!exit->ok() || interrupted() || !status_of(made)) return tracing_failed(*exit);

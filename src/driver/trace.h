@@ -8,7 +8,9 @@
 namespace fact::driver {
 
 struct TraceRequest {
-    std::string source, dtype, device = "cpu";
+    std::string source, dtype;
+    bool training = false;
+    std::string device = "cpu";
 };
 
 // Whether the source can be a module at all, before anything is started.

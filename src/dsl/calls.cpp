@@ -3,34 +3,13 @@
 
 #include <cmath>
 
-#include "dsl/evaluator.h"
+#include "dsl/composite_names.h"
 #include "dsl/prelude.h"
 #include "dsl/words.h"
 #include "support/result.h"
 
 namespace fact::dsl {
 namespace {
-
-// The names inside a composite: its parameters and its own statements, nothing of the caller's.
-class CompositeNames : public Names {
-  public:
-    Value value(const ast::Word& name) override {
-        const auto found = values_.find(name.text);
-        if (found == values_.end())
-            throw InternalError("a composite function uses an unknown name " +
-                                std::string(name.text));
-        return found->second;
-    }
-    // `over` is the one name for dimensions in there.
-    std::optional<std::vector<ir::DimId>> dims(const ast::Dim&) override { return over_; }
-
-    void set(std::string_view name, Value value) { values_[name] = value; }
-    void set_over(std::vector<ir::DimId> over) { over_ = std::move(over); }
-
-  private:
-    std::map<std::string_view, Value> values_;
-    std::vector<ir::DimId> over_;
-};
 
 // The constant extent of a dimension, its factors multiplied.
 std::optional<double> constant_extent(const ir::Kernel& kernel, ir::DimId dim) {
@@ -193,15 +172,7 @@ Value Evaluator::composite(const ast::Call& call, Span span) {
         if (auto* over = std::get_if<std::vector<ir::DimId>>(&(*bound)[i]))
             names.set_over(std::move(*over));
     }
-    // Composites call only simpler ones: the depth is the table's, not the text's.
-    Evaluator inside(builder_, names, kernels_, false, span);
-    Value result;
-    for (const ast::Statement& statement : function.body.statements) {
-        result = inside.evaluate(function.body, statement)[0];
-        if (!result) return {};
-        names.set(statement.targets[0].text, result);
-    }
-    return result;
+    return write_out(function, builder_, names, kernels_, span);
 }
 
 }  // namespace fact::dsl

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/batch_norm.h"
 #include "graph/identity.h"
 #include "graph/normalize.h"
 #include "graph/references.h"
@@ -179,7 +180,7 @@ class Canonicalizer {
 }  // namespace
 
 Graph canonicalize(const Graph& graph) {
-    return Canonicalizer(graph).run();
+    return Canonicalizer(split_batch_norms(graph)).run();
 }
 
 }  // namespace fact::graph

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <map>
+#include <optional>
 
 namespace fact::match {
 
@@ -18,13 +21,15 @@ namespace {
 struct Row {
     std::string_view target, rule, a, b, addend;
 };
-constexpr std::array<Row, 6> kAnchors{{
+constexpr std::array<Row, 8> kAnchors{{
     {"aten.linear.default", "linear", "input", "weight", "bias"},
     {"aten.addmm.default", "addmm", "mat1", "mat2", "self"},
     {"aten.mm.default", "mm", "self", "mat2", ""},
     {"aten.bmm.default", "bmm", "self", "mat2", ""},
     {"aten.baddbmm.default", "baddbmm", "batch1", "batch2", "self"},
     {"aten.matmul.default", "matmul", "self", "other", ""},
+    {"aten.conv2d.default", "conv", "weight", "input", "bias"},
+    {"aten.einsum.default", "einsum", "", "", ""},
 }};
 
 const Row* find_row(const Node& node) {
@@ -73,6 +78,97 @@ Shape operand_shape(const TensorType& type, const Shape& result, Axis rows, Axis
     return shape;
 }
 
+// Names the axes of a product of matrices, batched or not.
+std::string place_matrices(const Graph& graph, Anchor& anchor, bool linear) {
+    const TensorType &ta = *graph[anchor.a].type, &tb = *graph[anchor.b].type;
+    if (ta.sizes.size() < 2 || tb.sizes.size() < 2) return "one of its operands is a vector";
+    Space& space = anchor.space;
+    Shape shape;
+    for (const auto size : graph[anchor.result].type->sizes)
+        shape.push_back({space.add_axis(size)});
+    anchor.k = space.add_axis(ta.sizes.back());
+    const Axis m = shape[shape.size() - 2].front(), n = shape.back().front();
+    space.a = operand_shape(ta, shape, m, anchor.k);
+    space.b = linear ? Shape{{n}, {anchor.k}} : operand_shape(tb, shape, anchor.k, n);
+    space.place(anchor.result, std::move(shape));
+    return "";
+}
+
+bool all(const Node& node, std::string_view name, std::int64_t wanted) {
+    const auto* argument = graph::find_argument(node, name);
+    if (!argument) return true;
+    const auto* list = std::get_if<std::vector<std::int64_t>>(argument);
+    return list && std::ranges::all_of(*list, [&](auto x) { return x == wanted; });
+}
+
+// A convolution of single points is a product: weight[O, C] by input[B, C, points].
+std::string place_convolution(const Graph& graph, Anchor& anchor) {
+    const Node& node = graph[anchor.node];
+    const TensorType& weight = *graph[anchor.a].type;
+    const TensorType& input = *graph[anchor.b].type;
+    const auto* groups = graph::find_argument(node, "groups");
+    const auto* number = groups ? std::get_if<std::int64_t>(groups) : nullptr;
+    const bool points = weight.sizes.size() == 4 && weight.sizes[2] == 1 && weight.sizes[3] == 1 &&
+                        all(node, "stride", 1) && all(node, "padding", 0) &&
+                        (!groups || (number && *number == 1)) && input.sizes.size() == 4;
+    if (!points) return "convolutions of more than single points are left to torch";
+    Space& space = anchor.space;
+    Shape shape;
+    for (const auto size : graph[anchor.result].type->sizes)
+        shape.push_back({space.add_axis(size)});
+    anchor.k = space.add_axis(input.sizes[1]);
+    space.a = {shape[1], {anchor.k}, {}, {}};
+    space.b = {shape[0], {anchor.k}, shape[2], shape[3]};
+    if (anchor.addend) space.add_side({anchor.node, "bias", *anchor.addend, {shape[1]}});
+    space.place(anchor.result, std::move(shape));
+    return "";
+}
+
+// "bijl,lk->bijk": one letter is summed, the others are in the result.
+std::string place_einsum(const Graph& graph, Anchor& anchor) {
+    static constexpr const char* kOther = "only products that sum over one index are taken";
+    const auto* argument = graph::find_argument(graph[anchor.node], "equation");
+    const auto* text = argument ? std::get_if<std::string>(argument) : nullptr;
+    if (!text) return kOther;
+    std::string equation = *text;
+    std::erase(equation, ' ');
+    const auto comma = equation.find(','), arrow = equation.find("->");
+    if (comma == equation.npos || arrow == equation.npos || arrow < comma) return kOther;
+    const std::string first = equation.substr(0, comma),
+                      second = equation.substr(comma + 1, arrow - comma - 1),
+                      result = equation.substr(arrow + 2);
+    Space& space = anchor.space;
+    std::map<char, Axis> axes;
+    bool summed = false;
+    const auto shape_of = [&](const std::string& letters, ValueId value) -> std::optional<Shape> {
+        const TensorType& type = *graph[value].type;
+        if (letters.size() != type.sizes.size()) return std::nullopt;
+        Shape shape;
+        for (std::size_t i = 0; i < letters.size(); ++i) {
+            if (letters.find(letters[i]) != i || !std::isalpha(letters[i])) return std::nullopt;
+            if (!axes.contains(letters[i])) axes[letters[i]] = space.add_axis(type.sizes[i]);
+            if (space.extent(axes[letters[i]]) != type.sizes[i]) return std::nullopt;
+            shape.push_back({axes[letters[i]]});
+        }
+        return shape;
+    };
+    const auto out = shape_of(result, anchor.result), a = shape_of(first, anchor.a),
+               b = shape_of(second, anchor.b);
+    if (!out || !a || !b) return kOther;
+    for (const auto& [letter, axis] : axes) {
+        if (result.find(letter) != result.npos) continue;
+        const bool both = first.find(letter) != first.npos && second.find(letter) != second.npos;
+        if (summed || !both) return kOther;
+        summed = true;
+        anchor.k = axis;
+    }
+    if (!summed) return kOther;
+    space.a = *a;
+    space.b = *b;
+    space.place(anchor.result, *out);
+    return "";
+}
+
 }  // namespace
 
 bool is_anchor(const Node& node) {
@@ -82,7 +178,10 @@ bool is_anchor(const Node& node) {
 Result<Anchor> read_anchor(const Graph& graph, NodeId id) {
     const Node& node = graph[id];
     const Row& row = *find_row(node);
-    const auto a = tensor(node, row.a), b = tensor(node, row.b);
+    const auto reads = graph::tensor_inputs(node);
+    const bool listed = row.rule == "einsum" && reads.size() == 2;
+    const std::optional<ValueId> a = listed ? reads[0] : tensor(node, row.a),
+                                 b = listed ? reads[1] : tensor(node, row.b);
     const auto alpha = number(node, "alpha"), beta = number(node, "beta");
     if (!a || !b || !alpha || !beta || node.outputs.size() != 1)
         return Error{"its arguments are not plain tensors and numbers", ""};
@@ -99,26 +198,20 @@ Result<Anchor> read_anchor(const Graph& graph, NodeId id) {
     for (const ValueId value : {anchor.a, anchor.b, anchor.result})
         if (std::string reason = unusable(graph, value); !reason.empty()) return Error{reason, ""};
     const TensorType &ta = *graph[anchor.a].type, &tb = *graph[anchor.b].type;
-    const TensorType& result = *graph[anchor.result].type;
+    const bool linear = row.rule == "linear";
     if (ta.dtype != tb.dtype)
         return Error{
             fmt::format("its operands are {} and {}", info(ta.dtype).name, info(tb.dtype).name),
             ""};
     if (ta.dtype != DType::bf16 && ta.dtype != DType::f16 && ta.dtype != DType::f32)
         return Error{fmt::format("products of {} are left to torch", info(ta.dtype).name), ""};
-    if (ta.sizes.size() < 2 || tb.sizes.size() < 2)
-        return Error{"one of its operands is a vector", ""};
-
-    Space& space = anchor.space;
-    Shape shape;
-    for (const auto size : result.sizes) shape.push_back({space.add_axis(size)});
-    anchor.k = space.add_axis(ta.sizes.back());
-    const Axis m = shape[shape.size() - 2].front(), n = shape.back().front();
-    space.a = operand_shape(ta, shape, m, anchor.k);
-    space.b = row.rule == "linear" ? Shape{{n}, {anchor.k}} : operand_shape(tb, shape, anchor.k, n);
-    if (anchor.addend && anchor.beta != 0)
-        space.add_side(graph, id, std::string(row.addend), *anchor.addend, shape);
-    space.place(anchor.result, std::move(shape));
+    const std::string reason = row.rule == "conv"     ? place_convolution(graph, anchor)
+                               : row.rule == "einsum" ? place_einsum(graph, anchor)
+                                                      : place_matrices(graph, anchor, linear);
+    if (!reason.empty()) return Error{reason, ""};
+    if (anchor.addend && anchor.beta != 0 && row.rule != "conv")
+        anchor.space.add_side(graph, id, std::string(row.addend), *anchor.addend,
+                              anchor.space.shape(anchor.result));
     return anchor;
 }
 

@@ -1,4 +1,5 @@
-// Products in the graph: linear, addmm, mm, bmm, baddbmm and matmul read as one thing.
+// Products in the graph: linear, addmm, mm, bmm, baddbmm, matmul, einsum and convolutions of single
+// points read as one thing.
 #pragma once
 
 #include <optional>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "lower/pipeline/cut.h"
 #include "sol/bound.h"
 
 namespace fact::match {
@@ -42,20 +43,21 @@ Cost cost_of(const Graph& graph, const Region& region, const Layout& layout, con
              const GpuSpec& gpu) {
     Cost cost;
     cost.flops = 2;
-    for (const auto& dim : layout.dims) cost.flops *= static_cast<double>(dim.extent);
+    for (const Atoms& dim : {layout.m, layout.n, layout.k})
+        cost.flops *= static_cast<double>(layout.extent(dim));
+    for (const Atoms& dim : layout.batches) cost.flops *= static_cast<double>(layout.extent(dim));
 
     std::map<ValueId, double> reads;  // a value bound twice is read from memory once
     const auto read = [&](const Laid& laid) {
         double bytes = info(graph[laid.value].type->dtype).bytes;
-        for (const int dim : laid.order)
-            bytes *= static_cast<double>(layout.dims[static_cast<std::size_t>(dim)].extent);
+        for (const Atoms& dim : laid.order) bytes *= static_cast<double>(layout.extent(dim));
         reads[laid.value] = std::max(reads[laid.value], bytes);
     };
     read(layout.a);
     read(layout.b);
     for (const auto& side : layout.sides) read(side);
     for (const auto& [value, bytes] : reads) cost.bytes += bytes;
-    cost.bytes += bytes_of(graph, region.output);
+    for (const ValueId value : region.outputs) cost.bytes += bytes_of(graph, value);
 
     const DType operands = graph[region.anchor.a].type->dtype;
     const auto fused =
@@ -71,6 +73,37 @@ Cost cost_of(const Graph& graph, const Region& region, const Layout& layout, con
                 .calibrated_us;
     }
     return cost;
+}
+
+double staged_us(const ir::Kernel& kernel, const std::map<std::string, std::int64_t>& extents,
+                 bool allow_tf32, const GpuSpec& gpu) {
+    const auto pipeline = lower::cut(kernel);
+    if (!pipeline) return 0;
+    const auto count = [&](const std::vector<ir::DimId>& dims) {
+        double product = 1;
+        for (const ir::DimId dim : pipeline->kernel.factors(dims)) {
+            const auto& named = pipeline->kernel[dim];
+            product *= static_cast<double>(named.extent ? *named.extent : extents.at(named.name));
+        }
+        return product;
+    };
+    double total = 0;
+    for (const lower::Stage& stage : pipeline->stages) {
+        sol::Work work{0, 0, sol::Unit::tensor_16bit};
+        const auto move = [&](const ir::Tensor& tensor) {
+            work.bytes += info(tensor.type.dtype).bytes * count(tensor.type.dims);
+        };
+        for (const ir::Tensor& param : stage.kernel.params) move(param);
+        for (const ir::Output& output : stage.kernel.outputs) move(output.tensor);
+        for (const ir::Expr& expr : stage.kernel.exprs)
+            if (const auto* product = std::get_if<ir::Product>(&expr.node)) {
+                const ir::Type& a = stage.kernel[product->a].type;
+                work.flops += 2 * count(expr.type.dims) * count({a.dims.back()});
+                work.unit = sol::kernel_unit(a.dtype, allow_tf32);
+            }
+        total += sol::bound(work, gpu).calibrated_us;
+    }
+    return total;
 }
 
 }  // namespace fact::match

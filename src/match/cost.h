@@ -1,6 +1,10 @@
 // What a region costs fused, and as the operators it is made of.
 #pragma once
 
+#include <map>
+#include <string>
+
+#include "ir/kernel.h"
 #include "match/layout.h"
 #include "match/pattern.h"
 #include "match/region.h"
@@ -10,5 +14,10 @@ namespace fact::match {
 
 Cost cost_of(const graph::Graph& graph, const Region& region, const Layout& layout,
              const Options& options, const GpuSpec& gpu);
+
+// What the kernels take that the compiler cuts the text into, each at its calibrated bound: values
+// kept in memory between them are written and read.
+double staged_us(const ir::Kernel& kernel, const std::map<std::string, std::int64_t>& extents,
+                 bool allow_tf32, const GpuSpec& gpu);
 
 }  // namespace fact::match

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "match/attention.h"
 #include "match/pattern.h"
 #include "match/pointwise.h"
 #include "match/region.h"
+#include "match/rowwise.h"
 #include "match/write.h"
 
 namespace fact::match {
@@ -21,6 +24,7 @@ struct Candidate {
     NodeId anchor{};
     std::vector<NodeId> nodes;
     Pattern pattern;
+    bool rowwise = false;  // it looks along rows: kernels of several stages
 };
 
 class Finder {
@@ -31,6 +35,7 @@ class Finder {
     Discovery find() {
         for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
             const auto id = static_cast<NodeId>(i);
+            if (is_attention(graph_[id])) add_attention(id);
             if (!is_anchor(graph_[id])) continue;
             auto anchor = read_anchor(graph_, id);
             if (anchor)
@@ -41,9 +46,17 @@ class Finder {
         // All products have grown: what one may absorb is no other's side operand to compute.
         for (auto& growth : growths_) add_candidates(growth);
         Discovery discovery;
-        for (auto& candidate : choose()) discovery.patterns.push_back(std::move(candidate.pattern));
-        for (std::size_t i = 0; i < discovery.patterns.size(); ++i)
-            discovery.patterns[i].id = fmt::format("p{:02}_{}", i, discovery.patterns[i].id);
+        int products = -1;
+        std::optional<NodeId> last;
+        for (auto& candidate : choose()) {
+            const bool again = last == candidate.anchor;
+            if (!again) ++products;
+            last = candidate.anchor;
+            candidate.pattern.id =
+                fmt::format("p{:02}{}_{}", products, again ? "b" : "", candidate.pattern.id);
+            discovery.patterns.push_back(std::move(candidate.pattern));
+        }
+        find_updates();
         discovery.left_alone = leftovers();
         return discovery;
     }
@@ -56,7 +69,8 @@ class Finder {
                 note(region.nodes.back(), pattern.error().message);
                 return false;
             }
-            candidates_.push_back({region.anchor.node, region.nodes, std::move(*pattern)});
+            candidates_.push_back({region.anchor.node, region.nodes, std::move(*pattern),
+                                   !region.anchor.space.groups().empty()});
             return true;
         };
         const auto with = regions(graph_, facts_, growth, true);
@@ -66,10 +80,19 @@ class Finder {
         for (const auto& [node, reason] : growth.stops) note(node, reason);
     }
 
+    void add_attention(NodeId id) {
+        auto found = attention_pattern(graph_, facts_, id, options_, gpu_);
+        if (found)
+            candidates_.push_back({id, std::move(found->nodes), std::move(found->pattern), false});
+        else
+            note(id, found.error().message);
+    }
+
     // The first reason found for a node stands.
     void note(NodeId node, const std::string& reason) { reasons_.try_emplace(node, reason); }
 
-    // Most gain first; regions that overlap a chosen one, or share its product, are passed over.
+    // Most gain first; regions that overlap a chosen one are passed over. Only of the same product
+    // there may be two, with what looks along its rows and without: measuring decides.
     std::vector<Candidate> choose() {
         std::ranges::stable_sort(candidates_, [](const Candidate& x, const Candidate& y) {
             if (x.pattern.priority != y.pattern.priority)
@@ -78,14 +101,40 @@ class Finder {
             return x.anchor < y.anchor;
         });
         std::vector<Candidate> chosen;
+        std::map<NodeId, NodeId> owner;  // which product's pattern a node is in
         for (auto& candidate : candidates_) {
-            if (std::ranges::any_of(candidate.nodes, [&](NodeId n) { return taken_.contains(n); }))
-                continue;
+            const bool foreign = std::ranges::any_of(candidate.nodes, [&](NodeId node) {
+                const auto taken = owner.find(node);
+                return taken != owner.end() && taken->second != candidate.anchor;
+            });
+            const bool known = std::ranges::any_of(chosen, [&](const Candidate& other) {
+                return other.anchor == candidate.anchor && other.rowwise == candidate.rowwise;
+            });
+            if (foreign || known) continue;
+            for (const NodeId node : candidate.nodes) owner[node] = candidate.anchor;
             taken_.insert(candidate.nodes.begin(), candidate.nodes.end());
             chosen.push_back(std::move(candidate));
         }
-        std::ranges::sort(chosen, {}, &Candidate::anchor);
+        std::ranges::stable_sort(chosen, [](const Candidate& x, const Candidate& y) {
+            if (x.anchor != y.anchor) return x.anchor < y.anchor;
+            return x.nodes.size() > y.nodes.size();
+        });
         return chosen;
+    }
+
+    void find_updates() {
+        std::vector<bool> result(graph_.values.size());
+        for (const auto& output : graph_.outputs)
+            if (output.value && output.mutates.empty()) result[graph::index(*output.value)] = true;
+        for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
+            const auto id = static_cast<NodeId>(i);
+            const bool only = std::ranges::all_of(graph_[id].outputs, [&](graph::ValueId value) {
+                return !result[graph::index(value)] &&
+                       std::ranges::all_of(facts_.users[graph::index(value)],
+                                           [&](NodeId user) { return updates_.contains(user); });
+            });
+            if (only) updates_.insert(id);
+        }
     }
 
     // Nodes that do work on a GPU and stay torch's, each with the reason.
@@ -109,9 +158,14 @@ class Finder {
 
     std::string reason_for(NodeId id) const {
         const Node& node = graph_[id];
-        if (!is_anchor(node) && !find_pointwise(node))
-            return fmt::format("no rule covers {} yet", node.target);
-        if (const auto known = reasons_.find(id); known != reasons_.end()) return known->second;
+        if (updates_.contains(id))
+            return "it updates a buffer of the module, which stays with torch";
+        if (node.target.find("dropout") != node.target.npos)
+            return "active dropout draws random numbers: it stays with torch";
+        const bool known = is_anchor(node) || is_attention(node) || find_rowwise(node) ||
+                           find_pointwise(node) != nullptr;
+        if (!known) return fmt::format("no rule covers {} yet", node.target);
+        if (const auto said = reasons_.find(id); said != reasons_.end()) return said->second;
         return facts_.after_product.contains(id) ? "another fusion around it gains more"
                                                  : "no product is next to it";
     }
@@ -123,6 +177,7 @@ class Finder {
     std::vector<Growth> growths_;
     std::vector<Candidate> candidates_;
     std::set<NodeId> taken_;
+    std::set<NodeId> updates_;  // nodes that serve nothing but the module's buffers
     std::map<NodeId, std::string> reasons_;
 };
 

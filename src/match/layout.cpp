@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 namespace fact::match {
@@ -11,7 +12,7 @@ namespace {
 
 using Group = std::vector<Axis>;
 
-enum class Role { batch, m, n, k, none };
+enum class Role { batch, m, n, k, other };  // other: in neither operand
 
 // One dimension of a tensor that the kernel sees.
 struct Dim {
@@ -24,18 +25,23 @@ bool holds(const Group& group, Axis axis) {
     return std::ranges::find(group, axis) != group.end();
 }
 
+constexpr std::size_t kFirstResult = 2;  // among the planner's tensors: a, b, results, sides
+
 class Planner {
   public:
     Planner(const graph::Graph& graph, const Space& space, Axis k)
         : graph_(graph), space_(space), k_(k) {}
 
-    // Tensors: a, b, result, then the side operands.
-    Result<Layout> plan(std::vector<Placed> tensors) {
-        tensors_ = std::move(tensors);
+    Result<Layout> plan(const Parts& parts) {
+        tensors_ = {parts.a, parts.b};
+        tensors_.insert(tensors_.end(), parts.results.begin(), parts.results.end());
+        tensors_.insert(tensors_.end(), parts.sides.begin(), parts.sides.end());
         Layout layout;
         keep_axes();
         for (const auto& tensor : tensors_) dims_.push_back(visible_dims(tensor));
-        if (role(innermost(dims_[2])) == Role::m) {
+        // Behind a reduction the product is not the result, and lies as it likes.
+        const Axis fastest = innermost(dims_[kFirstResult]);
+        if (space_.groups().empty() && fastest >= 0 && role(fastest) == Role::m) {
             std::swap(tensors_[0], tensors_[1]);
             std::swap(dims_[0], dims_[1]);
             layout.swapped = true;
@@ -51,8 +57,9 @@ class Planner {
         }
         layout.a = laid[0];
         layout.b = laid[1];
-        layout.result = laid[2];
-        layout.sides.assign(laid.begin() + 3, laid.end());
+        const auto sides = laid.begin() + static_cast<long>(kFirstResult + parts.results.size());
+        layout.results.assign(laid.begin() + kFirstResult, sides);
+        layout.sides.assign(sides, laid.end());
         return layout;
     }
 
@@ -70,7 +77,7 @@ class Planner {
         if (axis == k_) return Role::k;
         const bool a = in_operand(0, axis), b = in_operand(1, axis);
         if (a && b) return Role::batch;
-        return a ? Role::m : b ? Role::n : Role::none;
+        return a ? Role::m : b ? Role::n : Role::other;
     }
 
     // Axes of extent one are dropped, but rows, columns and the sum keep at least one axis each.
@@ -80,14 +87,13 @@ class Planner {
         const auto sort = [&](const Shape& shape) {
             for (const auto& axes : shape)
                 for (const Axis axis : axes) {
-                    if (space_.extent(axis) > 1)
-                        wide[static_cast<int>(role(axis))] = true, kept_.push_back(axis);
-                    else
-                        units.push_back(axis);
+                    Group& list = space_.extent(axis) > 1 ? kept_ : units;
+                    if (space_.extent(axis) > 1) wide[static_cast<int>(role(axis))] = true;
+                    if (!holds(list, axis)) list.push_back(axis);
                 }
         };
-        sort(tensors_[2].shape);
-        sort({{k_}});
+        sort(tensors_[kFirstResult].shape);
+        for (const auto& tensor : tensors_) sort(tensor.shape);
         for (const Role wanted : {Role::m, Role::n, Role::k}) {
             if (wide[static_cast<int>(wanted)]) continue;
             for (auto axis = units.rbegin(); axis != units.rend(); ++axis)
@@ -121,10 +127,7 @@ class Planner {
 
     // Axes that share a dimension of some tensor must share one in the kernel.
     std::string group_axes() {
-        for (const Axis axis : kept_) {
-            if (role(axis) == Role::none) return "a dimension of the result is in neither operand";
-            groups_.push_back({axis});
-        }
+        for (const Axis axis : kept_) groups_.push_back({axis});
         for (const auto& dims : dims_)
             for (const auto& dim : dims)
                 for (std::size_t i = 1; i < dim.axes.size(); ++i)
@@ -222,10 +225,43 @@ class Planner {
         return taken;
     }
 
+    // Whether an operator looks along one of two neighbouring axes and not along the other.
+    bool apart(Axis x, Axis y) const {
+        for (const auto& [node, groups] : space_.groups())
+            for (const auto& axes : groups)
+                if (holds(axes, x) != holds(axes, y)) return true;
+        return false;
+    }
+
+    // Adds the atoms of a dimension. All but the outermost are numbers.
+    Atoms add_atoms(Layout& layout, const Group& group, std::string name, std::string outer) {
+        std::vector<Group> runs{{group.front()}};
+        for (std::size_t i = 1; i < group.size(); ++i)
+            if (apart(group[i - 1], group[i]))
+                runs.push_back({group[i]});
+            else
+                runs.back().push_back(group[i]);
+        Atoms added;
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            const std::int64_t size = extent(runs[i]);
+            std::string called = runs.size() == 1 ? name : i == 0 ? outer : std::to_string(size);
+            added.push_back(static_cast<int>(layout.atoms.size()));
+            layout.atoms.push_back({std::move(called), runs[i], size});
+        }
+        return added;
+    }
+
     std::string name_dims(Layout& layout) {
-        const auto m = take(Role::m, innermost(dims_[0])), n = take(Role::n, innermost(dims_[2]));
+        const auto m = take(Role::m, innermost(dims_[0]));
+        const auto n = take(Role::n, innermost(dims_[layout_of_columns()]));
         const auto k = take(Role::k, k_);
         if (!m || !n || !k) return "a row or column dimension is broadcast or missing";
+        std::vector<Group> others;
+        std::erase_if(groups_, [&](const Group& group) {
+            const bool other = role(group.front()) == Role::other;
+            if (other) others.push_back(group);
+            return other;
+        });
         if (groups_.size() > 2)
             return fmt::format("it has {} batch dimensions that cannot be merged, kernels take two",
                                groups_.size());
@@ -236,71 +272,120 @@ class Planner {
         }
         static constexpr const char* kBatch[] = {"B", "H"};
         for (std::size_t i = 0; i < groups_.size(); ++i)
-            layout.dims.push_back({kBatch[i], groups_[i], extent(groups_[i])});
-        layout.dims.push_back({"M", *m, extent(*m)});
-        layout.dims.push_back({"N", *n, extent(*n)});
-        layout.dims.push_back({"K", *k, extent(*k)});
+            layout.batches.push_back(add_atoms(layout, groups_[i], kBatch[i], kBatch[i]));
+        layout.m = add_atoms(layout, *m, "M", "P");
+        layout.n = add_atoms(layout, *n, "N", "G");
+        layout.k = add_atoms(layout, *k, "K", "K");
+        for (std::size_t i = 0; i < others.size(); ++i) {
+            const std::string name = i == 0 ? "S" : fmt::format("S{}", i + 1);
+            add_atoms(layout, others[i], name, name);
+        }
+        for (std::size_t i = 0; i < layout.atoms.size(); ++i)
+            for (std::size_t j = 0; j < i; ++j)
+                if (layout.atoms[i].name == layout.atoms[j].name)
+                    return fmt::format("two parts of its dimensions both have extent {}",
+                                       layout.atoms[i].name);
         return "";
     }
+
+    // The tensor whose contiguous dimension the columns had best be: the result, or the operand
+    // where a reduction stands between.
+    std::size_t layout_of_columns() const { return space_.groups().empty() ? kFirstResult : 1; }
 
     bool lacks(std::size_t operand, const Group& group) const {
         return !in_operand(operand, group.front());
     }
 
-    Result<Laid> lay(std::size_t tensor, const Layout& layout) const {
-        struct Entry {
-            int dim;
-            std::int64_t extent, stride;
-            std::vector<int> at;
+    // One dimension of a tensor in the kernel.
+    struct Entry {
+        Atoms atoms;
+        std::int64_t extent, stride;
+        std::vector<int> at;
+    };
+
+    // The tensor's dimensions that these atoms are, as one where the strides allow it, else atom by
+    // atom; `wrong` where not even that.
+    std::vector<Entry> entries(std::size_t tensor, const Layout& layout, const Atoms& dim,
+                               bool& wrong) const {
+        const auto entry = [&](const Atoms& atoms, bool& fits) -> std::optional<Entry> {
+            Group axes;
+            for (const int atom : atoms) {
+                const auto& own = layout.atoms[static_cast<std::size_t>(atom)].axes;
+                axes.insert(axes.end(), own.begin(), own.end());
+            }
+            const auto dims = dims_of(dims_[tensor], axes);
+            fits = dims.has_value();
+            if (!dims || dims->empty()) return std::nullopt;
+            Entry found{atoms, layout.extent(atoms), dims->back().stride, {}};
+            for (const auto& one : *dims) found.at.push_back(one.at);
+            return found;
         };
-        std::vector<Entry> entries;
-        for (std::size_t i = 0; i < layout.dims.size(); ++i) {
-            const auto dims = dims_of(dims_[tensor], layout.dims[i].axes);
-            if (!dims)
+        std::vector<Entry> found;
+        bool fits = false;
+        if (auto whole = entry(dim, fits); fits) {
+            if (whole) found.push_back(std::move(*whole));
+            return found;
+        }
+        for (const int atom : dim) {
+            if (auto part = entry({atom}, fits)) found.push_back(std::move(*part));
+            wrong |= !fits;
+        }
+        return found;
+    }
+
+    std::vector<Atoms> all_dims(const Layout& layout) const {
+        std::vector<Atoms> dims = layout.batches;
+        dims.insert(dims.end(), {layout.m, layout.n, layout.k});
+        for (int atom = layout.k.back() + 1; atom < static_cast<int>(layout.atoms.size()); ++atom)
+            dims.push_back({atom});
+        return dims;
+    }
+
+    Result<Laid> lay(std::size_t tensor, const Layout& layout) const {
+        std::vector<Entry> found;
+        for (const Atoms& dim : all_dims(layout)) {
+            bool wrong = false;
+            for (auto& entry : entries(tensor, layout, dim, wrong))
+                found.push_back(std::move(entry));
+            if (wrong)
                 return Error{fmt::format("the strides of {} do not let its dimensions be merged as "
                                          "the product needs",
                                          name(tensor)),
                              ""};
-            if (dims->empty()) continue;
-            Entry entry{static_cast<int>(i), layout.dims[i].extent, dims->back().stride, {}};
-            for (const auto& dim : *dims) entry.at.push_back(dim.at);
-            entries.push_back(std::move(entry));
         }
         // A dimension of extent one has no stride to speak of: it goes outermost.
-        std::ranges::stable_sort(entries, std::ranges::greater(), [](const Entry& entry) {
+        std::ranges::stable_sort(found, std::ranges::greater(), [](const Entry& entry) {
             return entry.extent == 1 ? std::numeric_limits<std::int64_t>::max() : entry.stride;
         });
-        Laid laid{tensors_[tensor].value, {}, {}};
-        for (auto& entry : entries) {
-            laid.order.push_back(entry.dim);
-            laid.dims.push_back(std::move(entry.at));
-        }
-        if (!entries.empty() && entries.back().extent > 1 && entries.back().stride != 1)
+        Laid laid{tensors_[tensor].value, {}, {}, 16};
+        if (!found.empty() && found.back().extent > 1 && found.back().stride != 1)
             return Error{fmt::format("{} has no contiguous dimension", name(tensor)), ""};
-        if (tensor > 2) return laid;
-
-        const auto& type = *graph_[laid.value].type;
-        const int bytes = info(type.dtype).bytes, inner = laid.order.back();
-        const int own = tensor == 1 ? layout.n() : layout.m();
-        if (tensor == 2 ? inner != layout.n() : inner != own && inner != layout.k())
+        for (auto& entry : found) {
+            laid.order.push_back(entry.atoms);
+            laid.dims.push_back(entry.at);
+        }
+        laid.alignment = alignment(laid.value, found);
+        const bool plain = tensor < kFirstResult || (tensor == kFirstResult && unreduced());
+        if (!plain) return laid;
+        const Atoms& inner = laid.order.back();
+        const Atoms& own = tensor == 0 ? layout.m : layout.n;
+        if (inner != own && (tensor == kFirstResult || inner != layout.k))
             return Error{fmt::format("the contiguous dimension of {} is not one of its matrix "
                                      "dimensions",
                                      name(tensor)),
                          ""};
-        for (const auto& entry : entries) {
-            if (entry.extent == 1 || entry.dim == inner) continue;
-            if (entry.stride * bytes % 16 != 0)
-                return Error{fmt::format("the row stride of {} ({} {}) is not a multiple of 16 "
-                                         "bytes, as TMA needs",
-                                         name(tensor), entry.stride, info(type.dtype).name),
-                             ""};
-        }
-        if (type.offset * bytes % 16 != 0)
-            return Error{fmt::format("{} starts {} bytes into its storage, TMA needs a multiple of "
-                                     "16",
-                                     name(tensor), type.offset * bytes),
-                         ""};
         return laid;
+    }
+
+    bool unreduced() const { return space_.groups().empty(); }
+
+    int alignment(graph::ValueId value, const std::vector<Entry>& entries) const {
+        const auto& type = *graph_[value].type;
+        std::int64_t together = type.offset;
+        for (const auto& entry : entries)
+            if (entry.extent > 1 && entry.stride != 1) together = std::gcd(together, entry.stride);
+        const std::int64_t bytes = together * info(type.dtype).bytes;
+        return together == 0 ? 16 : static_cast<int>(std::gcd(bytes, std::int64_t{16}));
     }
 
     const graph::Graph& graph_;
@@ -314,11 +399,14 @@ class Planner {
 
 }  // namespace
 
-Result<Layout> lay_out(const graph::Graph& graph, const Space& space, Axis k, const Placed& a,
-                       const Placed& b, const Placed& result, const std::vector<Placed>& sides) {
-    std::vector<Placed> tensors{a, b, result};
-    tensors.insert(tensors.end(), sides.begin(), sides.end());
-    return Planner(graph, space, k).plan(std::move(tensors));
+std::int64_t Layout::extent(const Atoms& dim) const {
+    std::int64_t product = 1;
+    for (const int atom : dim) product *= atoms[static_cast<std::size_t>(atom)].extent;
+    return product;
+}
+
+Result<Layout> lay_out(const graph::Graph& graph, const Space& space, Axis k, const Parts& parts) {
+    return Planner(graph, space, k).plan(parts);
 }
 
 }  // namespace fact::match

@@ -12,8 +12,10 @@
 
 namespace fact::match {
 
-struct KernelDim {
-    std::string name;        // "B", "H", "M", "N", "K"
+// Axes that always go together: a symbol of the kernel, or a number ("16") where its extent cannot
+// be told from the tensors because it is only ever a part of a dimension.
+struct Atom {
+    std::string name;        // "B", "M", "N", "K"
     std::vector<Axis> axes;  // merged, outer first
     std::int64_t extent = 1;
 };
@@ -25,26 +27,34 @@ struct Placed {
     bool operator==(const Placed&) const = default;
 };
 
+using Atoms = std::vector<int>;  // one dimension: the product of these, outer first
+
 // The same as a kernel takes it, dimensions in memory order.
 struct Laid {
     graph::ValueId value{};
-    std::vector<int> order;              // kernel dimensions
+    std::vector<Atoms> order;
     std::vector<std::vector<int>> dims;  // graph dimensions of each
+    int alignment = 16;                  // bytes that divide its start and every stride, at most 16
 };
 
 struct Layout {
-    std::vector<KernelDim> dims;  // batches, then M, N, K
-    Laid a, b, result;
-    std::vector<Laid> sides;
+    std::vector<Atom> atoms;  // of the batches, M, N, K, and of dimensions the product lacks
+    std::vector<Atoms> batches;
+    Atoms m, n, k;
+    Laid a, b;
+    std::vector<Laid> results, sides;
     bool swapped = false;  // computes the transposed product: `a` is the anchor's b
 
-    int m() const { return static_cast<int>(dims.size()) - 3; }
-    int n() const { return m() + 1; }
-    int k() const { return m() + 2; }
+    std::int64_t extent(const Atoms& dim) const;
 };
 
-// An Error says what the kernel language or TMA cannot address.
-Result<Layout> lay_out(const graph::Graph& graph, const Space& space, Axis k, const Placed& a,
-                       const Placed& b, const Placed& result, const std::vector<Placed>& sides);
+// What a kernel is made of, as the graph has it.
+struct Parts {
+    Placed a, b;
+    std::vector<Placed> results, sides;
+};
+
+// An Error says what the kernel language cannot address.
+Result<Layout> lay_out(const graph::Graph& graph, const Space& space, Axis k, const Parts& parts);
 
 }  // namespace fact::match

@@ -9,16 +9,16 @@ namespace {
 
 constexpr std::size_t kMaxTags = 5;
 
-bool has(const ir::Kernel& kernel, const std::vector<ir::DimId>& dims, std::string_view name) {
-    return std::ranges::any_of(dims, [&](ir::DimId dim) { return kernel[dim].name == name; });
+bool has(const std::vector<ir::DimId>& dims, ir::DimId dim) {
+    return std::ranges::find(dims, dim) != dims.end();
 }
 
-bool is_matrix(const ir::Kernel& kernel, const std::vector<ir::DimId>& dims) {
-    return has(kernel, dims, "M") && has(kernel, dims, "N");
+bool is_matrix(const MatrixDims& matrix, const std::vector<ir::DimId>& dims) {
+    return has(dims, matrix.m) && has(dims, matrix.n);
 }
 
-bool is_row(const ir::Kernel& kernel, const std::vector<ir::DimId>& dims) {
-    return dims.size() == 1 && has(kernel, dims, "N");
+bool is_row(const MatrixDims& matrix, const std::vector<ir::DimId>& dims) {
+    return dims.size() == 1 && has(dims, matrix.n);
 }
 
 }  // namespace
@@ -40,26 +40,26 @@ std::string kernel_name(const std::string& base, const ir::Kernel& kernel,
     return name == "matmul" ? "plain_matmul" : name;
 }
 
-std::string combination_tag(std::string_view op, const ir::Kernel& kernel,
+std::string combination_tag(std::string_view op, const MatrixDims& matrix,
                             const std::vector<ir::DimId>& dims) {
     if (op == "add") {
         if (dims.empty()) return "shift";
-        if (is_row(kernel, dims)) return "bias";
-        if (is_matrix(kernel, dims)) return "residual";
+        if (is_row(matrix, dims)) return "bias";
+        if (is_matrix(matrix, dims)) return "residual";
     }
     if ((op == "mul" || op == "div") && dims.empty()) return "scale";
     return std::string(op);
 }
 
 std::string side_name(std::string_view op, std::string_view argument, DType dtype,
-                      const ir::Kernel& kernel, const std::vector<ir::DimId>& dims) {
+                      const MatrixDims& matrix, const std::vector<ir::DimId>& dims) {
     if (argument == "mask" || argument == "condition" || dtype == DType::boolean || op.empty())
         return "mask";
     if (op == "add" || op == "sub") {
-        if (is_row(kernel, dims)) return "bias";
-        return is_matrix(kernel, dims) ? "residual" : "addend";
+        if (is_row(matrix, dims)) return "bias";
+        return is_matrix(matrix, dims) ? "residual" : "addend";
     }
-    if (op == "mul" || op == "div") return is_matrix(kernel, dims) ? "factor" : "scale";
+    if (op == "mul" || op == "div") return is_matrix(matrix, dims) ? "factor" : "scale";
     if (op == "mask") return "other";
     return "side";
 }

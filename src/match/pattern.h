@@ -2,6 +2,7 @@
 // kernel's tensors are read off the graph's values.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct Cost {
     double unfused_bytes = 0;          // what the separate operators move
     double hard_us = 0, bound_us = 0;  // datasheet, calibrated
     double unfused_us = 0;             // calibrated bound of the operators one by one
+    double expected_us = 0;            // that of the kernels the text is cut into, one by one
 };
 
 struct Pattern {
@@ -26,7 +28,8 @@ struct Pattern {
     std::vector<std::string> inputs, outputs;  // graph values
     std::string kernel;                        // kernel text, one kernel
     std::vector<graph::Binding> params, results;
-    schedule::Problem problem;
+    std::map<std::string, std::int64_t> extents;  // of the kernel's dimensions
+    schedule::Problem problem;                    // of its product
     Cost cost;
     double priority = 0;  // microseconds the bound says can be saved
     graph::Provenance where;

@@ -25,7 +25,8 @@ ordered_json to_parts(const std::vector<graph::Binding>& bindings) {
         list.push_back({{"tensor", binding.tensor},
                         {"value", binding.value},
                         {"dims", binding.dims},
-                        {"constant", binding.constant}});
+                        {"constant", binding.constant},
+                        {"alignment", binding.alignment}});
     return list;
 }
 
@@ -52,7 +53,8 @@ ordered_json to_parts(const Cost& cost) {
             {"unfused_bytes", cost.unfused_bytes},
             {"hard_us", cost.hard_us},
             {"bound_us", cost.bound_us},
-            {"unfused_us", cost.unfused_us}};
+            {"unfused_us", cost.unfused_us},
+            {"expected_us", cost.expected_us}};
 }
 
 std::string text(const json& object, const char* key) {
@@ -78,8 +80,11 @@ graph::Provenance read_where(const json& parts) {
 std::vector<graph::Binding> read_bindings(const json& object, const char* key) {
     std::vector<graph::Binding> list;
     for (const auto& item : graph::to_array(field(object, key))) {
-        graph::Binding binding{
-            text(item, "tensor"), text(item, "value"), {}, graph::to_bool(field(item, "constant"))};
+        graph::Binding binding{text(item, "tensor"),
+                               text(item, "value"),
+                               {},
+                               graph::to_bool(field(item, "constant")),
+                               static_cast<int>(graph::to_int(field(item, "alignment")))};
         for (const auto& group : graph::to_array(field(item, "dims"))) {
             auto& dims = binding.dims.emplace_back();
             for (const auto& dim : graph::to_array(group))
@@ -118,8 +123,9 @@ schedule::Problem read_problem(const json& parts) {
 }
 
 Cost read_cost(const json& parts) {
-    return {number(parts, "flops"),   number(parts, "bytes"),    number(parts, "unfused_bytes"),
-            number(parts, "hard_us"), number(parts, "bound_us"), number(parts, "unfused_us")};
+    return {number(parts, "flops"),      number(parts, "bytes"),    number(parts, "unfused_bytes"),
+            number(parts, "hard_us"),    number(parts, "bound_us"), number(parts, "unfused_us"),
+            number(parts, "expected_us")};
 }
 
 Pattern read_pattern(const json& parts) {
@@ -133,6 +139,8 @@ Pattern read_pattern(const json& parts) {
     pattern.kernel = text(parts, "kernel");
     pattern.params = read_bindings(parts, "params");
     pattern.results = read_bindings(parts, "results");
+    for (const auto& [name, extent] : field(parts, "extents").items())
+        pattern.extents[name] = graph::to_int(extent);
     pattern.problem = read_problem(field(parts, "problem"));
     pattern.cost = read_cost(field(parts, "cost"));
     pattern.priority = number(parts, "priority");
@@ -154,6 +162,7 @@ std::string to_json(const Discovery& discovery) {
                             {"kernel", pattern.kernel},
                             {"params", to_parts(pattern.params)},
                             {"results", to_parts(pattern.results)},
+                            {"extents", pattern.extents},
                             {"problem", to_parts(pattern.problem)},
                             {"cost", to_parts(pattern.cost)},
                             {"priority", pattern.priority},

@@ -245,6 +245,8 @@ const std::vector<PointwiseOp> kOps{
     {"aten.sign.default", "sign", kSelf, unary<UnaryOp::sign>},
     {"aten.minimum.default", "min", kPair, binary<BinaryOp::min>},
     {"aten.maximum.default", "max", kPair, binary<BinaryOp::max>},
+    {"aten.min.other", "min", kPair, binary<BinaryOp::min>},
+    {"aten.max.other", "max", kPair, binary<BinaryOp::max>},
     {"aten.eq.Tensor", "", kPair, compare<BinaryOp::eq>},
     {"aten.eq.Scalar", "", kPair, compare<BinaryOp::eq>},
     {"aten.ne.Tensor", "", kPair, compare<BinaryOp::ne>},
@@ -281,6 +283,8 @@ bool is_plain(const graph::Argument& argument) {
            !std::holds_alternative<std::vector<std::optional<ValueId>>>(argument);
 }
 
+}  // namespace
+
 std::string unsupported_type(const Graph& graph, ValueId id, bool result) {
     const auto& type = graph[id].type;
     if (!type) return fmt::format("{} is not a tensor", graph[id].name);
@@ -291,8 +295,6 @@ std::string unsupported_type(const Graph& graph, ValueId id, bool result) {
         return fmt::format("it computes integers ({})", info(type->dtype).name);
     return "";
 }
-
-}  // namespace
 
 const PointwiseOp* find_pointwise(const Node& node) {
     const auto row = std::ranges::find(kOps, node.target, &PointwiseOp::target);

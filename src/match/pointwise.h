@@ -21,6 +21,9 @@ struct PointwiseOp {
 // The table's row for a node, or nullptr.
 const PointwiseOp* find_pointwise(const graph::Node& node);
 
+// Why a kernel cannot read the value, or with `result` compute it; or "".
+std::string unsupported_type(const graph::Graph& graph, graph::ValueId value, bool result);
+
 // Why a kernel cannot compute the node, or "": not pointwise, an element type it lacks, an
 // argument it cannot take.
 std::string unsupported_pointwise(const graph::Graph& graph, const graph::Node& node);

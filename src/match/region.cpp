@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "match/attention.h"
 #include "match/pointwise.h"
 
 namespace fact::match {
@@ -47,7 +48,7 @@ NodeSet needed(const Graph& graph, const Growth& growth, NodeId last) {
 // Pointwise producers of side operands that nobody else reads: a mask's comparison, a scaled bias.
 void take_producers(const Graph& graph, const Facts& facts, Region& region, NodeSet& nodes) {
     Space& space = region.anchor.space;
-    const std::int64_t limit = count(*graph[region.output].type);
+    const std::int64_t limit = count(*graph[region.outputs.front()].type);
     for (bool changed = true; changed;) {
         changed = false;
         for (const auto& side : space.sides()) {
@@ -66,35 +67,42 @@ void take_producers(const Graph& graph, const Facts& facts, Region& region, Node
     }
 }
 
-// Looks through permutes that nobody else needs: the kernel reads the tensor as it lies.
-Placed look_through(const Graph& graph, const Facts& facts, NodeSet& nodes, Placed tensor) {
-    while (const auto producer = graph[tensor.value].producer) {
-        const Node& node = graph[*producer];
-        if (node.target != "aten.permute.default") break;
-        if (!only_used_in(facts, tensor.value, nodes)) break;
-        const auto& dims = std::get<std::vector<std::int64_t>>(*graph::find_argument(node, "dims"));
-        Shape shape(tensor.shape.size());
-        for (std::size_t i = 0; i < shape.size(); ++i)
-            shape[static_cast<std::size_t>(dims[i])] = tensor.shape[i];
-        nodes.insert(*producer);
-        tensor = {std::get<ValueId>(node.inputs.front().value), std::move(shape)};
+// Whether something that comes after these nodes is read by the region again.
+bool comes_back(const Graph& graph, const Facts& facts, const NodeSet& nodes,
+                std::vector<NodeId> open) {
+    NodeSet seen;
+    while (!open.empty()) {
+        const NodeId id = open.back();
+        open.pop_back();
+        if (nodes.contains(id)) return true;
+        if (!seen.insert(id).second) continue;
+        for (const ValueId value : graph[id].outputs)
+            for (const NodeId user : facts.users[graph::index(value)]) open.push_back(user);
     }
-    return tensor;
+    return false;
 }
 
-// Why the nodes cannot be one kernel with only `last`'s value as its result, or "".
-std::string leaks(const Graph& graph, const Facts& facts, const NodeSet& nodes, NodeId last) {
-    for (const NodeId id : nodes) {
-        if (id == last) continue;
+// What others read of the nodes beside the result of `last`: the statistics of a norm become
+// results too. Returns why that cannot be, or "".
+std::string find_outputs(const Graph& graph, const Facts& facts, const NodeSet& nodes, NodeId last,
+                         std::vector<ValueId>& outputs) {
+    outputs = {graph[last].outputs.front()};
+    for (const NodeId id : nodes)
         for (const ValueId value : graph[id].outputs) {
-            if (facts.escapes[graph::index(value)])
-                return fmt::format("{} is also a result of the module", graph[value].name);
+            if (value == outputs.front()) continue;
+            const bool escapes = facts.escapes[graph::index(value)];
+            std::vector<NodeId> outside;
             for (const NodeId user : facts.users[graph::index(value)])
-                if (!nodes.contains(user))
-                    return fmt::format("{} is also used by {}", graph[value].name,
-                                       graph[user].name);
+                if (!nodes.contains(user)) outside.push_back(user);
+            if (!escapes && outside.empty()) continue;
+            if (value != graph[id].outputs.front() && !comes_back(graph, facts, nodes, outside)) {
+                outputs.push_back(value);
+                continue;
+            }
+            if (escapes) return fmt::format("{} is also a result of the module", graph[value].name);
+            return fmt::format("{} is also used by {}", graph[value].name,
+                               graph[outside.front()].name);
         }
-    }
     return "";
 }
 
@@ -113,6 +121,22 @@ Facts::Facts(const Graph& graph)
     }
 }
 
+Placed look_through(const Graph& graph, const Facts& facts, std::set<NodeId>& nodes,
+                    Placed tensor) {
+    while (const auto producer = graph[tensor.value].producer) {
+        const Node& node = graph[*producer];
+        if (node.target != "aten.permute.default") break;
+        if (!only_used_in(facts, tensor.value, nodes)) break;
+        const auto& dims = std::get<std::vector<std::int64_t>>(*graph::find_argument(node, "dims"));
+        Shape shape(tensor.shape.size());
+        for (std::size_t i = 0; i < shape.size(); ++i)
+            shape[static_cast<std::size_t>(dims[i])] = tensor.shape[i];
+        nodes.insert(*producer);
+        tensor = {std::get<ValueId>(node.inputs.front().value), std::move(shape)};
+    }
+    return tensor;
+}
+
 Growth grow(const Graph& graph, Facts& facts, Anchor anchor) {
     Growth growth{std::move(anchor), {}, {}};
     Space space = growth.anchor.space;
@@ -121,7 +145,7 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor) {
     while (!open.empty()) {
         const NodeId id = *open.begin();
         open.erase(open.begin());
-        if (is_anchor(graph[id])) continue;
+        if (is_anchor(graph[id]) || is_attention(graph[id])) continue;
         Space grown = space;
         if (std::string reason = grown.absorb(graph, id); !reason.empty()) {
             growth.stops[id] = std::move(reason);
@@ -143,22 +167,27 @@ std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& grow
     std::vector<Region> found;
     for (const NodeId last : ends) {
         NodeSet nodes = needed(graph, growth, last);
-        const ValueId output = graph[last].outputs.front();
-        const DType dtype = graph[output].type->dtype;
+        const DType dtype = graph[graph[last].outputs.front()].type->dtype;
         if (dtype != DType::bf16 && dtype != DType::f16 && dtype != DType::f32) {
             growth.stops[last] = fmt::format("a kernel cannot end in {}", info(dtype).name);
             continue;
         }
-        if (std::string reason = leaks(graph, facts, nodes, last); !reason.empty()) {
+        Region region{growth.anchor, {}, {}, {}, {}, {}};
+        std::string reason = find_outputs(graph, facts, nodes, last, region.outputs);
+        if (!reason.empty()) {
             growth.stops[last] = std::move(reason);
             continue;
         }
-        Region region{growth.anchor, {}, output, {}, {}, {}};
         Space& space = region.anchor.space;
-        std::string reason;
         for (const NodeId id : nodes)
             if (id != growth.anchor.node && reason.empty()) reason = space.absorb(graph, id);
-        if (!reason.empty()) continue;
+        for (const ValueId value : region.outputs)
+            if (reason.empty() && !space.contains(value))
+                reason = fmt::format("{} is also read", graph[value].name);
+        if (!reason.empty()) {
+            growth.stops[last] = std::move(reason);
+            continue;
+        }
         if (producers) take_producers(graph, facts, region, nodes);
         region.a = look_through(graph, facts, nodes, {region.anchor.a, space.a});
         region.b = look_through(graph, facts, nodes, {region.anchor.b, space.b});

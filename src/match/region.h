@@ -1,4 +1,4 @@
-// A product and the pointwise operators around it that one kernel can compute.
+// A product and the operators around it that one kernel text can say.
 #pragma once
 
 #include <map>
@@ -22,12 +22,11 @@ struct Facts {
     std::set<graph::NodeId> after_product;  // filled by grow: what some product may absorb
 };
 
-// Its only value read from outside is `output`, so the region is convex and any two that share no
-// node can be fused side by side.
+// Nothing that reads its results is read by it, so it is convex.
 struct Region {
-    Anchor anchor;                     // its space covers the whole region
-    std::vector<graph::NodeId> nodes;  // in execution order
-    graph::ValueId output{};
+    Anchor anchor;                        // its space covers the whole region
+    std::vector<graph::NodeId> nodes;     // in execution order
+    std::vector<graph::ValueId> outputs;  // the last node's, then statistics that others read
     Placed a, b;
     std::vector<SideUse> sides;
 };
@@ -45,5 +44,10 @@ Growth grow(const graph::Graph& graph, Facts& facts, Anchor anchor);
 // and with `producers` also pointwise operators that only serve its side operands.
 std::vector<Region> regions(const graph::Graph& graph, const Facts& facts, Growth& growth,
                             bool producers);
+
+// Looks through permutes that nobody but `nodes` needs, and takes them along: the kernel reads the
+// tensor as it lies.
+Placed look_through(const graph::Graph& graph, const Facts& facts, std::set<graph::NodeId>& nodes,
+                    Placed tensor);
 
 }  // namespace fact::match

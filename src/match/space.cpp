@@ -4,6 +4,7 @@
 #include <array>
 
 #include "match/pointwise.h"
+#include "match/rowwise.h"
 
 namespace fact::match {
 
@@ -33,6 +34,11 @@ bool is_reshape(const Node& node) {
     return std::ranges::find(kReshapes, node.target) != kReshapes.end();
 }
 
+template <class List, class Item>
+bool holds(const List& list, const Item& item) {
+    return std::ranges::find(list, item) != list.end();
+}
+
 const std::vector<std::int64_t>& sizes_of(const Graph& graph, ValueId value) {
     return graph[value].type->sizes;
 }
@@ -60,6 +66,11 @@ Axis Space::add_axis(std::int64_t extent) {
     return static_cast<Axis>(extents_.size() - 1);
 }
 
+void Space::place(ValueId value, Shape shape) {
+    if (shapes_.empty()) product_size_ = count(shape);
+    shapes_[value] = std::move(shape);
+}
+
 void Space::add_side(const Graph& graph, NodeId node, std::string argument, ValueId value,
                      const Shape& result) {
     sides_.push_back(
@@ -69,6 +80,7 @@ void Space::add_side(const Graph& graph, NodeId node, std::string argument, Valu
 std::string Space::absorb(const Graph& graph, NodeId id) {
     const Node& node = graph[id];
     if (node.target == "aten.permute.default" || is_reshape(node)) return absorb_view(graph, node);
+    if (find_rowwise(node)) return absorb_rowwise(graph, id);
     const std::string reason = unsupported_pointwise(graph, node);
     return reason.empty() ? absorb_pointwise(graph, id) : reason;
 }
@@ -93,14 +105,97 @@ std::string Space::absorb_pointwise(const Graph& graph, NodeId id) {
             covered[to] = true;
         }
     }
+    // What a reduction left may meet dimensions of other tensors; a whole product stays as it is.
+    const bool reduced = count(shape) < product_size_;
     for (std::size_t i = 0; i < sizes.size(); ++i)
-        if (!covered[i] && sizes[i] != 1) return "it broadcasts the product to a larger shape";
+        if (!covered[i] && sizes[i] != 1) {
+            if (!reduced) return "it broadcasts the product to a larger shape";
+            shape[i] = {add_axis(sizes[i])};
+        }
+    if (count(shape) > std::max({product_size_, count(a), count(b)}))
+        return "it broadcasts the product to a larger shape";
     for (const auto& argument : node.inputs) {
         const auto* value = std::get_if<ValueId>(&argument.value);
         if (value && !contains(*value)) add_side(graph, id, argument.name, *value, shape);
     }
     place(result, std::move(shape));
     return "";
+}
+
+std::string Space::absorb_rowwise(const Graph& graph, NodeId id) {
+    const Node& node = graph[id];
+    if (std::string reason = unsupported_rowwise(graph, node); !reason.empty()) return reason;
+    const RowwiseOp& op = *find_rowwise(node);
+    const ValueId source = std::get<ValueId>(node.inputs.front().value);
+    if (!contains(source)) return "the product is not what it looks along";
+    const auto wanted = op.groups(graph, node);
+    std::vector<std::size_t> begin;  // of each group's part, before axes are listed: parts split
+    for (const DimGroup& group : *wanted) {
+        const auto at = group.part ? part(source, group.part->dim, group.part->extent) : 0;
+        if (!at) return "it regroups the product's dimensions";
+        begin.push_back(*at);
+    }
+    const Shape from = shapes_.at(source);
+    AxisGroups groups;
+    for (std::size_t i = 0; i < wanted->size(); ++i) {
+        const DimGroup& group = (*wanted)[i];
+        auto& axes = groups.emplace_back();
+        for (const std::size_t dim : group.dims)
+            axes.insert(axes.end(), from[dim].begin(), from[dim].end());
+        if (!group.part) continue;
+        const auto& whole = from[group.part->dim];
+        axes.insert(axes.end(), whole.begin() + static_cast<std::ptrdiff_t>(begin[i]), whole.end());
+    }
+    Shape shape;
+    const bool keeps_rank = sizes_of(graph, node.outputs.front()).size() == from.size();
+    for (std::size_t dim = 0; dim < from.size(); ++dim) {
+        auto axes = from[dim];
+        if (op.reduces) std::erase_if(axes, [&](Axis axis) { return holds(groups[0], axis); });
+        const bool reduced = op.reduces && holds((*wanted)[0].dims, dim);
+        if (keeps_rank || !reduced) shape.push_back(std::move(axes));
+    }
+    const Shape channel{from.size() > 1 ? from[1] : std::vector<Axis>{}};
+    for (const auto& argument : node.inputs) {
+        const auto* value = std::get_if<ValueId>(&argument.value);
+        if (!value || *value == source) continue;
+        if (contains(*value)) return "its parameters are computed from the product";
+        if (op.channels)
+            add_side({id, argument.name, *value, channel});
+        else
+            add_side(graph, id, argument.name, *value, from);
+    }
+    groups_[id] = std::move(groups);
+    place(node.outputs.front(), std::move(shape));
+    // Statistics, where the operator has them as results.
+    if (op.channels)
+        for (std::size_t i = 1; i < node.outputs.size(); ++i)
+            if (sizes_of(graph, node.outputs[i]).size() == 1) place(node.outputs[i], channel);
+    return "";
+}
+
+std::optional<std::size_t> Space::part(ValueId value, std::size_t dim, std::int64_t extent) {
+    std::int64_t inner = 1;
+    const std::vector<Axis> axes = shapes_.at(value)[dim];
+    for (std::size_t i = axes.size(); i-- > 0;) {
+        if (inner == extent) return i + 1;
+        const std::int64_t own = this->extent(axes[i]);
+        if (extent % (inner * own) == 0) {
+            inner *= own;
+            continue;
+        }
+        const std::int64_t left = extent / inner;
+        if (extent % inner != 0 || own % left != 0) return std::nullopt;
+        split(axes[i], left);
+        return i + 1;
+    }
+    return inner == extent ? std::optional<std::size_t>(0) : std::nullopt;
+}
+
+std::int64_t Space::count(const Shape& shape) const {
+    std::int64_t product = 1;
+    for (const auto& axes : shape)
+        for (const Axis axis : axes) product *= extent(axis);
+    return product;
 }
 
 std::string Space::absorb_view(const Graph& graph, const Node& node) {
@@ -180,6 +275,7 @@ void Space::split(Axis axis, std::int64_t inner) {
     refine(b);
     for (auto& [value, shape] : shapes_) refine(shape);
     for (auto& side : sides_) refine(side.shape);
+    for (auto& [node, groups] : groups_) refine(groups);
 }
 
 }  // namespace fact::match

@@ -1,11 +1,13 @@
 // Which axes of a product's result each tensor of a region runs over.
 //
-// An axis is a dimension of the product that no view has split. A region is pointwise, so every
-// value in it runs over the same axes, in an order that permutes and views may change; operands
-// that are broadcast run over fewer.
+// An axis is a dimension of the product that nothing in the region splits. Every value of the
+// region runs over some of the axes, in an order that permutes and views may change: operands that
+// are broadcast, and what a reduction leaves, run over fewer. A side operand may add axes of its
+// own where the product's have been reduced away.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,9 @@ struct SideUse {
     Shape shape;
 };
 
+// Axes that an operator looks along together: what a reduction runs over, what an index counts.
+using AxisGroups = std::vector<std::vector<Axis>>;
+
 class Space {
   public:
     Axis add_axis(std::int64_t extent);
@@ -35,30 +40,40 @@ class Space {
     // The product's operands.
     Shape a, b;
 
-    // Makes `value` part of the region.
-    void place(graph::ValueId value, Shape shape) { shapes_[value] = std::move(shape); }
+    // Makes `value` part of the region; the product's result comes first.
+    void place(graph::ValueId value, Shape shape);
     bool contains(graph::ValueId value) const { return shapes_.contains(value); }
     const Shape& shape(graph::ValueId value) const { return shapes_.at(value); }
     const std::vector<SideUse>& sides() const { return sides_; }
+    // What each node that looks along axes looks along.
+    const std::map<graph::NodeId, AxisGroups>& groups() const { return groups_; }
 
-    // Adds an argument from outside the region, broadcast against `result`.
+    // Adds an argument from outside the region.
+    void add_side(SideUse side) { sides_.push_back(std::move(side)); }
+    // The same, broadcast against `result`.
     void add_side(const graph::Graph& graph, graph::NodeId node, std::string argument,
                   graph::ValueId value, const Shape& result);
 
-    // Takes a node that reads the region into it: a pointwise operator, permute, view or clone.
-    // Returns why not, or "".
+    // Takes a node that reads the region into it: a pointwise or rowwise operator, permute, view or
+    // clone. Returns why not, or "".
     std::string absorb(const graph::Graph& graph, graph::NodeId node);
     // Takes the pointwise producer of side operands into the region. Returns why not, or "".
     std::string absorb_producer(const graph::Graph& graph, graph::NodeId node);
 
   private:
     std::string absorb_pointwise(const graph::Graph& graph, graph::NodeId id);
+    std::string absorb_rowwise(const graph::Graph& graph, graph::NodeId id);
     std::string absorb_view(const graph::Graph& graph, const graph::Node& node);
+    // Where in the axes of a value's dimension the inner `extent` elements begin.
+    std::optional<std::size_t> part(graph::ValueId value, std::size_t dim, std::int64_t extent);
+    std::int64_t count(const Shape& shape) const;
     void split(Axis axis, std::int64_t inner);
 
     std::vector<std::int64_t> extents_;
     std::map<graph::ValueId, Shape> shapes_;
     std::vector<SideUse> sides_;
+    std::map<graph::NodeId, AxisGroups> groups_;
+    std::int64_t product_size_ = 0;  // elements of the product's result
 };
 
 // Operators that only change how a tensor is looked at: they move no bytes.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "support/result.h"
 
 namespace fact::match {
@@ -14,6 +16,12 @@ ExprId Translation::operand(const std::string& name) {
     if (!argument) throw InternalError(fmt::format("{} has no argument {}", node_.target, name));
     if (const auto* value = std::get_if<ValueId>(argument)) return tensor_(name, *value);
     return build.literal(number(name, 0));
+}
+
+ExprId Translation::combine(ir::BinaryOp op, ExprId a, ExprId b) {
+    std::vector<ExprId> operands{a, b};
+    forms_.align(operands);
+    return build.binary(op, operands[0], operands[1]);
 }
 
 bool Translation::given(std::string_view name) const {
@@ -49,6 +57,13 @@ DType Translation::type_of(std::string_view name) const {
     const auto* argument = graph::find_argument(node_, name);
     const auto* value = argument ? std::get_if<ValueId>(argument) : nullptr;
     return value ? graph_[*value].type->dtype : DType::f32;
+}
+
+double Translation::epsilon(std::string_view name) const {
+    const DType dtype = type_of(name);
+    return dtype == DType::bf16  ? 0x1p-7
+           : dtype == DType::f16 ? 0x1p-10
+                                 : std::numeric_limits<float>::epsilon();
 }
 
 }  // namespace fact::match

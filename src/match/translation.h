@@ -7,19 +7,28 @@
 
 #include "graph/graph.h"
 #include "ir/kernel.h"
+#include "match/forms.h"
 
 namespace fact::match {
 
 class Translation {
   public:
-    Translation(const graph::Graph& graph, const graph::Node& node, ir::Kernel& kernel,
+    Translation(const graph::Graph& graph, const graph::Node& node, ir::Kernel& into, Forms& forms,
                 std::function<ir::ExprId(const std::string&, graph::ValueId)> tensor)
-        : build(kernel), graph_(graph), node_(node), tensor_(std::move(tensor)) {}
+        : kernel(into),
+          build(into),
+          graph_(graph),
+          node_(node),
+          forms_(forms),
+          tensor_(std::move(tensor)) {}
 
+    ir::Kernel& kernel;
     ir::Builder build;
 
     // The argument as an expression, whether torch wrote a tensor or a number.
     ir::ExprId operand(const std::string& name);
+    // Two values that may have their dimensions in different forms.
+    ir::ExprId combine(ir::BinaryOp op, ir::ExprId a, ir::ExprId b);
     bool given(std::string_view name) const;  // neither absent nor None
     bool is_number(std::string_view name) const;
     double number(std::string_view name, double otherwise) const;
@@ -27,10 +36,13 @@ class Translation {
     DType result_type() const;
     // The argument's element type; numbers count as f32.
     DType type_of(std::string_view name) const;
+    // The smallest step from 1 of the argument's element type.
+    double epsilon(std::string_view name) const;
 
   private:
     const graph::Graph& graph_;
     const graph::Node& node_;
+    Forms& forms_;
     std::function<ir::ExprId(const std::string&, graph::ValueId)> tensor_;
 };
 

@@ -1,25 +1,22 @@
 // From a region to a pattern: the kernel's text, what binds to it, and what it costs.
 #pragma once
 
-#include "ir/kernel.h"
 #include "match/pattern.h"
 #include "match/region.h"
+#include "match/write_kernel.h"
 #include "support/result.h"
 #include "target/gpu_spec.h"
 
 namespace fact::match {
 
-// A region as a kernel. An Error says what keeps it from being one.
-struct Written {
-    ir::Kernel kernel;
-    Layout layout;
-    std::vector<graph::Binding> params, results;
-};
-Result<Written> write_kernel(const graph::Graph& graph, const Facts& facts, const Region& region,
-                             bool allow_tf32);
-
-// The whole pattern, its id still empty.
+// The whole pattern, its id still the kernel's name. An Error says what keeps it from being one.
 Result<Pattern> write_pattern(const graph::Graph& graph, const Facts& facts, const Region& region,
                               const Options& options, const GpuSpec& gpu);
+
+// What every pattern has from its nodes and its kernel; rule, problem, cost and place are left.
+Pattern assemble(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes,
+                 const std::vector<graph::ValueId>& outputs, const Written& written);
+// Priority and family follow from the rest.
+void finish(Pattern& pattern);
 
 }  // namespace fact::match

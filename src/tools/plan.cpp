@@ -6,8 +6,7 @@
 
 #include "ir/expand.h"
 #include "ir/extents.h"
-#include "lower/pipeline/lower.h"
-#include "lower/product/product_form.h"
+#include "lower/pipeline/plan.h"
 #include "lower/sm90/attention.h"
 
 namespace fact::tools {
@@ -25,30 +24,11 @@ Result<lower::Pipeline> cut(const ir::Kernel& kernel, std::string_view arch,
     return lower::cut(ir::expand_attention(kernel));
 }
 
-// The skeleton that the compiler itself takes: only sm90's is given tensor maps.
-Result<Skeleton> skeleton_of(const ir::Kernel& kernel, std::string_view arch,
-                             const Extents& extents) {
-    const auto lowered = lower::lower(kernel, {std::string(arch), extents.of, {}, true});
-    if (!lowered) return lowered.error();
-    for (const Launch& launch : lowered->record.launches)
-        for (const KernelParam& param : launch.params)
-            if (std::holds_alternative<TensorMapParam>(param)) return Skeleton::sm90;
-    return Skeleton::sm80;
-}
-
-Result<PlannedProduct> planned_product(const ir::Kernel& kernel, std::string_view arch,
+Result<PlannedProduct> planned_product(const lower::Stage& stage, std::string_view arch,
                                        const Extents& extents) {
-    const auto form = lower::product_form(kernel);
-    if (!form) return form.error();
-    const auto skeleton = skeleton_of(kernel, arch, extents);
-    if (!skeleton) return skeleton.error();
-    PlannedProduct planned{kernel[form->product].name, 0, *skeleton,
-                           lower::problem_of(kernel, *form)};
-    planned.problem.m = extents[form->m];
-    planned.problem.n = extents[form->n];
-    planned.problem.k = extents[form->k];
-    planned.problem.batch = static_cast<long>(num_elements(extents, form->batch));
-    return planned;
+    const auto plan = lower::plan_product(stage, {std::string(arch), extents.of, {}, true});
+    if (!plan) return plan.error();
+    return PlannedProduct{plan->product, 0, plan->skeleton, plan->problem};
 }
 
 const std::string& tensor_name(const lower::Pipeline& pipeline, int tensor) {
@@ -78,14 +58,14 @@ Result<Plan> plan_stages(const ir::Kernel& kernel, std::string_view arch, const 
     plan.extents.assumed.resize(pipeline->kernel.dims.size());
     if (auto what = ir::solve_extents(pipeline->kernel, plan.extents.of); !what.empty())
         throw InternalError("extents that agreed before the cut: " + what);
-    for (lower::Stage& stage : pipeline->stages) {
-        PlannedStage planned{stage.kind, std::move(stage.kernel), {}, {}, {}};
+    for (const lower::Stage& stage : pipeline->stages) {
+        PlannedStage planned{stage.kind, stage.kernel, {}, {}, {}};
         for (const int tensor : stage.params)
             planned.reads.push_back(tensor_name(*pipeline, tensor));
         for (const int tensor : stage.outputs)
             planned.writes.push_back(tensor_name(*pipeline, tensor));
         if (stage.kind == lower::StageKind::product) {
-            auto product = planned_product(planned.kernel, arch, plan.extents);
+            auto product = planned_product(stage, arch, plan.extents);
             if (!product) return blame_input(product.error());
             planned.product = std::move(*product);
             planned.product->stage = plan.stages.size();

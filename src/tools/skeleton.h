@@ -5,12 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include "lower/pipeline/plan.h"
 #include "schedule/schedule.h"
 #include "support/result.h"
 
 namespace fact::tools {
 
-enum class Skeleton { sm80, sm90 };
+using lower::Skeleton;
 
 std::string_view name(Skeleton skeleton);
 // An Error unless there are kernels for the architecture.

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include "dsl/dsl.h"
-#include "lower/sm90/lower.h"
+#include "ir/extents.h"
+#include "lower/pipeline/lower.h"
 #include "schedule/schedule.h"
 
 namespace fact::tune {
@@ -11,21 +12,19 @@ namespace fact::tune {
 namespace {
 
 std::vector<schedule::Schedule> schedules(const dsl::Program& program,
-                                          const schedule::Problem& problem) {
+                                          const lower::ProductPlan& plan) {
     std::vector<schedule::Schedule> all;
     for (const auto& block : program.schedules)
         if (block.arch == "sm90a")
             all.insert(all.end(), block.choices.begin(), block.choices.end());
-    return all.empty() ? schedule::candidates_on_sm90(problem) : all;
+    return all.empty() ? lower::candidates(plan) : all;
 }
 
-Candidate lowered(const ir::Kernel& kernel, const schedule::Schedule& schedule,
-                  const schedule::Problem& problem) {
+Candidate lowered(const ir::Kernel& kernel, const lower::LowerOptions& options,
+                  std::string spelling) {
     Candidate candidate;
-    candidate.schedule = schedule::to_string(schedule);
-    candidate.unsupported = schedule::illegal_on_sm90(schedule, problem);
-    if (!candidate.unsupported.empty()) return candidate;
-    auto result = lower::sm90::lower(kernel, schedule);
+    candidate.schedule = std::move(spelling);
+    auto result = lower::lower(kernel, options);
     if (!result) {
         candidate.unsupported = result.error().message;
         return candidate;
@@ -33,6 +32,18 @@ Candidate lowered(const ir::Kernel& kernel, const schedule::Schedule& schedule,
     candidate.source = std::move(result->source);
     candidate.record = std::move(result->record);
     return candidate;
+}
+
+lower::LowerOptions options_of(const match::Pattern& pattern, const ir::Kernel& kernel) {
+    lower::LowerOptions options;
+    for (const ir::Dim& dim : kernel.dims) {
+        const auto known = pattern.extents.find(dim.name);
+        options.extents.push_back(known == pattern.extents.end() ? ir::kUnknownExtent
+                                                                 : known->second);
+    }
+    for (const auto* bindings : {&pattern.params, &pattern.results})
+        for (const auto& binding : *bindings) options.alignment.push_back(binding.alignment);
+    return options;
 }
 
 }  // namespace
@@ -50,17 +61,27 @@ Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern
                                  pattern.family, program->kernels.size()),
                      ""};
     const ir::Kernel& kernel = program->kernels.front();
-    auto problem = lower::sm90::problem_of(kernel);
-    if (!problem) return problem.error();
-    problem->m = pattern.problem.m;
-    problem->n = pattern.problem.n;
-    problem->k = pattern.problem.k;
-    problem->batch = pattern.problem.batch;
-
+    lower::LowerOptions options = options_of(pattern, kernel);
+    const auto plans = lower::plan_products(kernel, options);
+    if (!plans) return plans.error();
+    // Several products, or none, leave one way: each as the ranking has it.
+    if (plans->size() != 1) {
+        Candidate only = lowered(kernel, options, "");
+        if (!only.unsupported.empty()) return Error{only.unsupported, ""};
+        only.name = "s00";
+        only.schedule = only.record.schedule;
+        return std::vector{only};
+    }
     std::vector<Candidate> all;
     int usable = 0;
-    for (const auto& schedule : schedules(*program, *problem)) {
-        Candidate candidate = lowered(kernel, schedule, *problem);
+    for (const auto& schedule : schedules(*program, plans->front())) {
+        Candidate candidate;
+        candidate.schedule = schedule::to_string(schedule);
+        candidate.unsupported = lower::illegal(plans->front(), schedule);
+        if (candidate.unsupported.empty()) {
+            options.schedule = [&](const std::string&) { return &schedule; };
+            candidate = lowered(kernel, options, candidate.schedule);
+        }
         candidate.name = fmt::format("s{:02}", all.size());
         usable += candidate.unsupported.empty();
         all.push_back(std::move(candidate));
@@ -68,7 +89,7 @@ Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern
     }
     if (all.empty())
         return Error{fmt::format("no schedule serves {}", pattern.family),
-                     "Its product is of a kind or size that the sm90a skeletons do not take."};
+                     "Its product is of a kind or size that the skeletons do not take."};
     return all;
 }
 

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+
+#include "ir/extents.h"
 
 namespace fact::lower {
 
@@ -23,6 +26,31 @@ std::string unique(const ir::Kernel& kernel, const std::string& wanted) {
     return name;
 }
 
+// Parameters of the whole that a part reads nothing of but an extent: a mean divides by that of a
+// dimension it has summed away.
+std::set<ExprId> tellers(const ir::Kernel& whole, const std::vector<bool>& needed,
+                         const std::set<ExprId>& leaves) {
+    std::vector<bool> given(whole.dims.size());
+    const auto read = [&](ExprId id) {
+        for (const ir::DimId dim : whole[id].type.dims) given[index(dim)] = true;
+    };
+    for (const ExprId id : leaves) read(id);
+    std::set<ExprId> added;
+    for (std::size_t i = 0; i < needed.size(); ++i) {
+        const auto* extent = needed[i] ? std::get_if<ir::Extent>(&whole.exprs[i].node) : nullptr;
+        for (std::size_t j = 0; extent && j < whole.exprs.size(); ++j) {
+            if (ir::known_dims(whole, given)[index(extent->dim)]) break;
+            if (!std::holds_alternative<ir::Param>(whole.exprs[j].node)) continue;
+            const auto wanted = whole.factors({extent->dim});
+            const auto has = whole.factors(whole.exprs[j].type.dims);
+            if (std::ranges::find_first_of(has, wanted) == has.end()) continue;
+            added.insert(static_cast<ExprId>(j));
+            read(static_cast<ExprId>(j));
+        }
+    }
+    return added;
+}
+
 }  // namespace
 
 Extracted extract(const ir::Kernel& whole, ExprId root, const std::set<ExprId>& kept) {
@@ -34,6 +62,13 @@ Extracted extract(const ir::Kernel& whole, ExprId root, const std::set<ExprId>& 
     for (std::size_t i = index(root) + 1; i-- > 0;)
         if (needed[i] && !is_leaf(static_cast<ExprId>(i)))
             ir::for_each_operand(whole.exprs[i].node, [&](ExprId x) { needed[index(x)] = true; });
+
+    std::set<ExprId> leaves;
+    for (std::size_t i = 0; i < needed.size(); ++i)
+        if (needed[i] && is_leaf(static_cast<ExprId>(i))) leaves.insert(static_cast<ExprId>(i));
+    const auto more = tellers(whole, needed, leaves);
+    needed.resize(whole.exprs.size());
+    for (const ExprId id : more) needed[index(id)] = true;
 
     Extracted part;
     part.kernel.name = whole.name;

@@ -8,7 +8,6 @@
 #include "ir/expand.h"
 #include "ir/extents.h"
 #include "lower/pipeline/extract.h"
-#include "lower/product/product_form.h"
 #include "lower/rows/lower.h"
 #include "lower/sm80/lower.h"
 #include "lower/sm90/attention.h"
@@ -27,15 +26,21 @@ void verify(std::string_view pass, const ir::Kernel& kernel) {
 class Lowerer {
   public:
     Lowerer(const ir::Kernel& kernel, const LowerOptions& options)
-        : kernel_(kernel), options_(options), extents_(options.extents) {
-        extents_.resize(kernel.dims.size(), ir::kUnknownExtent);
+        : kernel_(kernel),
+          options_(options),
+          facts_{options.arch, options.extents, options.alignment, options.tma} {
+        facts_.extents.resize(kernel.dims.size(), ir::kUnknownExtent);
+    }
+
+    Result<Pipeline> stages() {
+        if (auto problem = ir::solve_extents(kernel_, facts_.extents); !problem.empty())
+            return Error{fmt::format("kernel {}: {}", kernel_.name, problem),
+                         "Give extents that agree."};
+        return cut(kernel_);
     }
 
     Result<Lowered> run() {
-        if (auto problem = ir::solve_extents(kernel_, extents_); !problem.empty())
-            return Error{fmt::format("kernel {}: {}", kernel_.name, problem),
-                         "Give extents that agree."};
-        auto pipeline = cut(kernel_);
+        auto pipeline = stages();
         if (!pipeline) return pipeline.error();
         std::string dump;
         for (const std::string& why : pipeline->cuts) dump += why + "\n";
@@ -48,87 +53,44 @@ class Lowerer {
         for (const Stage& stage : pipeline->stages) {
             auto lowered = stage.kind == StageKind::rows ? lower_rows(stage.kernel, options_.arch)
                            : stage.kind == StageKind::product
-                               ? product(stage.kernel)
-                               : sm90::lower_attention(stage.kernel, extents_);
+                               ? product(stage)
+                               : sm90::lower_attention(stage.kernel, facts_.extents);
             if (!lowered) return lowered.error();
             stages.push_back(std::move(*lowered));
         }
         return link(*pipeline, stages);
     }
 
-  private:
-    long extent(ir::DimId dim, long otherwise) const {
-        const std::int64_t known = extents_[ir::index(dim)];
-        return known == ir::kUnknownExtent ? otherwise : known;
-    }
-
-    // What a tensor map can address, as far as the extents tell: rows of whole 16 bytes.
-    bool addressable(const ir::Tensor& tensor) const {
-        if (tensor.type.dims.empty()) return false;
-        const long row = extent(tensor.type.dims.back(), 16);
-        return row * info(tensor.type.dtype).bytes % 16 == 0;
-    }
-
-    // The bytes that divide a row, as far as the extents tell.
-    int alignment(const ir::Tensor& tensor) const {
-        const int element = info(tensor.type.dtype).bytes;
-        if (tensor.type.dims.empty()) return element;
-        const long bytes = extent(tensor.type.dims.back(), 1) * element;
-        int divides = element;
-        while (divides < 16 && bytes % (2 * divides) == 0) divides *= 2;
-        return divides;
-    }
-
-    bool takes_tensor_maps(const ir::Kernel& kernel, const ProductForm& form) const {
-        const auto param = [&](int i) { return kernel.params[static_cast<std::size_t>(i)]; };
-        // The second operand of an f32 product is laid out anew, along K.
-        const bool single = param(form.b.param).type.dtype == DType::f32;
-        if (single && extent(form.k, 16) % 4 != 0) return false;
-        return options_.tma && options_.arch == "sm90a" && addressable(param(form.a.param)) &&
-               addressable(param(form.b.param)) && addressable(kernel.outputs.front().tensor);
-    }
-
-    void fill_extents(const ProductForm& form, schedule::Problem& problem) const {
-        constexpr long kLikely = 4096;
-        problem.m = extent(form.m, kLikely);
-        problem.n = extent(form.n, kLikely);
-        problem.k = extent(form.k, kLikely);
-        for (const ir::DimId dim : form.batch) problem.batch *= extent(dim, 1);
-    }
-
-    Result<Lowered> product(const ir::Kernel& kernel) const {
-        const auto form = product_form(kernel);
-        if (!form) return form.error();
-        const auto* wanted =
-            options_.schedule ? options_.schedule(kernel[form->product].name) : nullptr;
-        if (takes_tensor_maps(kernel, *form)) {
-            if (auto problem = sm90::problem_of(kernel)) {
-                fill_extents(*form, *problem);
-                const auto best = schedule::candidates_on_sm90(*problem);
-                if (!wanted && best.empty()) return none(kernel);
-                return sm90::lower(kernel, wanted ? *wanted : best.front());
-            }
+    Result<std::vector<ProductPlan>> plan() {
+        const auto pipeline = stages();
+        if (!pipeline) return pipeline.error();
+        std::vector<ProductPlan> plans;
+        for (const Stage& stage : pipeline->stages) {
+            if (stage.kind != StageKind::product) continue;
+            auto plan = plan_product(stage, facts_);
+            if (!plan) return plan.error();
+            plans.push_back(std::move(*plan));
         }
-        sm80::Options sm80{options_.arch, {}, {}};
-        for (const ir::Tensor& param : kernel.params) sm80.alignment.push_back(alignment(param));
-        for (const ir::Output& out : kernel.outputs)
-            sm80.alignment.push_back(alignment(out.tensor));
-        auto problem = sm80::problem_of(kernel, sm80);
-        if (!problem) return problem.error();
-        fill_extents(*form, *problem);
-        const auto best = schedule::candidates_on_sm80(*problem);
-        if (!wanted && best.empty()) return none(kernel);
-        return sm80::lower(kernel, wanted ? *wanted : best.front(), sm80);
+        return plans;
     }
 
-    static Error none(const ir::Kernel& kernel) {
-        return Error{fmt::format("no schedule serves the product of kernel {}", kernel.name),
-                     "Give one in a schedule block."};
+  private:
+    Result<Lowered> product(const Stage& stage) const {
+        const auto plan = plan_product(stage, facts_);
+        if (!plan) return plan.error();
+        const auto* wanted = options_.schedule ? options_.schedule(plan->product) : nullptr;
+        const auto best = wanted ? std::vector{*wanted} : candidates(*plan);
+        if (best.empty())
+            return Error{
+                fmt::format("no schedule serves the product of kernel {}", stage.kernel.name),
+                "Give one in a schedule block."};
+        if (plan->skeleton == Skeleton::sm90) return sm90::lower(stage.kernel, best.front());
+        return sm80::lower(stage.kernel, best.front(), {options_.arch, plan->alignment, {}});
     }
 
     const ir::Kernel& kernel_;
     const LowerOptions& options_;
-    std::vector<std::int64_t> extents_;
+    TensorFacts facts_;
 };
 
 // The attentions that the sm90 skeleton takes, at these extents: those whose stage it can lower.
@@ -154,18 +116,27 @@ std::set<ir::ExprId> held_by_skeleton(const ir::Kernel& kernel, const LowerOptio
     return held;
 }
 
+// Where a skeleton holds attention it stays whole; else it is written out.
+ir::Kernel expanded(const ir::Kernel& kernel, const LowerOptions& options) {
+    const auto held = held_by_skeleton(kernel, options);
+    return ir::expand_attention(kernel, [&](ir::ExprId id) { return held.contains(id); });
+}
+
 }  // namespace
 
 Result<Lowered> lower(const ir::Kernel& kernel, const LowerOptions& options) {
     verify("checked", kernel);
     if (options.after) options.after("checked", ir::dump(kernel));
-    // Where a skeleton holds attention it stays whole; else it is written out.
-    const auto held = held_by_skeleton(kernel, options);
-    const ir::Kernel whole =
-        ir::expand_attention(kernel, [&](ir::ExprId id) { return held.contains(id); });
+    const ir::Kernel whole = expanded(kernel, options);
     verify("expanded", whole);
     if (options.after) options.after("expanded", ir::dump(whole));
     return Lowerer(whole, options).run();
+}
+
+Result<std::vector<ProductPlan>> plan_products(const ir::Kernel& kernel,
+                                               const LowerOptions& options) {
+    const ir::Kernel whole = expanded(kernel, options);
+    return Lowerer(whole, options).plan();
 }
 
 }  // namespace fact::lower

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lower/pipeline/link.h"
-#include "schedule/schedule.h"
+#include "lower/pipeline/plan.h"
 
 namespace fact::lower {
 
@@ -17,6 +17,8 @@ struct LowerOptions {
     // Extents of the whole kernel's dimensions by their ids, as far as they are known: they decide
     // between skeletons and schedules. Empty: nothing is known.
     std::vector<std::int64_t> extents;
+    // Bytes that divide the start and every stride of each parameter and output; missing: 16.
+    std::vector<int> alignment = {};
     // The schedule of the product the text calls so, where the caller wants a certain one.
     std::function<const schedule::Schedule*(const std::string& product)> schedule;
     bool tma = true;  // false: only skeletons that need no tensor maps
@@ -30,5 +32,9 @@ inline constexpr std::array<std::string_view, 3> kPasses{"checked", "expanded", 
 
 // An Error names what no skeleton can compute, or why a schedule is not legal.
 Result<Lowered> lower(const ir::Kernel& kernel, const LowerOptions& options);
+
+// How its products would be computed, in the order of the stages.
+Result<std::vector<ProductPlan>> plan_products(const ir::Kernel& kernel,
+                                               const LowerOptions& options);
 
 }  // namespace fact::lower

@@ -15,9 +15,15 @@ constexpr std::int64_t kShortRow = 32;
 
 std::vector<ir::DimId> extent_fields(const ir::Kernel& kernel, const RowsForm& form) {
     std::vector<ir::DimId> dims;
+    const auto add = [&](ir::DimId dim) {
+        if (kernel[dim].extent || std::find(dims.begin(), dims.end(), dim) != dims.end()) return;
+        dims.push_back(dim);
+    };
     for (const auto* all : {&form.rows, &form.over})
-        for (const ir::DimId dim : *all)
-            if (!kernel[dim].extent) dims.push_back(dim);
+        for (const ir::DimId dim : *all) add(dim);
+    for (const ir::Expr& expr : kernel.exprs)
+        if (const auto* node = std::get_if<ir::Extent>(&expr.node))
+            for (const ir::DimId factor : kernel.factors({node->dim})) add(factor);
     return dims;
 }
 

@@ -1,0 +1,124 @@
+#include "graph/batch_norm.h"
+
+#include <numeric>
+#include <utility>
+
+namespace fact::graph {
+
+namespace {
+
+constexpr std::string_view kTarget = "aten._native_batch_norm_legit_functional.default";
+enum { kResult, kMean, kInverse, kRunningMean, kRunningVariance };  // its outputs
+
+bool trains(const Graph& graph, const Node& node) {
+    if (node.target != kTarget || node.outputs.size() != 5) return false;
+    const auto* training = find_argument(node, "training");
+    if (!training || *training != Argument{true}) return false;
+    for (const char* name : {"input", "running_mean", "running_var"}) {
+        const auto* argument = find_argument(node, name);
+        const auto* value = argument ? std::get_if<ValueId>(argument) : nullptr;
+        if (!value || !graph[*value].type || graph[*value].type->dynamic) return false;
+    }
+    for (const ValueId value : node.outputs)
+        if (!graph[value].type) return false;
+    for (const char* name : {"momentum", "eps"}) {
+        const auto* argument = find_argument(node, name);
+        if (!argument || !std::holds_alternative<double>(*argument)) return false;
+    }
+    return true;
+}
+
+class Splitter {
+  public:
+    explicit Splitter(const Graph& graph) : graph_(graph) {}
+
+    Graph run() {
+        const std::vector<Node> before = std::exchange(graph_.nodes, {});
+        for (const Node& node : before)
+            if (trains(graph_, node))
+                split(node);
+            else
+                add(node);
+        return std::move(graph_);
+    }
+
+  private:
+    void add(Node node) {
+        const auto place = static_cast<NodeId>(graph_.nodes.size());
+        for (const ValueId value : node.outputs) graph_[value].producer = place;
+        graph_.nodes.push_back(std::move(node));
+    }
+
+    // An operator of one result, which is like `like` unless it is given.
+    ValueId step(const Node& of, std::string_view name, std::string_view target,
+                 std::vector<NamedArgument> inputs, ValueId like,
+                 std::optional<ValueId> result = {}) {
+        Node node;
+        node.name = of.name + "_" + std::string(name);
+        node.target = target;
+        node.where = of.where;
+        node.inputs = std::move(inputs);
+        if (!result) result = graph_.add_value({node.name, graph_[like].type, {}});
+        node.outputs = {*result};
+        add(std::move(node));
+        return *result;
+    }
+
+    ValueId as(const Node& of, std::string_view name, ValueId value, ValueId like) {
+        const DType dtype = graph_[like].type->dtype;
+        if (graph_[value].type->dtype == dtype) return value;
+        return step(of, name, "aten._to_copy.default",
+                    {{"self", value, false}, {"dtype", DTypeArg{dtype}, true}}, like);
+    }
+
+    void split(const Node& whole) {
+        Node norm = whole;
+        norm.target = "aten._native_batch_norm_legit.no_stats";
+        norm.outputs.resize(3);
+        std::erase_if(norm.inputs, [](const NamedArgument& argument) {
+            return argument.name == "running_mean" || argument.name == "running_var";
+        });
+        add(std::move(norm));
+
+        const auto tensor = [&](const char* name) {
+            return std::get<ValueId>(*find_argument(whole, name));
+        };
+        const auto number = [&](const char* name) {
+            return std::get<double>(*find_argument(whole, name));
+        };
+        const auto& sizes = graph_[tensor("input")].type->sizes;
+        const auto elements = std::accumulate(sizes.begin(), sizes.end(), 1.0, std::multiplies());
+        const double count = elements / static_cast<double>(sizes.at(1));
+        const ValueId inverse = whole.outputs[kInverse], mean = tensor("running_mean"),
+                      variance = tensor("running_var");
+        // The running variance is the unbiased one.
+        const ValueId squared =
+            step(whole, "squared", "aten.pow.Tensor_Scalar",
+                 {{"self", inverse, false}, {"exponent", -2.0, false}}, inverse);
+        const ValueId biased =
+            step(whole, "biased", "aten.sub.Tensor",
+                 {{"self", squared, false}, {"other", number("eps"), false}}, inverse);
+        const ValueId unbiased =
+            step(whole, "unbiased", "aten.mul.Tensor",
+                 {{"self", biased, false}, {"other", count / (count - 1), false}}, inverse);
+        const auto update = [&](const std::string& name, ValueId running, ValueId now, int output) {
+            step(whole, name, "aten.lerp.Scalar",
+                 {{"self", running, false},
+                  {"end", as(whole, name + "_cast", now, running), false},
+                  {"weight", number("momentum"), false}},
+                 running, whole.outputs[static_cast<std::size_t>(output)]);
+        };
+        update("running_mean", mean, whole.outputs[kMean], kRunningMean);
+        update("running_var", variance, unbiased, kRunningVariance);
+    }
+
+    Graph graph_;
+};
+
+}  // namespace
+
+Graph split_batch_norms(const Graph& graph) {
+    return Splitter(graph).run();
+}
+
+}  // namespace fact::graph

@@ -1,0 +1,113 @@
+#include "lower/pipeline/plan.h"
+
+#include <algorithm>
+
+#include "ir/extents.h"
+#include "lower/product/product_form.h"
+#include "lower/sm80/lower.h"
+#include "lower/sm90/lower.h"
+
+namespace fact::lower {
+
+namespace {
+
+class Planner {
+  public:
+    Planner(const Stage& stage, const TensorFacts& facts) : stage_(stage), facts_(facts) {
+        const ir::Kernel& kernel = stage.kernel;
+        for (std::size_t i = 0; i < kernel.params.size(); ++i)
+            alignment_.push_back(alignment(kernel.params[i], stage.params[i]));
+        for (std::size_t i = 0; i < kernel.outputs.size(); ++i)
+            alignment_.push_back(alignment(kernel.outputs[i].tensor, stage.outputs[i]));
+    }
+
+    Result<ProductPlan> run() const {
+        const auto form = product_form(stage_.kernel);
+        if (!form) return form.error();
+        ProductPlan plan{stage_.kernel[form->product].name, Skeleton::sm90, {}, alignment_};
+        if (takes_tensor_maps(*form)) {
+            if (const auto problem = sm90::problem_of(stage_.kernel)) {
+                plan.problem = *problem;
+                fill_extents(*form, plan.problem);
+                return plan;
+            }
+        }
+        plan.skeleton = Skeleton::sm80;
+        const auto problem = sm80::problem_of(stage_.kernel, {facts_.arch, alignment_, {}});
+        if (!problem) return problem.error();
+        plan.problem = *problem;
+        fill_extents(*form, plan.problem);
+        return plan;
+    }
+
+  private:
+    long extent(ir::DimId dim, long otherwise) const {
+        const std::int64_t known = facts_.extents[ir::index(dim)];
+        return known == ir::kUnknownExtent ? otherwise : known;
+    }
+
+    // The bytes that divide a row, as far as the extents tell, and the tensor's start and strides.
+    int alignment(const ir::Tensor& tensor, int place) const {
+        const int element = info(tensor.type.dtype).bytes;
+        if (tensor.type.dims.empty()) return element;
+        const long bytes = extent(tensor.type.dims.back(), 1) * element;
+        int divides = element;
+        while (divides < 16 && bytes % (2 * divides) == 0) divides *= 2;
+        return std::min(divides, given(place));
+    }
+
+    int given(int place) const {
+        const auto at = static_cast<std::size_t>(place);
+        return at < facts_.alignment.size() ? facts_.alignment[at] : 16;
+    }
+
+    // What a tensor map can address: rows of whole 16 bytes, which unknown extents are taken to be.
+    bool addressable(const ir::Tensor& tensor, int place) const {
+        if (tensor.type.dims.empty()) return false;
+        const long row = extent(tensor.type.dims.back(), 16);
+        return row * info(tensor.type.dtype).bytes % 16 == 0 && given(place) == 16;
+    }
+
+    bool takes_tensor_maps(const ProductForm& form) const {
+        const auto operand = [&](int i) {
+            const auto at = static_cast<std::size_t>(i);
+            return addressable(stage_.kernel.params[at], stage_.params[at]);
+        };
+        // The second operand of an f32 product is laid out anew, along K.
+        const auto& b = stage_.kernel.params[static_cast<std::size_t>(form.b.param)];
+        if (b.type.dtype == DType::f32 && extent(form.k, 16) % 4 != 0) return false;
+        return facts_.tma && facts_.arch == "sm90a" && operand(form.a.param) &&
+               operand(form.b.param) &&
+               addressable(stage_.kernel.outputs.front().tensor, stage_.outputs.front());
+    }
+
+    void fill_extents(const ProductForm& form, schedule::Problem& problem) const {
+        constexpr long kLikely = 4096;
+        problem.m = extent(form.m, kLikely);
+        problem.n = extent(form.n, kLikely);
+        problem.k = extent(form.k, kLikely);
+        for (const ir::DimId dim : form.batch) problem.batch *= extent(dim, 1);
+    }
+
+    const Stage& stage_;
+    const TensorFacts& facts_;
+    std::vector<int> alignment_;
+};
+
+}  // namespace
+
+Result<ProductPlan> plan_product(const Stage& stage, const TensorFacts& facts) {
+    return Planner(stage, facts).run();
+}
+
+std::vector<schedule::Schedule> candidates(const ProductPlan& plan) {
+    return plan.skeleton == Skeleton::sm90 ? schedule::candidates_on_sm90(plan.problem)
+                                           : schedule::candidates_on_sm80(plan.problem);
+}
+
+std::string illegal(const ProductPlan& plan, const schedule::Schedule& schedule) {
+    return plan.skeleton == Skeleton::sm90 ? schedule::illegal_on_sm90(schedule, plan.problem)
+                                           : schedule::illegal_on_sm80(schedule, plan.problem);
+}
+
+}  // namespace fact::lower

@@ -1,0 +1,37 @@
+// Which skeleton computes a product, and what a schedule for it has to know.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lower/pipeline/cut.h"
+#include "schedule/schedule.h"
+
+namespace fact::lower {
+
+enum class Skeleton { sm80, sm90 };
+
+struct ProductPlan {
+    std::string product;  // as the text calls it; "" when it has no name
+    Skeleton skeleton = Skeleton::sm90;
+    schedule::Problem problem;
+    std::vector<int> alignment;  // bytes, of each parameter and output of the stage
+};
+
+// What is known of the tensors of a pipeline.
+struct TensorFacts {
+    std::string arch;
+    std::vector<std::int64_t> extents;  // of dimensions, kUnknownExtent where not known
+    std::vector<int> alignment;         // bytes that divide start and strides; missing: 16
+    bool tma = true;                    // whether skeletons that need tensor maps are wanted
+};
+
+// An Error says what no skeleton can express.
+Result<ProductPlan> plan_product(const Stage& stage, const TensorFacts& facts);
+
+// Legal schedules for it, the most promising first.
+std::vector<schedule::Schedule> candidates(const ProductPlan& plan);
+// Why the schedule cannot serve, or "".
+std::string illegal(const ProductPlan& plan, const schedule::Schedule& schedule);
+
+}  // namespace fact::lower

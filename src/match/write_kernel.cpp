@@ -1,0 +1,293 @@
+#include "match/write_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "match/forms.h"
+#include "match/naming.h"
+#include "match/peephole.h"
+#include "match/pointwise.h"
+#include "match/rowwise.h"
+
+namespace fact::match {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+using ir::BinaryOp;
+using ir::ExprId;
+
+namespace {
+
+using Use = std::pair<NodeId, std::string>;  // an argument of a node
+
+// Sides that are the same tensor, seen the same way, are one parameter.
+std::vector<Placed> number_sides(const Region& region, std::map<Use, std::size_t>& number) {
+    std::vector<Placed> sides;
+    for (const auto& side : region.sides) {
+        const Placed placed{side.value, side.shape};
+        const auto at = std::ranges::find(sides, placed);
+        number[{side.node, side.argument}] = static_cast<std::size_t>(at - sides.begin());
+        if (at == sides.end()) sides.push_back(placed);
+    }
+    return sides;
+}
+
+class Writer {
+  public:
+    Writer(const Graph& graph, const Facts& facts, const Region& region, const Layout& layout,
+           bool allow_tf32)
+        : graph_(graph),
+          facts_(facts),
+          region_(region),
+          layout_(layout),
+          allow_tf32_(allow_tf32),
+          build_(kernel_) {}
+
+    Result<Written> write() {
+        number_sides(region_, side_of_);
+        for (const Atom& atom : layout_.atoms) extents_[atom.name] = atom.extent;
+        forms_.emplace(kernel_, layout_);
+        matrix_ = {forms_->dim(layout_.m), forms_->dim(layout_.n)};
+
+        const bool linear = region_.anchor.rule == "linear";
+        const Laid& first = layout_.swapped ? layout_.b : layout_.a;
+        const Laid& second = layout_.swapped ? layout_.a : layout_.b;
+        add_param(linear ? "x" : "a", first);
+        add_param(linear ? "w" : "b", second);
+        for (std::size_t i = 0; i < layout_.sides.size(); ++i)
+            add_param(name_side(i), layout_.sides[i]);
+
+        write_product();
+        for (const NodeId id : region_.nodes)
+            if (id != region_.anchor.node)
+                if (std::string reason = write_node(id); !reason.empty()) return Error{reason, ""};
+        write_outputs();
+        recognise_activations(kernel_, tags_);
+        const std::string& rule = region_.anchor.rule;
+        kernel_.name = kernel_name(linear || rule == "conv" ? rule : "matmul", kernel_, tags_);
+        ir::drop_dead(kernel_);
+        if (std::string wrong = ir::verify(kernel_); !wrong.empty())
+            throw InternalError(fmt::format("region of {} gives a bad kernel: {}",
+                                            graph_[region_.anchor.node].name, wrong));
+        return Written{std::move(kernel_), std::move(extents_), std::move(params_),
+                       std::move(results_)};
+    }
+
+  private:
+    graph::Binding bind(const std::string& name, const Laid& laid) const {
+        return match::bind(graph_, facts_, name, laid);
+    }
+
+    void add_param(const std::string& name, const Laid& laid) {
+        kernel_.params.push_back(
+            {name, {graph_[laid.value].type->dtype, forms_->dims(laid.order)}, {}});
+        params_.push_back(bind(name, laid));
+    }
+
+    std::string name_side(std::size_t side) {
+        std::string name = "side";
+        for (const auto& [use, at] : side_of_) {
+            if (at != side) continue;
+            const Node& node = graph_[use.first];
+            const auto* op = find_pointwise(node);
+            name = find_rowwise(node) ? use.second
+                                      : side_name(op ? op->tag : "add", use.second,
+                                                  graph_[layout_.sides[side].value].type->dtype,
+                                                  matrix_, forms_->dims(layout_.sides[side].order));
+            break;
+        }
+        std::string unique = name;
+        for (int i = 2;
+             std::ranges::find(kernel_.params, unique, &ir::Tensor::name) != kernel_.params.end();
+             ++i)
+            unique = fmt::format("{}{}", name, i);
+        return unique;
+    }
+
+    // A parameter with its dimensions in the layout's order.
+    ExprId load(std::uint32_t param) {
+        auto [at, fresh] = loaded_.try_emplace(param);
+        if (fresh) {
+            at->second = build_.permute(build_.param(param),
+                                        forms_->sorted(kernel_.params[param].type.dims));
+        }
+        return at->second;
+    }
+
+    void tag(ExprId expr, std::string text) {
+        tags_.resize(kernel_.exprs.size());
+        tags_[ir::index(expr)] = std::move(text);
+    }
+
+    ExprId scaled(ExprId x, double factor) {
+        return factor == 1 ? x : build_.binary(BinaryOp::mul, x, build_.literal(factor));
+    }
+
+    void write_product() {
+        const std::uint32_t first = layout_.swapped ? 1 : 0;
+        // The order is batches, M, N, K, but b goes in as [..., K, N].
+        auto b_dims = forms_->sorted(kernel_.params[1 - first].type.dims);
+        std::swap(b_dims[b_dims.size() - 2], b_dims.back());
+        const ExprId b = build_.permute(build_.param(1 - first), b_dims);
+        const auto precision = allow_tf32_ && kernel_.params[0].type.dtype == DType::f32
+                                   ? ir::Precision::tf32
+                                   : ir::Precision::exact;
+        const ExprId acc = build_.product(load(first), b, precision);
+        kernel_.exprs[ir::index(acc)].name = "acc";
+        ExprId result = scaled(acc, region_.anchor.alpha);
+        if (result != acc) tag(result, "scale");
+        for (const auto& side : region_.sides) {
+            if (side.node != region_.anchor.node) continue;
+            const ExprId addend = load(param_of(side.node, side.argument));
+            std::vector<ExprId> both{result, scaled(addend, region_.anchor.beta)};
+            forms_->align(both);
+            result = build_.binary(BinaryOp::add, both[0], both[1]);
+            tag(result, combination_tag("add", matrix_, kernel_[addend].type.dims));
+        }
+        values_[region_.anchor.result] = result;
+        derived_.insert(region_.anchor.result);
+    }
+
+    std::uint32_t param_of(NodeId node, const std::string& argument) const {
+        return static_cast<std::uint32_t>(2 + side_of_.at({node, argument}));
+    }
+
+    // Why the node's operands do not go together, or "".
+    std::string write_node(NodeId id) {
+        const Node& node = graph_[id];
+        const ValueId output = node.outputs.front();
+        if (!region_.anchor.space.contains(output)) return "";  // a permute of an operand
+        const auto reads = graph::tensor_inputs(node);
+        const bool derived =
+            std::ranges::any_of(reads, [&](ValueId value) { return derived_.contains(value); });
+        if (derived) derived_.insert(output);
+        if (find_rowwise(node)) return write_rowwise(id);
+        const PointwiseOp* op = find_pointwise(node);
+        if (!op) {
+            values_[output] = values_.at(reads.front());
+            return "";
+        }
+        std::string tag_text(op->tag);
+        std::map<std::string, ExprId> operands;
+        for (const auto& argument : node.inputs) {
+            const auto* value = std::get_if<ValueId>(&argument.value);
+            if (!value) {
+                if (argument.name == "other") tag_text = combination_tag(op->tag, matrix_, {});
+                continue;
+            }
+            const ExprId x = operand(id, argument.name, *value);
+            operands[argument.name] = x;
+            if (!derived_.contains(*value))
+                tag_text = combination_tag(op->tag, matrix_, kernel_[x].type.dims);
+        }
+        std::vector<ExprId> aligned;
+        for (const auto& [name, x] : operands) aligned.push_back(x);
+        forms_->align(aligned);
+        auto next = aligned.begin();
+        for (auto& [name, x] : operands) x = *next++;
+        const std::size_t before = kernel_.exprs.size();
+        Translation translation(
+            graph_, node, kernel_, *forms_,
+            [&](const std::string& argument, ValueId) { return operands.at(argument); });
+        const ExprId result = op->build(translation);
+        values_[output] = result;
+        if (derived && ir::index(result) >= before) tag(result, std::move(tag_text));
+        return "";
+    }
+
+    ExprId operand(NodeId node, const std::string& argument, ValueId value) {
+        const auto known = values_.find(value);
+        return known != values_.end() ? known->second : load(param_of(node, argument));
+    }
+
+    std::string write_rowwise(NodeId id) {
+        const Node& node = graph_[id];
+        const RowwiseOp& op = *find_rowwise(node);
+        ExprId x = values_.at(std::get<ValueId>(node.inputs.front().value));
+        // Torch rounds here, and what a reduction reads is kept in memory: no wider than torch's.
+        const DType rounded = graph_[std::get<ValueId>(node.inputs.front().value)].type->dtype;
+        if (rounded != DType::f32 && info(rounded).floating) x = build_.cast(rounded, x);
+        const auto dims = forms_->look_along(x, region_.anchor.space.groups().at(id));
+        for (const auto& group : dims) {
+            if (group.empty() && !op.reduces)
+                return fmt::format("{} looks along a single element", node.name);
+            if (group.size() > 1 && dims.size() > 1)
+                return fmt::format("{} counts along a dimension in parts", node.name);
+        }
+        Translation translation(graph_, node, kernel_, *forms_,
+                                [&](const std::string& argument, ValueId value) {
+                                    return operand(id, argument, value);
+                                });
+        const auto results = op.build(translation, x, dims);
+        for (std::size_t i = 0; i < std::min(results.size(), node.outputs.size()); ++i)
+            values_[node.outputs[i]] = results[i];
+        tag(results.front(), std::string(op.tag));
+        return "";
+    }
+
+    void write_outputs() {
+        for (std::size_t i = 0; i < region_.outputs.size(); ++i) {
+            const Laid& laid = layout_.results[i];
+            const DType dtype = graph_[laid.value].type->dtype;
+            ExprId value = values_.at(laid.value);
+            // Storing rounds anyway.
+            if (const auto* cast = std::get_if<ir::Cast>(&kernel_[value].node))
+                if (kernel_[value].type.dtype == dtype &&
+                    info(kernel_[cast->x].type.dtype).floating)
+                    value = cast->x;
+            const ExprId stored = forms_->arrange(value, laid.order);
+            if (std::holds_alternative<ir::Permute>(kernel_[stored].node) && stored != value)
+                tag(stored, "permuted");
+            tags_.resize(kernel_.exprs.size());
+            const std::string name = i == 0 ? "y" : fmt::format("y{}", i + 1);
+            kernel_.outputs.push_back({{name, {dtype, forms_->dims(laid.order)}, {}}, stored});
+            results_.push_back(bind(name, laid));
+        }
+    }
+
+    const Graph& graph_;
+    const Facts& facts_;
+    const Region& region_;
+    const Layout& layout_;
+    bool allow_tf32_;
+    ir::Kernel kernel_;
+    ir::Builder build_;
+    std::map<std::string, std::int64_t> extents_;
+    std::optional<Forms> forms_;
+    MatrixDims matrix_;
+    std::map<Use, std::size_t> side_of_;
+    std::map<std::uint32_t, ExprId> loaded_;
+    std::map<ValueId, ExprId> values_;
+    std::set<ValueId> derived_;  // values computed from the product
+    std::vector<std::string> tags_;
+    std::vector<graph::Binding> params_, results_;
+};
+
+}  // namespace
+
+graph::Binding bind(const Graph& graph, const Facts& facts, const std::string& name,
+                    const Laid& laid) {
+    return {name, graph[laid.value].name, laid.dims,
+            static_cast<bool>(facts.constant[graph::index(laid.value)]), laid.alignment};
+}
+
+Result<Layout> layout_of(const Graph& graph, const Region& region) {
+    std::map<Use, std::size_t> ignored;
+    Parts parts{region.a, region.b, {}, number_sides(region, ignored)};
+    for (const ValueId value : region.outputs)
+        parts.results.push_back({value, region.anchor.space.shape(value)});
+    return lay_out(graph, region.anchor.space, region.anchor.k, parts);
+}
+
+Result<Written> write_kernel(const Graph& graph, const Facts& facts, const Region& region,
+                             const Layout& layout, bool allow_tf32) {
+    return Writer(graph, facts, region, layout, allow_tf32).write();
+}
+
+}  // namespace fact::match

@@ -119,7 +119,7 @@ struct Functions {
         if constexpr (M::kCoarse) return fmaf(0.5f, M::tanh(0.5f * x), 0.5f);
         return M::divide(1.f, 1.f + M::exp(-x));
     }
-    __device__ static float relu(float x) { return x < 0.f ? 0.f : x; }
+    __device__ static float relu(float x) { return max(x, 0.f); }
     __device__ static float gelu(float x) {
         return 0.5f * x * (1.f + ::erff(x * 0.70710678118654752f));
     }
@@ -128,7 +128,11 @@ struct Functions {
         float const half_x = 0.5f * x;
         return fmaf(half_x, M::tanh(inner), half_x);
     }
-    __device__ static float silu(float x) { return x * sigmoid(x); }
+    __device__ static float silu(float x) {
+        if constexpr (!M::kCoarse) return x * sigmoid(x);
+        float const half_x = 0.5f * x;
+        return fmaf(half_x, M::tanh(half_x), half_x);
+    }
     __device__ static float softplus(float x) { return x > 20.f ? x : ::log1pf(M::exp(x)); }
     __device__ static float mish(float x) {
         return x * M::tanh(x > 20.f ? x : ::log1pf(M::exp(x)));
@@ -140,8 +144,16 @@ struct Functions {
     __device__ static float round(float x) { return ::rintf(x); }
     __device__ static float sign(float x) { return x > 0.f ? 1.f : x < 0.f ? -1.f : x; }
     // NaN if either is, as the language says; fminf and fmaxf would drop it.
-    __device__ static float min(float x, float y) { return x != x || x < y ? x : y; }
-    __device__ static float max(float x, float y) { return x != x || x > y ? x : y; }
+    __device__ static float min(float x, float y) {
+        float least;
+        asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(x), "f"(y));
+        return least;
+    }
+    __device__ static float max(float x, float y) {
+        float most;
+        asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(x), "f"(y));
+        return most;
+    }
     __device__ static float pow(float x, float y) { return ::powf(x, y); }
 };
 

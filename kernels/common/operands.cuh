@@ -9,8 +9,8 @@
 
 namespace fact {
 
-inline constexpr int kSlabColumns = 64;  // a warp finishes 16 rows by 64 columns at a time
-inline constexpr int kSlabValues = 32;   // of which a lane holds this many
+inline constexpr int kSlabColumns = 32;  // a warp finishes 16 rows by 32 columns at a time
+inline constexpr int kSlabValues = 16;   // of which a lane holds this many
 
 // Where a lane's values of one slab lie. Value i is in column group i / 4, row half (i % 4) / 2,
 // and the left or right of a pair by i % 2: the accumulator's own order.
@@ -22,9 +22,31 @@ struct Slab {
     __device__ int column_of(int i) const { return column + 8 * (i / 4) + i % 2; }
 };
 
+// Two neighbours in a row.
 template <class T>
 struct alignas(2 * sizeof(T)) Pair {
     T left, right;
+    __device__ static Pair of(T left, T right) { return {left, right}; }
+    __device__ auto at(int i) const { return widen(i ? right : left); }
+};
+// 16-bit floats stay in the word they were loaded in, and are widened out of it.
+template <>
+struct Pair<bf16> {
+    uint32_t word;
+    __device__ static Pair of(bf16 left, bf16 right) {
+        return {__bfloat16_as_ushort(left) | uint32_t{__bfloat16_as_ushort(right)} << 16};
+    }
+    __device__ float at(int i) const { return __uint_as_float(i ? word & 0xffff0000 : word << 16); }
+};
+template <>
+struct Pair<half> {
+    uint32_t word;
+    __device__ static Pair of(half left, half right) {
+        return {__half_as_ushort(left) | uint32_t{__half_as_ushort(right)} << 16};
+    }
+    __device__ float at(int i) const {
+        return __half2float(__ushort_as_half(static_cast<unsigned short>(i ? word >> 16 : word)));
+    }
 };
 
 // An operand that varies along M if kRows, along N if kColumns. kPaired: neighbouring columns are
@@ -35,13 +57,13 @@ struct Operand {
     T const* data;
     int64_t row_stride, column_stride, batch0_stride, batch1_stride;
 
-    static constexpr int kGroups = kColumns ? 8 : 1, kHalves = kRows ? 2 : 1;
+    static constexpr int kGroups = kColumns ? kSlabColumns / 8 : 1, kHalves = kRows ? 2 : 1;
     struct Fetched {
         Pair<T> values[kGroups][kHalves];
 
         __device__ auto at(int i) const {
             Pair<T> const& pair = values[kColumns ? i / 4 : 0][kRows ? (i % 4) / 2 : 0];
-            return widen(kColumns && i % 2 ? pair.right : pair.left);
+            return pair.at(kColumns ? i % 2 : 0);
         }
     };
 
@@ -64,12 +86,14 @@ struct Operand {
     __device__ Pair<T> load(T const* row, int column, bool inside, int columns) const {
         Pair<T> pair{};
         if constexpr (!kColumns) {
-            if (inside) pair.left = *row;
+            if (inside) pair = Pair<T>::of(*row, T{});
         } else if constexpr (kPaired) {
             if (inside && column < columns) pair = *reinterpret_cast<Pair<T> const*>(row + column);
         } else {
-            if (inside && column < columns) pair.left = row[column * column_stride];
-            if (inside && column + 1 < columns) pair.right = row[(column + 1) * column_stride];
+            T const left = inside && column < columns ? row[column * column_stride] : T{};
+            T const right =
+                inside && column + 1 < columns ? row[(column + 1) * column_stride] : T{};
+            pair = Pair<T>::of(left, right);
         }
         return pair;
     }

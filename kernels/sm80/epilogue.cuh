@@ -22,7 +22,7 @@ struct Destination {
             T* const to = base + row * row_stride + column * (kPaired ? 1 : column_stride);
             T const left = narrow<T>(values[i]), right = narrow<T>(values[i + 1]);
             if constexpr (kPaired) {
-                *reinterpret_cast<Pair<T>*>(to) = {left, right};
+                *reinterpret_cast<Pair<T>*>(to) = Pair<T>::of(left, right);
             } else {
                 *to = left;
                 if (column + 1 < slab.extents.n) to[column_stride] = right;

@@ -19,7 +19,7 @@ struct alignas(1024) StoreBuffers {
 };
 
 // Writes a warp's values in the output's type to a box of 16 rows by 128 bytes, in TMA's swizzle.
-// A slab takes one box in a 16-bit type and two in f32 (`part` says which).
+// A box holds two slabs of a 16-bit type and one of f32 (`part` says which).
 template <class Output>
 struct SlabWriter;
 
@@ -27,15 +27,16 @@ template <class Output>
 struct HalfWidthWriter {
     static constexpr int kColumns = 64;  // per TMA box: 128 bytes
     __device__ static void write(unsigned char* box, float const (&values)[kSlabValues], int lane,
-                                 int) {
+                                 int part) {
         // stmatrix stores four 8x8 blocks: two column groups by two row halves.
 #pragma unroll
-        for (int group = 0; group < 8; group += 2) {
+        for (int group = 0; group < kSlabColumns / 8; group += 2) {
             uint32_t words[4];
 #pragma unroll
             for (int w = 0; w < 4; ++w)
                 words[w] = pack(values[group * 4 + w * 2], values[group * 4 + w * 2 + 1], Output{});
-            int const row = (lane & 7) + ((lane >> 3) & 1) * 8, chunk = group + (lane >> 4);
+            int const row = (lane & 7) + ((lane >> 3) & 1) * 8,
+                      chunk = part * 4 + group + (lane >> 4);
             unsigned char* to = box + row * 128 + ((chunk ^ (row & 7)) * 16);
             asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
                              cute::cast_smem_ptr_to_uint(to)),
@@ -53,13 +54,13 @@ template <>
 struct SlabWriter<float> {
     static constexpr int kColumns = 32;
     __device__ static void write(unsigned char* box, float const (&values)[kSlabValues], int lane,
-                                 int part) {
+                                 int) {
 #pragma unroll
         for (int g = 0; g < 4; ++g)
 #pragma unroll
             for (int h = 0; h < 2; ++h) {
                 int const row = lane / 4 + 8 * h, chunk = g * 2 + (lane % 4) / 2;
-                int const i = (part * 4 + g) * 4 + h * 2;
+                int const i = g * 4 + h * 2;
                 unsigned char* to = box + row * 128 + ((chunk ^ (row & 7)) * 16) + (lane % 2) * 8;
                 *reinterpret_cast<float2*>(to) = make_float2(values[i], values[i + 1]);
             }
@@ -72,10 +73,10 @@ struct Epilogue {
     using Writer = SlabWriter<typename Config::Output>;
     using Fetched = typename Functor::Fetched;
     static constexpr int kSlabs = Config::kTileN / kSlabColumns;
-    static_assert(Config::kTileN % kSlabColumns == 0);
-    static constexpr int kParts = kSlabColumns / Writer::kColumns;  // boxes of a slab
+    static_assert(Config::kTileN % Writer::kColumns == 0);
+    static constexpr int kParts = Writer::kColumns / kSlabColumns;  // slabs of a box
     static constexpr int kBoxes = Config::kStoreBuffers;
-    static_assert(!Config::kStaged || kBoxes >= 2 * kParts);
+    static_assert(!Config::kStaged || kBoxes >= 2);
 
     Functor const& functor;
     CUtensorMap const &map, &staged_map;
@@ -90,24 +91,20 @@ struct Epilogue {
         return {row + lane / 4, column + 2 * (lane % 4), at.batch0, at.batch1, extents};
     }
 
-    // Asks for what the slab at this row and column reads beside its accumulators; `ahead` boxes
-    // lie between the next to be stored from and the first of that slab.
-    __device__ Fetched prefetch(TileAt const& at, int row, int column, int ahead) {
+    // Asks for what the slab at this row and column reads beside its accumulators. The first slab
+    // of a box has that box filled; `ahead` boxes lie between the next to be stored from and it.
+    __device__ Fetched prefetch(TileAt const& at, int row, int column, int ahead, int part = 0) {
         if constexpr (Config::kStaged) {
-            if (lane == 0) {
-                // The slab's boxes were last stored from kBoxes boxes ago.
-                cute::tma_store_wait<kBoxes - 2 * kParts>();
-#pragma unroll
-                for (int part = 0; part < kParts; ++part) {
-                    int const to = (box + ahead + part) % kBoxes;
-                    staged[to].arrive_and_expect_tx(2048);
-                    cute::SM90_TMA_LOAD_4D::copy(
-                        &staged_map, reinterpret_cast<uint64_t*>(&staged[to]),
-                        static_cast<uint64_t>(cute::TMA::CacheHintSm90::EVICT_FIRST),
-                        buffers.boxes[to], column + part * Writer::kColumns, row,
-                        Config::kStagedBatch0 ? at.batch0 : 0,
-                        Config::kStagedBatch1 ? at.batch1 : 0);
-                }
+            if (part == 0 && lane == 0) {
+                cute::tma_store_wait<kBoxes -
+                                     2>();  // the box was last stored from kBoxes boxes ago
+                int const to = (box + ahead) % kBoxes;
+                staged[to].arrive_and_expect_tx(2048);
+                cute::SM90_TMA_LOAD_4D::copy(
+                    &staged_map, reinterpret_cast<uint64_t*>(&staged[to]),
+                    static_cast<uint64_t>(cute::TMA::CacheHintSm90::EVICT_FIRST), buffers.boxes[to],
+                    column, row, Config::kStagedBatch0 ? at.batch0 : 0,
+                    Config::kStagedBatch1 ? at.batch1 : 0);
             }
         }
         return functor.fetch(slab(at, row, column));
@@ -121,18 +118,27 @@ struct Epilogue {
         static_assert(kCount == kSlabs * kSlabValues);
 #pragma unroll
         for (int s = 0; s < kSlabs; ++s) {
+            int const part = s % kParts;
             Fetched now = fetched;
             if (s + 1 < kSlabs)
-                fetched = prefetch(at, row, column + (s + 1) * kSlabColumns, kParts);
+                fetched = prefetch(at, row, column + (s + 1) * kSlabColumns, 1, (s + 1) % kParts);
             else if (!last_block)
-                fetched = prefetch(at, next_row, column, kParts);
-            if constexpr (Config::kStaged) read_staged(now);
+                fetched = prefetch(at, next_row, column, 1);
+            if constexpr (Config::kStaged) {
+                if (part == 0) staged[box].wait(box_phase);
+                __syncwarp();
+                functor.read_staged(now, buffers.boxes[box], lane, part * kSlabColumns / 8);
+            } else if (part == 0 && lane == 0) {
+                cute::tma_store_wait<kBoxes - 1>();
+            }
             Slab const here = slab(at, row, column + s * kSlabColumns);
             float values[kSlabValues];
 #pragma unroll
             for (int i = 0; i < kSlabValues; ++i)
                 values[i] = functor(sums[s * kSlabValues + i], now, here, i);
-            store(values, at, row, column + s * kSlabColumns);
+            __syncwarp();
+            Writer::write(buffers.boxes[box], values, lane, part);
+            if (part + 1 == kParts) store(at, row, column + (s - part) * kSlabColumns);
         }
     }
 
@@ -141,35 +147,16 @@ struct Epilogue {
     }
 
   private:
-    __device__ void read_staged(Fetched& now) const {
-#pragma unroll
-        for (int part = 0; part < kParts; ++part) {
-            int const from = (box + part) % kBoxes;
-            uint32_t const phase = box + part < kBoxes ? box_phase : box_phase ^ 1;
-            staged[from].wait(phase);
-            functor.read_staged(now, buffers.boxes[from], lane, part * Writer::kColumns / 8);
+    __device__ void store(TileAt const& at, int row, int column) {
+        cute::tma_store_fence();
+        __syncwarp();
+        if (lane == 0) {
+            if (row < extents.m && column < extents.n)
+                cute::SM90_TMA_STORE_4D::copy(&map, buffers.boxes[box], column, row, at.batch0,
+                                              at.batch1);
+            cute::tma_store_arrive();
         }
-    }
-
-    __device__ void store(float const (&values)[kSlabValues], TileAt const& at, int row,
-                          int column) {
-#pragma unroll
-        for (int part = 0; part < kParts; ++part) {
-            int const first = column + part * Writer::kColumns;
-            unsigned char* to = buffers.boxes[box];
-            if constexpr (!Config::kStaged)
-                if (lane == 0) cute::tma_store_wait<kBoxes - 1>();
-            __syncwarp();
-            Writer::write(to, values, lane, part);
-            cute::tma_store_fence();
-            __syncwarp();
-            if (lane == 0) {
-                if (row < extents.m && first < extents.n)
-                    cute::SM90_TMA_STORE_4D::copy(&map, to, first, row, at.batch0, at.batch1);
-                cute::tma_store_arrive();
-            }
-            if (++box == kBoxes) box = 0, box_phase ^= 1;
-        }
+        if (++box == kBoxes) box = 0, box_phase ^= 1;
     }
 };
 

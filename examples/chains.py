@@ -3,7 +3,8 @@ problems (levels 1 and 2) in modules of our own, each a factory: `examples.chain
 
 A factory returns (module, inputs). A chain whose meaning depends on it is meant to be traced in
 training mode (`--training`): BatchNorm then takes its statistics from the batch and dropout drops.
-`CHAINS` lists them all. Extents are small unless CHAINS_FULL=1.
+`CHAINS` lists them all; `level1` and `level2` are modules that run all of a level side by side.
+Extents are small unless CHAINS_FULL=1.
 """
 
 import os
@@ -69,16 +70,20 @@ def pool(function, x, size):
     return function(x.unsqueeze(1), kernel_size=size).squeeze(1)
 
 
+def full(large, small):
+    return large if FULL else small
+
+
 # Level 1: products.
-product("l1_01", torch.matmul, (96, 96), (96, 96))
-product("l1_02", torch.matmul, (64, 48), (48, 128))
-product("l1_03", torch.bmm, (4, 64, 48), (4, 48, 128))
-product("l1_04", torch.matmul, (96, 160), (160, 1))
-product("l1_06", torch.matmul, (64, 8192), (8192, 64))
-product("l1_07", torch.matmul, (256, 16), (16, 256))
-product("l1_08", torch.matmul, (205, 149), (149, 121))
-product("l1_09", torch.matmul, (256, 16), (16, 256))
-product("l1_10", torch.matmul, (4, 64, 48), (48, 128))
+product("l1_01", torch.matmul, *full([(4096, 4096)] * 2, [(96, 96)] * 2))
+product("l1_02", torch.matmul, *full([(2048, 8192), (8192, 4096)], [(64, 48), (48, 128)]))
+product("l1_03", torch.bmm, *full([(128, 512, 1024), (128, 1024, 2048)], [(4, 64, 48), (4, 48, 128)]))
+product("l1_04", torch.matmul, *full([(2048, 131072), (131072, 1)], [(96, 160), (160, 1)]))
+product("l1_06", torch.matmul, *full([(256, 524288), (524288, 256)], [(64, 8192), (8192, 64)]))
+product("l1_07", torch.matmul, *full([(32768, 64), (64, 32768)], [(256, 16), (16, 256)]))
+product("l1_08", torch.matmul, *full([(8205, 2949), (2949, 5921)], [(205, 149), (149, 121)]))
+product("l1_09", torch.matmul, *full([(32768, 32), (32, 32768)], [(256, 16), (16, 256)]))
+product("l1_10", torch.matmul, *full([(16, 1024, 2048), (2048, 768)], [(4, 64, 48), (48, 128)]))
 product("l1_11", lambda a, b: torch.einsum("bijl,lk->bijk", a, b), (2, 8, 16, 32), (32, 64))
 product("l1_13", lambda a, b: torch.matmul(a + a.T, b), (96, 96), (96, 96))
 product("l1_14", lambda a, b: torch.triu(torch.matmul(a, b)), (96, 96), (96, 96))
@@ -281,3 +286,41 @@ def batch_norm_bias_swish():
         return y * torch.sigmoid(y)
 
     return AfterLinear(follow, norm=batches(), bias=torch.randn(1)), [torch.rand(ROWS, FEATURES)]
+
+
+class SideBySide(nn.Module):
+    """Several modules, each on its own inputs; the results as a list."""
+
+    def __init__(self, modules, counts):
+        super().__init__()
+        self.parts = nn.ModuleList(modules)
+        self.counts = counts
+
+    def forward(self, *inputs):
+        results = []
+        for part, count in zip(self.parts, self.counts):
+            results.append(part(*inputs[:count]))
+            inputs = inputs[count:]
+        return results
+
+
+def _level(prefix):
+    modules, inputs, counts = [], [], []
+    for name, factory in CHAINS.items():
+        if not name.startswith(prefix):
+            continue
+        module, own = factory()
+        if isinstance(module, AfterLinear) and modules and isinstance(modules[0], AfterLinear):
+            module.linear = modules[0].linear  # one weight for all: the archive stays small
+        modules.append(module)
+        inputs += own
+        counts.append(len(own))
+    return SideBySide(modules, counts), inputs
+
+
+def level1():
+    return _level("l1_")
+
+
+def level2():
+    return _level("l2_")

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "match/attention.h"
 #include "match/pattern.h"
@@ -25,6 +26,13 @@ struct Candidate {
     std::vector<NodeId> nodes;
     Pattern pattern;
     bool rowwise = false;  // it looks along rows: kernels of several stages
+    double gain = 0;       // its priority, near ones of the same product made equal
+
+    // Of equal gain the larger region where rows are looked along, else the smaller one.
+    auto rank() const {
+        const auto size = static_cast<std::ptrdiff_t>(nodes.size());
+        return std::tuple(-gain, rowwise ? -size : size, anchor);
+    }
 };
 
 class Finder {
@@ -94,12 +102,8 @@ class Finder {
     // Most gain first; regions that overlap a chosen one are passed over. Only of the same product
     // there may be two, with what looks along its rows and without: measuring decides.
     std::vector<Candidate> choose() {
-        std::ranges::stable_sort(candidates_, [](const Candidate& x, const Candidate& y) {
-            if (x.pattern.priority != y.pattern.priority)
-                return x.pattern.priority > y.pattern.priority;
-            if (x.nodes.size() != y.nodes.size()) return x.nodes.size() < y.nodes.size();
-            return x.anchor < y.anchor;
-        });
+        even_out_gains();
+        std::ranges::stable_sort(candidates_, {}, &Candidate::rank);
         std::vector<Candidate> chosen;
         std::map<NodeId, NodeId> owner;  // which product's pattern a node is in
         for (auto& candidate : candidates_) {
@@ -120,6 +124,22 @@ class Finder {
             return x.nodes.size() > y.nodes.size();
         });
         return chosen;
+    }
+
+    // A bound is no measurement: small differences between kernels of several stages say nothing.
+    void even_out_gains() {
+        constexpr double kNear = 0.25;  // of what the operators take one by one
+        std::map<NodeId, double> best;
+        for (const auto& candidate : candidates_) {
+            auto& most =
+                best.try_emplace(candidate.anchor, candidate.pattern.priority).first->second;
+            if (candidate.rowwise) most = std::max(most, candidate.pattern.priority);
+        }
+        for (auto& candidate : candidates_) {
+            const double most = best.at(candidate.anchor), own = candidate.pattern.priority;
+            const bool near = own >= most - kNear * candidate.pattern.cost.unfused_us;
+            candidate.gain = candidate.rowwise && near ? std::max(most, own) : own;
+        }
     }
 
     void find_updates() {

@@ -4,6 +4,8 @@
 #   unit      the C++ tests of the launcher on the device
 #   products  the products of the MiniGPT block and of examples/products.py, verified and timed
 #   types     the products of examples/products.py in fp16, and in TF32 where that is allowed
+#   chains    the operator chains of examples/chains.py: level 1 small, level 2 at full size
+#   epilogue  what a 12-node epilogue costs, beside CUTLASS's collective builder
 #   programs  random kernels built, run and compared with the interpreter
 #   minigpt   the MiniGPT block optimized and benchmarked, bf16 and f32
 #   faults    a hanging, a crashing and a wrong kernel among the candidates
@@ -15,7 +17,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
-((${#parts[@]})) || parts=(unit programs products types minigpt faults)
+((${#parts[@]})) || parts=(unit programs epilogue products types chains minigpt faults)
 work=${FACT_GPU_WORK:-$(mktemp -d)}
 effort=${FACT_GPU_EFFORT:-12}
 mkdir -p "$out" "$work"
@@ -68,6 +70,17 @@ for part in "${parts[@]}"; do
             optimize shapes_f16 240 examples.products:shapes --dtype fp16 --no-bench --effort 2
             optimize shapes_tf32 240 examples.products:shapes --allow-tf32 --no-bench --effort 2
             collect types.json shapes_f16 shapes_tf32
+            ;;
+        chains)
+            optimize chains_l1 200 examples.chains:level1 --training --no-bench --effort 2
+            CHAINS_FULL=1 optimize chains_l2 400 examples.chains:level2 --training --no-bench \
+                --effort 2
+            collect chains.json chains_l1 chains_l2
+            ;;
+        epilogue)
+            timeout -k 10 420 "${FACT_PYTHON:-python3}" "$root/bench/epilogue/run.py" "$out" \
+                >"$out/epilogue.log" 2>&1 || ((++failures))
+            tail -n 18 "$out/epilogue.log"
             ;;
         programs)
             program=$root/build/release/tests/differential

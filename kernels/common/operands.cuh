@@ -14,13 +14,25 @@ inline constexpr int kSlabValues = 16;   // of which a lane holds this many
 
 // Where a lane's values of one slab lie. Value i is in column group i / 4, row half (i % 4) / 2,
 // and the left or right of a pair by i % 2: the accumulator's own order.
-struct Slab {
-    int row, column, batch0, batch1;  // of value 0
-    Extents const& extents;
+template <int kBatches>
+struct SlabOf {
+    int row, column;  // of value 0
+    int const (&batch)[kBatches];
+    ExtentsOf<kBatches> const& extents;
 
     __device__ int row_of(int i) const { return row + 8 * ((i % 4) / 2); }
     __device__ int column_of(int i) const { return column + 8 * (i / 4) + i % 2; }
 };
+using Slab = SlabOf<2>;
+
+// How far into a tensor a matrix of the batch lies; a dimension the tensor lacks has stride 0.
+template <int kBatches>
+__device__ int64_t batch_offset(int const (&at)[kBatches], int64_t const (&strides)[kBatches]) {
+    int64_t offset = at[0] * strides[0];
+#pragma unroll
+    for (int i = 1; i < kBatches; ++i) offset += at[i] * strides[i];
+    return offset;
+}
 
 // Two neighbours in a row.
 template <class T>
@@ -52,10 +64,10 @@ struct Pair<half> {
 // An operand that varies along M if kRows, along N if kColumns. kPaired: neighbouring columns are
 // contiguous and every pair is aligned (the launch record asks for it), so that one load takes
 // both.
-template <class T, bool kRows, bool kColumns, bool kPaired>
+template <class T, bool kRows, bool kColumns, bool kPaired, int kBatches = 2>
 struct Operand {
     T const* data;
-    int64_t row_stride, column_stride, batch0_stride, batch1_stride;
+    int64_t row_stride, column_stride, batch_strides[kBatches];
 
     static constexpr int kGroups = kColumns ? kSlabColumns / 8 : 1, kHalves = kRows ? 2 : 1;
     struct Fetched {
@@ -67,9 +79,9 @@ struct Operand {
         }
     };
 
-    __device__ Fetched fetch(Slab const& slab) const {
+    __device__ Fetched fetch(SlabOf<kBatches> const& slab) const {
         Fetched fetched;
-        T const* base = data + slab.batch0 * batch0_stride + slab.batch1 * batch1_stride;
+        T const* base = data + batch_offset(slab.batch, batch_strides);
 #pragma unroll
         for (int h = 0; h < kHalves; ++h) {
             int const row = slab.row + 8 * h;
@@ -99,17 +111,17 @@ struct Operand {
     }
 };
 
-template <class T>
-using Matrix = Operand<T, true, true, true>;
-template <class T>
-using StridedMatrix = Operand<T, true, true, false>;
-template <class T>
-using Row = Operand<T, false, true, true>;  // one value a column: it lies along a row
-template <class T>
-using StridedRow = Operand<T, false, true, false>;
-template <class T>
-using Column = Operand<T, true, false, false>;
-template <class T>
-using Scalar = Operand<T, false, false, false>;
+template <class T, int kBatches = 2>
+using Matrix = Operand<T, true, true, true, kBatches>;
+template <class T, int kBatches = 2>
+using StridedMatrix = Operand<T, true, true, false, kBatches>;
+template <class T, int kBatches = 2>
+using Row = Operand<T, false, true, true, kBatches>;  // one value a column: it lies along a row
+template <class T, int kBatches = 2>
+using StridedRow = Operand<T, false, true, false, kBatches>;
+template <class T, int kBatches = 2>
+using Column = Operand<T, true, false, false, kBatches>;
+template <class T, int kBatches = 2>
+using Scalar = Operand<T, false, false, false, kBatches>;
 
 }  // namespace fact

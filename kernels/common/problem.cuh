@@ -3,9 +3,12 @@
 
 namespace fact {
 
-struct Extents {
-    int m, n, k, batch0, batch1;
+// A batch of fewer dimensions is filled up with extents of one.
+template <int kBatches>
+struct ExtentsOf {
+    int m, n, k, batch[kBatches];
 };
+using Extents = ExtentsOf<2>;
 
 enum class Major { k, mn };  // which dimension of an operand is contiguous
 

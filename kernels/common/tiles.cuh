@@ -5,23 +5,39 @@
 
 namespace fact {
 
+template <int kBatches>
 struct TileAt {
-    int m, n, batch0, batch1;  // m and n in tiles
+    int m, n, batch[kBatches];  // m and n in tiles
 };
+
+// Where in the batch its number-th matrix is; the last dimension runs fastest.
+template <int kBatches>
+__device__ void find_in_batch(int number, int const (&extents)[kBatches], int (&at)[kBatches]) {
+#pragma unroll
+    for (int i = kBatches - 1; i > 0; --i) {
+        at[i] = number % extents[i];
+        number /= extents[i];
+    }
+    at[0] = number;
+}
 
 // Neighbouring blocks share operands in L2: bands of `kSwizzle` tiles along the raster, walked
 // across before the next band begins.
-template <int kTileM, int kTileN, bool kRasterAlongM, int kSwizzle>
+template <int kTileM, int kTileN, bool kRasterAlongM, int kSwizzle, int kBatches>
 struct TileWalk {
-    int tiles_m, tiles_n, batch1, total;
+    ExtentsOf<kBatches> const& extents;
+    int tiles_m, tiles_n, total;
 
-    __device__ explicit TileWalk(Extents const& e)
-        : tiles_m(count(e.m, kTileM)),
+    __device__ explicit TileWalk(ExtentsOf<kBatches> const& e)
+        : extents(e),
+          tiles_m(count(e.m, kTileM)),
           tiles_n(count(e.n, kTileN)),
-          batch1(e.batch1),
-          total(tiles_m * tiles_n * e.batch0 * e.batch1) {}
+          total(tiles_m * tiles_n) {
+#pragma unroll
+        for (int i = 0; i < kBatches; ++i) total *= e.batch[i];
+    }
 
-    __device__ TileAt at(int index) const {
+    __device__ TileAt<kBatches> at(int index) const {
         int const per_batch = tiles_m * tiles_n;
         int const batch = index / per_batch;
         int const within = index - batch * per_batch;
@@ -32,7 +48,9 @@ struct TileWalk {
         int const width = min(kSwizzle, along - first);
         int const inside = within - first * across;
         int const a = first + inside % width, b = inside / width;
-        return {kRasterAlongM ? a : b, kRasterAlongM ? b : a, batch / batch1, batch % batch1};
+        TileAt<kBatches> tile{kRasterAlongM ? a : b, kRasterAlongM ? b : a, {}};
+        find_in_batch(batch, extents.batch, tile.batch);
+        return tile;
     }
 
   private:

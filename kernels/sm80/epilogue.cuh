@@ -8,13 +8,13 @@ namespace fact::sm80 {
 
 // Where results go. kPaired: neighbouring columns are contiguous and every pair is aligned (the
 // launch record asks for it), so that one store takes both.
-template <class T, bool kPaired>
+template <class T, bool kPaired, int kBatches>
 struct Destination {
     T* data;
-    int64_t row_stride, column_stride, batch0_stride, batch1_stride;
+    int64_t row_stride, column_stride, batch_strides[kBatches];
 
-    __device__ void store(Slab const& slab, float const (&values)[kSlabValues]) const {
-        T* const base = data + slab.batch0 * batch0_stride + slab.batch1 * batch1_stride;
+    __device__ void store(SlabOf<kBatches> const& slab, float const (&values)[kSlabValues]) const {
+        T* const base = data + batch_offset(slab.batch, batch_strides);
 #pragma unroll
         for (int i = 0; i < kSlabValues; i += 2) {
             int const row = slab.row_of(i), column = slab.column_of(i);
@@ -31,28 +31,28 @@ struct Destination {
     }
 };
 
-template <class T>
-using Output = Destination<T, true>;
-template <class T>
-using StridedOutput = Destination<T, false>;
+template <class T, int kBatches = 2>
+using Output = Destination<T, true, kBatches>;
+template <class T, int kBatches = 2>
+using StridedOutput = Destination<T, false, kBatches>;
 
 // Finishes a warp's sums, rows from `row` and columns from `column`, slab by slab. Nothing is
 // fetched ahead: the sums leave no registers for it, and other warps compute meanwhile.
-template <class Functor, class To, int kBlocks, int kCount>
-__device__ void finish(Functor const& functor, To const& to, Extents const& extents,
-                       TileAt const& at, int row, int column,
+template <class Functor, class To, int kBatches, int kBlocks, int kCount>
+__device__ void finish(Functor const& functor, To const& to, ExtentsOf<kBatches> const& extents,
+                       TileAt<kBatches> const& at, int row, int column,
                        float const (&sums)[kBlocks][kCount]) {
     constexpr int kSlabs = kCount / kSlabValues;  // side by side
     static_assert(kCount % kSlabValues == 0);
     int const lane = threadIdx.x % 32;
     auto const slab = [&](int i) {
-        return Slab{row + i / kSlabs * 16 + lane / 4,
-                    column + i % kSlabs * kSlabColumns + 2 * (lane % 4), at.batch0, at.batch1,
-                    extents};
+        return SlabOf<kBatches>{row + i / kSlabs * 16 + lane / 4,
+                                column + i % kSlabs * kSlabColumns + 2 * (lane % 4), at.batch,
+                                extents};
     };
 #pragma unroll
     for (int i = 0; i < kBlocks * kSlabs; ++i) {
-        Slab const here = slab(i);
+        SlabOf<kBatches> const here = slab(i);
         auto const now = functor.fetch(here);
         float values[kSlabValues];
 #pragma unroll

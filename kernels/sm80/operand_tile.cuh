@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "../common/operands.cuh"
 #include "instructions.cuh"
 #include "stage_layout.cuh"
 
@@ -10,10 +11,10 @@ namespace fact::sm80 {
 
 // Where an operand of the product lies in memory; `outer` is along M or N, and a batch it does not
 // vary with has stride 0.
-template <class T>
+template <class T, int kBatches = 2>
 struct Source {
     T const* data;
-    int64_t outer_stride, k_stride, batch0_stride, batch1_stride;
+    int64_t outer_stride, k_stride, batch_strides[kBatches];
 };
 
 // Copies an operand's tiles into stages, one k-tile after another: every thread of the block the
@@ -38,12 +39,13 @@ struct TileCopier {
     int64_t pass_stride, k_stride;
     int outer_left, k_left;  // of the tensor, from there on
 
-    __device__ TileCopier(Source<Element> const& source, int batch0, int batch1, int first,
-                          int outer_extent, int k_extent)
+    template <int kBatches>
+    __device__ TileCopier(Source<Element, kBatches> const& source, int const (&batch)[kBatches],
+                          int first, int outer_extent, int k_extent)
         : pass_stride(kRowsAtOnce * (kAlongK ? source.outer_stride : source.k_stride)),
           k_stride(source.k_stride) {
         int const outer = first + (kAlongK ? row() : column()), k = kAlongK ? column() : row();
-        from = source.data + batch0 * source.batch0_stride + batch1 * source.batch1_stride +
+        from = source.data + batch_offset(batch, source.batch_strides) +
                outer * source.outer_stride + k * k_stride;
         outer_left = outer_extent - outer;
         k_left = k_extent - k;

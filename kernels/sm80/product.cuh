@@ -7,22 +7,22 @@
 
 namespace fact::sm80 {
 
-template <class Config, class To, class Functor>
-__device__ void product(Source<typename Config::Element> const& a,
-                        Source<typename Config::Element> const& b, To const& to,
-                        Extents const& extents, Functor const& functor) {
+template <class Config, class To, class Functor, int kBatches>
+__device__ void product(Source<typename Config::Element, kBatches> const& a,
+                        Source<typename Config::Element, kBatches> const& b, To const& to,
+                        ExtentsOf<kBatches> const& extents, Functor const& functor) {
     using Loop = Mainloop<Config>;
     extern __shared__ __align__(128) unsigned char stages[];
-    TileWalk<Config::kTileM, Config::kTileN, Config::kRasterAlongM, Config::kSwizzle> const walk(
-        extents);
+    TileWalk<Config::kTileM, Config::kTileN, Config::kRasterAlongM, Config::kSwizzle,
+             kBatches> const walk(extents);
     int const k_tiles = (extents.k + Config::kTileK - 1) / Config::kTileK;
     int const warp = threadIdx.x / 32;
     for (int tile = blockIdx.x; tile < walk.total; tile += gridDim.x) {
-        TileAt const at = walk.at(tile);
+        TileAt<kBatches> const at = walk.at(tile);
         int const row = at.m * Config::kTileM, column = at.n * Config::kTileN;
         typename Loop::Sums sums;
-        Loop::run({a, at.batch0, at.batch1, row, extents.m, extents.k},
-                  {b, at.batch0, at.batch1, column, extents.n, extents.k}, stages, k_tiles, sums);
+        Loop::run({a, at.batch, row, extents.m, extents.k},
+                  {b, at.batch, column, extents.n, extents.k}, stages, k_tiles, sums);
         finish(functor, to, extents, at, row + warp % Config::kWarpsM * Loop::kWarpRows,
                column + warp / Config::kWarpsM * Loop::kWarpColumns, sums);
     }

@@ -14,9 +14,12 @@ namespace fact::sm90 {
 
 inline constexpr int kAttentionThreads = 384;
 
-struct AttentionExtents {
-    int rows, columns, width, batch0, batch1;  // width: of v and of the output
+template <int kBatches>
+struct AttentionExtentsOf {
+    int rows, columns, width;  // width: of v and of the output
+    int batch[kBatches];
 };
+using AttentionExtents = AttentionExtentsOf<2>;
 
 template <class Config>
 struct AttentionShapes {
@@ -47,13 +50,13 @@ struct AttentionStorage {
 };
 
 // Loads all slabs of 128 rows from `row` on.
-template <class Shapes, int kCount>
+template <class Shapes, int kCount, int kBatches>
 __device__ void load_slabs(CUtensorMap const& map, FullBarrier& full, unsigned char* to, int row,
-                           int batch0, int batch1) {
+                           int const (&batch)[kBatches]) {
 #pragma unroll
     for (int s = 0; s < kCount; ++s)
-        Shapes::Slab128::load(map, full, to + s * Shapes::Slab128::kBytes, row, s * 64, batch0,
-                              batch1, 0, 0);
+        Shapes::Slab128::load(map, full, to + s * Shapes::Slab128::kBytes, row, s * 64, batch, 0,
+                              0);
 }
 
 // The epilogue of the product skeleton as attention uses it: one slab of columns after the other.
@@ -65,27 +68,38 @@ struct AttentionStore {
 };
 struct AsIs {
     struct Fetched {};
-    __device__ Fetched fetch(Slab const&) const { return {}; }
-    __device__ float operator()(float x, Fetched const&, Slab const&, int) const { return x; }
+    template <class Slab>
+    __device__ Fetched fetch(Slab const&) const {
+        return {};
+    }
+    template <class Slab>
+    __device__ float operator()(float x, Fetched const&, Slab const&, int) const {
+        return x;
+    }
 };
 
-template <class Config, class Bias>
+template <class Config, class Bias, int kBatches>
 __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
                           CUtensorMap const& map_v, CUtensorMap const& map_y,
-                          AttentionExtents const& extents, Bias const& bias) {
+                          AttentionExtentsOf<kBatches> const& extents, Bias const& bias) {
+    using At = TileAt<kBatches>;
     using Shapes = AttentionShapes<Config>;
     using Storage = AttentionStorage<Config>;
     extern __shared__ __align__(1024) unsigned char shared[];
     Storage& storage = *reinterpret_cast<Storage*>(shared);
     int const warp_group = cutlass::canonical_warp_group_idx();
     int const tiles = (extents.rows + Shapes::kRows - 1) / Shapes::kRows;
-    int const total = tiles * extents.batch0 * extents.batch1;
+    ExtentsOf<kBatches> output{extents.rows, extents.width, 0, {}};
+    int total = tiles;
+#pragma unroll
+    for (int i = 0; i < kBatches; ++i) total *= output.batch[i] = extents.batch[i];
     // Heavy tiles first: the last rows of a causal problem see the most columns.
     auto const place = [&](int item) {
-        int const batch = item / tiles;
-        return TileAt{tiles - 1 - item % tiles, 0, batch / extents.batch1, batch % extents.batch1};
+        At at{tiles - 1 - item % tiles, 0, {}};
+        find_in_batch(item / tiles, extents.batch, at.batch);
+        return at;
     };
-    auto const blocks = [&](TileAt const& at) {
+    auto const blocks = [&](At const& at) {
         int const seen =
             Config::kCausal ? min(extents.columns, (at.m + 1) * Shapes::kRows) : extents.columns;
         return (seen + Shapes::kColumns - 1) / Shapes::kColumns;
@@ -106,11 +120,13 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
         RingPosition<Config::kStages> k_at{0, 1}, v_at{0, 1};  // the rings start empty
         uint32_t q_phase = 1;
         for (int item = blockIdx.x; item < total; item += gridDim.x, q_phase ^= 1) {
-            TileAt const at = place(item);
+            At const at = place(item);
             storage.q_empty.wait(q_phase);
             storage.q_full.arrive_and_expect_tx(Shapes::kQBytes);
             load_slabs<Shapes, Shapes::kSlabs>(map_q, storage.q_full, storage.q,
-                                               at.m * Shapes::kRows, at.batch0, at.batch1);
+                                               at.m * Shapes::kRows, at.batch);
+            BatchOf<Config::kBatchK, kBatches> const batch_k(at.batch);
+            BatchOf<Config::kBatchV, kBatches> const batch_v(at.batch);
             for (int n = blocks(at) - 1; n >= 0; --n, k_at.advance(), v_at.advance()) {
                 auto const load = [&](auto& ring, auto const& position, int bytes) -> FullBarrier& {
                     ring.empty[position.stage].wait(position.phase);
@@ -118,28 +134,25 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
                     return ring.full[position.stage];
                 };
                 FullBarrier& k_full = load(storage.k_ring, k_at, Shapes::kKBytes);
-                load_slabs<Shapes, Shapes::kSlabs>(
-                    map_k, k_full, storage.k[k_at.stage], n * Shapes::kColumns,
-                    Config::kBatchK0 ? at.batch0 : 0, Config::kBatchK1 ? at.batch1 : 0);
+                load_slabs<Shapes, Shapes::kSlabs>(map_k, k_full, storage.k[k_at.stage],
+                                                   n * Shapes::kColumns, batch_k.at);
                 FullBarrier& v_full = load(storage.v_ring, v_at, Shapes::kVBytes);
-                load_slabs<Shapes, Shapes::kWideSlabs>(
-                    map_v, v_full, storage.v[v_at.stage], n * Shapes::kColumns,
-                    Config::kBatchV0 ? at.batch0 : 0, Config::kBatchV1 ? at.batch1 : 0);
+                load_slabs<Shapes, Shapes::kWideSlabs>(map_v, v_full, storage.v[v_at.stage],
+                                                       n * Shapes::kColumns, batch_v.at);
             }
         }
     } else {
         cutlass::arch::warpgroup_reg_alloc<232>();
         int const group = warp_group - 1, warp = cutlass::canonical_warp_idx() % 4;
         int const lane = threadIdx.x % 32;
-        Extents const output{extents.rows, extents.width, 0, extents.batch0, extents.batch1};
         AsIs const as_is;
-        Epilogue<AttentionStore<Config>, AsIs> epilogue{
+        Epilogue<AttentionStore<Config>, AsIs, kBatches> epilogue{
             as_is, map_y, map_y, output, storage.store[group * 4 + warp], nullptr, lane};
         typename decltype(Storage::k_ring)::Signature const signature(lane, warp == 0);
         RingPosition<Config::kStages> position;
         uint32_t q_phase = 0;
         for (int item = blockIdx.x; item < total; item += gridDim.x, q_phase ^= 1) {
-            TileAt const at = place(item);
+            At const at = place(item);
             int const row = at.m * Shapes::kRows + group * 64 + warp * 16;
             float sums[1][Config::kWidth / 2];
             RunningSoftmax softmax;
@@ -162,8 +175,8 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
                 pin(scores);
                 storage.k_ring.release(position.stage, signature);
 
-                ScorePlace const here{row + lane / 4, n * Shapes::kColumns + 2 * (lane % 4),
-                                      at.batch0, at.batch1};
+                ScorePlace<kBatches> const here{row + lane / 4,
+                                                n * Shapes::kColumns + 2 * (lane % 4), at.batch};
                 finish_scores<Config>(scores[0], here, extents.rows, extents.columns, bias);
                 float shrink[2];
                 softmax.take(scores[0], shrink);

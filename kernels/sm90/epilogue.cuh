@@ -2,10 +2,7 @@
 // and TMA. No barrier wider than a warp, so one group's stores never wait for another's products.
 #pragma once
 
-#include <cute/arch/copy_sm90_desc.hpp>
-#include <cute/arch/copy_sm90_tma.hpp>
-
-#include "pipeline.cuh"
+#include "boxes.cuh"
 #include "staged_matrix.cuh"
 #include "tiles.cuh"
 
@@ -68,8 +65,9 @@ struct SlabWriter<float> {
 };
 
 // The epilogue of a warp's 16 rows of each 64-row block of accumulators.
-template <class Config, class Functor>
+template <class Config, class Functor, int kBatches>
 struct Epilogue {
+    using At = TileAt<kBatches>;
     using Writer = SlabWriter<typename Config::Output>;
     using Fetched = typename Functor::Fetched;
     static constexpr int kSlabs = Config::kTileN / kSlabColumns;
@@ -80,31 +78,29 @@ struct Epilogue {
 
     Functor const& functor;
     CUtensorMap const &map, &staged_map;
-    Extents const& extents;
+    ExtentsOf<kBatches> const& extents;
     StoreBuffers<kBoxes>& buffers;
     FullBarrier* staged;  // one a box
     int lane;
     int box = 0;             // next to be stored from
     uint32_t box_phase = 0;  // of the staged barrier of that box
 
-    __device__ Slab slab(TileAt const& at, int row, int column) const {
-        return {row + lane / 4, column + 2 * (lane % 4), at.batch0, at.batch1, extents};
+    __device__ SlabOf<kBatches> slab(At const& at, int row, int column) const {
+        return {row + lane / 4, column + 2 * (lane % 4), at.batch, extents};
     }
 
     // Asks for what the slab at this row and column reads beside its accumulators. The first slab
     // of a box has that box filled; `ahead` boxes lie between the next to be stored from and it.
-    __device__ Fetched prefetch(TileAt const& at, int row, int column, int ahead, int part = 0) {
+    __device__ Fetched prefetch(At const& at, int row, int column, int ahead, int part = 0) {
         if constexpr (Config::kStaged) {
             if (part == 0 && lane == 0) {
                 cute::tma_store_wait<kBoxes -
                                      2>();  // the box was last stored from kBoxes boxes ago
                 int const to = (box + ahead) % kBoxes;
                 staged[to].arrive_and_expect_tx(2048);
-                cute::SM90_TMA_LOAD_4D::copy(
-                    &staged_map, reinterpret_cast<uint64_t*>(&staged[to]),
-                    static_cast<uint64_t>(cute::TMA::CacheHintSm90::EVICT_FIRST), buffers.boxes[to],
-                    column, row, Config::kStagedBatch0 ? at.batch0 : 0,
-                    Config::kStagedBatch1 ? at.batch1 : 0);
+                BatchOf<Config::kStagedBatch, kBatches> const batch(at.batch);
+                load_box(staged_map, staged[to], buffers.boxes[to], column, row, batch.at,
+                         cute::TMA::CacheHintSm90::EVICT_FIRST);
             }
         }
         return functor.fetch(slab(at, row, column));
@@ -113,7 +109,7 @@ struct Epilogue {
     // `fetched` holds the operands of the first slab on entry, and on return those of the next
     // block's first slab (rows from `next_row`) unless this is the tile's last block.
     template <int kCount>
-    __device__ void finish(float const (&sums)[kCount], TileAt const& at, int row, int column,
+    __device__ void finish(float const (&sums)[kCount], At const& at, int row, int column,
                            Fetched& fetched, bool last_block, int next_row) {
         static_assert(kCount == kSlabs * kSlabValues);
 #pragma unroll
@@ -131,7 +127,7 @@ struct Epilogue {
             } else if (part == 0 && lane == 0) {
                 cute::tma_store_wait<kBoxes - 1>();
             }
-            Slab const here = slab(at, row, column + s * kSlabColumns);
+            SlabOf<kBatches> const here = slab(at, row, column + s * kSlabColumns);
             float values[kSlabValues];
 #pragma unroll
             for (int i = 0; i < kSlabValues; ++i)
@@ -147,13 +143,12 @@ struct Epilogue {
     }
 
   private:
-    __device__ void store(TileAt const& at, int row, int column) {
+    __device__ void store(At const& at, int row, int column) {
         cute::tma_store_fence();
         __syncwarp();
         if (lane == 0) {
             if (row < extents.m && column < extents.n)
-                cute::SM90_TMA_STORE_4D::copy(&map, buffers.boxes[box], column, row, at.batch0,
-                                              at.batch1);
+                store_box(map, buffers.boxes[box], column, row, at.batch);
             cute::tma_store_arrive();
         }
         if (++box == kBoxes) box = 0, box_phase ^= 1;

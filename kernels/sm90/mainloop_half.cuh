@@ -21,16 +21,17 @@ struct MainloopHalf {
     using Product = SharedProduct<Element, Config::kTileN, Config::kMajorA, Config::kMajorB>;
     using Sums = float[kBlocks][Config::kTileN / 2];
 
-    // Batch coordinates of an operand that is the same for the whole batch stay 0.
     struct Maps {
         CUtensorMap const &a, &b;
-        __device__ void load(FullBarrier& full, unsigned char* stage, TileAt const& at, int k,
-                             int rank) const {
+        template <int kBatches>
+        __device__ void load(FullBarrier& full, unsigned char* stage, TileAt<kBatches> const& at,
+                             ExtentsOf<kBatches> const&, int k, int rank) const {
             int const m = rank % Config::kClusterM, n = rank / Config::kClusterM;
-            TileA::load(a, full, stage, at.m * Config::kTileM, k, Config::kBatchA0 ? at.batch0 : 0,
-                        Config::kBatchA1 ? at.batch1 : 0, n, Multicast<Config>::of_a(m));
-            TileB::load(b, full, stage + TileA::kBytes, at.n * Config::kTileN, k,
-                        Config::kBatchB0 ? at.batch0 : 0, Config::kBatchB1 ? at.batch1 : 0, m,
+            BatchOf<Config::kBatchA, kBatches> const batch_a(at.batch);
+            BatchOf<Config::kBatchB, kBatches> const batch_b(at.batch);
+            TileA::load(a, full, stage, at.m * Config::kTileM, k, batch_a.at, n,
+                        Multicast<Config>::of_a(m));
+            TileB::load(b, full, stage + TileA::kBytes, at.n * Config::kTileN, k, batch_b.at, m,
                         Multicast<Config>::of_b(n));
         }
     };

@@ -26,20 +26,23 @@ struct MainloopSplit {
 
     struct Maps {
         CUtensorMap const &a, &b;
-        int batch1;
-        __device__ void load(FullBarrier& full, unsigned char* stage, TileAt const& at, int k,
-                             int rank) const {
+        template <int kBatches>
+        __device__ void load(FullBarrier& full, unsigned char* stage, TileAt<kBatches> const& at,
+                             ExtentsOf<kBatches> const& extents, int k, int rank) const {
             int const m = rank % Config::kClusterM, n = rank / Config::kClusterM;
-            TileA::load(a, full, stage, at.m * Config::kTileM, k, Config::kBatchA0 ? at.batch0 : 0,
-                        Config::kBatchA1 ? at.batch1 : 0, n, Multicast<Config>::of_a(m));
-            int const batch = Config::kBatchB0 && Config::kBatchB1 ? at.batch0 * batch1 + at.batch1
-                              : Config::kBatchB0                   ? at.batch0
-                              : Config::kBatchB1                   ? at.batch1
-                                                                   : 0;
+            BatchOf<Config::kBatchA, kBatches> const batch_a(at.batch);
+            TileA::load(a, full, stage, at.m * Config::kTileM, k, batch_a.at, n,
+                        Multicast<Config>::of_a(m));
+            int batch = 0;  // among the planes, one after another for what B varies with
 #pragma unroll
-            for (int part = 0; part < kParts; ++part)
+            for (int i = 0; i < kBatches; ++i)
+                if (Config::kBatchB >> i & 1) batch = batch * extents.batch[i] + at.batch[i];
+#pragma unroll
+            for (int part = 0; part < kParts; ++part) {
+                int const plane[] = {batch, part};
                 TileB::load(b, full, stage + TileA::kBytes + part * TileB::kBytes,
-                            at.n * Config::kTileN, k, batch, part, m, Multicast<Config>::of_b(n));
+                            at.n * Config::kTileN, k, plane, m, Multicast<Config>::of_b(n));
+            }
         }
     };
 

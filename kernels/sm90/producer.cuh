@@ -2,10 +2,7 @@
 // the blocks of a cluster.
 #pragma once
 
-#include <cute/arch/copy_sm90_desc.hpp>
-#include <cute/arch/copy_sm90_tma.hpp>
-
-#include "pipeline.cuh"
+#include "boxes.cuh"
 #include "tiles.cuh"
 #include "wgmma.cuh"
 
@@ -39,33 +36,31 @@ struct OperandTile {
 
     // Loads this block's part of the tile whose first row is `row`, at depth `k`, for all blocks in
     // `mask`; `share` says which part is this block's.
+    template <int kBatches>
     __device__ static void load(CUtensorMap const& map, FullBarrier& full, unsigned char* stage,
-                                int row, int k, int batch0, int batch1, int share, uint16_t mask) {
+                                int row, int k, int const (&batch)[kBatches], int share,
+                                uint16_t mask) {
         if constexpr (kMajor == Major::k) {
             constexpr int kRows = kTile / kShared;
-            copy(map, full, stage + share * kRows * 128, k, row + share * kRows, batch0, batch1,
-                 mask);
+            copy(map, full, stage + share * kRows * 128, k, row + share * kRows, batch, mask);
         } else {
             constexpr int kSlabs = kTile / kRow / kShared;
 #pragma unroll
             for (int s = 0; s < kSlabs; ++s) {
                 int const slab = share * kSlabs + s;
-                copy(map, full, stage + slab * kTileK * 128, row + slab * kRow, k, batch0, batch1,
-                     mask);
+                copy(map, full, stage + slab * kTileK * 128, row + slab * kRow, k, batch, mask);
             }
         }
     }
 
   private:
+    template <int kBatches>
     __device__ static void copy(CUtensorMap const& map, FullBarrier& full, unsigned char* to, int x,
-                                int y, int batch0, int batch1, uint16_t mask) {
-        uint64_t* barrier = reinterpret_cast<uint64_t*>(&full);
-        uint64_t const hint = static_cast<uint64_t>(cute::TMA::CacheHintSm90::EVICT_NORMAL);
+                                int y, int const (&batch)[kBatches], uint16_t mask) {
         if constexpr (kShared == 1)
-            cute::SM90_TMA_LOAD_4D::copy(&map, barrier, hint, to, x, y, batch0, batch1);
+            load_box(map, full, to, x, y, batch, cute::TMA::CacheHintSm90::EVICT_NORMAL);
         else
-            cute::SM90_TMA_LOAD_MULTICAST_4D::copy(&map, barrier, mask, hint, to, x, y, batch0,
-                                                   batch1);
+            load_box_shared(map, full, to, x, y, batch, mask);
     }
 };
 

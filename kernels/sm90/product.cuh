@@ -45,10 +45,10 @@ struct Turn {
 
 // `staged` is the map of the epilogue's staged operand, or any other when there is none; `partials`
 // is used by stream-K alone.
-template <class Config, class Mainloop, class Functor>
+template <class Config, class Mainloop, class Functor, int kBatches>
 __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap const& output,
-                        CUtensorMap const& staged, Extents const& extents, Functor const& functor,
-                        Partials const& partials = {}) {
+                        CUtensorMap const& staged, ExtentsOf<kBatches> const& extents,
+                        Functor const& functor, Partials const& partials = {}) {
     using Storage = ProductStorage<Config, Mainloop>;
     constexpr bool kClustered = Config::kClusterM * Config::kClusterN > 1;
     extern __shared__ __align__(1024) unsigned char shared[];
@@ -61,7 +61,7 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
     int const rank = kClustered ? static_cast<int>(cute::block_rank_in_cluster()) : 0;
     constexpr int kClusterSize = Config::kClusterM * Config::kClusterN;
     int const k_tiles = (extents.k + Config::kTileK - 1) / Config::kTileK;
-    ClusterWalk<Config> const walk(extents);
+    ClusterWalk<Config, kBatches> const walk(extents);
     using Work = std::conditional_t<Config::kStreamK, SplitTiles, WholeTiles>;
     Work const work{walk.total, k_tiles, static_cast<int>(blockIdx.x) / kClusterSize,
                     static_cast<int>(gridDim.x) / kClusterSize};
@@ -91,13 +91,13 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
             for (int i = 0;; ++i) {
                 Stretch const stretch = work.at(i);
                 if (stretch.k_count == 0) break;
-                TileAt const at = walk.at(stretch.tile, rank);
+                TileAt<kBatches> const at = walk.at(stretch.tile, rank);
                 for (int k = 0; k < stretch.k_count; ++k, position.advance()) {
                     ring.empty[position.stage].wait(position.phase);
                     ring.full[position.stage].arrive_and_expect_tx(Mainloop::kStageBytes);
                     operands.load(ring.full[position.stage],
                                   storage.stages + position.stage * Mainloop::kStageBytes, at,
-                                  (stretch.k_first + k) * Config::kTileK, rank);
+                                  extents, (stretch.k_first + k) * Config::kTileK, rank);
                 }
             }
             // A block may not end while others still copy into it or sign its barriers.
@@ -110,7 +110,7 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
         int const group = warp_group - 1, warp = cutlass::canonical_warp_idx() % 4;
         int const lane = threadIdx.x % 32;
         int const consumer = group * 4 + warp;
-        Epilogue<Config, Functor> epilogue{
+        Epilogue<Config, Functor, kBatches> epilogue{
             functor, output, staged, extents, storage.store[consumer], storage.staged[consumer],
             lane};
         Turn<Config::kPingpong> const turn(group);
@@ -123,7 +123,7 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
             Stretch const stretch = work.at(i);
             if (stretch.k_count == 0) break;
             bool const finishes = !Config::kStreamK || stretch.k_first == 0;
-            TileAt const at = walk.at(stretch.tile, rank);
+            TileAt<kBatches> const at = walk.at(stretch.tile, rank);
             int const row = at.m * Config::kTileM + warp * 16, column = at.n * Config::kTileN;
             auto const row_of = [&](int b) { return row + Mainloop::block_of(group, b) * 64; };
             typename Functor::Fetched fetched;

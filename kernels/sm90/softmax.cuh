@@ -5,36 +5,36 @@
 #include <cmath>
 #include <cstdint>
 
-#include "../common/numbers.cuh"
+#include "../common/operands.cuh"
 
 namespace fact::sm90 {
 
 inline constexpr float kLog2e = 1.4426950408889634f;
 
 // Where a lane's first score lies.
+template <int kBatches>
 struct ScorePlace {
-    int row, column, batch0, batch1;
+    int row, column;
+    int const (&batch)[kBatches];
 };
 
-struct NoBias {
-    __device__ float operator()(int, int, int, int) const { return 0.f; }
-};
+struct NoBias {};
 // Added to every score after scaling; strides are 0 along dimensions it lacks.
-template <class T>
+template <class T, int kBatches = 2>
 struct ScoreBias {
     T const* data;
-    int64_t row_stride, column_stride, batch0_stride, batch1_stride;
+    int64_t row_stride, column_stride, batch_strides[kBatches];
 
-    __device__ float operator()(int row, int column, int batch0, int batch1) const {
-        return widen(data[row * row_stride + column * column_stride + batch0 * batch0_stride +
-                          batch1 * batch1_stride]);
+    __device__ float operator()(int row, int column, int const (&batch)[kBatches]) const {
+        return widen(
+            data[row * row_stride + column * column_stride + batch_offset(batch, batch_strides)]);
     }
 };
 
 // Scales scores to powers of two, adds the bias, hides what a row does not see.
-template <class Config, class Bias, int kCount>
-__device__ void finish_scores(float (&scores)[kCount], ScorePlace const& at, int rows, int columns,
-                              Bias const& bias) {
+template <class Config, class Bias, int kBatches, int kCount>
+__device__ void finish_scores(float (&scores)[kCount], ScorePlace<kBatches> const& at, int rows,
+                              int columns, Bias const& bias) {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
         int const row = at.row + 8 * ((i % 4) / 2), column = at.column + 8 * (i / 4) + i % 2;
@@ -42,7 +42,7 @@ __device__ void finish_scores(float (&scores)[kCount], ScorePlace const& at, int
         bool seen = column < columns;
         if (Config::kCausal) seen = seen && column <= row;
         if constexpr (Config::kBias)
-            if (seen && row < rows) x += kLog2e * bias(row, column, at.batch0, at.batch1);
+            if (seen && row < rows) x += kLog2e * bias(row, column, at.batch);
         scores[i] = seen ? x : -INFINITY;
     }
 }

@@ -7,21 +7,22 @@
 
 namespace fact::sm90 {
 
-template <class Config>
+template <class Config, int kBatches>
 using ClusterTiles =
     TileWalk<Config::kTileM * Config::kClusterM, Config::kTileN * Config::kClusterN,
-             Config::kRasterAlongM, Config::kSwizzle>;
+             Config::kRasterAlongM, Config::kSwizzle, kBatches>;
 
 // Clusters are walked as tiles are; a block's own tile follows from its rank.
-template <class Config>
-struct ClusterWalk : ClusterTiles<Config> {
-    using ClusterTiles<Config>::ClusterTiles;
+template <class Config, int kBatches>
+struct ClusterWalk : ClusterTiles<Config, kBatches> {
+    using Tiles = ClusterTiles<Config, kBatches>;
+    using Tiles::Tiles;
 
-    __device__ TileAt at(int index, int rank) const {
-        TileAt const cluster = ClusterTiles<Config>::at(index);
-        return {cluster.m * Config::kClusterM + rank % Config::kClusterM,
-                cluster.n * Config::kClusterN + rank / Config::kClusterM, cluster.batch0,
-                cluster.batch1};
+    __device__ TileAt<kBatches> at(int index, int rank) const {
+        TileAt<kBatches> tile = Tiles::at(index);
+        tile.m = tile.m * Config::kClusterM + rank % Config::kClusterM;
+        tile.n = tile.n * Config::kClusterN + rank / Config::kClusterM;
+        return tile;
     }
 };
 

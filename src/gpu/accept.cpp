@@ -36,7 +36,7 @@ std::string map_refusal(std::string_view name, const TensorMapParam& param,
     const std::int64_t bytes = info(tensor.dtype).bytes;
     if (reinterpret_cast<std::uintptr_t>(tensor.data) % 16 != 0)
         return fmt::format("{} does not start at a multiple of 16 bytes", name);
-    for (int i = 0; i < 4; ++i) {
+    for (std::size_t i = 0; i < param.dims.size(); ++i) {
         const int dim = param.dims[i];
         if (dim == kNoDim) continue;
         if (tensor.sizes[dim] > std::numeric_limits<std::uint32_t>::max())
@@ -121,7 +121,7 @@ std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tenso
 
     for (const auto& rule : record.extent_rules) {
         const auto extent = tensors[rule.dim.tensor].sizes[rule.dim.dim];
-        const auto expected = extent_product(rule.factors, tensors) * rule.constant;
+        const auto expected = std::max<std::int64_t>(extent_of(rule.extent, tensors), 1);
         if (rule.multiple ? extent % expected != 0 : extent != expected)
             return fmt::format("{} has {} in dimension {} where the kernel takes {}{}",
                                title(record, rule.dim.tensor), extent, rule.dim.dim,

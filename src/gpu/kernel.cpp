@@ -104,8 +104,8 @@ Result<> Kernel::State::launch_one(const Launch& launch, const Entry& entry,
         }
         const auto& param = std::get<TensorMapParam>(launch.params[i]);
         const auto map = map_geometry(param, tensors);
-        if (auto status = api.encode_tiled(&maps[i], map.data_type, MapGeometry::kRank, map.address,
-                                           map.extents.data(), map.stride_bytes.data(),
+        if (auto status = api.encode_tiled(&maps[i], map.data_type, static_cast<unsigned>(map.rank),
+                                           map.address, map.extents.data(), map.stride_bytes.data(),
                                            map.box.data(), map.element_strides.data(), 0,
                                            map.swizzle, kPromoteL2To256Bytes, 0))
             return failure(api,

@@ -88,7 +88,8 @@ std::int64_t extent_product(std::span<const DimOf> dims, std::span<const TensorA
 }
 
 std::int64_t extent_of(const ExtentField& extent, std::span<const TensorArg> tensors) {
-    return extent_product(extent.dims, tensors) * extent.times / extent.over;
+    return extent_product(extent.dims, tensors) * extent.times /
+           (extent_product(extent.divided, tensors) * extent.over);
 }
 
 GridSize grid_size(const Launch& launch, std::span<const TensorArg> tensors,
@@ -110,9 +111,10 @@ GridSize grid_size(const Launch& launch, std::span<const TensorArg> tensors,
                 return {std::min(blocks, capacity), 1, 1};
             },
             [&](const TileGrid& grid) -> GridSize {
+                const auto batch = extent_product(grid.batch, tensors);
                 return {ceil_div(extent_product(grid.n, tensors), grid.tile_n),
                         ceil_div(extent_product(grid.m, tensors), grid.tile_m),
-                        extent_product(grid.batch, tensors)};
+                        grid.most_z > 0 ? std::min<std::int64_t>(batch, grid.most_z) : batch};
             },
         },
         launch.grid);
@@ -144,12 +146,13 @@ MapGeometry map_geometry(const TensorMapParam& param, std::span<const TensorArg>
     const TensorArg& tensor = tensors[param.tensor];
     const std::uint64_t bytes = info(tensor.dtype).bytes;
     MapGeometry map;
+    map.rank = param.dims.size();
     map.data_type = map_data_type(tensor.dtype);
     map.swizzle = map_swizzle(param.swizzle_bytes);
     map.address = tensor.data;
     map.element_strides.fill(1);
     std::uint64_t span = bytes;  // what the dimensions so far cover
-    for (int i = 0; i < MapGeometry::kRank; ++i) {
+    for (std::size_t i = 0; i < map.rank; ++i) {
         const int dim = param.dims[i];
         map.box[i] = static_cast<std::uint32_t>(param.box[i]);
         map.extents[i] = dim == kNoDim ? 1 : tensor.sizes[dim];

@@ -37,12 +37,13 @@ std::vector<std::byte> pack(const StructParam& param, std::span<const TensorArg>
 
 // The arguments of cuTensorMapEncodeTiled, innermost dimension first.
 struct MapGeometry {
-    static constexpr int kRank = 4;
+    static constexpr std::size_t kMostRank = TensorMapParam::kMostDims;
+    std::size_t rank = 0;
     int data_type = 0, swizzle = 0;  // numbers of the driver's enumerations
     void* address = nullptr;
-    std::array<std::uint64_t, kRank> extents{};
-    std::array<std::uint64_t, kRank - 1> stride_bytes{};
-    std::array<std::uint32_t, kRank> box{}, element_strides{};
+    std::array<std::uint64_t, kMostRank> extents{};
+    std::array<std::uint64_t, kMostRank - 1> stride_bytes{};
+    std::array<std::uint32_t, kMostRank> box{}, element_strides{};
     bool operator==(const MapGeometry&) const = default;
 };
 MapGeometry map_geometry(const TensorMapParam& param, std::span<const TensorArg> tensors);

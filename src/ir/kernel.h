@@ -233,6 +233,8 @@ DType arithmetic_type(DType a, DType b);
 // A sentence on what is ill-formed, or "".
 std::string verify(const Kernel& kernel);
 
+// Whether an expression reads the parameter; one that is not read only tells extents.
+bool is_read(const Kernel& kernel, std::size_t param);
 // Which expressions some output needs.
 std::vector<bool> reachable(const Kernel& kernel);
 // Removes the others; the rest keep their order.

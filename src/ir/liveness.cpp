@@ -1,6 +1,15 @@
+#include <algorithm>
+
 #include "ir/kernel.h"
 
 namespace fact::ir {
+
+bool is_read(const Kernel& kernel, std::size_t param) {
+    return std::any_of(kernel.exprs.begin(), kernel.exprs.end(), [&](const Expr& expr) {
+        const auto* node = std::get_if<Param>(&expr.node);
+        return node && node->index == param;
+    });
+}
 
 std::vector<bool> reachable(const Kernel& kernel) {
     std::vector<bool> needed(kernel.exprs.size());

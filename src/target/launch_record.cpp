@@ -30,8 +30,10 @@ Json write(const std::vector<Product>& products) {
 
 // A plain product is a plain list.
 Json write(const ExtentField& extent) {
-    if (extent.times == 1 && extent.over == 1) return write(extent.dims);
-    return {{"dims", write(extent.dims)}, {"times", extent.times}, {"over", extent.over}};
+    if (extent == ExtentField{extent.dims}) return write(extent.dims);
+    Json json{{"dims", write(extent.dims)}, {"times", extent.times}, {"over", extent.over}};
+    if (!extent.divided.empty()) json["divided"] = write(extent.divided);
+    return json;
 }
 
 Json write(const std::vector<ExtentField>& extents) {
@@ -92,7 +94,11 @@ Json write(const Grid& grid) {
             [](const LinearGrid& g) {
                 return Json{{"linear", {{"count", write(g.count)}, {"per_block", g.per_block}}}};
             },
-            [](const TileGrid& g) { return Json{{"tile", write_tiled(g)}}; },
+            [](const TileGrid& g) {
+                Json json = write_tiled(g);
+                if (g.most_z > 0) json["most_z"] = g.most_z;
+                return Json{{"tile", std::move(json)}};
+            },
         },
         grid);
 }
@@ -115,8 +121,7 @@ Json write(const Alignment& rule) {
 
 Json write(const ExtentRule& rule) {
     return {{"dim", {rule.dim.tensor, rule.dim.dim}},
-            {"factors", write(rule.factors)},
-            {"constant", rule.constant},
+            {"extent", write(rule.extent)},
             {"multiple", rule.multiple}};
 }
 
@@ -178,6 +183,13 @@ std::array<int, N> read_ints(const Json& json) {
     return result;
 }
 
+std::vector<int> read_list(const Json& json) {
+    if (!json.is_array()) reject("expected a list of integers");
+    std::vector<int> result;
+    for (const Json& item : json) result.push_back(read_int(item));
+    return result;
+}
+
 DType read_dtype(const Json& json) {
     auto name = json.get<std::string>();
     if (auto dtype = dtype_from_name(name)) return *dtype;
@@ -198,7 +210,8 @@ std::vector<Product> read_products(const Json& json) {
 
 ExtentField read_extent(const Json& json) {
     if (json.is_array()) return {read_product(json)};
-    return {read_product(json.at("dims")), read_int(json.at("times")), read_int(json.at("over"))};
+    return {read_product(json.at("dims")), read_int(json.at("times")), read_int(json.at("over")),
+            json.contains("divided") ? read_product(json.at("divided")) : Product{}};
 }
 
 Workspace read_workspace(const Json& json) {
@@ -209,8 +222,9 @@ Workspace read_workspace(const Json& json) {
 
 ExtentRule read_rule(const Json& json) {
     return {{read_int(json.at("dim").at(0)), read_int(json.at("dim").at(1))},
-            read_product(json.at("factors")),
-            read_int(json.at("constant")),
+            json.contains("extent")
+                ? read_extent(json.at("extent"))
+                : ExtentField{read_product(json.at("factors")), read_int(json.at("constant"))},
             json.at("multiple").get<bool>()};
 }
 
@@ -226,8 +240,8 @@ Field read_field(const Json& json) {
 KernelParam read_param(const Json& json) {
     auto [kind, body] = alternative(json);
     if (kind == "tensor_map")
-        return TensorMapParam{read_int(body.at("tensor")), read_ints<4>(body.at("dims")),
-                              read_ints<4>(body.at("box")), read_int(body.at("swizzle_bytes"))};
+        return TensorMapParam{read_int(body.at("tensor")), read_list(body.at("dims")),
+                              read_list(body.at("box")), read_int(body.at("swizzle_bytes"))};
     if (kind != "struct") reject(fmt::format("unknown kernel parameter '{}'", kind));
     StructParam result{read_int(body.at("bytes")), {}};
     for (const Json& member : body.at("members"))
@@ -258,7 +272,11 @@ Grid read_grid(const Json& json) {
     }
     if (kind == "linear")
         return LinearGrid{read_extent(body.at("count")), read_int(body.at("per_block"))};
-    if (kind == "tile") return read_tiled<TileGrid>(body);
+    if (kind == "tile") {
+        auto grid = read_tiled<TileGrid>(body);
+        if (body.contains("most_z")) grid.most_z = read_int(body.at("most_z"));
+        return grid;
+    }
     reject(fmt::format("unknown grid '{}'", kind));
 }
 

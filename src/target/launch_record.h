@@ -27,9 +27,9 @@ struct DimOf {
 
 // A CUtensorMap over one tensor, innermost dimension first; kNoDim stands for an extent of one.
 struct TensorMapParam {
+    static constexpr std::size_t kMostDims = 5;  // of the hardware
     int tensor = 0;
-    std::array<int, 4> dims{kNoDim, kNoDim, kNoDim, kNoDim};
-    std::array<int, 4> box{1, 1, 1, 1};
+    std::vector<int> dims, box;
     int swizzle_bytes = 128;
     bool operator==(const TensorMapParam&) const = default;
 };
@@ -41,7 +41,8 @@ struct PointerField {
 };
 struct ExtentField {  // product of extents, as int32; an empty product is 1
     std::vector<DimOf> dims;
-    int times = 1, over = 1;  // and of a constant, divided by another
+    int times = 1, over = 1;          // and of a constant, divided by another
+    std::vector<DimOf> divided = {};  // and by these extents
     bool operator==(const ExtentField&) const = default;
 };
 struct StrideField {  // stride in elements, as int64; kNoDim gives 0
@@ -83,10 +84,11 @@ struct LinearGrid {
     bool operator==(const LinearGrid&) const = default;
 };
 // One block per tile of a matrix, for transposing passes: x = ceil(n / tile_n), y = ceil(m /
-// tile_m), z = batch.
+// tile_m), z = batch; at most `most_z` where that is not 0: the kernel walks the rest itself.
 struct TileGrid {
     std::vector<DimOf> m, n, batch;
     int tile_m = 1, tile_n = 1;
+    int most_z = 0;
     bool operator==(const TileGrid&) const = default;
 };
 using Grid = std::variant<PersistentGrid, LinearGrid, TileGrid>;
@@ -126,11 +128,10 @@ struct Alignment {
     bool operator==(const Alignment&) const = default;
 };
 
-// The extent must be `constant` times those of `factors`, or a multiple of that.
+// What an extent must be, or a multiple of it.
 struct ExtentRule {
     DimOf dim;
-    std::vector<DimOf> factors;
-    int constant = 1;
+    ExtentField extent;
     bool multiple = false;
     bool operator==(const ExtentRule&) const = default;
 };

@@ -18,8 +18,7 @@ class Checker {
         for (const auto& group : record_.equal_extents) bound(group);
         for (const ExtentRule& rule : record_.extent_rules) {
             bound({rule.dim});
-            bound(rule.factors);
-            require(rule.constant >= 1, fmt::format("constant extent {}", rule.constant));
+            bound(rule.extent);
         }
         for (const Alignment& rule : record_.alignments) {
             require(rule.bytes >= 1, fmt::format("alignment to {} bytes", rule.bytes));
@@ -29,8 +28,7 @@ class Checker {
         for (const Workspace& space : record_.workspaces) {
             require(space.copies >= 1, fmt::format("{} copies of a workspace", space.copies));
             for (const ExtentField& size : space.sizes) {
-                check(size);
-                bound(size.dims);
+                bound(size);
             }
         }
         require(!record_.launches.empty(), "number of launches");
@@ -76,11 +74,17 @@ class Checker {
 
     void check(const ExtentField& extent) {
         product(extent.dims);
+        product(extent.divided);
         require(extent.times > 0 && extent.over > 0,
                 fmt::format("extent times {} over {}", extent.times, extent.over));
     }
 
     // Of parameters and outputs only: what a workspace's own size may follow from.
+    void bound(const ExtentField& extent) {
+        check(extent);
+        bound(extent.dims);
+        bound(extent.divided);
+    }
     void bound(const std::vector<DimOf>& dims) {
         product(dims);
         for (const DimOf& dim : dims)
@@ -101,12 +105,18 @@ class Checker {
                                   require(g.per_block > 0, "elements per block");
                                   check(g.count);
                               },
-                              [&](const TileGrid& g) { tiled(g); }},
+                              [&](const TileGrid& g) {
+                                  tiled(g);
+                                  require(g.most_z >= 0, fmt::format("depth {}", g.most_z));
+                              }},
                    grid);
     }
 
     void check(const TensorMapParam& map) {
         dimension(map.tensor, kNoDim);
+        require(!map.dims.empty() && map.dims.size() <= TensorMapParam::kMostDims &&
+                    map.dims.size() == map.box.size(),
+                fmt::format("tensor map of {} dimensions", map.dims.size()));
         for (int dim : map.dims) dimension(map.tensor, dim);
         for (int extent : map.box) require(extent >= 1 && extent <= 256, "box of a tensor map");
         require(map.swizzle_bytes == 0 || map.swizzle_bytes == 32 || map.swizzle_bytes == 64 ||

@@ -60,8 +60,9 @@ Result<Plan> plan_stages(const ir::Kernel& kernel, std::string_view arch, const 
         throw InternalError("extents that agreed before the cut: " + what);
     for (const lower::Stage& stage : pipeline->stages) {
         PlannedStage planned{stage.kind, stage.kernel, {}, {}, {}};
-        for (const int tensor : stage.params)
-            planned.reads.push_back(tensor_name(*pipeline, tensor));
+        for (std::size_t i = 0; i < stage.params.size(); ++i)
+            if (ir::is_read(stage.kernel, i))
+                planned.reads.push_back(tensor_name(*pipeline, stage.params[i]));
         for (const int tensor : stage.outputs)
             planned.writes.push_back(tensor_name(*pipeline, tensor));
         if (stage.kind == lower::StageKind::product) {

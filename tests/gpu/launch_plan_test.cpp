@@ -159,6 +159,8 @@ TEST(LaunchPlan, OtherGrids) {
     EXPECT_EQ(grid_size(launch, tensors, 10000), (GridSize{758, 1, 1}));
     launch.grid = TileGrid{{{0, 0}}, {{0, 1}}, {{1, 0}}, 64, 32};
     EXPECT_EQ(grid_size(launch, tensors, 1), (GridSize{25, 16, 1032}));
+    std::get<TileGrid>(launch.grid).most_z = 1000;
+    EXPECT_EQ(grid_size(launch, tensors, 1), (GridSize{25, 16, 1000}));
 }
 
 TEST(LaunchPlan, PacksStructs) {
@@ -194,10 +196,11 @@ TEST(LaunchPlan, MapGeometryOfAStridedView) {
     EXPECT_EQ(map.data_type, 6);
     EXPECT_EQ(map.swizzle, 3);
     EXPECT_EQ(map.address, q.data);
-    EXPECT_EQ(map.extents, (std::array<std::uint64_t, 4>{96, 512, 8, 4}));
-    EXPECT_EQ(map.stride_bytes, (std::array<std::uint64_t, 3>{4608, 192, 512 * 4608}));
-    EXPECT_EQ(map.box, (std::array<std::uint32_t, 4>{64, 128, 1, 1}));
-    EXPECT_EQ(map.element_strides, (std::array<std::uint32_t, 4>{1, 1, 1, 1}));
+    EXPECT_EQ(map.extents, (std::array<std::uint64_t, 5>{96, 512, 8, 4}));
+    EXPECT_EQ(map.rank, 4u);
+    EXPECT_EQ(map.stride_bytes, (std::array<std::uint64_t, 4>{4608, 192, 512 * 4608}));
+    EXPECT_EQ(map.box, (std::array<std::uint32_t, 5>{64, 128, 1, 1}));
+    EXPECT_EQ(map.element_strides, (std::array<std::uint32_t, 5>{1, 1, 1, 1, 1}));
 }
 
 TEST(LaunchPlan, MapGeometryFillsMissingDimensions) {
@@ -205,7 +208,7 @@ TEST(LaunchPlan, MapGeometryFillsMissingDimensions) {
     const auto map = map_geometry({0, {1, kNoDim, 0, kNoDim}, {32, 1, 1, 1}, 64}, tensors);
     EXPECT_EQ(map.data_type, 9);
     EXPECT_EQ(map.swizzle, 2);
-    EXPECT_EQ(map.extents, (std::array<std::uint64_t, 4>{20, 1, 3, 1}));
+    EXPECT_EQ(map.extents, (std::array<std::uint64_t, 5>{20, 1, 3, 1}));
     EXPECT_EQ(map.stride_bytes[0] % 16, 0u);
     EXPECT_EQ(map.stride_bytes[1], 40u);
     EXPECT_EQ(map.stride_bytes[2] % 16, 0u);
@@ -230,6 +233,9 @@ TEST(LaunchPlan, DamagedRecordsAreNamed) {
     EXPECT_NE(damage([&](auto& r) { map(r).box[1] = 257; }), "");
     EXPECT_NE(damage([&](auto& r) { map(r).box[0] = 128; }), "");
     EXPECT_NE(damage([&](auto& r) { map(r).swizzle_bytes = 48; }), "");
+    EXPECT_NE(damage([&](auto& r) { map(r).box.push_back(1); }), "");
+    EXPECT_NE(damage([&](auto& r) { map(r).dims.clear(), map(r).box.clear(); }), "");
+    EXPECT_NE(damage([&](auto& r) { map(r).dims.resize(6, kNoDim), map(r).box.resize(6, 1); }), "");
     EXPECT_NE(damage([](auto& r) {
                   std::get<StructParam>(r.launches[0].params[3]).members[4].offset = 30;
               }),

@@ -57,7 +57,7 @@ TEST(LowerAttention, GroupedHeadsShareKAndV) {
     const Heads heads(DType::f16, true);
     const auto lowered = lower_attention(heads.kernel, heads.extents);
     ASSERT_TRUE(lowered.ok()) << lowered.error().text();
-    EXPECT_NE(lowered->source.find("kBatchK0 = true, kBatchK1 = false"), std::string::npos);
+    EXPECT_NE(lowered->source.find("kBatchK = 0b01, kBatchV = 0b01"), std::string::npos);
     EXPECT_NE(lowered->source.find("using Element = half"), std::string::npos);
 }
 

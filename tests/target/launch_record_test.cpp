@@ -22,7 +22,7 @@ LaunchRecord sample() {
 
     Launch prepare;
     prepare.entry = "split_w";
-    prepare.grid = TileGrid{{{1, 0}}, {{1, 1}}, {}, 32, 64};
+    prepare.grid = TileGrid{{{1, 0}}, {{1, 1}}, {}, 32, 64, 65535};
     prepare.block = 256;
     prepare.prepares_from = 1;
     prepare.params = {StructParam{

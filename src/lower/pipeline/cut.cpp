@@ -255,6 +255,7 @@ class Cutter {
                 const auto* param = std::get_if<ir::Param>(&kernel_[leaf].node);
                 stage.params.push_back(param ? static_cast<int>(param->index) : tensor_of.at(leaf));
             }
+            stage.params.insert(stage.params.end(), part.witnesses.begin(), part.witnesses.end());
             stage.outputs = {tensor};
             pipeline.stages.push_back(std::move(stage));
         };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "ir/extents.h"
 
@@ -26,29 +27,40 @@ std::string unique(const ir::Kernel& kernel, const std::string& wanted) {
     return name;
 }
 
-// Parameters of the whole that a part reads nothing of but an extent: a mean divides by that of a
-// dimension it has summed away.
-std::set<ExprId> tellers(const ir::Kernel& whole, const std::vector<bool>& needed,
-                         const std::set<ExprId>& leaves) {
-    std::vector<bool> given(whole.dims.size());
-    const auto read = [&](ExprId id) {
-        for (const ir::DimId dim : whole[id].type.dims) given[index(dim)] = true;
+// Whether the parameters tell every extent the kernel needs.
+bool tells_extents(const ir::Kernel& kernel) {
+    std::vector<bool> given(kernel.dims.size());
+    for (const ir::Tensor& param : kernel.params)
+        for (const ir::DimId dim : param.type.dims) given[ir::index(dim)] = true;
+    const auto known = ir::known_dims(kernel, std::move(given));
+    return std::all_of(kernel.exprs.begin(), kernel.exprs.end(), [&](const ir::Expr& expr) {
+        const auto* extent = std::get_if<ir::Extent>(&expr.node);
+        return (!extent || known[index(extent->dim)]) &&
+               std::all_of(expr.type.dims.begin(), expr.type.dims.end(),
+                           [&](ir::DimId dim) { return bool{known[index(dim)]}; });
+    });
+}
+
+// All parameters of the whole, less those that are not needed.
+void add_witnesses(const ir::Kernel& whole, Extracted& part) {
+    if (tells_extents(part.kernel)) return;
+    const std::vector<ir::Tensor> own = part.kernel.params;
+    std::vector<std::uint32_t> all(whole.params.size());
+    std::iota(all.begin(), all.end(), 0);
+    const auto take = [&](const std::vector<std::uint32_t>& witnesses) {
+        part.kernel.params = own;
+        part.witnesses = witnesses;
+        for (const std::uint32_t i : witnesses)
+            part.kernel.params.push_back({unique(part.kernel, whole.params[i].name),
+                                          whole.params[i].type, whole.params[i].span});
+        return tells_extents(part.kernel);
     };
-    for (const ExprId id : leaves) read(id);
-    std::set<ExprId> added;
-    for (std::size_t i = 0; i < needed.size(); ++i) {
-        const auto* extent = needed[i] ? std::get_if<ir::Extent>(&whole.exprs[i].node) : nullptr;
-        for (std::size_t j = 0; extent && j < whole.exprs.size(); ++j) {
-            if (ir::known_dims(whole, given)[index(extent->dim)]) break;
-            if (!std::holds_alternative<ir::Param>(whole.exprs[j].node)) continue;
-            const auto wanted = whole.factors({extent->dim});
-            const auto has = whole.factors(whole.exprs[j].type.dims);
-            if (std::ranges::find_first_of(has, wanted) == has.end()) continue;
-            added.insert(static_cast<ExprId>(j));
-            read(static_cast<ExprId>(j));
-        }
+    for (std::size_t i = all.size(); i-- > 0;) {
+        auto fewer = all;
+        fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+        if (take(fewer)) all = std::move(fewer);
     }
-    return added;
+    take(all);
 }
 
 }  // namespace
@@ -62,13 +74,6 @@ Extracted extract(const ir::Kernel& whole, ExprId root, const std::set<ExprId>& 
     for (std::size_t i = index(root) + 1; i-- > 0;)
         if (needed[i] && !is_leaf(static_cast<ExprId>(i)))
             ir::for_each_operand(whole.exprs[i].node, [&](ExprId x) { needed[index(x)] = true; });
-
-    std::set<ExprId> leaves;
-    for (std::size_t i = 0; i < needed.size(); ++i)
-        if (needed[i] && is_leaf(static_cast<ExprId>(i))) leaves.insert(static_cast<ExprId>(i));
-    const auto more = tellers(whole, needed, leaves);
-    needed.resize(whole.exprs.size());
-    for (const ExprId id : more) needed[index(id)] = true;
 
     Extracted part;
     part.kernel.name = whole.name;
@@ -102,6 +107,7 @@ Extracted extract(const ir::Kernel& whole, ExprId root, const std::set<ExprId>& 
         }
         moved[id] = part.kernel.add(std::move(expr));
     }
+    add_witnesses(whole, part);
     const ir::Type& type = whole[root].type;
     const std::string name = unique(part.kernel, whole[root].name.empty() ? "y" : whole[root].name);
     part.kernel.outputs.push_back({{name, type, whole[root].span}, moved.at(root)});

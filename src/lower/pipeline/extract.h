@@ -11,6 +11,8 @@ namespace fact::lower {
 struct Extracted {
     ir::Kernel kernel;
     std::vector<ir::ExprId> leaves;  // what each of its parameters is in the whole
+    // Parameters of the whole that follow: not read, but they tell extents that the leaves do not.
+    std::vector<std::uint32_t> witnesses;
 };
 
 // The kernel that computes `root` from parameters and from the values in `kept`. Its one output has

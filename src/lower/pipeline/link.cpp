@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lower/record/extent_terms.h"
 #include "lower/record/record_parts.h"
 #include "support/result.h"
 
@@ -79,32 +80,28 @@ class RecordLinker {
     void renumber(TileGrid& grid) const {
         renumber(grid.m), renumber(grid.n), renumber(grid.batch);
     }
-    void renumber(LinearGrid& grid) const { renumber(grid.count.dims); }
+    void renumber(ExtentField& extent) const { renumber(extent.dims), renumber(extent.divided); }
+    void renumber(LinearGrid& grid) const { renumber(grid.count); }
     void renumber(TensorMapParam& map) const { map.tensor = number(map.tensor); }
     void renumber(StructParam& param) const {
         for (auto& member : param.members)
             std::visit(overloaded{[this](PointerField& f) { f.tensor = number(f.tensor); },
                                   [this](StrideField& f) { f.tensor = number(f.tensor); },
-                                  [this](ExtentField& f) { renumber(f.dims); }, [](TokenField&) {}},
+                                  [this](ExtentField& f) { renumber(f); }, [](TokenField&) {}},
                        member.field);
     }
 
     // A workspace's size may only follow from what the caller binds.
     ExtentField in_bound_terms(const ExtentField& size) const {
         ExtentField result{{}, size.times, size.over};
-        for (const DimOf& dim : size.dims) {
-            const int tensor = number(dim.tensor);
-            if (tensor < record_.num_bound()) {
-                result.dims.push_back({tensor, dim.dim});
-                continue;
-            }
-            const Workspace& kept = record_.workspaces[at(tensor - record_.num_bound())];
-            const ExtentField& own = kept.sizes[at(dim.dim)];
-            result.dims.insert(result.dims.end(), own.dims.begin(), own.dims.end());
-            result.times *= own.times;
-            result.over *= own.over;
-        }
+        for (const DimOf& dim : size.dims) multiply(result, in_bound_terms(dim));
+        for (const DimOf& dim : size.divided) multiply(result, inverse(in_bound_terms(dim)));
         return result;
+    }
+    ExtentField in_bound_terms(const DimOf& dim) const {
+        const int tensor = number(dim.tensor);
+        if (tensor < record_.num_bound()) return {{{tensor, dim.dim}}};
+        return record_.workspaces[at(tensor - record_.num_bound())].sizes[at(dim.dim)];
     }
 
     const Pipeline& pipeline_;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lower/pointwise/expression.h"
 
 namespace fact::lower {
@@ -18,7 +20,9 @@ void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const Product
     const auto coordinate = [&](ir::DimId dim) -> std::string {
         if (dim == form.m) return "slab.row_of(i)";
         if (dim == form.n) return "slab.column_of(i)";
-        return !form.batch.empty() && dim == form.batch[0] ? "slab.batch0" : "slab.batch1";
+        const auto at = std::find(form.batch.begin(), form.batch.end(), dim);
+        if (at == form.batch.end()) throw InternalError("an index the product does not have");
+        return fmt::format("slab.batch[{}]", at - form.batch.begin());
     };
     const auto extent = [](ir::DimId) -> std::string {
         throw InternalError("an extent is no part of an epilogue");
@@ -49,8 +53,24 @@ std::string operand_type(const ir::Kernel& kernel, const EpilogueForm& extra) {
     const char* kind =
         extra.n < 0 ? (extra.m < 0 ? "Scalar" : "Column") : (extra.m < 0 ? "Row" : "Matrix");
     const bool strided = extra.n >= 0 && !extra.paired;
-    return fmt::format("{}{}<{}>", strided ? "Strided" : "", kind,
-                       info(kernel.params[static_cast<std::size_t>(extra.tensor)].type.dtype).cuda);
+    return fmt::format("{}{}<{}{}>", strided ? "Strided" : "", kind,
+                       info(kernel.params[static_cast<std::size_t>(extra.tensor)].type.dtype).cuda,
+                       batch_argument(extra.batch.size()));
+}
+
+std::string batch_type(std::string_view name, std::size_t num_batches) {
+    return num_batches > 2 ? fmt::format("{}Of<{}>", name, num_batches) : std::string(name);
+}
+
+std::string batch_argument(std::size_t num_batches) {
+    return num_batches > 2 ? fmt::format(", {}", num_batches) : "";
+}
+
+std::string batch_bits(const std::vector<int>& places) {
+    std::string bits;
+    for (auto place = places.rbegin(); place != places.rend(); ++place)
+        bits += *place >= 0 ? '1' : '0';
+    return "0b" + bits;
 }
 
 bool has_members(const ProductForm& form) {
@@ -80,6 +100,8 @@ void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const Prod
                            kernel.line_of(param.span), staged});
     }
     auto functor = writer.block("struct Finish", ";");
+    if (form.num_batches() > 2)
+        writer.line(fmt::format("using Slab = {};", batch_type("Slab", form.num_batches())));
     if (has_members(form)) {
         for (const Member& m : members)
             if (!m.staged) writer.line(fmt::format("{} {};", m.type, m.name), m.origin);

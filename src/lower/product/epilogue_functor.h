@@ -11,6 +11,12 @@ namespace fact::lower {
 
 // The type of a member that reads an extra operand: "Row<bf16>".
 std::string operand_type(const ir::Kernel& kernel, const EpilogueForm& extra);
+// A type of the skeletons that depends on the batch: "Extents", or "ExtentsOf<3>".
+std::string batch_type(std::string_view name, std::size_t num_batches);
+// The argument its templates take where a batch has more than two dimensions: ", 3".
+std::string batch_argument(std::size_t num_batches);
+// Which of them a tensor has, as bits: "0b01" for the first alone.
+std::string batch_bits(const std::vector<int>& places);
 
 // Whether the functor has members: every extra operand but a staged one.
 bool has_members(const ProductForm& form);

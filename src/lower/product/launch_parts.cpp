@@ -10,17 +10,18 @@ ProductDims product_dims(const ir::Kernel& kernel, const ProductForm& form) {
     dims.m = {{form.a.param, form.a.outer}};
     dims.n = {{form.b.param, form.b.outer}};
     dims.k = {{form.a.param, form.a.k}};
-    if (!form.batch.empty()) dims.batch0 = {{output, form.output.batch[0]}};
-    if (form.batch.size() > 1) dims.batch1 = {{output, form.output.batch[1]}};
-    dims.batch = dims.batch0;
-    dims.batch.insert(dims.batch.end(), dims.batch1.begin(), dims.batch1.end());
+    dims.batches.resize(form.num_batches());
+    for (std::size_t i = 0; i < form.batch.size(); ++i) {
+        dims.batches[i] = {{output, form.output.batch[i]}};
+        dims.batch.push_back({output, form.output.batch[i]});
+    }
     return dims;
 }
 
 StructParam extents_param(const ProductDims& dims) {
     StructBuilder extents;
-    for (const auto& of : {dims.m, dims.n, dims.k, dims.batch0, dims.batch1})
-        extents.add(ExtentField{of});
+    for (const auto& of : {dims.m, dims.n, dims.k}) extents.add(ExtentField{of});
+    for (const auto& of : dims.batches) extents.add(ExtentField{of});
     return extents.finish();
 }
 
@@ -30,8 +31,8 @@ StructParam functor_param(const ProductForm& form) {
         if (static_cast<int>(i) == form.staged) continue;
         const EpilogueForm& extra = form.extras[i];
         members.add(PointerField{extra.tensor});
-        for (const int dim : {extra.m, extra.n, extra.batch[0], extra.batch[1]})
-            members.add(StrideField{extra.tensor, dim});
+        for (const int dim : {extra.m, extra.n}) members.add(StrideField{extra.tensor, dim});
+        for (const int dim : extra.batch) members.add(StrideField{extra.tensor, dim});
     }
     return members.finish();
 }

@@ -12,7 +12,8 @@ namespace fact::lower {
 
 // Where the product's extents are found among the bound tensors.
 struct ProductDims {
-    std::vector<DimOf> m, n, k, batch0, batch1, batch;  // `batch`: both together
+    std::vector<DimOf> m, n, k, batch;        // `batch`: all of it together
+    std::vector<std::vector<DimOf>> batches;  // each of its dimensions, ProductForm::num_batches()
 };
 ProductDims product_dims(const ir::Kernel& kernel, const ProductForm& form);
 

@@ -73,7 +73,6 @@ class Analysis {
         form_.n = result_dims.back();
         form_.k = a_dims.back();
         form_.batch.assign(result_dims.begin(), result_dims.end() - 2);
-        if (form_.batch.size() > 2) return "more than two batch dimensions";
         if (std::string why = operand(product.a, form_.m, form_.a); !why.empty()) return why;
         if (std::string why = operand(product.b, form_.n, form_.b); !why.empty()) return why;
         const DType a = kernel_.params[form_.a.param].type.dtype;
@@ -91,8 +90,7 @@ class Analysis {
         to.param = static_cast<int>(*param);
         to.outer = position(dims, outer);
         to.k = position(dims, form_.k);
-        for (std::size_t i = 0; i < form_.batch.size(); ++i)
-            to.batch[i] = position(dims, form_.batch[i]);
+        to.batch = places_in_batch(dims);
         const int last = static_cast<int>(dims.size()) - 1;
         if (to.k == last)
             to.major = schedule::Major::k;
@@ -127,13 +125,19 @@ class Analysis {
         return "";
     }
 
+    std::vector<int> places_in_batch(const std::vector<ir::DimId>& dims) const {
+        std::vector<int> places(form_.num_batches(), -1);
+        for (std::size_t i = 0; i < form_.batch.size(); ++i)
+            places[i] = position(dims, form_.batch[i]);
+        return places;
+    }
+
     EpilogueForm placed(int tensor, const std::vector<ir::DimId>& dims) const {
         EpilogueForm at;
         at.tensor = tensor;
         at.m = position(dims, form_.m);
         at.n = position(dims, form_.n);
-        for (std::size_t i = 0; i < form_.batch.size(); ++i)
-            at.batch[i] = position(dims, form_.batch[i]);
+        at.batch = places_in_batch(dims);
         at.paired = at.n >= 0 && at.n == static_cast<int>(dims.size()) - 1;
         return at;
     }

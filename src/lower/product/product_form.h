@@ -1,7 +1,7 @@
 // A kernel seen as what the product skeletons compute: one product and a pointwise epilogue.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -14,8 +14,8 @@ namespace fact::lower {
 // An operand of the product: a parameter and which of its dimensions plays which part.
 struct OperandForm {
     int param = 0;
-    int outer = 0, k = 0;              // dimensions of M (or N) and of K
-    std::array<int, 2> batch{-1, -1};  // -1: the same for the whole batch
+    int outer = 0, k = 0;    // dimensions of M (or N) and of K
+    std::vector<int> batch;  // as ProductForm::batch; -1: the same along it
     schedule::Major major = schedule::Major::k;
     bool contiguous = true;  // along K or M (or N), as `major` says; else along the batch
 };
@@ -24,7 +24,7 @@ struct OperandForm {
 struct EpilogueForm {
     int tensor = 0;  // parameter index
     int m = -1, n = -1;
-    std::array<int, 2> batch{-1, -1};
+    std::vector<int> batch;
     bool paired = false;  // contiguous along N: two neighbours are read or written at once
 };
 
@@ -32,13 +32,17 @@ struct ProductForm {
     ir::ExprId product{};
     ir::Precision precision = ir::Precision::exact;
     ir::DimId m{}, n{}, k{};
-    std::vector<ir::DimId> batch;  // at most two
+    std::vector<ir::DimId> batch;
     OperandForm a, b;
     std::vector<EpilogueForm> extras;  // in parameter order
     int staged = -1;                   // index of one brought through shared memory: sm90 chooses
     EpilogueForm output;               // `tensor` is 0: the only output
     std::vector<ir::ExprId> epilogue;  // what is computed after the product, operands first
     ir::ExprId result{};               // stored to the output
+
+    // How many batch dimensions the skeleton is given: at least two, so that most kernels are
+    // alike.
+    std::size_t num_batches() const { return std::max<std::size_t>(batch.size(), 2); }
 };
 
 // An Error names what no product skeleton can express.

@@ -20,8 +20,4 @@ class StructBuilder {
 // The kernel's parameters and outputs, and what must hold between their extents.
 void bind_tensors(const ir::Kernel& kernel, LaunchRecord& record);
 
-// The product of the dimensions' extents in terms of the bound tensors' (parameters, then outputs).
-// Throws InternalError when no tensor tells one of them: the IR's verifier asks that some does.
-ExtentField extent_of(const ir::Kernel& kernel, const std::vector<ir::DimId>& dims);
-
 }  // namespace fact::lower

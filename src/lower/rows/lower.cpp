@@ -44,7 +44,8 @@ class SourceWriter {
                             written ? "" : " const", t.type.dims.size(), emit::identifier(t.name)),
                 kernel_.line_of(t.span));
         };
-        for (const ir::Tensor& t : kernel_.params) member(t, false);
+        for (std::size_t i = 0; i < kernel_.params.size(); ++i)
+            if (ir::is_read(kernel_, i)) member(kernel_.params[i], false);
         for (const ir::Output& o : kernel_.outputs) member(o.tensor, true);
         std::vector<std::string> extents;
         for (const ir::DimId dim : extent_fields(kernel_, form_))

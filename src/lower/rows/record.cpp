@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lower/record/extent_terms.h"
 #include "lower/record/record_parts.h"
 
 namespace fact::lower {
@@ -50,8 +51,11 @@ LaunchRecord rows_record(const ir::Kernel& kernel, const RowsForm& form, std::st
         for (std::size_t d = 0; d < std::max<std::size_t>(rank, 1); ++d)
             arguments.add(StrideField{number, rank == 0 ? kNoDim : static_cast<int>(d)});
     };
-    for (int i = 0; i < record.num_bound(); ++i)
-        tensor(i, static_cast<std::size_t>(record.spec(i).rank));
+    for (int i = 0; i < record.num_bound(); ++i) {
+        const auto number = static_cast<std::size_t>(i);
+        if (number >= kernel.params.size() || ir::is_read(kernel, number))
+            tensor(i, static_cast<std::size_t>(record.spec(i).rank));
+    }
     for (const ir::DimId dim : extent_fields(kernel, form)) arguments.add(extent_of(kernel, {dim}));
 
     Launch launch;

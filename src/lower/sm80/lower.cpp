@@ -68,13 +68,15 @@ class SourceWriter {
         const std::string b =
             "operand_" + name(form_.b) + (form_.a.param == form_.b.param ? "_right" : "");
         const std::string y = "output_" + kernel_.outputs.front().tensor.name;
-        const std::string element{info(problem_.operands).cuda};
+        const std::string more = batch_argument(form_.num_batches());
+        const std::string element = std::string(info(problem_.operands).cuda) + more;
         std::vector<std::string> params{
             fmt::format("__grid_constant__ Source<{}> const {}", element, a),
             fmt::format("__grid_constant__ Source<{}> const {}", element, b),
-            fmt::format("__grid_constant__ {}Output<{}> const {}",
-                        form_.output.paired ? "" : "Strided", info(problem_.output).cuda, y),
-            "__grid_constant__ Extents const extents",
+            fmt::format("__grid_constant__ {}Output<{}{}> const {}",
+                        form_.output.paired ? "" : "Strided", info(problem_.output).cuda, more, y),
+            fmt::format("__grid_constant__ {} const extents",
+                        batch_type("Extents", form_.num_batches())),
         };
         if (has_members(form_)) params.push_back("__grid_constant__ Finish const finish");
         out_.line("extern \"C\" __global__ void __launch_bounds__(kThreads<Config>, 1)");

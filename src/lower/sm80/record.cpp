@@ -11,16 +11,17 @@ namespace fact::lower::sm80 {
 
 namespace {
 
-// A pointer and its strides along four dimensions: Source and Destination of kernels/sm80.
-StructParam strided(int tensor, const std::array<int, 4>& dims) {
+// A pointer and its strides, the matrix's first: Source and Destination of kernels/sm80.
+StructParam strided(int tensor, int rows, int columns, const std::vector<int>& batch) {
     StructBuilder builder;
     builder.add(PointerField{tensor});
-    for (const int dim : dims) builder.add(StrideField{tensor, dim});
+    for (const int dim : {rows, columns}) builder.add(StrideField{tensor, dim});
+    for (const int dim : batch) builder.add(StrideField{tensor, dim});
     return builder.finish();
 }
 
 StructParam source(const OperandForm& operand) {
-    return strided(operand.param, {operand.outer, operand.k, operand.batch[0], operand.batch[1]});
+    return strided(operand.param, operand.outer, operand.k, operand.batch);
 }
 
 // What each tensor must be aligned to, those left out that any tensor is.
@@ -68,10 +69,9 @@ LaunchRecord product_record(const ir::Kernel& kernel, const ProductForm& form,
     launch.grid = PersistentGrid{dims.m, dims.n, dims.batch, schedule.tile.m, schedule.tile.n};
     launch.block = 32 * warps.m * warps.n;
     launch.shared_bytes = schedule::shared_memory_on_sm80(schedule, problem).bytes;
-    launch.params = {
-        source(form.a), source(form.b),
-        strided(static_cast<int>(kernel.params.size()), {y.m, y.n, y.batch[0], y.batch[1]}),
-        extents_param(dims)};
+    launch.params = {source(form.a), source(form.b),
+                     strided(static_cast<int>(kernel.params.size()), y.m, y.n, y.batch),
+                     extents_param(dims)};
     if (has_members(form)) launch.params.push_back(functor_param(form));
     record.launches.push_back(launch);
     return record;

@@ -5,7 +5,10 @@
 #include <algorithm>
 
 #include "emit/code_writer.h"
+#include "lower/product/epilogue_functor.h"
+#include "lower/record/extent_terms.h"
 #include "lower/record/record_parts.h"
+#include "lower/sm90/matrix_map.h"
 
 namespace fact::lower::sm90 {
 
@@ -20,7 +23,7 @@ constexpr std::int64_t kMostFeatures = 128;  // accumulators of more do not fit
 struct Operand {
     int param = -1;
     int rows = -1, features = -1;
-    std::array<int, 2> batch{-1, -1};
+    std::vector<int> batch;
 };
 
 int position(const Dims& dims, ir::DimId dim) {
@@ -51,7 +54,8 @@ class AttentionLowerer {
         e_ = dims.back();
         n_ = kernel_[node->k].type.dims.end()[-2];
         d_ = kernel_[node->q].type.dims.back();
-        if (batch_.size() > 2) return cannot("more than two batch dimensions");
+        if (num_batches() > TensorMapParam::kMostDims - 2)
+            return cannot("more batch dimensions than a tensor map can have");
         for (const ir::DimId dim : {d_, e_}) {
             const std::int64_t extent = extents_[ir::index(dim)];
             if (extent < 1 || extent > kMostFeatures)
@@ -94,8 +98,16 @@ class AttentionLowerer {
         found.param = static_cast<int>(param->index);
         found.rows = position(dims, rows);
         found.features = position(dims, features);
-        for (std::size_t i = 0; i < batch_.size(); ++i) found.batch[i] = position(dims, batch_[i]);
+        found.batch = places_in_batch(dims);
         return found;
+    }
+
+    // At least two, so that most kernels are alike.
+    std::size_t num_batches() const { return std::max<std::size_t>(batch_.size(), 2); }
+    std::vector<int> places_in_batch(const Dims& dims) const {
+        std::vector<int> places(num_batches(), -1);
+        for (std::size_t i = 0; i < batch_.size(); ++i) places[i] = position(dims, batch_[i]);
+        return places;
     }
 
     const ir::Tensor& param(const Operand& operand) const {
@@ -125,19 +137,19 @@ class AttentionLowerer {
                                  yes(node_->causal), yes(bias_.param >= 0)));
             out.line(fmt::format("static constexpr float kScale = {};",
                                  emit::float_literal(node_->scale)));
-            out.line(fmt::format("static constexpr bool kBatchK0 = {}, kBatchK1 = {};",
-                                 yes(k_.batch[0] >= 0), yes(k_.batch[1] >= 0)));
-            out.line(fmt::format("static constexpr bool kBatchV0 = {}, kBatchV1 = {};",
-                                 yes(v_.batch[0] >= 0), yes(v_.batch[1] >= 0)));
+            out.line(fmt::format("static constexpr int kBatchK = {}, kBatchV = {};",
+                                 batch_bits(k_.batch), batch_bits(v_.batch)));
         }
         out.line();
         std::vector<std::string> params;
         for (const char* name : {"q", "k", "v", "y"})
             params.push_back(fmt::format("__grid_constant__ CUtensorMap const map_{}", name));
-        params.push_back("__grid_constant__ AttentionExtents const extents");
+        params.push_back(fmt::format("__grid_constant__ {} const extents",
+                                     batch_type("AttentionExtents", num_batches())));
         if (bias_.param >= 0)
-            params.push_back(fmt::format("__grid_constant__ ScoreBias<{}> const bias",
-                                         info(param(bias_).type.dtype).cuda));
+            params.push_back(fmt::format("__grid_constant__ ScoreBias<{}{}> const bias",
+                                         info(param(bias_).type.dtype).cuda,
+                                         batch_argument(num_batches())));
         out.line("extern \"C\" __global__ void __launch_bounds__(kAttentionThreads, 1)");
         out.list(kernel_.name + "_kernel(", params, ") {");
         out.line(fmt::format("    attention<Config>(map_q, map_k, map_v, map_y, extents, {});",
@@ -147,13 +159,9 @@ class AttentionLowerer {
         return out.text();
     }
 
-    TensorMapParam map(int tensor, int rows, int features, const std::array<int, 2>& batch,
-                       int box_rows) const {
-        TensorMapParam param;
-        param.tensor = tensor;
-        param.dims = {features, rows, batch[0], batch[1]};
-        param.box = {64, box_rows, 1, 1};
-        return param;
+    static TensorMapParam map(int tensor, int rows, int features, const std::vector<int>& batch,
+                              int box_rows) {
+        return matrix_map(tensor, features, rows, batch, 64, box_rows);
     }
 
     LaunchRecord record() const {
@@ -167,20 +175,15 @@ class AttentionLowerer {
         for (const Operand* operand : {&q_, &v_})
             record.extent_rules.push_back(
                 {{operand->param, operand->features},
-                 {},
-                 static_cast<int>(extents_[ir::index(operand == &q_ ? d_ : e_)])});
+                 {{}, static_cast<int>(extents_[ir::index(operand == &q_ ? d_ : e_)])}});
 
         const int out = static_cast<int>(kernel_.params.size());
         const Dims& dims = kernel_.outputs.front().tensor.type.dims;
-        std::array<int, 2> out_batch{-1, -1};
-        for (std::size_t i = 0; i < batch_.size(); ++i) out_batch[i] = position(dims, batch_[i]);
-        const auto batch = [&](std::size_t i) {
-            return i < batch_.size() ? extent_of(kernel_, {batch_[i]}) : ExtentField{};
-        };
+        const std::vector<int> out_batch = places_in_batch(dims);
         StructBuilder extents;  // AttentionExtents
         for (const ir::DimId dim : {m_, n_, e_}) extents.add(extent_of(kernel_, {dim}));
-        extents.add(batch(0));
-        extents.add(batch(1));
+        for (std::size_t i = 0; i < num_batches(); ++i)
+            extents.add(i < batch_.size() ? extent_of(kernel_, {batch_[i]}) : ExtentField{});
 
         Launch launch;
         launch.entry = kernel_.name + "_kernel";
@@ -204,8 +207,9 @@ class AttentionLowerer {
         if (bias_.param >= 0) {
             StructBuilder bias;  // ScoreBias
             bias.add(PointerField{bias_.param});
-            for (const int dim : {bias_.rows, bias_.features, bias_.batch[0], bias_.batch[1]})
+            for (const int dim : {bias_.rows, bias_.features})
                 bias.add(StrideField{bias_.param, dim});
+            for (const int dim : bias_.batch) bias.add(StrideField{bias_.param, dim});
             launch.params.push_back(bias.finish());
         }
         record.launches = {launch};

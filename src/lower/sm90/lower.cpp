@@ -12,6 +12,8 @@ namespace fact::lower::sm90 {
 
 namespace {
 
+constexpr std::size_t kMostBatches = TensorMapParam::kMostDims - 2;
+
 // A whole matrix of the output's type and layout, such as a residual: read as the output is
 // written. Only one, since it shares the output's boxes.
 int staged_extra(const ir::Kernel& kernel, const ProductForm& form) {
@@ -37,6 +39,8 @@ Result<ProductForm> form_of(const ir::Kernel& kernel) {
     if (!form->output.paired)
         return cannot_express(kernel, "sm90 ",
                               "an output that is not contiguous along the product's columns");
+    if (form->num_batches() > kMostBatches)
+        return cannot_express(kernel, "sm90 ", "more batch dimensions than a tensor map can have");
     form->staged = staged_extra(kernel, *form);
     return form;
 }
@@ -101,15 +105,12 @@ class SourceWriter {
             out_.line(fmt::format("static constexpr Major kMajorA = {}, kMajorB = {};",
                                   major(form_.a.major), major(form_.b.major)));
         }
-        out_.line(fmt::format("static constexpr bool kBatchA0 = {}, kBatchA1 = {};",
-                              yes(form_.a.batch[0] >= 0), yes(form_.a.batch[1] >= 0)));
-        out_.line(fmt::format("static constexpr bool kBatchB0 = {}, kBatchB1 = {};",
-                              yes(form_.b.batch[0] >= 0), yes(form_.b.batch[1] >= 0)));
+        out_.line(fmt::format("static constexpr int kBatchA = {}, kBatchB = {};",
+                              batch_bits(form_.a.batch), batch_bits(form_.b.batch)));
         out_.line(fmt::format("static constexpr bool kStaged = {};", yes(problem_.staged)));
         if (problem_.staged) {
             const auto& batch = form_.extras[static_cast<std::size_t>(form_.staged)].batch;
-            out_.line(fmt::format("static constexpr bool kStagedBatch0 = {}, kStagedBatch1 = {};",
-                                  yes(batch[0] >= 0), yes(batch[1] >= 0)));
+            out_.line(fmt::format("static constexpr int kStagedBatch = {};", batch_bits(batch)));
         }
     }
 
@@ -120,8 +121,9 @@ class SourceWriter {
 
     void prepare() {
         out_.line("extern \"C\" __global__ void __launch_bounds__(kSplitThreads)");
-        auto body = out_.block(
-            fmt::format("{}(__grid_constant__ SplitSource const source)", prepare_entry(kernel_)));
+        auto body =
+            out_.block(fmt::format("{}(__grid_constant__ {} const source)", prepare_entry(kernel_),
+                                   batch_type("SplitSource", form_.num_batches())));
         out_.line("split_pass<Config::kParts>(source);");
     }
 
@@ -143,7 +145,8 @@ class SourceWriter {
         const std::string staged = problem_.staged ? "map_" + staged_name() : "map_" + y;
         if (problem_.staged)
             params.push_back(fmt::format("__grid_constant__ CUtensorMap const {}", staged));
-        params.push_back("__grid_constant__ Extents const extents");
+        params.push_back(fmt::format("__grid_constant__ {} const extents",
+                                     batch_type("Extents", form_.num_batches())));
         if (has_members(form_)) params.push_back("__grid_constant__ Finish const finish");
         const bool streamk = schedule_.scheduler == schedule::Scheduler::streamk;
         if (streamk) params.push_back("__grid_constant__ Partials const partials");
@@ -152,9 +155,10 @@ class SourceWriter {
         out_.list(product_entry(kernel_) + "(", params, ") {");
         out_.line(
             fmt::format("    using Mainloop = Mainloop{}<Config>;", single ? "Split" : "Half"));
-        const std::string maps =
-            single ? fmt::format("{{map_{}, map_{}_planes, extents.batch1}}", a, b)
-                   : fmt::format("{{map_{}, map_{}{}}}", a, b, a == b ? "_right" : "");
+        const std::string maps = fmt::format("{{map_{}, map_{}{}}}", a, b,
+                                             single   ? "_planes"
+                                             : a == b ? "_right"
+                                                      : "");
         out_.line(fmt::format("    product<Config, Mainloop>({}, map_{}, {}, extents, {}{});", maps,
                               y, staged, has_members(form_) ? "finish" : "Finish{}",
                               streamk ? ", partials" : ""),

@@ -3,6 +3,7 @@
 #include "lower/product/epilogue_functor.h"
 #include "lower/product/launch_parts.h"
 #include "lower/record/record_parts.h"
+#include "lower/sm90/matrix_map.h"
 
 namespace fact::lower::sm90 {
 
@@ -10,6 +11,7 @@ namespace {
 
 constexpr int kProductThreads = 384;                 // kProductThreads in product.cuh
 constexpr int kSplitTile = 64, kSplitThreads = 256;  // as in split_pass.cuh
+constexpr int kMostZ = 65535;                        // CUDA's limit of a grid's depth
 constexpr int kStoreRows = 16;                       // a warp's rows of a slab
 constexpr int kMostBlocks = 144;                     // as in partials.cuh
 
@@ -58,8 +60,9 @@ class RecordBuilder {
 
     void prepare() {
         const int b = form_.b.param;
-        std::vector<DimOf> all_batch = batch_of_b(0);
-        for (const DimOf& dim : batch_of_b(1)) all_batch.push_back(dim);
+        std::vector<DimOf> all_batch;
+        for (std::size_t i = 0; i < form_.num_batches(); ++i)
+            for (const DimOf& dim : batch_of_b(i)) all_batch.push_back(dim);
         const std::vector<DimOf> depth{{b, form_.b.k}};
         record_.workspaces.push_back(
             {DType::f32, {{all_batch}, {dims_.n}, {depth}}, problem_.split ? 2 : 1});
@@ -70,17 +73,16 @@ class RecordBuilder {
         source.add(PointerField{b});
         source.add(StrideField{b, form_.b.outer});
         source.add(StrideField{b, form_.b.k});
-        source.add(StrideField{b, form_.b.batch[0]});
-        source.add(StrideField{b, form_.b.batch[1]});
+        for (const int dim : form_.b.batch) source.add(StrideField{b, dim});
         source.add(PointerField{planes_tensor()});
         source.add(ExtentField{dims_.n});
         source.add(ExtentField{depth});
-        source.add(ExtentField{batch_of_b(0)});
-        source.add(ExtentField{batch_of_b(1)});
+        for (std::size_t i = 0; i < form_.num_batches(); ++i)
+            source.add(ExtentField{batch_of_b(i)});
 
         Launch launch;
         launch.entry = prepare_entry(kernel_);
-        launch.grid = TileGrid{dims_.n, depth, all_batch, kSplitTile, kSplitTile};
+        launch.grid = TileGrid{dims_.n, depth, all_batch, kSplitTile, kSplitTile, kMostZ};
         launch.block = kSplitThreads;
         launch.params = {source.finish()};
         launch.prepares_from = b;
@@ -90,19 +92,15 @@ class RecordBuilder {
     TensorMapParam operand_map(const OperandForm& operand, int tile, int shared) const {
         const bool along_k = operand.major == schedule::Major::k;
         const int row = 128 / info(problem_.operands).bytes;
-        TensorMapParam map;
-        map.tensor = operand.param;
-        map.dims = {along_k ? operand.k : operand.outer, along_k ? operand.outer : operand.k,
-                    operand.batch[0], operand.batch[1]};
-        map.box = {row, along_k ? tile / shared : schedule_.tile.k, 1, 1};
-        return map;
+        return matrix_map(operand.param, along_k ? operand.k : operand.outer,
+                          along_k ? operand.outer : operand.k, operand.batch, row,
+                          along_k ? tile / shared : schedule_.tile.k);
     }
 
     TensorMapParam planes_map() const {
         TensorMapParam map;
         map.tensor = planes_tensor();
-        map.dims =
-            problem_.split ? std::array<int, 4>{3, 2, 1, 0} : std::array<int, 4>{2, 1, 0, kNoDim};
+        map.dims = problem_.split ? std::vector{3, 2, 1, 0} : std::vector{2, 1, 0, kNoDim};
         map.box = {32, schedule_.tile.n / schedule_.cluster.m, 1, 1};
         return map;
     }
@@ -110,11 +108,8 @@ class RecordBuilder {
     void product() {
         const int out = output_tensor();
         const auto box_map = [&](int tensor, const EpilogueForm& at) {
-            TensorMapParam map;
-            map.tensor = tensor;
-            map.dims = {at.n, at.m, at.batch[0], at.batch[1]};
-            map.box = {128 / info(record_.outputs.front().dtype).bytes, kStoreRows, 1, 1};
-            return map;
+            return matrix_map(tensor, at.n, at.m, at.batch,
+                              128 / info(record_.outputs.front().dtype).bytes, kStoreRows);
         };
 
         Launch launch;

@@ -10,8 +10,7 @@ struct Config {
     static constexpr int kStages = 2, kStoreBuffers = 2;
     static constexpr bool kCausal = true, kBias = false;
     static constexpr float kScale = 0.125f;
-    static constexpr bool kBatchK0 = true, kBatchK1 = true;
-    static constexpr bool kBatchV0 = true, kBatchV1 = true;
+    static constexpr int kBatchK = 0b11, kBatchV = 0b11;
 };
 
 extern "C" __global__ void __launch_bounds__(kAttentionThreads, 1)

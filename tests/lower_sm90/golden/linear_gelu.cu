@@ -15,8 +15,7 @@ struct Config {
     static constexpr int kSwizzle = 8;
     static constexpr bool kStreamK = false;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
-    static constexpr bool kBatchA0 = false, kBatchA1 = false;
-    static constexpr bool kBatchB0 = false, kBatchB1 = false;
+    static constexpr int kBatchA = 0b00, kBatchB = 0b00;
     static constexpr bool kStaged = false;
 };
 

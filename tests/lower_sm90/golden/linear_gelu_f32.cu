@@ -16,8 +16,7 @@ struct Config {
     static constexpr bool kStreamK = false;
     static constexpr Major kMajorA = Major::k;
     static constexpr int kParts = 2;
-    static constexpr bool kBatchA0 = false, kBatchA1 = false;
-    static constexpr bool kBatchB0 = false, kBatchB1 = false;
+    static constexpr int kBatchA = 0b00, kBatchB = 0b00;
     static constexpr bool kStaged = false;
 };
 
@@ -51,5 +50,5 @@ linear_gelu_tanh_kernel(__grid_constant__ CUtensorMap const map_x,
                         __grid_constant__ Extents const extents,
                         __grid_constant__ Finish const finish) {
     using Mainloop = MainloopSplit<Config>;
-    product<Config, Mainloop>({map_x, map_w_planes, extents.batch1}, map_y, map_y, extents, finish);
+    product<Config, Mainloop>({map_x, map_w_planes}, map_y, map_y, extents, finish);
 }

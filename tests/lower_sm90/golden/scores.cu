@@ -15,8 +15,7 @@ struct Config {
     static constexpr int kSwizzle = 8;
     static constexpr bool kStreamK = false;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
-    static constexpr bool kBatchA0 = true, kBatchA1 = true;
-    static constexpr bool kBatchB0 = true, kBatchB1 = true;
+    static constexpr int kBatchA = 0b11, kBatchB = 0b11;
     static constexpr bool kStaged = false;
 };
 

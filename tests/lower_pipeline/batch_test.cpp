@@ -1,0 +1,118 @@
+// Batches of any number of dimensions: tensor maps hold three, pointers and strides the rest.
+#include <gtest/gtest.h>
+
+#include "../golden.h"
+#include "ir/extents.h"
+#include "lower/pipeline/lower.h"
+
+namespace fact::lower {
+namespace {
+
+using Dims = std::vector<ir::DimId>;
+
+struct Batched {
+    ir::Kernel kernel;
+    ir::Builder b{kernel};
+    std::vector<std::int64_t> extents;
+
+    Dims dims(const std::vector<std::string>& names) {
+        Dims all;
+        for (const std::string& name : names) all.push_back(kernel.dim(name));
+        return all;
+    }
+    ir::ExprId param(const std::string& name, DType dtype, const std::vector<std::string>& names) {
+        kernel.params.push_back({name, {dtype, dims(names)}, {}});
+        return b.param(static_cast<std::uint32_t>(kernel.params.size() - 1));
+    }
+    void output(ir::ExprId value, DType dtype) {
+        kernel.outputs.push_back({{"y", {dtype, kernel[value].type.dims}, {}}, value});
+    }
+    Lowered lowered() {
+        extents.resize(kernel.dims.size(), ir::kUnknownExtent);
+        EXPECT_EQ(ir::verify(kernel), "");
+        LowerOptions options;
+        options.extents = extents;
+        const auto result = lower(kernel, options);
+        EXPECT_TRUE(result.ok()) << result.error().text();
+        const Lowered out = result ? *result : Lowered{};
+        EXPECT_EQ(inconsistency(out.record), "");
+        const auto again = launch_record_from_json(to_json(out.record));
+        EXPECT_TRUE(again.ok());
+        EXPECT_TRUE(!again || *again == out.record);
+        return out;
+    }
+};
+
+// The grouped heads of the language's reference.
+TEST(Batch, GroupedHeadsAreThreeDimensionsOfATensorMap) {
+    Batched t;
+    t.kernel.name = "grouped";
+    const auto reordered = [&](ir::ExprId x, const std::vector<std::string>& names) {
+        return t.b.permute(x, t.dims(names));
+    };
+    ir::Attention node;
+    node.q = reordered(t.param("q", DType::bf16, {"B", "M", "G", "R", "64"}),
+                       {"B", "G", "R", "M", "64"});
+    node.k = reordered(t.param("k", DType::bf16, {"B", "N", "G", "64"}), {"B", "G", "N", "64"});
+    node.v = reordered(t.param("v", DType::bf16, {"B", "N", "G", "E"}), {"B", "G", "N", "E"});
+    node.scale = 0.125;
+    node.causal = true;
+    t.extents.assign(t.kernel.dims.size(), ir::kUnknownExtent);
+    t.extents[ir::index(t.kernel.dim("E"))] = 64;
+    t.output(t.b.attention(node), DType::bf16);
+    const Lowered lowered = t.lowered();
+    expect_golden("grouped.cu", lowered.source);
+    expect_golden("grouped.json", to_json(lowered.record));
+}
+
+// a has the whole batch, b some of it, and the epilogue looks at a coordinate of the batch.
+Batched product(DType dtype, const std::vector<std::string>& batch,
+                const std::vector<std::string>& shared) {
+    Batched t;
+    t.kernel.name = "batched";
+    const auto with = [](std::vector<std::string> names, const char* a, const char* c) {
+        names.insert(names.end(), {a, c});
+        return names;
+    };
+    const auto a = t.param("a", dtype, with(batch, "M", "K"));
+    const auto w = t.param("b", dtype, with(shared, "N", "K"));
+    const auto bias = t.param("bias", dtype, {batch.back(), "N"});
+    const auto sum = t.b.product(a, t.b.transpose(w));
+    const auto first = t.b.binary(ir::BinaryOp::lt, t.b.index(t.kernel.dim(batch.back())),
+                                  t.b.literal(1, DType::i32));
+    t.output(t.b.select(first, t.b.binary(ir::BinaryOp::add, sum, bias), sum), dtype);
+    return t;
+}
+
+TEST(Batch, ThreeDimensionsAndAnOperandThatLacksOne) {
+    const Lowered lowered = product(DType::bf16, {"B", "G", "R"}, {"B", "G"}).lowered();
+    expect_golden("batched.cu", lowered.source);
+    expect_golden("batched.json", to_json(lowered.record));
+    const Lowered single = product(DType::f32, {"B", "G", "R"}, {"G"}).lowered();
+    EXPECT_NE(single.source.find("SplitSourceOf<3> const source"), std::string::npos);
+    EXPECT_NE(single.source.find("kBatchA = 0b111, kBatchB = 0b010"), std::string::npos);
+}
+
+TEST(Batch, MoreThanATensorMapHoldsGoThroughPointers) {
+    const Lowered lowered = product(DType::bf16, {"B", "C", "G", "R", "S"}, {"C"}).lowered();
+    EXPECT_NE(lowered.source.find("#include \"sm80/product.cuh\""), std::string::npos);
+    EXPECT_NE(lowered.source.find("ExtentsOf<5> const extents"), std::string::npos);
+    EXPECT_NE(lowered.source.find("Source<bf16, 5> const operand_a"), std::string::npos);
+    EXPECT_NE(lowered.source.find("slab.batch[4]"), std::string::npos);
+}
+
+TEST(Batch, AttentionOverMoreIsWrittenOut) {
+    Batched t;
+    t.kernel.name = "wide";
+    ir::Attention node;
+    node.q = t.param("q", DType::bf16, {"A", "B", "C", "H", "M", "64"});
+    node.k = t.param("k", DType::bf16, {"A", "C", "N", "64"});
+    node.v = t.param("v", DType::bf16, {"A", "C", "N", "32"});
+    t.output(t.b.attention(node), DType::bf16);
+    const Lowered lowered = t.lowered();
+    EXPECT_EQ(lowered.record.launches.size(), 3u);
+    EXPECT_NE(lowered.source.find("common/rows.cuh"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fact::lower

@@ -94,7 +94,9 @@ void ExtentClasses::visit(const Node& node) {
     touched.insert(touched.end(), node.outputs.begin(), node.outputs.end());
     const bool typed =
         std::ranges::all_of(touched, [&](ValueId v) { return graph_[v].type.has_value(); });
-    if (!typed || node.outputs.size() != 1 || node.returns_list) return fix_all(node);
+    if (!typed || node.returns_list) return fix_all(node);
+    if (visit_rowwise(node) || visit_attention(node) || visit_einsum(node)) return;
+    if (node.outputs.size() != 1) return fix_all(node);
     if (const auto product = product_operands(node)) {
         visit_product(node, product->a, product->b, product->b_is_nk);
         if (product->addend) {

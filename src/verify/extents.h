@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "graph/graph.h"
@@ -24,6 +25,10 @@ class ExtentClasses {
     void visit_pointwise(const graph::Node& node);
     void visit_view(const graph::Node& node);
     void visit_slice(const graph::Node& node);
+    // False, and nothing done, where the node is of another kind.
+    bool visit_rowwise(const graph::Node& node);
+    bool visit_attention(const graph::Node& node);
+    bool visit_einsum(const graph::Node& node);
     void visit_product(const graph::Node& node, graph::ValueId a, graph::ValueId b, bool b_is_nk);
     void fix_all(const graph::Node& node);
     int find(int element) const;
@@ -44,5 +49,12 @@ struct ProductOperands {
     std::optional<graph::ValueId> addend;
 };
 std::optional<ProductOperands> product_operands(const graph::Node& node);
+
+// "bij,jk->bik" of an einsum whose dimensions are single letters.
+struct Einsum {
+    std::vector<std::string> inputs;
+    std::string result;
+};
+std::optional<Einsum> read_einsum(const graph::Node& node);
 
 }  // namespace fact::verify

@@ -117,17 +117,32 @@ void fix_constants(const graph::FusedCall& call, const ir::Kernel& kernel, Exten
     for (const auto& output : kernel.outputs) fix(output.tensor, call.results);
 }
 
+// How many multiplications each element of the node's result takes.
+double products_an_element(const Graph& graph, const graph::Node& node) {
+    const auto last = [&](ValueId value, std::size_t from_right) {
+        const auto& type = graph[value].type;
+        if (!type || type->sizes.size() <= from_right) return 1.0;
+        return static_cast<double>(type->sizes[type->sizes.size() - 1 - from_right]);
+    };
+    if (const auto product = product_operands(node)) return last(product->a, 0);
+    const auto reads = graph::tensor_inputs(node);
+    if (node.target == "aten.scaled_dot_product_attention.default" && reads.size() > 1)
+        return 2 * last(reads[1], 1);
+    if (node.target == "aten.conv2d.default" && reads.size() > 1) return last(reads[1], 2);  // C
+    if (const auto read = read_einsum(node); read && read->inputs.size() == reads.size())
+        for (std::size_t i = 0; i < read->inputs[0].size(); ++i)
+            if (read->result.find(read->inputs[0][i]) == read->result.npos)
+                return last(reads[0], read->inputs[0].size() - 1 - i);
+    return 1;
+}
+
 }  // namespace
 
 double work(const Graph& graph) {
     double total = 0;
     for (const auto& node : graph.nodes) {
         if (node.outputs.empty() || !graph[node.outputs[0]].type) continue;
-        double each = elements(*graph[node.outputs[0]].type);
-        if (const auto product = product_operands(node))
-            if (const auto& a = graph[product->a].type; a && !a->sizes.empty())
-                each *= static_cast<double>(a->sizes.back());
-        total += each;
+        total += elements(*graph[node.outputs[0]].type) * products_an_element(graph, node);
     }
     return total;
 }

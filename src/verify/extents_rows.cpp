@@ -1,0 +1,152 @@
+// Extents across operators that look along dimensions, and across products other than matrices'.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+
+#include "verify/extents.h"
+
+namespace fact::verify {
+
+namespace {
+
+using graph::Node;
+using graph::ValueId;
+using Ints = std::vector<std::int64_t>;
+
+constexpr std::array<std::string_view, 6> kReductions{"aten.sum.dim_IntList", "aten.mean.dim",
+                                                      "aten.amax.default",    "aten.amin.default",
+                                                      "aten.max.dim",         "aten.min.dim"};
+constexpr std::array<std::string_view, 4> kAlike{"aten.softmax.int", "aten._softmax.default",
+                                                 "aten.log_softmax.int",
+                                                 "aten._log_softmax.default"};
+constexpr std::array<std::string_view, 2> kLastDims{"aten.layer_norm.default",
+                                                    "aten.rms_norm.default"};
+constexpr std::array<std::string_view, 2> kChannels{
+    "aten._native_batch_norm_legit.no_stats", "aten._native_batch_norm_legit_no_training.default"};
+constexpr std::array<std::string_view, 2> kFixedChannels{"aten.group_norm.default",
+                                                         "aten.instance_norm.default"};
+constexpr std::array<std::string_view, 2> kPools{"aten.max_pool1d.default",
+                                                 "aten.avg_pool1d.default"};
+
+template <std::size_t size>
+bool among(const std::array<std::string_view, size>& list, const Node& node) {
+    return std::ranges::find(list, node.target) != list.end();
+}
+
+Ints ints(const Node& node, std::string_view name) {
+    const auto* argument = graph::find_argument(node, name);
+    if (!argument) return {};
+    if (const auto* list = std::get_if<Ints>(argument)) return *list;
+    if (const auto* one = std::get_if<std::int64_t>(argument)) return {*one};
+    return {};
+}
+
+}  // namespace
+
+std::optional<Einsum> read_einsum(const Node& node) {
+    const auto* argument = graph::find_argument(node, "equation");
+    const auto* text = argument ? std::get_if<std::string>(argument) : nullptr;
+    if (node.target != "aten.einsum.default" || !text) return std::nullopt;
+    std::string equation = *text;
+    std::erase(equation, ' ');
+    const auto arrow = equation.find("->");
+    if (arrow == equation.npos) return std::nullopt;
+    Einsum read{{""}, equation.substr(arrow + 2)};
+    for (const char c : equation.substr(0, arrow)) {
+        if (c == ',')
+            read.inputs.emplace_back();
+        else if (std::isalpha(static_cast<unsigned char>(c)))
+            read.inputs.back() += c;
+        else
+            return std::nullopt;
+    }
+    return read;
+}
+
+bool ExtentClasses::visit_einsum(const Node& node) {
+    const auto read = read_einsum(node);
+    auto values = graph::tensor_inputs(node);
+    if (!read || read->inputs.size() != values.size()) return false;
+    auto letters = read->inputs;
+    values.push_back(node.outputs[0]);
+    letters.push_back(read->result);
+    std::map<char, std::pair<ValueId, int>> first;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (letters[i].size() != static_cast<std::size_t>(rank(values[i]))) return false;
+        for (int d = 0; d < rank(values[i]); ++d) {
+            const auto [at, fresh] =
+                first.try_emplace(letters[i][static_cast<std::size_t>(d)], values[i], d);
+            if (!fresh) tie(at->second.first, at->second.second, values[i], d);
+        }
+    }
+    return true;
+}
+
+// Queries, keys and values end in [M, D], [N, D] and [N, E]; the scale may follow from D.
+bool ExtentClasses::visit_attention(const Node& node) {
+    if (node.target != "aten.scaled_dot_product_attention.default") return false;
+    const auto values = graph::tensor_inputs(node);
+    const ValueId out = node.outputs[0];
+    const int r = rank(out);
+    if (values.size() != 3 || r < 2) return false;
+    for (const ValueId value : values)
+        if (rank(value) != r) return false;
+    const ValueId q = values[0], k = values[1], v = values[2];
+    tie(q, r - 2, out, r - 2);
+    tie(k, r - 2, v, r - 2);
+    tie(q, r - 1, k, r - 1);
+    tie(v, r - 1, out, r - 1);
+    fix(q, r - 1);
+    for (int d = 0; d < r - 2; ++d)
+        for (const ValueId value : values)
+            if (extent(value, d) == extent(out, d)) tie(value, d, out, d);
+    return true;
+}
+
+bool ExtentClasses::visit_rowwise(const Node& node) {
+    const auto reads = graph::tensor_inputs(node);
+    if (reads.empty() || node.outputs.empty()) return false;
+    const ValueId in = reads.front(), out = node.outputs.front();
+    const bool window = among(kPools, node);
+    const bool channels = among(kChannels, node), groups = among(kFixedChannels, node);
+    if (among(kReductions, node) || node.target == "aten.logsumexp.default") {
+        Ints dims = ints(node, "dim");
+        for (auto& dim : dims)
+            if (dim < 0) dim += rank(in);
+        const bool kept = rank(out) == rank(in);
+        int to = 0;
+        for (int d = 0; d < rank(in); ++d) {
+            const bool reduced = dims.empty() || std::ranges::find(dims, d) != dims.end();
+            if (!reduced)
+                for (const ValueId value : node.outputs) tie(in, d, value, to);
+            if (!reduced || kept) ++to;
+        }
+        return true;
+    }
+    if (!window && !channels && !groups && !among(kAlike, node) && !among(kLastDims, node))
+        return false;
+    for (int d = 0; d < rank(in); ++d) {
+        if (window && d + 1 == rank(in)) {
+            fix(in, d);
+            fix(out, d);
+        } else {
+            tie(in, d, out, d);
+        }
+    }
+    if (groups) fix(in, 1);
+    if (channels || groups) {
+        for (const ValueId value : reads)
+            if (value != in && rank(value) == 1) tie(value, 0, in, 1);
+        for (std::size_t i = 1; i < node.outputs.size(); ++i)
+            if (rank(node.outputs[i]) == 1 && extent(node.outputs[i], 0) == extent(in, 1))
+                tie(node.outputs[i], 0, in, 1);
+    }
+    if (among(kLastDims, node)) {
+        const int count = static_cast<int>(ints(node, "normalized_shape").size());
+        for (int d = rank(in) - count; d < rank(in); ++d) fix(in, d);
+    }
+    return true;
+}
+
+}  // namespace fact::verify

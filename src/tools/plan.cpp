@@ -2,27 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "ir/expand.h"
 #include "ir/extents.h"
-#include "lower/pipeline/plan.h"
-#include "lower/sm90/attention.h"
+#include "lower/pipeline/lower.h"
 
 namespace fact::tools {
 namespace {
-
-// Attention stays whole where there is a skeleton for it; else it is written out.
-Result<lower::Pipeline> cut(const ir::Kernel& kernel, std::string_view arch,
-                            const Extents& extents) {
-    auto whole = lower::cut(kernel);
-    const auto held = [&](const lower::Stage& stage) {
-        return stage.kind != lower::StageKind::attention ||
-               (arch == "sm90a" && lower::sm90::lower_attention(stage.kernel, extents.of).ok());
-    };
-    if (whole && std::all_of(whole->stages.begin(), whole->stages.end(), held)) return whole;
-    return lower::cut(ir::expand_attention(kernel));
-}
 
 Result<PlannedProduct> planned_product(const lower::Stage& stage, std::string_view arch,
                                        const Extents& extents) {
@@ -50,9 +34,12 @@ std::string title(const PlannedProduct& product) {
 
 Result<Plan> plan_stages(const ir::Kernel& kernel, std::string_view arch, const Extents& extents) {
     if (auto fine = check_arch(arch); !fine) return fine.error();
-    auto pipeline = cut(kernel, arch, extents);
+    lower::LowerOptions options;
+    options.arch = arch;
+    options.extents = extents.of;
+    const auto pipeline = lower::stages(kernel, options);
     if (!pipeline) return blame_input(pipeline.error());
-    Plan plan{{}, std::move(pipeline->cuts), extents};
+    Plan plan{{}, pipeline->cuts, extents};
     // Writing attention out may have added dimensions.
     plan.extents.of.resize(pipeline->kernel.dims.size(), ir::kUnknownExtent);
     plan.extents.assumed.resize(pipeline->kernel.dims.size());

@@ -59,10 +59,45 @@ TEST(Batch, GroupedHeadsAreThreeDimensionsOfATensorMap) {
     node.causal = true;
     t.extents.assign(t.kernel.dims.size(), ir::kUnknownExtent);
     t.extents[ir::index(t.kernel.dim("E"))] = 64;
-    t.output(t.b.attention(node), DType::bf16);
+    t.output(reordered(t.b.attention(node), {"B", "M", "G", "R", "E"}), DType::bf16);
     const Lowered lowered = t.lowered();
     expect_golden("grouped.cu", lowered.source);
     expect_golden("grouped.json", to_json(lowered.record));
+}
+
+// What reads an attention decides whether its skeleton can store it.
+TEST(Batch, AttentionIsStoredRoundedAndReorderedInOneGo) {
+    const auto launches = [](auto finish) {
+        Batched t;
+        t.kernel.name = "heads";
+        ir::Attention node;
+        node.q = t.param("q", DType::bf16, {"H", "M", "64"});
+        node.k = t.param("k", DType::bf16, {"H", "N", "64"});
+        node.v = t.param("v", DType::bf16, {"H", "N", "32"});
+        finish(t, t.b.attention(node));
+        return t.lowered().record.launches.size();
+    };
+    EXPECT_EQ(launches([](Batched& t, ir::ExprId o) {
+                  const auto rounded = t.b.cast(DType::bf16, o);
+                  t.output(t.b.permute(rounded, t.dims({"M", "H", "32"})), DType::bf16);
+              }),
+              1u);
+    // Rounded, then read by another kernel.
+    EXPECT_EQ(launches([](Batched& t, ir::ExprId o) {
+                  const auto heads = t.b.permute(o, t.dims({"M", "H", "32"}));
+                  const auto rounded = t.b.cast(DType::bf16, heads);
+                  t.output(t.b.unary(ir::UnaryOp::exp, rounded), DType::bf16);
+              }),
+              2u);
+    // Read unrounded, or stored across the features: written out.
+    EXPECT_GT(launches([](Batched& t, ir::ExprId o) {
+                  t.output(t.b.unary(ir::UnaryOp::exp, o), DType::bf16);
+              }),
+              2u);
+    EXPECT_GT(launches([](Batched& t, ir::ExprId o) {
+                  t.output(t.b.permute(o, t.dims({"H", "32", "M"})), DType::bf16);
+              }),
+              2u);
 }
 
 // a has the whole batch, b some of it, and the epilogue looks at a coordinate of the batch.

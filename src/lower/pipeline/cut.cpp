@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "lower/pipeline/extract.h"
+#include "lower/pipeline/uses.h"
 #include "lower/product/product_form.h"
 #include "lower/rows/rows_form.h"
 
@@ -17,36 +17,6 @@ namespace {
 
 using ir::ExprId;
 using ir::index;
-
-std::vector<ExprId> users_of(const ir::Kernel& kernel, ExprId id) {
-    std::vector<ExprId> users;
-    const auto live = ir::reachable(kernel);
-    for (std::size_t i = 0; i < kernel.exprs.size(); ++i)
-        if (live[i])
-            ir::for_each_operand(kernel.exprs[i].node, [&](ExprId x) {
-                if (x == id) users.push_back(static_cast<ExprId>(i));
-            });
-    return users;
-}
-
-bool is_output(const ir::Kernel& kernel, ExprId id) {
-    return std::any_of(kernel.outputs.begin(), kernel.outputs.end(),
-                       [&](const ir::Output& output) { return output.value == id; });
-}
-
-bool is_only_output(const ir::Kernel& kernel, ExprId id) {
-    return is_output(kernel, id) && users_of(kernel, id).empty() && !kernel[id].stored;
-}
-
-// The cast that is all that reads an attention, to the type of its operands.
-std::optional<ExprId> only_cast(const ir::Kernel& kernel, ExprId id) {
-    const auto users = users_of(kernel, id);
-    if (users.size() != 1 || is_output(kernel, id) || kernel[id].stored) return std::nullopt;
-    const auto& node = std::get<ir::Attention>(kernel[id].node);
-    const bool narrows = std::holds_alternative<ir::Cast>(kernel[users[0]].node) &&
-                         kernel[users[0]].type.dtype == kernel[node.q].type.dtype;
-    return narrows ? std::optional(users[0]) : std::nullopt;
-}
 
 // The values kept in memory grow until every stage between them is one that a skeleton holds.
 class Cutter {
@@ -76,8 +46,13 @@ class Cutter {
     }
 
     bool is_attention(ExprId root) const {
-        if (const auto* cast = std::get_if<ir::Cast>(&kernel_[root].node))
-            if (!kept(cast->x)) root = cast->x;
+        for (;;) {
+            ExprId x = root;
+            if (const auto* cast = std::get_if<ir::Cast>(&kernel_[root].node)) x = cast->x;
+            if (const auto* permute = std::get_if<ir::Permute>(&kernel_[root].node)) x = permute->x;
+            if (x == root || kept(x)) break;
+            root = x;
+        }
         return std::holds_alternative<ir::Attention>(kernel_[root].node);
     }
 
@@ -97,12 +72,8 @@ class Cutter {
             keep(behind_permutes(product->a), "a product reads it");
             keep(behind_permutes(product->b), "a product reads it");
         } else if (std::holds_alternative<ir::Attention>(node)) {
-            // Its stage ends with it, or with the cast that alone reads it.
-            const auto cast = only_cast(kernel_, id);
-            if (cast)
-                keep(*cast, "attention is a kernel of its own");
-            else if (!is_only_output(kernel_, id))
-                keep(id, "attention is a kernel of its own");
+            const ExprId last = attention_end(kernel_, id).last;
+            if (!is_only_output(kernel_, last)) keep(last, "attention is a kernel of its own");
             ir::for_each_operand(node,
                                  [&](ExprId x) { keep(behind_permutes(x), "attention reads it"); });
         }
@@ -277,15 +248,6 @@ class Cutter {
 };
 
 }  // namespace
-
-bool stores_narrow(const ir::Kernel& kernel, ExprId attention) {
-    const DType dtype = kernel[std::get<ir::Attention>(kernel[attention].node).q].type.dtype;
-    if (only_cast(kernel, attention)) return true;
-    return is_only_output(kernel, attention) &&
-           std::all_of(kernel.outputs.begin(), kernel.outputs.end(), [&](const ir::Output& o) {
-               return o.value != attention || o.tensor.type.dtype == dtype;
-           });
-}
 
 Result<Pipeline> cut(const ir::Kernel& kernel) {
     return Cutter(kernel).run();

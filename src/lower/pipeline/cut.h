@@ -31,10 +31,6 @@ struct Pipeline {
     }
 };
 
-// Whether an attention's result is only ever read rounded to its operands' type: as an output of
-// it, or through one cast.
-bool stores_narrow(const ir::Kernel& kernel, ir::ExprId attention);
-
 // An Error names what no skeleton can compute.
 Result<Pipeline> cut(const ir::Kernel& kernel);
 

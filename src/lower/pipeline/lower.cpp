@@ -8,6 +8,7 @@
 #include "ir/expand.h"
 #include "ir/extents.h"
 #include "lower/pipeline/extract.h"
+#include "lower/pipeline/uses.h"
 #include "lower/rows/lower.h"
 #include "lower/sm80/lower.h"
 #include "lower/sm90/attention.h"
@@ -109,9 +110,10 @@ std::set<ir::ExprId> held_by_skeleton(const ir::Kernel& kernel, const LowerOptio
             while (const auto* permute = std::get_if<ir::Permute>(&kernel[x].node)) x = permute->x;
             operands.insert(x);
         });
-        ir::Kernel part = extract(kernel, id, operands).kernel;
+        const AttentionEnd end = attention_end(kernel, id);
+        ir::Kernel part = extract(kernel, end.last, operands).kernel;
         part.outputs.front().tensor.type.dtype = kernel[attention->q].type.dtype;
-        if (stores_narrow(kernel, id) && sm90::lower_attention(part, extents).ok()) held.insert(id);
+        if (end.narrow && sm90::lower_attention(part, extents).ok()) held.insert(id);
     }
     return held;
 }
@@ -131,6 +133,11 @@ Result<Lowered> lower(const ir::Kernel& kernel, const LowerOptions& options) {
     verify("expanded", whole);
     if (options.after) options.after("expanded", ir::dump(whole));
     return Lowerer(whole, options).run();
+}
+
+Result<Pipeline> stages(const ir::Kernel& kernel, const LowerOptions& options) {
+    const ir::Kernel whole = expanded(kernel, options);
+    return Lowerer(whole, options).stages();
 }
 
 Result<std::vector<ProductPlan>> plan_products(const ir::Kernel& kernel,

@@ -33,6 +33,9 @@ inline constexpr std::array<std::string_view, 3> kPasses{"checked", "expanded", 
 // An Error names what no skeleton can compute, or why a schedule is not legal.
 Result<Lowered> lower(const ir::Kernel& kernel, const LowerOptions& options);
 
+// The kernels it is compiled as.
+Result<Pipeline> stages(const ir::Kernel& kernel, const LowerOptions& options);
+
 // How its products would be computed, in the order of the stages.
 Result<std::vector<ProductPlan>> plan_products(const ir::Kernel& kernel,
                                                const LowerOptions& options);

@@ -43,15 +43,24 @@ class AttentionLowerer {
     Result<Lowered> run() {
         const ir::Output& output = kernel_.outputs.front();
         ir::ExprId value = output.value;
-        if (const auto* cast = std::get_if<ir::Cast>(&kernel_[value].node)) value = cast->x;
+        const Dims& dims = output.tensor.type.dims;
+        for (;;) {  // the stage may end with its rounding and its reordering
+            if (const auto* cast = std::get_if<ir::Cast>(&kernel_[value].node))
+                value = cast->x;
+            else if (const auto* permute = std::get_if<ir::Permute>(&kernel_[value].node))
+                value = permute->x;
+            else
+                break;
+        }
         const auto* node = std::get_if<ir::Attention>(&kernel_[value].node);
         if (!node) return cannot("something beside attention");
         node_ = node;
         span_ = kernel_[value].span;
-        const Dims& dims = output.tensor.type.dims;
-        batch_.assign(dims.begin(), dims.end() - 2);
-        m_ = dims.end()[-2];
-        e_ = dims.back();
+        const Dims& own = kernel_[value].type.dims;
+        batch_.assign(own.begin(), own.end() - 2);
+        m_ = own.end()[-2];
+        e_ = own.back();
+        if (dims.back() != e_) return cannot("an output not contiguous along its features");
         n_ = kernel_[node->k].type.dims.end()[-2];
         d_ = kernel_[node->q].type.dims.back();
         if (num_batches() > TensorMapParam::kMostDims - 2)
@@ -69,8 +78,7 @@ class AttentionLowerer {
               std::tuple{node->v, &v_, n_, e_}}) {
             *to = operand(id, rows, features);
             if (to->param < 0) return cannot("an operand that is no parameter");
-            const auto& own = kernel_.params[static_cast<std::size_t>(to->param)].type.dims;
-            if (to->features != static_cast<int>(own.size()) - 1)
+            if (to->features != static_cast<int>(param(*to).type.dims.size()) - 1)
                 return cannot("an operand not contiguous along its features");
             if (extents_[ir::index(features)] * info(dtype).bytes % 16 != 0)
                 return cannot("rows of features that are no multiple of 16 bytes");

@@ -1,0 +1,54 @@
+#include "lower/pipeline/uses.h"
+
+#include <algorithm>
+
+namespace fact::lower {
+
+namespace {
+
+bool is_output(const ir::Kernel& kernel, ir::ExprId id) {
+    return std::any_of(kernel.outputs.begin(), kernel.outputs.end(),
+                       [&](const ir::Output& output) { return output.value == id; });
+}
+
+}  // namespace
+
+std::vector<ir::ExprId> users_of(const ir::Kernel& kernel, ir::ExprId id) {
+    std::vector<ir::ExprId> users;
+    const auto live = ir::reachable(kernel);
+    for (std::size_t i = 0; i < kernel.exprs.size(); ++i)
+        if (live[i])
+            ir::for_each_operand(kernel.exprs[i].node, [&](ir::ExprId x) {
+                if (x == id) users.push_back(static_cast<ir::ExprId>(i));
+            });
+    return users;
+}
+
+bool is_only_output(const ir::Kernel& kernel, ir::ExprId id) {
+    return is_output(kernel, id) && users_of(kernel, id).empty() && !kernel[id].stored;
+}
+
+AttentionEnd attention_end(const ir::Kernel& kernel, ir::ExprId attention) {
+    const DType dtype = kernel[std::get<ir::Attention>(kernel[attention].node).q].type.dtype;
+    const ir::DimId features = kernel[attention].type.dims.back();
+    AttentionEnd end{attention};
+    for (;;) {
+        const auto users = users_of(kernel, end.last);
+        if (users.size() != 1 || is_output(kernel, end.last) || kernel[end.last].stored) break;
+        const ir::Expr& user = kernel[users[0]];
+        const bool rounds = std::holds_alternative<ir::Cast>(user.node) && user.type.dtype == dtype;
+        // The skeleton stores along the features.
+        const bool reorders =
+            std::holds_alternative<ir::Permute>(user.node) && user.type.dims.back() == features;
+        if (!rounds && !reorders) break;
+        end = {users[0], end.narrow || rounds};
+    }
+    if (is_only_output(kernel, end.last))
+        end.narrow = std::all_of(
+            kernel.outputs.begin(), kernel.outputs.end(), [&](const ir::Output& output) {
+                return output.value != end.last || output.tensor.type.dtype == dtype;
+            });
+    return end;
+}
+
+}  // namespace fact::lower

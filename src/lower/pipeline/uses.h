@@ -1,0 +1,23 @@
+// Who reads a value, and what may be computed in one go with it.
+#pragma once
+
+#include <vector>
+
+#include "ir/kernel.h"
+
+namespace fact::lower {
+
+// Expressions that some output needs; one that reads it twice is there twice.
+std::vector<ir::ExprId> users_of(const ir::Kernel& kernel, ir::ExprId id);
+// Whether an output stores it and nothing else reads it.
+bool is_only_output(const ir::Kernel& kernel, ir::ExprId id);
+
+// Where the stage of an attention ends: behind the reorderings and the rounding to its operands'
+// type that alone read it.
+struct AttentionEnd {
+    ir::ExprId last{};
+    bool narrow = false;  // what is stored there has the operands' type
+};
+AttentionEnd attention_end(const ir::Kernel& kernel, ir::ExprId attention);
+
+}  // namespace fact::lower

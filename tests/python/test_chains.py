@@ -1,0 +1,177 @@
+"""KernelBench's product problems, levels 1 and 2: what is found in their operator chains, whether the
+kernel texts compute what torch does, and whether kernels of every shape of stages compile."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from built import ROOT, needs_worker
+from test_worker import Worker
+
+PROGRAM = os.environ.get("FACT_PROGRAM", str(ROOT / "build" / "release" / "fact"))
+
+# The widest pattern of each product in the order of the chains; the first of `l2_45` has two.
+LEVEL1 = {
+    "l1_01": "plain_matmul", "l1_02": "plain_matmul", "l1_03": "plain_matmul",
+    "l1_04": "plain_matmul", "l1_06": "plain_matmul", "l1_07": "plain_matmul",
+    "l1_08": "plain_matmul", "l1_09": "plain_matmul", "l1_10": "plain_matmul",
+    "l1_11": "plain_matmul", "l1_13": "plain_matmul", "l1_14": "matmul_triu",
+    "l1_15": "matmul_tril", "l1_16": "plain_matmul", "l1_17": "plain_matmul",
+    "l1_18": "plain_matmul", "l1_97": "sdpa", "l1_87": "conv_add",
+}  # fmt: skip
+LEVEL2 = {
+    "l2_09": "linear_bias_sub_scale_relu",
+    "l2_12": "linear_bias_scale_leaky_relu",
+    "l2_29": "linear_bias_mish",
+    "l2_40": "linear_bias_scale_add",
+    "l2_53": "linear_bias_scale_clamp_gelu",
+    "l2_59": "linear_bias_silu_scale",
+    "l2_63": "linear_bias_relu_scale",
+    "l2_68": "linear_bias_min_sub",
+    "l2_70": "linear_bias_sigmoid_scale_add",
+    "l2_76": "linear_bias_relu",
+    "l2_81": "linear_bias_silu_scale_clamp_etc",
+    "l2_86": "linear_bias_scale_gelu",
+    "l2_95": "linear_bias_sigmoid_bias_mul_etc",
+    "l2_14": "linear_bias_scale_sum_scale",
+    "l2_18": "linear_bias_logsumexp",
+    "l2_22": "linear_bias_scale_add_clamp_etc",
+    "l2_45": "linear_bias_logsumexp",
+    "l2_51": "linear_bias_sub_logsumexp_gelu_add",
+    "l2_55": "linear_bias_max_pool_sum_scale",
+    "l2_56": "linear_bias_sigmoid_sum",
+    "l2_64": "linear_bias_logsumexp_leaky_relu_gelu",
+    "l2_66": "linear_bias",
+    "l2_80": "linear_bias_mean_sub_gelu",
+    "l2_98": "linear_bias_avg_pool_gelu_scale_max",
+    "l2_99": "linear_bias_gelu_softmax",
+    "l2_28": "linear_bias_instance_norm_residual_mul",
+    "l2_30": "linear_bias_group_norm_clamp",
+    "l2_37": "linear_bias_silu_bias_group_norm",
+    "l2_62": "linear_bias_group_norm_leaky_relu_add",
+    "l2_75": "linear_bias_group_norm_min_add_permuted",
+    "l2_88": "linear_bias_group_norm_silu_mul_silu",
+    "l2_94": "linear_bias_clamp_mish_group_norm",
+    "l2_33": "linear_bias_mul_batch_norm",
+    "l2_39": "linear_bias_mul_batch_norm",
+    "l2_41": "linear_bias_batch_norm_gelu_relu",
+    "l2_84": "linear_bias_batch_norm_scale_softmax",
+    "l2_97": "linear_bias_batch_norm_shift_scale_silu",
+}
+
+# What stays with torch: the sum of a matrix and its transpose before a product, dropout that drops
+# and what follows it, and the running statistics of five batch norms.
+LEFT = {
+    "no product is next to it": ["aten.add.Tensor", "aten.softmax.int"],
+    "active dropout draws random numbers: it stays with torch": ["aten.native_dropout.default"],
+    "it updates a buffer of the module, which stays with torch": sorted(
+        5 * ["aten.pow.Tensor_Scalar", "aten.sub.Tensor", "aten.mul.Tensor"]
+        + 10 * ["aten.lerp.Scalar"]
+    ),
+}
+
+# One of each kind of stages; the others differ in their expressions.
+COMPILED = ["sdpa", "conv_add", "matmul_triu", "group_norm_min_add", "batch_norm_scale_softmax"]
+
+
+@needs_worker
+@unittest.skipUnless(os.path.exists(PROGRAM), "fact is not built")
+class Chains(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="fact-chains-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.found = {}
+        for level in ("level1", "level2"):
+            cls.fact("trace", f"examples.chains:{level}", "--training", "-o", f"{level}.pt2")
+            cls.fact("discover", f"{level}.pt2", "-o", level)
+            cls.found[level] = json.loads((cls.folder / level / "discovery.json").read_text())
+
+    @classmethod
+    def fact(cls, *arguments):
+        path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+        done = subprocess.run(
+            [PROGRAM, *arguments],
+            cwd=cls.folder,
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        if done.returncode != 0:
+            raise AssertionError(f"fact {' '.join(arguments)}:\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def names(self, level):
+        """Of each product's widest pattern, by the part of the module it is in."""
+        parts = {}
+        for pattern in self.found[level]["patterns"]:
+            number, name = pattern["id"].split("_", 1)
+            if not number.endswith("b"):
+                parts[number] = name
+        return [parts[number] for number in sorted(parts)]
+
+    def test_every_chain_is_found_whole(self):
+        self.assertEqual(self.names("level1"), list(LEVEL1.values()))
+        expected = list(LEVEL2.values())
+        expected.insert(list(LEVEL2).index("l2_45"), "linear_bias_sigmoid")
+        self.assertEqual(self.names("level2"), expected)
+
+    def test_the_table_covers_every_chain(self):
+        sys.path.insert(0, str(ROOT))
+        from examples.chains import CHAINS
+
+        self.assertEqual(list(CHAINS), [*LEVEL1, *LEVEL2])
+
+    def test_what_stays_with_torch_is_named(self):
+        left = {}
+        for level in self.found.values():
+            for item in level["left_alone"]:
+                left.setdefault(item["reason"], []).append(item["target"])
+        self.assertEqual({reason: sorted(targets) for reason, targets in left.items()}, LEFT)
+
+    def test_every_text_computes_what_torch_does(self):
+        checked = set()
+        for level, found in self.found.items():
+            for pattern in found["patterns"]:
+                if pattern["family"] in checked:
+                    continue
+                checked.add(pattern["family"])
+                with self.subTest(level=level, pattern=pattern["id"]):
+                    self.check(self.folder / level / "calls" / f"{pattern['id']}.json", pattern)
+        self.assertGreater(len(checked), 55)
+
+    def check(self, call, pattern):
+        text = self.folder / "kernel.fact"
+        text.write_text(pattern["kernel"])
+        worker = Worker()
+        self.addCleanup(worker.close)
+        reply = worker.ask(
+            {"open": {"call": str(call), "kernel_text": str(text), "device": "cpu"}}
+        )
+        worker.close()
+        self.assertIsNotNone(reply)
+        self.assertEqual(reply["error"], "")
+        self.assertTrue(reply["text_checks"])
+        for check in reply["text_checks"]:
+            self.assertTrue(check["passed"], f"{check}\n{pattern['kernel']}")
+
+    def test_each_kind_of_stages_compiles(self):
+        for level, found in self.found.items():
+            wanted = [
+                pattern["id"]
+                for pattern in found["patterns"]
+                if any(name in pattern["id"] for name in COMPILED)
+            ]
+            chosen = [argument for name in wanted for argument in ("--pattern", name)]
+            said = self.fact("realize", level, *chosen)
+            self.assertEqual(said.count("1 passed"), len(wanted), said)
+
+
+if __name__ == "__main__":
+    unittest.main()

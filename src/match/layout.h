@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "match/anchor.h"
+#include "match/grouping.h"
 #include "support/result.h"
 
 namespace fact::match {
@@ -18,13 +18,6 @@ struct Atom {
     std::string name;        // "B", "M", "N", "K"
     std::vector<Axis> axes;  // merged, outer first
     std::int64_t extent = 1;
-};
-
-// A tensor of the region: a graph value and the axes its dimensions run over.
-struct Placed {
-    graph::ValueId value{};
-    Shape shape;
-    bool operator==(const Placed&) const = default;
 };
 
 using Atoms = std::vector<int>;  // one dimension: the product of these, outer first

@@ -37,10 +37,10 @@ const Discovery* Block::found = nullptr;
 TEST_F(Block, HasSixProductsInGraphOrder) {
     Names ids;
     for (const auto& pattern : found->patterns) ids.push_back(pattern.id);
-    EXPECT_EQ(ids, (Names{"p00_linear_bias", "p01_matmul_scale_mask_softmax",
-                          "p01b_matmul_scale_mask", "p02_matmul_permuted",
-                          "p03_linear_bias_residual", "p04_linear_bias_gelu_tanh",
-                          "p05_linear_bias_residual"}));
+    EXPECT_EQ(ids,
+              (Names{"p00_linear_bias", "p01_matmul_scale_mask_softmax", "p01b_matmul_scale_mask",
+                     "p02_matmul_permuted", "p03_linear_bias_residual", "p04_linear_bias_gelu_tanh",
+                     "p05_linear_bias_residual"}));
 }
 
 TEST_F(Block, LinearWithBiasMergesItsLeadingDimensions) {

@@ -47,6 +47,13 @@ struct Net {
         graph.nodes.push_back(std::move(written));
         return id;
     }
+    // Another result of the node that makes `of`.
+    ValueId also(ValueId of, const std::string& name, Sizes sizes) {
+        const auto node = *graph[of].producer;
+        const ValueId id = graph.add_value({name, type(sizes, {}), node});
+        graph[node].outputs.push_back(id);
+        return id;
+    }
     // A pointwise operator of one tensor, or of two with "other", shaped like its first.
     ValueId pointwise(const std::string& name, const std::string& target, ValueId self) {
         const auto& like = *graph[self].type;

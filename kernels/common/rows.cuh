@@ -100,6 +100,47 @@ struct BlockRow {
     }
 };
 
+// Rows that lie side by side in memory, so that a lane takes one and the warps divide its length.
+struct ColumnRow {
+    static constexpr int kRows = 32, kWarps = kRowThreads / 32;
+    static constexpr int kChunk = 64;  // summed on its own: a long sum of floats loses less
+
+    __device__ static int64_t first() {
+        return static_cast<int64_t>(blockIdx.x) * kRows + threadIdx.x % 32;
+    }
+    template <class Visit>
+    __device__ static void each(int64_t count, Visit visit) {
+        for (int64_t i = threadIdx.x / 32; i < count; i += kWarps) visit(i);
+    }
+    template <class Write>
+    __device__ static void once(Write write) {
+        if (threadIdx.x < 32) write();
+    }
+    // Lanes behind the last row have left the loop in every warp alike, and are not waited for.
+    template <class Op, class Value>
+    __device__ static auto reduce(int64_t count, Value value) {
+        using T = decltype(value(0));
+        __shared__ T parts[kWarps][32];
+        int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+        T mine = Op::template identity<T>();
+        for (int64_t chunk = warp; chunk < count; chunk += kWarps * kChunk) {
+            T sum = Op::template identity<T>();
+#pragma unroll 4
+            for (int i = 0; i < kChunk; ++i)
+                if (int64_t const at = chunk + i * kWarps; at < count)
+                    sum = Op::combine(sum, value(at));
+            mine = Op::combine(mine, sum);
+        }
+        __syncthreads();  // the parts of the reduction before have been read
+        parts[warp][lane] = mine;
+        __syncthreads();
+        T all = parts[0][lane];
+#pragma unroll
+        for (int w = 1; w < kWarps; ++w) all = Op::combine(all, parts[w][lane]);
+        return all;
+    }
+};
+
 // A short row, all in one thread.
 struct ThreadRow {
     static constexpr int kRows = kRowThreads;

@@ -49,6 +49,17 @@ TEST(LowerRows, Softmax) {
     expect_golden_kernel(f.kernel);
 }
 
+// Columns lie side by side: a block takes 32 of them.
+TEST(LowerRows, ColumnMean) {
+    Fixture f;
+    f.kernel.name = "column_mean";
+    const auto m = f.kernel.dim("M"), n = f.kernel.dim("N");
+    const auto x = f.b.param(f.param("x", DType::bf16, {m, n}));
+    const auto sum = f.b.reduce(ReduceOp::sum, x, {m});
+    f.output("y", DType::f32, f.b.binary(BinaryOp::div, sum, f.b.extent(m)));
+    expect_golden_kernel(f.kernel);
+}
+
 TEST(LowerRows, GroupNormTakesAProductOfDimensionsApart) {
     Fixture f;
     f.kernel.name = "group_norm";

@@ -62,8 +62,7 @@ class SourceWriter {
         auto body = out_.block(
             fmt::format("{}_kernel(__grid_constant__ Arguments const args)", kernel_.name));
         out_.line(fmt::format("using F = Functions<{}>;", function_type()));
-        out_.line(fmt::format("using Row = {};",
-                              in_one_thread(kernel_, form_) ? "ThreadRow" : "BlockRow"));
+        out_.line(fmt::format("using Row = {};", row_shape(kernel_, form_).type));
         out_.line(fmt::format("int64_t const rows = {};", count(form_.rows)));
         auto loop = out_.block(
             "for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows)");

@@ -28,6 +28,8 @@ std::vector<ir::DimId> extent_fields(const ir::Kernel& kernel, const RowsForm& f
     return dims;
 }
 
+namespace {
+
 bool in_one_thread(const ir::Kernel& kernel, const RowsForm& form) {
     std::int64_t length = 1;
     for (const ir::DimId dim : form.over) {
@@ -37,11 +39,37 @@ bool in_one_thread(const ir::Kernel& kernel, const RowsForm& form) {
     return length <= kShortRow;
 }
 
+// Whether all that varies along a row is contiguous across the rows.
+bool side_by_side(const ir::Kernel& kernel, const RowsForm& form) {
+    if (form.rows.empty()) return false;
+    const auto along = [&](ir::DimId dim) {
+        return std::find(form.over.begin(), form.over.end(), dim) != form.over.end();
+    };
+    bool any = false;
+    for (const ir::Tensor& param : kernel.params) {
+        const auto dims = kernel.factors(param.type.dims);
+        if (!std::any_of(dims.begin(), dims.end(), along)) continue;
+        if (std::all_of(dims.begin(), dims.end(), along)) continue;  // every lane reads the same
+        if (dims.back() != form.rows.back()) return false;
+        any = true;
+    }
+    return any;
+}
+
+}  // namespace
+
+RowShape row_shape(const ir::Kernel& kernel, const RowsForm& form) {
+    if (in_one_thread(kernel, form)) return {"ThreadRow", "a thread a row", kRowThreads};
+    if (side_by_side(kernel, form)) return {"ColumnRow", "a block 32 rows", 32};
+    return {"BlockRow", "a block a row", 1};
+}
+
 LaunchRecord rows_record(const ir::Kernel& kernel, const RowsForm& form, std::string_view arch) {
     LaunchRecord record;
     record.kernel = kernel.name;
     record.arch = arch;
-    record.schedule = in_one_thread(kernel, form) ? "a thread a row" : "a block a row";
+    const RowShape shape = row_shape(kernel, form);
+    record.schedule = shape.schedule;
     record.precision = "f32";
     bind_tensors(kernel, record);
 
@@ -60,8 +88,7 @@ LaunchRecord rows_record(const ir::Kernel& kernel, const RowsForm& form, std::st
 
     Launch launch;
     launch.entry = kernel.name + "_kernel";
-    launch.grid =
-        LinearGrid{extent_of(kernel, form.rows), in_one_thread(kernel, form) ? kRowThreads : 1};
+    launch.grid = LinearGrid{extent_of(kernel, form.rows), shape.rows_a_block};
     launch.block = kRowThreads;
     launch.params = {arguments.finish()};
     record.launches = {launch};

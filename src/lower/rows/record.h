@@ -10,8 +10,14 @@ namespace fact::lower {
 // constants.
 std::vector<ir::DimId> extent_fields(const ir::Kernel& kernel, const RowsForm& form);
 
-// Whether a row is short enough, and known to be, for one thread.
-bool in_one_thread(const ir::Kernel& kernel, const RowsForm& form);
+// How threads share the rows, as types of rows.cuh: a thread takes a row that is short and known to
+// be; a block takes 32 at a time where neighbouring rows are neighbours in memory; else a block takes
+// one.
+struct RowShape {
+    std::string_view type, schedule;
+    int rows_a_block = 1;
+};
+RowShape row_shape(const ir::Kernel& kernel, const RowsForm& form);
 
 LaunchRecord rows_record(const ir::Kernel& kernel, const RowsForm& form, std::string_view arch);
 

@@ -36,7 +36,7 @@ TEST(ExtentTerms, ASecondProductMustAgree) {
     Products p;
     p.kernel.params.push_back({"again", {DType::f32, {p.kernel.dim_product({p.h, p.m})}}, {}});
     const ExtentTerms terms(p.kernel);
-    const ExtentRule rule = terms.rule(p.kernel.dim("H*M"));
+    const ExtentRule rule = terms.rule(p.kernel.dim("H*M")).value();
     EXPECT_FALSE(rule.multiple);
     EXPECT_EQ(rule.extent, (ExtentField{{{2, 0}, {1, 0}, {0, 0}}, 1, 1, {{0, 1}}}));
 }

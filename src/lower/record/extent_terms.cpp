@@ -44,9 +44,6 @@ ExtentTerms::ExtentTerms(const ir::Kernel& kernel)
     for (const ir::Tensor& param : kernel.params) note(param);
     for (const ir::Output& output : kernel.outputs) note(output.tensor);
 
-    const auto known = [&](ir::DimId dim) {
-        return kernel[dim].extent || !places(dim).empty() || told_by_[ir::index(dim)];
-    };
     for (bool learned = true; learned;) {
         learned = false;
         for (std::size_t d = 0; d < kernel.dims.size(); ++d) {
@@ -77,9 +74,10 @@ ExtentField ExtentTerms::extent(ir::DimId dim) const {
     return result;
 }
 
-ExtentRule ExtentTerms::rule(ir::DimId dim) const {
+std::optional<ExtentRule> ExtentTerms::rule(ir::DimId dim) const {
     ExtentRule rule{places(dim).front(), {}};
     for (const ir::DimId factor : kernel_.factors({dim})) {
+        if (!known(factor)) return std::nullopt;
         if (told_by_[ir::index(factor)] == dim)
             rule.multiple = true;
         else

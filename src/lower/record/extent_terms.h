@@ -21,10 +21,15 @@ class ExtentTerms {
     // Its extent. Throws InternalError when no tensor tells it: the IR's verifier asks that some
     // does.
     ExtentField extent(ir::DimId dim) const;
-    // What must hold of a constant or a product that some tensor has.
-    ExtentRule rule(ir::DimId dim) const;
+    // What must hold of a constant or a product that some tensor has; nothing where a stage knows
+    // the product but not its factors.
+    std::optional<ExtentRule> rule(ir::DimId dim) const;
 
   private:
+    bool known(ir::DimId dim) const {
+        return kernel_[dim].extent || !places(dim).empty() || told_by_[ir::index(dim)];
+    }
+
     const ir::Kernel& kernel_;
     std::vector<std::vector<DimOf>> places_;
     // Of a factor that no tensor has: the product its extent follows from.

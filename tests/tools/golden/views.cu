@@ -1,0 +1,158 @@
+// ---- heads: tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8); a thread a row
+#include "sm90/mainloop_half.cuh"
+#include "sm90/product.cuh"
+#include "common/rows.cuh"
+
+using namespace fact;
+
+namespace heads_0 {
+using namespace fact::sm90;
+
+struct Config {
+    using Element = bf16;
+    using Output = float;
+    static constexpr int kTileM = 128, kTileN = 256, kTileK = 64, kStages = 4;
+    static constexpr int kStoreBuffers = 2;
+    static constexpr int kClusterM = 2, kClusterN = 1;
+    static constexpr bool kPingpong = false;
+    static constexpr bool kRasterAlongM = true;
+    static constexpr int kSwizzle = 8;
+    static constexpr bool kStreamK = false;
+    static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
+    static constexpr int kBatchA = 0b01, kBatchB = 0b00;
+    static constexpr bool kStaged = false;
+};
+
+struct Finish {
+    struct Fetched {};
+    __device__ Fetched fetch(Slab const&) const { return {}; }
+
+    __device__ float operator()(float acc, Fetched const& at, Slab const& slab, int i) const {
+        using F = Functions<float>;
+        return acc;
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
+__cluster_dims__(2, 1, 1)
+heads_0_kernel(__grid_constant__ CUtensorMap const map_x, __grid_constant__ CUtensorMap const map_w,
+               __grid_constant__ CUtensorMap const map_acc,
+               __grid_constant__ Extents const extents) {
+    using Mainloop = MainloopHalf<Config>;
+    product<Config, Mainloop>({map_x, map_w}, map_acc, map_acc, extents, Finish{});
+}
+}  // namespace heads_0
+
+namespace heads_1 {
+struct Arguments {
+    Tensor<float const, 3> acc;
+    Tensor<bf16 const, 1> d;
+    Tensor<bf16, 5> y;
+    int B, M, H, D;
+};
+
+extern "C" __global__ void __launch_bounds__(kRowThreads)
+heads_1_kernel(__grid_constant__ Arguments const args) {
+    using F = Functions<bf16>;
+    using Row = ThreadRow;
+    int64_t const rows = int64_t{args.B} * args.M * 3 * args.H * args.D;
+    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+        int const d = static_cast<int>(row % args.D);
+        int const h = static_cast<int>(row / args.D % args.H);
+        int const c3 = static_cast<int>(row / (int64_t{args.H} * args.D) % 3);
+        int const m = static_cast<int>(row / (int64_t{3} * args.H * args.D) % args.M);
+        int const b = static_cast<int>(row / (int64_t{args.M} * 3 * args.H * args.D));
+        float const acc = widen(args.acc(b, m, (c3 * args.H + h) * args.D + d));
+        float const d1 = widen(args.d(d));
+        float const y = acc * d1;
+        args.y(b, m, c3, h, d) = narrow<bf16>(y);
+    }
+}
+}  // namespace heads_1
+
+// ---- pool: a thread a row
+#include "common/rows.cuh"
+
+using namespace fact;
+
+struct Arguments {
+    Tensor<float const, 2> x;
+    Tensor<float, 2> y;
+    int M, N;
+};
+
+extern "C" __global__ void __launch_bounds__(kRowThreads)
+pool_kernel(__grid_constant__ Arguments const args) {
+    using F = Functions<float>;
+    using Row = ThreadRow;
+    int64_t const rows = int64_t{args.M} * args.N;
+    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+        int const n = static_cast<int>(row % args.N);
+        int const m = static_cast<int>(row / args.N);
+        auto const y = Row::reduce<Max>(int64_t{4}, [&](int c4) {
+            float const x = widen(args.x(m, n * 4 + c4));
+            return x;
+        });
+        Row::once([&] {
+            args.y(m, n) = narrow<float>(y);
+        });
+    }
+}
+
+// ---- reorder: a thread a row
+#include "common/rows.cuh"
+
+using namespace fact;
+
+struct Arguments {
+    Tensor<bf16 const, 4> x;
+    Tensor<bf16, 3> y;
+    int B, M, H, D;
+};
+
+extern "C" __global__ void __launch_bounds__(kRowThreads)
+reorder_kernel(__grid_constant__ Arguments const args) {
+    using F = Functions<bf16>;
+    using Row = ThreadRow;
+    int64_t const rows = int64_t{args.B} * args.M * args.H * args.D;
+    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+        int const d = static_cast<int>(row % args.D);
+        int const h = static_cast<int>(row / args.D % args.H);
+        int const m = static_cast<int>(row / (int64_t{args.H} * args.D) % args.M);
+        int const b = static_cast<int>(row / (int64_t{args.M} * args.H * args.D));
+        float const x = widen(args.x(b, h, m, d));
+        args.y(b, m, h * args.D + d) = narrow<bf16>(x);
+    }
+}
+
+// ---- coordinates: a thread a row
+#include "common/rows.cuh"
+
+using namespace fact;
+
+struct Arguments {
+    Tensor<float const, 2> x;
+    Tensor<float, 2> y;
+    int M, N;
+};
+
+extern "C" __global__ void __launch_bounds__(kRowThreads)
+coordinates_kernel(__grid_constant__ Arguments const args) {
+    using F = Functions<float>;
+    using Row = ThreadRow;
+    int64_t const rows = int64_t{args.M} * 2 * args.N;
+    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+        int const n = static_cast<int>(row % args.N);
+        int const c2 = static_cast<int>(row / args.N % 2);
+        int const m = static_cast<int>(row / (int64_t{2} * args.N));
+        int const t0 = c2 * args.N + n;
+        int const t1 = args.N;
+        bool const t2 = t0 < t1;
+        float const x = widen(args.x(m, c2 * args.N + n));
+        int const t3 = 2 * args.N;
+        float const t4 = F::divide(x, static_cast<float>(t3));
+        float const y = t2 ? x : t4;
+        args.y(m, c2 * args.N + n) = narrow<float>(y);
+    }
+}
+

@@ -103,10 +103,19 @@ struct Tensor {
     Span span;
 };
 
+// `N = 3*H*D`, or `K % 8 == 0`: then there is a divisor and no product.
+struct Constraint {
+    Dim dim;
+    std::optional<Dim> product;
+    Word divisor;
+    Span span;
+};
+
 struct Kernel {
     Word name;
     bool pipeline = false;  // may call kernels
     std::vector<Tensor> params, outputs;
+    std::vector<Constraint> constraints;
     Body body;
     Span span;
 };

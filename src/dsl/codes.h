@@ -60,6 +60,7 @@ inline constexpr Code reduction = "F0319";
 inline constexpr Code attention = "F0320";
 inline constexpr Code attention_scale = "F0321";
 inline constexpr Code unknown_extent = "F0322";
+inline constexpr Code constraint = "F0323";
 
 // Schedules.
 inline constexpr Code unknown_kernel = "F0401";

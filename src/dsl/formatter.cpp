@@ -49,7 +49,8 @@ class LineSplitter {
                 begin_line(i);
             broken_ = false;
             follow_dims(i);
-            lines_.back().pieces.push_back({token, token.is("*") && in_dims()});
+            const bool in_header = braces_ == 0;  // where only dimensions are multiplied
+            lines_.back().pieces.push_back({token, token.is("*") && (in_dims() || in_header)});
             if (is_definition_word(token) && braces_ == 0 && lines_.back().pieces.size() == 1)
                 in_schedule_ = token.is("schedule");
             if (token.is("{") && braces_++ == 0) broken_ = true;

@@ -25,7 +25,7 @@ class Inliner {
           dims_(callee, builder) {}
 
     std::vector<Value> run() {
-        if (!check_types() || !match_dims() || !copy()) return {};
+        if (!check_types() || !match_dims() || !take_multiples() || !copy()) return {};
         std::vector<Value> results;
         for (const ir::Output& output : callee_.outputs) {
             const auto value =
@@ -73,6 +73,34 @@ class Inliner {
                                  builder_.kernel()[arguments_[i].value].type, products,
                                  arguments_[i].span))
                     return false;
+        return true;
+    }
+
+    // What the callee asks of its extents, the caller asks of its own.
+    bool take_multiples() {
+        ir::Kernel& caller = builder_.kernel();
+        for (const ir::Multiple& rule : callee_.multiples) {
+            const auto dim = dims_(rule.dim, span_);
+            if (!dim) return false;
+            std::int64_t constant = 1;
+            bool known = true;
+            for (const DimId factor : caller.factors({*dim})) {
+                known &= caller[factor].extent.has_value();
+                constant *= caller[factor].extent.value_or(1);
+            }
+            if (constant % rule.of == 0) continue;
+            if (known) {
+                fail(code::call_dims, span_,
+                     fmt::format("'{}' takes multiples of {} in {}, but this is {}.", callee_.name,
+                                 rule.of, callee_[rule.dim].name, constant),
+                     "Pass tensors whose extents fit the kernel's.");
+                return false;
+            }
+            const ir::Multiple mine{*dim, rule.of};
+            if (std::find(caller.multiples.begin(), caller.multiples.end(), mine) ==
+                caller.multiples.end())
+                caller.multiples.push_back(mine);
+        }
         return true;
     }
 

@@ -113,7 +113,7 @@ class Lexer {
 
     void symbol() {
         static constexpr std::string_view kDouble[] = {"->", "<=", ">=", "==", "!="};
-        static constexpr std::string_view kSingle = "()[]{},:.=+-*/@<>";
+        static constexpr std::string_view kSingle = "()[]{},:.=+-*/%@<>";
         for (const auto pair : kDouble)
             if (text_.substr(at_, 2) == pair) return push(TokenKind::symbol, at_ + 2);
         if (kSingle.find(peek()) != std::string_view::npos) return push(TokenKind::symbol, at_ + 1);

@@ -14,7 +14,7 @@ enum class TokenKind : std::uint8_t {
     integer,  // 128
     number,   // 0.5, 1e-3
     shape,    // 128x256x64
-    symbol,   // ( ) [ ] { } , : . = -> + - * / @ < <= > >= == !=
+    symbol,   // ( ) [ ] { } , : . = -> + - * / % @ < <= > >= == !=
     comment,  // # to the end of the line
     end,
 };

@@ -44,12 +44,14 @@ class NodeBuilder {
     Value transpose(ir::ExprId x, Span span);
     Value view(ir::ExprId x, std::vector<ir::DimId> dims, Span span);
 
+    // Reports extents that no parameter tells, and too many dimensions.
+    bool check_dims(const std::vector<ir::DimId>& dims, Span span);
+
   private:
     bool spend(Span span);
     std::optional<ir::DimId> counted(ir::DimId dim, Span span);
     // Whether the parameters tell the dimension's extent.
     bool known(ir::DimId dim);
-    bool check_dims(const std::vector<ir::DimId>& dims, Span span);
 
     ir::Kernel& kernel_;
     Reporter& reporter_;

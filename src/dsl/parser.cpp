@@ -48,8 +48,12 @@ class Parser {
         if (kernel.outputs.empty())
             tokens_.reporter().error(code::no_output, at, "There is no output.",
                                      "List at least one, for example `(y: f32[M, N])`.");
+        if (tokens_.accept("where")) {
+            do kernel.constraints.push_back(constraint());
+            while (tokens_.accept(","));
+        }
         const Token open = tokens_.peek();
-        tokens_.expect("{", "'{'");
+        tokens_.expect("{", kernel.constraints.empty() ? "'where' or '{'" : "',' or '{'");
         while (!tokens_.peek().is("}")) {
             if (tokens_.at_end() || tokens_.at_definition() || tokens_.reporter().full()) {
                 unclosed(open);
@@ -91,6 +95,28 @@ class Parser {
         if (tokens_.peek().is("[")) tensor.dims = parse_dims(tokens_);
         tensor.span = {tensor.name.span.begin, tokens_.previous_span().end};
         return tensor;
+    }
+
+    ast::Constraint constraint() {
+        ast::Constraint constraint;
+        constraint.dim = parse_dim(tokens_);
+        if (tokens_.accept("%")) {
+            constraint.divisor = integer("a number");
+            tokens_.expect("==", "'== 0'");
+            if (tokens_.peek().text != "0") tokens_.fail_expected("0");
+            tokens_.take();
+        } else {
+            tokens_.expect("=", "'=' and a product, or '%'");
+            constraint.product = parse_dim(tokens_);
+        }
+        constraint.span = {constraint.dim.span.begin, tokens_.previous_span().end};
+        return constraint;
+    }
+
+    ast::Word integer(std::string_view what) {
+        if (tokens_.peek().kind != TokenKind::integer) tokens_.fail_expected(what);
+        const Token& token = tokens_.take();
+        return {token.text, token.span};
     }
 
     void schedule() {

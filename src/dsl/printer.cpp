@@ -59,14 +59,14 @@ class Printer {
 
     void name_tensors() {
         for (const ir::Dim& dim : kernel_.dims) {
-            const bool symbol = !dim.extent && dim.factors.empty();
-            dim_names_.push_back(symbol       ? table_.claim(dim.name, "D")
+            const bool named =
+                !dim.extent && (dim.factors.empty() || kernel_.is_named_product(dim));
+            dim_names_.push_back(named        ? table_.claim(dim.name, "D")
                                  : dim.extent ? std::to_string(*dim.extent)
                                               : "");
         }
         for (std::size_t d = 0; d < kernel_.dims.size(); ++d)
-            for (const ir::DimId factor : kernel_.dims[d].factors)
-                dim_names_[d] += (dim_names_[d].empty() ? "" : "*") + dim_names_[index(factor)];
+            if (dim_names_[d].empty()) dim_names_[d] = product_text(kernel_.dims[d]);
         for (const ir::Tensor& param : kernel_.params)
             param_names_.push_back(table_.claim(param.name, "x"));
         for (const ir::Output& output : kernel_.outputs)
@@ -223,6 +223,26 @@ class Printer {
         return out;
     }
 
+    std::string product_text(const ir::Dim& dim) const {
+        std::string out;
+        for (const ir::DimId factor : dim.factors)
+            out += (out.empty() ? "" : "*") + dim_names_[index(factor)];
+        return out;
+    }
+
+    // " where N = 3*H*D, K % 8 == 0"
+    std::string constraints() const {
+        std::vector<std::string> all;
+        const auto used = ir::used_dims(kernel_);
+        for (std::size_t d = 0; d < kernel_.dims.size(); ++d)
+            if (used[d] && kernel_.is_named_product(kernel_.dims[d]))
+                all.push_back(fmt::format("{} = {}", dim_names_[d], product_text(kernel_.dims[d])));
+        std::sort(all.begin(), all.end());  // their order means nothing, and may not survive
+        for (const ir::Multiple& rule : kernel_.multiples)
+            all.push_back(fmt::format("{} % {} == 0", dim_names_[index(rule.dim)], rule.of));
+        return all.empty() ? "" : fmt::format(" where {}", fmt::join(all, ", "));
+    }
+
     std::string header() const {
         std::vector<std::string> params, outputs;
         const auto tensor = [&](const std::string& name, const ir::Type& type) {
@@ -235,11 +255,12 @@ class Printer {
         for (std::size_t i = 0; i < kernel_.outputs.size(); ++i)
             outputs.push_back(tensor(output_names_[i], kernel_.outputs[i].tensor.type));
         const std::string name = NameTable().claim(kernel_.name, "kernel_");
-        const auto line = fmt::format("kernel {}({}) -> ({}) {{\n", name, fmt::join(params, ", "),
-                                      fmt::join(outputs, ", "));
+        const auto line = fmt::format("kernel {}({}) -> ({}){} {{\n", name, fmt::join(params, ", "),
+                                      fmt::join(outputs, ", "), constraints());
         if (line.size() <= kMostColumns) return line;
-        return fmt::format("kernel {}(\n    {}\n) -> (\n    {}\n) {{\n", name,
-                           fmt::join(params, ",\n    "), fmt::join(outputs, ",\n    "));
+        return fmt::format("kernel {}(\n    {}\n) -> (\n    {}\n){} {{\n", name,
+                           fmt::join(params, ",\n    "), fmt::join(outputs, ",\n    "),
+                           constraints());
     }
 
     std::string body() const {

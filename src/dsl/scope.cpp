@@ -29,17 +29,16 @@ std::optional<std::string> extent_name(std::string_view digits) {
 
 }  // namespace
 
-void Scope::declare_symbols(const std::vector<ast::Tensor>& params) {
-    for (const ast::Tensor& t : params)
-        for (const ast::Dim& dim : t.dims)
-            for (const ast::Word& word : dim.factors) {
-                if (is_digits(word.text) || has_dim(word.text)) continue;
-                if (!builder_.dim(std::string(word.text), word.span)) return;
-                if (is_reserved(word.text))
-                    reporter_.error(code::reserved_name, word.span,
-                                    fmt::format("'{}' is a word of the language.", word.text),
-                                    "Choose another name for the dimension.");
-            }
+void Scope::declare_symbols(const std::vector<ast::Dim>& dims) {
+    for (const ast::Dim& dim : dims)
+        for (const ast::Word& word : dim.factors) {
+            if (is_digits(word.text) || has_dim(word.text)) continue;
+            if (!builder_.dim(std::string(word.text), word.span)) return;
+            if (is_reserved(word.text))
+                reporter_.error(code::reserved_name, word.span,
+                                fmt::format("'{}' is a word of the language.", word.text),
+                                "Choose another name for the dimension.");
+        }
 }
 
 bool Scope::has_dim(std::string_view name) const {
@@ -49,7 +48,8 @@ bool Scope::has_dim(std::string_view name) const {
 
 void Scope::declare(const ast::Kernel& kernel) {
     // Dimensions first: a tensor may not be called like a dimension that is named after it.
-    declare_symbols(kernel.params);
+    for (const ast::Tensor& t : kernel.params) declare_symbols(t.dims);
+    declare_products(kernel.constraints);
     for (const ast::Tensor& t : kernel.params) {
         const int before = reporter_.count();
         kernel_.params.push_back(tensor(t));
@@ -57,6 +57,7 @@ void Scope::declare(const ast::Kernel& kernel) {
         symbol.broken = reporter_.count() != before;
         claim(t.name, symbol);
     }
+    declare_multiples(kernel.constraints);
     for (const ast::Tensor& t : kernel.outputs) {
         const int before = reporter_.count();
         kernel_.outputs.push_back({tensor(t), {}});
@@ -112,6 +113,11 @@ std::optional<std::vector<ir::DimId>> Scope::dims(const ast::Dim& dim) {
 }
 
 std::optional<ir::DimId> Scope::dim(const ast::Dim& dim) {
+    const auto parts = factors(dim);
+    return parts ? builder_.dim_product(*parts, dim.span) : std::nullopt;
+}
+
+std::optional<std::vector<ir::DimId>> Scope::factors(const ast::Dim& dim) {
     if (dim.factors.size() > kMostFactors) {
         reporter_.error(code::too_many_dims, dim.span,
                         fmt::format("The product has {} factors.", dim.factors.size()),
@@ -126,7 +132,7 @@ std::optional<ir::DimId> Scope::dim(const ast::Dim& dim) {
         constant *= static_cast<double>(kernel_[*id].extent.value_or(1));
         factors.push_back(*id);
     }
-    if (constant < 0x1p31) return builder_.dim_product(factors, dim.span);
+    if (constant < 0x1p31) return factors;
     reporter_.error(code::dim_extent, dim.span, "The constants make no extent.",
                     "Keep their product below 2147483648.");
     return std::nullopt;
@@ -269,6 +275,13 @@ void Scope::finish(bool complete) {
                             fmt::format("The value '{}' is never used.", name),
                             "Use it or remove the line.");
     }
+    if (!complete || reporter_.count() != errors_before_) return;
+    const auto used = ir::used_dims(kernel_);
+    for (const auto& [dim, span] : products_)  // a misspelt constraint would be none
+        if (!used[ir::index(dim)])
+            reporter_.error(code::unused_value, span,
+                            fmt::format("The dimension '{}' is never used.", kernel_[dim].name),
+                            "Give it to a tensor, or remove it.");
 }
 
 }  // namespace fact::dsl

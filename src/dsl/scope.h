@@ -47,11 +47,16 @@ class Scope : public Names {
         Value value;
     };
 
-    void declare_symbols(const std::vector<ast::Tensor>& params);
+    void declare_symbols(const std::vector<ast::Dim>& dims);
+    // What the header says of dimensions, in constraints.cpp.
+    void declare_products(const std::vector<ast::Constraint>& constraints);
+    void declare_multiples(const std::vector<ast::Constraint>& constraints);
+    void define_product(const ast::Constraint& constraint);
     ir::Tensor tensor(const ast::Tensor& tensor);
     std::optional<DType> dtype(const ast::Word& word);
     bool has_dim(std::string_view name) const;
     std::optional<ir::DimId> dim(const ast::Dim& dim);
+    std::optional<std::vector<ir::DimId>> factors(const ast::Dim& dim);
     std::optional<ir::DimId> factor(const ast::Word& word);
     void define(const ast::Word& word, Value value, Span at, bool one_of_several);
     bool claim(const ast::Word& word, Symbol symbol);
@@ -63,6 +68,7 @@ class Scope : public Names {
     int errors_before_;
     std::unordered_map<std::string_view, Symbol> symbols_;
     std::vector<std::string_view> order_;  // of definition, for errors in the text's order
+    std::vector<std::pair<ir::DimId, Span>> products_;  // that the header gives a name
 };
 
 }  // namespace fact::dsl

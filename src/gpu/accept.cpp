@@ -120,12 +120,14 @@ std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tenso
         }
 
     for (const auto& rule : record.extent_rules) {
-        const auto extent = tensors[rule.dim.tensor].sizes[rule.dim.dim];
+        const auto extent = extent_of(rule.of, tensors);
         const auto expected = std::max<std::int64_t>(extent_of(rule.extent, tensors), 1);
         if (rule.multiple ? extent % expected != 0 : extent != expected)
-            return fmt::format("{} has {} in dimension {} where the kernel takes {}{}",
-                               title(record, rule.dim.tensor), extent, rule.dim.dim,
-                               rule.multiple ? "multiples of " : "", expected);
+            return fmt::format("{} {} {} in dimension {} where the kernel takes {}{}",
+                               title(record, rule.of.dims.front().tensor),
+                               rule.of == ExtentField{rule.of.dims} ? "has" : "gives", extent,
+                               rule.of.dims.front().dim, rule.multiple ? "multiples of " : "",
+                               expected);
     }
 
     std::vector<TensorArg> all(tensors.begin(), tensors.end());

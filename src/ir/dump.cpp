@@ -54,6 +54,11 @@ std::string node_text(const Kernel& kernel, const Node& node) {
 
 std::string dump(const Kernel& kernel) {
     std::string out = fmt::format("kernel {}\n", kernel.name);
+    for (const Dim& dim : kernel.dims)
+        if (kernel.is_named_product(dim))
+            out += fmt::format("  where {} = {}\n", dim.name, kernel.product_name(dim.factors));
+    for (const Multiple& rule : kernel.multiples)
+        out += fmt::format("  where {} % {} == 0\n", kernel[rule.dim].name, rule.of);
     for (const Tensor& param : kernel.params)
         out += fmt::format("  in {}\n", tensor_text(kernel, param));
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {

@@ -69,6 +69,10 @@ std::string solve_extents(const Kernel& kernel, std::vector<std::int64_t>& exten
             }
         }
     }
+    for (const Multiple& rule : kernel.multiples)
+        if (known(rule.dim) && extents[index(rule.dim)] % rule.of != 0)
+            return fmt::format("dimension {} has {} elements, no multiple of {}",
+                               kernel[rule.dim].name, extents[index(rule.dim)], rule.of);
     return "";
 }
 

@@ -32,14 +32,17 @@ DimId Kernel::dim(const std::string& name_or_digits) {
 
 DimId Kernel::dim_product(const std::vector<DimId>& all) {
     if (all.size() == 1) return all.front();
-    Dim added;
-    added.factors = factors(all);
-    for (const DimId factor : added.factors)
-        added.name += (added.name.empty() ? "" : "*") + dims[index(factor)].name;
+    const auto apart = factors(all);
     for (std::size_t i = 0; i < dims.size(); ++i)
-        if (dims[i].name == added.name) return static_cast<DimId>(i);
-    dims.push_back(std::move(added));
+        if (dims[i].factors == apart) return static_cast<DimId>(i);
+    dims.push_back({product_name(apart), {}, apart});
     return static_cast<DimId>(dims.size() - 1);
+}
+
+std::string Kernel::product_name(const std::vector<DimId>& factors) const {
+    std::string name;
+    for (const DimId factor : factors) name += (name.empty() ? "" : "*") + dims[index(factor)].name;
+    return name;
 }
 
 std::vector<DimId> Kernel::factors(const std::vector<DimId>& all) const {

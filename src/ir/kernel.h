@@ -30,12 +30,18 @@ constexpr std::size_t index(DimId id) {
 }
 
 // A symbol bound at run time, a constant extent (then `name` is its digits), or a product of such
-// ("8*D"): one dimension that a View takes apart.
+// ("8*D"): one dimension that a View takes apart. A product may have a name of its own (N = 8*D).
 struct Dim {
     std::string name;
     std::optional<std::int64_t> extent;
     std::vector<DimId> factors = {};
     bool operator==(const Dim&) const = default;
+};
+
+struct Multiple {  // what an extent must be a multiple of
+    DimId dim{};
+    std::int64_t of = 1;
+    bool operator==(const Multiple&) const = default;
 };
 
 struct Type {
@@ -153,6 +159,7 @@ struct Kernel {
     std::vector<Tensor> params;
     std::vector<Output> outputs;
     std::vector<Expr> exprs;  // operands precede users
+    std::vector<Multiple> multiples = {};
     // What spans are of; null where nobody asks for lines.
     std::shared_ptr<const SourceText> source = {};
 
@@ -164,6 +171,11 @@ struct Kernel {
     }
     DimId dim(const std::string& name_or_digits);       // finds or adds
     DimId dim_product(const std::vector<DimId>& dims);  // finds or adds; of one, that one
+    // "8*D", which is a product's name unless it has one of its own.
+    std::string product_name(const std::vector<DimId>& factors) const;
+    bool is_named_product(const Dim& dim) const {
+        return !dim.factors.empty() && dim.name != product_name(dim.factors);
+    }
     // "mlp.fact:3" for a place in the source; "" where it is not known.
     std::string line_of(Span span) const { return source ? source->line_of(span) : ""; }
     // The dimensions with every product taken apart.
@@ -237,6 +249,8 @@ std::string verify(const Kernel& kernel);
 bool is_read(const Kernel& kernel, std::size_t param);
 // Which expressions some output needs.
 std::vector<bool> reachable(const Kernel& kernel);
+// Which dimensions tensors, those expressions and rules have, products of them aside.
+std::vector<bool> used_dims(const Kernel& kernel);
 // Removes the others; the rest keep their order.
 void drop_dead(Kernel& kernel);
 

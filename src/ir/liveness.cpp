@@ -21,6 +21,24 @@ std::vector<bool> reachable(const Kernel& kernel) {
     return needed;
 }
 
+std::vector<bool> used_dims(const Kernel& kernel) {
+    std::vector<bool> used(kernel.dims.size());
+    const auto note = [&](const Type& type) {
+        for (const DimId dim : type.dims) used[index(dim)] = true;
+    };
+    for (const Tensor& param : kernel.params) note(param.type);
+    for (const Output& output : kernel.outputs) note(output.tensor.type);
+    const auto live = reachable(kernel);
+    for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
+        if (!live[i]) continue;
+        note(kernel.exprs[i].type);
+        if (const auto* extent = std::get_if<Extent>(&kernel.exprs[i].node))
+            used[index(extent->dim)] = true;
+    }
+    for (const Multiple& rule : kernel.multiples) used[index(rule.dim)] = true;
+    return used;
+}
+
 void drop_dead(Kernel& kernel) {
     const auto needed = reachable(kernel);
     std::vector<ExprId> moved(kernel.exprs.size());

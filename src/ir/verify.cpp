@@ -21,6 +21,9 @@ std::string verify_dims(const Kernel& kernel) {
             if (index(factor) >= kernel.dims.size() || !kernel[factor].factors.empty())
                 return fmt::format("dimension '{}' has a factor that is none", dim.name);
     }
+    for (const Multiple& rule : kernel.multiples)
+        if (index(rule.dim) >= kernel.dims.size() || rule.of < 1)
+            return "a rule for the extent of no dimension";
     return "";
 }
 

@@ -120,9 +120,7 @@ Json write(const Alignment& rule) {
 }
 
 Json write(const ExtentRule& rule) {
-    return {{"dim", {rule.dim.tensor, rule.dim.dim}},
-            {"extent", write(rule.extent)},
-            {"multiple", rule.multiple}};
+    return {{"of", write(rule.of)}, {"extent", write(rule.extent)}, {"multiple", rule.multiple}};
 }
 
 Json write(const Workspace& workspace) {
@@ -221,7 +219,9 @@ Workspace read_workspace(const Json& json) {
 }
 
 ExtentRule read_rule(const Json& json) {
-    return {{read_int(json.at("dim").at(0)), read_int(json.at("dim").at(1))},
+    return {json.contains("of")
+                ? read_extent(json.at("of"))
+                : ExtentField{{{read_int(json.at("dim").at(0)), read_int(json.at("dim").at(1))}}},
             json.contains("extent")
                 ? read_extent(json.at("extent"))
                 : ExtentField{read_product(json.at("factors")), read_int(json.at("constant"))},

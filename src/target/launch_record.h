@@ -130,7 +130,7 @@ struct Alignment {
 
 // What an extent must be, or a multiple of it.
 struct ExtentRule {
-    DimOf dim;
+    ExtentField of;  // mostly one dimension
     ExtentField extent;
     bool multiple = false;
     bool operator==(const ExtentRule&) const = default;

@@ -17,8 +17,9 @@ class Checker {
                         fmt::format("rank {} of {}", spec.rank, spec.name));
         for (const auto& group : record_.equal_extents) bound(group);
         for (const ExtentRule& rule : record_.extent_rules) {
-            bound({rule.dim});
+            bound(rule.of);
             bound(rule.extent);
+            require(!rule.of.dims.empty(), "rule for a constant");
         }
         for (const Alignment& rule : record_.alignments) {
             require(rule.bytes >= 1, fmt::format("alignment to {} bytes", rule.bytes));

@@ -124,6 +124,10 @@ Result<Extents> bind_extents(const ir::Kernel& kernel, const std::vector<Setting
         extents.of[d] = assume == Assume::small   ? kSmall
                         : typical == unlike.end() ? kTypical
                                                   : typical->second;
+        // What the text asks for is not assumed away.
+        for (const ir::Multiple& rule : kernel.multiples)
+            if (ir::index(rule.dim) == d)
+                extents.of[d] = (extents.of[d] + rule.of - 1) / rule.of * rule.of;
         extents.assumed[d] = true;
         if (auto what = ir::solve_extents(kernel, extents.of); !what.empty())
             return Error{fmt::format("kernel {}: with {} = {} assumed, {}", kernel.name,

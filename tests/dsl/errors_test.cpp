@@ -25,6 +25,9 @@ struct Case {
     "kernel g(x: f32[M]) -> (y: f32[M]) {\n  y = x\n}\n"                              \
     "schedule " header " {\n  " entries "\n}\n"
 
+// A header's constraints.
+#define WHERE(text) "kernel f(x: f32[M, K]) -> (y: f32[M, K]) where " text " {\n  y = x\n}\n"
+
 // Kernels to call, and a pipeline around a body.
 #define PIPELINE(text)                                                                    \
     "kernel up(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n  y = x @ w.T\n}\n"    \
@@ -134,6 +137,28 @@ const Case kCases[] = {
     {"F0302",
      "kernel f(x: f32[N*N], s: f32[N]) -> (y: f32[N*N]) {\n  y = sum(`x.view(N, N)`, over: N) * x\n"
      "}\n"},
+    {"F0105", WHERE("`+`")},
+    {"F0105", WHERE("K % `M` == 0")},
+    {"F0105", WHERE("K % 8 == `1`")},
+    {"F0105", WHERE("K `==` 8*D")},
+    {"F0105", WHERE("K % 8 == 0 `and` M % 8 == 0")},
+    {"F0204", WHERE("K = 2*D, `K` = 3*D")},
+    {"F0205", WHERE("K = 2*`exp`")},
+    {"F0207", WHERE("`Q` = 2*K")},
+    {"F0208", WHERE("`Q` % 8 == 0")},
+    {"F0316", WHERE("K % `0` == 0")},
+    {"F0316", WHERE("K % `99999999999` == 0")},
+    {"F0322", WHERE("K = D*E, `E` % 2 == 0")},
+    {"F0323", WHERE("`8` = K")},
+    {"F0323", WHERE("`2*K` = M")},
+    {"F0323", WHERE("`K = 2*K`")},
+    {"F0323", WHERE("K = 2*M, `M` = 2*D")},
+    {"F0323", WHERE("K = 2*D, `M = 2*D`")},
+    {"F0302", "kernel f(x: f32[K, `2*D`], s: f32[D]) -> (y: f32[D]) where K = 2*D {\n  y = s\n}\n"},
+    {"F0504",
+     PIPELINE("y = up(x, w)\n}\n"
+              "kernel even(x: bf16[M, N]) -> (y: bf16[M, N]) where N % 7 == 0 {\n  y = x\n}\n"
+              "pipeline q(v: bf16[M, 64]) -> (y: bf16[M, 64]) {\n  y = `even(v)`")},
     {"F0303", BODY("y = `x @ b`")},
     {"F0304", BODY("y = `x @ w`")},
     {"F0304", BODY("y = `w @ x`")},

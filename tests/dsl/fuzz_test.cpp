@@ -107,29 +107,21 @@ TEST(Fuzz, DamagedTextsNeverCrash) {
     for (const std::uint32_t seed : {1u, 2u, 3u}) base += to_text(random_kernel(seed));
     base +=
         "kernel g(x: f32[M, 8*D], k: f32[N, D], v: f32[N, E], a: f32) -> (y: f32[M], z: "
-        "f32[8, M, E]) {\n"
+        "f32[8, M, E]) where Q = 8*D, N % 4 == 0 {\n"
         "  stored h = (softmax(x.view(M, 8, D), over: [8, D]) * a).permute(8, M, D)\n"
         "  z = attention(h, k, v, mask: causal, bias: index(N), scale: 0.5) + extent(8*D)\n"
-        "  y = mean(x, over: 8*D)\n}\n"
+        "  y = mean(x, over: Q)\n}\n"
         "pipeline p(x: bf16[M, G*D], w: bf16[N, G*D], a: f32[D]) -> (y: bf16[M, N]) {\n"
         "  h = f(x, w)\n  y = bf16(h * f(x, w: w))\n}\n"
         "kernel f(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n  acc = x @ w.T\n"
         "  y = where(index(M) < 3 and not true, clamp(acc, -1, 1e3), -inf)  # comment\n}\n"
         "schedule f.acc on sm90a {\n  tile {128x256x64, 64x64x64}  stages auto\n"
         "  scheduler persistent(raster: m, swizzle: {1, 2})\n}\n";
-    const std::string_view pieces[] = {"(",          ")",
-                                       "{",          "}",
-                                       "[",          "]",
-                                       "\n",         "=",
-                                       "-",          ".T",
-                                       ",",          "@",
-                                       "kernel f",   "schedule f on",
-                                       "over: ",     "*D",
-                                       ".view(",     "stored ",
-                                       "pipeline p", "8x8",
-                                       "1e",         "not ",
-                                       ":",          "->",
-                                       "\xff",       std::string_view("\0", 1)};
+    const std::string_view pieces[] = {
+        "(",      ")",  "{",      "}",        "[",           "]",        "\n",
+        "=",      "-",  ".T",     ",",        "@",           "kernel f", "schedule f on",
+        "over: ", "*D", ".view(", "stored ",  "pipeline p",  "8x8",      "1e",
+        "not ",   ":",  "->",     "% 8 == 0", " where N = ", "\xff",     std::string_view("\0", 1)};
     Diagnostics none;
     ASSERT_TRUE(compile(base, none)) << render_all(none, "base", base);
     std::mt19937 random(7);

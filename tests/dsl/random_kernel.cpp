@@ -24,8 +24,16 @@ class Generator {
     ir::Kernel run() {
         const char* names[] = {"B", "H", "M", "N", "K", "8", "D0"};
         for (const char* name : names) kernel_.dim(name);
-        for (const auto& [a, b] : {std::pair{"H", "K"}, {"8", "D0"}, {"M", "8"}})
-            kernel_.dim_product({kernel_.dim(a), kernel_.dim(b)});
+        // Some products have a name of their own.
+        for (const auto& [a, b] : {std::pair{"H", "K"}, {"8", "D0"}, {"M", "8"}}) {
+            const std::vector<ir::DimId> factors{kernel_.dim(a), kernel_.dim(b)};
+            if (below(3) == 0)
+                kernel_.dims.push_back({fmt::format("P{}", kernel_.dims.size()), {}, factors});
+            else
+                kernel_.dim_product(factors);
+        }
+        for (int rules = below(3); rules > 0; --rules)
+            kernel_.multiples.push_back({kernel_.dim(names[below(5)]), 1 + below(9)});
         const int params = 2 + below(5);
         for (int i = 0; i < params; ++i) {
             kernel_.params.push_back({fmt::format("p{}", i), {any_dtype(), some_dims()}, {}});

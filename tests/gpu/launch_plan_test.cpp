@@ -97,6 +97,20 @@ TEST(LaunchPlan, NamesTheLineOfTheKernelText) {
               "w (mlp.fact:2) has 264 in dimension 1 where x (mlp.fact:2) has 256 in dimension 1");
 }
 
+TEST(LaunchPlan, RefusesExtentsTheTextRulesOut) {
+    auto record = product_record();
+    record.extent_rules = {{{{{0, 1}}}, {{}, 64}, true}};
+    EXPECT_EQ(inconsistency(record), "");
+    EXPECT_EQ(refuses(record, product_tensors(512, 768, 256)), "");
+    EXPECT_EQ(refuses(record, product_tensors(512, 768, 264)),
+              "x has 264 in dimension 1 where the kernel takes multiples of 64");
+    record.extent_rules = {{{{{0, 1}}, 1, 1, {{1, 0}}}, {{}, 5}, true}};
+    EXPECT_EQ(refuses(record, product_tensors(512, 16, 128)),
+              "x gives 8 in dimension 1 where the kernel takes multiples of 5");
+    record.extent_rules[0].of.dims.clear();
+    EXPECT_NE(inconsistency(record), "");
+}
+
 TEST(LaunchPlan, RefusesExtentsThatOverflow) {
     auto record = product_record();
     record.launches[0].grid = LinearGrid{{{{0, 0}}}, 256};

@@ -4,6 +4,7 @@
 #include "ir/kernel.h"
 #include "lower/pipeline/lower.h"
 #include "lower/record/extent_terms.h"
+#include "lower/record/record_parts.h"
 
 namespace fact::lower {
 namespace {
@@ -28,8 +29,8 @@ TEST(ExtentTerms, FactorsFollowFromProducts) {
     EXPECT_EQ(terms.extent(p.d), (ExtentField{{{0, 1}}, 1, 1, {{1, 0}}}));
     EXPECT_EQ(terms.extent(p.h), (ExtentField{{{2, 0}, {1, 0}}, 1, 1, {{0, 1}}}));
     EXPECT_EQ(extent_of(p.kernel, {p.g, p.d}), (ExtentField{{{0, 1}}}));  // G cancels
-    EXPECT_EQ(terms.rule(p.gd), (ExtentRule{{0, 1}, {{{1, 0}}}, true}));
-    EXPECT_EQ(terms.rule(p.dh), (ExtentRule{{2, 0}, {{{0, 1}}, 1, 1, {{1, 0}}}, true}));
+    EXPECT_EQ(terms.rule(p.gd), (ExtentRule{{{{0, 1}}}, {{{1, 0}}}, true}));
+    EXPECT_EQ(terms.rule(p.dh), (ExtentRule{{{{2, 0}}}, {{{0, 1}}, 1, 1, {{1, 0}}}, true}));
 }
 
 TEST(ExtentTerms, ASecondProductMustAgree) {
@@ -41,12 +42,31 @@ TEST(ExtentTerms, ASecondProductMustAgree) {
     EXPECT_EQ(rule.extent, (ExtentField{{{2, 0}, {1, 0}, {0, 0}}, 1, 1, {{0, 1}}}));
 }
 
+TEST(ExtentTerms, MultiplesAreRulesOfTheRecord) {
+    Products p;
+    p.kernel.multiples = {{p.m, 8}, {p.d, 4}};
+    LaunchRecord record;
+    bind_tensors(p.kernel, record);
+    ASSERT_EQ(record.extent_rules.size(), 4u);
+    EXPECT_EQ(record.extent_rules[2], (ExtentRule{{{{0, 0}}}, {{}, 8}, true}));
+    EXPECT_EQ(record.extent_rules[3], (ExtentRule{{{{0, 1}}, 1, 1, {{1, 0}}}, {{}, 4}, true}));
+}
+
 TEST(ExtentTerms, ConstantsThatMakeNoIntAreReadOffTheTensors) {
     ir::Kernel kernel;
     const std::vector<ir::DimId> dims{kernel.dim("65536"), kernel.dim("65535"), kernel.dim("4")};
     kernel.params = {{"x", {DType::i8, dims}, {}}};
     EXPECT_EQ(extent_of(kernel, {dims[0], dims[2]}), (ExtentField{{}, 1 << 18}));
     EXPECT_EQ(extent_of(kernel, dims), (ExtentField{{{0, 1}}, 1 << 18}));
+}
+
+// A product whose factors only another stage takes apart is one dimension here.
+TEST(ExtentTerms, AProductMayStayWhole) {
+    ir::Kernel kernel;
+    const auto m = kernel.dim("M"), gd = kernel.dim_product({kernel.dim("G"), kernel.dim("D")});
+    kernel.params = {{"x", {DType::f32, {m, gd}}, {}}};
+    EXPECT_EQ(ExtentTerms(kernel).extent(gd), (ExtentField{{{0, 1}}}));
+    EXPECT_FALSE(ExtentTerms(kernel).rule(gd));
 }
 
 // Only w tells how G*D comes apart, but the stage that copies x does not read it.

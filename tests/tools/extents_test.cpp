@@ -69,5 +69,24 @@ TEST(Extents, ArraysBindTheirDimensions) {
     EXPECT_EQ(wrong.error().message, "x.npy has 1 dimensions, 'x' has 2");
 }
 
+TEST(Extents, TheTextsConstraintsHold) {
+    const dsl::Program program = compiled(
+        "kernel f(x: f32[M, N], s: f32[D]) -> (y: f32[M, N]) where N = 3*H*D, M % 100 == 0 {\n"
+        "  y = x * 2\n}\n");
+    const ir::Kernel& kernel = program.kernels.front();
+    const Extents assumed = bound(kernel, {"D=8", "H=2"});
+    EXPECT_EQ(describe(kernel, assumed).substr(0, 18), "M = 4100 (assumed)");
+    EXPECT_EQ(sizes_of(assumed, {kernel.params[0].type.dims[1]}), std::vector<std::int64_t>{48});
+    const auto refused = [&](const std::vector<std::string>& words) {
+        const auto extents = bind_extents(kernel, *parse_settings(words), Assume::small);
+        EXPECT_FALSE(extents);
+        return extents ? "" : extents.error().message;
+    };
+    EXPECT_EQ(refused({"M=150"}), "kernel f: dimension M has 150 elements, no multiple of 100");
+    EXPECT_EQ(refused({"N=50", "D=8"}), "kernel f: dimension N has 50 elements, no multiple of 24");
+    EXPECT_EQ(refused({"N=48", "D=8", "H=3"}),
+              "kernel f: dimension N has 48 elements, its factors 72");
+}
+
 }  // namespace
 }  // namespace fact::tools

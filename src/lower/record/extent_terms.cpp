@@ -75,7 +75,7 @@ ExtentField ExtentTerms::extent(ir::DimId dim) const {
 }
 
 std::optional<ExtentRule> ExtentTerms::rule(ir::DimId dim) const {
-    ExtentRule rule{places(dim).front(), {}};
+    ExtentRule rule{{{places(dim).front()}}, {}};
     for (const ir::DimId factor : kernel_.factors({dim})) {
         if (!known(factor)) return std::nullopt;
         if (told_by_[ir::index(factor)] == dim)

@@ -36,6 +36,9 @@ void bind_tensors(const ir::Kernel& kernel, LaunchRecord& record) {
         if (auto rule = terms.rule(static_cast<ir::DimId>(d)))
             record.extent_rules.push_back(std::move(*rule));
     }
+    for (const ir::Multiple& rule : kernel.multiples)
+        if (const ExtentField of = terms.extent(rule.dim); !of.dims.empty())
+            record.extent_rules.push_back({of, {{}, static_cast<int>(rule.of)}, true});
 }
 
 }  // namespace fact::lower

@@ -182,7 +182,7 @@ class AttentionLowerer {
         // Zeros pad the features, but only to the width the kernel was written for.
         for (const Operand* operand : {&q_, &v_})
             record.extent_rules.push_back(
-                {{operand->param, operand->features},
+                {{{{operand->param, operand->features}}},
                  {{}, static_cast<int>(extents_[ir::index(operand == &q_ ? d_ : e_)])}});
 
         const int out = static_cast<int>(kernel_.params.size());

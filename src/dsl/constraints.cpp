@@ -1,0 +1,71 @@
+// What a header says of its dimensions beyond their places: `where N = 3*H*D, K % 8 == 0`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "dsl/scope.h"
+
+namespace fact::dsl {
+
+// Before the tensors are declared, so that N and 3*H*D are one dimension in them.
+void Scope::declare_products(const std::vector<ast::Constraint>& constraints) {
+    for (const ast::Constraint& constraint : constraints)
+        if (constraint.product) define_product(constraint);
+}
+
+void Scope::define_product(const ast::Constraint& constraint) {
+    const auto fail = [&](code::Code code, Span at, std::string message, std::string fix) {
+        reporter_.error(code, at, std::move(message), std::move(fix));
+    };
+    const ast::Word& name = constraint.dim.factors.front();
+    if (constraint.dim.factors.size() > 1 || (name.text[0] >= '0' && name.text[0] <= '9'))
+        return fail(code::constraint, constraint.dim.span,
+                    "What stands before '=' must be one symbol.", "Turn it round: `N = 3*H*D`.");
+    declare_symbols({constraint.dim, *constraint.product});
+    const auto whole = factor(name);
+    if (!whole) return;
+    const auto parts = factors(*constraint.product);
+    if (!parts) return;
+    ir::Dim& dim = kernel_.dims[ir::index(*whole)];
+    if (!dim.factors.empty())
+        return fail(code::defined_twice, name.span,
+                    fmt::format("Dimension {} is defined twice.", dim.name), "Remove one.");
+    const auto apart = kernel_.factors(*parts);
+    if (std::find(apart.begin(), apart.end(), *whole) != apart.end())
+        return fail(code::constraint, constraint.span,
+                    fmt::format("Dimension {} is a factor of itself.", dim.name),
+                    "Name other dimensions behind '='.");
+    for (const ir::Dim& other : kernel_.dims) {
+        if (std::find(other.factors.begin(), other.factors.end(), *whole) != other.factors.end())
+            return fail(
+                code::constraint, name.span,
+                fmt::format("Dimension {} is a factor of {} already.", dim.name, other.name),
+                "Define it before that one.");
+        if (other.factors == apart)
+            return fail(code::constraint, constraint.span,
+                        fmt::format("This product is called {} already.", other.name),
+                        fmt::format("Write {} instead of {}.", other.name, dim.name));
+    }
+    dim.factors = apart;
+    products_.emplace_back(*whole, name.span);
+}
+
+void Scope::declare_multiples(const std::vector<ast::Constraint>& constraints) {
+    for (const ast::Constraint& constraint : constraints) {
+        if (constraint.product) continue;
+        const auto dim = this->dim(constraint.dim);
+        if (!dim || !builder_.check_dims({*dim}, constraint.dim.span)) continue;
+        std::int32_t of = 0;
+        const std::string_view digits = constraint.divisor.text;
+        std::from_chars(digits.data(), digits.data() + digits.size(), of);
+        if (of < 1)
+            reporter_.error(code::dim_extent, constraint.divisor.span,
+                            fmt::format("{} divides nothing.", digits.substr(0, 40)),
+                            "Use a number from 1 to 2147483647.");
+        else
+            kernel_.multiples.push_back({*dim, of});
+    }
+}
+
+}  // namespace fact::dsl

@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "ir/kernel.h"
-#include "schedule/schedule.h"
+#include "schedule/given.h"
 #include "support/diagnostics.h"
 
 namespace fact::dsl {
 
-// `schedule mlp_up.acc on sm90a { ... }`: each entry may list alternatives.
+// `schedule mlp_up.acc on sm90a { ... }`: each entry may list alternatives, or be left out.
 struct ScheduleBlock {
     std::string kernel, product, arch;
-    std::vector<schedule::Schedule> choices;  // the cross product of the alternatives
+    std::vector<schedule::Given> choices;  // the cross product of the alternatives
     Span span;
 };
 

@@ -10,8 +10,8 @@
 namespace fact::dsl {
 namespace {
 
-using schedule::Schedule;
-using Set = std::function<void(Schedule&)>;  // one alternative of an entry
+using schedule::Given;
+using Set = std::function<void(Given&)>;  // one alternative of an entry
 
 // "128x256x64" with exactly `count` positive numbers.
 std::optional<std::array<int, 3>> shape(std::string_view text, int count) {
@@ -33,8 +33,8 @@ class ScheduleChecker {
     ScheduleChecker(const ast::Schedule& source, Reporter& reporter)
         : source_(source), reporter_(reporter) {}
 
-    std::vector<Schedule> choices() {
-        std::vector<Schedule> out{Schedule{}};
+    std::vector<Given> choices() {
+        std::vector<Given> out{Given{}};
         std::set<std::string_view> seen;
         for (const ast::ScheduleEntry& entry : source_.entries) {
             if (!seen.insert(entry.name.text).second) {
@@ -52,9 +52,9 @@ class ScheduleChecker {
                     "List fewer, or split them over several blocks.");
                 return out;
             }
-            std::vector<Schedule> wider;
-            for (const Schedule& schedule : out)
-                for (const Set& set : alternatives) set(wider.emplace_back(schedule));
+            std::vector<Given> wider;
+            for (const Given& choice : out)
+                for (const Set& set : alternatives) set(wider.emplace_back(choice));
             out = std::move(wider);
         }
         return out;
@@ -89,25 +89,25 @@ class ScheduleChecker {
         if (name == "tile") {
             form = "three numbers such as 128x256x64";
             const auto t = shape(text, 3);
-            if (t) return [t = *t](Schedule& s) { s.tile = {t[0], t[1], t[2]}; };
+            if (t) return [t = *t](Given& s) { s.tile = schedule::Tile{t[0], t[1], t[2]}; };
         } else if (name == "cluster") {
             form = "two numbers such as 2x1";
             const auto c = shape(text, 2);
-            if (c) return [c = *c](Schedule& s) { s.cluster = {c[0], c[1]}; };
+            if (c) return [c = *c](Given& s) { s.cluster = schedule::Cluster{c[0], c[1]}; };
         } else if (name == "mainloop") {
             form = "`cooperative` or `pingpong`";
             if (text == "cooperative")
-                return [](Schedule& s) { s.mainloop = schedule::Mainloop::cooperative; };
+                return [](Given& s) { s.mainloop = schedule::Mainloop::cooperative; };
             if (text == "pingpong")
-                return [](Schedule& s) { s.mainloop = schedule::Mainloop::pingpong; };
+                return [](Given& s) { s.mainloop = schedule::Mainloop::pingpong; };
         } else if (name == "epilogue") {
             form = "`auto`";
-            if (text == "auto") return [](Schedule&) {};
+            if (text == "auto") return [](Given&) {};
         } else if (name == "stages") {
             form = "`auto` or a number";
-            if (text == "auto") return [](Schedule& s) { s.stages = 0; };
+            if (text == "auto") return [](Given& s) { s.stages = 0; };
             const auto n = shape(text, 1);
-            if (n) return [n = (*n)[0]](Schedule& s) { s.stages = n; };
+            if (n) return [n = (*n)[0]](Given& s) { s.stages = n; };
         }
         return nullptr;
     }
@@ -151,11 +151,11 @@ class ScheduleChecker {
         if (swizzles.empty()) swizzles.emplace_back();
         for (const auto raster : rasters)
             for (const auto swizzle : swizzles)
-                sets.push_back([raster, swizzle, streamk](Schedule& s) {
+                sets.push_back([raster, swizzle, streamk](Given& s) {
                     s.scheduler =
                         streamk ? schedule::Scheduler::streamk : schedule::Scheduler::persistent;
-                    if (raster) s.raster = *raster;
-                    if (swizzle) s.swizzle = *swizzle;
+                    s.raster = raster;
+                    s.swizzle = swizzle;
                 });
     }
 

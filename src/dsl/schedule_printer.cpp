@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -7,83 +8,93 @@
 namespace fact::dsl {
 namespace {
 
-using schedule::Schedule;
+using schedule::Given;
 
-// The distinct values of a field, in order of appearance.
-template <class Get>
-auto distinct(const std::vector<Schedule>& choices, Get get) {
-    std::vector<decltype(get(choices[0]))> values;
-    for (const Schedule& choice : choices)
-        if (std::find(values.begin(), values.end(), get(choice)) == values.end())
-            values.push_back(get(choice));
+// The distinct values of an entry, in order of appearance.
+template <class Value>
+std::vector<Value> distinct(const std::vector<Given>& choices, Value Given::* entry) {
+    std::vector<Value> values;
+    for (const Given& choice : choices)
+        if (std::find(values.begin(), values.end(), choice.*entry) == values.end())
+            values.push_back(choice.*entry);
     return values;
 }
 
+// An entry with its alternatives; "" where it is left out.
 template <class Value, class Print>
-std::string alternatives(const std::vector<Value>& values, Print print) {
-    std::string out;
-    for (const Value& value : values) out += (out.empty() ? "" : ", ") + print(value);
-    return values.size() == 1 ? out : fmt::format("{{{}}}", out);
+std::string entry(std::string_view name, const std::vector<std::optional<Value>>& values,
+                  Print print) {
+    std::vector<std::string> texts;
+    for (const auto& value : values)
+        if (value) texts.push_back(print(*value));
+    if (texts.empty()) return "";
+    const std::string all = fmt::format("{}", fmt::join(texts, ", "));
+    return fmt::format("{}{}", name, texts.size() == 1 ? all : fmt::format("{{{}}}", all));
 }
 
-std::string block_text(const ScheduleBlock& block, const std::vector<Schedule>& choices,
-                       std::vector<Schedule>& spanned) {
-    const auto tiles = distinct(choices, [](const Schedule& s) { return s.tile; });
-    const auto clusters = distinct(choices, [](const Schedule& s) { return s.cluster; });
-    const auto mainloops = distinct(choices, [](const Schedule& s) { return s.mainloop; });
-    const auto stages = distinct(choices, [](const Schedule& s) { return s.stages; });
-    const auto rasters = distinct(choices, [](const Schedule& s) { return s.raster; });
-    const auto swizzles = distinct(choices, [](const Schedule& s) { return s.swizzle; });
-    const auto schedulers = distinct(choices, [](const Schedule& s) { return s.scheduler; });
+// The block that has these entries, and what it would be read as: the choices, unless they depend
+// on each other.
+std::string block_text(const ScheduleBlock& block, const std::vector<Given>& choices,
+                       std::vector<Given>& spanned) {
+    const auto tiles = distinct(choices, &Given::tile);
+    const auto clusters = distinct(choices, &Given::cluster);
+    const auto mainloops = distinct(choices, &Given::mainloop);
+    const auto stages = distinct(choices, &Given::stages);
+    const auto rasters = distinct(choices, &Given::raster);
+    const auto swizzles = distinct(choices, &Given::swizzle);
+    const auto schedulers = distinct(choices, &Given::scheduler);
     for (const auto& tile : tiles)
         for (const auto& cluster : clusters)
-            for (const auto mainloop : mainloops)
-                for (const int stage : stages)
-                    for (const auto scheduler : schedulers)
-                        for (const auto raster : rasters)
-                            for (const int swizzle : swizzles)
+            for (const auto& mainloop : mainloops)
+                for (const auto& stage : stages)
+                    for (const auto& scheduler : schedulers)
+                        for (const auto& raster : rasters)
+                            for (const auto& swizzle : swizzles)
                                 spanned.push_back(
                                     {tile, cluster, mainloop, stage, raster, swizzle, scheduler});
 
+    const auto word = [](auto value) { return std::string(schedule::name(value)); };
+    const auto number = [](int n) { return n == 0 ? std::string("auto") : std::to_string(n); };
+    std::vector<std::string> entries{
+        entry("tile ", tiles,
+              [](const schedule::Tile& t) { return fmt::format("{}x{}x{}", t.m, t.n, t.k); }),
+        entry("cluster ", clusters,
+              [](const schedule::Cluster& c) { return fmt::format("{}x{}", c.m, c.n); }),
+        entry("mainloop ", mainloops, word), entry("stages ", stages, number)};
+    std::vector<std::string> arguments{entry("raster: ", rasters, word),
+                                       entry("swizzle: ", swizzles, number)};
+    std::erase(entries, "");
+    std::erase(arguments, "");
+    const std::string walk =
+        arguments.empty() ? "" : fmt::format("({})", fmt::join(arguments, ", "));
+    const std::string scheduler =
+        entry("scheduler ", schedulers, [&](schedule::Scheduler s) { return word(s) + walk; });
+
     std::string out =
-        fmt::format("schedule {}{} on {} {{\n  ", block.kernel,
+        fmt::format("schedule {}{} on {} {{\n", block.kernel,
                     block.product.empty() ? "" : fmt::format(".{}", block.product), block.arch);
-    if (tiles[0].m > 0)
-        out += fmt::format("tile {}  ", alternatives(tiles, [](const schedule::Tile& t) {
-                               return fmt::format("{}x{}x{}", t.m, t.n, t.k);
-                           }));
-    out += fmt::format("cluster {}  ", alternatives(clusters, [](const schedule::Cluster& c) {
-                           return fmt::format("{}x{}", c.m, c.n);
-                       }));
-    out += fmt::format(
-        "mainloop {}  ", alternatives(mainloops, [](schedule::Mainloop m) {
-            return std::string(m == schedule::Mainloop::pingpong ? "pingpong" : "cooperative");
-        }));
-    out += fmt::format("stages {}\n", alternatives(stages, [](int n) {
-                           return n == 0 ? std::string("auto") : std::to_string(n);
-                       }));
-    const std::string arguments = fmt::format(
-        "(raster: {}, swizzle: {})",
-        alternatives(
-            rasters,
-            [](schedule::Raster r) { return std::string(r == schedule::Raster::m ? "m" : "n"); }),
-        alternatives(swizzles, [](int n) { return std::to_string(n); }));
-    out += fmt::format("  scheduler {}\n}}\n", alternatives(schedulers, [&](schedule::Scheduler s) {
-                           return std::string(schedule::name(s)) + arguments;
-                       }));
-    return out;
+    if (!entries.empty()) out += fmt::format("  {}\n", fmt::join(entries, "  "));
+    if (!scheduler.empty()) out += fmt::format("  {}\n", scheduler);
+    return out + "}\n";
 }
 
 }  // namespace
 
 std::string to_text(const ScheduleBlock& block) {
-    std::vector<Schedule> spanned;
+    std::vector<Given> spanned;
     if (block.choices.empty()) return "";
     const std::string whole = block_text(block, block.choices, spanned);
-    if (spanned == block.choices) return whole;
+    // An alternative without a value is one of its own.
+    const auto same = [](const Given& a, const Given& b) {
+        return schedule::open_entries(a) == schedule::open_entries(b);
+    };
+    const bool alike =
+        std::all_of(block.choices.begin(), block.choices.end(),
+                    [&](const Given& choice) { return same(choice, block.choices.front()); });
+    if (alike && spanned == block.choices) return whole;
     // Choices that are no cross product are correlated: a block each says so.
     std::string out;
-    for (const Schedule& choice : block.choices) {
+    for (const Given& choice : block.choices) {
         spanned.clear();
         out += block_text(block, {choice}, spanned);
     }

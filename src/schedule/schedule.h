@@ -31,6 +31,8 @@ struct Schedule {
     bool operator==(const Schedule&) const = default;
 };
 
+std::string_view name(Mainloop mainloop);
+std::string_view name(Raster raster);
 std::string_view name(Scheduler scheduler);
 // "tile 128x256x64 cluster 2x1 mainloop cooperative stages auto scheduler persistent(raster: m,
 // swizzle: 8)": the spelling of the language, of records and of logs.

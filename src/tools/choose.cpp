@@ -1,8 +1,10 @@
 #include "tools/choose.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace fact::tools {
 namespace {
@@ -19,23 +21,26 @@ std::size_t rank(const std::vector<schedule::Schedule>& ranked, schedule::Schedu
                                     ranked.begin());
 }
 
-// The first candidate's tile under which everything else of the schedule is legal.
-Option fill(schedule::Schedule schedule, const PlannedProduct& product,
+// The first legal schedule with what is given; where there is none, the first and why not.
+Option fill(const schedule::Given& given, const PlannedProduct& product,
             const std::vector<schedule::Schedule>& ranked) {
-    Option option{schedule, {}, schedule.tile == schedule::Tile{}};
-    if (!option.chosen_tile) {
-        option.illegal = illegal(product.skeleton, schedule, product.problem);
-        return option;
+    std::optional<Option> first;
+    for (const schedule::Schedule& schedule : completions(given, ranked)) {
+        Option option{given, schedule, illegal(product.skeleton, schedule, product.problem)};
+        if (option.illegal.empty()) return option;
+        if (!first) first = std::move(option);
     }
-    for (const schedule::Schedule& candidate : ranked) {
-        option.schedule.tile = candidate.tile;
-        if (candidate.mainloop == schedule.mainloop &&
-            illegal(product.skeleton, option.schedule, product.problem).empty())
-            return option;
-    }
-    option.schedule.tile = {};
-    option.illegal = "no tile is legal with the rest of it";
-    return option;
+    return *first;
+}
+
+// What a note says of where a schedule comes from.
+std::string reason(const Option* best, std::size_t given, const std::string& sizes) {
+    if (!best) return fmt::format("chosen for {}", sizes);
+    const std::string which = given == 1 ? "the one that is given"
+                                         : fmt::format("the most promising of the {} given", given);
+    const auto open = schedule::open_entries(best->given);
+    return open.empty() ? which
+                        : fmt::format("{}; {} chosen for {}", which, fmt::join(open, ", "), sizes);
 }
 
 }  // namespace
@@ -82,7 +87,7 @@ std::vector<Option> options_of(const dsl::Program& program, std::string_view ker
     std::vector<Option> options;
     for (const dsl::ScheduleBlock& block : program.schedules)
         if (block.kernel == kernel && block.arch == arch && block.product == product.name)
-            for (const schedule::Schedule& choice : block.choices)
+            for (const schedule::Given& choice : block.choices)
                 options.push_back(fill(choice, product, ranked));
     return options;
 }
@@ -116,11 +121,7 @@ Result<Choice> choose_schedules(const dsl::Program& program, const ir::Kernel& k
         const schedule::Schedule chosen = best ? best->schedule : ranked.front();
         // Products without a name cannot be told apart: the compiler chooses as we do here.
         if (best || !product.name.empty()) choice.schedules[product.name] = chosen;
-        const std::string why =
-            options.empty() ? fmt::format("chosen for {}", describe(kernel, extents))
-            : options.size() == 1
-                ? "the one that is given"
-                : fmt::format("the most promising of the {} given", options.size());
+        const std::string why = reason(best, options.size(), describe(kernel, extents));
         choice.notes.push_back(fmt::format("schedule of {}: {}\n  {}", title(product),
                                            schedule::to_string(chosen), why));
     }

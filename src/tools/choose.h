@@ -18,11 +18,11 @@ namespace fact::tools {
 Result<dsl::Program> with_schedule(const KernelSource& source, const ir::Kernel& kernel,
                                    std::string_view arch, std::string_view schedule);
 
-// A schedule with what the text left open filled in.
+// A schedule of the text, and with what it leaves open filled in by the best guess.
 struct Option {
+    schedule::Given given;
     schedule::Schedule schedule;
-    std::string illegal;       // why it cannot be, or ""
-    bool chosen_tile = false;  // the text names no tile: the best guess for these sizes
+    std::string illegal;  // why it cannot be, or ""
 };
 // Every schedule the text lists for the product of that kernel, in its order.
 std::vector<Option> options_of(const dsl::Program& program, std::string_view kernel,

@@ -47,11 +47,12 @@ std::string details(const schedule::Schedule& s, const PlannedProduct& product,
 // What the text leaves to FACT.
 std::string left_open(const std::vector<Option>& options, std::size_t num_candidates) {
     std::vector<std::string> parts;
-    const auto any = [&](auto test) { return std::any_of(options.begin(), options.end(), test); };
-    if (any([](const Option& o) { return o.chosen_tile; }))
-        parts.push_back("the tile, where none is given");
-    if (any([](const Option& o) { return o.schedule.stages == 0; }))
-        parts.push_back("the stages, where they are auto");
+    std::vector<std::string> entries;
+    for (const Option& option : options)
+        for (const std::string& entry : schedule::open_entries(option.given))
+            if (std::find(entries.begin(), entries.end(), entry) == entries.end())
+                entries.push_back(entry);
+    if (!entries.empty()) parts.push_back(fmt::format("{}", fmt::join(entries, ", ")));
     const auto legal = std::count_if(options.begin(), options.end(),
                                      [](const Option& o) { return o.illegal.empty(); });
     if (legal > 1)
@@ -60,6 +61,11 @@ std::string left_open(const std::vector<Option>& options, std::size_t num_candid
         parts.push_back(fmt::format("everything: {} schedules are worth timing", num_candidates));
     if (parts.empty()) parts.push_back("nothing");
     return fmt::format("  to be chosen: {}\n", fmt::join(parts, "; "));
+}
+
+std::string guessed(const Option& option) {
+    const auto open = schedule::open_entries(option.given);
+    return open.empty() ? "" : fmt::format("; the best guess: {}", fmt::join(open, ", "));
 }
 
 std::string explain_product(const dsl::Program& program, const ir::Kernel& kernel,
@@ -73,8 +79,7 @@ std::string explain_product(const dsl::Program& program, const ir::Kernel& kerne
         if (!option.illegal.empty())
             text += fmt::format("     not legal: {}\n", option.illegal);
         else
-            text += fmt::format("     legal{}\n",
-                                option.chosen_tile ? "; the tile is the best guess" : "") +
+            text += fmt::format("     legal{}\n", guessed(option)) +
                     details(option.schedule, product, gpu);
     }
     if (options.size() > kMostShown)

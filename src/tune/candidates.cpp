@@ -14,10 +14,13 @@ namespace {
 std::vector<schedule::Schedule> schedules(const dsl::Program& program,
                                           const lower::ProductPlan& plan) {
     std::vector<schedule::Schedule> all;
+    const auto ranked = lower::candidates(plan);
     for (const auto& block : program.schedules)
         if (block.arch == "sm90a")
-            all.insert(all.end(), block.choices.begin(), block.choices.end());
-    return all.empty() ? lower::candidates(plan) : all;
+            for (const schedule::Given& choice : block.choices)
+                for (const auto& schedule : schedule::completions(choice, ranked))
+                    all.push_back(schedule);
+    return all.empty() ? ranked : all;
 }
 
 Candidate lowered(const ir::Kernel& kernel, const lower::LowerOptions& options,

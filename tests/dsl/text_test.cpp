@@ -274,7 +274,7 @@ TEST(Text, PipelinesInheritTheirKernelsSchedules) {
     EXPECT_EQ(program.schedules[1].product, "y");
     EXPECT_EQ(program.schedules[2].kernel, "mlp");
     EXPECT_EQ(program.schedules[2].product, "h_y");
-    EXPECT_EQ(program.schedules[2].choices[0].tile.m, 128);
+    EXPECT_EQ(program.schedules[2].choices[0].tile->m, 128);
 }
 
 TEST(Text, SchedulesAttachToProducts) {
@@ -295,8 +295,10 @@ TEST(Text, SchedulesAttachToProducts) {
     EXPECT_EQ(found.product, "acc");
     EXPECT_EQ(found.arch, "sm90a");
     ASSERT_EQ(found.choices.size(), 8u);
-    const schedule::Schedule expected{{128, 256, 64},      {2, 1}, schedule::Mainloop::pingpong, 4,
-                                      schedule::Raster::n, 2,      schedule::Scheduler::streamk};
+    const schedule::Given expected{schedule::Tile{128, 256, 64}, schedule::Cluster{2, 1},
+                                   schedule::Mainloop::pingpong, 4,
+                                   schedule::Raster::n,          2,
+                                   schedule::Scheduler::streamk};
     EXPECT_EQ(found.choices[7], expected);
     EXPECT_EQ(to_text(found), block);
 }
@@ -307,25 +309,26 @@ TEST(Text, SchedulesMayLeaveThingsOut) {
         "kernel f(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n  y = relu(x @ w.T)\n}\n"
         "schedule f on sm90a { stages 3 scheduler persistent(swizzle: {1, 2}) }\n");
     ASSERT_EQ(program.schedules.size(), 2u);
-    EXPECT_EQ(program.schedules[0].choices, std::vector<schedule::Schedule>{{}});
+    EXPECT_EQ(program.schedules[0].choices, std::vector<schedule::Given>{{}});
+    EXPECT_EQ(to_text(program.schedules[0]), "schedule f on sm90a {\n}\n");
     ASSERT_EQ(program.schedules[1].choices.size(), 2u);
     EXPECT_EQ(program.schedules[1].choices[1].stages, 3);
     EXPECT_EQ(program.schedules[1].choices[1].swizzle, 2);
+    EXPECT_FALSE(program.schedules[1].choices[1].tile);
+    EXPECT_FALSE(program.schedules[1].choices[1].raster);
+    EXPECT_EQ(to_text(program.schedules[1]),
+              "schedule f on sm90a {\n  stages 3\n  scheduler persistent(swizzle: {1, 2})\n}\n");
 }
 
 TEST(Text, CorrelatedChoicesPrintAsSeveralBlocks) {
-    schedule::Schedule a, b;
-    a.tile = {128, 128, 64};
-    b.tile = {64, 64, 64};
+    schedule::Given a, b;
+    a.tile = schedule::Tile{128, 128, 64};
+    b.tile = schedule::Tile{64, 64, 64};
     b.stages = 3;
     const std::string text = to_text(ScheduleBlock{"f", "acc", "sm90a", {a, b}, {}});
     EXPECT_EQ(text,
-              "schedule f.acc on sm90a {\n"
-              "  tile 128x128x64  cluster 1x1  mainloop cooperative  stages auto\n"
-              "  scheduler persistent(raster: m, swizzle: 8)\n}\n"
-              "schedule f.acc on sm90a {\n"
-              "  tile 64x64x64  cluster 1x1  mainloop cooperative  stages 3\n"
-              "  scheduler persistent(raster: m, swizzle: 8)\n}\n");
+              "schedule f.acc on sm90a {\n  tile 128x128x64\n}\n"
+              "schedule f.acc on sm90a {\n  tile 64x64x64  stages 3\n}\n");
 }
 
 }  // namespace

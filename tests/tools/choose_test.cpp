@@ -1,5 +1,7 @@
 #include "tools/choose.h"
 
+#include <fmt/format.h>
+
 #include "kernels.h"
 #include "tools/build.h"
 
@@ -26,7 +28,10 @@ TEST_F(Choose, TheTextsScheduleIsTaken) {
     ASSERT_TRUE(choice) << choice.error().text();
     EXPECT_EQ(choice->schedules.at("acc").tile, (schedule::Tile{128, 64, 64}));
     ASSERT_EQ(choice->notes.size(), 1u);
-    EXPECT_NE(choice->notes[0].find("the one that is given"), std::string::npos);
+    EXPECT_NE(choice->notes[0].find("the one that is given; mainloop, stages, scheduler chosen "
+                                    "for M = 4096"),
+              std::string::npos)
+        << choice->notes[0];
 }
 
 TEST_F(Choose, OfAlternativesTheFirstRankedLegalOne) {
@@ -47,6 +52,29 @@ TEST_F(Choose, WhatTheTextLeavesOutIsFilledIn) {
     ASSERT_TRUE(tile) << tile.error().text();
     EXPECT_GT(tile->schedules.at("acc").tile.m, 0);
     EXPECT_EQ(tile->schedules.at("acc").cluster, (schedule::Cluster{2, 1}));
+}
+
+// An entry that is left out is what the best schedule with the others has, not a constant.
+TEST_F(Choose, EveryEntryMayBeLeftOut) {
+    const auto best = choose("")->schedules.at("acc");
+    const auto chosen = [&](const std::string& entries) {
+        const auto choice = choose("schedule mlp_up on sm90a {\n  " + entries + "\n}\n");
+        EXPECT_TRUE(choice) << choice.error().text();
+        return choice ? choice->schedules.at("acc") : schedule::Schedule{};
+    };
+    EXPECT_EQ(chosen(""), best);
+    EXPECT_EQ(chosen(fmt::format("tile {}x{}x{}", best.tile.m, best.tile.n, best.tile.k)), best);
+    EXPECT_EQ(chosen("stages auto"), best);
+    const auto pingpong = chosen("mainloop pingpong");
+    EXPECT_EQ(pingpong.mainloop, schedule::Mainloop::pingpong);
+    EXPECT_EQ(pingpong.cluster, best.cluster);
+    // No candidate has these: the rest is still what is legal and best.
+    const auto odd = chosen("stages 3  scheduler persistent(swizzle: 5)");
+    EXPECT_EQ(odd.stages, 3);
+    EXPECT_EQ(odd.swizzle, 5);
+    EXPECT_EQ(odd.tile, best.tile);
+    const auto narrow = chosen("tile 64x64x64  mainloop pingpong");
+    EXPECT_EQ(narrow.tile, (schedule::Tile{64, 64, 64}));
 }
 
 TEST_F(Choose, SaysWhyNothingServes) {

@@ -13,13 +13,6 @@
 namespace fact::tools {
 namespace {
 
-std::string bytes_text(double bytes) {
-    if (bytes >= 1e9) return fmt::format("{:.3g} GB", bytes * 1e-9);
-    if (bytes >= 1e6) return fmt::format("{:.3g} MB", bytes * 1e-6);
-    if (bytes >= 1e3) return fmt::format("{:.3g} kB", bytes * 1e-3);
-    return fmt::format("{:.0f} B", bytes);
-}
-
 std::string flops_text(double flops) {
     if (flops >= 1e12) return fmt::format("{:.4g} TFLOP", flops * 1e-12);
     if (flops >= 1e9) return fmt::format("{:.4g} GFLOP", flops * 1e-9);

@@ -6,8 +6,10 @@
 #include <algorithm>
 
 #include "ir/typing.h"
+#include "tools/build.h"
 #include "tools/choose.h"
 #include "tools/products.h"
+#include "tools/workspace.h"
 
 namespace fact::tools {
 namespace {
@@ -117,19 +119,47 @@ std::string tensors_text(const PlannedStage& stage) {
 std::string explain_cut(const Plan& plan, const GpuSpec& gpu) {
     std::string text = fmt::format(
         "runs on {} as {}\n", gpu.arch,
-        plan.stages.size() == 1 ? "one kernel" : fmt::format("{} kernels", plan.stages.size()));
+        plan.stages.size() == 1 ? "one kernel"
+                                : fmt::format("a pipeline of {} kernels", plan.stages.size()));
     double bytes = 0;
     for (std::size_t i = 0; i < plan.stages.size(); ++i) {
         const PlannedStage& stage = plan.stages[i];
         text += fmt::format("  {}. {}: {}\n", i + 1, tensors_text(stage), kind_text(stage.kind));
-        for (const ir::Tensor& param : stage.kernel.params) bytes += bytes_of(param, plan.extents);
+        for (std::size_t p = 0; p < stage.kernel.params.size(); ++p)
+            if (ir::is_read(stage.kernel, p))
+                bytes += bytes_of(stage.kernel.params[p], plan.extents);
         for (const ir::Output& output : stage.kernel.outputs)
             bytes += bytes_of(output.tensor, plan.extents);
     }
     for (const std::string& cut : plan.cuts) text += fmt::format("  {}\n", cut);
     if (plan.stages.size() > 1)
-        text += fmt::format("  together they move at least {:.4g} MB\n", bytes * 1e-6);
+        text += fmt::format("  together they move at least {}\n", bytes_text(bytes));
     return text;
+}
+
+// The memory between the kernels, and what they prepare or sum up in; "" when there is none, or no
+// schedule of the text is legal.
+std::string explain_workspace(const dsl::Program& program, const ir::Kernel& kernel,
+                              const Extents& extents, const Plan& plan, const GpuSpec& gpu) {
+    const auto choice = choose_schedules(program, kernel, gpu.arch, extents);
+    if (!choice) return "";
+    const auto emitted = emit(kernel, *choice, gpu.arch, extents);
+    if (!emitted) return "";
+    const auto bytes = workspace_bytes(emitted->record, kernel, extents);
+    if (bytes.empty()) return "";
+    std::vector<std::string> parts;
+    double total = 0, prepared = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        total += bytes[i];
+        if (i < plan.kept.size())
+            parts.push_back(fmt::format("{} {}", plan.kept[i], bytes_text(bytes[i])));
+        else
+            prepared += bytes[i];
+    }
+    if (prepared > 0)
+        parts.push_back(fmt::format("prepared operands and partial sums {}", bytes_text(prepared)));
+    return fmt::format("  a call needs {} of workspace: {}\n", bytes_text(total),
+                       fmt::join(parts, ", "));
 }
 
 }  // namespace
@@ -138,7 +168,8 @@ std::string explain_schedules(const dsl::Program& program, const ir::Kernel& ker
                               const Extents& extents, const GpuSpec& gpu) {
     const auto plan = plan_stages(kernel, gpu.arch, extents);
     if (!plan) return fmt::format("does not run on {}\n  {}\n", gpu.name, plan.error().message);
-    std::string text = explain_cut(*plan, gpu);
+    std::string text =
+        explain_cut(*plan, gpu) + explain_workspace(program, kernel, extents, *plan, gpu);
     for (const PlannedStage& stage : plan->stages)
         if (stage.product) text += explain_product(program, kernel, *stage.product, gpu);
     return text;

@@ -39,7 +39,8 @@ Result<Plan> plan_stages(const ir::Kernel& kernel, std::string_view arch, const 
     options.extents = extents.of;
     const auto pipeline = lower::stages(kernel, options);
     if (!pipeline) return blame_input(pipeline.error());
-    Plan plan{{}, pipeline->cuts, extents};
+    Plan plan{{}, {}, pipeline->cuts, extents};
+    for (const ir::Tensor& tensor : pipeline->intermediates) plan.kept.push_back(tensor.name);
     // Writing attention out may have added dimensions.
     plan.extents.of.resize(pipeline->kernel.dims.size(), ir::kUnknownExtent);
     plan.extents.assumed.resize(pipeline->kernel.dims.size());

@@ -33,7 +33,8 @@ struct PlannedStage {
 
 struct Plan {
     std::vector<PlannedStage> stages;  // in the order they run
-    std::vector<std::string> cuts;     // a sentence for each value kept in memory between them
+    std::vector<std::string> kept;     // the values in memory between them
+    std::vector<std::string> cuts;     // a sentence for each, why
     Extents extents;                   // of the stages' dimensions
 };
 

@@ -1,5 +1,7 @@
 #include "tools/products.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -73,6 +75,13 @@ Traffic least_traffic(const ir::Kernel& kernel, const Extents& extents) {
     for (const ir::Output& output : kernel.outputs)
         traffic.written += bytes_of(output.tensor, extents);
     return traffic;
+}
+
+std::string bytes_text(double bytes) {
+    if (bytes >= 1e9) return fmt::format("{:.3g} GB", bytes * 1e-9);
+    if (bytes >= 1e6) return fmt::format("{:.3g} MB", bytes * 1e-6);
+    if (bytes >= 1e3) return fmt::format("{:.3g} kB", bytes * 1e-3);
+    return fmt::format("{:.0f} B", bytes);
 }
 
 }  // namespace fact::tools

@@ -34,5 +34,6 @@ struct Traffic {
 };
 Traffic least_traffic(const ir::Kernel& kernel, const Extents& extents);
 double bytes_of(const ir::Tensor& tensor, const Extents& extents);
+std::string bytes_text(double bytes);  // "33.6 MB"
 
 }  // namespace fact::tools

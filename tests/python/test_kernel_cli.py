@@ -143,7 +143,9 @@ class Everywhere(KernelCommands):
         self.assertIn("1 kernel, 1 pipeline", self.done("check", "-", input=PIPELINE))
         self.assertIn("kernel mlp: ", self.done("run", "-", input=PIPELINE))
         self.assertIn("kernel up: ", self.done("run", "-", "--kernel", "up", input=PIPELINE))
-        self.assertRegex(self.done("explain", "-", input=PIPELINE), r"runs on sm90a as \d kernels")
+        explained = self.done("explain", "-", input=PIPELINE)
+        self.assertRegex(explained, r"runs on sm90a as a pipeline of \d kernels\n  1\. h: bf16")
+        self.assertRegex(explained, r"a call needs \S+ \wB of workspace: h \S+ \wB")
         self.assertIn("__global__", self.done("emit", "-", input=PIPELINE))
 
     def test_wrong_sizes(self):

@@ -1,9 +1,7 @@
 #include "tools/explain.h"
 
-#include <cstdlib>
-
+#include "../golden.h"
 #include "kernels.h"
-#include "support/files.h"
 #include "tools/explain_steps.h"
 #include "tools/kernel_source.h"
 
@@ -19,39 +17,29 @@ std::string explained(std::string_view text, const std::vector<std::string>& set
     return explain(program, kernel, text, bound(kernel, settings), *find_gpu(gpu));
 }
 
-// FACT_UPDATE_GOLDEN=1 writes what is then read before it is committed.
-void expect_golden(const std::string& text, const std::string& name) {
-    const auto path = std::filesystem::path(FACT_TEST_DATA) / "golden" / name;
-    if (std::getenv("FACT_UPDATE_GOLDEN")) {
-        ASSERT_TRUE(write_file_atomic(path, text));
-    }
-    const auto wanted = read_file(path);
-    ASSERT_TRUE(wanted) << wanted.error().text();
-    EXPECT_EQ(text, *wanted);
-}
-
 TEST(Explain, ALinearLayerWithItsSchedules) {
     const std::string text = std::string(kMlp) +
                              "schedule mlp_up on sm90a {\n"
                              "  tile {128x256x64, 128x128x64, 128x128x32}  cluster 2x1\n"
                              "  mainloop cooperative  stages {auto, 9}\n"
                              "}\n";
-    expect_golden(explained(text, {"M=8192", "N=4096", "K=1024"}), "linear.txt");
+    expect_golden("linear.txt", explained(text, {"M=8192", "N=4096", "K=1024"}));
 }
 
 TEST(Explain, ABatchedProductWithoutASchedule) {
     expect_golden(
+        "scores.txt",
         explained("kernel scores(q: f32[B, H, M, 64], k: f32[B, H, N, 64], s: f32[]) -> (p: f32[B, "
                   "H, M, N]) {\n"
                   "  acc = q @ k.T\n"
                   "  p = where(index(M) < index(N), -inf, acc * s)\n"
                   "}\n",
-                  {"B=2", "H=12"}),
-        "scores.txt");
+                  {"B=2", "H=12"}));
 }
 
 TEST(Explain, APipelineOfTwoKernels) {
     expect_golden(
+        "pipeline.txt",
         explained(
             "kernel up(x: bf16[M, K], w: bf16[N, K]) -> (h: bf16[M, N]) {\n"
             "  acc = x @ w.T\n"
@@ -64,8 +52,7 @@ TEST(Explain, APipelineOfTwoKernels) {
             "schedule up on sm90a {\n"
             "  tile 128x128x64\n"
             "}\n",
-            {}),
-        "pipeline.txt");
+            {}));
 }
 
 TEST(Explain, CutsAndMissingArchitecturesAreSaid) {
@@ -76,7 +63,7 @@ TEST(Explain, CutsAndMissingArchitecturesAreSaid) {
         "  z = x @ b.T\n"
         "}\n",
         {});
-    EXPECT_NE(text.find("runs on sm90a as 2 kernels"), std::string::npos) << text;
+    EXPECT_NE(text.find("runs on sm90a as a pipeline of 2 kernels"), std::string::npos) << text;
     EXPECT_NE(explained(kMlp, {}, "b200").find("no kernels for the architecture sm100a"),
               std::string::npos);
 }

@@ -1,0 +1,27 @@
+#include "tools/workspace.h"
+
+namespace fact::tools {
+
+std::vector<double> workspace_bytes(const LaunchRecord& record, const ir::Kernel& kernel,
+                                    const Extents& extents) {
+    std::vector<const ir::Tensor*> tensors;
+    for (const ir::Tensor& param : kernel.params) tensors.push_back(&param);
+    for (const ir::Output& output : kernel.outputs) tensors.push_back(&output.tensor);
+    const auto extent = [&](const DimOf& of) {
+        const ir::Tensor& tensor = *tensors.at(static_cast<std::size_t>(of.tensor));
+        return static_cast<double>(extents[tensor.type.dims.at(static_cast<std::size_t>(of.dim))]);
+    };
+    std::vector<double> all;
+    for (const Workspace& workspace : record.workspaces) {
+        double bytes = static_cast<double>(info(workspace.dtype).bytes) * workspace.copies;
+        for (const ExtentField& size : workspace.sizes) {
+            bytes *= static_cast<double>(size.times) / size.over;
+            for (const DimOf& dim : size.dims) bytes *= extent(dim);
+            for (const DimOf& dim : size.divided) bytes /= extent(dim);
+        }
+        all.push_back(bytes);
+    }
+    return all;
+}
+
+}  // namespace fact::tools

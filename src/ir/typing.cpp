@@ -156,6 +156,11 @@ Typing product_type(const Kernel& kernel, const Product& node, const Type& a, co
 }
 
 Typing view_type(const Kernel& kernel, const Type& x, const Dims& dims) {
+    for (std::size_t i = 0; i < dims.size(); ++i)
+        if (std::count(dims.begin(), dims.end(), dims[i]) > 1)
+            return TypeError{Fault::repeated_dim,
+                             fmt::format("The view has dimension {} twice.", kernel[dims[i]].name),
+                             "Give each dimension a name of its own."};
     if (kernel.factors(x.dims) == kernel.factors(dims)) return Type{x.dtype, dims};
     return TypeError{Fault::view,
                      fmt::format("{} is no view of {}: their elements do not follow in the same "

@@ -23,6 +23,7 @@ enum class Fault {
     product_types,  // operands of two types, or not floating
     precision,      // tf32 for operands that are not f32
     view,           // dimensions that are not the operand's taken apart or put together
+    repeated_dim,   // a view with one dimension twice
     reduction,      // over a dimension the operand lacks, or one twice, or none
     attention,      // operands whose dimensions do not fit
 };

@@ -64,6 +64,8 @@ struct SharedMemory {
     int bytes = 0;          // sizeof(ProductStorage) in kernels/sm90/product.cuh
 };
 SharedMemory shared_memory_on_sm90(const Schedule& schedule, const Problem& problem);
+// Registers of a thread that hold sums: of f32 operands the k-tile's and the total.
+int accumulators_on_sm90(const Schedule& schedule, const Problem& problem);
 
 // The same for the sm80 skeleton, which newer GPUs run too. Results leave from registers: there are
 // no store buffers, and the bytes are the stages' alone.
@@ -75,5 +77,6 @@ struct Warps {
     int m = 1, n = 1;
 };
 Warps warps_on_sm80(const Schedule& schedule, const Problem& problem);
+int accumulators_on_sm80(const Schedule& schedule, const Problem& problem);
 
 }  // namespace fact::schedule

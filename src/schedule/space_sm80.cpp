@@ -32,11 +32,6 @@ int num_warps(const Schedule& s, const Problem& problem) {
     return warps.m * warps.n;
 }
 
-// Beside the sums of f32 operands there are as many of the k-tile alone.
-int sums_per_thread(const Schedule& s, const Problem& problem) {
-    return s.tile.m * s.tile.n / (32 * num_warps(s, problem));
-}
-
 long ceil_div(long a, long b) {
     return (a + b - 1) / b;
 }
@@ -76,6 +71,10 @@ Warps warps_on_sm80(const Schedule& s, const Problem& problem) {
     return {std::max(s.tile.m / rows, 1), columns};
 }
 
+int accumulators_on_sm80(const Schedule& s, const Problem& problem) {
+    return (single(problem) ? 2 : 1) * s.tile.m * s.tile.n / (32 * num_warps(s, problem));
+}
+
 SharedMemory shared_memory_on_sm80(const Schedule& s, const Problem& problem) {
     const int stage = stage_bytes(s, problem);
     // Where registers allow a second block on the multiprocessor, shared memory should as well.
@@ -103,7 +102,7 @@ std::string illegal_on_sm80(const Schedule& s, const Problem& p) {
     if (num_warps(s, p) > 8)
         return fmt::format("a tile of {}x{} takes {} warps, more than the eight of a block",
                            s.tile.m, s.tile.n, num_warps(s, p));
-    if (!single(p) && p.k > kLongSum && sums_per_thread(s, p) > 32)
+    if (!single(p) && p.k > kLongSum && accumulators_on_sm80(s, p) > 32)
         return fmt::format(
             "a sum over {} terms is kept in two levels, and the tile leaves no registers for them",
             p.k);

@@ -27,12 +27,6 @@ int stage_bytes(const Schedule& s, const Problem& problem) {
     return (s.tile.m + parts(problem) * s.tile.n) * 128;  // every row of a stage is 128 bytes
 }
 
-int accumulators_per_thread(const Schedule& s, const Problem& problem) {
-    const int rows = s.mainloop == Mainloop::pingpong ? s.tile.m : s.tile.m / 2;
-    const int copies = problem.operands == DType::f32 ? 2 : 1;  // the k-tile's sum and the total
-    return copies * rows * s.tile.n / 128;
-}
-
 long ceil_div(long a, long b) {
     return (a + b - 1) / b;
 }
@@ -95,6 +89,12 @@ SharedMemory shared_memory_on_sm90(const Schedule& s, const Problem& problem) {
     return memory;
 }
 
+// Two groups of 128 threads share a tile, or have one each.
+int accumulators_on_sm90(const Schedule& s, const Problem& problem) {
+    const int rows = s.mainloop == Mainloop::pingpong ? s.tile.m : s.tile.m / 2;
+    return (problem.operands == DType::f32 ? 2 : 1) * rows * s.tile.n / 128;
+}
+
 std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
     const bool single = p.operands == DType::f32;
     const int depth = single ? 32 : 64, row = single ? 32 : 64;
@@ -108,10 +108,9 @@ std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
     if (s.tile.n != 64 && s.tile.n != 128 && (single || (s.tile.n != 192 && s.tile.n != 256)))
         return fmt::format("a tile is 64 or 128 columns wide{}, not {}",
                            single ? "" : ", 192 or 256", s.tile.n);
-    if (const int sums = accumulators_per_thread(s, p); sums > 128)
+    if (const int sums = accumulators_on_sm90(s, p); sums > 128)
         return fmt::format("{} accumulators a thread do not fit beside its other registers", sums);
-    if (const long terms = longest_sum(s, p);
-        terms > kLongSum && accumulators_per_thread(s, p) > 64)
+    if (const long terms = longest_sum(s, p); terms > kLongSum && accumulators_on_sm90(s, p) > 64)
         return fmt::format(
             "a sum over {} terms is kept in two levels, and the tile leaves no registers for them",
             terms);

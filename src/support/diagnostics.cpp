@@ -119,10 +119,14 @@ std::string render_json(const Diagnostics& diagnostics, std::string_view name,
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+    // Nobody reads a suggestion for longer words, or out of more of them; both cost time.
+    constexpr std::size_t kLongest = 64, kMost = 1000;
     // A third of the word may be wrong; more than that is a different word.
     std::size_t best = std::max<std::size_t>(word.size() / 3, 1) + 1;
     std::string result;
-    for (const std::string& candidate : candidates) {
+    for (std::size_t i = 0; i < std::min(candidates.size(), kMost); ++i) {
+        const std::string& candidate = candidates[i];
+        if (word.size() > kLongest || candidate.size() > kLongest) continue;
         std::size_t distance = edit_distance(word, candidate);
         if (distance < best && distance < candidate.size()) {
             best = distance;

@@ -47,7 +47,8 @@ std::string render_all(const Diagnostics& diagnostics, std::string_view name,
 std::string render_json(const Diagnostics& diagnostics, std::string_view name,
                         std::string_view text);
 
-// The candidate nearest to `word` by edit distance, or "" when nothing is near.
+// The candidate nearest to `word` by edit distance, or "" when nothing is near. Long words, and all
+// but the first 1000 candidates, are not looked at.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace fact

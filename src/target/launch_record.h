@@ -122,7 +122,7 @@ struct TensorSpec {
     bool operator==(const TensorSpec&) const = default;
 };
 
-// The address, every stride other than one and the length of a row must be a multiple of `bytes`.
+// The address, every stride but the last and the length of a row must be a multiple of `bytes`.
 struct Alignment {
     int tensor = 0, bytes = 1;
     bool operator==(const Alignment&) const = default;

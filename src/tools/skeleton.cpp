@@ -31,16 +31,10 @@ schedule::SharedMemory shared_memory(Skeleton skeleton, const schedule::Schedule
                                       : shared_memory_on_sm80(schedule, problem);
 }
 
-int accumulators_a_thread(Skeleton skeleton, const schedule::Schedule& s,
+int accumulators_a_thread(Skeleton skeleton, const schedule::Schedule& schedule,
                           const schedule::Problem& problem) {
-    const int copies = problem.operands == DType::f32 ? 2 : 1;  // the k-tile's sum and the total
-    if (skeleton == Skeleton::sm80) {
-        const auto warps = schedule::warps_on_sm80(s, problem);
-        return copies * s.tile.m * s.tile.n / (32 * warps.m * warps.n);
-    }
-    // Two groups of 128 threads share a tile, or have one each.
-    const int rows = s.mainloop == schedule::Mainloop::pingpong ? s.tile.m : s.tile.m / 2;
-    return copies * rows * s.tile.n / 128;
+    return skeleton == Skeleton::sm90 ? accumulators_on_sm90(schedule, problem)
+                                      : accumulators_on_sm80(schedule, problem);
 }
 
 }  // namespace fact::tools

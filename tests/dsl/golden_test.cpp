@@ -1,9 +1,8 @@
 // Text to checked form: golden/NAME.fact gives golden/NAME.ir, its kernels listed and printed.
 // FACT_UPDATE_GOLDEN=1 writes the expected files anew.
-#include <gtest/gtest.h>
+#include "../golden.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -40,10 +39,7 @@ TEST(Golden, TextsGiveTheirCheckedForm) {
         Diagnostics diagnostics;
         const auto program = compile(text, diagnostics);
         ASSERT_TRUE(program) << render_all(diagnostics, path.filename().string(), text);
-        const std::string found = listed(*program);
-        const fs::path expected = fs::path(path).replace_extension(".ir");
-        if (std::getenv("FACT_UPDATE_GOLDEN")) std::ofstream(expected) << found;
-        EXPECT_EQ(found, read(expected)) << path;
+        expect_golden(path.stem().string() + ".ir", listed(*program));
         EXPECT_EQ(format(text, diagnostics).value_or(""), text) << path;
         for (const auto* list : {&program->kernels, &program->pipelines})
             for (const ir::Kernel& kernel : *list) {

@@ -120,6 +120,22 @@ TEST(LaunchPlan, RefusesExtentsThatOverflow) {
               "an extent does not fit into 32 bits: dimension 0 of x times dimension 1 of x");
 }
 
+TEST(LaunchPlan, AlignmentIsOfEveryStep) {
+    auto record = product_record();
+    record.launches[0].params.resize(0);
+    record.alignments = {{0, 16}};
+    EXPECT_EQ(inconsistency(record), "");
+    auto tensors = product_tensors(512, 768, 256);
+    EXPECT_EQ(refuses(record, tensors), "");
+    const std::string why = "x does not start, end and step at multiples of 16 bytes";
+    tensors[0].strides[0] = 260;
+    EXPECT_EQ(refuses(record, tensors), why);
+    tensors[0].strides[0] = 1;  // rows that overlap: a step of one element is one all the same
+    EXPECT_EQ(refuses(record, tensors), why);
+    tensors[0].strides[0] = 0;
+    EXPECT_EQ(refuses(record, tensors), "");
+}
+
 TEST(LaunchPlan, WorkspaceRowsMustBeAddressableToo) {
     LaunchRecord record = product_record();
     record.workspaces = {{DType::f32, {{{{0, 0}}}, {{{0, 1}}}}, 2}};

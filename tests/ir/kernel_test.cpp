@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/typing.h"
 #include "support/result.h"
 
 namespace fact::ir {
@@ -126,6 +127,16 @@ TEST(Verify, SaysWhatIsIllFormed) {
               "no parameter tells the extent of dimension 'Q'");
     EXPECT_EQ(broken([](Fixture& f, ExprId) { f.kernel.outputs[0].value = ExprId{99}; }),
               "output 'y' has no value");
+}
+
+TEST(Typing, AViewHasADimensionOnce) {
+    Kernel kernel;
+    Builder b(kernel);
+    const DimId n = kernel.dim("N");
+    kernel.params.push_back({"x", {DType::f32, {kernel.dim_product({n, n})}}, {}});
+    const auto typing = type_of(kernel, View{b.param(0)}, {DType::f32, {n, n}});
+    ASSERT_TRUE(std::holds_alternative<TypeError>(typing));
+    EXPECT_EQ(std::get<TypeError>(typing).fault, Fault::repeated_dim);
 }
 
 TEST(Functions, AreFoundByNameOperatorsExcluded) {

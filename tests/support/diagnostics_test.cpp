@@ -83,6 +83,12 @@ TEST(Nearest, FindsAMisspellingAndNothingFar) {
     EXPECT_EQ(nearest("sigmiod", known), "sigmoid");
     EXPECT_EQ(nearest("convolution", known), "");
     EXPECT_EQ(nearest("x", {"y"}), "");
+    // However much there is to look at, it takes little time.
+    const std::string longest(1'000'000, 'a');
+    EXPECT_EQ(nearest(longest + "b", {longest}), "");
+    std::vector<std::string> many(1'000'000, "geluu");
+    many[0] = "gelu";
+    EXPECT_EQ(nearest("gelo", many), "gelu");
 }
 
 }  // namespace

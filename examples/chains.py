@@ -4,7 +4,7 @@ problems (levels 1 and 2) in modules of our own, each a factory: `examples.chain
 A factory returns (module, inputs). A chain whose meaning depends on it is meant to be traced in
 training mode (`--training`): BatchNorm then takes its statistics from the batch and dropout drops.
 `CHAINS` lists them all; `level1` and `level2` are modules that run all of a level side by side.
-Extents are small unless CHAINS_FULL=1.
+With CHAINS_FULL=1 most extents are KernelBench's, else all are small.
 """
 
 import os

@@ -2,7 +2,7 @@
 
     python bench/epilogue/run.py OUT
 
-Builds plain.fact, epilogue.fact and stock.cu for every schedule, checks all of them against f64,
+Builds plain.fact, epilogue.fact, residual.fact and stock.cu for every schedule, checks all of them against f64,
 times them and torch's own product in turns, writes OUT/epilogue.json and prints a table. CUTLASS is
 looked for in CUTLASS_DIR, in FACT_DEPS_DIR and where ./fact installs it.
 """

@@ -239,7 +239,14 @@ def _trace(options):
         except BaseException as error:
             raise BadInput(_blame(options.spec, error, "torch cannot export this")) from None
     refuse(options.spec, program)
-    save(program, options.output, module)
+    try:
+        save(program, options.output, module)
+    except NotImplementedError as error:
+        # Named results such as torch.max(x, 1) have no place in an archive.
+        raise BadInput(
+            f"{options.spec}: torch cannot save what the module returns: {_clip(str(error), 120)}\n"
+            "  let forward return tensors, or tuples, lists and dictionaries of them: tuple(x.max(1))"
+        ) from None
     if options.sources:
         # Another torch in the same environment shows in this file.
         release = torch.version.__file__

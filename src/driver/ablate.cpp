@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -99,18 +100,22 @@ Result<> ablate_stage(const Environment& environment, const RunFolder& run,
         if (auto done = run.stamp("ablate", inputs); !done) return done;
     }
     if (auto done = read_times(*text, todo); !done) return done;
+    std::map<std::string, std::string> dropped;
+    std::map<std::string, double> saves;
     for (const auto& trial : todo) {
         if (trial.without.empty()) continue;
-        for (std::size_t i = 0; i < plan.choices.size(); ++i) {
-            if (found.discovery.patterns[i].family != trial.without || !plan.choices[i].fused)
-                continue;
-            plan.choices[i].saves_us = trial.median_us - todo.front().median_us;
-            if (plan.choices[i].saves_us > 0) continue;
-            plan.choices[i].fused = false;
-            plan.choices[i].why = fmt::format("the whole module is {:.1f} us faster without it",
-                                              -plan.choices[i].saves_us);
-        }
+        const double saved = trial.median_us - todo.front().median_us;
+        saves[trial.without] = saved;
+        if (saved <= 0)
+            dropped[trial.without] =
+                fmt::format("the whole module is {:.1f} us faster without it", -saved);
     }
+    // Where a pattern goes, another one of the same product may take its place.
+    if (!dropped.empty()) plan = driver::plan(found, realizations, dropped);
+    for (std::size_t i = 0; i < plan.choices.size(); ++i)
+        if (const auto at = saves.find(found.discovery.patterns[i].family); at != saves.end())
+            if (plan.choices[i].fused || dropped.contains(at->first))
+                plan.choices[i].saves_us = at->second;
     progress.finish(how);
     return Ok{};
 }

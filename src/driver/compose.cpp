@@ -55,10 +55,16 @@ std::vector<const match::Pattern*> Plan::patterns(const match::Discovery& discov
     return out;
 }
 
-Plan plan(const Discovered& found, const Realizations& realizations) {
+Plan plan(const Discovered& found, const Realizations& realizations,
+          const std::map<std::string, std::string>& dropped) {
     std::vector<compose::Candidate> candidates;
-    for (const auto& pattern : found.discovery.patterns)
+    for (const auto& pattern : found.discovery.patterns) {
         candidates.push_back(candidate(pattern, realizations));
+        if (const auto out = dropped.find(pattern.family); out != dropped.end()) {
+            candidates.back().realized = false;
+            candidates.back().why = out->second;
+        }
+    }
     return {compose::choose(found.graph, candidates)};
 }
 

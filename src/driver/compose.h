@@ -20,7 +20,9 @@ struct Plan {
 };
 
 // What the kernels' own times say.
-Plan plan(const Discovered& found, const Realizations& realizations);
+// `dropped`: families that are out, and why.
+Plan plan(const Discovered& found, const Realizations& realizations,
+          const std::map<std::string, std::string>& dropped = {});
 
 struct Composed {
     bool written = false;  // false: nothing to fuse, or already there

@@ -19,8 +19,9 @@ bool trains(const Graph& graph, const Node& node) {
         const auto* value = argument ? std::get_if<ValueId>(argument) : nullptr;
         if (!value || !graph[*value].type || graph[*value].type->dynamic) return false;
     }
+    // Of narrower inputs the statistics have other types on a GPU than where they were traced.
     for (const ValueId value : node.outputs)
-        if (!graph[value].type) return false;
+        if (!graph[value].type || graph[value].type->dtype != DType::f32) return false;
     for (const char* name : {"momentum", "eps"}) {
         const auto* argument = find_argument(node, name);
         if (!argument || !std::holds_alternative<double>(*argument)) return false;
@@ -64,13 +65,6 @@ class Splitter {
         return *result;
     }
 
-    ValueId as(const Node& of, std::string_view name, ValueId value, ValueId like) {
-        const DType dtype = graph_[like].type->dtype;
-        if (graph_[value].type->dtype == dtype) return value;
-        return step(of, name, "aten._to_copy.default",
-                    {{"self", value, false}, {"dtype", DTypeArg{dtype}, true}}, like);
-    }
-
     void split(const Node& whole) {
         Node norm = whole;
         norm.target = "aten._native_batch_norm_legit.no_stats";
@@ -104,7 +98,7 @@ class Splitter {
         const auto update = [&](const std::string& name, ValueId running, ValueId now, int output) {
             step(whole, name, "aten.lerp.Scalar",
                  {{"self", running, false},
-                  {"end", as(whole, name + "_cast", now, running), false},
+                  {"end", now, false},
                   {"weight", number("momentum"), false}},
                  running, whole.outputs[static_cast<std::size_t>(output)]);
         };

@@ -145,7 +145,9 @@ std::string place_einsum(const Graph& graph, Anchor& anchor) {
         if (letters.size() != type.sizes.size()) return std::nullopt;
         Shape shape;
         for (std::size_t i = 0; i < letters.size(); ++i) {
-            if (letters.find(letters[i]) != i || !std::isalpha(letters[i])) return std::nullopt;
+            if (letters.find(letters[i]) != i ||
+                !std::isalpha(static_cast<unsigned char>(letters[i])))
+                return std::nullopt;
             if (!axes.contains(letters[i])) axes[letters[i]] = space.add_axis(type.sizes[i]);
             if (space.extent(axes[letters[i]]) != type.sizes[i]) return std::nullopt;
             shape.push_back({axes[letters[i]]});

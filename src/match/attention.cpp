@@ -50,9 +50,7 @@ class Writer {
         std::vector<Named> operands{{*tensor("query"), rows(q(), "M", "D")},
                                     {*tensor("key"), rows(k(), "N", "D")},
                                     {*tensor("value"), rows(v(), "N", depth_)}};
-        if (const auto mask = tensor("attn_mask"))
-            operands.push_back({*mask, rows(type(*mask), "M", "N")});
-        static constexpr const char* kNames[] = {"q", "k", "v", "mask"};
+        static constexpr const char* kNames[] = {"q", "k", "v"};
         std::vector<ExprId> loaded;
         for (std::size_t i = 0; i < operands.size(); ++i) {
             const Placed seen = look_through(graph_, facts_, nodes_, placed(operands[i]));
@@ -106,7 +104,7 @@ class Writer {
             return "active dropout draws random numbers: it stays with torch";
         if (flag("enable_gqa")) return "grouped heads that torch repeats are left to it";
         std::vector<ValueId> values{node_.outputs.front()};
-        for (const auto name : {"query", "key", "value", "attn_mask"})
+        for (const auto name : {"query", "key", "value"})
             if (const auto value = tensor(name)) values.push_back(*value);
         if (values.size() < 4) return "its operands are not plain tensors";
         for (const ValueId value : values) {
@@ -121,9 +119,17 @@ class Writer {
         if (dtype != DType::bf16 && dtype != DType::f16 && dtype != DType::f32)
             return fmt::format("attention over {} is left to torch", info(dtype).name);
         if (k().dtype != dtype || v().dtype != dtype) return "its operands differ in type";
+        if (tensor("attn_mask"))
+            return "masks are left to torch: rows that see nothing are 0 there and NaN in a kernel";
         const std::size_t rank = q().sizes.size();
         if (rank < 2 || rank > 4 || k().sizes.size() != rank || v().sizes.size() != rank)
             return "its operands differ in rank, or have too many dimensions";
+        const auto varies = [](const TensorType& tensor, std::size_t dim) {
+            return tensor.strides[dim] != 0 && tensor.sizes[dim] != 1;
+        };
+        for (std::size_t i = 0; i + 2 < rank; ++i)
+            if (!varies(q(), i) && (varies(k(), i) || varies(v(), i)))
+                return "its queries are the same for several keys or values";
         return "";
     }
 
@@ -141,7 +147,6 @@ class Writer {
         extents_["N"] = k().sizes[rank - 2];
         depth_ = v().sizes[rank - 1] == sizes[rank - 1] ? "D" : "E";
         extents_[depth_] = v().sizes[rank - 1];
-        for (const auto& name : batch_) kernel_.dim(name);
     }
 
     // The dimensions of a tensor that ends in these two, batches matched from the right.
@@ -226,25 +231,13 @@ class Writer {
             {},
             flag("is_causal"),
             number("scale").value_or(1 / std::sqrt(static_cast<double>(extents_.at("D"))))};
-        if (operands.size() > 3) {
-            ExprId bias = operands[3];
-            const double hidden = -std::numeric_limits<double>::infinity();
-            if (kernel_[bias].type.dtype == DType::boolean)
-                bias = build_.select(bias, build_.literal(0), build_.literal(hidden));
-            node.bias = bias;
-        }
         value_ = build_.attention(node);
         kernel_.exprs[ir::index(value_)].name = "o";
-        kernel_.name =
-            std::string("sdpa") + (node.causal ? "_causal" : "") + (node.bias ? "_masked" : "");
+        kernel_.name = node.causal ? "sdpa_causal" : "sdpa";
     }
 
     std::string write_result(const Named& named) {
-        Named whole = named;
-        // The result has every dimension, of extent one or not.
-        const std::size_t rank = whole.dims.size();
-        for (std::size_t i = 0; i + 2 < rank; ++i) whole.dims[i] = batch_[i];
-        const auto laid = lay(placed(whole), "y");
+        const auto laid = lay(placed(named), "y");
         if (!laid) return laid.error().message;
         std::vector<ir::DimId> has = kernel_[value_].type.dims, wanted = result_dims_;
         for (const ir::DimId dim : wanted)
@@ -262,15 +255,17 @@ class Writer {
         problem.n = extents_.at("N");
         problem.k = extents_.at("D");
         for (const auto& name : batch_) problem.batch *= extents_.at(name);
+        const auto rows = static_cast<double>(problem.m), columns = static_cast<double>(problem.n);
+        // Causal: row i sees columns 0 to i, so that of long keys only the first are read.
+        const double square = std::min(rows, columns);
+        const bool causal = flag("is_causal");
+        const double seen =
+            causal ? square * (square + 1) / 2 + (rows - square) * columns : rows * columns;
+        const double read = causal ? square / columns : 1;
         const auto depth = static_cast<double>(extents_.at("D") + extents_.at(depth_));
-        pattern.cost.flops = 2.0 * static_cast<double>(problem.batch) *
-                             static_cast<double>(problem.m) * static_cast<double>(problem.n) *
-                             depth * (flag("is_causal") ? 0.5 : 1);
-        for (const auto* list : {&pattern.inputs, &pattern.outputs})
-            for (const auto& name : *list)
-                for (const auto& value : graph_.values)
-                    if (value.name == name && value.type)
-                        pattern.cost.bytes += bytes_of(*value.type);
+        pattern.cost.flops = 2 * static_cast<double>(problem.batch) * seen * depth;
+        pattern.cost.bytes = bytes_of(q()) + read * (bytes_of(k()) + bytes_of(v())) +
+                             bytes_of(type(node_.outputs.front()));
         pattern.cost.unfused_bytes = pattern.cost.bytes;
         const auto bound = [&](sol::Unit unit) {
             return sol::bound({pattern.cost.flops, pattern.cost.bytes, unit}, gpu);

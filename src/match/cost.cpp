@@ -75,10 +75,11 @@ Cost cost_of(const Graph& graph, const Region& region, const Layout& layout, con
     return cost;
 }
 
-double staged_us(const ir::Kernel& kernel, const std::map<std::string, std::int64_t>& extents,
-                 bool allow_tf32, const GpuSpec& gpu) {
+Result<double> staged_us(const ir::Kernel& kernel,
+                         const std::map<std::string, std::int64_t>& extents, bool allow_tf32,
+                         const GpuSpec& gpu) {
     const auto pipeline = lower::cut(kernel);
-    if (!pipeline) return 0;
+    if (!pipeline) return pipeline.error();
     const auto count = [&](const std::vector<ir::DimId>& dims) {
         double product = 1;
         for (const ir::DimId dim : pipeline->kernel.factors(dims)) {

@@ -17,7 +17,9 @@ Cost cost_of(const graph::Graph& graph, const Region& region, const Layout& layo
 
 // What the kernels take that the compiler cuts the text into, each at its calibrated bound: values
 // kept in memory between them are written and read.
-double staged_us(const ir::Kernel& kernel, const std::map<std::string, std::int64_t>& extents,
-                 bool allow_tf32, const GpuSpec& gpu);
+// An Error says what no kernel can compute.
+Result<double> staged_us(const ir::Kernel& kernel,
+                         const std::map<std::string, std::int64_t>& extents, bool allow_tf32,
+                         const GpuSpec& gpu);
 
 }  // namespace fact::match

@@ -35,6 +35,16 @@ struct Candidate {
     }
 };
 
+// One operator that trips us up costs its pattern, not the run.
+template <class Write>
+auto guarded(Write write) -> decltype(write()) {
+    try {
+        return write();
+    } catch (const InternalError& error) {
+        return Error{std::string("a defect of FACT, please report it: ") + error.what(), ""};
+    }
+}
+
 class Finder {
   public:
     Finder(const Graph& graph, const Options& options, const GpuSpec& gpu)
@@ -72,7 +82,8 @@ class Finder {
   private:
     void add_candidates(Growth& growth) {
         const auto take = [&](const Region& region) {
-            auto pattern = write_pattern(graph_, facts_, region, options_, gpu_);
+            auto pattern =
+                guarded([&] { return write_pattern(graph_, facts_, region, options_, gpu_); });
             if (!pattern) {
                 note(region.nodes.back(), pattern.error().message);
                 return false;
@@ -89,7 +100,7 @@ class Finder {
     }
 
     void add_attention(NodeId id) {
-        auto found = attention_pattern(graph_, facts_, id, options_, gpu_);
+        auto found = guarded([&] { return attention_pattern(graph_, facts_, id, options_, gpu_); });
         if (found)
             candidates_.push_back({id, std::move(found->nodes), std::move(found->pattern), false});
         else
@@ -131,14 +142,17 @@ class Finder {
         constexpr double kNear = 0.25;  // of what the operators take one by one
         std::map<NodeId, double> best;
         for (const auto& candidate : candidates_) {
-            auto& most =
-                best.try_emplace(candidate.anchor, candidate.pattern.priority).first->second;
-            if (candidate.rowwise) most = std::max(most, candidate.pattern.priority);
+            if (!candidate.rowwise) continue;
+            const double own = candidate.pattern.priority;
+            auto& most = best.try_emplace(candidate.anchor, own).first->second;
+            most = std::max(most, own);
         }
         for (auto& candidate : candidates_) {
-            const double most = best.at(candidate.anchor), own = candidate.pattern.priority;
-            const bool near = own >= most - kNear * candidate.pattern.cost.unfused_us;
-            candidate.gain = candidate.rowwise && near ? std::max(most, own) : own;
+            candidate.gain = candidate.pattern.priority;
+            if (!candidate.rowwise) continue;
+            const double most = best.at(candidate.anchor);
+            const bool near = candidate.gain >= most - kNear * candidate.pattern.cost.unfused_us;
+            if (near) candidate.gain = most;
         }
     }
 

@@ -52,7 +52,9 @@ struct Options {
     bool allow_tf32 = false;
 };
 
-// Grows a region around every product, resolves overlaps by gain.
+// Grows a region around every product, resolves overlaps by gain; attention is a pattern of its
+// own. Of one product there may be two patterns ("p00" and "p00b"), with what looks along its rows
+// and without: whoever composes decides.
 Discovery discover(const graph::Graph& graph, const Options& options);
 
 std::string to_json(const Discovery& discovery);

@@ -104,8 +104,7 @@ ExprId leaky_relu(T& t) {
 
 ExprId elu_of(T& t, double alpha, double scale, double input_scale) {
     const ExprId x = t.operand("self");
-    const ExprId grown = t.build.unary(UnaryOp::exp, scaled(t, x, input_scale));
-    const ExprId below = t.build.binary(BinaryOp::sub, grown, t.build.literal(1));
+    const ExprId below = t.build.unary(UnaryOp::expm1, scaled(t, x, input_scale));
     const ExprId positive = t.build.binary(BinaryOp::gt, x, t.build.literal(0));
     return t.build.select(positive, scaled(t, x, scale), scaled(t, below, alpha * scale));
 }
@@ -319,6 +318,10 @@ std::string unsupported_pointwise(const Graph& graph, const Node& node) {
                 return "it moves data between devices";
         }
     }
+    for (const auto& argument : node.inputs)
+        if (const auto* number = std::get_if<std::int64_t>(&argument.value))
+            if (*number != static_cast<std::int32_t>(*number))
+                return fmt::format("its argument {} is beyond 32 bits", argument.name);
     const ValueId result = node.outputs.front();
     if (std::string reason = unsupported_type(graph, result, true); !reason.empty()) return reason;
     const bool logical = op->tag.empty() || op->tag == "mask";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "dsl/composite_call.h"
@@ -86,6 +87,9 @@ Groups along_group(const Graph& graph, const Node& node) {
 
 Groups along_channel(const Graph& graph, const Node& node) {
     if (!flag(node, "use_input_stats", true)) return Error{"it normalises by running values", ""};
+    const auto* running = graph::find_argument(node, "running_mean");
+    if (running && std::holds_alternative<ValueId>(*running))
+        return Error{"it updates running statistics in place, which stay with torch", ""};
     return std::vector<DimGroup>{{from_dim(2, sizes_of_input(graph, node).size()), {}}};
 }
 
@@ -154,7 +158,8 @@ std::vector<ExprId> layer_norm(T& t, ExprId x, const Dims& dims) {
 }
 
 std::vector<ExprId> rms_norm(T& t, ExprId x, const Dims& dims) {
-    const ExprId eps = t.build.literal(t.number("eps", t.epsilon("input")));
+    // Torch computes in f32 whatever the type, and takes that type's epsilon where none is given.
+    const ExprId eps = t.build.literal(t.number("eps", std::numeric_limits<float>::epsilon()));
     return {affine(t, composite(t, "rms_norm", x, dims[0], {{"eps", eps}}))};
 }
 
@@ -242,6 +247,8 @@ std::string unsupported_rowwise(const Graph& graph, const Node& node) {
     if (std::string reason = unsupported_type(graph, node.outputs.front(), true); !reason.empty())
         return reason;
     if (graph[node.outputs.front()].type->dtype == DType::boolean) return "it computes bool";
+    const DType input = graph[std::get<ValueId>(node.inputs.front().value)].type->dtype;
+    if (!info(input).floating) return fmt::format("it looks along {}", info(input).name);
     const auto groups = op->groups(graph, node);
     return groups ? "" : groups.error().message;
 }

@@ -93,7 +93,11 @@ std::string Space::absorb_pointwise(const Graph& graph, NodeId id) {
     std::vector<bool> covered(sizes.size());
     for (const auto& argument : node.inputs) {
         const auto* value = std::get_if<ValueId>(&argument.value);
-        if (!value || !contains(*value)) continue;
+        if (!value) continue;
+        if (const auto producer = graph[*value].producer; !contains(*value) && producer)
+            if (contains(graph[*producer].outputs.front()))
+                return "it reads a result that no kernel computes";
+        if (!contains(*value)) continue;
         const Shape& own = shapes_.at(*value);
         const auto& own_sizes = sizes_of(graph, *value);
         for (std::size_t i = 0; i < own.size(); ++i) {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "support/result.h"
 
 namespace fact::match {
@@ -57,13 +55,6 @@ DType Translation::type_of(std::string_view name) const {
     const auto* argument = graph::find_argument(node_, name);
     const auto* value = argument ? std::get_if<ValueId>(argument) : nullptr;
     return value ? graph_[*value].type->dtype : DType::f32;
-}
-
-double Translation::epsilon(std::string_view name) const {
-    const DType dtype = type_of(name);
-    return dtype == DType::bf16  ? 0x1p-7
-           : dtype == DType::f16 ? 0x1p-10
-                                 : std::numeric_limits<float>::epsilon();
 }
 
 }  // namespace fact::match

@@ -36,8 +36,6 @@ class Translation {
     DType result_type() const;
     // The argument's element type; numbers count as f32.
     DType type_of(std::string_view name) const;
-    // The smallest step from 1 of the argument's element type.
-    double epsilon(std::string_view name) const;
 
   private:
     const graph::Graph& graph_;

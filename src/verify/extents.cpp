@@ -95,7 +95,10 @@ void ExtentClasses::visit(const Node& node) {
     const bool typed =
         std::ranges::all_of(touched, [&](ValueId v) { return graph_[v].type.has_value(); });
     if (!typed || node.returns_list) return fix_all(node);
-    if (visit_rowwise(node) || visit_attention(node) || visit_einsum(node)) return;
+    if (visit_rowwise(node) || visit_attention(node) || visit_einsum(node) ||
+        visit_convolution(node))
+        return;
+    if (node.target == "aten.conv2d.default") return fix_all(node);
     if (node.outputs.size() != 1) return fix_all(node);
     if (const auto product = product_operands(node)) {
         visit_product(node, product->a, product->b, product->b_is_nk);

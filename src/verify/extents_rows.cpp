@@ -83,6 +83,20 @@ bool ExtentClasses::visit_einsum(const Node& node) {
     return true;
 }
 
+// Of single points: weight[O, C, 1, 1] by input[B, C, H, W].
+bool ExtentClasses::visit_convolution(const Node& node) {
+    const auto reads = graph::tensor_inputs(node);
+    if (node.target != "aten.conv2d.default" || reads.size() < 2) return false;
+    const ValueId x = reads[0], w = reads[1], out = node.outputs[0];
+    if (rank(x) != 4 || rank(w) != 4 || extent(w, 2) != 1 || extent(w, 3) != 1) return false;
+    if (extent(x, 2) != extent(out, 2) || extent(x, 3) != extent(out, 3)) return false;
+    for (const int d : {0, 2, 3}) tie(x, d, out, d);
+    tie(x, 1, w, 1);
+    tie(w, 0, out, 1);
+    if (reads.size() > 2) tie(reads[2], 0, w, 0);
+    return true;
+}
+
 // Queries, keys and values end in [M, D], [N, D] and [N, E]; the scale may follow from D.
 bool ExtentClasses::visit_attention(const Node& node) {
     if (node.target != "aten.scaled_dot_product_attention.default") return false;
@@ -145,6 +159,8 @@ bool ExtentClasses::visit_rowwise(const Node& node) {
     if (among(kLastDims, node)) {
         const int count = static_cast<int>(ints(node, "normalized_shape").size());
         for (int d = rank(in) - count; d < rank(in); ++d) fix(in, d);
+        for (const ValueId value : reads)
+            for (int d = 0; value != in && d < rank(value); ++d) fix(value, d);
     }
     return true;
 }

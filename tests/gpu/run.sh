@@ -109,7 +109,7 @@ for part in "${parts[@]}"; do
             grep -A8 -i 'incident\|hang\|crash\|wrong' "$out/faults.log" | head -n 20
             ;;
         *)
-            echo "unknown part '$part'; there are unit, programs, products, types, minigpt and faults" >&2
+            echo "unknown part '$part'; there are unit, programs, epilogue, products, types, chains, minigpt and faults" >&2
             exit 2
             ;;
     esac

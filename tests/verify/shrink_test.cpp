@@ -33,6 +33,35 @@ FusedCall linear_call() {
     return call;
 }
 
+// What a norm normalises keeps its extent, weight included; a batch norm's channels shrink with
+// theirs.
+TEST(Shrink, WeightsOfNormsFollowTheirInput) {
+    for (const bool layer : {true, false}) {
+        FusedCall call;
+        auto& g = call.original;
+        const auto x = add_input(g, "x", dense(DType::f32, {4096, 1024}));
+        const auto w = add_input(g, "w", dense(DType::f32, {512, 1024}));
+        const auto scale = add_input(g, "scale", dense(DType::f32, {512}));
+        const auto y = add_node(g, "aten.linear.default", {{"input", x}, {"weight", w}},
+                                dense(DType::f32, {4096, 512}));
+        const auto z =
+            layer ? add_node(g, "aten.layer_norm.default",
+                             {{"input", y}, {"normalized_shape", Sizes{512}}, {"weight", scale}},
+                             dense(DType::f32, {4096, 512}))
+                  : add_node(g, "aten._native_batch_norm_legit.no_stats",
+                             {{"input", y}, {"weight", scale}, {"training", true}},
+                             dense(DType::f32, {4096, 512}));
+        add_output(g, z);
+        const auto shrunk = shrink(call, {}, 1e6);
+        ASSERT_TRUE(shrunk.has_value());
+        const auto& small = shrunk->call.original;
+        const auto channels = type_of(small, "w").sizes[0];
+        EXPECT_EQ(type_of(small, "scale").sizes, (Sizes{channels}));
+        EXPECT_EQ(channels == 512, layer);
+        EXPECT_LT(type_of(small, "x").sizes[0], 4096);
+    }
+}
+
 TEST(Shrink, SmallCallsStay) {
     EXPECT_FALSE(shrink(linear_call(), {}, 1e30).has_value());
 }

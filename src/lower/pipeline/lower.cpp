@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "ir/dump.h"
@@ -99,7 +100,10 @@ std::set<ir::ExprId> held_by_skeleton(const ir::Kernel& kernel, const LowerOptio
     std::set<ir::ExprId> held;
     std::vector<std::int64_t> extents = options.extents;
     extents.resize(kernel.dims.size(), ir::kUnknownExtent);
-    if (!options.tma || options.arch != "sm90a" || !ir::solve_extents(kernel, extents).empty())
+    const bool aligned =
+        std::ranges::all_of(options.alignment, [](int bytes) { return bytes >= 16; });
+    if (!options.tma || !aligned || options.arch != "sm90a" ||
+        !ir::solve_extents(kernel, extents).empty())
         return held;
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
         const auto id = static_cast<ir::ExprId>(i);

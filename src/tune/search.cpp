@@ -179,15 +179,21 @@ Result<SearchResult> Searcher::run() {
     say("checking the kernel text");
     auto session = WorkerSession::open(*worker, request_.open, options_.deadlines.open);
     if (interrupted()) return Error{"interrupted", ""};
+    const auto untried = [&](Outcome outcome, const std::string& why) {
+        for (auto& result : found_.results) result.outcome = outcome, result.why = why;
+    };
     if (!session) {
         found_.opened.error = session.error().text();
+        untried(Outcome::unsupported, "not tried: the pattern cannot be prepared");
         return found_;
     }
     found_.opened = session->opened();
     const auto& checks = found_.opened.text_checks;
     // A text that computes something else is not worth compiling.
-    if (std::any_of(checks.begin(), checks.end(), [](const auto& c) { return !c.passed; }))
+    if (std::any_of(checks.begin(), checks.end(), [](const auto& c) { return !c.passed; })) {
+        untried(Outcome::incorrect, "not tried: the kernel text computes something else");
         return found_;
+    }
 
     if (auto built = build(); !built) return built.error();
     if (auto measured = measure_all(*session); !measured) return measured.error();

@@ -209,12 +209,19 @@ class Stages(CommandLine):
         self.assertEqual((self.folder / "package" / "manifest.json").read_text(), "{}")
 
     def test_a_product_no_kernel_can_address(self):
-        body = "def forward(self, x):\n    return x[:, :33] @ x[:, :33].t()"
-        self.write("odd.py", model(body).replace("randn(16, 64)", "randn(17, 33)"))
+        body = "def forward(self, x):\n    return x[:, ::2] @ x[:, ::2].t()"
+        self.write("odd.py", model(body))
         result = self.fact("optimize", "odd.py", "--dtype", "bf16")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("nothing to fuse", result.stdout)
         self.assertIn("odd.py:6", result.stdout)
+
+    def test_a_product_of_odd_rows(self):
+        body = "def forward(self, x):\n    return x[:, :33] @ x[:, :33].t()"
+        self.write("odd.py", model(body).replace("randn(16, 64)", "randn(17, 33)"))
+        result = self.fact("optimize", "odd.py", "--dtype", "bf16")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("1 of 1 patterns fused", result.stderr)
 
 
 class WholeRun(CommandLine):

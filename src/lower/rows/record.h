@@ -11,8 +11,8 @@ namespace fact::lower {
 std::vector<ir::DimId> extent_fields(const ir::Kernel& kernel, const RowsForm& form);
 
 // How threads share the rows, as types of rows.cuh: a thread takes a row that is short and known to
-// be; a block takes 32 at a time where neighbouring rows are neighbours in memory; else a block takes
-// one.
+// be; a block takes 32 at a time where neighbouring rows are neighbours in memory; else a block
+// takes one.
 struct RowShape {
     std::string_view type, schedule;
     int rows_a_block = 1;

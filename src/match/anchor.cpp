@@ -8,6 +8,8 @@
 #include <map>
 #include <optional>
 
+#include "graph/arguments.h"
+
 namespace fact::match {
 
 using graph::Graph;
@@ -37,20 +39,9 @@ const Row* find_row(const Node& node) {
     return row == kAnchors.end() ? nullptr : &*row;
 }
 
-std::optional<ValueId> tensor(const Node& node, std::string_view name) {
-    const auto* argument = graph::find_argument(node, name);
-    if (!argument) return std::nullopt;
-    if (const auto* value = std::get_if<ValueId>(argument)) return *value;
-    return std::nullopt;
-}
-
-std::optional<double> number(const Node& node, std::string_view name) {
-    const auto* argument = graph::find_argument(node, name);
-    if (!argument) return 1.0;
-    if (const auto* integer = std::get_if<std::int64_t>(argument))
-        return static_cast<double>(*integer);
-    if (const auto* real = std::get_if<double>(argument)) return *real;
-    return std::nullopt;
+// Torch's alpha and beta: one where they were left out.
+std::optional<double> factor(const Node& node, std::string_view name) {
+    return graph::find_argument(node, name) ? graph::number_argument(node, name) : 1.0;
 }
 
 std::string unusable(const Graph& graph, ValueId id) {
@@ -127,16 +118,9 @@ std::string place_convolution(const Graph& graph, Anchor& anchor) {
 // "bijl,lk->bijk": one letter is summed, the others are in the result.
 std::string place_einsum(const Graph& graph, Anchor& anchor) {
     static constexpr const char* kOther = "only products that sum over one index are taken";
-    const auto* argument = graph::find_argument(graph[anchor.node], "equation");
-    const auto* text = argument ? std::get_if<std::string>(argument) : nullptr;
-    if (!text) return kOther;
-    std::string equation = *text;
-    std::erase(equation, ' ');
-    const auto comma = equation.find(','), arrow = equation.find("->");
-    if (comma == equation.npos || arrow == equation.npos || arrow < comma) return kOther;
-    const std::string first = equation.substr(0, comma),
-                      second = equation.substr(comma + 1, arrow - comma - 1),
-                      result = equation.substr(arrow + 2);
+    const auto read = graph::read_einsum(graph[anchor.node]);
+    if (!read || read->inputs.size() != 2) return kOther;
+    const std::string &first = read->inputs[0], &second = read->inputs[1], &result = read->result;
     Space& space = anchor.space;
     std::map<char, Axis> axes;
     bool summed = false;
@@ -182,9 +166,9 @@ Result<Anchor> read_anchor(const Graph& graph, NodeId id) {
     const Row& row = *find_row(node);
     const auto reads = graph::tensor_inputs(node);
     const bool listed = row.rule == "einsum" && reads.size() == 2;
-    const std::optional<ValueId> a = listed ? reads[0] : tensor(node, row.a),
-                                 b = listed ? reads[1] : tensor(node, row.b);
-    const auto alpha = number(node, "alpha"), beta = number(node, "beta");
+    const std::optional<ValueId> a = listed ? reads[0] : graph::tensor_argument(node, row.a),
+                                 b = listed ? reads[1] : graph::tensor_argument(node, row.b);
+    const auto alpha = factor(node, "alpha"), beta = factor(node, "beta");
     if (!a || !b || !alpha || !beta || node.outputs.size() != 1)
         return Error{"its arguments are not plain tensors and numbers", ""};
     Anchor anchor;
@@ -195,7 +179,7 @@ Result<Anchor> read_anchor(const Graph& graph, NodeId id) {
     anchor.result = node.outputs.front();
     anchor.alpha = *alpha;
     anchor.beta = *beta;
-    if (!row.addend.empty()) anchor.addend = tensor(node, row.addend);
+    if (!row.addend.empty()) anchor.addend = graph::tensor_argument(node, row.addend);
 
     for (const ValueId value : {anchor.a, anchor.b, anchor.result})
         if (std::string reason = unusable(graph, value); !reason.empty()) return Error{reason, ""};

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "graph/arguments.h"
 #include "match/write.h"
 #include "sol/bound.h"
 
@@ -77,22 +78,11 @@ class Writer {
 
   private:
     std::optional<ValueId> tensor(std::string_view name) const {
-        const auto* argument = graph::find_argument(node_, name);
-        const auto* value = argument ? std::get_if<ValueId>(argument) : nullptr;
-        return value ? std::optional(*value) : std::nullopt;
+        return graph::tensor_argument(node_, name);
     }
-    bool flag(std::string_view name) const {
-        const auto* argument = graph::find_argument(node_, name);
-        const auto* value = argument ? std::get_if<bool>(argument) : nullptr;
-        return value && *value;
-    }
+    bool flag(std::string_view name) const { return graph::flag_argument(node_, name, false); }
     std::optional<double> number(std::string_view name) const {
-        const auto* argument = graph::find_argument(node_, name);
-        if (!argument) return std::nullopt;
-        if (const auto* value = std::get_if<double>(argument)) return *value;
-        if (const auto* value = std::get_if<std::int64_t>(argument))
-            return static_cast<double>(*value);
-        return std::nullopt;
+        return graph::number_argument(node_, name);
     }
     const TensorType& type(ValueId value) const { return *graph_[value].type; }
     const TensorType& q() const { return type(*tensor("query")); }

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "dsl/composite_call.h"
+#include "graph/arguments.h"
 #include "match/pointwise.h"
 
 namespace fact::match {
@@ -30,27 +31,6 @@ const std::vector<std::int64_t>& sizes_of_input(const Graph& graph, const Node& 
     return graph[std::get<ValueId>(node.inputs.front().value)].type->sizes;
 }
 
-std::int64_t int_argument(const Node& node, std::string_view name, std::int64_t otherwise) {
-    const auto* argument = graph::find_argument(node, name);
-    const auto* value = argument ? std::get_if<std::int64_t>(argument) : nullptr;
-    return value ? *value : otherwise;
-}
-
-// The numbers of an argument that is a list or one number.
-Ints ints_argument(const Node& node, std::string_view name) {
-    const auto* argument = graph::find_argument(node, name);
-    if (!argument) return {};
-    if (const auto* list = std::get_if<Ints>(argument)) return *list;
-    if (const auto* one = std::get_if<std::int64_t>(argument)) return {*one};
-    return {};
-}
-
-bool flag(const Node& node, std::string_view name, bool otherwise) {
-    const auto* argument = graph::find_argument(node, name);
-    const auto* value = argument ? std::get_if<bool>(argument) : nullptr;
-    return value ? *value : otherwise;
-}
-
 std::vector<std::size_t> from_dim(std::size_t first, std::size_t rank) {
     std::vector<std::size_t> dims(rank > first ? rank - first : 0);
     std::iota(dims.begin(), dims.end(), first);
@@ -60,7 +40,7 @@ std::vector<std::size_t> from_dim(std::size_t first, std::size_t rank) {
 // Argument "dim", one or several; all dimensions where there is none.
 Groups along_dim(const Graph& graph, const Node& node) {
     const std::size_t rank = sizes_of_input(graph, node).size();
-    Ints wanted = ints_argument(node, "dim");
+    Ints wanted = graph::ints_argument(node, "dim");
     if (wanted.empty()) return std::vector<DimGroup>{{from_dim(0, rank), {}}};
     DimGroup group;
     for (const std::int64_t dim : wanted) {
@@ -73,28 +53,28 @@ Groups along_dim(const Graph& graph, const Node& node) {
 
 Groups along_last(const Graph& graph, const Node& node) {
     const std::size_t rank = sizes_of_input(graph, node).size();
-    const std::size_t count = ints_argument(node, "normalized_shape").size();
+    const std::size_t count = graph::ints_argument(node, "normalized_shape").size();
     return std::vector<DimGroup>{{from_dim(rank - count, rank), {}}};
 }
 
 Groups along_group(const Graph& graph, const Node& node) {
     const auto& sizes = sizes_of_input(graph, node);
-    const std::int64_t groups = int_argument(node, "num_groups", 1);
+    const std::int64_t groups = graph::int_argument(node, "num_groups").value_or(1);
     if (sizes.size() < 2 || groups < 1 || sizes[1] % groups != 0)
         return Error{"its groups do not divide the channels", ""};
     return std::vector<DimGroup>{{from_dim(2, sizes.size()), DimGroup::Part{1, sizes[1] / groups}}};
 }
 
 Groups along_channel(const Graph& graph, const Node& node) {
-    if (!flag(node, "use_input_stats", true)) return Error{"it normalises by running values", ""};
-    const auto* running = graph::find_argument(node, "running_mean");
-    if (running && std::holds_alternative<ValueId>(*running))
+    if (!graph::flag_argument(node, "use_input_stats", true))
+        return Error{"it normalises by running values", ""};
+    if (graph::tensor_argument(node, "running_mean"))
         return Error{"it updates running statistics in place, which stay with torch", ""};
     return std::vector<DimGroup>{{from_dim(2, sizes_of_input(graph, node).size()), {}}};
 }
 
 Groups along_batch(const Graph& graph, const Node& node) {
-    if (!flag(node, "training", true)) return Error{"it has no statistics", ""};
+    if (!graph::flag_argument(node, "training", true)) return Error{"it has no statistics", ""};
     std::vector<std::size_t> dims = from_dim(2, sizes_of_input(graph, node).size());
     dims.insert(dims.begin(), 0);
     return std::vector<DimGroup>{{dims, {}}};
@@ -106,8 +86,10 @@ Groups nothing(const Graph&, const Node&) {
 
 Groups along_window(const Graph& graph, const Node& node) {
     const auto& sizes = sizes_of_input(graph, node);
-    const Ints size = ints_argument(node, "kernel_size"), step = ints_argument(node, "stride");
-    const Ints padding = ints_argument(node, "padding"), gap = ints_argument(node, "dilation");
+    const Ints size = graph::ints_argument(node, "kernel_size"),
+               step = graph::ints_argument(node, "stride");
+    const Ints padding = graph::ints_argument(node, "padding"),
+               gap = graph::ints_argument(node, "dilation");
     const bool plain = size.size() == 1 && (step.empty() || step == size) &&
                        (padding.empty() || padding == Ints{0}) && (gap.empty() || gap == Ints{1});
     if (!plain) return Error{"its windows overlap or leave gaps", ""};

@@ -3,24 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "graph/arguments.h"
+
 namespace fact::verify {
 
 namespace {
 
 using graph::Node;
 using graph::ValueId;
-
-std::optional<ValueId> tensor_argument(const Node& node, std::string_view name) {
-    const auto* argument = graph::find_argument(node, name);
-    if (!argument || !std::holds_alternative<ValueId>(*argument)) return std::nullopt;
-    return std::get<ValueId>(*argument);
-}
-
-std::int64_t int_argument(const Node& node, std::string_view name, std::int64_t missing) {
-    const auto* argument = graph::find_argument(node, name);
-    if (!argument || !std::holds_alternative<std::int64_t>(*argument)) return missing;
-    return std::get<std::int64_t>(*argument);
-}
 
 struct ProductRow {
     std::string_view target, a, b, addend;
@@ -44,9 +34,9 @@ constexpr std::array<std::string_view, 4> kViews{"aten.view.default", "aten.resh
 std::optional<ProductOperands> product_operands(const Node& node) {
     for (const auto& row : kProducts) {
         if (row.target != node.target) continue;
-        const auto a = tensor_argument(node, row.a), b = tensor_argument(node, row.b);
+        const auto a = graph::tensor_argument(node, row.a), b = graph::tensor_argument(node, row.b);
         if (!a || !b) return std::nullopt;
-        auto addend = row.addend.empty() ? std::nullopt : tensor_argument(node, row.addend);
+        auto addend = row.addend.empty() ? std::nullopt : graph::tensor_argument(node, row.addend);
         return ProductOperands{*a, *b, row.b_is_nk, addend};
     }
     return std::nullopt;
@@ -115,7 +105,7 @@ void ExtentClasses::visit(const Node& node) {
     if (node.target == "aten.permute.default") {
         const auto* dims = graph::find_argument(node, "dims");
         const auto* order = dims ? std::get_if<std::vector<std::int64_t>>(dims) : nullptr;
-        const auto in = tensor_argument(node, "self");
+        const auto in = graph::tensor_argument(node, "self");
         if (!order || !in) return fix_all(node);
         for (int d = 0; d < rank(node.outputs[0]); ++d) {
             const auto from = (*order)[d] < 0 ? (*order)[d] + rank(*in) : (*order)[d];
@@ -181,7 +171,7 @@ void ExtentClasses::visit_view(const Node& node) {
 
 void ExtentClasses::visit_slice(const Node& node) {
     const auto in = graph::tensor_inputs(node).at(0), out = node.outputs[0];
-    const auto given = int_argument(node, "dim", 0);
+    const auto given = graph::int_argument(node, "dim").value_or(0);
     const int dim = static_cast<int>(given < 0 ? given + rank(in) : given);
     for (int d = 0; d < rank(in); ++d) {
         if (d != dim) {

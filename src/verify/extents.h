@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "graph/graph.h"
@@ -50,12 +49,5 @@ struct ProductOperands {
     std::optional<graph::ValueId> addend;
 };
 std::optional<ProductOperands> product_operands(const graph::Node& node);
-
-// "bij,jk->bik" of an einsum whose dimensions are single letters.
-struct Einsum {
-    std::vector<std::string> inputs;
-    std::string result;
-};
-std::optional<Einsum> read_einsum(const graph::Node& node);
 
 }  // namespace fact::verify

@@ -1,9 +1,9 @@
 // Extents across operators that look along dimensions, and across products other than matrices'.
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 
+#include "graph/arguments.h"
 #include "verify/extents.h"
 
 namespace fact::verify {
@@ -34,38 +34,10 @@ bool among(const std::array<std::string_view, size>& list, const Node& node) {
     return std::ranges::find(list, node.target) != list.end();
 }
 
-Ints ints(const Node& node, std::string_view name) {
-    const auto* argument = graph::find_argument(node, name);
-    if (!argument) return {};
-    if (const auto* list = std::get_if<Ints>(argument)) return *list;
-    if (const auto* one = std::get_if<std::int64_t>(argument)) return {*one};
-    return {};
-}
-
 }  // namespace
 
-std::optional<Einsum> read_einsum(const Node& node) {
-    const auto* argument = graph::find_argument(node, "equation");
-    const auto* text = argument ? std::get_if<std::string>(argument) : nullptr;
-    if (node.target != "aten.einsum.default" || !text) return std::nullopt;
-    std::string equation = *text;
-    std::erase(equation, ' ');
-    const auto arrow = equation.find("->");
-    if (arrow == equation.npos) return std::nullopt;
-    Einsum read{{""}, equation.substr(arrow + 2)};
-    for (const char c : equation.substr(0, arrow)) {
-        if (c == ',')
-            read.inputs.emplace_back();
-        else if (std::isalpha(static_cast<unsigned char>(c)))
-            read.inputs.back() += c;
-        else
-            return std::nullopt;
-    }
-    return read;
-}
-
 bool ExtentClasses::visit_einsum(const Node& node) {
-    const auto read = read_einsum(node);
+    const auto read = graph::read_einsum(node);
     auto values = graph::tensor_inputs(node);
     if (!read || read->inputs.size() != values.size()) return false;
     auto letters = read->inputs;
@@ -125,7 +97,7 @@ bool ExtentClasses::visit_rowwise(const Node& node) {
     const bool window = among(kPools, node);
     const bool channels = among(kChannels, node), groups = among(kFixedChannels, node);
     if (among(kReductions, node) || node.target == "aten.logsumexp.default") {
-        Ints dims = ints(node, "dim");
+        Ints dims = graph::ints_argument(node, "dim");
         for (auto& dim : dims)
             if (dim < 0) dim += rank(in);
         const bool kept = rank(out) == rank(in);
@@ -157,7 +129,7 @@ bool ExtentClasses::visit_rowwise(const Node& node) {
                 tie(node.outputs[i], 0, in, 1);
     }
     if (among(kLastDims, node)) {
-        const int count = static_cast<int>(ints(node, "normalized_shape").size());
+        const int count = static_cast<int>(graph::ints_argument(node, "normalized_shape").size());
         for (int d = rank(in) - count; d < rank(in); ++d) fix(in, d);
         for (const ValueId value : reads)
             for (int d = 0; value != in && d < rank(value); ++d) fix(value, d);

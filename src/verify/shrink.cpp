@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "graph/arguments.h"
 #include "verify/extents.h"
 
 namespace fact::verify {
@@ -129,7 +130,7 @@ double products_an_element(const Graph& graph, const graph::Node& node) {
     if (node.target == "aten.scaled_dot_product_attention.default" && reads.size() > 1)
         return 2 * last(reads[1], 1);
     if (node.target == "aten.conv2d.default" && reads.size() > 1) return last(reads[1], 2);  // C
-    if (const auto read = read_einsum(node); read && read->inputs.size() == reads.size())
+    if (const auto read = graph::read_einsum(node); read && read->inputs.size() == reads.size())
         for (std::size_t i = 0; i < read->inputs[0].size(); ++i)
             if (read->result.find(read->inputs[0][i]) == read->result.npos)
                 return last(reads[0], read->inputs[0].size() - 1 - i);

@@ -1,0 +1,28 @@
+// A node's arguments by name, as what the reader expects them to be.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace fact::graph {
+
+// Nothing where the argument was left out or is something else.
+std::optional<ValueId> tensor_argument(const Node& node, std::string_view name);
+std::optional<std::int64_t> int_argument(const Node& node, std::string_view name);
+std::optional<double> number_argument(const Node& node, std::string_view name);  // integers too
+// A list of integers, or one as a list; empty where there is none.
+std::vector<std::int64_t> ints_argument(const Node& node, std::string_view name);
+bool flag_argument(const Node& node, std::string_view name, bool otherwise);
+
+// "bij,jk->bik" of an einsum whose dimensions are single letters.
+struct Einsum {
+    std::vector<std::string> inputs;
+    std::string result;
+};
+std::optional<Einsum> read_einsum(const Node& node);
+
+}  // namespace fact::graph

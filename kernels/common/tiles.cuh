@@ -21,15 +21,25 @@ __device__ void find_in_batch(int number, int const (&extents)[kBatches], int (&
     at[0] = number;
 }
 
-// Neighbouring blocks share operands in L2: bands of `kSwizzle` tiles along the raster, walked
-// across before the next band begins.
-template <int kTileM, int kTileN, bool kRasterAlongM, int kSwizzle, int kBatches>
+// Which dimension the raster runs along, and how many tiles of it make a band. Known at the launch:
+// one kernel serves every order.
+enum class RasterAlong : int { m = 1, n = 2 };
+struct WalkOrder {
+    RasterAlong raster;
+    int band;
+};
+
+// Neighbouring blocks share operands in L2: a band of tiles along the raster is walked across
+// before the next begins.
+template <int kTileM, int kTileN, int kBatches>
 struct TileWalk {
     ExtentsOf<kBatches> const& extents;
+    WalkOrder order;
     int tiles_m, tiles_n, total;
 
-    __device__ explicit TileWalk(ExtentsOf<kBatches> const& e)
+    __device__ explicit TileWalk(ExtentsOf<kBatches> const& e, WalkOrder const& o)
         : extents(e),
+          order(o),
           tiles_m(count(e.m, kTileM)),
           tiles_n(count(e.n, kTileN)),
           total(tiles_m * tiles_n) {
@@ -41,19 +51,19 @@ struct TileWalk {
         int const per_batch = tiles_m * tiles_n;
         int const batch = index / per_batch;
         int const within = index - batch * per_batch;
-        int const along = kRasterAlongM ? tiles_m : tiles_n;
-        int const across = kRasterAlongM ? tiles_n : tiles_m;
-        int const band = within / (kSwizzle * across);
-        int const first = band * kSwizzle;
-        int const width = min(kSwizzle, along - first);
+        int const along = along_m() ? tiles_m : tiles_n;
+        int const across = along_m() ? tiles_n : tiles_m;
+        int const first = within / (order.band * across) * order.band;
+        int const width = min(order.band, along - first);
         int const inside = within - first * across;
         int const a = first + inside % width, b = inside / width;
-        TileAt<kBatches> tile{kRasterAlongM ? a : b, kRasterAlongM ? b : a, {}};
+        TileAt<kBatches> tile{along_m() ? a : b, along_m() ? b : a, {}};
         find_in_batch(batch, extents.batch, tile.batch);
         return tile;
     }
 
   private:
+    __device__ bool along_m() const { return order.raster == RasterAlong::m; }
     __device__ static int count(int extent, int tile) { return (extent + tile - 1) / tile; }
 };
 

@@ -10,11 +10,11 @@ namespace fact::sm80 {
 template <class Config, class To, class Functor, int kBatches>
 __device__ void product(Source<typename Config::Element, kBatches> const& a,
                         Source<typename Config::Element, kBatches> const& b, To const& to,
-                        ExtentsOf<kBatches> const& extents, Functor const& functor) {
+                        ExtentsOf<kBatches> const& extents, WalkOrder const& order,
+                        Functor const& functor) {
     using Loop = Mainloop<Config>;
     extern __shared__ __align__(128) unsigned char stages[];
-    TileWalk<Config::kTileM, Config::kTileN, Config::kRasterAlongM, Config::kSwizzle,
-             kBatches> const walk(extents);
+    TileWalk<Config::kTileM, Config::kTileN, kBatches> const walk(extents, order);
     int const k_tiles = (extents.k + Config::kTileK - 1) / Config::kTileK;
     int const warp = threadIdx.x / 32;
     for (int tile = blockIdx.x; tile < walk.total; tile += gridDim.x) {

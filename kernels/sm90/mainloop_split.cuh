@@ -31,8 +31,12 @@ struct MainloopSplit {
                              ExtentsOf<kBatches> const& extents, int k, int rank) const {
             int const m = rank % Config::kClusterM, n = rank / Config::kClusterM;
             BatchOf<Config::kBatchA, kBatches> const batch_a(at.batch);
-            TileA::load(a, full, stage, at.m * Config::kTileM, k, batch_a.at, n,
-                        Multicast<Config>::of_a(m));
+            auto const load_a = [&] {
+                TileA::load(a, full, stage, at.m * Config::kTileM, k, batch_a.at, n,
+                            Multicast<Config>::of_a(m));
+            };
+            constexpr bool kSharesB = Config::kClusterM > 1;  // what is shared goes first
+            if constexpr (!kSharesB) load_a();
             int batch = 0;  // among the planes, one after another for what B varies with
 #pragma unroll
             for (int i = 0; i < kBatches; ++i)
@@ -43,6 +47,7 @@ struct MainloopSplit {
                 TileB::load(b, full, stage + TileA::kBytes + part * TileB::kBytes,
                             at.n * Config::kTileN, k, plane, m, Multicast<Config>::of_b(n));
             }
+            if constexpr (kSharesB) load_a();
         }
     };
 

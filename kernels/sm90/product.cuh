@@ -1,13 +1,11 @@
 // The persistent, warp-specialised product: a producer group fills the ring of stages, two consumer
 // groups multiply and finish tiles, together on one (cooperative) or each on its own while the
 // other multiplies (ping-pong). Tiles are computed whole, or divided along K between clusters where
-// that keeps more of the GPU busy (stream-K).
+// that keeps more of the GPU busy (stream-K, split-K).
 #pragma once
 
 #include <cutlass/arch/reg_reconfig.h>
 #include <cutlass/cutlass.h>
-
-#include <type_traits>
 
 #include "epilogue.cuh"
 #include "partials.cuh"
@@ -44,11 +42,12 @@ struct Turn {
 };
 
 // `staged` is the map of the epilogue's staged operand, or any other when there is none; `partials`
-// is used by stream-K alone.
+// is used where tiles are divided.
 template <class Config, class Mainloop, class Functor, int kBatches>
 __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap const& output,
                         CUtensorMap const& staged, ExtentsOf<kBatches> const& extents,
-                        Functor const& functor, Partials const& partials = {}) {
+                        WalkOrder const& order, Functor const& functor,
+                        Partials const& partials = {}) {
     using Storage = ProductStorage<Config, Mainloop>;
     constexpr bool kClustered = Config::kClusterM * Config::kClusterN > 1;
     extern __shared__ __align__(1024) unsigned char shared[];
@@ -61,10 +60,10 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
     int const rank = kClustered ? static_cast<int>(cute::block_rank_in_cluster()) : 0;
     constexpr int kClusterSize = Config::kClusterM * Config::kClusterN;
     int const k_tiles = (extents.k + Config::kTileK - 1) / Config::kTileK;
-    ClusterWalk<Config, kBatches> const walk(extents);
-    using Work = std::conditional_t<Config::kStreamK, SplitTiles, WholeTiles>;
-    Work const work{walk.total, k_tiles, static_cast<int>(blockIdx.x) / kClusterSize,
-                    static_cast<int>(gridDim.x) / kClusterSize};
+    ClusterWalk<Config, kBatches> const walk(extents, order);
+    DealtTiles<Config::kDeal> const work{{walk.total, k_tiles,
+                                          static_cast<int>(blockIdx.x) / kClusterSize,
+                                          static_cast<int>(gridDim.x) / kClusterSize}};
 
     if (threadIdx.x == 0) {
         cute::prefetch_tma_descriptor(&operands.a);
@@ -84,8 +83,9 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
         __syncthreads();
     }
 
+    constexpr int kProducerRegisters = 56, kConsumerRegisters = 224;  // 504 with two consumers
     if (warp_group == 0) {
-        cutlass::arch::warpgroup_reg_dealloc<40>();
+        cutlass::arch::warpgroup_reg_dealloc<kProducerRegisters>();
         if (threadIdx.x == 0) {
             RingPosition<Config::kStages> position{0, 1};  // the ring starts empty
             for (int i = 0;; ++i) {
@@ -97,7 +97,8 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
                     ring.full[position.stage].arrive_and_expect_tx(Mainloop::kStageBytes);
                     operands.load(ring.full[position.stage],
                                   storage.stages + position.stage * Mainloop::kStageBytes, at,
-                                  extents, (stretch.k_first + k) * Config::kTileK, rank);
+                                  extents, (stretch.k_first + k * stretch.k_step) * Config::kTileK,
+                                  rank);
                 }
             }
             // A block may not end while others still copy into it or sign its barriers.
@@ -106,7 +107,7 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
                     ring.empty[position.stage].wait(position.phase);
         }
     } else {
-        cutlass::arch::warpgroup_reg_alloc<232>();
+        cutlass::arch::warpgroup_reg_alloc<kConsumerRegisters>();
         int const group = warp_group - 1, warp = cutlass::canonical_warp_idx() % 4;
         int const lane = threadIdx.x % 32;
         int const consumer = group * 4 + warp;
@@ -122,21 +123,37 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
         for (int i = taker;; i += kTakers) {
             Stretch const stretch = work.at(i);
             if (stretch.k_count == 0) break;
-            bool const finishes = !Config::kStreamK || stretch.k_first == 0;
-            TileAt<kBatches> const at = walk.at(stretch.tile, rank);
-            int const row = at.m * Config::kTileM + warp * 16, column = at.n * Config::kTileN;
+            bool const shared = stretch.k_count < k_tiles;
+            bool const finishes = Config::kDeal == Deal::divided ? !shared : stretch.k_first == 0;
+            TileAt<kBatches> at;
+            int row, column;
             auto const row_of = [&](int b) { return row + Mainloop::block_of(group, b) * 64; };
             typename Functor::Fetched fetched;
-            if (finishes) fetched = epilogue.prefetch(at, row_of(0), column, 0);
+            // Finding the tile takes divisions, and fetching takes time: both are done while the
+            // tensor cores are busy, with the other group's tile or with the last of this one.
+            auto const begin_to_finish = [&] {
+                at = walk.at(stretch.tile, rank);
+                row = at.m * Config::kTileM + warp * 16, column = at.n * Config::kTileN;
+                if (finishes) fetched = epilogue.prefetch(at, row_of(0), column, 0);
+            };
+            if constexpr (Config::kPingpong) begin_to_finish();
 
             typename Mainloop::Sums sums;
             turn.wait();
             Mainloop::run(ring, signature, storage.stages, position, stretch.k_count, group, sums);
             turn.pass();
+            if constexpr (!Config::kPingpong) begin_to_finish();
             Mainloop::finish(ring, signature, position, sums);
             if constexpr (kTakers == 2) position.advance(work.at(i + 1).k_count);
 
-            if constexpr (Config::kStreamK) {
+            if constexpr (Config::kDeal == Deal::divided) {
+                PartialSums<Config, typename Mainloop::Sums> const partial{partials, group};
+                if (shared) {
+                    if (!partial.gather(sums, work.part(), work.parts(), kClusterSize)) continue;
+                    fetched = epilogue.prefetch(at, row_of(0), column, 0);
+                }
+            }
+            if constexpr (Config::kDeal == Deal::streamed) {
                 PartialSums<Config, typename Mainloop::Sums> const partial{partials, group};
                 if (!finishes) {
                     partial.leave(sums);

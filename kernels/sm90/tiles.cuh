@@ -9,8 +9,7 @@ namespace fact::sm90 {
 
 template <class Config, int kBatches>
 using ClusterTiles =
-    TileWalk<Config::kTileM * Config::kClusterM, Config::kTileN * Config::kClusterN,
-             Config::kRasterAlongM, Config::kSwizzle, kBatches>;
+    TileWalk<Config::kTileM * Config::kClusterM, Config::kTileN * Config::kClusterN, kBatches>;
 
 // Clusters are walked as tiles are; a block's own tile follows from its rank.
 template <class Config, int kBatches>
@@ -26,9 +25,9 @@ struct ClusterWalk : ClusterTiles<Config, kBatches> {
     }
 };
 
-// Some or all of one output tile's depth, in k-tiles.
+// Some or all of one output tile's depth, in k-tiles: every `k_step`-th from the first.
 struct Stretch {
-    int tile, k_first, k_count;
+    int tile, k_first, k_count, k_step = 1;
 };
 
 // What one cluster of the grid computes, stretch by stretch: every so-many-th tile, whole.
@@ -45,7 +44,7 @@ struct WholeTiles {
 // The same, but where tiles do not make whole waves, the last of them are laid end to end along
 // their depth and cut into equal spans, so that all clusters end together. A span is a tile long or
 // more where there are as many tiles as clusters.
-struct SplitTiles {
+struct StreamedTiles {
     int tiles, k_tiles, cluster, clusters;
 
     __device__ int waves() const {  // of whole tiles
@@ -77,5 +76,33 @@ struct SplitTiles {
         return static_cast<int64_t>(tiles - waves() * clusters) * k_tiles;
     }
 };
+
+// The same, but where there are clusters for it each tile is cut into as many equal parts, one a
+// cluster (split-K). Where there are not, tiles are computed whole. Parts are interleaved: what all
+// clusters read at a time then lies together in memory.
+struct DividedTiles {
+    int tiles, k_tiles, cluster, clusters;
+
+    __device__ int parts() const { return min(max(clusters / tiles, 1), k_tiles); }
+    __device__ int part() const { return cluster % parts(); }
+    __device__ Stretch at(int i) const {
+        int const cut = parts();
+        if (cut == 1) return WholeTiles{tiles, k_tiles, cluster, clusters}.at(i);
+        if (i > 0 || cluster >= tiles * cut) return {0, 0, 0};
+        return {cluster / cut, part(), (k_tiles - part() + cut - 1) / cut, cut};
+    }
+};
+
+// How the tiles of a problem are dealt out.
+enum class Deal { whole, streamed, divided };
+
+template <Deal kDeal>
+struct DealtTiles;
+template <>
+struct DealtTiles<Deal::whole> : WholeTiles {};
+template <>
+struct DealtTiles<Deal::streamed> : StreamedTiles {};
+template <>
+struct DealtTiles<Deal::divided> : DividedTiles {};
 
 }  // namespace fact::sm90

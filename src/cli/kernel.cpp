@@ -9,7 +9,7 @@ void add_kernel(CLI::App& app, Action& action) {
         "FILE is a text in the kernel language; - is standard input.\n"
         "Example:  fact kernel explain mlp.fact --set M=4096,N=4096,K=1024");
     for (const auto add : {add_kernel_check, add_kernel_fmt, add_kernel_run, add_kernel_emit,
-                           add_kernel_build, add_kernel_explain})
+                           add_kernel_build, add_kernel_explain, add_kernel_schedules})
         add(*command, action);
 }
 

@@ -16,6 +16,7 @@ void add_kernel_run(CLI::App& app, Action& action);
 void add_kernel_emit(CLI::App& app, Action& action);
 void add_kernel_build(CLI::App& app, Action& action);
 void add_kernel_explain(CLI::App& app, Action& action);
+void add_kernel_schedules(CLI::App& app, Action& action);
 
 // Which text, which kernel of it, how large.
 struct KernelOptions {

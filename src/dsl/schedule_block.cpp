@@ -112,14 +112,19 @@ class ScheduleChecker {
         return nullptr;
     }
 
-    // persistent(raster: m, swizzle: {1, 2}), or streamk with the same arguments, which may list
+    // persistent(raster: m, swizzle: {1, 2}), or another with the same arguments, which may list
     // alternatives of their own.
     void scheduler(const ast::ScheduleValue& value, std::vector<Set>& sets) {
         const ast::Word entry{"scheduler", value.word.span};
-        const bool streamk = value.word.text == "streamk";
-        if (!streamk && value.word.text != "persistent")
-            return bad_value(value.word, entry,
-                             "`persistent(raster: m, swizzle: 2)` or `streamk` with the same");
+        constexpr std::array kSchedulers{schedule::Scheduler::persistent,
+                                         schedule::Scheduler::streamk, schedule::Scheduler::splitk};
+        const auto kind = std::find_if(
+            kSchedulers.begin(), kSchedulers.end(),
+            [&](schedule::Scheduler s) { return schedule::name(s) == value.word.text; });
+        if (kind == kSchedulers.end())
+            return bad_value(
+                value.word, entry,
+                "`persistent(raster: m, swizzle: 2)`, or `streamk` or `splitk` with the same");
         std::vector<std::optional<schedule::Raster>> rasters;
         std::vector<std::optional<int>> swizzles;
         for (const ast::ScheduleArgument& argument : value.arguments) {
@@ -151,9 +156,8 @@ class ScheduleChecker {
         if (swizzles.empty()) swizzles.emplace_back();
         for (const auto raster : rasters)
             for (const auto swizzle : swizzles)
-                sets.push_back([raster, swizzle, streamk](Given& s) {
-                    s.scheduler =
-                        streamk ? schedule::Scheduler::streamk : schedule::Scheduler::persistent;
+                sets.push_back([raster, swizzle, kind = *kind](Given& s) {
+                    s.scheduler = kind;
                     s.raster = raster;
                     s.swizzle = swizzle;
                 });

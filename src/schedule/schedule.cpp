@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "support/result.h"
+
 namespace fact::schedule {
 
 std::string_view name(Mainloop mainloop) {
@@ -13,7 +15,15 @@ std::string_view name(Raster raster) {
 }
 
 std::string_view name(Scheduler scheduler) {
-    return scheduler == Scheduler::streamk ? "streamk" : "persistent";
+    switch (scheduler) {
+        case Scheduler::persistent:
+            return "persistent";
+        case Scheduler::streamk:
+            return "streamk";
+        case Scheduler::splitk:
+            return "splitk";
+    }
+    throw InternalError("a scheduler without a name");
 }
 
 std::string to_string(const Schedule& s) {

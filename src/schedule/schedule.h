@@ -18,7 +18,9 @@ struct Cluster {
 };
 enum class Mainloop { cooperative, pingpong };  // two consumer groups on one tile, or on one each
 enum class Raster { m, n };                     // along which dimension neighbouring tiles follow
-enum class Scheduler { persistent, streamk };   // whole tiles, or tiles divided along K
+// Whole tiles, tiles laid end to end and cut evenly, or every tile cut into equal parts of its
+// depth.
+enum class Scheduler { persistent, streamk, splitk };
 
 struct Schedule {
     Tile tile;
@@ -34,6 +36,10 @@ struct Schedule {
 std::string_view name(Mainloop mainloop);
 std::string_view name(Raster raster);
 std::string_view name(Scheduler scheduler);
+// Whether several blocks may add up one tile, through memory.
+constexpr bool divides_depth(Scheduler scheduler) {
+    return scheduler != Scheduler::persistent;
+}
 // "tile 128x256x64 cluster 2x1 mainloop cooperative stages auto scheduler persistent(raster: m,
 // swizzle: 8)": the spelling of the language, of records and of logs.
 std::string to_string(const Schedule& schedule);
@@ -54,7 +60,12 @@ struct Problem {
 
 // Why the schedule cannot serve the problem on sm90a, or "".
 std::string illegal_on_sm90(const Schedule& schedule, const Problem& problem);
-// Legal schedules for the problem, most promising first.
+// All legal schedules worth telling apart, in no order of promise.
+std::vector<Schedule> space_on_sm90(const Problem& problem);
+// What the product takes by a model of waves, tensor cores, caches and epilogue, in microseconds on
+// an H200: good for an order, not for a promise.
+double expected_us_on_sm90(const Schedule& schedule, const Problem& problem);
+// The space, most promising first.
 std::vector<Schedule> candidates_on_sm90(const Problem& problem);
 // How a schedule divides a block's shared memory on sm90: the ring of stages first, what is left to
 // the boxes that results are stored through (a warp with more of them waits less).
@@ -70,6 +81,7 @@ int accumulators_on_sm90(const Schedule& schedule, const Problem& problem);
 // The same for the sm80 skeleton, which newer GPUs run too. Results leave from registers: there are
 // no store buffers, and the bytes are the stages' alone.
 std::string illegal_on_sm80(const Schedule& schedule, const Problem& problem);
+double expected_us_on_sm80(const Schedule& schedule, const Problem& problem);  // on an A100
 std::vector<Schedule> candidates_on_sm80(const Problem& problem);
 SharedMemory shared_memory_on_sm80(const Schedule& schedule, const Problem& problem);
 // How the warps of a block divide its tile there: four or eight of them on a legal schedule.

@@ -114,6 +114,11 @@ std::string illegal_on_sm80(const Schedule& s, const Problem& p) {
     return "";
 }
 
+double expected_us_on_sm80(const Schedule& s, const Problem& problem) {
+    constexpr double kClock = 1.41e3;  // of an A100, cycles a microsecond
+    return estimated_cycles(s, problem) / kClock;
+}
+
 std::vector<Schedule> candidates_on_sm80(const Problem& problem) {
     struct Shape {
         int m, n;

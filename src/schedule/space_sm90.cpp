@@ -1,9 +1,9 @@
-// The schedules of the sm90 product skeletons: what is legal, and what is worth trying first.
+// The schedules of the sm90 product skeletons: what they take, and which of it is legal.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <optional>
 
 #include "schedule/schedule.h"
 
@@ -31,10 +31,6 @@ long ceil_div(long a, long b) {
     return (a + b - 1) / b;
 }
 
-bool streamk(const Schedule& s) {
-    return s.scheduler == Scheduler::streamk;
-}
-
 // Tiles of the output, those included that a cluster computes beyond its edge.
 long tile_count(const Schedule& s, const Problem& p) {
     return ceil_div(ceil_div(p.m, s.tile.m), s.cluster.m) * s.cluster.m *
@@ -44,33 +40,16 @@ long tile_count(const Schedule& s, const Problem& p) {
 // The most terms one block adds up for one tile.
 long longest_sum(const Schedule& s, const Problem& p) {
     const long tiles = tile_count(s, p);
-    return streamk(s) && tiles < kMultiprocessors ? p.k * tiles / kMultiprocessors : p.k;
+    return divides_depth(s.scheduler) && tiles < kMultiprocessors ? p.k * tiles / kMultiprocessors
+                                                                  : p.k;
 }
 
-// Cycles the whole problem takes by a crude count: tensor-core work of each wave, and whatever part
-// of the epilogue nothing else hides.
-double estimated_cycles(const Schedule& s, const Problem& p) {
-    const double tiles = static_cast<double>(tile_count(s, p));
-    const double rate = p.operands == DType::f32 ? 1024.0 / (p.split ? 3 : 1) : 2048.0;
-    const double area = static_cast<double>(s.tile.m) * s.tile.n;
-    const double k = static_cast<double>(ceil_div(p.k, s.tile.k)) * s.tile.k;
-    // How much of the tensor cores' rate a shape sustains, as measured on an H200.
-    const double efficiency = s.tile.m == 64    ? (s.tile.n == 256 ? 0.73 : 0.62)
-                              : s.tile.n == 64  ? 0.60
-                              : s.tile.n == 256 ? 0.82
-                              : s.tile.n == 192 ? 0.80
-                                                : 0.79;
-    const double mainloop = area * k / rate / efficiency;
-    const double finish = area / 128 * (8 + 3 * p.full_operands);
-    const double exposed =
-        s.mainloop == Mainloop::pingpong ? std::max(0.0, finish - mainloop) : finish;
-    const double sharing = s.cluster.m * s.cluster.n > 1 ? 1.0 : 1.06;
-    const double waves = tiles / kMultiprocessors;
-    if (!streamk(s)) return std::ceil(waves) * (mainloop * sharing + exposed);
-    // Each block that helps with a tile leaves its sums for another to read.
-    constexpr double kBytesPerCycle = 50;
-    const double helpers = std::max(1.0, 1 / waves);
-    return waves * mainloop * sharing + finish + helpers * 4 * area / kBytesPerCycle;
+// Dividing tiles that fill the GPU only costs: their ends were seen to balance less than the
+// additions took. Parts of a tile go to whole clusters.
+bool worth_dividing(const Schedule& s, const Problem& problem) {
+    const long clusters = kMultiprocessors / (s.cluster.m * s.cluster.n);
+    const long tiles = tile_count(s, problem) / (s.cluster.m * s.cluster.n);
+    return !divides_depth(s.scheduler) || 2 * tiles <= clusters;
 }
 
 }  // namespace
@@ -128,76 +107,79 @@ std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
     if (fit == 0) return "not even two stages fit into shared memory";
     if (s.stages != 0 && (s.stages < 2 || s.stages > fit))
         return fmt::format("{} stages do not fit: 2 to {} do", s.stages, fit);
+    if (s.scheduler == Scheduler::splitk && pingpong)
+        return "a part of a tile is one stretch: ping-pong groups have none to take turns with";
     if (s.swizzle < 1 || s.swizzle > 64) return "a swizzle is 1 to 64 tiles";
     return "";
 }
 
-std::vector<Schedule> candidates_on_sm90(const Problem& problem) {
-    struct Shape {
-        int m, n;
-        Mainloop mainloop;
-    };
-    constexpr std::array<Shape, 9> kShapes{{{128, 128, Mainloop::pingpong},
-                                            {128, 256, Mainloop::cooperative},
-                                            {256, 128, Mainloop::cooperative},
-                                            {128, 192, Mainloop::cooperative},
-                                            {128, 128, Mainloop::cooperative},
-                                            {64, 256, Mainloop::pingpong},
-                                            {64, 128, Mainloop::pingpong},
-                                            {128, 64, Mainloop::pingpong},
-                                            {128, 64, Mainloop::cooperative}}};
-    constexpr std::array<Cluster, 3> kClusters{{{2, 1}, {1, 2}, {1, 1}}};
-    struct Variation {
-        Raster raster;
-        int swizzle, fewer_stages;
-        Scheduler scheduler;
-    };
-    constexpr std::array<Variation, 6> kVariations{{{Raster::m, 8, 0, Scheduler::persistent},
-                                                    {Raster::m, 8, 0, Scheduler::streamk},
-                                                    {Raster::n, 8, 0, Scheduler::persistent},
-                                                    {Raster::m, 8, 1, Scheduler::persistent},
-                                                    {Raster::m, 4, 0, Scheduler::persistent},
-                                                    {Raster::m, 16, 0, Scheduler::persistent}}};
+namespace {
 
-    struct Ranked {
-        double cycles;
-        Schedule schedule;
-    };
-    std::vector<Ranked> ranked;
-    for (std::size_t v = 0; v < kVariations.size(); ++v)
-        for (const Shape& shape : kShapes)
-            for (const Cluster& cluster : kClusters) {
-                Schedule s{{shape.m, shape.n, problem.operands == DType::f32 ? 32 : 64},
-                           cluster,
-                           shape.mainloop,
-                           0,
-                           kVariations[v].raster,
-                           kVariations[v].swizzle,
-                           kVariations[v].scheduler};
-                if (!illegal_on_sm90(s, problem).empty()) continue;
-                // Dividing tiles that fill the GPU only costs: their ends were seen to balance
-                // less than the additions took.
-                if (streamk(s) && 2 * tile_count(s, problem) > kMultiprocessors) continue;
-                if (kVariations[v].fewer_stages > 0) {
-                    // A stage less is only worth it where it buys store buffers.
-                    const SharedMemory full = shared_memory_on_sm90(s, problem);
-                    s.stages = full.stages - kVariations[v].fewer_stages;
-                    if (s.stages < 2 || full.store_buffers == 4) continue;
-                    if (shared_memory_on_sm90(s, problem).store_buffers == 2) continue;
-                }
-                // Variations of the walk rarely win by much: they come after every shape within
-                // 10 %. But where the output is narrow, walking across it first reads A once.
-                const bool narrow = ceil_div(problem.n, s.tile.n) <= 8;
-                const double penalty = v == 0 || streamk(s)              ? 1.0
-                                       : s.raster == Raster::n && narrow ? 1.01
-                                                                         : 1.10 + 0.01 * v;
-                ranked.push_back({estimated_cycles(s, problem) * penalty, s});
-            }
-    std::stable_sort(ranked.begin(), ranked.end(),
-                     [](const Ranked& a, const Ranked& b) { return a.cycles < b.cycles; });
-    std::vector<Schedule> schedules;
-    for (const Ranked& r : ranked) schedules.push_back(r.schedule);
-    return schedules;
+// The points of the space: every legal combination of these.
+struct Shape {
+    int m, n;
+    Mainloop mainloop;
+};
+constexpr std::array<Shape, 9> kShapes{{{128, 128, Mainloop::pingpong},
+                                        {128, 256, Mainloop::cooperative},
+                                        {256, 128, Mainloop::cooperative},
+                                        {128, 192, Mainloop::cooperative},
+                                        {128, 128, Mainloop::cooperative},
+                                        {64, 256, Mainloop::pingpong},
+                                        {64, 128, Mainloop::pingpong},
+                                        {128, 64, Mainloop::pingpong},
+                                        {128, 64, Mainloop::cooperative}}};
+constexpr std::array<Cluster, 4> kClusters{{{2, 1}, {1, 2}, {1, 1}, {2, 2}}};
+constexpr std::array<Scheduler, 3> kSchedulers{
+    {Scheduler::persistent, Scheduler::splitk, Scheduler::streamk}};
+constexpr std::array<int, 5> kSwizzles{{8, 4, 16, 2, 1}};
+
+// Walks that visit the tiles in the same order are one: of those the first is kept.
+bool repeats_a_walk(const Schedule& s, const Problem& p) {
+    const long rows = ceil_div(p.m, s.tile.m * s.cluster.m);
+    const long columns = ceil_div(p.n, s.tile.n * s.cluster.n);
+    const long along = s.raster == Raster::m ? rows : columns;
+    const long across = s.raster == Raster::m ? columns : rows;
+    if (divides_depth(s.scheduler) && rows * columns * p.batch <= kMultiprocessors)
+        return s.raster == Raster::n || s.swizzle != kSwizzles.front();
+    // One band holds all: a narrower one that still does is the same walk.
+    if (s.swizzle > along && s.swizzle > kSwizzles.front()) return true;
+    if (s.raster == Raster::n && (along == 1 || across == 1)) return true;
+    return across == 1 && s.swizzle != kSwizzles.front();
+}
+
+// A stage less is only worth it where it buys store buffers.
+std::optional<Schedule> with_a_stage_less(Schedule s, const Problem& problem) {
+    const SharedMemory full = shared_memory_on_sm90(s, problem);
+    s.stages = full.stages - 1;
+    if (s.stages < 2 || full.store_buffers == 4) return std::nullopt;
+    if (shared_memory_on_sm90(s, problem).store_buffers == 2) return std::nullopt;
+    return s;
+}
+
+}  // namespace
+
+std::vector<Schedule> space_on_sm90(const Problem& problem) {
+    std::vector<Schedule> space;
+    const int depth = problem.operands == DType::f32 ? 32 : 64;
+    for (const Shape& shape : kShapes)
+        for (const Cluster& cluster : kClusters)
+            for (const Scheduler scheduler : kSchedulers)
+                for (const Raster raster : {Raster::m, Raster::n})
+                    for (const int swizzle : kSwizzles) {
+                        const Schedule s{{shape.m, shape.n, depth},
+                                         cluster,
+                                         shape.mainloop,
+                                         0,
+                                         raster,
+                                         swizzle,
+                                         scheduler};
+                        if (repeats_a_walk(s, problem) || !worth_dividing(s, problem)) continue;
+                        if (!illegal_on_sm90(s, problem).empty()) continue;
+                        space.push_back(s);
+                        if (const auto less = with_a_stage_less(s, problem)) space.push_back(*less);
+                    }
+    return space;
 }
 
 }  // namespace fact::schedule

@@ -42,7 +42,7 @@ std::string details(const schedule::Schedule& s, const PlannedProduct& product,
     text += fmt::format("     {} x {}{} = {} tiles, {:.2f} waves on {} multiprocessors{}\n", rows,
                         columns, problem.batch > 1 ? fmt::format(" x {}", problem.batch) : "",
                         with_commas(tiles), static_cast<double>(tiles) / gpu.num_sms, gpu.num_sms,
-                        s.scheduler == schedule::Scheduler::streamk ? ", divided along K" : "");
+                        divides_depth(s.scheduler) ? ", divided along K" : "");
     return text;
 }
 

@@ -25,6 +25,12 @@ std::vector<schedule::Schedule> candidates(Skeleton skeleton, const schedule::Pr
                                       : schedule::candidates_on_sm80(problem);
 }
 
+double expected_us(Skeleton skeleton, const schedule::Schedule& schedule,
+                   const schedule::Problem& problem) {
+    return skeleton == Skeleton::sm90 ? expected_us_on_sm90(schedule, problem)
+                                      : expected_us_on_sm80(schedule, problem);
+}
+
 schedule::SharedMemory shared_memory(Skeleton skeleton, const schedule::Schedule& schedule,
                                      const schedule::Problem& problem) {
     return skeleton == Skeleton::sm90 ? shared_memory_on_sm90(schedule, problem)

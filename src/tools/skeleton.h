@@ -22,6 +22,9 @@ std::string illegal(Skeleton skeleton, const schedule::Schedule& schedule,
                     const schedule::Problem& problem);
 // Most promising first.
 std::vector<schedule::Schedule> candidates(Skeleton skeleton, const schedule::Problem& problem);
+// What the model says the product takes.
+double expected_us(Skeleton skeleton, const schedule::Schedule& schedule,
+                   const schedule::Problem& problem);
 schedule::SharedMemory shared_memory(Skeleton skeleton, const schedule::Schedule& schedule,
                                      const schedule::Problem& problem);
 // Registers of a thread that hold sums, of a legal schedule.

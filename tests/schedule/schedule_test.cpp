@@ -27,7 +27,7 @@ TEST(Schedule, IsSpelledAsInTheLanguage) {
 TEST(Schedule, FewTilesAreDividedAlongK) {
     Problem p;
     p.m = 256, p.n = 256, p.k = 524288;
-    EXPECT_EQ(candidates_on_sm90(p).front().scheduler, Scheduler::streamk);
+    EXPECT_TRUE(divides_depth(candidates_on_sm90(p).front().scheduler));
     for (const Schedule& s : candidates_on_sm90(minigpt_up()))
         EXPECT_EQ(s.scheduler, Scheduler::persistent);
 }
@@ -52,6 +52,30 @@ TEST(Schedule, EveryCandidateIsLegalAndNamedOnce) {
             }
 }
 
+// Walks are parameters of a launch: the first few candidates must be different kernels.
+TEST(Schedule, TheFirstCandidatesAreDifferentKernels) {
+    Problem p;
+    p.m = p.n = p.k = 4096;
+    std::set<std::string> kernels;
+    const auto candidates = candidates_on_sm90(p);
+    for (std::size_t i = 0; i < 8; ++i)
+        kernels.insert(to_string(candidates[i]).substr(0, to_string(candidates[i]).find("raster")));
+    EXPECT_GE(kernels.size(), 5u);
+}
+
+TEST(Schedule, TheModelKnowsWavesAndDepth) {
+    const Schedule s = candidates_on_sm90(minigpt_up()).front();
+    Problem more = minigpt_up();
+    more.k *= 4;
+    EXPECT_GT(expected_us_on_sm90(s, more), 2.5 * expected_us_on_sm90(s, minigpt_up()));
+    // A tile more than a wave takes as long as two.
+    Problem wave;
+    wave.m = 132 * s.tile.m, wave.n = s.tile.n, wave.k = 8192;
+    const double one = expected_us_on_sm90(s, wave);
+    wave.m += s.tile.m;
+    EXPECT_GT(expected_us_on_sm90(s, wave), 1.5 * one);
+}
+
 TEST(Schedule, ShortSumsPreferAnOverlappedEpilogue) {
     EXPECT_EQ(candidates_on_sm90(minigpt_up()).front().mainloop, Mainloop::pingpong);
 }
@@ -64,7 +88,7 @@ TEST(Schedule, LongSumsKeepTwoLevels) {
         const auto candidates = candidates_on_sm90(p);
         ASSERT_FALSE(candidates.empty());
         for (const Schedule& s : candidates) {
-            if (s.scheduler == Scheduler::streamk) continue;  // short stretches of the sum
+            if (divides_depth(s.scheduler)) continue;  // short stretches of the sum
             EXPECT_LE(s.tile.m * s.tile.n, 128 * 128);
         }
     }

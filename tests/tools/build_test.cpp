@@ -35,14 +35,15 @@ std::vector<std::string> marked_lines(const std::string& source) {
 
 TEST(Emit, LinesNameWhereTheyComeFrom) {
     const Emitted product = emitted({"some/mlp.fact", std::string(kMlp)});
-    EXPECT_EQ(marked_lines(product.source),
-              (std::vector<std::string>{
-                  "Row<bf16> b;  // mlp.fact:1",
-                  "float const t0 = acc + at.b.at(i);  // mlp.fact:3",
-                  "return F::gelu_tanh(t0);  // mlp.fact:3",
-                  "product<Config, Mainloop>({map_x, map_w}, map_y, map_y, extents, finish);  // "
-                  "mlp.fact:2",
-              }));
+    EXPECT_EQ(
+        marked_lines(product.source),
+        (std::vector<std::string>{
+            "Row<bf16> b;  // mlp.fact:1",
+            "float const t0 = acc + at.b.at(i);  // mlp.fact:3",
+            "return F::gelu_tanh(t0);  // mlp.fact:3",
+            "product<Config, Mainloop>({map_x, map_w}, map_y, map_y, extents, order, finish);  // "
+            "mlp.fact:2",
+        }));
     EXPECT_EQ(product.record.params[2].origin, "mlp.fact:1");
     EXPECT_EQ(product.record.outputs[0].origin, "mlp.fact:1");
 

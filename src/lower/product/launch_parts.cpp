@@ -25,6 +25,13 @@ StructParam extents_param(const ProductDims& dims) {
     return extents.finish();
 }
 
+StructParam order_param(const schedule::Schedule& schedule) {
+    StructBuilder order;
+    order.add(ExtentField{{}, schedule.raster == schedule::Raster::m ? 1 : 2});
+    order.add(ExtentField{{}, schedule.swizzle});
+    return order.finish();
+}
+
 StructParam functor_param(const ProductForm& form) {
     StructBuilder members;
     for (std::size_t i = 0; i < form.extras.size(); ++i) {

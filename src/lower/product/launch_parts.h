@@ -6,6 +6,7 @@
 
 #include "ir/kernel.h"
 #include "lower/product/product_form.h"
+#include "schedule/schedule.h"
 #include "target/launch_record.h"
 
 namespace fact::lower {
@@ -20,6 +21,8 @@ ProductDims product_dims(const ir::Kernel& kernel, const ProductForm& form);
 // `Extents` and `Finish` as the kernel takes them: the functor's members one after another.
 StructParam extents_param(const ProductDims& dims);
 StructParam functor_param(const ProductForm& form);
+// `WalkOrder`: numbers of the schedule that no code depends on.
+StructParam order_param(const schedule::Schedule& schedule);
 
 // What the product is computed in: "bf16", "tf32x3".
 std::string precision_name(const schedule::Problem& problem);

@@ -48,9 +48,6 @@ class SourceWriter {
                         schedule_.tile.m, schedule_.tile.n, schedule_.tile.k, schedule_.stages));
         out_.line(
             fmt::format("static constexpr int kWarpsM = {}, kWarpsN = {};", warps.m, warps.n));
-        out_.line(fmt::format("static constexpr bool kRasterAlongM = {};",
-                              schedule_.raster == schedule::Raster::m));
-        out_.line(fmt::format("static constexpr int kSwizzle = {};", schedule_.swizzle));
         out_.line(fmt::format("static constexpr Major kMajorA = {}, kMajorB = {};",
                               major(form_.a.major), major(form_.b.major)));
         out_.line(fmt::format("static constexpr int kCopyBytesA = {}, kCopyBytesB = {};", copies_.a,
@@ -77,11 +74,12 @@ class SourceWriter {
                         form_.output.paired ? "" : "Strided", info(problem_.output).cuda, more, y),
             fmt::format("__grid_constant__ {} const extents",
                         batch_type("Extents", form_.num_batches())),
+            "__grid_constant__ WalkOrder const order",
         };
         if (has_members(form_)) params.push_back("__grid_constant__ Finish const finish");
         out_.line("extern \"C\" __global__ void __launch_bounds__(kThreads<Config>, 1)");
         out_.list(product_entry(kernel_) + "(", params, ") {");
-        out_.line(fmt::format("    product<Config>({}, {}, {}, extents, {});", a, b, y,
+        out_.line(fmt::format("    product<Config>({}, {}, {}, extents, order, {});", a, b, y,
                               has_members(form_) ? "finish" : "Finish{}"),
                   kernel_.line_of(kernel_[form_.product].span));
         out_.line("}");

@@ -79,6 +79,18 @@ class SourceWriter {
         return m == schedule::Major::k ? "Major::k" : "Major::mn";
     }
 
+    const char* deal() const {
+        switch (schedule_.scheduler) {
+            case schedule::Scheduler::persistent:
+                return "whole";
+            case schedule::Scheduler::streamk:
+                return "streamed";
+            case schedule::Scheduler::splitk:
+                return "divided";
+        }
+        throw InternalError("a scheduler the skeleton does not know");
+    }
+
     void config() {
         const bool single = problem_.operands == DType::f32;
         auto config = out_.block("struct Config", ";");
@@ -93,11 +105,7 @@ class SourceWriter {
                               schedule_.cluster.m, schedule_.cluster.n));
         out_.line(fmt::format("static constexpr bool kPingpong = {};",
                               yes(schedule_.mainloop == schedule::Mainloop::pingpong)));
-        out_.line(fmt::format("static constexpr bool kRasterAlongM = {};",
-                              yes(schedule_.raster == schedule::Raster::m)));
-        out_.line(fmt::format("static constexpr int kSwizzle = {};", schedule_.swizzle));
-        out_.line(fmt::format("static constexpr bool kStreamK = {};",
-                              yes(schedule_.scheduler == schedule::Scheduler::streamk)));
+        out_.line(fmt::format("static constexpr Deal kDeal = Deal::{};", deal()));
         if (single) {
             out_.line(fmt::format("static constexpr Major kMajorA = {};", major(form_.a.major)));
             out_.line(fmt::format("static constexpr int kParts = {};", problem_.split ? 2 : 1));
@@ -147,9 +155,10 @@ class SourceWriter {
             params.push_back(fmt::format("__grid_constant__ CUtensorMap const {}", staged));
         params.push_back(fmt::format("__grid_constant__ {} const extents",
                                      batch_type("Extents", form_.num_batches())));
+        params.push_back("__grid_constant__ WalkOrder const order");
         if (has_members(form_)) params.push_back("__grid_constant__ Finish const finish");
-        const bool streamk = schedule_.scheduler == schedule::Scheduler::streamk;
-        if (streamk) params.push_back("__grid_constant__ Partials const partials");
+        const bool divided = schedule::divides_depth(schedule_.scheduler);
+        if (divided) params.push_back("__grid_constant__ Partials const partials");
         out_.line("extern \"C\" __global__ void __launch_bounds__(kProductThreads, 1)");
         if (blocks > 1) out_.line(fmt::format("__cluster_dims__({}, 1, 1)", blocks));
         out_.list(product_entry(kernel_) + "(", params, ") {");
@@ -159,10 +168,11 @@ class SourceWriter {
                                              single   ? "_planes"
                                              : a == b ? "_right"
                                                       : "");
-        out_.line(fmt::format("    product<Config, Mainloop>({}, map_{}, {}, extents, {}{});", maps,
-                              y, staged, has_members(form_) ? "finish" : "Finish{}",
-                              streamk ? ", partials" : ""),
-                  kernel_.line_of(kernel_[form_.product].span));
+        out_.line(
+            fmt::format("    product<Config, Mainloop>({}, map_{}, {}, extents, order, {}{});",
+                        maps, y, staged, has_members(form_) ? "finish" : "Finish{}",
+                        divided ? ", partials" : ""),
+            kernel_.line_of(kernel_[form_.product].span));
         out_.line("}");
     }
 

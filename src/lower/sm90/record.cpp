@@ -115,7 +115,7 @@ class RecordBuilder {
         Launch launch;
         launch.entry = product_entry(kernel_);
         PersistentGrid grid{dims_.m, dims_.n, dims_.batch, schedule_.tile.m, schedule_.tile.n};
-        if (streamk()) grid.k = dims_.k, grid.tile_k = schedule_.tile.k;
+        if (divides_depth(schedule_.scheduler)) grid.k = dims_.k, grid.tile_k = schedule_.tile.k;
         launch.grid = grid;
         launch.block = kProductThreads;
         launch.cluster = {schedule_.cluster.m, schedule_.cluster.n};
@@ -130,12 +130,11 @@ class RecordBuilder {
             launch.params.push_back(box_map(staged.tensor, staged));
         }
         launch.params.push_back(extents_param(dims_));
+        launch.params.push_back(order_param(schedule_));
         if (has_members(form_)) launch.params.push_back(functor_param(form_));
-        if (streamk()) launch.params.push_back(partials());
+        if (divides_depth(schedule_.scheduler)) launch.params.push_back(partials());
         record_.launches.push_back(launch);
     }
-
-    bool streamk() const { return schedule_.scheduler == schedule::Scheduler::streamk; }
 
     // Partials, and the memory for every block's sums and its two groups' marks.
     StructParam partials() {

@@ -11,9 +11,7 @@ struct Config {
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kBatchA = 0b111, kBatchB = 0b011;
     static constexpr bool kStaged = false;
@@ -44,7 +42,7 @@ __cluster_dims__(2, 1, 1)
 batched_kernel(__grid_constant__ CUtensorMap const map_a, __grid_constant__ CUtensorMap const map_b,
                __grid_constant__ CUtensorMap const map_y,
                __grid_constant__ ExtentsOf<3> const extents,
-               __grid_constant__ Finish const finish) {
+               __grid_constant__ WalkOrder const order, __grid_constant__ Finish const finish) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_a, map_b}, map_y, map_y, extents, finish);
+    product<Config, Mainloop>({map_a, map_b}, map_y, map_y, extents, order, finish);
 }

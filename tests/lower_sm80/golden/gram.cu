@@ -7,8 +7,6 @@ struct Config {
     using Element = half;
     static constexpr int kTileM = 128, kTileN = 128, kTileK = 32, kStages = 5;
     static constexpr int kWarpsM = 4, kWarpsN = 2;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
     static constexpr Major kMajorA = Major::mn, kMajorB = Major::mn;
     static constexpr int kCopyBytesA = 16, kCopyBytesB = 16;
 };
@@ -27,6 +25,6 @@ extern "C" __global__ void __launch_bounds__(kThreads<Config>, 1)
 gram_kernel(__grid_constant__ Source<half> const operand_x,
             __grid_constant__ Source<half> const operand_w,
             __grid_constant__ StridedOutput<half> const output_y,
-            __grid_constant__ Extents const extents) {
-    product<Config>(operand_x, operand_w, output_y, extents, Finish{});
+            __grid_constant__ Extents const extents, __grid_constant__ WalkOrder const order) {
+    product<Config>(operand_x, operand_w, output_y, extents, order, Finish{});
 }

@@ -7,8 +7,6 @@ struct Config {
     using Element = float;
     static constexpr int kTileM = 128, kTileN = 128, kTileK = 32, kStages = 5;
     static constexpr int kWarpsM = 4, kWarpsN = 2;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kCopyBytesA = 16, kCopyBytesB = 16;
     static constexpr int kParts = 2;
@@ -36,6 +34,7 @@ linear_gelu_tanh_kernel(__grid_constant__ Source<float> const operand_x,
                         __grid_constant__ Source<float> const operand_w,
                         __grid_constant__ Output<float> const output_y,
                         __grid_constant__ Extents const extents,
+                        __grid_constant__ WalkOrder const order,
                         __grid_constant__ Finish const finish) {
-    product<Config>(operand_x, operand_w, output_y, extents, finish);
+    product<Config>(operand_x, operand_w, output_y, extents, order, finish);
 }

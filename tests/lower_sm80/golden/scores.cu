@@ -8,8 +8,6 @@ struct Config {
     using Element = bf16;
     static constexpr int kTileM = 128, kTileN = 128, kTileK = 32, kStages = 5;
     static constexpr int kWarpsM = 2, kWarpsN = 2;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kCopyBytesA = 16, kCopyBytesB = 16;
 };
@@ -37,6 +35,7 @@ matmul_scale_mask_kernel(__grid_constant__ Source<bf16> const operand_q,
                          __grid_constant__ Source<bf16> const operand_k,
                          __grid_constant__ Output<bf16> const output_y,
                          __grid_constant__ Extents const extents,
+                         __grid_constant__ WalkOrder const order,
                          __grid_constant__ Finish const finish) {
-    product<Config>(operand_q, operand_k, output_y, extents, finish);
+    product<Config>(operand_q, operand_k, output_y, extents, order, finish);
 }

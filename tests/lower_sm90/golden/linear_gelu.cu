@@ -11,9 +11,7 @@ struct Config {
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = true;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
     static constexpr bool kStaged = false;
@@ -42,7 +40,8 @@ linear_gelu_tanh_kernel(__grid_constant__ CUtensorMap const map_x,
                         __grid_constant__ CUtensorMap const map_w,
                         __grid_constant__ CUtensorMap const map_y,
                         __grid_constant__ Extents const extents,
+                        __grid_constant__ WalkOrder const order,
                         __grid_constant__ Finish const finish) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_x, map_w}, map_y, map_y, extents, finish);
+    product<Config, Mainloop>({map_x, map_w}, map_y, map_y, extents, order, finish);
 }

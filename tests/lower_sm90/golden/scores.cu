@@ -11,9 +11,7 @@ struct Config {
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 1, kClusterN = 2;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kBatchA = 0b11, kBatchB = 0b11;
     static constexpr bool kStaged = false;
@@ -43,7 +41,8 @@ matmul_scale_mask_kernel(__grid_constant__ CUtensorMap const map_q,
                          __grid_constant__ CUtensorMap const map_k,
                          __grid_constant__ CUtensorMap const map_y,
                          __grid_constant__ Extents const extents,
+                         __grid_constant__ WalkOrder const order,
                          __grid_constant__ Finish const finish) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_q, map_k}, map_y, map_y, extents, finish);
+    product<Config, Mainloop>({map_q, map_k}, map_y, map_y, extents, order, finish);
 }

@@ -38,9 +38,7 @@ struct Config {
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kBatchA = 0b111, kBatchB = 0b011;
     static constexpr bool kStaged = false;
@@ -66,9 +64,10 @@ __cluster_dims__(2, 1, 1)
 grouped_0_kernel(__grid_constant__ CUtensorMap const map_q,
                  __grid_constant__ CUtensorMap const map_k,
                  __grid_constant__ CUtensorMap const map_y,
-                 __grid_constant__ ExtentsOf<3> const extents) {
+                 __grid_constant__ ExtentsOf<3> const extents,
+                 __grid_constant__ WalkOrder const order) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_q, map_k}, map_y, map_y, extents, Finish{});
+    product<Config, Mainloop>({map_q, map_k}, map_y, map_y, extents, order, Finish{});
 }
 }  // namespace grouped_0
 
@@ -121,9 +120,7 @@ struct Config {
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::mn;
     static constexpr int kBatchA = 0b111, kBatchB = 0b011;
     static constexpr bool kStaged = false;
@@ -145,13 +142,14 @@ __cluster_dims__(2, 1, 1)
 grouped_2_kernel(__grid_constant__ CUtensorMap const map_t,
                  __grid_constant__ CUtensorMap const map_v,
                  __grid_constant__ CUtensorMap const map_y,
-                 __grid_constant__ ExtentsOf<3> const extents) {
+                 __grid_constant__ ExtentsOf<3> const extents,
+                 __grid_constant__ WalkOrder const order) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_t, map_v}, map_y, map_y, extents, Finish{});
+    product<Config, Mainloop>({map_t, map_v}, map_y, map_y, extents, order, Finish{});
 }
 }  // namespace grouped_2
 
-// ---- biased: tile 128x128x32  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8); a block a row; tile 128x128x32  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8)
+// ---- biased: tile 128x128x32  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8); a block a row; tile 128x128x32  cluster 1x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 16)
 #include "sm90/mainloop_split.cuh"
 #include "sm90/product.cuh"
 #include "sm90/split_pass.cuh"
@@ -168,9 +166,7 @@ struct Config {
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k;
     static constexpr int kParts = 2;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
@@ -207,9 +203,9 @@ __cluster_dims__(2, 1, 1)
 biased_0_kernel(__grid_constant__ CUtensorMap const map_q,
                 __grid_constant__ CUtensorMap const map_k_planes,
                 __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents,
-                __grid_constant__ Finish const finish) {
+                __grid_constant__ WalkOrder const order, __grid_constant__ Finish const finish) {
     using Mainloop = MainloopSplit<Config>;
-    product<Config, Mainloop>({map_q, map_k_planes}, map_y, map_y, extents, finish);
+    product<Config, Mainloop>({map_q, map_k_planes}, map_y, map_y, extents, order, finish);
 }
 }  // namespace biased_0
 
@@ -255,11 +251,9 @@ struct Config {
     using Output = float;
     static constexpr int kTileM = 128, kTileN = 128, kTileK = 32, kStages = 4;
     static constexpr int kStoreBuffers = 2;
-    static constexpr int kClusterM = 2, kClusterN = 1;
+    static constexpr int kClusterM = 1, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k;
     static constexpr int kParts = 2;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
@@ -282,13 +276,12 @@ biased_2_prepare(__grid_constant__ SplitSource const source) {
 }
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
-__cluster_dims__(2, 1, 1)
 biased_2_kernel(__grid_constant__ CUtensorMap const map_t,
                 __grid_constant__ CUtensorMap const map_v_planes,
-                __grid_constant__ CUtensorMap const map_y,
-                __grid_constant__ Extents const extents) {
+                __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents,
+                __grid_constant__ WalkOrder const order) {
     using Mainloop = MainloopSplit<Config>;
-    product<Config, Mainloop>({map_t, map_v_planes}, map_y, map_y, extents, Finish{});
+    product<Config, Mainloop>({map_t, map_v_planes}, map_y, map_y, extents, order, Finish{});
 }
 }  // namespace biased_2
 

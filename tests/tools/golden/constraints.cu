@@ -15,9 +15,7 @@ struct Config {
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
     static constexpr bool kStaged = false;
@@ -36,9 +34,10 @@ struct Finish {
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
 qkv_0_kernel(__grid_constant__ CUtensorMap const map_x, __grid_constant__ CUtensorMap const map_w,
-             __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents) {
+             __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents,
+             __grid_constant__ WalkOrder const order) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_x, map_w}, map_y, map_y, extents, Finish{});
+    product<Config, Mainloop>({map_x, map_w}, map_y, map_y, extents, order, Finish{});
 }
 }  // namespace qkv_0
 

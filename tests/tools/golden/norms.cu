@@ -62,9 +62,7 @@ struct Config {
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
     static constexpr bool kStaged = false;
@@ -84,10 +82,10 @@ extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
 before_1_kernel(__grid_constant__ CUtensorMap const map_n,
                 __grid_constant__ CUtensorMap const map_w,
-                __grid_constant__ CUtensorMap const map_y,
-                __grid_constant__ Extents const extents) {
+                __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents,
+                __grid_constant__ WalkOrder const order) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_n, map_w}, map_y, map_y, extents, Finish{});
+    product<Config, Mainloop>({map_n, map_w}, map_y, map_y, extents, order, Finish{});
 }
 }  // namespace before_1
 
@@ -108,9 +106,7 @@ struct Config {
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
     static constexpr bool kStaged = false;
@@ -129,9 +125,10 @@ struct Finish {
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
 after_0_kernel(__grid_constant__ CUtensorMap const map_x, __grid_constant__ CUtensorMap const map_w,
-               __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents) {
+               __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents,
+               __grid_constant__ WalkOrder const order) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_x, map_w}, map_y, map_y, extents, Finish{});
+    product<Config, Mainloop>({map_x, map_w}, map_y, map_y, extents, order, Finish{});
 }
 }  // namespace after_0
 
@@ -192,7 +189,7 @@ after_2_kernel(__grid_constant__ Arguments const args) {
 }
 }  // namespace after_2
 
-// ---- groups: tile 128x128x32  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8); a thread a row; a block a row
+// ---- groups: tile 128x128x32  cluster 1x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 16); a thread a row; a block a row
 #include "sm90/mainloop_split.cuh"
 #include "sm90/product.cuh"
 #include "sm90/split_pass.cuh"
@@ -207,11 +204,9 @@ struct Config {
     using Output = float;
     static constexpr int kTileM = 128, kTileN = 128, kTileK = 32, kStages = 4;
     static constexpr int kStoreBuffers = 2;
-    static constexpr int kClusterM = 2, kClusterN = 1;
+    static constexpr int kClusterM = 1, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k;
     static constexpr int kParts = 2;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
@@ -234,13 +229,12 @@ groups_0_prepare(__grid_constant__ SplitSource const source) {
 }
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
-__cluster_dims__(2, 1, 1)
 groups_0_kernel(__grid_constant__ CUtensorMap const map_x,
                 __grid_constant__ CUtensorMap const map_w_planes,
                 __grid_constant__ CUtensorMap const map_acc,
-                __grid_constant__ Extents const extents) {
+                __grid_constant__ Extents const extents, __grid_constant__ WalkOrder const order) {
     using Mainloop = MainloopSplit<Config>;
-    product<Config, Mainloop>({map_x, map_w_planes}, map_acc, map_acc, extents, Finish{});
+    product<Config, Mainloop>({map_x, map_w_planes}, map_acc, map_acc, extents, order, Finish{});
 }
 }  // namespace groups_0
 

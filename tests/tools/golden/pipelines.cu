@@ -12,9 +12,7 @@ struct Config {
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
     static constexpr bool kStaged = false;
@@ -33,9 +31,10 @@ struct Finish {
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
 linear_kernel(__grid_constant__ CUtensorMap const map_x, __grid_constant__ CUtensorMap const map_w,
-              __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents) {
+              __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents,
+              __grid_constant__ WalkOrder const order) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_x, map_w}, map_y, map_y, extents, Finish{});
+    product<Config, Mainloop>({map_x, map_w}, map_y, map_y, extents, order, Finish{});
 }
 
 // ---- moments: a block a row
@@ -145,9 +144,7 @@ struct Config {
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
     static constexpr bool kStaged = false;
@@ -167,9 +164,10 @@ struct Finish {
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
 mlp_0_kernel(__grid_constant__ CUtensorMap const map_x, __grid_constant__ CUtensorMap const map_w1,
-             __grid_constant__ CUtensorMap const map_h, __grid_constant__ Extents const extents) {
+             __grid_constant__ CUtensorMap const map_h, __grid_constant__ Extents const extents,
+             __grid_constant__ WalkOrder const order) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_x, map_w1}, map_h, map_h, extents, Finish{});
+    product<Config, Mainloop>({map_x, map_w1}, map_h, map_h, extents, order, Finish{});
 }
 }  // namespace mlp_0
 
@@ -261,9 +259,7 @@ struct Config {
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
     static constexpr bool kStaged = false;
@@ -282,9 +278,10 @@ struct Finish {
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
 mlp_4_kernel(__grid_constant__ CUtensorMap const map_t, __grid_constant__ CUtensorMap const map_w2,
-             __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents) {
+             __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents,
+             __grid_constant__ WalkOrder const order) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_t, map_w2}, map_y, map_y, extents, Finish{});
+    product<Config, Mainloop>({map_t, map_w2}, map_y, map_y, extents, order, Finish{});
 }
 }  // namespace mlp_4
 

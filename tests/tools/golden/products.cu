@@ -12,9 +12,7 @@ struct Config {
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kBatchA = 0b01, kBatchB = 0b00;
     static constexpr bool kStaged = false;
@@ -41,9 +39,9 @@ extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
 batched_kernel(__grid_constant__ CUtensorMap const map_x, __grid_constant__ CUtensorMap const map_w,
                __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents,
-               __grid_constant__ Finish const finish) {
+               __grid_constant__ WalkOrder const order, __grid_constant__ Finish const finish) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_x, map_w}, map_y, map_y, extents, finish);
+    product<Config, Mainloop>({map_x, map_w}, map_y, map_y, extents, order, finish);
 }
 
 // ---- gated: tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8)
@@ -62,9 +60,7 @@ struct Config {
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
     static constexpr bool kStaged = false;
@@ -83,9 +79,10 @@ struct Finish {
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
 gated_0_kernel(__grid_constant__ CUtensorMap const map_x, __grid_constant__ CUtensorMap const map_a,
-               __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents) {
+               __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents,
+               __grid_constant__ WalkOrder const order) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_x, map_a}, map_y, map_y, extents, Finish{});
+    product<Config, Mainloop>({map_x, map_a}, map_y, map_y, extents, order, Finish{});
 }
 }  // namespace gated_0
 
@@ -99,9 +96,7 @@ struct Config {
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
     static constexpr bool kStaged = false;
@@ -128,13 +123,13 @@ extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
 gated_1_kernel(__grid_constant__ CUtensorMap const map_x, __grid_constant__ CUtensorMap const map_b,
                __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents,
-               __grid_constant__ Finish const finish) {
+               __grid_constant__ WalkOrder const order, __grid_constant__ Finish const finish) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_x, map_b}, map_y, map_y, extents, finish);
+    product<Config, Mainloop>({map_x, map_b}, map_y, map_y, extents, order, finish);
 }
 }  // namespace gated_1
 
-// ---- accurate: tile 128x128x32  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8); tile 128x128x32  cluster 2x1  mainloop cooperative  stages 6  scheduler persistent(raster: m, swizzle: 8)
+// ---- accurate: tile 128x128x32  cluster 1x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 16); tile 128x128x32  cluster 1x1  mainloop cooperative  stages 6  scheduler persistent(raster: m, swizzle: 16)
 #include "sm90/mainloop_split.cuh"
 #include "sm90/product.cuh"
 #include "sm90/split_pass.cuh"
@@ -148,11 +143,9 @@ struct Config {
     using Output = float;
     static constexpr int kTileM = 128, kTileN = 128, kTileK = 32, kStages = 4;
     static constexpr int kStoreBuffers = 2;
-    static constexpr int kClusterM = 2, kClusterN = 1;
+    static constexpr int kClusterM = 1, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k;
     static constexpr int kParts = 2;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
@@ -181,13 +174,13 @@ accurate_0_prepare(__grid_constant__ SplitSource const source) {
 }
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
-__cluster_dims__(2, 1, 1)
 accurate_0_kernel(__grid_constant__ CUtensorMap const map_x,
                   __grid_constant__ CUtensorMap const map_w_planes,
                   __grid_constant__ CUtensorMap const map_y,
-                  __grid_constant__ Extents const extents, __grid_constant__ Finish const finish) {
+                  __grid_constant__ Extents const extents, __grid_constant__ WalkOrder const order,
+                  __grid_constant__ Finish const finish) {
     using Mainloop = MainloopSplit<Config>;
-    product<Config, Mainloop>({map_x, map_w_planes}, map_y, map_y, extents, finish);
+    product<Config, Mainloop>({map_x, map_w_planes}, map_y, map_y, extents, order, finish);
 }
 }  // namespace accurate_0
 
@@ -198,11 +191,9 @@ struct Config {
     using Output = float;
     static constexpr int kTileM = 128, kTileN = 128, kTileK = 32, kStages = 6;
     static constexpr int kStoreBuffers = 2;
-    static constexpr int kClusterM = 2, kClusterN = 1;
+    static constexpr int kClusterM = 1, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k;
     static constexpr int kParts = 1;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
@@ -225,13 +216,13 @@ accurate_1_prepare(__grid_constant__ SplitSource const source) {
 }
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
-__cluster_dims__(2, 1, 1)
 accurate_1_kernel(__grid_constant__ CUtensorMap const map_x,
                   __grid_constant__ CUtensorMap const map_w_planes,
                   __grid_constant__ CUtensorMap const map_fast,
-                  __grid_constant__ Extents const extents) {
+                  __grid_constant__ Extents const extents,
+                  __grid_constant__ WalkOrder const order) {
     using Mainloop = MainloopSplit<Config>;
-    product<Config, Mainloop>({map_x, map_w_planes}, map_fast, map_fast, extents, Finish{});
+    product<Config, Mainloop>({map_x, map_w_planes}, map_fast, map_fast, extents, order, Finish{});
 }
 }  // namespace accurate_1
 
@@ -251,9 +242,7 @@ struct Config {
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
     static constexpr bool kStaged = false;
@@ -274,10 +263,10 @@ extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
 chained_0_kernel(__grid_constant__ CUtensorMap const map_x,
                  __grid_constant__ CUtensorMap const map_a,
-                 __grid_constant__ CUtensorMap const map_h,
-                 __grid_constant__ Extents const extents) {
+                 __grid_constant__ CUtensorMap const map_h, __grid_constant__ Extents const extents,
+                 __grid_constant__ WalkOrder const order) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_x, map_a}, map_h, map_h, extents, Finish{});
+    product<Config, Mainloop>({map_x, map_a}, map_h, map_h, extents, order, Finish{});
 }
 }  // namespace chained_0
 
@@ -291,9 +280,7 @@ struct Config {
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
     static constexpr bool kStaged = false;
@@ -313,10 +300,10 @@ extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
 chained_1_kernel(__grid_constant__ CUtensorMap const map_h,
                  __grid_constant__ CUtensorMap const map_b,
-                 __grid_constant__ CUtensorMap const map_y,
-                 __grid_constant__ Extents const extents) {
+                 __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents,
+                 __grid_constant__ WalkOrder const order) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_h, map_b}, map_y, map_y, extents, Finish{});
+    product<Config, Mainloop>({map_h, map_b}, map_y, map_y, extents, order, Finish{});
 }
 }  // namespace chained_1
 

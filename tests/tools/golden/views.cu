@@ -15,9 +15,7 @@ struct Config {
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = false;
-    static constexpr bool kRasterAlongM = true;
-    static constexpr int kSwizzle = 8;
-    static constexpr bool kStreamK = false;
+    static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kBatchA = 0b01, kBatchB = 0b00;
     static constexpr bool kStaged = false;
@@ -36,10 +34,10 @@ struct Finish {
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
 heads_0_kernel(__grid_constant__ CUtensorMap const map_x, __grid_constant__ CUtensorMap const map_w,
-               __grid_constant__ CUtensorMap const map_acc,
-               __grid_constant__ Extents const extents) {
+               __grid_constant__ CUtensorMap const map_acc, __grid_constant__ Extents const extents,
+               __grid_constant__ WalkOrder const order) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_x, map_w}, map_acc, map_acc, extents, Finish{});
+    product<Config, Mainloop>({map_x, map_w}, map_acc, map_acc, extents, order, Finish{});
 }
 }  // namespace heads_0
 

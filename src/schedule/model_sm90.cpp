@@ -1,0 +1,152 @@
+// How long a product takes under a schedule: a model of waves, tensor cores, caches and memory,
+// with constants fitted to every legal schedule of eighteen shapes on an H200 (bench/schedules).
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "schedule/schedule.h"
+
+namespace fact::schedule {
+
+namespace {
+
+constexpr double kMultiprocessors = 132;
+constexpr double kClock = 1676;       // cycles a microsecond, with all of them multiplying
+constexpr double kIdleBoost = 0.255;  // how much faster it is with none
+constexpr double kStart = 5.3;   // microseconds from launch to the first product, and to the end
+constexpr double kFinish = 9.1;  // cycles of the epilogue for 128 values
+constexpr double kFinishOperand = 3;    // and for each matrix it reads beside them
+constexpr double kOverlapLoss = 0.034;  // what the lesser demands add to the greatest
+constexpr double kFewerStages = 1.015;
+constexpr double kL2Rate = 20.7e6, kMemoryRate = 3.48e6, kL2Bytes = 30.3e6;  // bytes, a microsecond
+constexpr double kMeeting = 4.6;     // microseconds until the parts of a tile have met
+constexpr double kPartBytes = 43.0;  // of another part, added in a cycle
+
+double ceil_div(double a, double b) {
+    return std::ceil(a / b);
+}
+
+// How much of the tensor cores' rate a tile sustains, and what sharing in a cluster costs of it.
+double efficiency(const Schedule& s) {
+    const bool pingpong = s.mainloop == Mainloop::pingpong;
+    const double tile = s.tile.m == 64    ? (s.tile.n == 256 ? 0.782 : 0.761)
+                        : s.tile.m == 256 ? 0.874
+                        : s.tile.n == 64  ? (pingpong ? 0.606 : 0.707)
+                        : s.tile.n == 128 ? (pingpong ? 0.868 : 0.799)
+                        : s.tile.n == 192 ? 0.877
+                                          : 0.902;
+    const double cluster = s.cluster.m == 2   ? (s.cluster.n == 2 ? 1.105 : 1.014)
+                           : s.cluster.n == 2 ? 1.106
+                                              : 1.009;
+    return tile / cluster;
+}
+
+// A problem as a schedule divides it; tiles are those of whole clusters.
+struct Division {
+    double rows, columns, tiles, clusters, depth;
+    Division(const Schedule& s, const Problem& p)
+        : rows(ceil_div(p.m, s.tile.m * s.cluster.m)),
+          columns(ceil_div(p.n, s.tile.n * s.cluster.n)),
+          tiles(rows * columns * p.batch),
+          clusters(std::floor(kMultiprocessors / (s.cluster.m * s.cluster.n))),
+          depth(ceil_div(p.k, s.tile.k) * s.tile.k) {}
+};
+
+// Bytes of operands, as the tensor cores take them.
+double element_bytes(const Problem& p) {
+    return info(p.operands).bytes;
+}
+
+double tensor_us(const Schedule& s, const Problem& p, const Division& d) {
+    const double rate = p.operands == DType::f32 ? 1024.0 / (p.split ? 3 : 1) : 2048.0;
+    const double area = static_cast<double>(s.tile.m) * s.tile.n;
+    const double mainloop = area * d.depth / rate / efficiency(s);
+    const double finish = area / 128 * (kFinish + kFinishOperand * p.full_operands);
+    if (divides_depth(s.scheduler) && d.tiles < d.clusters) {
+        const bool split = s.scheduler == Scheduler::splitk;
+        const double wished = split ? std::floor(d.clusters / d.tiles) : d.clusters / d.tiles;
+        const double parts = std::clamp(wished, 1.0, d.depth / s.tile.k);
+        const double one = (mainloop / parts + finish) / kClock;
+        if (parts <= 1) return one;
+        // Split parts meet in teams.
+        const double added = split && parts > 6 ? 2 * std::sqrt(parts) : parts;
+        return one + kMeeting + added * area * 4 / kPartBytes / kClock;
+    }
+    const double waves = std::ceil(d.tiles / d.clusters);
+    const double busy = std::min(1.0, d.tiles / d.clusters);
+    const double cycles = s.mainloop != Mainloop::pingpong ? waves * (mainloop + finish)
+                          : waves == 1
+                              ? mainloop + finish
+                              : waves * std::max(mainloop, (mainloop + finish) / 2) + finish;
+    return cycles / (kClock * (1 + kIdleBoost * (1 - busy)));
+}
+
+double l2_us(const Schedule& s, const Problem& p, const Division& d) {
+    const double rows = static_cast<double>(s.tile.m) / s.cluster.n;
+    const double columns = static_cast<double>(s.tile.n) / s.cluster.m;
+    const double tiles = d.tiles * s.cluster.m * s.cluster.n;
+    return (rows + columns) * d.depth * element_bytes(p) * tiles / kL2Rate;
+}
+
+// What comes from memory: an operand more than once where L2 does not hold it until it is wanted
+// again.
+double memory_us(const Schedule& s, const Problem& p, const Division& d) {
+    const double bytes = element_bytes(p), batch = static_cast<double>(p.batch);
+    const double a = p.m * d.depth * bytes * batch, b = p.n * d.depth * bytes * batch;
+    const double output = static_cast<double>(p.m) * p.n * info(p.output).bytes * batch;
+    const bool along_m = s.raster == Raster::m;
+    const double along = along_m ? d.rows : d.columns, across = along_m ? d.columns : d.rows;
+    const double band = std::min<double>(s.swizzle, along);
+    const double rows_bytes = s.tile.m * s.cluster.m * d.depth * bytes;
+    const double columns_bytes = s.tile.n * s.cluster.n * d.depth * bytes;
+    const double unit_along = along_m ? rows_bytes : columns_bytes;
+    const double unit_across = along_m ? columns_bytes : rows_bytes;
+    const double in_flight = std::clamp(d.clusters / band, 1.0, std::max(1.0, across));
+    const double total_along = along_m ? a : b, total_across = along_m ? b : a;
+    const bool stays = total_across / batch + band * unit_along < kL2Bytes;
+    const double bands_at_once = std::max(1.0, d.clusters / (band * across));
+    const double again_across = stays ? 1 : std::max(1.0, along / band / bands_at_once);
+    const bool band_stays = band * unit_along + in_flight * unit_across < kL2Bytes;
+    const double again_along = band_stays ? 1 : std::max(1.0, across / in_flight);
+    const double operands = total_along * again_along + total_across * again_across;
+    return (operands + output * (1 + p.full_operands)) / kMemoryRate;
+}
+
+// What compiles to the same kernel up to its stages: a walk is only a parameter of the launch.
+auto kernel_of(const Schedule& s) {
+    return std::tuple(s.tile.m, s.tile.n, s.mainloop, s.cluster.m, s.cluster.n, s.scheduler);
+}
+
+}  // namespace
+
+double expected_us_on_sm90(const Schedule& s, const Problem& p) {
+    const Division d(s, p);
+    const double demands[] = {tensor_us(s, p, d), l2_us(s, p, d), memory_us(s, p, d)};
+    const double most = *std::max_element(std::begin(demands), std::end(demands));
+    double rest = -most;
+    for (const double us : demands) rest += us;
+    return (most + kOverlapLoss * rest) * (s.stages == 0 ? 1 : kFewerStages) + kStart;
+}
+
+std::vector<Schedule> candidates_on_sm90(const Problem& problem) {
+    struct Ranked {
+        double us;
+        Schedule schedule;
+    };
+    std::vector<Ranked> ranked;
+    for (const Schedule& s : space_on_sm90(problem))
+        ranked.push_back({expected_us_on_sm90(s, problem), s});
+    const auto quicker = [](const Ranked& a, const Ranked& b) { return a.us < b.us; };
+    std::stable_sort(ranked.begin(), ranked.end(), quicker);
+    // Walks of one kernel differ by little, and the model is least sure of them: each further one
+    // stands back, so that the first few are different kernels.
+    std::map<decltype(kernel_of(Schedule{})), int> seen;
+    for (Ranked& r : ranked) r.us *= 1 + 0.02 * std::min(seen[kernel_of(r.schedule)]++, 5);
+    std::stable_sort(ranked.begin(), ranked.end(), quicker);
+    std::vector<Schedule> schedules;
+    for (const Ranked& r : ranked) schedules.push_back(r.schedule);
+    return schedules;
+}
+
+}  // namespace fact::schedule

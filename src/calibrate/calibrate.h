@@ -29,7 +29,6 @@ Result<Calibration> calibrate(const gpu::DeviceInfo& device, const Options& opti
 Ceiling rate(std::string name, std::string unit, double work, const verify::Timing& single,
              const verify::Timing& sustained, std::string how);
 // A time itself, of one of `count` in it.
-Ceiling time_of(std::string name, int count, const verify::Timing& single,
-                const verify::Timing& sustained, std::string how);
+Ceiling time_of(std::string name, int count, const verify::Timing& single, std::string how);
 
 }  // namespace fact::calibrate

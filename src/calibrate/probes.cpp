@@ -24,7 +24,7 @@ constexpr Row kRows[] = {
     {ProbeKind::read, "streams.cu", "read_stream", 4, kBlock* kInFlight},
     {ProbeKind::write, "streams.cu", "write_stream", 4, kBlock* kInFlight},
     {ProbeKind::copy, "streams.cu", "copy_stream", 4, kBlock* kInFlight},
-    {ProbeKind::l2, "streams.cu", "read_l2", 4, kBlock* kInFlight},
+    {ProbeKind::l2, "streams.cu", "read_l2", 4, kBlock},
     {ProbeKind::multiply_add, "arithmetic.cu", "multiply_add", 1, kBlock},
     {ProbeKind::nothing, "arithmetic.cu", "nothing", 1, kOneBlock},
     {ProbeKind::hold, "arithmetic.cu", "hold", 1, kOneBlock},

@@ -33,7 +33,7 @@ std::vector<std::size_t> choose(const std::vector<NodeBound>& nodes,
     std::set<NodeId> taken;
     for (const std::size_t i : order) {
         const auto overlaps = [&](NodeId node) { return taken.contains(node); };
-        if (saves[i] <= 0 || std::ranges::any_of(parts[i].nodes, overlaps)) continue;
+        if (saves[i] < -1e-9 || std::ranges::any_of(parts[i].nodes, overlaps)) continue;
         taken.insert(parts[i].nodes.begin(), parts[i].nodes.end());
         chosen.push_back(i);
     }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/timer.h"
 #include "support/files.h"
 
 namespace fact::calibrate {
@@ -113,7 +114,12 @@ Result<> Bench::fill(const gpu::TensorArg& tensor) const {
     for (const auto size : tensor.sizes) elements *= size;
     auto tensors = arguments(ProbeKind::fill, elements, tensor.dtype);
     tensors.front().data = tensor.data;
-    return kernel->launch(tensors, {}, nullptr);
+    if (auto done = kernel->launch(tensors, {}, nullptr); !done) return done;
+    // The kernel goes with this scope: it must have run.
+    const auto filled = gpu::Event::create();
+    if (!filled) return filled.error();
+    if (auto done = filled->record(nullptr); !done) return done;
+    return filled->wait();
 }
 
 Result<> Bench::hold(double us) const {

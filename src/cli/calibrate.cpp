@@ -10,6 +10,7 @@
 #include "report/table.h"
 #include "support/files.h"
 #include "support/progress.h"
+#include "tools/skeleton.h"
 
 namespace fact::cli {
 
@@ -64,6 +65,10 @@ Result<Place> find_place(const driver::Environment& environment, const std::stri
     const auto device = gpu::device_info();
     if (!device)
         return Error{"nothing to calibrate: " + device.error().message, device.error().hint};
+    if (auto fine = tools::check_arch(device->arch); !fine)
+        return Error{
+            fmt::format("the {} cannot be calibrated: {}", device->name, fine.error().message),
+            "its bounds stay those of the table"};
     const auto row = gpu_of_device(device->name);
     if (!row)
         return Error{fmt::format("the table of GPUs has no {}", device->name),
@@ -104,7 +109,10 @@ int calibrate(const Options& options) {
     if (!environment) return fail(environment.error());
     const auto place = find_place(*environment, options.output);
     if (!place) return fail(place.error());
-    if (auto fine = ensure_writable_folder(fs::absolute(place->file).parent_path()); !fine)
+    // Before minutes of measuring: a folder, or something that is no file, would refuse the end.
+    const auto target = file_to_replace(place->file);
+    if (!target) return fail(blame_input(target.error()));
+    if (auto fine = ensure_writable_folder(fs::absolute(*target).parent_path()); !fine)
         return fail(blame_input(fine.error()));
     const auto toolchain = jit::find_toolchain();
     if (!toolchain) return fail(toolchain.error());

@@ -68,8 +68,9 @@ double least_bytes(const Graph& graph, const std::vector<NodeBound>& nodes) {
         if (!output.value) continue;
         ValueId root = *output.value;
         while (const auto producer = graph[root].producer) {
-            if (nodes[graph::index(*producer)].work.family != Family::view) break;
-            root = graph::tensor_inputs(graph[*producer]).front();
+            const auto reads = graph::tensor_inputs(graph[*producer]);
+            if (nodes[graph::index(*producer)].work.family != Family::view || reads.empty()) break;
+            root = reads.front();
         }
         // A result that is an input, or a view of one, is already where it should be.
         if (graph[root].producer)

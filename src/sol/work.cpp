@@ -123,7 +123,7 @@ class Counter {
             const auto* type = type_of(graph_, value);
             if (!type) continue;
             double bytes = stored_bytes(*type);
-            if (work_.family == Family::scatter)
+            if (work_.family == Family::scatter && !in_order.empty())
                 if (const auto* brought = type_of(graph_, in_order.back()))
                     bytes = std::min(bytes, stored_bytes(*brought));
             work_.writes.push_back({value, bytes});

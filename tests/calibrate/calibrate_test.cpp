@@ -66,6 +66,19 @@ TEST(Probes, WorkIsWhatTheKernelsSay) {
     EXPECT_EQ(constant("streams.cu", "kInFlight"), 8);
 }
 
+TEST(Probes, KernelsCompile) {
+    const auto toolchain = jit::find_toolchain();
+    if (!toolchain) GTEST_SKIP() << toolchain.error().message;
+    const TemporaryFolder store(std::filesystem::temp_directory_path(), "fact-calibrate");
+    for (const std::string file : {"streams.cu", "arithmetic.cu", "fill.cu"})
+        for (const std::string arch : {"sm90a", "sm80"}) {
+            const auto built = jit::compile({"probe", kernel_file(file), arch}, *toolchain,
+                                            store.path(), Seconds(300));
+            ASSERT_TRUE(built.ok()) << built.error().text();
+            EXPECT_EQ(built->spill_bytes, 0) << file;
+        }
+}
+
 TEST(Products, EachTypeHasKernels) {
     for (const std::string arch : {"sm90a", "sm80"}) {
         const auto probes = product_probes(arch, 2, 1024);

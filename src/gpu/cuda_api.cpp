@@ -61,7 +61,8 @@ Result<Api> load() {
     symbols.find(api.event_destroy, "cuEventDestroy_v2");
     symbols.find(api.event_record, "cuEventRecord");
     symbols.find(api.event_synchronize, "cuEventSynchronize");
-    symbols.find(api.event_elapsed, "cuEventElapsedTime");
+    symbols.optional(api.event_elapsed, "cuEventElapsedTime");
+    if (!api.event_elapsed) symbols.find(api.event_elapsed, "cuEventElapsedTime_v2");
     symbols.find(api.launch, "cuLaunchKernelEx");
     symbols.find(api.encode_tiled, "cuTensorMapEncodeTiled");
     if (!symbols.missing.empty())

@@ -41,7 +41,7 @@ CALIBRATION = {
     "ceilings": [
         {
             "name": name,
-            "unit": "us" if name == "launch" else "TB/s" if "_" in name and name != "f32_split" else "TFLOP/s",
+            "unit": "",
             "value": value,
             "low": value,
             "high": value,

@@ -22,6 +22,8 @@ void add_discover(CLI::App& app, Action& action);
 void add_realize(CLI::App& app, Action& action);
 void add_compose(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_sol(CLI::App& app, Action& action);
+void add_calibrate(CLI::App& app, Action& action);
 void add_kernel(CLI::App& app, Action& action);
 void add_version(CLI::App& app, Action& action);
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "driver/ceilings.h"
 #include "driver/environment.h"
 #include "match/printer.h"
 #include "support/files.h"
@@ -34,23 +35,35 @@ Result<> prepare(const Options& options, const driver::RunFolder& run) {
     return run.remember(options.settings);
 }
 
-Result<driver::Discovered> find(const Options& options) {
-    const auto environment = driver::find_environment(options.settings.arch);
+struct Found {
+    match::Discovery discovery;
+    std::string bounds;  // which GPU's, and where its ceilings are from
+};
+
+Result<Found> find(const Options& options) {
+    const auto& settings = options.settings;
+    const auto environment = driver::find_environment(settings.arch);
     if (!environment) return environment.error();
-    const match::Options match{options.settings.arch,
-                               driver::table_name(*environment, options.settings.arch),
-                               options.settings.allow_tf32};
+    const auto ceilings = driver::find_ceilings(*environment, "", settings.arch);
+    if (!ceilings) return ceilings.error();
+    const auto match = driver::match_options(*ceilings, settings.arch, settings.allow_tf32);
     auto found = driver::discover(options.archive, match);
-    if (!found || options.run.empty()) return found;
-    const driver::RunFolder run(options.run);
-    if (auto done = prepare(options, run); !done) return done.error();
-    return driver::discover_stage(run, match);
+    if (!found) return found.error();
+    if (!options.run.empty()) {
+        const driver::RunFolder run(options.run);
+        if (auto done = prepare(options, run); !done) return done.error();
+        found = driver::discover_stage(run, match);
+        if (!found) return found.error();
+    }
+    return Found{std::move(found->discovery),
+                 fmt::format("bounds of {}: ceilings {}", ceilings->gpu.name, ceilings->source)};
 }
 
 int discover(const Options& options) {
     const auto found = find(options);
     if (!found) return fail(found.error());
-    print(options.json ? match::to_json(found->discovery) + "\n" : match::print(found->discovery));
+    print(options.json ? match::to_json(found->discovery) + "\n"
+                       : fmt::format("{}\n{}\n", match::print(found->discovery), found->bounds));
     return kDone;
 }
 

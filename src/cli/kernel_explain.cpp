@@ -1,9 +1,7 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <memory>
 
 #include "cli/kernel_commands.h"
+#include "driver/ceilings.h"
 #include "tools/explain.h"
 
 namespace fact::cli {
@@ -18,18 +16,16 @@ struct Options {
 int explain(const Options& options) {
     const auto settings = tools::parse_settings(options.kernel.set);
     if (!settings) return fail(settings.error());
-    const auto gpu = find_gpu(options.gpu);
-    if (!gpu) {
-        std::vector<std::string_view> names;
-        for (const GpuSpec& row : gpu_table()) names.push_back(row.name);
-        return fail({fmt::format("there is no GPU '{}' in the table", options.gpu),
-                     fmt::format("it has {}", fmt::join(names, ", ")), true});
-    }
+    const auto environment = driver::find_environment("sm90a");
+    if (!environment) return fail(environment.error());
+    const auto ceilings = driver::find_ceilings(*environment, options.gpu, "sm90a");
+    if (!ceilings) return fail(ceilings.error());
     const auto loaded = load(options.kernel);
     if (!loaded) return fail(loaded.error());
     const auto extents = tools::bind_extents(*loaded->kernel, *settings, tools::Assume::typical);
     if (!extents) return fail(extents.error());
-    print(tools::explain(loaded->program, *loaded->kernel, loaded->source.text, *extents, *gpu));
+    print(tools::explain(loaded->program, *loaded->kernel, loaded->source.text, *extents,
+                         ceilings->gpu));
     return kDone;
 }
 

@@ -7,6 +7,7 @@
 #include "compose/package.h"
 #include "driver/ablate.h"
 #include "driver/bench.h"
+#include "driver/ceilings.h"
 #include "driver/compose.h"
 #include "driver/discover.h"
 #include "driver/environment.h"
@@ -110,8 +111,10 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
     tracing.finish(*traced ? "exported" : "unchanged since the last run");
     if (auto done = run.remember(settings); !done) return done.error();
 
-    const auto found = discover_stage(
-        run, {settings.arch, table_name(*environment, settings.arch), settings.allow_tf32});
+    const auto ceilings = find_ceilings(*environment, "", settings.arch);
+    if (!ceilings) return ceilings.error();
+    const auto found =
+        discover_stage(run, match_options(*ceilings, settings.arch, settings.allow_tf32));
     if (!found) return found.error();
     say("discover", fmt::format("{}, {}", report::counted(found->graph.nodes.size(), "operator"),
                                 report::counted(found->discovery.patterns.size(), "pattern")));

@@ -37,4 +37,18 @@ class CurrentContext {
 // The primary context of the thread's device, or of device 0 where the thread has none.
 Result<cuda::Context> primary_context(const cuda::Api& api, cuda::Device& device);
 
+// Runs `call` with the primary context current.
+template <class Call>
+Result<> in_context(std::string_view what, Call call) {
+    const auto& loaded = cuda::api();
+    if (!loaded) return loaded.error();
+    cuda::Device device = 0;
+    auto context = primary_context(*loaded, device);
+    if (!context) return context.error();
+    const CurrentContext current(*loaded, *context);
+    if (current.status()) return failure(*loaded, "cuCtxSetCurrent", current.status());
+    if (auto status = call(*loaded)) return failure(*loaded, what, status);
+    return Ok{};
+}
+
 }  // namespace fact::gpu

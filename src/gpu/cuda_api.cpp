@@ -57,6 +57,12 @@ Result<Api> load() {
     symbols.find(api.memory_free, "cuMemFree_v2");
     symbols.find(api.copy_to_device, "cuMemcpyHtoD_v2");
     symbols.find(api.copy_to_host, "cuMemcpyDtoH_v2");
+    symbols.find(api.event_create, "cuEventCreate");
+    symbols.find(api.event_destroy, "cuEventDestroy_v2");
+    symbols.find(api.event_record, "cuEventRecord");
+    symbols.find(api.event_synchronize, "cuEventSynchronize");
+    symbols.optional(api.event_elapsed, "cuEventElapsedTime");
+    if (!api.event_elapsed) symbols.find(api.event_elapsed, "cuEventElapsedTime_v2");
     symbols.find(api.launch, "cuLaunchKernelEx");
     symbols.find(api.encode_tiled, "cuTensorMapEncodeTiled");
     if (!symbols.missing.empty())

@@ -15,6 +15,7 @@ using Device = int;
 using Context = struct ContextTag*;
 using Module = struct ModuleTag*;
 using Function = struct FunctionTag*;
+using Event = struct EventTag*;
 
 enum DeviceAttribute : int {
     kMultiprocessorCount = 16,
@@ -80,6 +81,11 @@ struct Api {
     Status (*memory_free)(std::uint64_t);
     Status (*copy_to_device)(std::uint64_t, const void*, std::size_t);
     Status (*copy_to_host)(void*, std::uint64_t, std::size_t);
+    Status (*event_create)(Event*, unsigned flags);
+    Status (*event_destroy)(Event);
+    Status (*event_record)(Event, void* stream);
+    Status (*event_synchronize)(Event);
+    Status (*event_elapsed)(float* milliseconds, Event begin, Event end);
     Status (*launch)(const LaunchConfig*, Function, void** params, void** extra);
     Status (*encode_tiled)(TensorMap*, int dtype, std::uint32_t rank, void* address,
                            const std::uint64_t* extents, const std::uint64_t* strides,

@@ -6,24 +6,6 @@
 
 namespace fact::gpu {
 
-namespace {
-
-// Runs `call` with the primary context current.
-template <class Call>
-Result<> in_context(std::string_view what, Call call) {
-    const auto& loaded = cuda::api();
-    if (!loaded) return loaded.error();
-    cuda::Device device = 0;
-    auto context = primary_context(*loaded, device);
-    if (!context) return context.error();
-    const CurrentContext current(*loaded, *context);
-    if (current.status()) return failure(*loaded, "cuCtxSetCurrent", current.status());
-    if (auto status = call(*loaded)) return failure(*loaded, what, status);
-    return Ok{};
-}
-
-}  // namespace
-
 Result<DeviceMemory> DeviceMemory::allocate(std::size_t bytes) {
     std::uint64_t address = 0;
     auto done = in_context("cuMemAlloc", [&](const cuda::Api& api) {

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <map>
 #include <optional>
 
 #include "graph/arguments.h"
+#include "graph/products.h"
 
 namespace fact::match {
 
@@ -19,25 +19,6 @@ using graph::TensorType;
 using graph::ValueId;
 
 namespace {
-
-struct Row {
-    std::string_view target, rule, a, b, addend;
-};
-constexpr std::array<Row, 8> kAnchors{{
-    {"aten.linear.default", "linear", "input", "weight", "bias"},
-    {"aten.addmm.default", "addmm", "mat1", "mat2", "self"},
-    {"aten.mm.default", "mm", "self", "mat2", ""},
-    {"aten.bmm.default", "bmm", "self", "mat2", ""},
-    {"aten.baddbmm.default", "baddbmm", "batch1", "batch2", "self"},
-    {"aten.matmul.default", "matmul", "self", "other", ""},
-    {"aten.conv2d.default", "conv", "weight", "input", "bias"},
-    {"aten.einsum.default", "einsum", "", "", ""},
-}};
-
-const Row* find_row(const Node& node) {
-    const auto row = std::ranges::find(kAnchors, node.target, &Row::target);
-    return row == kAnchors.end() ? nullptr : &*row;
-}
 
 // Torch's alpha and beta: one where they were left out.
 std::optional<double> factor(const Node& node, std::string_view name) {
@@ -158,12 +139,12 @@ std::string place_einsum(const Graph& graph, Anchor& anchor) {
 }  // namespace
 
 bool is_anchor(const Node& node) {
-    return find_row(node) != nullptr;
+    return graph::find_product(node) != nullptr;
 }
 
 Result<Anchor> read_anchor(const Graph& graph, NodeId id) {
     const Node& node = graph[id];
-    const Row& row = *find_row(node);
+    const graph::ProductOp& row = *graph::find_product(node);
     const auto reads = graph::tensor_inputs(node);
     const bool listed = row.rule == "einsum" && reads.size() == 2;
     const std::optional<ValueId> a = listed ? reads[0] : graph::tensor_argument(node, row.a),

@@ -9,7 +9,7 @@
 
 #include "graph/arguments.h"
 #include "match/write.h"
-#include "sol/bound.h"
+#include "sol/work.h"
 
 namespace fact::match {
 
@@ -29,13 +29,6 @@ struct Named {
     ValueId value{};
     std::vector<std::string> dims;
 };
-
-double bytes_of(const TensorType& type) {
-    double bytes = info(type.dtype).bytes;
-    for (std::size_t i = 0; i < type.sizes.size(); ++i)
-        if (type.strides[i] != 0) bytes *= static_cast<double>(type.sizes[i]);
-    return bytes;
-}
 
 class Writer {
   public:
@@ -245,20 +238,14 @@ class Writer {
         problem.n = extents_.at("N");
         problem.k = extents_.at("D");
         for (const auto& name : batch_) problem.batch *= extents_.at(name);
-        const auto rows = static_cast<double>(problem.m), columns = static_cast<double>(problem.n);
-        // Causal: row i sees columns 0 to i, so that of long keys only the first are read.
-        const double square = std::min(rows, columns);
-        const bool causal = flag("is_causal");
-        const double seen =
-            causal ? square * (square + 1) / 2 + (rows - square) * columns : rows * columns;
-        const double read = causal ? square / columns : 1;
-        const auto depth = static_cast<double>(extents_.at("D") + extents_.at(depth_));
-        pattern.cost.flops = 2 * static_cast<double>(problem.batch) * seen * depth;
-        pattern.cost.bytes = bytes_of(q()) + read * (bytes_of(k()) + bytes_of(v())) +
-                             bytes_of(type(node_.outputs.front()));
+        const auto work = sol::attention_work(q(), k(), v(), flag("is_causal"));
+        pattern.cost.flops = work.flops;
+        pattern.cost.bytes = sol::stored_bytes(q()) +
+                             work.keys_read * (sol::stored_bytes(k()) + sol::stored_bytes(v())) +
+                             sol::stored_bytes(type(node_.outputs.front()));
         pattern.cost.unfused_bytes = pattern.cost.bytes;
         const auto bound = [&](sol::Unit unit) {
-            return sol::bound({pattern.cost.flops, pattern.cost.bytes, unit}, gpu);
+            return sol::kernel_bound({pattern.cost.flops, pattern.cost.bytes, unit}, gpu);
         };
         const auto fused = bound(sol::kernel_unit(q().dtype, options.allow_tf32));
         pattern.cost.hard_us = fused.hard_us;

@@ -4,40 +4,13 @@
 #include <map>
 
 #include "lower/pipeline/cut.h"
-#include "sol/bound.h"
+#include "sol/work.h"
 
 namespace fact::match {
 
 using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
-
-namespace {
-
-// Bytes of a tensor that exist in memory: broadcast dimensions count once.
-double bytes_of(const Graph& graph, ValueId value) {
-    const auto& type = *graph[value].type;
-    double bytes = info(type.dtype).bytes;
-    for (std::size_t i = 0; i < type.sizes.size(); ++i)
-        if (type.strides[i] != 0) bytes *= static_cast<double>(type.sizes[i]);
-    return bytes;
-}
-
-// What an operator reads and writes when it runs on its own; views move nothing.
-double own_bytes(const Graph& graph, const graph::Node& node) {
-    if (is_view(node)) return 0;
-    auto values = graph::tensor_inputs(node);
-    std::ranges::sort(values);
-    const auto repeated = std::ranges::unique(values);
-    values.erase(repeated.begin(), repeated.end());
-    values.insert(values.end(), node.outputs.begin(), node.outputs.end());
-    double bytes = 0;
-    for (const ValueId value : values)
-        if (graph[value].type) bytes += bytes_of(graph, value);
-    return bytes;
-}
-
-}  // namespace
 
 Cost cost_of(const Graph& graph, const Region& region, const Layout& layout, const Options& options,
              const GpuSpec& gpu) {
@@ -57,19 +30,18 @@ Cost cost_of(const Graph& graph, const Region& region, const Layout& layout, con
     read(layout.b);
     for (const auto& side : layout.sides) read(side);
     for (const auto& [value, bytes] : reads) cost.bytes += bytes;
-    for (const ValueId value : region.outputs) cost.bytes += bytes_of(graph, value);
+    for (const ValueId value : region.outputs) cost.bytes += sol::stored_bytes(*graph[value].type);
 
     const DType operands = graph[region.anchor.a].type->dtype;
-    const auto fused =
-        sol::bound({cost.flops, cost.bytes, sol::kernel_unit(operands, options.allow_tf32)}, gpu);
+    const auto fused = sol::kernel_bound(
+        {cost.flops, cost.bytes, sol::kernel_unit(operands, options.allow_tf32)}, gpu);
     cost.hard_us = fused.hard_us;
     cost.bound_us = fused.calibrated_us;
     for (const NodeId id : region.nodes) {
-        const double bytes = own_bytes(graph, graph[id]);
-        const double flops = id == region.anchor.node ? cost.flops : 0;
-        cost.unfused_bytes += bytes;
+        const sol::NodeWork own = sol::work_of(graph, graph[id]);
+        cost.unfused_bytes += own.bytes();
         cost.unfused_us +=
-            sol::bound({flops, bytes, sol::torch_unit(operands, options.allow_tf32)}, gpu)
+            sol::kernel_bound(sol::as_work(own, sol::By::torch, options.allow_tf32), gpu)
                 .calibrated_us;
     }
     return cost;
@@ -102,7 +74,7 @@ Result<double> staged_us(const ir::Kernel& kernel,
                 work.flops += 2 * count(expr.type.dims) * count({a.dims.back()});
                 work.unit = sol::kernel_unit(a.dtype, allow_tf32);
             }
-        total += sol::bound(work, gpu).calibrated_us;
+        total += sol::kernel_bound(work, gpu).calibrated_us;
     }
     return total;
 }

@@ -218,7 +218,7 @@ class Finder {
 }  // namespace
 
 Discovery discover(const Graph& graph, const Options& options) {
-    auto gpu = find_gpu(options.gpu);
+    auto gpu = options.ceilings ? options.ceilings : find_gpu(options.gpu);
     if (!gpu) gpu = default_gpu(options.arch);
     if (!gpu) throw InternalError(fmt::format("no GPU is known as {}", options.gpu));
     return Finder(graph, options, *gpu).find();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "graph/graph.h"
 #include "schedule/schedule.h"
 #include "support/result.h"
+#include "target/gpu_spec.h"
 
 namespace fact::match {
 
@@ -50,6 +52,7 @@ struct Options {
     std::string arch = "sm90a";
     std::string gpu = "h200";
     bool allow_tf32 = false;
+    std::optional<GpuSpec> ceilings = {};  // of that GPU, where they are not the table's
 };
 
 // Grows a region around every product, resolves overlaps by gain; attention is a pattern of its

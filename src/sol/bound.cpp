@@ -5,60 +5,77 @@
 namespace fact::sol {
 namespace {
 
-struct Rates {
-    double tflops, memory_tbs;
+double products(Unit unit) {
+    return unit == Unit::tensor_tf32x3 ? 3 : 1;
+}
+
+double hard_tflops(const GpuSpec& gpu, Unit unit) {
+    switch (unit) {
+        case Unit::tensor_16bit:
+            return gpu.bf16_tflops;
+        case Unit::tensor_tf32:
+        case Unit::tensor_tf32x3:
+            return gpu.tf32_tflops;
+        case Unit::cuda_core_fp32:
+            break;
+    }
+    return gpu.fp32_tflops;
+}
+
+double calibrated_tflops(const GpuSpec& gpu, Unit unit) {
+    switch (unit) {
+        case Unit::tensor_16bit:
+            return gpu.calibrated_bf16_tflops;
+        case Unit::tensor_tf32:
+        case Unit::tensor_tf32x3:
+            return gpu.calibrated_tf32_tflops;
+        case Unit::cuda_core_fp32:
+            break;
+    }
+    return gpu.calibrated_fp32_tflops;
+}
+
+// In seconds times 1e12, as flops over TFLOP/s are.
+struct Traffic {
+    double hard, calibrated;
 };
 
-double microseconds(const Work& work, const GpuSpec& gpu, Rates rates) {
-    const double terabytes = work.bytes * 1e-12;
-    const bool in_l2 = work.bytes <= gpu.l2_mib * 1024 * 1024;
-    const double traffic = terabytes / (in_l2 ? gpu.l2_tbs : rates.memory_tbs);
-    const double products = work.unit == Unit::tensor_tf32x3 ? 3 : 1;
-    const double arithmetic = work.flops * 1e-12 * products / rates.tflops;
-    return 1e6 * std::max(traffic, arithmetic);
-}
-
-Rates hard(const GpuSpec& gpu, Unit unit) {
-    switch (unit) {
-        case Unit::tensor_16bit:
-            return {gpu.bf16_tflops, gpu.memory_tbs};
-        case Unit::tensor_tf32:
-        case Unit::tensor_tf32x3:
-            return {gpu.tf32_tflops, gpu.memory_tbs};
-        case Unit::cuda_core_fp32:
-            break;
-    }
-    return {gpu.fp32_tflops, gpu.memory_tbs};
-}
-
-Rates calibrated(const GpuSpec& gpu, Unit unit) {
-    switch (unit) {
-        case Unit::tensor_16bit:
-            return {gpu.calibrated_bf16_tflops, gpu.calibrated_memory_tbs};
-        case Unit::tensor_tf32:
-        case Unit::tensor_tf32x3:
-            return {gpu.calibrated_tf32_tflops, gpu.calibrated_memory_tbs};
-        case Unit::cuda_core_fp32:
-            break;
-    }
-    return {gpu.calibrated_fp32_tflops, gpu.calibrated_memory_tbs};
+Traffic traffic(double bytes, const GpuSpec& gpu) {
+    const double l2_bytes = gpu.l2_mib * 1024 * 1024;
+    // All of it passes L2; an honest kernel may find as much as L2 holds there, or leave it there.
+    const double beyond = std::max(0.0, bytes - l2_bytes);
+    const double hard = std::max(bytes / gpu.l2_tbs, beyond / gpu.memory_tbs);
+    // What is larger streams through: by the time it is read again it has been evicted.
+    const double calibrated =
+        bytes / (beyond == 0 ? gpu.calibrated_l2_tbs : gpu.calibrated_memory_tbs);
+    return {hard, calibrated};
 }
 
 }  // namespace
 
 Bound bound(const Work& work, const GpuSpec& gpu) {
-    return {microseconds(work, gpu, hard(gpu, work.unit)),
-            microseconds(work, gpu, calibrated(gpu, work.unit))};
+    const Traffic moved = traffic(work.bytes, gpu);
+    const double flops = work.flops * products(work.unit);
+    return {1e-6 * std::max(moved.hard, flops / hard_tflops(gpu, work.unit)),
+            1e-6 * std::max(moved.calibrated, flops / calibrated_tflops(gpu, work.unit))};
+}
+
+Bound kernel_bound(const Work& work, const GpuSpec& gpu) {
+    if (work.flops == 0 && work.bytes == 0) return {};
+    Bound least = bound(work, gpu);
+    least.calibrated_us = std::max(least.calibrated_us, gpu.launch_us);
+    return least;
 }
 
 Unit kernel_unit(DType operands, bool allow_tf32) {
+    if (operands == DType::f64) return Unit::cuda_core_fp32;  // as fast where f64 is at its best
     if (operands != DType::f32) return Unit::tensor_16bit;
     return allow_tf32 ? Unit::tensor_tf32 : Unit::tensor_tf32x3;
 }
 
 Unit torch_unit(DType operands, bool allow_tf32) {
-    if (operands != DType::f32) return Unit::tensor_16bit;
-    return allow_tf32 ? Unit::tensor_tf32 : Unit::cuda_core_fp32;
+    if (operands == DType::f32 && !allow_tf32) return Unit::cuda_core_fp32;
+    return kernel_unit(operands, allow_tf32);
 }
 
 }  // namespace fact::sol

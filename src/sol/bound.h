@@ -26,8 +26,12 @@ struct Bound {
 };
 
 // The larger of arithmetic and traffic. Traffic that fits into L2 is counted at L2's rate: it may
-// still be there from the operator before.
+// still be there from the operator before. Of larger traffic the hard bound grants L2's size free.
 Bound bound(const Work& work, const GpuSpec& gpu);
+
+// The same for a kernel of its own, whose calibrated time is at least that of a launch. Work that
+// is nothing takes no kernel.
+Bound kernel_bound(const Work& work, const GpuSpec& gpu);
 
 // How products of such operands are computed by our kernels, and by torch unless told otherwise.
 Unit kernel_unit(DType operands, bool allow_tf32);

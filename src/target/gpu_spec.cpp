@@ -34,6 +34,8 @@ constexpr double kL2BytesPerClock = 64;
 // measured numbers, the others are scaled until they are calibrated.
 struct Measured {
     double bf16_tflops = 790, tf32_tflops = 400, fp32_tflops = 52, memory_tbs = 4.3;
+    double l2_share = 1;  // of L2's peak: the peak stands until `fact calibrate` says better
+    double launch_us = 2.5;
 } constexpr kMeasuredH200;
 
 GpuSpec datasheet(const Row& row) {
@@ -68,6 +70,8 @@ std::vector<GpuSpec> make_table() {
             scaled(kMeasuredH200.fp32_tflops, spec.fp32_tflops, h200.fp32_tflops);
         spec.calibrated_memory_tbs =
             scaled(kMeasuredH200.memory_tbs, spec.memory_tbs, h200.memory_tbs);
+        spec.calibrated_l2_tbs = kMeasuredH200.l2_share * spec.l2_tbs;
+        spec.launch_us = kMeasuredH200.launch_us;
     }
     return table;
 }

@@ -19,7 +19,8 @@ struct GpuSpec {
     double l2_mib = 0;
     // The same as a long product or copy reaches it.
     double calibrated_bf16_tflops = 0, calibrated_tf32_tflops = 0, calibrated_fp32_tflops = 0,
-           calibrated_memory_tbs = 0;
+           calibrated_memory_tbs = 0, calibrated_l2_tbs = 0;
+    double launch_us = 0;  // from one kernel to the next in a full queue, with nothing to do
 };
 
 const std::vector<GpuSpec>& gpu_table();

@@ -8,6 +8,7 @@
 #   epilogue  what a 12-node epilogue costs, beside CUTLASS's collective builder
 #   programs  random kernels built, run and compared with the interpreter
 #   minigpt   the MiniGPT block optimized and benchmarked, bf16 and f32
+#   calibrate the GPU's real ceilings, as `fact calibrate` measures them
 #   faults    a hanging, a crashing and a wrong kernel among the candidates
 #
 # OUT gets one JSON file a part and the logs; the last lines printed are a table.
@@ -17,7 +18,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
-((${#parts[@]})) || parts=(unit programs epilogue products types chains minigpt faults)
+((${#parts[@]})) || parts=(unit calibrate programs epilogue products types chains minigpt faults)
 work=${FACT_GPU_WORK:-$(mktemp -d)}
 effort=${FACT_GPU_EFFORT:-12}
 mkdir -p "$out" "$work"
@@ -101,6 +102,12 @@ for part in "${parts[@]}"; do
             optimize minigpt_f32 400 examples/minigpt_block.py --effort 3
             collect minigpt.json minigpt_bf16 minigpt_f32
             ;;
+        calibrate)
+            note "calibrate"
+            timeout -k 10 300 "$root/fact" calibrate -o "$out/calibration.json" \
+                >"$out/calibrate.log" 2>&1 </dev/null || ((++failures))
+            tail -n 20 "$out/calibrate.log"
+            ;;
         faults)
             optimize faults 200 examples.products:tailed --dtype bf16 --no-bench --effort 2 \
                 --also tests/gpu/faults/hang.cu --also tests/gpu/faults/crash.cu \
@@ -109,7 +116,7 @@ for part in "${parts[@]}"; do
             grep -A8 -i 'incident\|hang\|crash\|wrong' "$out/faults.log" | head -n 20
             ;;
         *)
-            echo "unknown part '$part'; there are unit, programs, epilogue, products, types, chains, minigpt and faults" >&2
+            echo "unknown part '$part'; there are unit, calibrate, programs, epilogue, products, types, chains, minigpt and faults" >&2
             exit 2
             ;;
     esac

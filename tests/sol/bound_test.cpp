@@ -17,6 +17,8 @@ GpuSpec round_gpu() {
     gpu.calibrated_tf32_tflops = 400;
     gpu.calibrated_fp32_tflops = 40;
     gpu.calibrated_memory_tbs = 4;
+    gpu.calibrated_l2_tbs = 8;
+    gpu.launch_us = 2;
     return gpu;
 }
 
@@ -28,11 +30,22 @@ TEST(Bound, ArithmeticBound) {
 
 TEST(Bound, MemoryBoundUsesL2OnlyForWhatFits) {
     const Bound large = bound({0, 1e9, Unit::tensor_16bit}, round_gpu());
-    EXPECT_DOUBLE_EQ(large.hard_us, 200);
+    // As much as L2 holds may have been there before, or be left there.
+    EXPECT_DOUBLE_EQ(large.hard_us, (1e9 - 50 * 1048576) / 5e6);
     EXPECT_DOUBLE_EQ(large.calibrated_us, 250);
     const Bound small = bound({0, 1e7, Unit::tensor_16bit}, round_gpu());
     EXPECT_DOUBLE_EQ(small.hard_us, 1);
-    EXPECT_DOUBLE_EQ(small.calibrated_us, 1);
+    EXPECT_DOUBLE_EQ(small.calibrated_us, 1.25);
+    const Bound between = bound({0, 6e7, Unit::tensor_16bit}, round_gpu());
+    EXPECT_DOUBLE_EQ(between.hard_us, 6) << "all of it passes L2";
+}
+
+TEST(Bound, AKernelTakesALaunch) {
+    const Bound small = kernel_bound({0, 1e4, Unit::cuda_core_fp32}, round_gpu());
+    EXPECT_DOUBLE_EQ(small.hard_us, 0.001);
+    EXPECT_DOUBLE_EQ(small.calibrated_us, 2);
+    EXPECT_DOUBLE_EQ(kernel_bound({0, 1e9, Unit::cuda_core_fp32}, round_gpu()).calibrated_us, 250);
+    EXPECT_EQ(kernel_bound({}, round_gpu()).calibrated_us, 0);
 }
 
 TEST(Bound, SplitProductPaysThreeTimes) {
@@ -57,6 +70,8 @@ TEST(Bound, UnitsFollowTheOperands) {
     EXPECT_EQ(kernel_unit(DType::f32, false), Unit::tensor_tf32x3);
     EXPECT_EQ(kernel_unit(DType::f32, true), Unit::tensor_tf32);
     EXPECT_EQ(torch_unit(DType::f32, false), Unit::cuda_core_fp32);
+    EXPECT_EQ(torch_unit(DType::f32, true), Unit::tensor_tf32);
+    EXPECT_EQ(torch_unit(DType::f64, true), Unit::cuda_core_fp32);
 }
 
 }  // namespace

@@ -1,0 +1,34 @@
+// Measures a GPU's real ceilings: memory, L2, tensor cores, fp32, launches.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "gpu/driver.h"
+#include "jit/compiler.h"
+#include "support/result.h"
+#include "target/calibration.h"
+#include "verify/protocol.h"
+
+namespace fact::calibrate {
+
+struct Options {
+    bool quick = false;
+    jit::Toolchain toolchain;
+    std::filesystem::path store;  // of compiled kernels
+    int jobs = 1;
+    std::function<void(const std::string&)> status;
+};
+
+// On the current GPU, which `device` describes. An Error where something could not be run, gave a
+// wrong result, or came out faster than the data sheet allows.
+Result<Calibration> calibrate(const gpu::DeviceInfo& device, const Options& options);
+
+// A rate from times: `work` (bytes or flops) over each.
+Ceiling rate(std::string name, std::string unit, double work, const verify::Timing& single,
+             const verify::Timing& sustained, std::string how);
+// A time itself, of one of `count` in it.
+Ceiling time_of(std::string name, int count, const verify::Timing& single, std::string how);
+
+}  // namespace fact::calibrate

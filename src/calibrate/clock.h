@@ -1,0 +1,29 @@
+// Times of one piece of work on the GPU, through events of the driver.
+#pragma once
+
+#include <functional>
+
+#include "support/result.h"
+#include "verify/protocol.h"
+
+namespace fact::calibrate {
+
+// Gives work to the default stream and returns without waiting for it.
+using Work = std::function<Result<>()>;
+
+class Clock {
+  public:
+    // `hold(us)` keeps the GPU busy for about so long, while the host fills the queue.
+    explicit Clock(std::function<Result<>(double us)> hold) : hold_(std::move(hold)) {}
+
+    // One at a time on a GPU that is otherwise idle, the queue kept full.
+    Result<verify::Timing> single(const Work& work, int runs) const;
+    // Back to back in rounds of at least `round_us`, as a GPU at its power limit gives it.
+    Result<verify::Timing> sustained(const Work& work, int rounds, double round_us) const;
+
+  private:
+    Result<double> time(const Work& work, int count, double hold_us) const;
+    std::function<Result<>(double us)> hold_;
+};
+
+}  // namespace fact::calibrate

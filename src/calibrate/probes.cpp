@@ -1,0 +1,94 @@
+#include "calibrate/probes.h"
+
+#include <fmt/format.h>
+
+namespace fact::calibrate {
+
+namespace {
+
+// As in kernels/calibrate.
+constexpr int kBlock = 256;
+constexpr int kInFlight = 8;
+constexpr double kL2Rounds = 64;
+constexpr double kFlopsAnItem = 2. * 16 * 512;
+
+constexpr int kOneBlock = 1 << 30;
+
+struct Row {
+    ProbeKind kind;
+    std::string_view file, entry;
+    int over;       // elements that one of the kernel's counts stands for
+    int per_block;  // counts
+};
+constexpr Row kRows[] = {
+    {ProbeKind::read, "streams.cu", "read_stream", 4, kBlock* kInFlight},
+    {ProbeKind::write, "streams.cu", "write_stream", 4, kBlock* kInFlight},
+    {ProbeKind::copy, "streams.cu", "copy_stream", 4, kBlock* kInFlight},
+    {ProbeKind::l2, "streams.cu", "read_l2", 4, kBlock},
+    {ProbeKind::multiply_add, "arithmetic.cu", "multiply_add", 1, kBlock},
+    {ProbeKind::nothing, "arithmetic.cu", "nothing", 1, kOneBlock},
+    {ProbeKind::hold, "arithmetic.cu", "hold", 1, kOneBlock},
+    {ProbeKind::fill, "fill.cu", "fill", 1, kBlock},
+};
+
+const Row& row_of(ProbeKind kind) {
+    for (const Row& row : kRows)
+        if (row.kind == kind) return row;
+    throw InternalError("a probe without a row");
+}
+
+}  // namespace
+
+Probe probe(ProbeKind kind, std::string_view arch, DType dtype) {
+    const Row& row = row_of(kind);
+    const bool fill = kind == ProbeKind::fill;
+    Probe probe;
+    probe.file = row.file;
+    probe.entry = fill ? fmt::format("{}_{}", row.entry, info(dtype).name) : std::string(row.entry);
+    LaunchRecord& record = probe.record;
+    record.kernel = probe.entry;
+    record.arch = arch;
+    if (!fill) record.params = {{"from", dtype, 1}};
+    record.outputs = {{"to", dtype, 1}};
+    const ExtentField count{{{0, 0}}, 1, row.over};
+    StructParam streams;
+    int offset = 0;
+    for (int tensor = 0; tensor < record.num_bound(); ++tensor, offset += 8)
+        streams.members.push_back({offset, PointerField{tensor}});
+    streams.members.push_back({offset, count});
+    streams.bytes = offset + 8;
+    Launch launch;
+    launch.entry = probe.entry;
+    launch.grid = LinearGrid{count, row.per_block};
+    launch.block = row.per_block == kOneBlock ? 1 : kBlock;
+    launch.params = {streams};
+    record.launches = {launch};
+    return probe;
+}
+
+std::vector<gpu::TensorArg> arguments(ProbeKind kind, std::int64_t elements, DType dtype) {
+    const gpu::TensorArg one{nullptr, dtype, {elements}, {1}};
+    if (kind == ProbeKind::fill) return {one};
+    return {one, one};
+}
+
+double bytes_of(ProbeKind kind, std::int64_t elements) {
+    const double bytes = 4.0 * static_cast<double>(elements);
+    switch (kind) {
+        case ProbeKind::read:
+        case ProbeKind::write:
+            return bytes;
+        case ProbeKind::copy:
+            return 2 * bytes;
+        case ProbeKind::l2:
+            return kL2Rounds * bytes;
+        default:
+            return 0;
+    }
+}
+
+double flops_of(ProbeKind kind, std::int64_t elements) {
+    return kind == ProbeKind::multiply_add ? kFlopsAnItem * static_cast<double>(elements) : 0;
+}
+
+}  // namespace fact::calibrate

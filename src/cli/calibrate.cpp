@@ -1,0 +1,153 @@
+#include "calibrate/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <thread>
+
+#include "cli/commands.h"
+#include "driver/ceilings.h"
+#include "report/table.h"
+#include "support/files.h"
+#include "support/progress.h"
+#include "tools/skeleton.h"
+
+namespace fact::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Options {
+    bool quick = false, show = false;
+    std::string output;
+};
+
+std::string peak_of(const GpuSpec& gpu, const Ceiling& ceiling) {
+    const auto share = [&](double peak) {
+        return fmt::format("{:.0f} %", 100 * ceiling.value / peak);
+    };
+    if (ceiling.name.starts_with("memory")) return share(gpu.memory_tbs);
+    if (ceiling.name.starts_with("l2")) return share(gpu.l2_tbs);
+    if (ceiling.name == "bf16" || ceiling.name == "f16") return share(gpu.bf16_tflops);
+    if (ceiling.name == "tf32") return share(gpu.tf32_tflops);
+    if (ceiling.name == "f32_split") return share(gpu.tf32_tflops / 3);
+    if (ceiling.name == "fp32") return share(gpu.fp32_tflops);
+    return "";
+}
+
+std::string to_text(const Calibration& c) {
+    const auto right = report::Align::right;
+    report::Table table({{"ceiling"},
+                         {"single", right},
+                         {"10 to 90 %", right},
+                         {"runs", right},
+                         {"sustained", right},
+                         {"unit"},
+                         {"of the peak", right},
+                         {"how"}});
+    const auto gpu = find_gpu(c.gpu);
+    for (const Ceiling& one : c.ceilings)
+        table.row({one.name, fmt::format("{:.4g}", one.value),
+                   fmt::format("{:.4g} to {:.4g}", one.low, one.high), fmt::format("{}", one.runs),
+                   one.sustained > 0 ? fmt::format("{:.4g}", one.sustained) : "-", one.unit,
+                   gpu ? peak_of(*gpu, one) : "", report::short_schedule(one.how)});
+    return fmt::format("{} ({}), {}, driver {}, {}{}\n\n{}", c.device, c.gpu, c.date, c.driver,
+                       c.toolchain, c.quick ? ", quick" : "", table.text());
+}
+
+// The GPU, and where its calibration belongs.
+struct Place {
+    gpu::DeviceInfo device;
+    fs::path file;
+};
+Result<Place> find_place(const driver::Environment& environment, const std::string& output) {
+    const auto device = gpu::device_info();
+    if (!device)
+        return Error{"nothing to calibrate: " + device.error().message, device.error().hint};
+    if (auto fine = tools::check_arch(device->arch); !fine)
+        return Error{
+            fmt::format("the {} cannot be calibrated: {}", device->name, fine.error().message),
+            "its bounds stay those of the table"};
+    const auto row = gpu_of_device(device->name);
+    if (!row)
+        return Error{fmt::format("the table of GPUs has no {}", device->name),
+                     "`fact sol --gpus` lists those there are"};
+    return Place{*device, output.empty() ? driver::calibration_file(environment, row->name)
+                                         : fs::path(output)};
+}
+
+int show(const Options& options) {
+    const auto environment = driver::find_environment("sm90a");
+    if (!environment) return fail(environment.error());
+    std::vector<fs::path> files;
+    std::error_code ignored;
+    if (!options.output.empty())
+        files.emplace_back(options.output);
+    else
+        for (const GpuSpec& row : gpu_table())
+            if (auto file = driver::calibration_file(*environment, row.name);
+                fs::exists(file, ignored))
+                files.push_back(std::move(file));
+    if (files.empty())
+        return fail({"no GPU was calibrated by this user", "run `fact calibrate` on one", true});
+    for (const auto& file : files) {
+        const auto text = read_file(file, std::size_t{1} << 20);
+        if (!text) return fail(blame_input(text.error()));
+        const auto calibration = calibration_from_json(*text);
+        if (!calibration)
+            return fail({fmt::format("{}: {}", file.string(), calibration.error().message),
+                         calibration.error().hint, true});
+        print(fmt::format("{}\n{}", file.string(), to_text(*calibration)));
+    }
+    return kDone;
+}
+
+int calibrate(const Options& options) {
+    if (options.show) return show(options);
+    const auto environment = driver::find_environment("sm90a");
+    if (!environment) return fail(environment.error());
+    const auto place = find_place(*environment, options.output);
+    if (!place) return fail(place.error());
+    // Before minutes of measuring: a folder, or something that is no file, would refuse the end.
+    const auto target = file_to_replace(place->file);
+    if (!target) return fail(blame_input(target.error()));
+    if (auto fine = ensure_writable_folder(fs::absolute(*target).parent_path()); !fine)
+        return fail(blame_input(fine.error()));
+    const auto toolchain = jit::find_toolchain();
+    if (!toolchain) return fail(toolchain.error());
+
+    Progress progress("calibrate", 0);
+    calibrate::Options wanted;
+    wanted.quick = options.quick;
+    wanted.toolchain = *toolchain;
+    wanted.store = environment->store;
+    wanted.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    wanted.status = [&](const std::string& what) { progress.status(what); };
+    const auto measured = calibrate::calibrate(place->device, wanted);
+    if (!measured) return fail(measured.error(), "interrupted; nothing was written");
+    progress.finish("measured");
+    if (auto done = write_file_atomic(place->file, to_json(*measured)); !done)
+        return fail(blame_input(done.error()));
+    print(fmt::format("{}\nwrote {}\n", to_text(*measured), place->file.string()));
+    return kDone;
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, Action& action) {
+    auto options = std::make_shared<Options>();
+    auto* command = app.add_subcommand("calibrate", "Measure this GPU's real ceilings");
+    command->add_flag("--quick", options->quick,
+                      "Fewer runs, one schedule a product, nothing sustained");
+    command->add_option("-o,--output", options->output,
+                        "File to write (default: in the user's cache, where bounds look for it)");
+    command->add_flag("--show", options->show, "Print what was measured before, measure nothing");
+    command->footer(
+        "Bounds (`fact sol`, discovery, tuning) then count with this GPU's ceilings instead of "
+        "the\n"
+        "table's. Leave the GPU to it alone: whatever else runs there is measured too.");
+    command->callback([&action, options] { action = [options] { return calibrate(*options); }; });
+}
+
+}  // namespace fact::cli

@@ -1,0 +1,23 @@
+// `fact sol`: the bounds of an archive, of a run, or of a module that is traced first.
+#pragma once
+
+#include <string>
+
+#include "driver/run_folder.h"
+#include "report/speed_of_light.h"
+#include "support/result.h"
+
+namespace fact::driver {
+
+struct SolRequest {
+    Settings settings;  // its source may also be an archive or a run folder
+    std::string gpu;    // of the table; "" for this machine's
+};
+
+// Nothing is written: a module is traced into a folder that goes again.
+Result<report::SpeedOfLight> speed_of_light(const SolRequest& request);
+
+// The table of GPUs, with what was calibrated here.
+Result<std::string> gpu_table_text();
+
+}  // namespace fact::driver

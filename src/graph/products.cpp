@@ -1,0 +1,28 @@
+#include "graph/products.h"
+
+#include <algorithm>
+#include <array>
+
+namespace fact::graph {
+
+namespace {
+
+constexpr std::array<ProductOp, 8> kProducts{{
+    {"aten.linear.default", "linear", "input", "weight", "bias"},
+    {"aten.addmm.default", "addmm", "mat1", "mat2", "self"},
+    {"aten.mm.default", "mm", "self", "mat2", ""},
+    {"aten.bmm.default", "bmm", "self", "mat2", ""},
+    {"aten.baddbmm.default", "baddbmm", "batch1", "batch2", "self"},
+    {"aten.matmul.default", "matmul", "self", "other", ""},
+    {"aten.conv2d.default", "conv", "weight", "input", "bias"},
+    {"aten.einsum.default", "einsum", "", "", ""},
+}};
+
+}  // namespace
+
+const ProductOp* find_product(const Node& node) {
+    const auto row = std::ranges::find(kProducts, node.target, &ProductOp::target);
+    return row == kProducts.end() ? nullptr : &*row;
+}
+
+}  // namespace fact::graph

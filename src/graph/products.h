@@ -1,0 +1,20 @@
+// Matrix products among torch's operators, and what their arguments are called.
+#pragma once
+
+#include <string_view>
+
+#include "graph/graph.h"
+
+namespace fact::graph {
+
+struct ProductOp {
+    std::string_view target;  // "aten.linear.default"
+    std::string_view rule;    // "linear"
+    std::string_view a, b;    // arguments; "" for an einsum, whose operands are a list
+    std::string_view addend;  // "" where there is none
+};
+
+// The table's row for a node, or nullptr.
+const ProductOp* find_product(const Node& node);
+
+}  // namespace fact::graph

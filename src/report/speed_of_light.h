@@ -1,0 +1,50 @@
+// What a graph could take at best, as tables and as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "match/pattern.h"
+#include "sol/graph_bound.h"
+
+namespace fact::report {
+
+// An operator, a group of operators whose lines would be the same, or a pattern.
+struct BoundRow {
+    std::string where;   // "model.py:41, blocks.0.mlp"
+    std::string what;    // the pattern's id, or the operator
+    std::string family;  // "linear", "pointwise"
+    int count = 1;       // operators in the group, of a pattern
+    double flops = 0, bytes = 0, hard_us = 0, calibrated_us = 0, unfused_us = 0;  // all together
+    bool only_bytes = false;
+    bool counted = true;  // patterns: whether it is among those the whole is counted with
+
+    // How often the bound fits into the time unfused; 0 where there is nothing to do.
+    double headroom() const { return calibrated_us > 0 ? unfused_us / calibrated_us : 0; }
+};
+
+struct SpeedOfLight {
+    std::string source;                // what was asked about
+    std::string dtype, gpu, ceilings;  // "bf16", "h200", where its calibrated ceilings are from
+    bool allow_tf32 = false;
+    int operators = 0, views = 0;
+    std::vector<BoundRow> patterns, nodes;
+    sol::GraphBound whole;
+
+    double fused_speedup() const;
+    double best_speedup() const;
+};
+
+// `nodes` grouped, views left out.
+SpeedOfLight speed_of_light(const graph::Graph& graph, const match::Discovery& discovery,
+                            bool allow_tf32, const GpuSpec& gpu);
+
+std::string to_text(const SpeedOfLight& light, bool with_nodes);
+std::string to_json(const SpeedOfLight& light, bool with_nodes);
+
+// The table of GPUs; `calibrated` names those whose ceilings were measured here.
+std::string gpu_table_text(const std::vector<GpuSpec>& gpus,
+                           const std::vector<std::string>& sources);
+
+}  // namespace fact::report

@@ -1,0 +1,136 @@
+#include "sol/graph_bound.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+namespace fact::sol {
+
+using graph::Graph;
+using graph::NodeId;
+using graph::ValueId;
+
+namespace {
+
+double stored(const Graph& graph, ValueId value) {
+    const auto& type = graph[value].type;
+    return type ? stored_bytes(*type) : 0;
+}
+
+// Parts that save most first; what overlaps one already taken is passed over.
+std::vector<std::size_t> choose(const std::vector<NodeBound>& nodes,
+                                const std::vector<Part>& parts) {
+    std::vector<double> saves;
+    for (const Part& part : parts) {
+        double alone = 0;
+        for (const NodeId node : part.nodes) alone += nodes[graph::index(node)].unfused_us;
+        saves.push_back(alone - part.bound.calibrated_us);
+    }
+    std::vector<std::size_t> order(parts.size()), chosen;
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, [&](auto a, auto b) { return saves[a] > saves[b]; });
+    std::set<NodeId> taken;
+    for (const std::size_t i : order) {
+        const auto overlaps = [&](NodeId node) { return taken.contains(node); };
+        if (saves[i] < -1e-9 || std::ranges::any_of(parts[i].nodes, overlaps)) continue;
+        taken.insert(parts[i].nodes.begin(), parts[i].nodes.end());
+        chosen.push_back(i);
+    }
+    std::ranges::sort(chosen);
+    return chosen;
+}
+
+}  // namespace
+
+std::vector<NodeBound> node_bounds(const Graph& graph, bool allow_tf32, const GpuSpec& gpu) {
+    std::vector<NodeBound> bounds;
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+        NodeBound own;
+        own.node = static_cast<NodeId>(i);
+        own.work = work_of(graph, graph.nodes[i]);
+        own.bound = kernel_bound(as_work(own.work, By::kernel, allow_tf32), gpu);
+        own.unfused_us = kernel_bound(as_work(own.work, By::torch, allow_tf32), gpu).calibrated_us;
+        bounds.push_back(std::move(own));
+    }
+    return bounds;
+}
+
+double least_bytes(const Graph& graph, const std::vector<NodeBound>& nodes) {
+    // Backwards: how much of each value anything looks at. Views hand on what is asked of them.
+    std::vector<double> needed(graph.values.size());
+    const auto need = [&](ValueId value, double bytes) {
+        double& most = needed[graph::index(value)];
+        most = std::min(std::max(most, bytes), stored(graph, value));
+    };
+    std::map<ValueId, double> written;  // by what holds the memory: views of it are no copies
+    for (const auto& output : graph.outputs) {
+        if (!output.value) continue;
+        ValueId root = *output.value;
+        while (const auto producer = graph[root].producer) {
+            const auto reads = graph::tensor_inputs(graph[*producer]);
+            if (nodes[graph::index(*producer)].work.family != Family::view || reads.empty()) break;
+            root = reads.front();
+        }
+        // A result that is an input, or a view of one, is already where it should be.
+        if (graph[root].producer)
+            written[root] = std::max(written[root], stored(graph, *output.value));
+    }
+    double bytes = 0;
+    for (const auto& [root, own] : written) bytes += own;
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+        const NodeWork& work = nodes[i].work;
+        for (const Access& read : work.reads) need(read.value, read.bytes);
+        if (work.family != Family::view) continue;
+        double asked = 0;  // of a split's parts together
+        for (const ValueId out : graph.nodes[i].outputs) asked += needed[graph::index(out)];
+        const auto reads = graph::tensor_inputs(graph.nodes[i]);
+        if (!reads.empty()) need(reads.front(), asked);
+    }
+    for (const auto& input : graph.inputs) bytes += needed[graph::index(input.value)];
+    return bytes;
+}
+
+Bound ideal_bound(const std::vector<NodeBound>& nodes, double bytes, bool allow_tf32,
+                  const GpuSpec& gpu) {
+    Bound tensor, other;
+    for (const NodeBound& node : nodes) {
+        Work work = as_work(node.work, By::kernel, allow_tf32);
+        work.bytes = 0;
+        const Bound own = bound(work, gpu);
+        Bound& sum = work.unit == Unit::cuda_core_fp32 ? other : tensor;
+        sum.hard_us += own.hard_us;
+        sum.calibrated_us += own.calibrated_us;
+    }
+    const Bound moved = kernel_bound({0, bytes, Unit::cuda_core_fp32}, gpu);
+    return {std::max({moved.hard_us, tensor.hard_us, other.hard_us}),
+            std::max({moved.calibrated_us, tensor.calibrated_us, other.calibrated_us})};
+}
+
+GraphBound graph_bound(const Graph& graph, const std::vector<NodeBound>& nodes,
+                       const std::vector<Part>& parts, bool allow_tf32, const GpuSpec& gpu) {
+    GraphBound whole;
+    for (const NodeBound& node : nodes) {
+        whole.flops += node.work.flops;
+        whole.unfused_bytes += node.work.bytes();
+        whole.unfused_us += node.unfused_us;
+        whole.only_bytes += node.work.only_bytes;
+    }
+    whole.used = choose(nodes, parts);
+    std::set<NodeId> fused;
+    for (const std::size_t i : whole.used) {
+        fused.insert(parts[i].nodes.begin(), parts[i].nodes.end());
+        whole.fused.hard_us += parts[i].bound.hard_us;
+        whole.fused.calibrated_us += parts[i].bound.calibrated_us;
+    }
+    for (const NodeBound& node : nodes) {
+        if (fused.contains(node.node)) continue;
+        whole.fused.hard_us += bound(as_work(node.work, By::torch, allow_tf32), gpu).hard_us;
+        whole.fused.calibrated_us += node.unfused_us;
+    }
+    whole.least_bytes = least_bytes(graph, nodes);
+    whole.ideal = ideal_bound(nodes, whole.least_bytes, allow_tf32, gpu);
+    return whole;
+}
+
+}  // namespace fact::sol

@@ -1,0 +1,152 @@
+#include "sol/operators.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <map>
+
+#include "graph/identity.h"
+#include "graph/products.h"
+
+namespace fact::sol {
+
+namespace {
+
+using Table = std::map<std::string_view, OperatorFacts>;
+
+Table make_table() {
+    Table table;
+    const auto add = [&](Family family, double flops,
+                         std::initializer_list<std::string_view> names) {
+        for (const std::string_view name : names) table.emplace(name, OperatorFacts{family, flops});
+    };
+    add(Family::product, 0,
+        {"mv", "dot", "vdot", "conv1d", "conv2d", "conv3d", "convolution", "conv_transpose1d",
+         "conv_transpose2d", "conv_transpose3d"});
+    add(Family::attention, 0,
+        {"scaled_dot_product_attention", "_scaled_dot_product_flash_attention",
+         "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention"});
+    add(Family::pointwise, 0,
+        {"clone", "_to_copy", "lift_fresh_copy", "copy", "cat", "stack", "repeat", "flip", "roll",
+         "constant_pad_nd", "pad", "tril", "triu", "hstack", "vstack", "pixel_shuffle"});
+    // One flop an element, however many instructions an exponential is made of.
+    add(Family::pointwise, 1, {"abs",         "acos",         "add",         "asin",
+                               "atan",        "atan2",        "bitwise_and", "bitwise_not",
+                               "bitwise_or",  "bitwise_xor",  "ceil",        "celu",
+                               "clamp",       "clamp_max",    "clamp_min",   "cos",
+                               "cosh",        "cumprod",      "cumsum",      "div",
+                               "dropout",     "elu",          "eq",          "erf",
+                               "erfc",        "exp",          "exp2",        "expm1",
+                               "floor",       "floor_divide", "fmod",        "ge",
+                               "gelu",        "glu",          "gt",          "hardsigmoid",
+                               "hardswish",   "hardtanh",     "isfinite",    "isinf",
+                               "isnan",       "le",           "leaky_relu",  "lerp",
+                               "log",         "log10",        "log1p",       "log2",
+                               "log_sigmoid", "logical_and",  "logical_not", "logical_or",
+                               "logical_xor", "lt",           "masked_fill", "maximum",
+                               "minimum",     "mish",         "mul",         "native_dropout",
+                               "ne",          "neg",          "pow",         "prelu",
+                               "reciprocal",  "relu",         "relu6",       "remainder",
+                               "round",       "rsqrt",        "rsub",        "selu",
+                               "sgn",         "sigmoid",      "sign",        "silu",
+                               "sin",         "sinh",         "softplus",    "sqrt",
+                               "square",      "sub",          "tan",         "tanh",
+                               "threshold",   "trunc",        "where",       "softsign",
+                               "xlogy",       "hypot",        "nan_to_num",  "masked_scatter"});
+    add(Family::pointwise, 2, {"addcmul", "addcdiv"});
+    add(Family::reduction, 1,
+        {"all",
+         "amax",
+         "amin",
+         "aminmax",
+         "any",
+         "argmax",
+         "argmin",
+         "count_nonzero",
+         "max",
+         "mean",
+         "min",
+         "prod",
+         "sum",
+         "adaptive_avg_pool1d",
+         "adaptive_avg_pool2d",
+         "_adaptive_avg_pool2d",
+         "adaptive_max_pool2d",
+         "avg_pool1d",
+         "avg_pool2d",
+         "avg_pool3d",
+         "max_pool1d",
+         "max_pool2d",
+         "max_pool3d",
+         "max_pool2d_with_indices",
+         "median",
+         "nanmean",
+         "nansum"});
+    add(Family::reduction, 2,
+        {"linalg_vector_norm", "norm", "std", "var", "var_mean", "std_mean", "logsumexp",
+         "mse_loss", "l1_loss", "cosine_similarity"});
+    add(Family::softmax, 5,
+        {"softmax", "_softmax", "log_softmax", "_log_softmax", "_safe_softmax"});
+    add(Family::norm, 7,
+        {"layer_norm", "native_layer_norm", "group_norm", "native_group_norm", "instance_norm",
+         "batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional",
+         "native_batch_norm"});
+    add(Family::norm, 4, {"rms_norm", "_fused_rms_norm", "_native_batch_norm_legit_no_training"});
+    add(Family::gather, 0,
+        {"embedding", "gather", "index", "index_select", "take", "take_along_dim"});
+    add(Family::scatter, 0,
+        {"slice_scatter", "select_scatter", "index_put", "index_copy", "scatter",
+         "diagonal_scatter"});
+    add(Family::fill, 0,
+        {"full",          "full_like", "zeros",        "zeros_like",  "ones",       "ones_like",
+         "new_zeros",     "new_ones",  "new_full",     "arange",      "linspace",   "eye",
+         "scalar_tensor", "rand",      "randn",        "rand_like",   "randn_like", "bernoulli",
+         "fill",          "zero",      "tril_indices", "triu_indices"});
+    add(Family::nothing, 0,
+        {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty",
+         "new_empty_strided"});
+    return table;
+}
+
+}  // namespace
+
+std::string_view name(Family family) {
+    switch (family) {
+        case Family::nothing:
+            return "nothing";
+        case Family::view:
+            return "view";
+        case Family::product:
+            return "product";
+        case Family::attention:
+            return "attention";
+        case Family::pointwise:
+            return "pointwise";
+        case Family::reduction:
+            return "reduction";
+        case Family::softmax:
+            return "softmax";
+        case Family::norm:
+            return "norm";
+        case Family::gather:
+            return "gather";
+        case Family::scatter:
+            return "scatter";
+        case Family::fill:
+            return "fill";
+        case Family::unknown:
+            break;
+    }
+    return "unknown";
+}
+
+OperatorFacts facts_of(const graph::Node& node) {
+    static const Table table = make_table();
+    if (node.outputs.empty() || graph::is_inert_check(node)) return {Family::nothing, 0};
+    if (graph::find_product(node)) return {Family::product, 0};
+    if (const auto row = table.find(graph::aten_name(node.target)); row != table.end())
+        return row->second;
+    if (graph::is_view(node)) return {Family::view, 0};
+    return {};
+}
+
+}  // namespace fact::sol

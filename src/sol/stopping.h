@@ -1,0 +1,53 @@
+// When a search is good enough: pure decisions from the bound, the times so far and a model's
+// opinion of what has not been tried.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fact::sol {
+
+struct Rules {
+    double near_bound = 0.05;     // stop within this of the calibrated bound
+    double least_gain = 0.01;     // stop where the model expects less than this
+    int least_measured = 3;       // before that many the model is not believed
+    double prune_margin = 0.5;    // model times so far above the best are not compiled
+    std::size_t always_kept = 3;  // the model's best few are compiled whatever it says
+};
+
+// A candidate that was timed, and what the model had said.
+struct Tried {
+    double model_us = 0, measured_us = 0;
+};
+
+struct Standing {
+    double bound_us = 0;               // calibrated; 0: not known
+    double best_us = 0;                // median of the fastest that passed; 0: none has
+    double best_low_us = 0;            // its 10th percentile; 0: not known
+    std::vector<Tried> tried;          // all that passed, the best among them
+    std::vector<double> remaining_us;  // the model's times of those that are left
+};
+
+struct Verdict {
+    bool go_on = true;
+    std::string reason;  // "within 5 % of the bound: ..."; "" while going on
+};
+
+// Whether another candidate is worth its compilation.
+Verdict decide(const Standing& standing, const Rules& rules = {});
+
+// What the fastest of `remaining_us` can be expected to take: the model's time, corrected by how
+// those tried compare with it. Of their ratios a low one (the first quartile) is taken, so that a
+// search is stopped too late rather than too early. 0 where nothing is left or nothing was tried.
+double expected_best(std::span<const Tried> tried, std::span<const double> remaining_us);
+
+// Whether each candidate is worth compiling, by the model alone. Unknown times (0) are kept.
+std::vector<bool> worth_compiling(std::span<const double> model_us, const Rules& rules = {});
+
+// The same with some of them timed: the model's times are corrected as in expected_best and
+// compared with the best time measured.
+std::vector<bool> worth_compiling(std::span<const double> model_us, std::span<const Tried> tried,
+                                  double best_us, const Rules& rules = {});
+
+}  // namespace fact::sol

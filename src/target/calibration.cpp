@@ -1,0 +1,134 @@
+#include "target/calibration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace fact {
+
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+// A clock a little above the table's highest is no lie.
+constexpr double kTolerance = 1.01;
+
+ordered_json to_parts(const Ceiling& c) {
+    return {{"name", c.name},
+            {"unit", c.unit},
+            {"value", c.value},
+            {"low", c.low},
+            {"high", c.high},
+            {"runs", c.runs},
+            {"sustained", c.sustained},
+            {"sustained_runs", c.sustained_runs},
+            {"how", c.how}};
+}
+
+Ceiling read_ceiling(const json& parts) {
+    Ceiling c;
+    parts.at("name").get_to(c.name);
+    parts.at("unit").get_to(c.unit);
+    parts.at("value").get_to(c.value);
+    parts.at("low").get_to(c.low);
+    parts.at("high").get_to(c.high);
+    parts.at("runs").get_to(c.runs);
+    parts.at("sustained").get_to(c.sustained);
+    parts.at("sustained_runs").get_to(c.sustained_runs);
+    parts.at("how").get_to(c.how);
+    return c;
+}
+
+// One ceiling of the row: the best of what measures it, below its peak.
+struct Slot {
+    double GpuSpec::* into;
+    double GpuSpec::* peak;
+    struct Source {
+        std::string_view name;
+        double times = 1;
+    };
+    std::vector<Source> sources;
+};
+
+const std::vector<Slot>& slots() {
+    static const std::vector<Slot> list{
+        {&GpuSpec::calibrated_memory_tbs,
+         &GpuSpec::memory_tbs,
+         {{"memory_read"}, {"memory_write"}, {"memory_copy"}}},
+        {&GpuSpec::calibrated_l2_tbs, &GpuSpec::l2_tbs, {{"l2_read"}}},
+        {&GpuSpec::calibrated_bf16_tflops, &GpuSpec::bf16_tflops, {{"bf16"}, {"f16"}}},
+        {&GpuSpec::calibrated_tf32_tflops, &GpuSpec::tf32_tflops, {{"tf32"}, {"f32_split", 3}}},
+        {&GpuSpec::calibrated_fp32_tflops, &GpuSpec::fp32_tflops, {{"fp32"}}},
+    };
+    return list;
+}
+
+}  // namespace
+
+double ceiling(const Calibration& calibration, std::string_view name) {
+    const auto found = std::ranges::find(calibration.ceilings, name, &Ceiling::name);
+    return found == calibration.ceilings.end() ? 0 : found->value;
+}
+
+std::string to_json(const Calibration& c) {
+    ordered_json parts{{"format", "fact-calibration-1"},
+                       {"gpu", c.gpu},
+                       {"device", c.device},
+                       {"date", c.date},
+                       {"driver", c.driver},
+                       {"toolchain", c.toolchain},
+                       {"quick", c.quick},
+                       {"ceilings", ordered_json::array()}};
+    for (const Ceiling& one : c.ceilings) parts["ceilings"].push_back(to_parts(one));
+    return parts.dump(2) + "\n";
+}
+
+Result<Calibration> calibration_from_json(std::string_view text) {
+    try {
+        const json parts = json::parse(text);
+        if (parts.at("format") != "fact-calibration-1")
+            return Error{"it is of another format", "measure again with `fact calibrate`"};
+        Calibration c;
+        parts.at("gpu").get_to(c.gpu);
+        parts.at("device").get_to(c.device);
+        parts.at("date").get_to(c.date);
+        parts.at("driver").get_to(c.driver);
+        parts.at("toolchain").get_to(c.toolchain);
+        parts.at("quick").get_to(c.quick);
+        for (const json& one : parts.at("ceilings")) c.ceilings.push_back(read_ceiling(one));
+        return c;
+    } catch (const json::exception& error) {
+        return Error{fmt::format("it is no calibration: {}", error.what()),
+                     "measure again with `fact calibrate`"};
+    }
+}
+
+Result<GpuSpec> with_ceilings(GpuSpec spec, const Calibration& calibration) {
+    for (const Slot& slot : slots()) {
+        const double peak = spec.*slot.peak;
+        double best = 0;
+        for (const auto& source : slot.sources) {
+            const double value = ceiling(calibration, source.name) * source.times;
+            if (!std::isfinite(value) || value < 0 || value > peak * kTolerance)
+                return Error{fmt::format("{} came out as {:.4g}, where the data sheet's peak is "
+                                         "{:.4g}: that was no measurement",
+                                         source.name, value / source.times, peak / source.times),
+                             "measure again with `fact calibrate`; if it stays so, the table's "
+                             "row of this GPU is wrong: please report it"};
+            best = std::max(best, value);
+        }
+        if (best <= 0)
+            return Error{fmt::format("it has no {}", slot.sources.front().name),
+                         "measure again with `fact calibrate`"};
+        spec.*slot.into = std::min(best, peak);
+    }
+    spec.launch_us = ceiling(calibration, "launch");
+    if (!std::isfinite(spec.launch_us) || spec.launch_us <= 0)
+        return Error{"it has no launch", "measure again with `fact calibrate`"};
+    return spec;
+}
+
+}  // namespace fact

@@ -1,0 +1,49 @@
+// Ceilings that `fact calibrate` measured on a GPU, and the table's row with them put in.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.h"
+#include "target/gpu_spec.h"
+
+namespace fact {
+
+struct Ceiling {
+    std::string name;          // "memory_copy", "bf16"; with_ceilings names them all
+    std::string unit;          // "TB/s", "TFLOP/s" or "us"
+    double value = 0;          // one launch at a time, the median
+    double low = 0, high = 0;  // 10th and 90th percentile
+    int runs = 0;
+    double sustained = 0;  // back to back on a hot GPU; 0: not measured
+    int sustained_runs = 0;
+    std::string how;  // "8192x8192x8192, tile 128x256x64 ..."
+    bool operator==(const Ceiling&) const = default;
+};
+
+struct Calibration {
+    std::string gpu;     // the table's name, "h200"
+    std::string device;  // the driver's, "NVIDIA H200"
+    std::string date;    // "2026-03-01T12:00:00Z"
+    std::string driver, toolchain;
+    bool quick = false;  // fewer runs, one schedule a product, nothing sustained
+    std::vector<Ceiling> ceilings;
+    bool operator==(const Calibration&) const = default;
+};
+
+// The measured value of that name; 0 where there is none.
+double ceiling(const Calibration& calibration, std::string_view name);
+
+std::string to_json(const Calibration& calibration);
+Result<Calibration> calibration_from_json(std::string_view text);
+
+// The row with what was measured put in:
+//   memory the best of memory_read, memory_write and memory_copy; L2 l2_read
+//   tensor cores in 16 bits the better of bf16 and f16; in TF32 the better of tf32 and of
+//   three times f32_split, which does three TF32 products for each of its own; fp32 fp32
+//   launches launch
+// An Error names what is missing, or above the peak of the data sheet: that was no measurement.
+Result<GpuSpec> with_ceilings(GpuSpec spec, const Calibration& calibration);
+
+}  // namespace fact

@@ -1,0 +1,56 @@
+#include "match/cost.h"
+
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "graphs.h"
+#include "match/pointwise.h"
+#include "match/rowwise.h"
+#include "sol/work.h"
+#include "support/files.h"
+
+namespace fact::match {
+namespace {
+
+// The operators a kernel can compute are listed where they are translated, their work in sol: what
+// is added to the one must be known to the other.
+TEST(Cost, EveryOperatorOfAKernelHasItsWork) {
+    static const std::regex target("\"(aten\\.[A-Za-z0-9_]+\\.[A-Za-z0-9_]+)\"");
+    int checked = 0;
+    for (const char* file : {"pointwise.cpp", "rowwise.cpp"}) {
+        const auto text = read_file(std::string(FACT_SOURCE_DIR) + "/src/match/" + file);
+        ASSERT_TRUE(text.ok());
+        for (std::sregex_iterator it(text->begin(), text->end(), target), end; it != end; ++it) {
+            graph::Node node;
+            node.target = (*it)[1];
+            node.outputs = {graph::ValueId{0}};
+            if (!find_pointwise(node) && !find_rowwise(node)) continue;
+            EXPECT_NE(sol::facts_of(node).family, sol::Family::unknown) << node.target;
+            ++checked;
+        }
+    }
+    EXPECT_GT(checked, 80);
+}
+
+// relu(x @ w.T) of 16 x 8 by 8 x 8: a launch each for the operators, one for the kernel.
+TEST(Cost, FusingSmallOperatorsSavesTheirLaunches) {
+    testing::Net net;
+    const auto x = net.input("x", {16, 8}), w = net.weight("w", {8, 8});
+    net.output(net.pointwise("y", "relu.default", net.linear("p", x, w)));
+    Options options;
+    options.ceilings = *find_gpu("h200");
+    options.ceilings->launch_us = 3;
+    const auto found = discover(net.graph, options);
+    ASSERT_EQ(found.patterns.size(), 1u);
+    const Cost& cost = found.patterns.front().cost;
+    EXPECT_EQ(cost.flops, 2 * 16 * 8 * 8);
+    EXPECT_EQ(cost.bytes, 2 * (16 * 8 + 8 * 8 + 16 * 8));
+    EXPECT_EQ(cost.unfused_bytes, cost.bytes + 2 * 2 * 16 * 8);
+    EXPECT_EQ(cost.unfused_us, 6);
+    EXPECT_EQ(cost.bound_us, 3);
+    EXPECT_EQ(found.patterns.front().priority, 3);
+}
+
+}  // namespace
+}  // namespace fact::match

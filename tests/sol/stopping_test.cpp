@@ -1,0 +1,79 @@
+#include "sol/stopping.h"
+
+#include <gtest/gtest.h>
+
+namespace fact::sol {
+namespace {
+
+Standing standing(double bound, double best, std::vector<Tried> tried,
+                  std::vector<double> remaining) {
+    return {bound, best, 0, std::move(tried), std::move(remaining)};
+}
+
+TEST(Stopping, GoesOnWhileNothingHasPassed) {
+    EXPECT_TRUE(decide(standing(100, 0, {}, {100})).go_on);
+}
+
+TEST(Stopping, StopsWithinFivePercentOfTheBound) {
+    const auto near = decide(standing(100, 105, {{90, 105}}, {80}));
+    EXPECT_FALSE(near.go_on);
+    EXPECT_EQ(near.reason, "within 5 % of the bound: 105.0 us, bound 100.0 us");
+    EXPECT_TRUE(decide(standing(100, 105.1, {{90, 105.1}}, {80})).go_on);
+    EXPECT_TRUE(decide(standing(0, 105, {{90, 105}}, {80})).go_on) << "the bound is not known";
+}
+
+TEST(Stopping, StopsWhenTheModelExpectsLittle) {
+    // Measured is 1.2 times the model, so that 100 is expected to take 120: nothing better.
+    const std::vector<Tried> tried{{100, 120}, {110, 132}, {120, 144}};
+    const auto none = decide(standing(50, 120, tried, {100, 130}));
+    EXPECT_FALSE(none.go_on);
+    EXPECT_EQ(none.reason, "the model expects under 1 % more");
+    EXPECT_FALSE(decide(standing(50, 120, tried, {99.5})).go_on) << "0.5 % more";
+    EXPECT_TRUE(decide(standing(50, 120, tried, {98})).go_on) << "2 % more";
+}
+
+TEST(Stopping, DoesNotBelieveAModelItCannotCorrect) {
+    EXPECT_TRUE(decide(standing(50, 120, {{100, 120}, {110, 132}}, {200})).go_on);
+    const std::vector<Tried> tried{{100, 120}, {110, 132}, {120, 144}};
+    EXPECT_TRUE(decide(standing(50, 120, tried, {200, 0})).go_on) << "one has no model time";
+}
+
+TEST(Stopping, AGainWithinTheSpreadIsNone) {
+    Standing now = standing(50, 120, {{100, 120}, {110, 132}, {120, 144}}, {98});
+    now.best_low_us = 116.4;  // 3 % of spread, and 2 % expected
+    const auto verdict = decide(now);
+    EXPECT_FALSE(verdict.go_on);
+    EXPECT_EQ(verdict.reason, "the model expects under 3.0 % more, which is the spread");
+}
+
+TEST(Stopping, EndsWithTheCandidates) {
+    EXPECT_EQ(decide(standing(50, 120, {{100, 120}}, {})).reason, "every candidate was tried");
+}
+
+TEST(Stopping, CorrectsTheModelCarefully) {
+    // Ratios 1.0, 1.2, 1.3, 1.5, 2.0: the first quartile is 1.2.
+    const std::vector<Tried> tried{{100, 120}, {100, 200}, {100, 100}, {100, 150}, {100, 130}};
+    const std::vector<double> remaining{90, 80, 0};
+    EXPECT_DOUBLE_EQ(expected_best(tried, remaining), 96);
+    EXPECT_DOUBLE_EQ(expected_best({}, remaining), 0);
+}
+
+TEST(Pruning, KeepsWhatIsNearTheModelsBest) {
+    const std::vector<double> model{100, 149, 151, 400, 0, 120};
+    EXPECT_EQ(worth_compiling(model), (std::vector{true, true, false, false, true, true}));
+    // The best three stay, however far apart.
+    EXPECT_EQ(worth_compiling(std::vector<double>{1, 10, 100, 1000}),
+              (std::vector{true, true, true, false}));
+}
+
+TEST(Pruning, WithTimesComparesWithTheBestMeasured) {
+    const std::vector<Tried> tried{{100, 120}, {110, 132}, {120, 144}};
+    // 1.2 times the model: 99 may take 118.8, 101 would take 121.2.
+    EXPECT_EQ(worth_compiling(std::vector<double>{99, 101, 0}, tried, 120),
+              (std::vector{true, false, true}));
+    EXPECT_EQ(worth_compiling(std::vector<double>{99, 101, 300}, {}, 0),
+              (std::vector{true, true, true}));
+}
+
+}  // namespace
+}  // namespace fact::sol

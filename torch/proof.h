@@ -31,7 +31,8 @@ class ProofBench {
 
     // Other contents of output and workspace do not change a bit of the result.
     Result<verify::Verdict> check_independence();
-    // Nor do repetition, launches without a pause, or launches on two streams at a time.
+    // Nor do repetition, launches without a pause, or another case's launches at the same time on
+    // another stream.
     Result<verify::Verdict> check_repeats();
     // Nor do other addresses.
     Result<verify::Verdict> check_elsewhere();
@@ -74,6 +75,8 @@ class ProofBench {
     const Case* shown_ = nullptr;
     const Case* first_ = nullptr;
     std::vector<at::Tensor> reference_;  // bits of the first case's results
+    const Case* second_ = nullptr;
+    std::vector<at::Tensor> second_reference_;
     std::vector<verify::Check> checks_;
     int disturbed_ = 0;
 };

@@ -24,9 +24,12 @@ struct Candidate {
 // An Error says why the text cannot be realized at all.
 Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern, int limit);
 
-// A CUDA file launched by the record of a scheduled candidate. Before it, FACT_ENTRY is defined
-// as the last launch's entry and FACT_ENTRIES(X) as X(entry) for each launch. A comment
-// "fact-fault: hang" (crash, wrong) says what it stands for on a CPU.
+// A CUDA file launched by the record of a scheduled candidate. Before it are defined FACT_ENTRY as
+// the last launch's entry, FACT_ENTRIES(X) as X(entry) for each launch, FACT_TENSORS as the number
+// of tensors with workspaces, and FACT_TYPE_0, ... as the element types. What it includes from its
+// own folder becomes part of its text. With a comment "fact-arguments: plain" it is one launch, and
+// its arguments are those of kernels/common/plain.cuh. A comment "fact-fault: NAME" says what it
+// stands for on a CPU, where torch/simulated_faults.h knows the name.
 Result<Candidate> file_candidate(const std::filesystem::path& file, const LaunchRecord& record);
 
 }  // namespace fact::tune

@@ -20,14 +20,6 @@ std::int64_t storage_length(at::IntArrayRef sizes, at::IntArrayRef strides) {
     return length;
 }
 
-std::int64_t repeated(std::uint8_t byte, std::int64_t width) {
-    std::uint64_t value = 0;
-    for (std::int64_t i = 0; i < width; ++i) value = value << 8 | byte;
-    const int unused = static_cast<int>(64 - 8 * width);
-    // Signed, as torch's integers are; a single byte is torch's unsigned one.
-    return width == 1 ? byte : static_cast<std::int64_t>(value << unused) >> unused;
-}
-
 at::Tensor flat_bits(const at::Tensor& tensor) {
     return tensor
         .as_strided({storage_length(tensor.sizes(), tensor.strides())}, {1},
@@ -48,6 +40,14 @@ c10::ScalarType bits_type(c10::ScalarType dtype) {
         default:
             return at::kLong;
     }
+}
+
+std::int64_t GuardedTensor::repeated(std::uint8_t byte, std::int64_t width) {
+    std::uint64_t value = 0;
+    for (std::int64_t i = 0; i < width; ++i) value = value << 8 | byte;
+    const int unused = static_cast<int>(64 - 8 * width);
+    // Signed, as torch's integers are; a single byte is torch's unsigned one.
+    return width == 1 ? byte : static_cast<std::int64_t>(value << unused) >> unused;
 }
 
 GuardedTensor::GuardedTensor(at::IntArrayRef sizes, at::IntArrayRef strides, c10::ScalarType dtype,

@@ -32,6 +32,9 @@ class GuardedTensor {
     // The elements as integers of the same width: what is compared bit by bit.
     const at::Tensor& bits() const { return bits_; }
 
+    // The integer of `width` bytes that are all `byte`, as bits() gives it.
+    static std::int64_t repeated(std::uint8_t byte, std::int64_t width);
+
     // Each a boolean tensor without dimensions, left on the device so that many are read at once:
     at::Tensor touched_outside() const;                       // a margin, or a gap between elements
     at::Tensor differs_from(const at::Tensor& tensor) const;  // from what load() took

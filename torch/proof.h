@@ -49,7 +49,7 @@ class ProofBench {
     using Guarded = std::vector<GuardedTensor>;
     // What the memory holds before a launch.
     struct Contents {
-        enum class Output { poison, zeros, stale } output = Output::poison;
+        enum class Output { poison, zeros, small, stale } output = Output::poison;
         std::uint8_t workspace = 0xFF;
     };
 
@@ -60,7 +60,7 @@ class ProofBench {
     bool same(const Guarded& outputs, const std::vector<at::Tensor>& bits) const;
     std::vector<at::Tensor> copy_bits(const Guarded& outputs) const;
     verify::Verdict judge(const Case& drawn, const Guarded& outputs, verify::Check& check) const;
-    std::int64_t unwritten(const Guarded& outputs) const;
+    Result<std::int64_t> unwritten();
     Result<verify::Verdict> diagnose(const Case& drawn, verify::Verdict found);
     Result<verify::Verdict> launch_many(bool two_streams);
     void show(const Case& drawn);

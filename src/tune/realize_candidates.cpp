@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <fstream>
 #include <optional>
 
 #include "jit/compile_key.h"
 #include "support/files.h"
 #include "support/hash.h"
+#include "tune/journal.h"
 #include "tune/search.h"
 
 namespace fact::tune {
@@ -103,12 +103,13 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
     request.open.allow_tf32 = options.allow_tf32;
     request.hard_us = pattern.cost.hard_us;
     request.scratch = scratch.path();
-    std::ofstream journal(options.run_folder / "journal.jsonl", std::ios::app);
+    Journal journal(options.run_folder / "journal.jsonl");
     request.finished = [&](const CandidateResult& result) {
-        journal << to_json_line(pattern.family, result) << std::flush;
+        journal.add(to_json_line(pattern.family, result));
     };
     auto found = search(request, options);
     if (!found) return found.error();
+    if (journal.failure()) return *journal.failure();
 
     r.text_checks = found->opened.text_checks;
     r.note = found->opened.note;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "support/files.h"
+#include "tune/gpu_gone.h"
 #include "verify/light.h"
 
 namespace fact::tune {
@@ -180,6 +181,7 @@ Result<SearchResult> Searcher::run() {
     const auto untried = [&](Outcome outcome, const std::string& why) {
         for (auto& result : found_.results) result.outcome = outcome, result.why = why;
     };
+    if (!session && says_gpu_is_gone(session.error().message)) return session.error();
     if (!session) {
         found_.opened.error = session.error().text();
         untried(Outcome::unsupported, "not tried: the pattern cannot be prepared");

@@ -109,7 +109,7 @@ const std::vector<Session::OtherSizes>& Session::other_sizes() {
 // Whether the text itself computes what torch does at those sizes; where it does not, a kernel
 // that follows it is not to blame.
 bool Session::text_holds(const OtherSizes& other) const {
-    const auto checked = check_text(other.call, text_, buffers_);
+    const auto checked = check_text_shrunk(other.call, text_, buffers_);
     if (!checked) return false;
     for (const auto& check : checked->checks)
         if (!check.passed) return false;
@@ -151,7 +151,7 @@ Result<Verdict> Session::prove_other_sizes(const KernelFor& kernel_for, std::str
 }
 
 void Session::time(ProofBench& bench, bool sustained, CandidateReply& reply) {
-    const auto& inputs = cases_[0].inputs;
+    const auto inputs = bench.timed_inputs();
     const auto launch = [&] {
         const auto done = bench.launch_timed();
         TORCH_CHECK(done.ok(), done.ok() ? "" : done.error().text());

@@ -37,8 +37,10 @@ class ProofBench {
     // Nor do other addresses.
     Result<verify::Verdict> check_elsewhere();
 
-    // For timing: the reference's inputs, and outputs in which disturb() spoils a few elements, to
-    // be written again by every launch. check_timed() says whether the last one did.
+    // For timing: the reference's inputs, which the baseline takes as well, and outputs in which
+    // disturb() spoils a few elements, to be written again by every launch. check_timed() says
+    // whether the last one did.
+    Tensors timed_inputs();
     Result<> launch_timed();
     void disturb();
     verify::Verdict check_timed();
@@ -53,6 +55,7 @@ class ProofBench {
         std::uint8_t workspace = 0xFF;
     };
 
+    static Tensors tensors(const Guarded& guarded);
     Guarded make_outputs() const;
     void prepare(Guarded& outputs, Contents::Output contents) const;
     Result<> launch(const Guarded& inputs, Guarded& outputs, const Contents& contents);

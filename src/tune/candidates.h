@@ -17,7 +17,8 @@ struct Candidate {
     std::string source;    // CUDA; "" when `unsupported` says why there is none
     LaunchRecord record;
     std::string unsupported;
-    std::string fault;  // what a file the user gave stands for where there is no GPU
+    std::string fault;       // what a file the user gave stands for where there is no GPU
+    bool from_file = false;  // nobody vouches for it: proven in full before it is compared
 };
 
 // The schedules the text itself names, else the table's for the problem, at most `limit` (0: all).

@@ -86,6 +86,7 @@ Result<Candidate> file_candidate(const fs::path& file, const LaunchRecord& recor
     if (!text) return text.error();
     Candidate candidate;
     candidate.name = file.stem().string();
+    candidate.from_file = true;
     candidate.record = record;
     if (text->find("fact-arguments: plain") != text->npos) {
         auto plain = with_plain_arguments(record);

@@ -21,7 +21,7 @@ std::string result_key(const match::Pattern& pattern, const std::vector<Candidat
                        const RealizeOptions& options) {
     const auto& p = pattern.problem;
     std::string bytes =
-        fmt::format("realize 1\n{}\n{} {} {} {}\n{} {} {}\n", pattern.kernel, p.m, p.n, p.k,
+        fmt::format("realize 2\n{}\n{} {} {} {}\n{} {} {}\n", pattern.kernel, p.m, p.n, p.k,
                     p.batch, options.device, options.device_name, options.allow_tf32);
     for (const auto& candidate : candidates) {
         bytes += fmt::format("{} {}\n", candidate.name, candidate.schedule);

@@ -127,9 +127,9 @@ Result<CandidateReply> WorkerSession::measure(const verify::CandidateRequest& re
                                                         "killed",
                                                         deadline.count()));
         case LineProcess::Status::too_large: {
-            const verify::Verdict grown{verify::Finding::too_much_memory,
-                                        fmt::format("more than {}, so the worker was killed",
-                                                    memory_text(memory_bytes_))};
+            const verify::Verdict grown{
+                verify::Finding::too_much_memory,
+                fmt::format("more than {}, so the worker was killed", memory_text(memory_bytes_))};
             auto reply = fate(Outcome::crashed, verify::text(grown));
             reply.finding = grown.finding;
             return reply;

@@ -103,10 +103,12 @@ struct FusedKernel::State {
         return ir::interpret(text, *in, *out);
     }
 
-    Result<> launch(const Tensors& inputs, const Tensors& outputs);
+    Result<> launch(const Tensors& inputs, const Tensors& outputs,
+                    const WorkspaceSource& workspace);
 };
 
-Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& outputs) {
+Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& outputs,
+                                    const WorkspaceSource& workspace) {
     if (!compiled.kernel) return Error{compiled.why_not, {}};
     const auto device = inputs.at(0).device();
     if (device.index() != compiled.device)
@@ -129,6 +131,7 @@ Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& output
     Tensors memory(workspaces.size());
     std::vector<int> ready, to_keep;
     for (const auto& [param, indices] : prepared_by) {
+        if (workspace) break;
         const auto& weight = inputs[params[param].index];
         if (!PreparedWeights::can_watch(weight)) continue;
         if (auto kept = prepared.find(param, weight, capturing)) {
@@ -139,10 +142,11 @@ Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& output
         }
     }
     for (std::size_t i = 0; i < workspaces.size(); ++i) {
-        if (!memory[i].defined())
-            memory[i] =
-                at::empty(workspaces[i].sizes,
-                          at::TensorOptions(scalar_type(workspaces[i].dtype)).device(device));
+        const auto dtype = scalar_type(workspaces[i].dtype);
+        if (workspace)
+            memory[i] = workspace(workspaces[i].sizes, dtype);
+        else if (!memory[i].defined())
+            memory[i] = at::empty(workspaces[i].sizes, at::TensorOptions(dtype).device(device));
         workspaces[i].data = memory[i].data_ptr();
         tensors->push_back(workspaces[i]);
     }
@@ -222,11 +226,12 @@ Result<Tensors> FusedKernel::allocate_outputs(const Tensors& inputs) const {
     return outputs;
 }
 
-Result<> FusedKernel::run_kernel(const Tensors& inputs, const Tensors& outputs) {
+Result<> FusedKernel::run_kernel(const Tensors& inputs, const Tensors& outputs,
+                                 const WorkspaceSource& workspace) {
     for (const auto& tensor : inputs)
         if (tensor.device() != inputs[0].device())
             return Error{"the tensors are on different devices", {}};
-    if (inputs[0].device().is_cuda()) return state_->launch(inputs, outputs);
+    if (inputs[0].device().is_cuda()) return state_->launch(inputs, outputs, workspace);
     if (inputs[0].device().is_cpu()) return state_->interpret(inputs, outputs);
     return Error{fmt::format("there are no kernels for {}", inputs[0].device().str()), {}};
 }

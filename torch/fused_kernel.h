@@ -20,6 +20,9 @@ struct Compiled {
     c10::DeviceIndex device = 0;  // where it was loaded
 };
 
+// Gives uninitialised scratch memory of these sizes on the device of the tensors.
+using WorkspaceSource = std::function<at::Tensor(at::IntArrayRef sizes, c10::ScalarType dtype)>;
+
 class FusedKernel {
   public:
     // An Error says what does not fit between the call and the kernel text.
@@ -33,8 +36,10 @@ class FusedKernel {
     Tensors run(const Tensors& inputs);
 
     // Runs the kernel (on CPU tensors: the interpreter) and nothing else; the Error says why it
-    // cannot serve these tensors. A launch that fails throws.
-    Result<> run_kernel(const Tensors& inputs, const Tensors& outputs);
+    // cannot serve these tensors. A launch that fails throws. With a `workspace` of the caller's,
+    // nothing prepared in earlier calls is used.
+    Result<> run_kernel(const Tensors& inputs, const Tensors& outputs,
+                        const WorkspaceSource& workspace = {});
 
     // The original subgraph.
     Tensors run_original(const Tensors& inputs);

@@ -1,8 +1,10 @@
 #include "torch/oracle.h"
 
 #include <ATen/Context.h>
+#include <ATen/ops/empty_strided.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/where.h>
 
 #include <algorithm>
@@ -21,35 +23,48 @@ using verify::Difference;
 // Bounds the f64 temporaries of a comparison.
 constexpr std::int64_t kChunk = std::int64_t{1} << 24;
 
-void add_chunk(Difference& total, const at::Tensor& oracle, const at::Tensor& result,
-               const at::Tensor& eager) {
+// The sums of a Difference over some elements, on the device: wrong NaN, wrong infinities,
+// compared, largest error and value, squared error and value.
+at::Tensor chunk_sums(const at::Tensor& oracle, const at::Tensor& result, const at::Tensor& eager) {
     const auto want = oracle.to(at::kDouble), got = result.to(at::kDouble);
     // Where eager overflowed the value is too large for the type: not the kernel's fault.
     const auto finite = want.isfinite().logical_and_(eager.isfinite());
     const auto bad_nan = got.isnan().logical_xor_(want.isnan());
-    const auto bad_infinity =
-        want.isinf().logical_and_(got.ne(want)).logical_or_(finite.logical_and(got.isinf()));
+    // A NaN is counted as one already.
+    const auto bad_infinity = want.isinf()
+                                  .logical_and_(got.ne(want))
+                                  .logical_or_(finite.logical_and(got.isinf()))
+                                  .logical_and_(got.isnan().logical_not_());
     const auto counted = finite.logical_and(got.isfinite());
     const auto zero = want.new_zeros({});
     const auto error = at::where(counted, got.sub(want).abs_(), zero);
     const auto value = at::where(counted, want.abs(), zero);
-    total.wrong_nan += bad_nan.sum().item<std::int64_t>();
-    // A NaN is counted as one already.
-    total.wrong_infinity +=
-        bad_infinity.logical_and_(got.isnan().logical_not_()).sum().item<std::int64_t>();
-    total.compared += counted.sum().item<std::int64_t>();
-    total.largest_error = std::max(total.largest_error, error.max().item<double>());
-    total.largest_value = std::max(total.largest_value, value.max().item<double>());
-    total.sum_squared_error += error.square().sum().item<double>();
-    total.sum_squared_value += value.square().sum().item<double>();
+    const auto count = [](const at::Tensor& flags) { return flags.sum().to(at::kDouble); };
+    return at::stack({count(bad_nan), count(bad_infinity), count(counted), error.max(), value.max(),
+                      error.square().sum(), value.square().sum()});
 }
 
 Difference difference(const at::Tensor& oracle, const at::Tensor& result, const at::Tensor& eager) {
-    Difference total;
     const auto a = oracle.reshape({-1}), b = result.reshape({-1}), c = eager.reshape({-1});
+    Tensors chunks;
     for (std::int64_t at = 0; at < a.numel(); at += kChunk) {
         const auto count = std::min(kChunk, a.numel() - at);
-        add_chunk(total, a.narrow(0, at, count), b.narrow(0, at, count), c.narrow(0, at, count));
+        chunks.push_back(
+            chunk_sums(a.narrow(0, at, count), b.narrow(0, at, count), c.narrow(0, at, count)));
+    }
+    Difference total;
+    if (chunks.empty()) return total;
+    // One transfer for all: each costs more than the sums of a small output.
+    const auto all = at::stack(chunks).to(at::kCPU);
+    for (std::int64_t i = 0; i < all.size(0); ++i) {
+        const auto* sums = all.const_data_ptr<double>() + i * all.size(1);
+        total.wrong_nan += static_cast<long>(sums[0]);
+        total.wrong_infinity += static_cast<long>(sums[1]);
+        total.compared += static_cast<long>(sums[2]);
+        total.largest_error = std::max(total.largest_error, sums[3]);
+        total.largest_value = std::max(total.largest_value, sums[4]);
+        total.sum_squared_error += sums[5];
+        total.sum_squared_value += sums[6];
     }
     return total;
 }
@@ -127,12 +142,42 @@ Case Oracle::draw(std::string_view distribution, int seed) const {
     Case drawn{std::string(distribution), seed, {}, {}, {}, {}};
     for (const auto& input : call_.original.inputs)
         drawn.inputs.push_back(draw_input(input, distribution));
+    answer(drawn);
+    return drawn;
+}
+
+void Oracle::answer(Case& drawn) const {
     drawn.eager = eager_->run(drawn.inputs);
     drawn.exact = exact_->run(widened(drawn.inputs));
     for (std::size_t i = 0; i < drawn.eager.size(); ++i)
         drawn.eager_difference.push_back(
             difference(drawn.exact[i], drawn.eager[i], drawn.eager[i]));
-    return drawn;
+}
+
+Case Oracle::touched(const Case& drawn, int seed) const {
+    at::manual_seed(static_cast<std::uint64_t>(seed));
+    Case other{drawn.distribution + ", one row changed", seed, {}, {}, {}, {}};
+    for (std::size_t i = 0; i < drawn.inputs.size(); ++i) {
+        const auto& input = drawn.inputs[i];
+        const bool given = buffers_.contains(call_.original[call_.original.inputs[i].value].name);
+        // Rows that share memory cannot change one by one.
+        bool apart = true;
+        for (std::int64_t d = 0; d < input.dim(); ++d)
+            apart = apart && (input.size(d) == 1 || input.stride(d) > 0);
+        if (given || !apart || !input.is_floating_point() || input.numel() == 0) {
+            other.inputs.push_back(input);
+            continue;
+        }
+        auto copy = at::empty_strided(input.sizes(), input.strides(), input.options());
+        copy.copy_(input);
+        auto row = copy;
+        while (row.dim() > 1)
+            row = row.select(0, at::randint(row.size(0), {}, at::kLong).item<std::int64_t>());
+        row.mul_(-0.5);
+        other.inputs.push_back(copy);
+    }
+    answer(other);
+    return other;
 }
 
 verify::Check Oracle::check(const Case& drawn, const Tensors& results) const {

@@ -30,13 +30,19 @@ class Oracle {
     static Result<Oracle> make(const graph::FusedCall& call, c10::Device device,
                                std::map<std::string, graph::Weight> buffers);
 
+    const graph::FusedCall& call() const { return call_; }
+
     Case draw(std::string_view distribution, int seed) const;
+    // The case with one row (along the last dimension) of each floating input changed: so little
+    // that whoever recognises inputs by a few of their values takes it for the same.
+    Case touched(const Case& drawn, int seed) const;
     // Judges results for the case's inputs.
     verify::Check check(const Case& drawn, const Tensors& results) const;
     Tensors run_eager(const Tensors& inputs) const { return eager_->run(inputs); }
 
   private:
     Oracle() = default;
+    void answer(Case& drawn) const;
     at::Tensor draw_input(const graph::GraphInput& input, std::string_view distribution) const;
 
     graph::FusedCall call_;

@@ -42,4 +42,8 @@ void synchronize(c10::Device device) {
     guard.synchronizeStream(guard.getStream(device));
 }
 
+void synchronize_all(c10::Device device) {
+    if (device.is_cuda()) c10::impl::VirtualGuardImpl(c10::kCUDA).synchronizeDevice(device.index());
+}
+
 }  // namespace fact::exec

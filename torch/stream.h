@@ -16,5 +16,7 @@ bool is_capturing(void* stream);
 
 // Waits until everything given to the device's current stream is done; throws on its errors.
 void synchronize(c10::Device device);
+// The same for all of its streams.
+void synchronize_all(c10::Device device);
 
 }  // namespace fact::exec

@@ -91,7 +91,8 @@ Estimate estimate(const Work& work, c10::Device device, const Occupier& occupy) 
 
 }  // namespace
 
-std::vector<verify::Timing> time_single(const std::vector<Work>& works, c10::Device device) {
+std::vector<verify::Timing> time_single(const std::vector<Work>& works, c10::Device device,
+                                        const Work& between) {
     const Occupier occupy(device);
     const auto stream = current_stream(device);
     double turn_us = 0, host_us = 0;
@@ -106,6 +107,7 @@ std::vector<verify::Timing> time_single(const std::vector<Work>& works, c10::Dev
     const int runs = static_cast<int>(std::clamp(kTotalUs / turn_us, 11.0, 101.0));
     std::vector<std::vector<double>> times(works.size());
     for (int run = 0; run < runs; ++run) {
+        if (between) between();
         std::vector<Span> spans(works.size());
         for (std::size_t i = 0; i < works.size(); ++i) {
             occupy(busy_us);
@@ -118,7 +120,8 @@ std::vector<verify::Timing> time_single(const std::vector<Work>& works, c10::Dev
     return timings;
 }
 
-std::vector<verify::Timing> time_sustained(const std::vector<Work>& works, c10::Device device) {
+std::vector<verify::Timing> time_sustained(const std::vector<Work>& works, c10::Device device,
+                                           const Work& between) {
     const Occupier occupy(device);
     const auto stream = current_stream(device);
     constexpr int kRounds = 5;
@@ -128,13 +131,15 @@ std::vector<verify::Timing> time_sustained(const std::vector<Work>& works, c10::
         counts.push_back(
             std::max(2, static_cast<int>(kLeastUs / estimate(work, device, occupy).gpu_us)));
     std::vector<std::vector<double>> times(works.size());
-    for (int round = 0; round < kRounds; ++round)
+    for (int round = 0; round < kRounds; ++round) {
+        if (between) between();
         for (std::size_t i = 0; i < works.size(); ++i) {
             Span span;
             occupy(500);
             span.measure(stream, works[i], counts[i]);
             times[i].push_back(span.microseconds() / counts[i]);
         }
+    }
     std::vector<verify::Timing> timings;
     for (auto& list : times) timings.push_back(verify::summarize(std::move(list)));
     return timings;

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "jit/compile_key.h"
 #include "jit/compile_log.h"
 #include "support/files.h"
+#include "support/memory.h"
 
 namespace fact::jit {
 
@@ -46,6 +49,7 @@ Command nvcc_command(const Unit& unit, const Toolchain& toolchain, const fs::pat
         command.argv.insert(command.argv.end(), {"-I", include});
     command.argv.insert(command.argv.end(), {"-o", "kernel.cubin", "kernel.cu"});
     command.folder = folder.string();
+    command.address_bytes = toolchain.memory_bytes;
     // A killed compiler leaves its temporary files: they go with the folder.
     command.environment = {{"TMPDIR", folder.string()}};
     return command;
@@ -66,9 +70,22 @@ Result<> publish(const fs::path& from, const fs::path& to) {
     return Ok{};
 }
 
+// As compilers, their allocators and the C library put it.
+constexpr std::array<std::string_view, 5> kOutOfMemory{"out of memory", "bad_alloc",
+                                                       "Cannot allocate memory", "memory exhausted",
+                                                       "Memory allocation failure"};
+constexpr std::array<std::string_view, 2> kFullDisk{"No space left on device",
+                                                    "Disk quota exceeded"};
+
+template <std::size_t kCount>
+bool says_any(const std::string& log, const std::array<std::string_view, kCount>& phrases) {
+    return std::ranges::any_of(
+        phrases, [&](std::string_view phrase) { return log.find(phrase) != log.npos; });
+}
+
 // Keeps the source and the whole log of a failure, and says where.
 Error failed(const Unit& unit, const Exit& exit, const std::string& log, Seconds deadline,
-             const fs::path& folder) {
+             std::uint64_t memory_bytes, const fs::path& folder) {
     std::string where;
     if (write_file_atomic(folder / "kernel.cu", unit.source) &&
         write_file_atomic(folder / "log.txt", log))
@@ -76,6 +93,13 @@ Error failed(const Unit& unit, const Exit& exit, const std::string& log, Seconds
     if (exit.timed_out)
         return {fmt::format("compiling {} took longer than {:.0f} s", unit.name, deadline.count()),
                 where};
+    if (says_any(log, kFullDisk))
+        return {fmt::format("the disk filled up while {} was compiled", unit.name),
+                "Free some space, or choose another store."};
+    if (memory_bytes > 0 && says_any(log, kOutOfMemory))
+        return {fmt::format("compiling {} needed more than {} of memory", unit.name,
+                            memory_text(memory_bytes)),
+                "FACT_COMPILER_MEMORY sets the limit, in GiB. " + where};
     if (exit.signal)
         return {fmt::format("the compiler of {} was ended by signal {}", unit.name, exit.signal),
                 where};
@@ -104,7 +128,7 @@ Result<Artifact> compile(const Unit& unit, const Toolchain& toolchain, const fs:
     const std::string log = exit->out + exit->err;
     if (interrupted()) return Error{"interrupted", ""};
     if (!exit->ok() || !fs::exists(folder / "kernel.cubin"))
-        return failed(unit, *exit, log, deadline, store / "failed" / key);
+        return failed(unit, *exit, log, deadline, toolchain.memory_bytes, store / "failed" / key);
 
     const Resources resources = resources_in(log);
     const json meta = {{"name", unit.name},

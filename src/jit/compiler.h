@@ -11,13 +11,19 @@
 
 namespace fact::jit {
 
+// Several times what the largest kernel takes.
+inline constexpr std::uint64_t kUsualCompilerMemory = std::uint64_t{16} << 30;
+
 // What compiles: found once, named in every key.
 struct Toolchain {
     std::filesystem::path nvcc, cutlass_include, kernels_folder;
     std::vector<std::string> include_folders;  // beside those: CUDA headers from a Python package
     std::string version;                       // nvcc's release and CUTLASS's version
+    // The most address space each of the compiler's passes may take; 0: no limit.
+    std::uint64_t memory_bytes = kUsualCompilerMemory;
 };
-// FACT_NVCC and PATH, CUTLASS_DIR, FACT_DEPS_DIR, the private environment (FACT_PYTHON_PREFIX).
+// FACT_NVCC and PATH, CUTLASS_DIR, FACT_DEPS_DIR, the private environment (FACT_PYTHON_PREFIX);
+// FACT_COMPILER_MEMORY in GiB.
 Result<Toolchain> find_toolchain();
 
 struct Unit {

@@ -7,6 +7,7 @@
 
 #include "jit/compiler.h"
 #include "support/files.h"
+#include "support/memory.h"
 
 namespace fact::jit {
 
@@ -153,7 +154,10 @@ Result<Toolchain> find_toolchain() {
     if (!cutlass) return cutlass.error();
     auto kernels = find_kernels();
     if (!kernels) return kernels.error();
+    auto memory = memory_from_environment("FACT_COMPILER_MEMORY", kUsualCompilerMemory);
+    if (!memory) return memory.error();
     Toolchain toolchain;
+    toolchain.memory_bytes = *memory;
     toolchain.nvcc = nvcc->path;
     toolchain.cutlass_include = cutlass->include;
     toolchain.kernels_folder = *kernels;

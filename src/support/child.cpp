@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "support/interrupt.h"
+#include "support/memory.h"
 
 extern char** environ;
 
@@ -38,6 +39,11 @@ bool make_pipe(std::array<int, 2>& ends) {
     return false;
 }
 
+Error cannot_start(const std::string& program, int code) {
+    return {fmt::format("cannot start {}: {}", program, std::strerror(code)),
+            code == ENOENT ? "install it, or give its full path" : ""};
+}
+
 std::vector<std::string> merged_environment(const Command& command) {
     std::vector<std::string> result;
     for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -49,6 +55,16 @@ std::vector<std::string> merged_environment(const Command& command) {
     }
     for (const auto& [name, value] : command.environment) result.push_back(name + "=" + value);
     return result;
+}
+
+// posix_spawn cannot set limits, and afterwards the program may have started others already: a
+// shell sets them, and becomes the program.
+std::vector<std::string> limited(const Command& command) {
+    if (command.address_bytes == 0) return command.argv;
+    std::vector<std::string> argv{"/bin/sh", "-c", "ulimit -v \"$0\" && exec \"$@\"",
+                                  std::to_string(command.address_bytes / 1024)};
+    argv.insert(argv.end(), command.argv.begin(), command.argv.end());
+    return argv;
 }
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
@@ -113,6 +129,10 @@ Result<Child> Child::spawn(const Command& command, bool pipe_input) {
     if (interrupted()) return Error{fmt::format("{} not started: interrupted", program), ""};
     if (!command.folder.empty() && !std::filesystem::is_directory(command.folder))
         return Error{fmt::format("cannot start {}: no folder {}", program, command.folder), ""};
+    // The shell that sets the limit would say so in its own way.
+    const bool path = program.find('/') != program.npos;
+    if (command.address_bytes > 0 && path && ::access(program.c_str(), X_OK) != 0)
+        return cannot_start(program, errno);
 
     Child child;
     SpawnPlan plan;
@@ -139,15 +159,14 @@ Result<Child> Child::spawn(const Command& command, bool pipe_input) {
     if (!command.folder.empty())
         ::posix_spawn_file_actions_addchdir_np(&plan.actions, command.folder.c_str());
 
-    std::vector<std::string> argv = command.argv, environment = merged_environment(command);
-    int code = ::posix_spawnp(&child.pid_, program.c_str(), &plan.actions, &plan.attributes,
+    std::vector<std::string> argv = limited(command), environment = merged_environment(command);
+    int code = ::posix_spawnp(&child.pid_, argv[0].c_str(), &plan.actions, &plan.attributes,
                               pointers(argv).data(), pointers(environment).data());
     for (int fd : theirs)
         if (fd >= 0) ::close(fd);
     if (code != 0) {
         child.pid_ = 0;
-        return Error{fmt::format("cannot start {}: {}", program, std::strerror(code)),
-                     code == ENOENT ? "install it, or give its full path" : ""};
+        return cannot_start(program, code);
     }
     child.slot_ = register_group(child.pid_);
     return child;
@@ -212,6 +231,10 @@ void Child::wait_ready(bool want_write, Seconds timeout) const {
     if (want_write && open(in)) ready[count++] = {pipes_[in], POLLOUT, 0};
     double milliseconds = std::ceil(std::max(timeout.count(), 0.0) * 1000);
     ::poll(ready.data(), count, static_cast<int>(std::min(milliseconds, 1e6)));
+}
+
+std::uint64_t Child::resident_bytes() const {
+    return reaped() ? 0 : resident_memory(pid_);
 }
 
 bool Child::exited() const {

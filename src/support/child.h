@@ -33,6 +33,7 @@ class Child {
     // Waits until a pipe is ready (`want_write`: also for writing), at most `timeout`.
     void wait_ready(bool want_write, Seconds timeout) const;
 
+    std::uint64_t resident_bytes() const;  // what its first process holds of memory
     bool exited() const;  // its first process has ended; strays of its group may still run
     void kill_group() const;
     struct Ending {

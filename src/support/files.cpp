@@ -25,6 +25,7 @@ Error failure(std::string_view what, const fs::path& path, int code) {
     if (code == EACCES || code == EPERM || code == EROFS)
         error.hint = "choose a place you may write to, or change its permissions";
     if (code == ENOSPC || code == EDQUOT) error.hint = "free some space on that disk";
+    if (code == EFBIG) error.hint = "raise the limit on the size of files (ulimit -f)";
     return error;
 }
 
@@ -145,6 +146,19 @@ Result<> write_file_atomic(const fs::path& path, std::string_view content) {
         return error;
     }
     return Ok{};
+}
+
+Result<> append_to_file(const fs::path& path, std::string_view content) {
+    if (path.has_parent_path())
+        if (auto made = make_folder(path.parent_path()); !made) return made;
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+    if (file.get() < 0) return failure("write", path, errno);
+    const off_t before = ::lseek(file.get(), 0, SEEK_END);
+    if (write_all(file.get(), content)) return Ok{};
+    Error error = failure("write", path, errno);
+    // The start of a line would spoil the ones after it.
+    [[maybe_unused]] const int cut = before < 0 ? 0 : ::ftruncate(file.get(), before);
+    return error;
 }
 
 Result<> ensure_writable_folder(const fs::path& folder) {

@@ -19,6 +19,8 @@ Result<std::string> read_standard_input(std::size_t max_bytes);
 Result<std::filesystem::path> file_to_replace(const std::filesystem::path& path);
 // Writes to a temporary name in the same folder and renames; makes the folder when missing.
 Result<> write_file_atomic(const std::filesystem::path& path, std::string_view content);
+// Adds to the end of a file, made when missing: all of it or, where the disk is full, nothing.
+Result<> append_to_file(const std::filesystem::path& path, std::string_view content);
 // Whether files can be made in `folder` (made when missing); says why not.
 Result<> ensure_writable_folder(const std::filesystem::path& folder);
 

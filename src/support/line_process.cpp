@@ -17,6 +17,7 @@ constexpr Seconds kEndPatience{1.0};
 
 struct LineProcess::State {
     Child child;
+    std::uint64_t resident_bytes = 0;  // the most it may hold; 0: no limit
     std::string received, errors;
 
     void receive() {
@@ -46,7 +47,7 @@ Result<LineProcess> LineProcess::start(const Command& command) {
     Result<Child> child = Child::spawn(captured, true);
     if (!child) return child.error();
     LineProcess process;
-    process.state_ = new State{std::move(child).value(), {}, {}};
+    process.state_ = new State{std::move(child).value(), command.resident_bytes, {}, {}};
     return process;
 }
 
@@ -91,6 +92,8 @@ LineProcess::Answer LineProcess::ask(const std::string& line, Seconds deadline) 
         }
         if (ended) return state_->end(Status::ended);
         if (left().count() <= 0) return state_->end(late);
+        if (state_->resident_bytes > 0 && state_->child.resident_bytes() > state_->resident_bytes)
+            return state_->end(Status::too_large);
         if (late != Status::ended && (!reads || !state_->child.open(Child::out))) {
             late = Status::ended;
             deadline -= std::max(left() - kEndPatience, Seconds(0));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,11 @@ struct Command {
     std::string input;                                             // its standard input
     std::optional<Seconds> deadline;
     bool inherit_output = false;  // let it write to our terminal instead of capturing
+    // The most address space each of its processes may reserve; 0: no limit. Not for programs that
+    // use a GPU: they reserve far more than they hold.
+    std::uint64_t address_bytes = 0;
+    // A LineProcess that holds more memory is killed; 0: no limit.
+    std::uint64_t resident_bytes = 0;
 };
 
 struct Exit {
@@ -41,13 +47,13 @@ class LineProcess {
     LineProcess& operator=(LineProcess&&) noexcept;
     ~LineProcess();  // kills the group if it still runs
 
-    enum class Status { answered, timed_out, ended };
+    enum class Status { answered, timed_out, too_large, ended };
     struct Answer {
         Status status = Status::ended;
         std::string line;  // the answer, or the tail of what it wrote to standard error
         int signal = 0, code = 0;
     };
-    // Sends `line`, waits for one line back. After timed_out or ended the group is dead.
+    // Sends `line`, waits for one line back. After anything but `answered` the group is dead.
     Answer ask(const std::string& line, Seconds deadline);
     bool alive() const;
     void kill();

@@ -17,16 +17,20 @@ struct Candidate {
     std::string source;    // CUDA; "" when `unsupported` says why there is none
     LaunchRecord record;
     std::string unsupported;
-    std::string fault;  // what a file the user gave stands for where there is no GPU
+    std::string fault;       // what a file the user gave stands for where there is no GPU
+    bool from_file = false;  // nobody vouches for it: proven in full before it is compared
 };
 
 // The schedules the text itself names, else the table's for the problem, at most `limit` (0: all).
 // An Error says why the text cannot be realized at all.
 Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern, int limit);
 
-// A CUDA file launched by the record of a scheduled candidate. Before it, FACT_ENTRY is defined
-// as the last launch's entry and FACT_ENTRIES(X) as X(entry) for each launch. A comment
-// "fact-fault: hang" (crash, wrong) says what it stands for on a CPU.
+// A CUDA file launched by the record of a scheduled candidate. Before it are defined FACT_ENTRY as
+// the last launch's entry, FACT_ENTRIES(X) as X(entry) for each launch, FACT_TENSORS as the number
+// of tensors with workspaces, and FACT_TYPE_0, ... as the element types. What it includes from its
+// own folder becomes part of its text. With a comment "fact-arguments: plain" it is one launch, and
+// its arguments are those of kernels/common/plain.cuh. A comment "fact-fault: NAME" says what it
+// stands for on a CPU, where torch/simulated_faults.h knows the name.
 Result<Candidate> file_candidate(const std::filesystem::path& file, const LaunchRecord& record);
 
 }  // namespace fact::tune

@@ -1,25 +1,113 @@
 #include <fmt/format.h>
 
 #include <regex>
+#include <set>
 
 #include "support/files.h"
 #include "tune/candidates.h"
 
 namespace fact::tune {
 
-Result<Candidate> file_candidate(const std::filesystem::path& file, const LaunchRecord& record) {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The file's text with what it includes from its own folder put in place: the compiler sees one
+// source, and the key follows all of it.
+Result<std::string> inlined(const fs::path& file, std::set<fs::path>& seen) {
     auto text = read_file(file);
+    if (!text) return text.error();
+    static const std::regex pattern("^[ \\t]*#[ \\t]*include[ \\t]*\"([^\"]+)\"[^\\n]*",
+                                    std::regex::multiline);
+    std::string whole;
+    auto from = text->cbegin();
+    for (std::sregex_iterator it(text->begin(), text->end(), pattern), end; it != end; ++it) {
+        const fs::path beside = file.parent_path() / (*it)[1].str();
+        if (!fs::is_regular_file(beside)) continue;
+        whole.append(from, (*it)[0].first);
+        from = (*it)[0].second;
+        if (!seen.insert(beside.lexically_normal()).second) continue;
+        auto part = inlined(beside, seen);
+        if (!part) return part.error();
+        whole += *part;
+    }
+    whole.append(from, text->cend());
+    return whole;
+}
+
+// One tensor's part of kernels/common/plain.cuh's PlainArguments.
+void add_tensor(StructParam& arguments, int tensor, int rank) {
+    constexpr int kMostDims = 4, kBytes = 56;
+    const int start = tensor * kBytes;
+    arguments.bytes = start + kBytes;
+    arguments.members.push_back({start, PointerField{tensor}});
+    for (int d = 0; d < kMostDims; ++d) {
+        arguments.members.push_back(
+            {start + 8 + 8 * d, StrideField{tensor, d < rank ? d : kNoDim}});
+        ExtentField size;
+        if (d < rank) size.dims = {{tensor, d}};
+        arguments.members.push_back({start + 40 + 4 * d, size});
+    }
+}
+
+// The same tensors under the same rules, in one launch with plain arguments.
+Result<LaunchRecord> with_plain_arguments(LaunchRecord record) {
+    const int first_output = static_cast<int>(record.params.size()), bound = record.num_bound();
+    std::erase_if(record.alignments, [&](const Alignment& rule) { return rule.tensor >= bound; });
+    Workspace scratch;
+    LinearGrid grid;
+    grid.per_block = 64 * 64;
+    for (int d = 0; d < record.outputs.front().rank; ++d) {
+        scratch.sizes.push_back(ExtentField{{{first_output, d}}});
+        grid.count.dims.push_back({first_output, d});
+    }
+    record.workspaces = {scratch};
+
+    StructParam arguments;
+    for (int tensor = 0; tensor <= bound; ++tensor) {
+        const int rank = record.spec(tensor < bound ? tensor : first_output).rank;
+        if (rank > 4) return Error{fmt::format("tensor {} has more than 4 dimensions", tensor), ""};
+        add_tensor(arguments, tensor, rank);
+    }
+    Launch launch;
+    launch.entry = record.launches.back().entry;
+    launch.grid = grid;
+    launch.block = 256;
+    launch.params = {arguments};
+    record.launches = {launch};
+    return record;
+}
+
+}  // namespace
+
+Result<Candidate> file_candidate(const fs::path& file, const LaunchRecord& record) {
+    std::set<fs::path> seen;
+    auto text = inlined(file, seen);
     if (!text) return text.error();
     Candidate candidate;
     candidate.name = file.stem().string();
+    candidate.from_file = true;
     candidate.record = record;
+    if (text->find("fact-arguments: plain") != text->npos) {
+        auto plain = with_plain_arguments(record);
+        if (!plain)
+            return Error{fmt::format("{} cannot take plain arguments: {}", file.string(),
+                                     plain.error().message),
+                         plain.error().hint};
+        candidate.record = std::move(*plain);
+    }
     candidate.record.schedule = file.filename().string();
-    std::string entries;
-    for (const auto& launch : record.launches) entries += fmt::format(" X({})", launch.entry);
-    candidate.source = fmt::format("#define FACT_ENTRY {}\n#define FACT_ENTRIES(X){}\n{}",
-                                   record.launches.back().entry, entries, *text);
+    std::string entries, types;
+    for (const auto& launch : candidate.record.launches)
+        entries += fmt::format(" X({})", launch.entry);
+    for (int i = 0; i < record.num_bound(); ++i)
+        types += fmt::format("#define FACT_TYPE_{} {}\n", i, info(record.spec(i).dtype).cuda);
+    candidate.source = fmt::format(
+        "#define FACT_ENTRY {}\n#define FACT_ENTRIES(X){}\n#define FACT_TENSORS {}\n{}{}",
+        candidate.record.launches.back().entry, entries, candidate.record.num_tensors(), types,
+        *text);
     std::smatch found;
-    static const std::regex pattern("fact-fault: (hang|crash|wrong)");
+    static const std::regex pattern("fact-fault: ([a-z_]+)");
     if (std::regex_search(*text, found, pattern)) candidate.fault = found[1];
     return candidate;
 }

@@ -33,6 +33,8 @@ json candidate_json(const CandidateResult& candidate) {
     reply.baseline_single = candidate.baseline_single;
     reply.held = candidate.held;
     reply.baseline_held = candidate.baseline_held;
+    reply.finding = candidate.finding;
+    reply.note = candidate.note;
     return {{"name", candidate.name},
             {"schedule", candidate.schedule},
             {"reply", reply_json(reply)},
@@ -55,6 +57,8 @@ CandidateResult candidate_from(const json& object) {
     candidate.baseline_single = reply.baseline_single;
     candidate.held = reply.held;
     candidate.baseline_held = reply.baseline_held;
+    candidate.finding = reply.finding;
+    candidate.note = reply.note;
     candidate.compile_key = object.at("compile_key");
     candidate.compile_seconds = object.at("compile_seconds");
     candidate.cached = object.at("cached");

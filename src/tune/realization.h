@@ -15,7 +15,9 @@ struct CandidateResult {
     std::string name;      // "s03", or the stem of a file the user gave
     std::string schedule;  // its spelling; "" for a file the user gave
     verify::Outcome outcome = verify::Outcome::crashed;
-    std::string why;  // when it did not pass
+    std::string why;                                  // when it did not pass
+    verify::Finding finding = verify::Finding::none;  // which check rejected it
+    std::string note;                                 // what the proof could not cover
     verify::Timing single, baseline_single;
     verify::Timing held, baseline_held;  // sustained; of the best few only
     std::vector<verify::Check> checks;

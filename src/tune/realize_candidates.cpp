@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <fstream>
 #include <optional>
 
 #include "jit/compile_key.h"
 #include "support/files.h"
 #include "support/hash.h"
+#include "tune/journal.h"
 #include "tune/search.h"
 
 namespace fact::tune {
@@ -21,7 +21,7 @@ std::string result_key(const match::Pattern& pattern, const std::vector<Candidat
                        const RealizeOptions& options) {
     const auto& p = pattern.problem;
     std::string bytes =
-        fmt::format("realize 1\n{}\n{} {} {} {}\n{} {} {}\n", pattern.kernel, p.m, p.n, p.k,
+        fmt::format("realize 2\n{}\n{} {} {} {}\n{} {} {}\n", pattern.kernel, p.m, p.n, p.k,
                     p.batch, options.device, options.device_name, options.allow_tf32);
     for (const auto& candidate : candidates) {
         bytes += fmt::format("{} {}\n", candidate.name, candidate.schedule);
@@ -103,12 +103,13 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
     request.open.allow_tf32 = options.allow_tf32;
     request.hard_us = pattern.cost.hard_us;
     request.scratch = scratch.path();
-    std::ofstream journal(options.run_folder / "journal.jsonl", std::ios::app);
+    Journal journal(options.run_folder / "journal.jsonl");
     request.finished = [&](const CandidateResult& result) {
-        journal << to_json_line(pattern.family, result) << std::flush;
+        journal.add(to_json_line(pattern.family, result));
     };
     auto found = search(request, options);
     if (!found) return found.error();
+    if (journal.failure()) return *journal.failure();
 
     r.text_checks = found->opened.text_checks;
     r.note = found->opened.note;

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "support/files.h"
+#include "tune/gpu_gone.h"
+#include "verify/light.h"
 
 namespace fact::tune {
 
@@ -37,7 +39,7 @@ class Searcher {
     Result<SearchResult> run();
 
   private:
-    void settle(std::size_t i, const CandidateReply& reply);
+    void settle(std::size_t i, CandidateReply reply);
     Result<> build();
     Result<CandidateReply> measure(WorkerSession& session, std::size_t i, bool sustained);
     Result<> measure_all(WorkerSession& session);
@@ -53,7 +55,8 @@ class Searcher {
     std::vector<std::filesystem::path> cubins_;  // "" where there is none
 };
 
-void Searcher::settle(std::size_t i, const CandidateReply& reply) {
+void Searcher::settle(std::size_t i, CandidateReply reply) {
+    verify::reject_faster_than_light(reply, request_.hard_us);
     CandidateResult& result = found_.results[i];
     result.outcome = reply.outcome;
     result.why = reply.why;
@@ -62,13 +65,8 @@ void Searcher::settle(std::size_t i, const CandidateReply& reply) {
     result.baseline_single = reply.baseline_single;
     result.held = reply.held;
     result.baseline_held = reply.baseline_held;
-    if (reply.outcome == Outcome::passed && request_.hard_us > 0 && reply.single.runs > 0 &&
-        reply.single.median_us < request_.hard_us) {
-        result.outcome = Outcome::incorrect;
-        result.why = fmt::format(
-            "took {:.2f} us where the GPU needs at least {:.2f}: it cannot have done the work",
-            reply.single.median_us, request_.hard_us);
-    }
+    result.finding = reply.finding;
+    result.note = reply.note;
     if (request_.finished) request_.finished(result);
 }
 
@@ -161,8 +159,9 @@ Result<> Searcher::choose_winner(WorkerSession& session) {
     }
     const CandidateResult& best = found_.results[found_.winner];
     found_.cubin = cubins_[found_.winner];
-    found_.best = {best.outcome,         best.why,  best.checks,       best.single,
-                   best.baseline_single, best.held, best.baseline_held};
+    found_.best = {
+        best.outcome, best.why,           best.checks,  best.single, best.baseline_single,
+        best.held,    best.baseline_held, best.finding, best.note};
     return Ok{};
 }
 
@@ -182,6 +181,7 @@ Result<SearchResult> Searcher::run() {
     const auto untried = [&](Outcome outcome, const std::string& why) {
         for (auto& result : found_.results) result.outcome = outcome, result.why = why;
     };
+    if (!session && says_gpu_is_gone(session.error().message)) return session.error();
     if (!session) {
         found_.opened.error = session.error().text();
         untried(Outcome::unsupported, "not tried: the pattern cannot be prepared");

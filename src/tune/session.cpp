@@ -6,6 +6,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "support/memory.h"
+#include "tune/gpu_gone.h"
+
 namespace fact::tune {
 
 namespace {
@@ -54,12 +57,19 @@ Result<std::string> find_worker(const std::string& given) {
     return path;
 }
 
+Result<std::uint64_t> worker_memory() {
+    return memory_from_environment("FACT_WORKER_MEMORY", physical_memory() / 2);
+}
+
 Result<WorkerSession> WorkerSession::open(std::string worker, verify::OpenRequest request,
                                           Seconds deadline) {
     WorkerSession session;
     session.worker_ = std::move(worker);
     session.request_ = std::move(request);
     session.open_deadline_ = deadline;
+    const auto memory = worker_memory();
+    if (!memory) return memory.error();
+    session.memory_bytes_ = *memory;
     auto reply = session.start();
     if (!reply) return reply.error();
     session.opened_ = *reply;
@@ -70,6 +80,7 @@ Result<verify::OpenReply> WorkerSession::start() {
     if (interrupted()) return kInterrupted;
     Command command;
     command.argv = {worker_};
+    command.resident_bytes = memory_bytes_;
     process_.reset();
     auto started = LineProcess::start(command);
     if (!started) return started.error();
@@ -81,13 +92,20 @@ Result<verify::OpenReply> WorkerSession::start() {
         return Error{fmt::format("the worker did not prepare {} in {:.0f} s", request_.call,
                                  open_deadline_.count()),
                      ""};
-    if (answer.status == LineProcess::Status::ended)
-        return Error{
+    if (answer.status == LineProcess::Status::too_large)
+        return Error{fmt::format("the worker needed more than {} of memory for {}",
+                                 memory_text(memory_bytes_), request_.call),
+                     "FACT_WORKER_MEMORY sets the limit, in GiB."};
+    if (answer.status == LineProcess::Status::ended) {
+        const Error failed{
             fmt::format("the worker failed on {}: {}", request_.call, describe_end(answer)), ""};
+        return says_gpu_is_gone(answer.line) ? gpu_is_gone(failed) : failed;
+    }
     auto reply = verify::open_reply_from_json(answer.line);
     if (!reply) return reply.error();
-    if (!reply->error.empty())
-        return Error{fmt::format("{} cannot be prepared: {}", request_.call, reply->error), ""};
+    const Error failed{fmt::format("{} cannot be prepared: {}", request_.call, reply->error), ""};
+    if (says_gpu_is_gone(reply->error)) return gpu_is_gone(failed);
+    if (!reply->error.empty()) return failed;
     return reply;
 }
 
@@ -108,6 +126,14 @@ Result<CandidateReply> WorkerSession::measure(const verify::CandidateRequest& re
             return fate(Outcome::timed_out, fmt::format("no answer in {:.0f} s: the worker was "
                                                         "killed",
                                                         deadline.count()));
+        case LineProcess::Status::too_large: {
+            const verify::Verdict grown{
+                verify::Finding::too_much_memory,
+                fmt::format("more than {}, so the worker was killed", memory_text(memory_bytes_))};
+            auto reply = fate(Outcome::crashed, verify::text(grown));
+            reply.finding = grown.finding;
+            return reply;
+        }
         case LineProcess::Status::ended:
             return fate(Outcome::crashed, "the worker died: " + describe_end(answer));
         case LineProcess::Status::answered:

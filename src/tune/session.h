@@ -10,6 +10,9 @@
 
 namespace fact::tune {
 
+// The most memory a worker may hold: FACT_WORKER_MEMORY in GiB, else half of the machine's.
+Result<std::uint64_t> worker_memory();
+
 // `given`, else FACT_WORKER; an Error where neither names a program.
 Result<std::string> find_worker(const std::string& given);
 
@@ -21,8 +24,8 @@ class WorkerSession {
 
     const verify::OpenReply& opened() const { return opened_; }
 
-    // Every fate of the candidate is a reply; an Error only where no worker can be started again,
-    // or on Ctrl-C.
+    // Every fate of the candidate is a reply; an Error only where no worker can be started again
+    // (a GPU that is gone, for one), or on Ctrl-C.
     Result<verify::CandidateReply> measure(const verify::CandidateRequest& request,
                                            Seconds deadline);
 
@@ -33,6 +36,7 @@ class WorkerSession {
     std::string worker_;
     verify::OpenRequest request_;
     Seconds open_deadline_{};
+    std::uint64_t memory_bytes_ = 0;
     std::optional<LineProcess> process_;
     verify::OpenReply opened_;
 };

@@ -130,7 +130,8 @@ std::string to_json(const CandidateRequest& request) {
                   {{"cubin", request.cubin},
                    {"record", request.record},
                    {"sustained", request.sustained},
-                   {"fault", request.fault}}}});
+                   {"fault", request.fault},
+                   {"proof", request.proof == Proof::quick ? "quick" : "full"}}}});
 }
 
 std::string to_json(const CandidateReply& reply) {
@@ -140,7 +141,9 @@ std::string to_json(const CandidateReply& reply) {
                  {"single", timing(reply.single)},
                  {"baseline_single", timing(reply.baseline_single)},
                  {"held", timing(reply.held)},
-                 {"baseline_held", timing(reply.baseline_held)}});
+                 {"baseline_held", timing(reply.baseline_held)},
+                 {"finding", name(reply.finding)},
+                 {"note", reply.note}});
 }
 
 bool is_open_request(std::string_view text) {
@@ -180,6 +183,9 @@ Result<CandidateRequest> candidate_request_from_json(std::string_view text) {
         request.record = object.value("record", "");
         request.sustained = object.value("sustained", false);
         request.fault = object.value("fault", "");
+        const auto proof = object.value("proof", "full");
+        if (proof != "full" && proof != "quick") throw std::runtime_error("a proof nobody knows");
+        request.proof = proof == "quick" ? Proof::quick : Proof::full;
         return request;
     });
 }
@@ -196,6 +202,11 @@ Result<CandidateReply> candidate_reply_from_json(std::string_view text) {
         reply.baseline_single = timing_from(object, "baseline_single");
         reply.held = timing_from(object, "held");
         reply.baseline_held = timing_from(object, "baseline_held");
+        // Results of earlier versions have neither.
+        const auto finding = finding_from_name(object.value("finding", ""));
+        if (!finding) throw std::runtime_error("a finding nobody knows");
+        reply.finding = *finding;
+        reply.note = object.value("note", "");
         return reply;
     });
 }

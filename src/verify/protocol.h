@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/result.h"
+#include "verify/finding.h"
 
 namespace fact::verify {
 
@@ -52,17 +53,24 @@ struct OpenReply {
     std::string note;  // e.g. how extents were shrunk
 };
 
+// How much of docs/verification.md a candidate goes through. Quick is enough to rank candidates;
+// what is kept went through all of it.
+enum class Proof { quick, full };
+
 // Verifies a compiled kernel against the oracle and times it beside the baseline.
 struct CandidateRequest {
     std::string cubin, record;  // paths
     bool sustained = false;     // also back to back for long enough to heat the GPU
-    std::string fault;          // tests only, on the CPU: "hang", "crash", "wrong"
+    std::string fault;          // tests only, on the CPU: "hang", "crash", or a simulated fault
+    Proof proof = Proof::full;
 };
 struct CandidateReply {
     Outcome outcome = Outcome::crashed;
     std::string why;
     std::vector<Check> checks;
     Timing single, baseline_single, held, baseline_held;  // held: sustained
+    Finding finding = Finding::none;  // which check rejected it; why begins with its name
+    std::string note;                 // the other sizes it was proven at, or why at none
 };
 
 std::string to_json(const OpenRequest&);

@@ -9,7 +9,7 @@
 #   programs  random kernels built, run and compared with the interpreter
 #   minigpt   the MiniGPT block optimized and benchmarked, bf16 and f32
 #   calibrate the GPU's real ceilings, as `fact calibrate` measures them
-#   faults    a hanging, a crashing and a wrong kernel among the candidates
+#   faults    the hostile kernels of tests/gpu/faults, each of which has to get its own verdict
 #
 # OUT gets one JSON file a part and the logs; the last lines printed are a table.
 set -uo pipefail
@@ -109,11 +109,14 @@ for part in "${parts[@]}"; do
             tail -n 20 "$out/calibrate.log"
             ;;
         faults)
-            optimize faults 200 examples.products:tailed --dtype bf16 --no-bench --effort 2 \
-                --also tests/gpu/faults/hang.cu --also tests/gpu/faults/crash.cu \
-                --also tests/gpu/faults/wrong.cu
-            collect faults.json faults
-            grep -A8 -i 'incident\|hang\|crash\|wrong' "$out/faults.log" | head -n 20
+            hostile=()
+            for file in tests/gpu/faults/*.cu; do hostile+=(--also "$file"); done
+            optimize faults_bf16 300 tests/gpu/faults/problem.py --dtype bf16 --no-bench --effort 2 \
+                "${hostile[@]}"
+            optimize faults_f32 300 tests/gpu/faults/problem.py --no-bench --effort 2 "${hostile[@]}"
+            FACT_COMMAND="tests/gpu/run.sh OUT faults" "${FACT_PYTHON:-python3}" \
+                tests/gpu/faults/check.py "$out/faults.json" "$work/faults_bf16" "$work/faults_f32" ||
+                ((++failures))
             ;;
         *)
             echo "unknown part '$part'; there are unit, calibrate, programs, epilogue, products, types, chains, minigpt and faults" >&2

@@ -209,5 +209,21 @@ TEST(Toolchain, AWrongNvccIsNamed) {
     EXPECT_EQ(toolchain.error().message, "FACT_NVCC names /no/such/nvcc, which is no program");
 }
 
+TEST_F(Jit, ACompilerMayNotTakeAllMemory) {
+    fake_nvcc("head -c 1000000000 /dev/zero | tail -n 1 > kernel.cubin || exit 1");
+    toolchain_.memory_bytes = 256 << 20;
+    const auto result = compile({"greedy", kSource, "sm90a"}, toolchain_, store(), Seconds(60));
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.error().message, "compiling greedy needed more than 256 MiB of memory");
+    EXPECT_NE(result.error().hint.find("FACT_COMPILER_MEMORY"), std::string::npos);
+}
+
+TEST_F(Jit, AFullDiskIsNamed) {
+    fake_nvcc("echo 'cannot write: No space left on device' >&2; exit 1");
+    const auto result = compile({"fill", kSource, "sm90a"}, toolchain_, store(), Seconds(20));
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.error().message, "the disk filled up while fill was compiled");
+}
+
 }  // namespace
 }  // namespace fact::jit

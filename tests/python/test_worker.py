@@ -69,6 +69,7 @@ class Protocol(unittest.TestCase):
         self.assertEqual(fine["baseline_single"]["runs"], 0)
         wrong = self.worker.ask({"candidate": {"fault": "wrong"}})
         self.assertEqual(wrong["outcome"], "incorrect")
+        self.assertEqual(wrong["finding"], "wrong result")
         self.assertIn("largest error", wrong["why"])
         self.assertIsNone(self.worker.ask({"candidate": {"fault": "crash"}}))
         self.assertEqual(self.worker.process.wait(), -signal.SIGABRT)
@@ -77,6 +78,48 @@ class Protocol(unittest.TestCase):
         self.open(linear_gelu_call(2, 8, 16, 16), KERNEL_TEXT.format(dtype="f32"))
         self.assertIsNone(self.worker.ask({"candidate": {"fault": "hang"}}, seconds=2))
         self.assertEqual(self.worker.process.wait(), -signal.SIGKILL)
+
+    def test_every_fault_gets_its_own_verdict(self):
+        """The proof's steps over the interpreter with one defect each."""
+        expected = {
+            "zeros": "wrong result",
+            "half_tile": "left its output unwritten",
+            "outside": "wrote outside its buffers",
+            "changes_inputs": "changed its inputs",
+            "stale_output": "depends on what was in its output",
+            "uses_workspace": "depends on its workspace",
+            "caches_by_pointer": "remembers earlier inputs",
+            "odd_sizes": "wrong at other sizes",
+            "races": "not deterministic",
+            "low_precision": "wrong result",
+            "tires": "did no work while timed",
+        }
+        for dtype in ("f32", "bf16"):
+            reply = self.open(linear_gelu_call(2, 8, 16, 16, dtype), KERNEL_TEXT.format(dtype=dtype))
+            self.assertEqual(reply["error"], "")
+            for fault, finding in expected.items():
+                with self.subTest(fault=fault, dtype=dtype):
+                    answer = self.worker.ask({"candidate": {"fault": fault}})
+                    self.assertEqual(answer["outcome"], "incorrect", answer)
+                    self.assertEqual(answer["finding"], finding, answer["why"])
+                    self.assertTrue(answer["why"].startswith(finding), answer["why"])
+        unknown = self.worker.ask({"candidate": {"fault": "gremlins"}})
+        self.assertEqual(unknown["outcome"], "unsupported")
+        self.assertIn("half_tile", unknown["why"])
+
+    def test_an_honest_kernel_passes_every_step(self):
+        reply = self.open(linear_gelu_call(2, 8, 16, 16), KERNEL_TEXT.format(dtype="f32"))
+        self.assertEqual(reply["error"], "")
+        answer = self.worker.ask({"candidate": {"fault": "none"}})
+        self.assertEqual((answer["outcome"], answer["finding"]), ("passed", ""), answer["why"])
+        self.assertIn("other sizes: ", answer["note"])
+        # Four distributions, and after the timing one more, the first again, and one changed row.
+        self.assertEqual([c["seed"] for c in answer["checks"]], [1, 2, 3, 4, 1000, 1, 1001])
+        quick = self.worker.ask({"candidate": {"fault": "none", "proof": "quick"}})
+        self.assertEqual([c["seed"] for c in quick["checks"]], [1, 3, 1000])
+        # What only the whole proof looks at passes the quick one.
+        odd = self.worker.ask({"candidate": {"fault": "odd_sizes", "proof": "quick"}})
+        self.assertEqual(odd["outcome"], "passed")
 
     def test_wrong_texts_do_not_pass(self):
         text = KERNEL_TEXT.format(dtype="f32")

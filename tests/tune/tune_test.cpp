@@ -169,20 +169,6 @@ TEST_F(Tune, MissingWorkerIsAnError) {
     EXPECT_EQ(r.error().message, "/no/such/worker is no program that can be run");
 }
 
-TEST_F(Tune, FilesOfTheUserTakeTheEntryNames) {
-    const fs::path file = folder_.path() / "hang.cu";
-    ASSERT_TRUE(write_file_atomic(file, "// fact-fault: hang\nFACT_ENTRIES(DEFINE)\n").ok());
-    auto c = file_candidate(file, record("tile"));
-    ASSERT_TRUE(c.ok());
-    EXPECT_EQ(c->name, "hang");
-    EXPECT_EQ(c->fault, "hang");
-    EXPECT_EQ(c->record.schedule, "hang.cu");
-    EXPECT_EQ(c->source,
-              "#define FACT_ENTRY linear\n#define FACT_ENTRIES(X) X(linear_split) X(linear)\n"
-              "// fact-fault: hang\nFACT_ENTRIES(DEFINE)\n");
-    EXPECT_FALSE(file_candidate(folder_.path() / "none.cu", record("tile")).ok());
-}
-
 CandidateResult timed(double median, double spread, Outcome outcome = Outcome::passed) {
     CandidateResult result;
     result.outcome = outcome;

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Speaks fact-worker's side of the protocol; a candidate's cubin is text that says how it behaves.
 
-passed MEDIAN, incorrect, hang, crash, garbage, or fluke MEDIAN (wrong when measured sustained); a
-fault the tuner asks for goes first, and code that says nothing passes. FAKE_OPEN: "error", "wrong-text" or "die".
+passed MEDIAN, incorrect, hang, crash, garbage, grow (until it is killed), unplug (the GPU is gone from
+then on), or fluke MEDIAN (wrong when measured sustained); a fault the tuner asks for goes first, and
+code that says nothing passes. FAKE_OPEN: "error", "wrong-text" or "die".
 """
 import json
 import os
@@ -44,6 +45,15 @@ def candidate(request):
     if behaviour == "crash":
         print("CUDA error: an illegal memory access", file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGSEGV)
+    if behaviour == "grow":
+        held = []
+        while True:
+            held.append(bytearray(b"x") * (16 << 20))
+            time.sleep(0.002)
+    if behaviour == "unplug":
+        open(unplugged, "w").close()
+        print("CUDA error: unspecified launch failure", file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGABRT)
     if behaviour == "garbage":
         return "no JSON at all"
     if behaviour in ("incorrect", "wrong"):
@@ -54,6 +64,7 @@ def candidate(request):
 
 
 log = os.environ["FAKE_LOG"]
+unplugged = log + ".unplugged"
 for line in sys.stdin:
     message = json.loads(line)
     with open(log, "a") as file:
@@ -62,7 +73,10 @@ for line in sys.stdin:
         how = os.environ.get("FAKE_OPEN", "")
         if how == "die":
             sys.exit(3)
-        answer = {"error": "no such operator" if how == "error" else "",
+        error = "no such operator" if how == "error" else ""
+        if os.path.exists(unplugged):
+            error = "CUDA error: no CUDA-capable device is detected"
+        answer = {"error": error,
                   "text_checks": [check(how != "wrong-text", "off by 2")]
                   if message["open"]["check_text"] else [],
                   "note": "shrunk"}

@@ -30,12 +30,18 @@ TEST(Protocol, RequestsAreTaggedLines) {
     EXPECT_EQ(read->record, "a.json");
     EXPECT_TRUE(read->sustained);
     EXPECT_EQ(read->fault, "hang");
+    EXPECT_EQ(read->proof, Proof::full);
+    const auto quick = to_json(CandidateRequest{"a.cubin", "a.json", false, "", Proof::quick});
+    EXPECT_EQ(candidate_request_from_json(quick)->proof, Proof::quick);
+    EXPECT_FALSE(candidate_request_from_json("{\"candidate\": {\"proof\": \"hasty\"}}").ok());
 }
 
 TEST(Protocol, RepliesSurviveInfiniteErrors) {
     CandidateReply reply;
     reply.outcome = Outcome::incorrect;
     reply.why = "line one\nline two";
+    reply.finding = Finding::not_deterministic;
+    reply.note = "other sizes: 8 -> 7";
     const double inf = std::numeric_limits<double>::infinity();
     reply.checks.push_back({"large", 7, {1e-3, 2e-4}, {inf, std::nan("")}, false, "too far"});
     reply.single = {12.5, 12, 13, 50};
@@ -46,6 +52,8 @@ TEST(Protocol, RepliesSurviveInfiniteErrors) {
     ASSERT_TRUE(back.ok());
     EXPECT_EQ(back->outcome, Outcome::incorrect);
     EXPECT_EQ(back->why, reply.why);
+    EXPECT_EQ(back->finding, Finding::not_deterministic);
+    EXPECT_EQ(back->note, reply.note);
     ASSERT_EQ(back->checks.size(), 1u);
     EXPECT_EQ(back->checks[0].seed, 7);
     EXPECT_EQ(back->checks[0].kernel.largest, inf);

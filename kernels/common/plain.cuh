@@ -1,0 +1,26 @@
+// What a CUDA file with "fact-arguments: plain" is launched with: every tensor of the kernel text
+// as a pointer with its sizes and strides, parameters first, then outputs, then scratch memory of
+// the first output's size in f32, uninitialised. Blocks of 256 threads, at most as many as fit on
+// the GPU at a time.
+#pragma once
+
+#include <cstdint>
+
+#include "numbers.cuh"
+
+namespace fact {
+
+struct PlainTensor {
+    static constexpr int kMostDims = 4;
+    void* data;
+    int64_t strides[kMostDims];  // in elements
+    int sizes[kMostDims];        // ones after the last
+};
+
+// FACT_TENSORS, FACT_ENTRY and FACT_TYPE_0, FACT_TYPE_1, ... are defined before the file.
+template <int kTensors>
+struct PlainArguments {
+    PlainTensor tensors[kTensors];
+};
+
+}  // namespace fact

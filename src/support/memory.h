@@ -1,0 +1,25 @@
+// How much memory there is, is held, and may be held.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "support/result.h"
+
+namespace fact {
+
+inline constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30;
+
+// Of the machine.
+std::uint64_t physical_memory();
+// What a process holds of it, without what it only reserved; 0 when there is no such process.
+std::uint64_t resident_memory(pid_t process);
+
+// An environment variable in gibibytes ("16", "0.5"), or `otherwise` where it is not set.
+Result<std::uint64_t> memory_from_environment(const char* variable, std::uint64_t otherwise);
+// "1.5 GiB", "64 MiB"
+std::string memory_text(std::uint64_t bytes);
+
+}  // namespace fact

@@ -1,0 +1,189 @@
+#include "verify/resize.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "verify/shrink.h"
+
+namespace fact::verify {
+
+namespace {
+
+using graph::Graph;
+using graph::TensorType;
+using graph::ValueId;
+
+// Strides of a dense tensor follow its new sizes, dimension order kept; others stay, which leaves
+// a view into the same, larger storage.
+void set_sizes(TensorType& type, const std::vector<std::int64_t>& sizes) {
+    std::vector<std::size_t> order(sizes.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order,
+                             [&](auto a, auto b) { return type.strides[a] < type.strides[b]; });
+    std::int64_t expected = 1, next = 1;
+    auto strides = type.strides;
+    bool dense = true;
+    for (const auto d : order) {
+        if (type.sizes[d] == 1) continue;
+        dense = dense && type.strides[d] == expected;
+        expected *= type.sizes[d];
+        strides[d] = next;
+        next *= sizes[d];
+    }
+    type.sizes = sizes;
+    if (dense) type.strides = strides;
+}
+
+// Lists of sizes among the arguments (view, expand, full, ...) are those of the result.
+void rewrite_sizes(graph::Node& node, const std::vector<std::int64_t>& before,
+                   const std::vector<std::int64_t>& after) {
+    for (auto& argument : node.inputs) {
+        auto* list = std::get_if<std::vector<std::int64_t>>(&argument.value);
+        if (!list || argument.name == "dims" || list->size() != before.size()) continue;
+        for (std::size_t d = 0; d < list->size(); ++d)
+            if ((*list)[d] == before[d]) (*list)[d] = after[d];
+    }
+}
+
+// Extents the kernel text writes as numbers cannot change.
+void fix_constants(const graph::FusedCall& call, const ir::Kernel& kernel, ExtentClasses& classes) {
+    const auto fix = [&](const ir::Tensor& tensor, const std::vector<graph::Binding>& bindings) {
+        for (const auto& binding : bindings) {
+            if (binding.tensor != tensor.name) continue;
+            for (std::size_t v = 0; v < call.original.values.size(); ++v) {
+                const auto& value = call.original.values[v];
+                if (value.name != binding.value || !value.type) continue;
+                for (std::size_t i = 0; i < tensor.type.dims.size() && i < binding.dims.size(); ++i)
+                    if (kernel[tensor.type.dims[i]].extent)
+                        for (const int d : binding.dims[i]) classes.fix(static_cast<ValueId>(v), d);
+            }
+        }
+    };
+    for (const auto& param : kernel.params) fix(param, call.params);
+    for (const auto& output : kernel.outputs) fix(output.tensor, call.results);
+}
+
+// Odd, and more than one tile where the extent allows it.
+std::int64_t odd_below(std::int64_t before, std::int64_t wish) {
+    if (before > wish) return wish;
+    if (before < 3) return before + 1;
+    return before - 1 - before % 2;
+}
+
+// A multiple of 8 elements but of no more, one TMA can step over.
+std::int64_t eights_below(std::int64_t before, std::int64_t wish) {
+    if (before > wish) return wish;
+    const auto below = (before - 1) / 8 * 8;
+    return below >= 8 ? below - (below % 16 == 0 ? 8 : 0) : 8;
+}
+
+enum class Rows { odd, aligned, kept };
+
+Factors changed(const Resizable& resizable, Rows rows) {
+    Factors factors = resizable.factors();
+    std::int64_t odd = 333, eights = 264;  // two tiles of 128, or one of 256, and a rest
+    for (auto& [c, factor] : factors) {
+        if (resizable.innermost(c) && rows != Rows::odd) {
+            if (rows == Rows::aligned) factor.now = eights_below(factor.before, eights);
+            eights += 16;  // extents that differ tell M from N
+        } else {
+            factor.now = odd_below(factor.before, odd);
+            odd += 2;
+        }
+    }
+    return factors;
+}
+
+}  // namespace
+
+std::string note_of(const Factors& factors) {
+    std::string note;
+    for (const auto& [c, factor] : factors)
+        if (factor.now != factor.before)
+            note += fmt::format("{}{} -> {}", note.empty() ? "" : ", ", factor.before, factor.now);
+    return note;
+}
+
+Resizable::Resizable(const graph::FusedCall& call, const ir::Kernel& kernel)
+    : call_(call), classes_(call.original) {
+    fix_constants(call, kernel, classes_);
+    const auto& graph = call.original;
+    for (std::size_t v = 0; v < graph.values.size(); ++v) {
+        const auto& type = graph.values[v].type;
+        for (std::size_t d = 0; type && d < type->sizes.size(); ++d) {
+            const int c = classes_.of(static_cast<ValueId>(v), static_cast<int>(d));
+            if (classes_.fixed(c)) continue;
+            auto& factor = factors_[c];
+            factor.before = factor.now = std::gcd(factor.before, type->sizes[d]);
+        }
+    }
+    std::erase_if(factors_, [](const auto& item) { return item.second.before < 2; });
+}
+
+bool Resizable::innermost(int extent_class) const {
+    const auto& graph = call_.original;
+    const auto in = [&](ValueId value) {
+        const auto& type = graph[value].type;
+        for (std::size_t d = 0; type && d < type->sizes.size(); ++d)
+            if (type->strides[d] == 1 && type->sizes[d] > 1 &&
+                classes_.of(value, static_cast<int>(d)) == extent_class)
+                return true;
+        return false;
+    };
+    return std::ranges::any_of(graph.inputs, [&](const auto& i) { return in(i.value); }) ||
+           std::ranges::any_of(graph.outputs,
+                               [&](const auto& o) { return o.value && in(*o.value); });
+}
+
+Graph Resizable::with(const Factors& factors) const {
+    const Graph& original = call_.original;
+    Graph graph = original;
+    for (std::size_t v = 0; v < graph.values.size(); ++v) {
+        auto& type = graph.values[v].type;
+        if (!type) continue;
+        auto sizes = type->sizes;
+        for (std::size_t d = 0; d < sizes.size(); ++d) {
+            const auto found =
+                factors.find(classes_.of(static_cast<ValueId>(v), static_cast<int>(d)));
+            if (found != factors.end())
+                sizes[d] = sizes[d] / found->second.before * found->second.now;
+        }
+        set_sizes(*type, sizes);
+    }
+    for (auto& node : graph.nodes)
+        if (!node.outputs.empty() && original[node.outputs[0]].type)
+            rewrite_sizes(node, original[node.outputs[0]].type->sizes,
+                          graph[node.outputs[0]].type->sizes);
+    return graph;
+}
+
+std::vector<Resized> other_sizes(const graph::FusedCall& call, const ir::Kernel& kernel,
+                                 double max_products) {
+    const Resizable resizable(call, kernel);
+    std::vector<Resized> all;
+    for (const Rows rows : {Rows::odd, Rows::aligned, Rows::kept}) {
+        Factors factors = changed(resizable, rows);
+        Resized resized{call, {}};
+        resized.call.original = resizable.with(factors);
+        while (work(resized.call.original) > max_products) {
+            // Rows keep what they have: only their number is free of rules.
+            auto largest = factors.end();
+            for (auto at = factors.begin(); at != factors.end(); ++at)
+                if (at->second.now > 3 && (rows == Rows::odd || !resizable.innermost(at->first)) &&
+                    (largest == factors.end() || at->second.now > largest->second.now))
+                    largest = at;
+            if (largest == factors.end()) break;
+            largest->second.now = largest->second.now / 2 | 1;
+            resized.call.original = resizable.with(factors);
+        }
+        resized.note = note_of(factors);
+        const auto known = std::ranges::any_of(
+            all, [&](const Resized& earlier) { return earlier.note == resized.note; });
+        if (!resized.note.empty() && !known) all.push_back(std::move(resized));
+    }
+    return all;
+}
+
+}  // namespace fact::verify

@@ -1,0 +1,163 @@
+#include "torch/proof.h"
+
+#include <ATen/ops/add.h>
+#include <ATen/ops/matmul.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "../verify/small_graphs.h"
+#include "torch/simulated_faults.h"
+#include "torch/text_check.h"
+
+namespace fact::exec {
+namespace {
+
+using verify::Finding;
+using verify::Verdict;
+
+// y = a @ b on matrices with a column of gap after each row of y.
+class ProofOf : public testing::Test {
+  protected:
+    void SetUp() override {
+        auto& g = call_.original;
+        call_.id = "p00";
+        const auto a = verify::add_input(g, "a", verify::dense(DType::f32, {8, 16}));
+        const auto b = verify::add_input(g, "b", verify::dense(DType::f32, {16, 8}));
+        auto type = verify::dense(DType::f32, {8, 8});
+        type.strides = {9, 1};
+        verify::add_output(
+            g, verify::add_node(g, "aten.matmul.default", {{"self", a}, {"other", b}}, type));
+        auto oracle = Oracle::make(call_, c10::kCPU, {});
+        ASSERT_TRUE(oracle.ok()) << oracle.error().text();
+        oracle_ = std::move(*oracle);
+        cases_ = draw_cases(*oracle_);
+    }
+
+    static Result<> honest(const Tensors& inputs, const Tensors& outputs, const WorkspaceSource&) {
+        outputs[0].copy_(at::matmul(inputs[0], inputs[1]));
+        return Ok{};
+    }
+
+    // What the steps before the timing find.
+    Verdict prove(LaunchKernel kernel) {
+        ProofBench bench(*oracle_, std::move(kernel), c10::kCPU);
+        for (const auto& drawn : cases_)
+            if (const auto found = bench.check(drawn); !found->passed()) return *found;
+        if (const auto found = bench.check_independence(); !found->passed()) return *found;
+        if (const auto found = bench.check_repeats(); !found->passed()) return *found;
+        if (const auto found = bench.check_elsewhere(); !found->passed()) return *found;
+        bench.disturb();
+        EXPECT_TRUE(bench.launch_timed().ok());
+        return bench.check_timed();
+    }
+
+    Finding found_in(std::string_view fault) {
+        return prove((*simulated_fault(fault))(honest)).finding;
+    }
+
+    graph::FusedCall call_;
+    std::optional<Oracle> oracle_;
+    std::vector<Case> cases_;
+};
+
+TEST_F(ProofOf, AnHonestKernel) {
+    const auto verdict = prove(honest);
+    EXPECT_TRUE(verdict.passed()) << text(verdict);
+}
+
+TEST_F(ProofOf, EachFault) {
+    EXPECT_EQ(found_in("zeros"), Finding::wrong_result);
+    EXPECT_EQ(found_in("half_tile"), Finding::unwritten);
+    EXPECT_EQ(found_in("changes_inputs"), Finding::changed_inputs);
+    EXPECT_EQ(found_in("stale_output"), Finding::depends_on_output);
+    EXPECT_EQ(found_in("uses_workspace"), Finding::depends_on_workspace);
+    EXPECT_EQ(found_in("caches_by_pointer"), Finding::remembers);
+    EXPECT_EQ(found_in("races"), Finding::not_deterministic);
+    EXPECT_EQ(found_in("low_precision"), Finding::wrong_result);
+    EXPECT_EQ(found_in("tires"), Finding::idle_when_timed);
+}
+
+// Faults that a poisoned result already shows are told apart by what changes it.
+TEST_F(ProofOf, WrongResultsAreDiagnosed) {
+    EXPECT_EQ(prove([](const Tensors& in, const Tensors& out, const WorkspaceSource&) -> Result<> {
+                  out[0].add_(at::matmul(in[0], in[1]));  // onto what is there, NaN or not
+                  return Ok{};
+              }).finding,
+              Finding::depends_on_output);
+    EXPECT_EQ(
+        prove([](const Tensors& in, const Tensors& out, const WorkspaceSource& w) -> Result<> {
+            auto sums = w ? w({8, 8}, at::kFloat) : at::matmul(in[0], in[1]).zero_();
+            out[0].copy_(sums.add_(at::matmul(in[0], in[1])));
+            return Ok{};
+        }).finding,
+        Finding::depends_on_workspace);
+    int launches = 0;
+    EXPECT_EQ(prove([&](const Tensors& in, const Tensors& out, const WorkspaceSource&) -> Result<> {
+                  out[0].copy_(at::matmul(in[0], in[1])).add_(++launches);
+                  return Ok{};
+              }).finding,
+              Finding::not_deterministic);
+}
+
+TEST_F(ProofOf, GapsAndWorkspacesAreWatched) {
+    const auto in_gap =
+        prove([](const Tensors& in, const Tensors& out, const WorkspaceSource& w) -> Result<> {
+            auto done = honest(in, out, w);
+            static_cast<float*>(out[0].data_ptr())[8] = 0;
+            return done;
+        });
+    EXPECT_EQ(in_gap.finding, Finding::outside);
+    EXPECT_NE(in_gap.why.find("around n0"), std::string::npos) << in_gap.why;
+    const auto after_workspace =
+        prove([](const Tensors& in, const Tensors& out, const WorkspaceSource& w) -> Result<> {
+            if (w) static_cast<float*>(w({4}, at::kFloat).data_ptr())[4] = 0;
+            return honest(in, out, w);
+        });
+    EXPECT_EQ(after_workspace.finding, Finding::outside);
+    EXPECT_NE(after_workspace.why.find("workspace 0"), std::string::npos) << after_workspace.why;
+}
+
+// Inputs recognised by one of their values: only a row that changed elsewhere shows it.
+TEST_F(ProofOf, ATouchedRowFindsFingerprints) {
+    float known = std::numeric_limits<float>::quiet_NaN();
+    at::Tensor answer;
+    ProofBench bench(
+        *oracle_,
+        [&](const Tensors& in, const Tensors& out, const WorkspaceSource&) -> Result<> {
+            const auto seen = in[0][0][0].item<float>();
+            if (seen != known) answer = at::matmul(in[0], in[1]);
+            known = seen;
+            out[0].copy_(answer);
+            return Ok{};
+        },
+        c10::kCPU);
+    for (const auto& drawn : cases_) ASSERT_TRUE(bench.check(drawn)->passed());
+    const auto fresh = oracle_->draw("normal", 1000);
+    EXPECT_TRUE(bench.check(fresh)->passed());
+    EXPECT_TRUE(bench.check(cases_[0])->passed());
+    // A seed that leaves the first row alone.
+    for (int seed = 1001;; ++seed) {
+        const auto touched = oracle_->touched(cases_[0], seed);
+        if (touched.inputs[0][0][0].item<float>() != cases_[0].inputs[0][0][0].item<float>())
+            continue;
+        EXPECT_EQ(touched.inputs[0].ne(cases_[0].inputs[0]).any(1).sum().item<std::int64_t>(), 1);
+        EXPECT_FALSE(bench.check(touched)->passed());
+        break;
+    }
+}
+
+TEST_F(ProofOf, RefusalsAreErrors) {
+    ProofBench bench(
+        *oracle_,
+        [](const Tensors&, const Tensors&, const WorkspaceSource&) -> Result<> {
+            return Error{"not these", ""};
+        },
+        c10::kCPU);
+    const auto refused = bench.check(cases_[0]);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().message, "not these");
+}
+
+}  // namespace
+}  // namespace fact::exec

@@ -1,0 +1,73 @@
+#include "verify/resize.h"
+
+#include <gtest/gtest.h>
+
+#include "small_graphs.h"
+#include "verify/shrink.h"
+
+namespace fact::verify {
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+// y[b, t, n] = x[b, t, k] @ w[n, k]^T
+graph::FusedCall linear_call(Sizes x, Sizes w) {
+    graph::FusedCall call;
+    auto& g = call.original;
+    const Sizes y{x[0], x[1], w[0]};
+    const auto x_id = add_input(g, "x", dense(DType::bf16, std::move(x)));
+    const auto w_id = add_input(g, "w", dense(DType::bf16, std::move(w)));
+    add_output(g, add_node(g, "aten.linear.default", {{"input", x_id}, {"weight", w_id}},
+                           dense(DType::bf16, y)));
+    return call;
+}
+
+const graph::TensorType& type_of(const Resized& resized, std::string_view name) {
+    for (const auto& value : resized.call.original.values)
+        if (value.name == name) return *value.type;
+    throw std::runtime_error("no such value");
+}
+
+TEST(OtherSizes, OddFirstThenAlignedThenKept) {
+    const auto all = other_sizes(linear_call({128, 512, 768}, {3072, 768}), {}, 1e11);
+    ASSERT_EQ(all.size(), 3u);
+    for (const auto& resized : all) {
+        const auto x = type_of(resized, "x").sizes, w = type_of(resized, "w").sizes;
+        EXPECT_EQ(x[2], w[1]);
+        EXPECT_EQ(type_of(resized, "n0").sizes, (Sizes{x[0], x[1], w[0]}));
+        EXPECT_EQ(x[0] % 2, 1);
+        EXPECT_EQ(x[1] % 2, 1);
+        EXPECT_EQ(type_of(resized, "x").strides, (Sizes{x[1] * x[2], x[2], 1}));
+    }
+    EXPECT_EQ(type_of(all[0], "x").sizes[2] % 2, 1);
+    EXPECT_EQ(type_of(all[0], "w").sizes[0] % 2, 1);
+    for (const auto extent : {type_of(all[1], "x").sizes[2], type_of(all[1], "w").sizes[0]}) {
+        EXPECT_EQ(extent % 16, 8);
+        EXPECT_GT(extent, 256);
+    }
+    EXPECT_NE(type_of(all[1], "x").sizes[2], type_of(all[1], "w").sizes[0]);
+    EXPECT_EQ(type_of(all[2], "w").sizes, (Sizes{3072, 768}));
+    EXPECT_NE(all[1].note.find("3072 -> "), std::string::npos);
+}
+
+TEST(OtherSizes, AreCheapAndSmallCallsHaveThemToo) {
+    const auto all = other_sizes(linear_call({128, 512, 768}, {3072, 768}), {}, 2e7);
+    ASSERT_FALSE(all.empty());
+    EXPECT_LE(work(all[0].call.original), 2e7);
+    EXPECT_EQ(type_of(all[0], "x").sizes[0] % 2, 1);
+    const auto tiny = other_sizes(linear_call({2, 8, 16}, {16, 16}), {}, 1e9);
+    ASSERT_EQ(tiny.size(), 3u);
+    EXPECT_EQ(type_of(tiny[0], "x").sizes, (Sizes{3, 7, 15}));
+    EXPECT_EQ(type_of(tiny[1], "x").sizes, (Sizes{3, 7, 8}));
+}
+
+TEST(OtherSizes, FixedExtentsStay) {
+    graph::FusedCall call;
+    auto& g = call.original;
+    const auto x = add_input(g, "x", dense(DType::f32, {8, 8}));
+    add_output(g, add_node(g, "aten.unheard_of.default", {{"self", x}}, dense(DType::f32, {5, 7})));
+    EXPECT_TRUE(other_sizes(call, {}, 1e9).empty());
+}
+
+}  // namespace
+}  // namespace fact::verify

@@ -1,0 +1,124 @@
+#include "torch/guarded_buffers.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/stack.h>
+
+#include <algorithm>
+
+namespace fact::exec {
+
+namespace {
+
+// Elements from the first to the last one.
+std::int64_t storage_length(at::IntArrayRef sizes, at::IntArrayRef strides) {
+    std::int64_t length = 1;
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+        if (sizes[d] == 0) return 0;
+        length += (sizes[d] - 1) * strides[d];
+    }
+    return length;
+}
+
+at::Tensor flat_bits(const at::Tensor& tensor) {
+    return tensor
+        .as_strided({storage_length(tensor.sizes(), tensor.strides())}, {1},
+                    tensor.storage_offset())
+        .view(bits_type(tensor.scalar_type()));
+}
+
+}  // namespace
+
+c10::ScalarType bits_type(c10::ScalarType dtype) {
+    switch (c10::elementSize(dtype)) {
+        case 1:
+            return at::kByte;
+        case 2:
+            return at::kShort;
+        case 4:
+            return at::kInt;
+        default:
+            return at::kLong;
+    }
+}
+
+std::int64_t GuardedTensor::repeated(std::uint8_t byte, std::int64_t width) {
+    std::uint64_t value = 0;
+    for (std::int64_t i = 0; i < width; ++i) value = value << 8 | byte;
+    const int unused = static_cast<int>(64 - 8 * width);
+    // Signed, as torch's integers are; a single byte is torch's unsigned one.
+    return width == 1 ? byte : static_cast<std::int64_t>(value << unused) >> unused;
+}
+
+GuardedTensor::GuardedTensor(at::IntArrayRef sizes, at::IntArrayRef strides, c10::ScalarType dtype,
+                             c10::Device device)
+    : GuardedTensor(sizes, strides, dtype, device, 0) {}
+
+GuardedTensor::GuardedTensor(at::IntArrayRef sizes, at::IntArrayRef strides, c10::ScalarType dtype,
+                             c10::Device device, std::int64_t shift) {
+    const auto width = static_cast<std::int64_t>(c10::elementSize(dtype));
+    const std::int64_t elements = storage_length(sizes, strides);
+    const std::int64_t margin = device.is_cpu() ? kMarginBytesOnCpu : kMarginBytes;
+    length_ = elements * width;
+    bytes_ = at::empty({2 * margin + 2 * kAlignment + length_},
+                       at::TensorOptions(at::kByte).device(device));
+    bytes_.fill_(kCanary);
+    const auto address = reinterpret_cast<std::uintptr_t>(bytes_.const_data_ptr());
+    const std::int64_t past = static_cast<std::int64_t>((address + margin) % kAlignment);
+    first_ = margin + (past == 0 ? 0 : kAlignment - past) + shift % kAlignment;
+
+    const auto storage = bytes_.narrow(0, first_, length_);
+    flat_ = storage.view(bits_type(dtype));
+    const auto typed = storage.view(dtype);
+    tensor_ = typed.as_strided(sizes, strides, typed.storage_offset());
+    bits_ = flat_.as_strided(sizes, strides, flat_.storage_offset());
+    if (tensor_.numel() < elements) {
+        gaps_ = at::ones({elements}, at::TensorOptions(at::kBool).device(device));
+        gaps_.as_strided(sizes, strides).fill_(false);
+    }
+}
+
+GuardedTensor GuardedTensor::copy_of(const at::Tensor& tensor) {
+    GuardedTensor copy(tensor.sizes(), tensor.strides(), tensor.scalar_type(), tensor.device(),
+                       tensor.storage_offset() * static_cast<std::int64_t>(tensor.itemsize()));
+    copy.gaps_.reset();  // they are the tensor's own, and compared with it
+    copy.load(tensor);
+    return copy;
+}
+
+void GuardedTensor::load(const at::Tensor& tensor) {
+    if (length_ > 0) flat_.copy_(flat_bits(tensor));
+    // Whoever keeps things made from the tensor must see that it changed, through whatever view.
+    tensor_.unsafeGetTensorImpl()->bump_version();
+}
+
+void GuardedTensor::fill(std::uint8_t byte) {
+    if (length_ > 0) bits_.fill_(repeated(byte, bits_.itemsize()));
+}
+
+at::Tensor GuardedTensor::touched_outside() const {
+    const auto end = first_ + length_;
+    auto touched = bytes_.narrow(0, 0, first_)
+                       .ne(kCanary)
+                       .any()
+                       .logical_or(bytes_.narrow(0, end, bytes_.size(0) - end).ne(kCanary).any());
+    if (gaps_.defined())
+        touched = touched.logical_or(
+            flat_.ne(repeated(kCanary, flat_.itemsize())).logical_and_(gaps_).any());
+    return touched;
+}
+
+at::Tensor GuardedTensor::differs_from(const at::Tensor& tensor) const {
+    return flat_.ne(flat_bits(tensor)).any();
+}
+
+std::vector<bool> read_flags(const std::vector<at::Tensor>& flags) {
+    if (flags.empty()) return {};
+    const auto all = at::stack(flags).to(at::kCPU, at::kByte).contiguous();
+    const auto* values = all.const_data_ptr<std::uint8_t>();
+    std::vector<bool> result;
+    for (std::size_t i = 0; i < flags.size(); ++i) result.push_back(values[i] != 0);
+    return result;
+}
+
+}  // namespace fact::exec

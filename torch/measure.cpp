@@ -1,0 +1,220 @@
+// How a session proves and times a candidate.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "torch/kernel_files.h"
+#include "torch/session.h"
+#include "torch/simulated_faults.h"
+#include "torch/stream.h"
+#include "torch/text_check.h"
+#include "torch/timing.h"
+#include "verify/resize.h"
+
+namespace fact::exec {
+
+namespace {
+
+using verify::CandidateReply;
+using verify::CandidateRequest;
+using verify::Finding;
+using verify::Outcome;
+using verify::Proof;
+using verify::Verdict;
+
+// Shown for the first time after the timing.
+constexpr int kFreshSeed = 1000, kTouchedSeed = 1001;
+constexpr int kOtherSizesSeed = 2000;
+// The f64 oracle of other sizes takes a few milliseconds on a GPU.
+constexpr double kMostOtherProducts = 2e10;
+
+CandidateReply reply_of(Outcome outcome, std::string why) {
+    CandidateReply reply;
+    reply.outcome = outcome;
+    reply.why = std::move(why);
+    return reply;
+}
+
+LaunchKernel launch_of(std::shared_ptr<FusedKernel> kernel) {
+    return [kernel = std::move(kernel)](const Tensors& inputs, const Tensors& outputs,
+                                        const WorkspaceSource& workspace) {
+        return kernel->run_kernel(inputs, outputs, workspace);
+    };
+}
+
+// False, and the reply says why, unless the step passed.
+bool accept(const Result<Verdict>& step, CandidateReply& reply) {
+    if (!step) {
+        reply.outcome = Outcome::unsupported;
+        reply.why = step.error().text();
+        return false;
+    }
+    reply.outcome = step->passed() ? Outcome::passed : Outcome::incorrect;
+    reply.finding = step->finding;
+    reply.why = text(*step);
+    return step->passed();
+}
+
+Result<Verdict> check_cases(ProofBench& bench, const std::vector<Case>& cases) {
+    for (const auto& drawn : cases)
+        if (auto found = bench.check(drawn); !found || !found->passed()) return found;
+    return Verdict{};
+}
+
+}  // namespace
+
+Result<Verdict> Session::prove_before(ProofBench& bench, Proof proof) {
+    if (proof == Proof::quick) {
+        // Sums of one sign show lost precision best; the other two are for the winner.
+        for (const auto& drawn : cases_)
+            if (drawn.distribution == "normal" || drawn.distribution == "positive")
+                if (auto found = bench.check(drawn); !found || !found->passed()) return found;
+        return Verdict{};
+    }
+    if (auto found = check_cases(bench, cases_); !found || !found->passed()) return found;
+    if (auto found = bench.check_independence(); !found || !found->passed()) return found;
+    if (auto found = bench.check_repeats(); !found || !found->passed()) return found;
+    return bench.check_elsewhere();
+}
+
+Result<Verdict> Session::prove_after(ProofBench& bench, Proof proof) {
+    if (!fresh_) fresh_ = oracle_->draw("normal", kFreshSeed);
+    if (auto found = bench.check(*fresh_); !found || !found->passed()) return found;
+    if (proof == Proof::quick) return Verdict{};
+    if (!touched_) touched_ = oracle_->touched(cases_[0], kTouchedSeed);
+    // Shown between, so that the case of which one row changes is the last one seen.
+    if (auto found = bench.check(cases_[0]); !found || !found->passed()) return found;
+    return bench.check(*touched_);
+}
+
+const std::vector<Session::OtherSizes>& Session::other_sizes() {
+    if (other_sizes_) return *other_sizes_;
+    other_sizes_.emplace();
+    const double most = device_.is_cpu() ? kInterpretedProducts : kMostOtherProducts;
+    for (auto& resized : verify::other_sizes(call_, text_, most)) {
+        auto oracle = Oracle::make(resized.call, device_, buffers_);
+        if (!oracle) continue;
+        try {
+            std::vector<Case> cases{oracle->draw("normal", kOtherSizesSeed),
+                                    oracle->draw("positive", kOtherSizesSeed + 1)};
+            other_sizes_->push_back({std::move(resized.call), std::move(resized.note),
+                                     std::move(*oracle), std::move(cases)});
+        } catch (const std::exception&) {  // torch takes no such sizes: a wrong guess
+        }
+    }
+    return *other_sizes_;
+}
+
+// Whether the text itself computes what torch does at those sizes; where it does not, a kernel
+// that follows it is not to blame.
+bool Session::text_holds(const OtherSizes& other) const {
+    const auto checked = check_text_shrunk(other.call, text_, buffers_);
+    if (!checked) return false;
+    for (const auto& check : checked->checks)
+        if (!check.passed) return false;
+    return true;
+}
+
+Result<Verdict> Session::prove_other_sizes(const KernelFor& kernel_for, std::string& note) {
+    note = "no other sizes: no extent of the call can change";
+    for (const auto& other : other_sizes()) {
+        const auto kernel = kernel_for(other.call);
+        if (!kernel) {
+            note = "no other sizes: " + kernel.error().message;
+            continue;
+        }
+        ProofBench bench(other.oracle, *kernel, device_);
+        bool refused = false;
+        for (const auto& drawn : other.cases) {
+            auto found = bench.check(drawn);
+            refused = !found;
+            if (refused) {
+                note = "no other sizes: " + found.error().message;
+                break;
+            }
+            if (found->passed()) continue;
+            if (!text_holds(other)) {
+                note = fmt::format("no other sizes: the text does not hold for {}", other.note);
+                return Verdict{};
+            }
+            const bool wrong =
+                found->finding == Finding::wrong_result || found->finding == Finding::unwritten;
+            return Verdict{wrong ? Finding::other_sizes : found->finding,
+                           fmt::format("{}: {}", other.note, text(*found))};
+        }
+        if (refused) continue;
+        note = "other sizes: " + other.note;
+        return Verdict{};
+    }
+    return Verdict{};
+}
+
+void Session::time(ProofBench& bench, bool sustained, CandidateReply& reply) {
+    const auto inputs = bench.timed_inputs();
+    const auto launch = [&] {
+        const auto done = bench.launch_timed();
+        TORCH_CHECK(done.ok(), done.ok() ? "" : done.error().text());
+    };
+    if (device_.is_cpu()) {  // there is nothing to time, but a last launch to look at
+        bench.disturb();
+        return launch();
+    }
+    const std::vector<Work> works{launch, [&] { oracle_->run_eager(inputs); }};
+    const Work between = [&] { bench.disturb(); };
+    const auto single = time_single(works, device_, between);
+    reply.single = single[0];
+    reply.baseline_single = single[1];
+    if (!sustained) return;
+    const auto held = time_sustained(works, device_, between);
+    reply.held = held[0];
+    reply.baseline_held = held[1];
+}
+
+CandidateReply Session::measure_launched(const CandidateRequest& request,
+                                         const KernelFor& kernel_for) {
+    CandidateReply reply;
+    const auto kernel = kernel_for(call_);
+    if (!kernel) return reply_of(Outcome::unsupported, kernel.error().text());
+    ProofBench bench(*oracle_, *kernel, device_);
+    // The interpreter stands in: its results are checked, but there is no kernel to suspect.
+    if (device_.is_cpu() && request.fault.empty()) {
+        accept(check_cases(bench, cases_), reply);
+        reply.checks = bench.checks();
+        return reply;
+    }
+    bool passed = accept(prove_before(bench, request.proof), reply);
+    if (passed && request.proof == Proof::full)
+        passed = accept(prove_other_sizes(kernel_for, reply.note), reply);
+    if (passed) {
+        time(bench, request.sustained, reply);
+        passed =
+            accept(bench.check_timed(), reply) && accept(prove_after(bench, request.proof), reply);
+    }
+    reply.checks = bench.checks();
+    return reply;
+}
+
+CandidateReply Session::measure(const CandidateRequest& request) {
+    if (device_.is_cpu()) {
+        if (request.fault == "crash") std::abort();
+        while (request.fault == "hang") sleep(1000);
+        auto simulated = simulated_fault(request.fault);
+        if (!simulated) return reply_of(Outcome::unsupported, simulated.error().text());
+        return measure_launched(request, [&](const graph::FusedCall& call) -> Result<LaunchKernel> {
+            auto kernel = FusedKernel::make(call, text_, {});
+            if (!kernel) return kernel.error();
+            return (*simulated)(launch_of(std::move(*kernel)));
+        });
+    }
+    auto loaded = load_compiled(request.cubin, request.record);
+    if (!loaded) return reply_of(Outcome::unsupported, loaded.error().text());
+    const Compiled compiled{std::move(*loaded), {}, device_.index()};
+    return measure_launched(request, [&](const graph::FusedCall& call) -> Result<LaunchKernel> {
+        auto kernel = FusedKernel::make(call, text_, compiled);
+        if (!kernel) return kernel.error();
+        return launch_of(std::move(*kernel));
+    });
+}
+
+}  // namespace fact::exec

@@ -1,0 +1,87 @@
+// The steps by which a kernel is proven, docs/verification.md in code. Each launches it on memory
+// prepared to show one kind of fault, on a GPU or on CPU tensors.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "torch/fused_kernel.h"
+#include "torch/guarded_buffers.h"
+#include "torch/oracle.h"
+#include "verify/finding.h"
+
+namespace fact::exec {
+
+// Launches on the current stream; an Error says why these tensors cannot be served. Without a
+// `workspace` it gets its scratch memory as in production.
+using LaunchKernel = std::function<Result<>(const Tensors& inputs, const Tensors& outputs,
+                                            const WorkspaceSource& workspace)>;
+
+// All cases are shown to the kernel at the same addresses, each overwriting the one before: what it
+// remembers of one is wrong for the next.
+class ProofBench {
+  public:
+    // `oracle` must outlive it.
+    ProofBench(const Oracle& oracle, LaunchKernel launch, c10::Device device);
+
+    // Results against the oracle from poisoned outputs and workspace; nothing outside the buffers
+    // and no input may change. The first case shown becomes the reference of the steps below.
+    Result<verify::Verdict> check(const Case& drawn);
+
+    // Other contents of output and workspace do not change a bit of the result.
+    Result<verify::Verdict> check_independence();
+    // Nor do repetition, launches without a pause, or another case's launches at the same time on
+    // another stream.
+    Result<verify::Verdict> check_repeats();
+    // Nor do other addresses.
+    Result<verify::Verdict> check_elsewhere();
+
+    // For timing: the reference's inputs, which the baseline takes as well, and outputs in which
+    // disturb() spoils a few elements, to be written again by every launch. check_timed() says
+    // whether the last one did.
+    Tensors timed_inputs();
+    Result<> launch_timed();
+    void disturb();
+    verify::Verdict check_timed();
+
+    const std::vector<verify::Check>& checks() const { return checks_; }
+
+  private:
+    using Guarded = std::vector<GuardedTensor>;
+    // What the memory holds before a launch.
+    struct Contents {
+        enum class Output { poison, zeros, small, stale } output = Output::poison;
+        std::uint8_t workspace = 0xFF;
+    };
+
+    static Tensors tensors(const Guarded& guarded);
+    Guarded make_outputs() const;
+    void prepare(Guarded& outputs, Contents::Output contents) const;
+    Result<> launch(const Guarded& inputs, Guarded& outputs, const Contents& contents);
+    verify::Verdict look_around(const Guarded& inputs, const Guarded& outputs) const;
+    bool same(const Guarded& outputs, const std::vector<at::Tensor>& bits) const;
+    std::vector<at::Tensor> copy_bits(const Guarded& outputs) const;
+    verify::Verdict judge(const Case& drawn, const Guarded& outputs, verify::Check& check) const;
+    Result<std::int64_t> unwritten();
+    Result<verify::Verdict> diagnose(const Case& drawn, verify::Verdict found);
+    Result<verify::Verdict> launch_many(bool two_streams);
+    void show(const Case& drawn);
+
+    const Oracle& oracle_;
+    LaunchKernel launch_;
+    c10::Device device_;
+    Guarded inputs_;
+    Guarded outputs_;
+    std::vector<Guarded> more_outputs_;      // of repeated launches
+    std::vector<GuardedTensor> workspaces_;  // of the last launch
+    const Case* shown_ = nullptr;
+    const Case* first_ = nullptr;
+    std::vector<at::Tensor> reference_;  // bits of the first case's results
+    const Case* second_ = nullptr;
+    std::vector<at::Tensor> second_reference_;
+    std::vector<verify::Check> checks_;
+    int disturbed_ = 0;
+};
+
+}  // namespace fact::exec

@@ -1,0 +1,80 @@
+#include "torch/text_check.h"
+
+#include <fmt/format.h>
+
+#include "verify/shrink.h"
+
+namespace fact::exec {
+
+namespace {
+
+using verify::Check;
+
+// What cannot be shrunk is still tried up to here.
+constexpr double kMostProducts = 1e9;
+
+Result<Check> check_interpreted(const Oracle& oracle, const Case& drawn, FusedKernel& kernel) {
+    auto outputs = kernel.allocate_outputs(drawn.inputs);
+    if (!outputs) return outputs.error();
+    poison(*outputs);
+    if (const auto done = kernel.run_kernel(drawn.inputs, *outputs); !done) return done.error();
+    return oracle.check(drawn, *outputs);
+}
+
+Result<Small> prepare(const graph::FusedCall& call,
+                      const std::map<std::string, graph::Weight>& buffers) {
+    auto oracle = Oracle::make(call, c10::kCPU, buffers);
+    if (!oracle) return oracle.error();
+    try {
+        auto cases = draw_cases(*oracle);
+        return Small{call, std::move(*oracle), std::move(cases), {}};
+    } catch (const std::exception& error) {
+        return Error{error.what(), {}};
+    }
+}
+
+}  // namespace
+
+std::vector<Case> draw_cases(const Oracle& oracle) {
+    std::vector<Case> cases;
+    int seed = 1;
+    for (const auto distribution : kDistributions)
+        cases.push_back(oracle.draw(distribution, seed++));
+    return cases;
+}
+
+Result<CheckedText> check_text(const graph::FusedCall& call, const ir::Kernel& text,
+                               const std::map<std::string, graph::Weight>& buffers) {
+    auto small = prepare(call, buffers);
+    if (!small) return small.error();
+    auto kernel = FusedKernel::make(call, text, {});
+    if (!kernel) return kernel.error();
+    std::vector<Check> checks;
+    for (const auto& drawn : small->cases) {
+        auto check = check_interpreted(small->oracle, drawn, **kernel);
+        if (!check) return check.error();
+        checks.push_back(std::move(*check));
+    }
+    return CheckedText{std::move(*small), std::move(checks)};
+}
+
+Result<CheckedText> check_text_shrunk(const graph::FusedCall& call, const ir::Kernel& text,
+                                      const std::map<std::string, graph::Weight>& buffers) {
+    std::string objection;
+    if (auto shrunk = verify::shrink(call, text, kInterpretedProducts)) {
+        auto checked = check_text(shrunk->call, text, buffers);
+        if (checked) {
+            checked->small.note = "extents shrunk: " + shrunk->note;
+            return checked;
+        }
+        objection = checked.error().message;
+    }
+    if (const double work = verify::work(call.original); work > kMostProducts)
+        return Error{
+            fmt::format("{} is too large to interpret ({:.1e} multiplications){}", call.id, work,
+                        objection.empty() ? "" : " and cannot be shrunk: " + objection),
+            {}};
+    return check_text(call, text, buffers);
+}
+
+}  // namespace fact::exec

@@ -41,6 +41,11 @@ void add_allow_tf32(CLI::App& app, bool& allow) {
                  "Compute fp32 products in one TF32 product: faster, and less exact than fp32");
 }
 
+void add_no_registry(CLI::App& app, bool& registry) {
+    app.add_flag("!--no-registry", registry,
+                 "Neither use what earlier runs measured nor remember what this one does");
+}
+
 void add_effort(CLI::App& app, int& effort) {
     app.add_option("--effort", effort, "Candidates a family (default: 16 with a GPU, one without)")
         ->check(CLI::Range(1, 1000));

@@ -18,6 +18,7 @@ struct RealizeRequest {
     std::vector<std::filesystem::path> also;
     std::vector<std::string> only;  // patterns or families; empty: all
     bool allow_tf32 = false;
+    bool registry = true;  // whether it is read and written
 };
 
 using Realizations = std::map<std::string, tune::Realization>;  // by family

@@ -40,7 +40,8 @@ struct Realization {
     std::vector<CandidateResult> candidates;
     std::string note;  // how the worker shrank extents, for one
     double seconds = 0;
-    bool resumed = false;  // read from an earlier run
+    bool resumed = false;     // read from an earlier run
+    bool remembered = false;  // by the registry: nothing was compiled or measured here
 };
 
 std::string to_json(const Realization& realization);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -22,6 +23,13 @@ std::string families_text(const driver::RunSummary& run) {
 
 std::string device_text(const driver::RunSummary& run) {
     return run.state.device.empty() ? "no GPU" : run.state.device;
+}
+
+// "2026-01-31 12:00:00": what a person wants of it.
+std::string moment(const std::string& utc) {
+    std::string text = utc.substr(0, 19);
+    std::replace(text.begin(), text.end(), 'T', ' ');
+    return text;
 }
 
 Json json_of(const driver::RunSummary& run) {
@@ -66,7 +74,7 @@ int list(bool json) {
                          {"state"},
                          {"families done", report::Align::right}});
     for (const auto& run : runs)
-        table.row({run.folder.filename().string(), run.state.changed, run.settings.source,
+        table.row({run.folder.filename().string(), moment(run.state.changed), run.settings.source,
                    run.settings.dtype, device_text(run), run.progress(), families_text(run)});
     print(table.text(""));
     return kDone;
@@ -75,14 +83,14 @@ int list(bool json) {
 std::string describe(const driver::RunSummary& run) {
     std::string out = fmt::format("{}\n", run.folder.string());
     const auto line = [&](std::string_view title, const std::string& text) {
-        if (!text.empty()) out += fmt::format("  {:<10}{}\n", title, text);
+        if (!text.empty()) out += fmt::format("  {:<15}{}\n", title, text);
     };
     line("source", run.settings.source);
     line("dtype", run.settings.dtype);
     line("arch", run.settings.arch);
     line("device", device_text(run));
-    line("started", run.state.started);
-    line("changed", run.state.changed);
+    line("started", moment(run.state.started));
+    line("changed", moment(run.state.changed));
     line("state", run.progress());
     line("why", run.state.why);
     std::error_code ignored;

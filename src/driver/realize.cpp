@@ -52,8 +52,14 @@ std::string outcome_text(const tune::Realization& r) {
     if (r.measured && r.single.median_us > 0)
         text += fmt::format(", {:.1f} us, torch {:.1f} us", r.single.median_us,
                             r.baseline_single.median_us);
-    if (r.remembered) return text + " (from the registry)";
+    if (r.remembered && r.measured) return text + " (from the registry)";
     return r.resumed ? text + " (from an earlier run)" : text;
+}
+
+// The candidates have lines of their own.
+std::string journal_entry(tune::Realization r) {
+    r.candidates.clear();
+    return tune::to_json(r);
 }
 
 // Before any work: what is measured has to be remembered.
@@ -116,7 +122,7 @@ Result<Realizations> realize_stage(const Environment& environment, const RunFold
         if (!realization) return realization.error();
         realization->folder = run.result(family.name).parent_path();
         if (!realization->resumed || realization->remembered)
-            if (auto noted = append_journal(run, "realize", tune::to_json(*realization)); !noted)
+            if (auto noted = append_journal(run, "realize", journal_entry(*realization)); !noted)
                 return noted.error();
         progress.step(fmt::format("{}: {}", family.name, outcome_text(*realization)));
         done.emplace(family.name, std::move(*realization));

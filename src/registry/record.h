@@ -72,7 +72,7 @@ struct Check {
 
 // Where the knowledge comes from; in no key.
 struct Provenance {
-    std::string date;  // of the measurement, UTC: "2026-01-31T12:00:00Z"
+    std::string date;  // of the measurement, UTC: "2026-01-31T12:00:00.000Z"
     std::string fact;  // version
     std::string commit;
     std::string torch;

@@ -106,9 +106,10 @@ Listing Registry::all(const std::string& gpu) const {
                 listing.damaged.push_back({file, record.error().message});
                 continue;
             }
-            const auto at = found.find(key(*record));
+            const std::string name = key(*record);
+            const auto at = found.find(name);
             if (at != found.end() && !better(*record, at->second.record)) continue;
-            found[key(*record)] = {file, own, std::move(*record)};
+            found[name] = {file, own, std::move(*record)};
         }
     };
     collect(folders_.own, true);

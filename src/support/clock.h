@@ -5,7 +5,7 @@
 
 namespace fact {
 
-// "2026-01-31T12:00:00Z"; texts like this sort as their moments do.
+// "2026-01-31T12:00:00.123Z"; texts like this sort as their moments do.
 std::string utc_now();
 // The same, `days` days ago.
 std::string utc_days_ago(double days);

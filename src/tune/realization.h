@@ -41,7 +41,7 @@ struct Realization {
     std::string note;  // how the worker shrank extents, for one
     double seconds = 0;
     bool resumed = false;     // read from an earlier run
-    bool remembered = false;  // by the registry: nothing was compiled or measured here
+    bool remembered = false;  // known from another run folder: nothing was done here
 };
 
 std::string to_json(const Realization& realization);

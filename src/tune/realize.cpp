@@ -5,6 +5,7 @@
 #include "tune/candidates.h"
 #include "tune/remembered.h"
 #include "tune/search.h"
+#include "tune/verified.h"
 
 namespace fact::tune {
 
@@ -58,9 +59,14 @@ Result<Realization> realize(const match::Pattern& pattern, const RealizeOptions&
     }
     auto all = with_files(std::move(scheduled).value(), options);
     if (!all) return all.error();
+    auto verified = verified_before(pattern, memory, *all, options);
+    if (!verified) return verified.error();
+    if (*verified) return **verified;
     auto found = realize_candidates(pattern, *all, options);
     if (!found) return found;
     if (auto done = remember(*found, memory, *all, options, limit); !done) return done.error();
+    if (auto done = remember_verified(*found, pattern, memory, *all, options); !done)
+        return done.error();
     return found;
 }
 

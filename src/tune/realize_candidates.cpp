@@ -16,22 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Everything the result follows from. The compile keys stand for sources, skeletons and compiler.
-std::string result_key(const match::Pattern& pattern, const std::vector<Candidate>& candidates,
-                       const RealizeOptions& options) {
-    const auto& p = pattern.problem;
-    std::string bytes =
-        fmt::format("realize 1\n{}\n{} {} {} {}\n{} {} {}\n", pattern.kernel, p.m, p.n, p.k,
-                    p.batch, options.device, options.device_name, options.allow_tf32);
-    for (const auto& candidate : candidates) {
-        bytes += fmt::format("{} {}\n", candidate.name, candidate.schedule);
-        if (!candidate.unsupported.empty()) continue;
-        const jit::Unit unit{candidate.name, candidate.source, candidate.record.arch};
-        bytes += jit::compile_key(unit, options.toolchain) + "\n" + to_json(candidate.record);
-    }
-    return short_hash(bytes);
-}
-
 std::string why_unrealized(const SearchResult& found) {
     if (!found.opened.error.empty()) return found.opened.error;
     for (const auto& check : found.opened.text_checks)
@@ -46,6 +30,21 @@ std::string why_unrealized(const SearchResult& found) {
 }
 
 }  // namespace
+
+std::string result_key(const match::Pattern& pattern, const std::vector<Candidate>& candidates,
+                       const RealizeOptions& options) {
+    const auto& p = pattern.problem;
+    std::string bytes =
+        fmt::format("realize 1\n{}\n{} {} {} {}\n{} {} {}\n", pattern.kernel, p.m, p.n, p.k,
+                    p.batch, options.device, options.device_name, options.allow_tf32);
+    for (const auto& candidate : candidates) {
+        bytes += fmt::format("{} {}\n", candidate.name, candidate.schedule);
+        if (!candidate.unsupported.empty()) continue;
+        const jit::Unit unit{candidate.name, candidate.source, candidate.record.arch};
+        bytes += jit::compile_key(unit, options.toolchain) + "\n" + to_json(candidate.record);
+    }
+    return short_hash(bytes);
+}
 
 std::optional<Realization> finished_before(const fs::path& folder) {
     auto text = read_file(folder / "result.json");

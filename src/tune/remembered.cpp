@@ -152,15 +152,13 @@ double relative(double own, double torch) {
 
 }  // namespace
 
-std::optional<registry::Work> work_of(const match::Pattern& pattern,
-                                      const RealizeOptions& options) {
-    auto call = read_call(options);
-    if (!call) return std::nullopt;
+registry::Work work_of(const match::Pattern& pattern, graph::FusedCall call,
+                       const RealizeOptions& options) {
     const auto& p = pattern.problem;
     registry::Work work;
     work.rule = pattern.rule;
     work.text = pattern.kernel;
-    work.call = call_identity(std::move(*call));
+    work.call = call_identity(std::move(call));
     work.dtype = info(p.operands).name;
     work.output = info(p.output).name;
     work.split = p.split;
@@ -184,8 +182,10 @@ std::optional<registry::Work> work_of(const match::Pattern& pattern,
 Memory recall(const match::Pattern& pattern, const RealizeOptions& options, int limit) {
     Memory memory;
     if (!options.registry) return memory;
-    memory.work = work_of(pattern, options);
-    if (!memory.work) return memory;
+    auto call = read_call(options);
+    if (!call) return memory;
+    memory.torch = call->original.torch_version;
+    memory.work = work_of(pattern, std::move(*call), options);
     const auto& registry = *options.registry;
     const auto& work = *memory.work;
     // A user's own file wants to be measured; without a GPU nothing is believed, only begun with.
@@ -241,6 +241,8 @@ bool keeps_promise(const Realization& r, const registry::Record& record) {
 Result<> remember(const Realization& r, const Memory& memory,
                   const std::vector<Candidate>& candidates, const RealizeOptions& options,
                   int effort) {
+    // Without a GPU there is nothing to know.
+    if (options.device == "cpu") return Ok{};
     if (!options.registry || !memory.work || !r.realized || !r.measured || r.resumed) return Ok{};
     const auto winner = std::ranges::find(candidates, r.winner, &Candidate::name);
     const auto result = std::ranges::find(r.candidates, r.winner, &CandidateResult::name);
@@ -261,9 +263,7 @@ Result<> remember(const Realization& r, const Memory& memory,
     record.checks = checks(r.checks);
     record.text_checks = checks(r.text_checks);
     record.note = r.note;
-    const auto call = read_call(options);
-    record.provenance = {utc_now(), std::string(kVersion), options.commit,
-                         call ? call->original.torch_version : std::string()};
+    record.provenance = {utc_now(), std::string(kVersion), options.commit, memory.torch};
     if (auto put = options.registry->put(record); !put) return put.error();
     return Ok{};
 }

@@ -11,17 +11,20 @@
 #include <string>
 #include <vector>
 
+#include "graph/fused.h"
 #include "registry/record.h"
 #include "tune/candidates.h"
 #include "tune/realize.h"
 
 namespace fact::tune {
 
-// The pattern as the registry files it; nothing where its call cannot be read.
-std::optional<registry::Work> work_of(const match::Pattern& pattern, const RealizeOptions& options);
+// The pattern, with the subgraph that it is checked against, as the registry files it.
+registry::Work work_of(const match::Pattern& pattern, graph::FusedCall call,
+                       const RealizeOptions& options);
 
 struct Memory {
-    std::optional<registry::Work> work;
+    std::optional<registry::Work> work;  // nothing without a registry, or where there is no call
+    std::string torch;                   // version that traced the subgraph
     // A record of exactly this work whose search was as wide as this one would be, and the
     // candidate that its schedule still gives.
     std::optional<registry::Record> record;

@@ -37,6 +37,10 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
                                        const std::vector<Candidate>& candidates,
                                        const RealizeOptions& options);
 
+// Everything the result of these candidates follows from, but the subgraph it is checked against:
+// equal key, same work. The compile keys stand for sources, skeletons and compiler.
+std::string result_key(const match::Pattern& pattern, const std::vector<Candidate>& candidates,
+                       const RealizeOptions& options);
 // What an earlier run left in a family's folder, where all of its files are there.
 std::optional<Realization> finished_before(const std::filesystem::path& folder);
 // Writes the winner's files (none where it is null) and then result.json, which says that the

@@ -39,7 +39,7 @@ void add_dtype(CLI::App& app, std::string& dtype);
 void add_training(CLI::App& app, bool& training);
 void add_arch(CLI::App& app, std::string& arch);
 void add_allow_tf32(CLI::App& app, bool& allow);
-void add_no_registry(CLI::App& app, bool& registry);
+void add_registry_use(CLI::App& app, bool& registry, bool& retune);
 void add_effort(CLI::App& app, int& effort);
 void add_jobs(CLI::App& app, int& jobs);
 

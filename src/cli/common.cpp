@@ -41,9 +41,12 @@ void add_allow_tf32(CLI::App& app, bool& allow) {
                  "Compute fp32 products in one TF32 product: faster, and less exact than fp32");
 }
 
-void add_no_registry(CLI::App& app, bool& registry) {
-    app.add_flag("!--no-registry", registry,
-                 "Neither use what earlier runs measured nor remember what this one does");
+void add_registry_use(CLI::App& app, bool& registry, bool& retune) {
+    auto* none =
+        app.add_flag("!--no-registry", registry,
+                     "Neither use what earlier runs measured nor remember what this one does");
+    app.add_flag("--retune", retune, "Search again for kernels that are known already")
+        ->excludes(none);
 }
 
 void add_effort(CLI::App& app, int& effort) {

@@ -55,7 +55,7 @@ void add_optimize(CLI::App& app, Action& action) {
     command->add_option("--also", request.also, "A CUDA file to try beside the schedules")
         ->check(CLI::ExistingFile)
         ->group("Advanced");
-    add_no_registry(*command, request.registry);
+    add_registry_use(*command, request.registry, request.retune);
     command->add_flag("!--no-bench", request.bench, "Do not time the whole module");
     command->add_flag("--json", options->json, "The report as JSON");
     command->callback([&action, options] { action = [options] { return optimize(*options); }; });

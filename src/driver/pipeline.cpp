@@ -144,15 +144,21 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
     }
 
     watch.enter("realize");
-    const auto realizations = realize_stage(
-        *environment, run, found->discovery,
-        {request.effort, request.jobs, request.also, {}, settings.allow_tf32, request.registry});
+    const auto realizations = realize_stage(*environment, run, found->discovery,
+                                            {request.effort,
+                                             request.jobs,
+                                             request.also,
+                                             {},
+                                             settings.allow_tf32,
+                                             request.registry,
+                                             request.retune});
     if (!realizations) return watch.failed(realizations.error());
 
     watch.enter("choose");
     auto chosen = plan(*found, *realizations);
-    const auto module =
-        request.registry ? module_identity(*environment, tracing_of(settings), run) : std::string();
+    const auto module = request.registry && !request.retune
+                            ? module_identity(*environment, tracing_of(settings), run)
+                            : std::string();
     if (auto done =
             ablate_stage(*environment, run, settings, *found, *realizations, module, chosen);
         !done)

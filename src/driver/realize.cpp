@@ -102,6 +102,7 @@ Result<Realizations> realize_stage(const Environment& environment, const RunFold
     options.max_candidates = request.effort;
     options.also = request.also;
     options.arch = settings->arch;
+    options.retune = request.retune;
     const registry::Registry registry(environment.registry);
     if (request.registry) {
         options.registry = &registry;

@@ -34,6 +34,7 @@ struct RealizeOptions {
     std::vector<std::filesystem::path> also;  // CUDA files tried beside the schedules
     Deadlines deadlines;
     const registry::Registry* registry = nullptr;  // none: nothing is looked up or remembered
+    bool retune = false;                           // search again where the answer is known already
     std::string commit;                            // of FACT's own tree, where known
     std::function<void(std::string_view)> status;  // progress, one short line
 };

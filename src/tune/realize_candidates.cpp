@@ -8,6 +8,7 @@
 #include "jit/compile_key.h"
 #include "support/files.h"
 #include "support/hash.h"
+#include "tune/remembered.h"
 #include "tune/search.h"
 
 namespace fact::tune {
@@ -34,9 +35,9 @@ std::string why_unrealized(const SearchResult& found) {
 std::string result_key(const match::Pattern& pattern, const std::vector<Candidate>& candidates,
                        const RealizeOptions& options) {
     const auto& p = pattern.problem;
-    std::string bytes =
-        fmt::format("realize 1\n{}\n{} {} {} {}\n{} {} {}\n", pattern.kernel, p.m, p.n, p.k,
-                    p.batch, options.device, options.device_name, options.allow_tf32);
+    std::string bytes = fmt::format("realize 2\n{}\n{}\n{} {} {} {}\n{} {} {}\n",
+                                    call_identity(options), pattern.kernel, p.m, p.n, p.k, p.batch,
+                                    options.device, options.device_name, options.allow_tf32);
     for (const auto& candidate : candidates) {
         bytes += fmt::format("{} {}\n", candidate.name, candidate.schedule);
         if (!candidate.unsupported.empty()) continue;
@@ -84,7 +85,9 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
     r.folder = fs::absolute(options.run_folder / "kernels" / pattern.family);
 
     r.key = result_key(pattern, candidates, options);
-    if (auto earlier = finished_before(r.folder); earlier && earlier->key == r.key) return *earlier;
+    if (!options.retune)
+        if (auto earlier = finished_before(r.folder); earlier && earlier->key == r.key)
+            return *earlier;
     std::error_code ignored;
     fs::remove(r.folder / "result.json", ignored);
     if (auto written = write_file_atomic(r.folder / "kernel.fact", pattern.kernel); !written)

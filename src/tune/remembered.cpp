@@ -152,6 +152,11 @@ double relative(double own, double torch) {
 
 }  // namespace
 
+std::string call_identity(const RealizeOptions& options) {
+    auto call = read_call(options);
+    return call ? call_identity(std::move(*call)) : std::string();
+}
+
 registry::Work work_of(const match::Pattern& pattern, graph::FusedCall call,
                        const RealizeOptions& options) {
     const auto& p = pattern.problem;
@@ -189,7 +194,7 @@ Memory recall(const match::Pattern& pattern, const RealizeOptions& options, int 
     const auto& registry = *options.registry;
     const auto& work = *memory.work;
     // A user's own file wants to be measured; without a GPU nothing is believed, only begun with.
-    if (options.also.empty() && options.device != "cpu") {
+    if (!options.retune && options.also.empty() && options.device != "cpu") {
         auto exact = registry.find(work.gpu, registry::key(work, options.toolchain.version));
         if (exact && exact->effort < limit) exact.reset();
         if (!exact)

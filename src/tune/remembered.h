@@ -22,6 +22,10 @@ namespace fact::tune {
 registry::Work work_of(const match::Pattern& pattern, graph::FusedCall call,
                        const RealizeOptions& options);
 
+// The torch subgraph of the options' call and how the kernel is bound to it, as a hash that no name
+// is part of; "" where the call cannot be read.
+std::string call_identity(const RealizeOptions& options);
+
 struct Memory {
     std::optional<registry::Work> work;  // nothing without a registry, or where there is no call
     std::string torch;                   // version that traced the subgraph

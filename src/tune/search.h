@@ -37,8 +37,8 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
                                        const std::vector<Candidate>& candidates,
                                        const RealizeOptions& options);
 
-// Everything the result of these candidates follows from, but the subgraph it is checked against:
-// equal key, same work. The compile keys stand for sources, skeletons and compiler.
+// Everything the result of these candidates follows from: equal key, same work. The compile keys
+// stand for sources, skeletons and compiler.
 std::string result_key(const match::Pattern& pattern, const std::vector<Candidate>& candidates,
                        const RealizeOptions& options);
 // What an earlier run left in a family's folder, where all of its files are there.

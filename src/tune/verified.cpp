@@ -16,14 +16,13 @@ namespace {
 namespace fs = std::filesystem;
 
 bool applies(const Memory& memory, const RealizeOptions& options) {
-    return memory.work && options.device == "cpu" && options.also.empty();
+    return memory.work && options.device == "cpu" && options.also.empty() && !options.retune;
 }
 
 fs::path file_of(const match::Pattern& pattern, const Memory& memory,
                  const std::vector<Candidate>& candidates, const RealizeOptions& options) {
-    const auto key =
-        short_hash(fmt::format("{}\n{}\n{}\n{}", kVersion, memory.torch, memory.work->call,
-                               result_key(pattern, candidates, options)));
+    const auto key = short_hash(fmt::format("{}\n{}\n{}", kVersion, memory.torch,
+                                            result_key(pattern, candidates, options)));
     return options.store / "results" / fmt::format("verified-{}.json", key);
 }
 

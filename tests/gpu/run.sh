@@ -8,20 +8,24 @@
 #   epilogue  what a 12-node epilogue costs, beside CUTLASS's collective builder
 #   programs  random kernels built, run and compared with the interpreter
 #   minigpt   the MiniGPT block optimized and benchmarked, bf16 and f32
+#   registry  the same module in a new run folder compiles and measures nothing
 #   faults    a hanging, a crashing and a wrong kernel among the candidates
 #
-# OUT gets one JSON file a part and the logs; the last lines printed are a table.
+# OUT gets one JSON file a part and the logs, and in registry/ a record of every kernel that was
+# tuned (`cp -r OUT/registry/. registry/` ships them); the last lines printed are a table.
 set -uo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
-((${#parts[@]})) || parts=(unit programs epilogue products types chains minigpt faults)
+((${#parts[@]})) || parts=(unit programs epilogue products types chains minigpt registry faults)
 work=${FACT_GPU_WORK:-$(mktemp -d)}
 effort=${FACT_GPU_EFFORT:-12}
 mkdir -p "$out" "$work"
 failures=0
+retune=--retune # what is known already is measured all the same
+export FACT_REGISTRY=$out/registry
 
 note() { printf '== %s (%s s)\n' "$*" "$SECONDS"; }
 
@@ -30,7 +34,7 @@ optimize() {
     local name=$1 limit=$2
     shift 2
     note "$name: fact optimize $*"
-    timeout -k 10 "$limit" "$root/fact" optimize "$@" --run-dir "$work/$name" \
+    timeout -k 10 "$limit" "$root/fact" optimize "$@" --run-dir "$work/$name" $retune \
         >"$out/$name.log" 2>&1 </dev/null
     local status=$?
     if ((status)); then
@@ -101,6 +105,18 @@ for part in "${parts[@]}"; do
             optimize minigpt_f32 400 examples/minigpt_block.py --effort 3
             collect minigpt.json minigpt_bf16 minigpt_f32
             ;;
+        registry)
+            optimize registry_first 200 examples.products:tailed --dtype bf16 --effort 2
+            retune='' optimize registry_again 100 examples.products:tailed --dtype bf16 --effort 2
+            for words in '(from the registry)' 'compiled 0, from the cache 0' \
+                'bench: known from an earlier run'; do
+                grep -qF "$words" "$out/registry_again.log" || {
+                    echo "FAILED: registry_again.log does not say: $words"
+                    ((++failures))
+                }
+            done
+            grep -E '^(trace|realize|choose|compose|bench):' "$out/registry_again.log"
+            ;;
         faults)
             optimize faults 200 examples.products:tailed --dtype bf16 --no-bench --effort 2 \
                 --also tests/gpu/faults/hang.cu --also tests/gpu/faults/crash.cu \
@@ -109,7 +125,7 @@ for part in "${parts[@]}"; do
             grep -A8 -i 'incident\|hang\|crash\|wrong' "$out/faults.log" | head -n 20
             ;;
         *)
-            echo "unknown part '$part'; there are unit, programs, epilogue, products, types, chains, minigpt and faults" >&2
+            echo "unknown part '$part'; there are unit, programs, epilogue, products, types, chains, minigpt, registry and faults" >&2
             exit 2
             ;;
     esac

@@ -104,7 +104,9 @@ class RegistryCommands(CommandLine):
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertIn("--help", result.stdout)
         self.refused(self.fact("registry"), "subcommand")
-        self.refused(self.fact("registry", "grow"), "grow")
+        self.refused(self.fact("registry", "lisp"), "no command 'registry lisp'", "`fact registry list`")
+        self.refused(self.fact("runs", "x"), "no command 'runs x'", "see `fact runs --help`")
+        self.refused(self.fact("optimize", "x.py", "--retune", "--no-registry"), "--retune")
 
     def test_an_empty_registry_says_how_to_fill_it(self):
         self.assertIn("fact registry import", self.fine("list"))

@@ -237,6 +237,20 @@ TEST_F(Remembered, AWiderSearchIsMadeAnew) {
     EXPECT_TRUE(realized_text().remembered);
 }
 
+TEST_F(Remembered, RetuningSearchesAgainAndRemembers) {
+    realized_text();
+    const auto date = records()[0].record.provenance.date;
+    options_.retune = true;
+    for (const char* run : {"run", "second"}) {
+        new_run(run);
+        const auto measured = asked("candidate");
+        EXPECT_FALSE(realized_text().resumed);
+        EXPECT_GT(asked("candidate"), measured + 2);
+    }
+    ASSERT_EQ(records().size(), 1u);
+    EXPECT_GT(records()[0].record.provenance.date, date);
+}
+
 TEST_F(Remembered, APromiseThatIsNotKeptIsSearchedFor) {
     realized_text();
     change_record([](registry::Record& r) {

@@ -28,7 +28,7 @@ cmake -G Ninja -S "$root" -B "$build" -DCMAKE_CXX_COMPILER="$compiler" -DFACT_FU
 
 # What a run starts from: the folder's own seeds, and what the tests hold already.
 rm -rf "$out/seeds"
-mkdir -p "$out/crashes" "$out/seeds"/{kernel_text,launch_record,pt2_archive}
+mkdir -p "$out/crashes" "$out/seeds"/{kernel_text,launch_record,pt2_archive,registry_record}
 for file in "$root"/tests/dsl/golden/*.fact; do
     cp "$file" "$out/seeds/kernel_text/golden_$(basename "$file")"
 done
@@ -66,4 +66,5 @@ status=0
 run_fuzzer kernel_text 4096 kernel_text || status=1
 run_fuzzer pt2_archive 65536 json || status=1
 run_fuzzer launch_record 8192 json || status=1
+run_fuzzer registry_record 8192 json || status=1
 exit "$status"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "driver/run_folder.h"
+#include "driver/pipeline.h"
 #include "support/result.h"
 
 namespace fact::cli {
@@ -24,8 +24,13 @@ void add_compose(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_sol(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
+void add_registry(CLI::App& app, Action& action);
+void add_runs(CLI::App& app, Action& action);
 void add_kernel(CLI::App& app, Action& action);
 void add_version(CLI::App& app, Action& action);
+
+// What `fact optimize` does once it knows what is asked.
+int run_optimize(const driver::OptimizeRequest& request, bool json);
 
 // Says what went wrong on standard error; gives the exit code.
 int fail(const Error& error, std::string_view after_interrupt = "interrupted");
@@ -36,6 +41,7 @@ void add_dtype(CLI::App& app, std::string& dtype);
 void add_training(CLI::App& app, bool& training);
 void add_arch(CLI::App& app, std::string& arch);
 void add_allow_tf32(CLI::App& app, bool& allow);
+void add_registry_use(CLI::App& app, bool& registry, bool& retune);
 void add_effort(CLI::App& app, int& effort);
 void add_jobs(CLI::App& app, int& jobs);
 

@@ -41,6 +41,14 @@ void add_allow_tf32(CLI::App& app, bool& allow) {
                  "Compute fp32 products in one TF32 product: faster, and less exact than fp32");
 }
 
+void add_registry_use(CLI::App& app, bool& registry, bool& retune) {
+    auto* none =
+        app.add_flag("!--no-registry", registry,
+                     "Neither use what earlier runs measured nor remember what this one does");
+    app.add_flag("--retune", retune, "Search again for kernels that are known already")
+        ->excludes(none);
+}
+
 void add_effort(CLI::App& app, int& effort) {
     app.add_option("--effort", effort, "Candidates a family (default: 16 with a GPU, one without)")
         ->check(CLI::Range(1, 1000));

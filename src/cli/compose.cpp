@@ -28,7 +28,8 @@ int compose(const Options& options) {
     const auto environment = driver::find_environment(settings->arch);
     if (!environment) return fail(environment.error());
     auto plan = driver::plan(*found, *realizations);
-    if (auto done = driver::ablate_stage(*environment, run, *settings, *found, *realizations, plan);
+    if (auto done =
+            driver::ablate_stage(*environment, run, *settings, *found, *realizations, "", plan);
         !done)
         return fail(done.error());
     const auto done = driver::compose_stage(run, *settings, *found, *realizations, plan, output);

@@ -13,18 +13,31 @@ namespace {
 
 // Says which word was taken for a command, when the first one is none.
 std::optional<fact::Error> unknown_command(const CLI::App& app, int argc, char** argv) {
-    if (argc < 2 || argv[1][0] == '-') return std::nullopt;
-    const std::string word = argv[1];
-    std::vector<std::string> commands;
-    for (const auto* command : app.get_subcommands({})) commands.push_back(command->get_name());
-    if (std::find(commands.begin(), commands.end(), word) != commands.end()) return std::nullopt;
-    if (word != "test") commands.push_back("test");  // the launcher's own
-    const auto near = fact::nearest(word, commands);
-    return fact::Error{fmt::format("there is no command '{}'", word),
-                       near.empty()
-                           ? "see `fact --help`"
-                           : fmt::format("did you mean `fact {}`? see `fact --help`", near),
-                       true};
+    const CLI::App* group = &app;  // the commands that the word should be one of
+    std::string before = "fact";
+    for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
+        const std::string word = argv[i];
+        std::vector<std::string> commands;
+        const CLI::App* found = nullptr;
+        for (const auto* command : group->get_subcommands({})) {
+            commands.push_back(command->get_name());
+            if (command->get_name() == word) found = command;
+        }
+        if (commands.empty()) break;
+        if (found) {
+            group = found;
+            before += " " + word;
+            continue;
+        }
+        if (i == 1) commands.push_back("test");  // the launcher's own
+        const auto near = fact::nearest(word, commands);
+        const auto help = fmt::format("see `{} --help`", before);
+        return fact::Error{
+            fmt::format("there is no command '{}'", (before + " " + word).substr(5)),
+            near.empty() ? help : fmt::format("did you mean `{} {}`? {}", before, near, help),
+            true};
+    }
+    return std::nullopt;
 }
 
 int run(int argc, char** argv) {
@@ -39,8 +52,9 @@ int run(int argc, char** argv) {
         "Exit codes:  0 done, 1 the run failed, 2 the input was bad, 130 interrupted");
     app.require_subcommand(1);
     Action action;
-    for (const auto add : {add_optimize, add_trace, add_graph, add_discover, add_realize,
-                           add_compose, add_bench, add_sol, add_calibrate, add_kernel, add_version})
+    for (const auto add :
+         {add_optimize, add_trace, add_graph, add_discover, add_realize, add_compose, add_bench,
+          add_sol, add_calibrate, add_runs, add_registry, add_kernel, add_version})
         add(app, action);
     try {
         app.parse(argc, argv);

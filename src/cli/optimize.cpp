@@ -19,17 +19,21 @@ int optimize(const Options& options) {
     auto request = options.request;
     if (!options.output.empty()) request.output = options.output;
     if (!options.run_dir.empty()) request.run_dir = options.run_dir;
-    const auto done = driver::optimize(request);
-    if (!done) return fail(done.error(), "interrupted; run the same command again to continue");
-    if (done->report)
-        print(options.json ? report::to_json(*done->report)
-                           : fmt::format("\n{}", report::to_text(*done->report)));
-    if (done->failed) return fail({done->message, {}});
-    if (!options.json) print(done->message);
-    return kDone;
+    return run_optimize(request, options.json);
 }
 
 }  // namespace
+
+int run_optimize(const driver::OptimizeRequest& request, bool json) {
+    const auto done = driver::optimize(request);
+    if (!done) return fail(done.error(), "interrupted; run the same command again to continue");
+    if (done->report)
+        print(json ? report::to_json(*done->report)
+                   : fmt::format("\n{}", report::to_text(*done->report)));
+    if (done->failed) return fail({done->message, {}});
+    if (!json) print(done->message);
+    return kDone;
+}
 
 void add_optimize(CLI::App& app, Action& action) {
     auto options = std::make_shared<Options>();
@@ -51,6 +55,7 @@ void add_optimize(CLI::App& app, Action& action) {
     command->add_option("--also", request.also, "A CUDA file to try beside the schedules")
         ->check(CLI::ExistingFile)
         ->group("Advanced");
+    add_registry_use(*command, request.registry, request.retune);
     command->add_flag("!--no-bench", request.bench, "Do not time the whole module");
     command->add_flag("--json", options->json, "The report as JSON");
     command->callback([&action, options] { action = [options] { return optimize(*options); }; });

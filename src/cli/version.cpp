@@ -1,3 +1,5 @@
+#include "support/version.h"
+
 #include <fmt/format.h>
 
 #include "cli/commands.h"
@@ -7,8 +9,6 @@
 namespace fact::cli {
 
 namespace {
-
-constexpr std::string_view kVersion = "0.1.0";
 
 std::string versions() {
     const auto device = gpu::device_info();

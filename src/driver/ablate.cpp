@@ -4,8 +4,11 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
+#include "driver/memo.h"
+#include "driver/run_state.h"
 #include "support/files.h"
 #include "support/progress.h"
 
@@ -62,15 +65,23 @@ Result<std::string> measure(const Environment& environment, const Settings& sett
     return read_file(result);
 }
 
+std::optional<std::string> recall(const Environment& environment, const std::string& module,
+                                  const std::string& anywhere, std::vector<Trial> trials) {
+    if (module.empty()) return std::nullopt;
+    auto text = recalled(environment, "ablation", anywhere);
+    if (text && !read_times(*text, trials)) text.reset();  // damaged: measured again
+    return text;
+}
+
 }  // namespace
 
 Result<> ablate_stage(const Environment& environment, const RunFolder& run,
                       const Settings& settings, const Discovered& found,
-                      const Realizations& realizations, Plan& plan) {
+                      const Realizations& realizations, const std::string& module, Plan& plan) {
     if (!environment.gpu || settings.source.empty() || plan.fused() == 0) return Ok{};
     auto todo = trials(plan.patterns(found.discovery));
     const auto kept = run.path() / "ablation.json";
-    std::string inputs = environment.gpu->name;
+    std::string inputs = environment.gpu->name, anywhere = module;
     std::vector<compose::Package> packages;
     for (const auto& trial : todo) {
         auto package = assemble(run, settings, found, realizations, trial.patterns);
@@ -78,6 +89,7 @@ Result<> ablate_stage(const Environment& environment, const RunFolder& run,
         auto from = package_inputs(*package, run);
         if (!from) return from.error();
         inputs += *from;
+        anywhere += *package_contents(*package);
         packages.push_back(std::move(*package));
     }
 
@@ -86,6 +98,9 @@ Result<> ablate_stage(const Environment& environment, const RunFolder& run,
     auto text = read_file(kept);
     if (text && run.current("ablate", inputs)) {
         how = "unchanged since the last run";
+    } else if (auto before = recall(environment, module, anywhere, todo)) {
+        how = "known from an earlier run";
+        text = std::move(*before);
     } else {
         progress.status("each pattern left out in turn");
         const TemporaryFolder work(run.path(), ".trials");
@@ -96,9 +111,12 @@ Result<> ablate_stage(const Environment& environment, const RunFolder& run,
         }
         text = measure(environment, settings, folders, work.path() / "times.json");
         if (!text) return text.error();
-        if (auto done = write_file_atomic(kept, *text); !done) return done;
-        if (auto done = run.stamp("ablate", inputs); !done) return done;
+        if (auto done = append_journal(run, "choose", *text); !done) return done;
+        if (!module.empty())
+            if (auto done = memorize(environment, "ablation", anywhere, *text); !done) return done;
     }
+    if (auto done = write_file_atomic(kept, *text); !done) return done;
+    if (auto done = run.stamp("ablate", inputs); !done) return done;
     if (auto done = read_times(*text, todo); !done) return done;
     std::map<std::string, std::string> dropped;
     std::map<std::string, double> saves;

@@ -6,9 +6,10 @@
 namespace fact::driver {
 
 // Takes out of the plan the families without which the module is faster. Does nothing without a
-// GPU, or when the source is not known.
+// GPU, or when the source is not known. `module`: what the module was built from, so that other
+// runs of it know the times; "" keeps them to the run folder.
 Result<> ablate_stage(const Environment& environment, const RunFolder& run,
                       const Settings& settings, const Discovered& found,
-                      const Realizations& realizations, Plan& plan);
+                      const Realizations& realizations, const std::string& module, Plan& plan);
 
 }  // namespace fact::driver

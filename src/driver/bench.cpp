@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "driver/memo.h"
+#include "driver/run_state.h"
 #include "support/files.h"
 #include "support/progress.h"
 
@@ -69,10 +71,14 @@ Result<Benched> bench(const Environment& environment, const BenchRequest& reques
 }
 
 Result<Benched> bench_stage(const Environment& environment, const BenchRequest& request,
-                            const RunFolder& run, const std::string& package_inputs) {
-    const auto inputs = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", package_inputs, request.source,
+                            const RunFolder& run, const BenchInputs& from) {
+    const auto inputs = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", from.package, request.source,
                                     request.dtype, request.allow_tf32, request.training,
                                     environment.gpu ? environment.gpu->name : "");
+    const auto keep = [&](const Benched& done) -> Result<> {
+        if (auto written = write_file_atomic(run.bench(), done.json); !written) return written;
+        return run.stamp("bench", inputs);
+    };
     Progress progress("bench", 0);
     if (run.current("bench", inputs))
         if (const auto text = read_file(run.bench()); text)
@@ -80,11 +86,21 @@ Result<Benched> bench_stage(const Environment& environment, const BenchRequest& 
                 progress.finish("unchanged since the last run");
                 return before;
             }
+    if (!from.anywhere.empty())
+        if (const auto text = recalled(environment, "bench", from.anywhere))
+            if (auto before = parse(*text); before) {
+                if (auto kept = keep(*before); !kept) return kept.error();
+                progress.finish("known from an earlier run");
+                return before;
+            }
     progress.status("eager, torch.compile and the composed module");
     auto done = bench(environment, request);
     if (!done) return done;
-    if (auto written = write_file_atomic(run.bench(), done->json); !written) return written.error();
-    if (auto stamped = run.stamp("bench", inputs); !stamped) return stamped.error();
+    if (auto kept = keep(*done); !kept) return kept.error();
+    if (auto noted = append_journal(run, "bench", done->json); !noted) return noted.error();
+    if (!from.anywhere.empty())
+        if (auto kept = memorize(environment, "bench", from.anywhere, done->json); !kept)
+            return kept.error();
     progress.finish(environment.gpu ? "measured" : "checked, not timed");
     return done;
 }

@@ -27,8 +27,14 @@ struct Benched {
 
 Result<Benched> bench(const Environment& environment, const BenchRequest& request);
 
-// The same into bench.json of the run folder, unless it is there for the same package.
+// What a benchmark follows from: the package's bytes for the run folder, and for other runs of the
+// same module ("": of none).
+struct BenchInputs {
+    std::string package, anywhere;
+};
+// The same into bench.json of the run folder, unless it is there for the same package, or known
+// from another run.
 Result<Benched> bench_stage(const Environment& environment, const BenchRequest& request,
-                            const RunFolder& run, const std::string& package_inputs);
+                            const RunFolder& run, const BenchInputs& from);
 
 }  // namespace fact::driver

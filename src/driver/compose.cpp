@@ -100,7 +100,7 @@ Result<compose::Package> assemble(const RunFolder& run, const Settings& settings
     return package;
 }
 
-Result<std::string> package_inputs(const compose::Package& package, const RunFolder& run) {
+Result<std::string> package_contents(const compose::Package& package) {
     auto out =
         fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", package.source, package.arch, package.dtype,
                     package.device, package.measured, package.allow_tf32, package.training);
@@ -112,6 +112,13 @@ Result<std::string> package_inputs(const compose::Package& package, const RunFol
             if (!text) return text.error();
             out += sha256_hex(*text) + "\n";
         }
+    return out;
+}
+
+Result<std::string> package_inputs(const compose::Package& package, const RunFolder& run) {
+    auto contents = package_contents(package);
+    if (!contents) return contents;
+    std::string out = std::move(*contents);
     std::error_code error;
     out += std::to_string(fs::file_size(run.archive(), error)) + "\n";
     out += std::to_string(fs::last_write_time(run.archive(), error).time_since_epoch().count());
@@ -129,6 +136,7 @@ Result<Composed> compose_stage(const RunFolder& run, const Settings& settings,
     if (!package) return package.error();
     auto inputs = package_inputs(*package, run);
     if (!inputs) return inputs.error();
+    composed.contents = *package_contents(*package);
     composed.inputs = fs::absolute(output).string() + "\n" + std::move(*inputs);
     std::error_code ignored;
     if (fs::exists(output / "manifest.json", ignored) && run.current("compose", composed.inputs))

@@ -27,6 +27,7 @@ Plan plan(const Discovered& found, const Realizations& realizations,
 struct Composed {
     bool written = false;  // false: nothing to fuse, or already there
     std::string inputs;    // what the package follows from
+    std::string contents;  // the same without its place and its weights
 };
 
 // The package of some realized patterns, not yet written.
@@ -34,6 +35,8 @@ Result<compose::Package> assemble(const RunFolder& run, const Settings& settings
                                   const Discovered& found, const Realizations& realizations,
                                   const std::vector<const match::Pattern*>& patterns);
 
+// Everything but the weights that the package's bytes follow from.
+Result<std::string> package_contents(const compose::Package& package);
 // Everything the package's bytes follow from; the archive stands for itself by size and time.
 Result<std::string> package_inputs(const compose::Package& package, const RunFolder& run);
 

@@ -52,6 +52,32 @@ fs::path find_store() {
 
 }  // namespace
 
+registry::Folders registry_folders() {
+    registry::Folders folders;
+    const auto given = variable("FACT_REGISTRY");
+    folders.own = fs::absolute(given.empty() ? find_store() / "registry" : fs::path(given))
+                      .lexically_normal();
+    // A folder "x/" has an empty name, and would not be its files' grandparent.
+    if (!folders.own.has_filename()) folders.own = folders.own.parent_path();
+    const auto root = find_root();
+    if (!root) return folders;
+    const auto shipped = fs::absolute(*root / "registry").lexically_normal();
+    std::error_code ignored;
+    if (fs::is_directory(shipped, ignored) && shipped != folders.own)
+        folders.shipped.push_back(shipped);
+    return folders;
+}
+
+std::string own_commit(const Environment& environment) {
+    if (auto given = variable("FACT_COMMIT"); !given.empty()) return given;
+    Command command;
+    command.argv = {"git", "-C", environment.root.string(), "rev-parse", "--short", "HEAD"};
+    command.deadline = Seconds(5);
+    const auto exit = run(command);
+    if (!exit || !exit->ok()) return {};
+    return exit->out.substr(0, exit->out.find('\n'));
+}
+
 Result<Environment> find_environment(const std::string& arch) {
     if (arch != "sm90a")
         return Error{fmt::format("there are no kernels for the architecture {} yet", arch),
@@ -63,6 +89,7 @@ Result<Environment> find_environment(const std::string& arch) {
     environment.python = variable("FACT_PYTHON").empty() ? "python3" : variable("FACT_PYTHON");
     environment.worker = built("FACT_WORKER", "fact-worker");
     environment.store = find_store();
+    environment.registry = registry_folders();
     const auto device = gpu::device_info();
     if (!device)
         environment.why_no_gpu = "there is no usable GPU: " + device.error().message;

@@ -12,6 +12,7 @@
 #include "driver/discover.h"
 #include "driver/environment.h"
 #include "driver/realize.h"
+#include "driver/run_state.h"
 #include "driver/summary.h"
 #include "driver/trace.h"
 #include "report/table.h"
@@ -78,6 +79,23 @@ Result<> check_places(const RunFolder& run, const fs::path& output) {
     return blame_input(fine.error());
 }
 
+TraceRequest tracing_of(const Settings& settings) {
+    return {settings.source, settings.dtype, settings.training};
+}
+
+Asked asked(const OptimizeRequest& request) {
+    std::error_code ignored;
+    Asked out{fs::current_path(ignored).string(),
+              request.output ? fs::absolute(*request.output).lexically_normal().string() : "",
+              request.effort,
+              request.jobs,
+              {},
+              request.bench,
+              request.registry};
+    for (const auto& file : request.also) out.also.push_back(fs::absolute(file).string());
+    return out;
+}
+
 // Says what a quick stage did.
 void say(std::string title, std::string_view what) {
     Progress(std::move(title), 0).finish(what);
@@ -103,37 +121,54 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
     const auto environment = find_environment(settings.arch);
     if (!environment) return environment.error();
 
+    RunWatch watch(run, environment->gpu ? environment->gpu->name : "");
+    watch.enter("trace");
     Progress tracing("trace", 0);
     tracing.status(settings.source);
-    const auto traced =
-        trace_stage(*environment, {settings.source, settings.dtype, settings.training}, run);
-    if (!traced) return traced.error();
+    const auto traced = trace_stage(*environment, tracing_of(settings), run);
+    if (!traced) return watch.failed(traced.error());
     tracing.finish(*traced ? "exported" : "unchanged since the last run");
-    if (auto done = run.remember(settings); !done) return done.error();
+    if (auto done = run.remember(settings, asked(request)); !done)
+        return watch.failed(done.error());
 
+    watch.enter("discover");
     const auto ceilings = find_ceilings(*environment, "", settings.arch);
-    if (!ceilings) return ceilings.error();
+    if (!ceilings) return watch.failed(ceilings.error());
     const auto found =
         discover_stage(run, match_options(*ceilings, settings.arch, settings.allow_tf32));
-    if (!found) return found.error();
+    if (!found) return watch.failed(found.error());
     say("discover", fmt::format("{}, {}", report::counted(found->graph.nodes.size(), "operator"),
                                 report::counted(found->discovery.patterns.size(), "pattern")));
     Optimized out;
     if (found->discovery.patterns.empty()) {
+        watch.finish();
         out.message = nothing_to_fuse(*found, output);
         return out;
     }
 
-    const auto realizations =
-        realize_stage(*environment, run, found->discovery,
-                      {request.effort, request.jobs, request.also, {}, settings.allow_tf32});
-    if (!realizations) return realizations.error();
+    watch.enter("realize");
+    const auto realizations = realize_stage(*environment, run, found->discovery,
+                                            {request.effort,
+                                             request.jobs,
+                                             request.also,
+                                             {},
+                                             settings.allow_tf32,
+                                             request.registry,
+                                             request.retune});
+    if (!realizations) return watch.failed(realizations.error());
 
+    watch.enter("choose");
     auto chosen = plan(*found, *realizations);
-    if (auto done = ablate_stage(*environment, run, settings, *found, *realizations, chosen); !done)
-        return done.error();
+    const auto module = request.registry && !request.retune
+                            ? module_identity(*environment, tracing_of(settings), run)
+                            : std::string();
+    if (auto done =
+            ablate_stage(*environment, run, settings, *found, *realizations, module, chosen);
+        !done)
+        return watch.failed(done.error());
+    watch.enter("compose");
     const auto composed = compose_stage(run, settings, *found, *realizations, chosen, output);
-    if (!composed) return composed.error();
+    if (!composed) return watch.failed(composed.error());
     say("compose",
         fmt::format("{} of {} patterns fused", chosen.fused(), found->discovery.patterns.size()));
     auto report = summarize(*environment, settings, *found, *realizations, chosen);
@@ -145,11 +180,12 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
         report.package = output.string();
     }
     if (chosen.fused() && request.bench) {
+        watch.enter("bench");
         const auto benched = bench_stage(
             *environment,
             {output, settings.source, settings.dtype, settings.allow_tf32, settings.training}, run,
-            composed->inputs);
-        if (!benched) return benched.error();
+            {composed->inputs, module.empty() ? "" : module + composed->contents});
+        if (!benched) return watch.failed(benched.error());
         report.whole = benched->whole;
         report.whole_note = benched->note;
         if (!benched->agrees) {
@@ -162,7 +198,8 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
             out.failed = true;
         }
     }
-    if (auto done = finish(run, report, started); !done) return done.error();
+    if (auto done = finish(run, report, started); !done) return watch.failed(done.error());
+    watch.finish();
     out.report = std::move(report);
     return out;
 }

@@ -19,6 +19,8 @@ struct OptimizeRequest {
     int effort = 0, jobs = 0;
     std::vector<std::filesystem::path> also;
     bool bench = true;
+    bool registry = true;  // whether what is known of other runs is read and written
+    bool retune = false;   // search again where the answer is known already
 };
 
 struct Optimized {

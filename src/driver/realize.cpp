@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "driver/run_state.h"
 #include "report/table.h"
 #include "support/files.h"
 #include "support/progress.h"
@@ -51,7 +52,22 @@ std::string outcome_text(const tune::Realization& r) {
     if (r.measured && r.single.median_us > 0)
         text += fmt::format(", {:.1f} us, torch {:.1f} us", r.single.median_us,
                             r.baseline_single.median_us);
+    if (r.remembered && r.measured) return text + " (from the registry)";
     return r.resumed ? text + " (from an earlier run)" : text;
+}
+
+// The candidates have lines of their own.
+std::string journal_entry(tune::Realization r) {
+    r.candidates.clear();
+    return tune::to_json(r);
+}
+
+// Before any work: what is measured has to be remembered.
+Result<> writable(const fs::path& folder) {
+    auto fine = ensure_writable_folder(folder);
+    if (fine) return fine;
+    return Error{fine.error().message,
+                 "set FACT_REGISTRY to a folder that can be written, or give --no-registry", true};
 }
 
 }  // namespace
@@ -69,6 +85,8 @@ Result<Realizations> realize_stage(const Environment& environment, const RunFold
         return Error{"the program fact-worker was not found beside this one",
                      "build with -DFACT_TORCH=ON (./fact does), or set FACT_WORKER"};
 
+    const auto settings = run.settings();
+    if (!settings) return settings.error();
     tune::RealizeOptions options;
     options.run_folder = run.path();
     options.store = environment.store;
@@ -83,6 +101,16 @@ Result<Realizations> realize_stage(const Environment& environment, const RunFold
                        : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     options.max_candidates = request.effort;
     options.also = request.also;
+    options.arch = settings->arch;
+    options.retune = request.retune;
+    const registry::Registry registry(environment.registry);
+    if (request.registry) {
+        options.registry = &registry;
+        if (environment.gpu) {
+            if (auto fine = writable(environment.registry.own); !fine) return fine.error();
+            options.commit = own_commit(environment);
+        }
+    }
 
     Realizations done;
     Progress progress("realize", static_cast<int>(todo.size()));
@@ -94,6 +122,9 @@ Result<Realizations> realize_stage(const Environment& environment, const RunFold
         auto realization = tune::realize(*family.pattern, options);
         if (!realization) return realization.error();
         realization->folder = run.result(family.name).parent_path();
+        if (!realization->resumed || realization->remembered)
+            if (auto noted = append_journal(run, "realize", journal_entry(*realization)); !noted)
+                return noted.error();
         progress.step(fmt::format("{}: {}", family.name, outcome_text(*realization)));
         done.emplace(family.name, std::move(*realization));
     }

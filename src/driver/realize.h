@@ -18,6 +18,8 @@ struct RealizeRequest {
     std::vector<std::filesystem::path> also;
     std::vector<std::string> only;  // patterns or families; empty: all
     bool allow_tf32 = false;
+    bool registry = true;  // whether it is read and written
+    bool retune = false;   // search again where the answer is known already
 };
 
 using Realizations = std::map<std::string, tune::Realization>;  // by family

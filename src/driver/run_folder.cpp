@@ -31,30 +31,63 @@ fs::path stamp_file(const fs::path& folder, const std::string& stage) {
     return folder / "stamps" / stage;
 }
 
+Json to_json(const Asked& a) {
+    return {{"folder", a.folder}, {"output", a.output}, {"effort", a.effort},    {"jobs", a.jobs},
+            {"also", a.also},     {"bench", a.bench},   {"registry", a.registry}};
+}
+
+// Gives run.json to `read`; an Error where it is damaged. Nothing happens where there is none.
+Result<> reading(const fs::path& folder, auto&& read) {
+    std::error_code ignored;
+    if (!fs::exists(folder / "run.json", ignored)) return Ok{};
+    const auto text = read_file(folder / "run.json");
+    if (!text) return text.error();
+    try {
+        read(Json::parse(*text));
+    } catch (const Json::exception& error) {
+        return Error{fmt::format("{}: {}", (folder / "run.json").string(), error.what()),
+                     "remove that file", true};
+    }
+    return Ok{};
+}
+
 }  // namespace
 
 Result<Settings> RunFolder::settings() const {
     Settings settings;
-    std::error_code ignored;
-    if (!fs::exists(folder_ / "run.json", ignored)) return settings;
-    const auto text = read_file(folder_ / "run.json");
-    if (!text) return text.error();
-    try {
-        const auto json = Json::parse(*text);
+    auto done = reading(folder_, [&](const Json& json) {
         settings.source = json.value("source", "");
         settings.dtype = json.value("dtype", "");
         settings.arch = json.value("arch", settings.arch);
         settings.allow_tf32 = json.value("allow_tf32", false);
         settings.training = json.value("training", false);
-    } catch (const Json::exception& error) {
-        return Error{fmt::format("{}: {}", (folder_ / "run.json").string(), error.what()),
-                     "remove that file", true};
-    }
+    });
+    if (!done) return done.error();
     return settings;
 }
 
-Result<> RunFolder::remember(const Settings& settings) const {
-    return write_file_atomic(folder_ / "run.json", dump(to_json(settings)));
+Result<std::optional<Asked>> RunFolder::asked() const {
+    std::optional<Asked> asked;
+    auto done = reading(folder_, [&](const Json& json) {
+        if (!json.contains("optimize")) return;
+        const auto& o = json.at("optimize");
+        asked = Asked{o.value("folder", ""),
+                      o.value("output", ""),
+                      o.value("effort", 0),
+                      o.value("jobs", 0),
+                      {},
+                      o.value("bench", true),
+                      o.value("registry", true)};
+        asked->also = o.value("also", std::vector<std::string>{});
+    });
+    if (!done) return done.error();
+    return asked;
+}
+
+Result<> RunFolder::remember(const Settings& settings, const std::optional<Asked>& asked) const {
+    Json json = to_json(settings);
+    if (asked) json["optimize"] = to_json(*asked);
+    return write_file_atomic(folder_ / "run.json", dump(json));
 }
 
 bool RunFolder::current(const std::string& stage, const std::string& inputs) const {

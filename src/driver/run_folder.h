@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "support/result.h"
 
@@ -16,6 +18,16 @@ struct Settings {
     bool allow_tf32 = false;
     bool training = false;  // the module is taken in training mode
     bool operator==(const Settings&) const = default;
+};
+
+// How `fact optimize` was asked beside that; kept in run.json for `fact runs resume`.
+struct Asked {
+    std::string folder;  // where it was started: sources are found from there
+    std::string output;  // "": package/ in the run folder
+    int effort = 0, jobs = 0;
+    std::vector<std::string> also;
+    bool bench = true, registry = true;
+    bool operator==(const Asked&) const = default;
 };
 
 class RunFolder {
@@ -35,8 +47,9 @@ class RunFolder {
     std::filesystem::path bench() const { return folder_ / "bench.json"; }
     std::filesystem::path package() const { return folder_ / "package"; }
 
-    Result<Settings> settings() const;  // defaults when the folder has none
-    Result<> remember(const Settings& settings) const;
+    Result<Settings> settings() const;           // defaults when the folder has none
+    Result<std::optional<Asked>> asked() const;  // nothing when it was not `fact optimize`
+    Result<> remember(const Settings& settings, const std::optional<Asked>& asked = {}) const;
 
     // Whether `stage` last finished from exactly these inputs.
     bool current(const std::string& stage, const std::string& inputs) const;

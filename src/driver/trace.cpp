@@ -67,19 +67,29 @@ bool unchanged(const fs::path& file, const nlohmann::json& stamp) {
     return text && sha256_hex(*text) == stamp.at("sha256").get<std::string>();
 }
 
-// Everything the archive follows from, or "" when that is not known (or has changed).
+// Everything the archive follows from, and the archive itself; "" when that is not known (or has
+// changed).
 std::string fingerprint(const Environment& environment, const TraceRequest& request,
                         const RunFolder& run) {
-    const auto listing = read_file(run.sources());
+    const auto identity = module_identity(environment, request, run);
     const auto archive = status_of(run.archive());
-    if (!listing || !archive) return {};
+    if (identity.empty() || !archive) return {};
+    return fmt::format("{}{} {}\n", identity, archive->size, archive->mtime_ns);
+}
+
+}  // namespace
+
+std::string module_identity(const Environment& environment, const TraceRequest& request,
+                            const RunFolder& run) {
+    const auto listing = read_file(run.sources());
+    if (!listing) return {};
     std::error_code ignored;
-    auto out = fmt::format(
-        "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{} {}\n", fs::current_path(ignored).string(), request.source,
-        request.dtype, request.training, request.device, environment.python,
-        environment.gpu ? environment.gpu->name : "", archive->size, archive->mtime_ns);
+    auto out = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", fs::current_path(ignored).string(),
+                           request.source, request.dtype, request.training, request.device,
+                           environment.python, environment.gpu ? environment.gpu->name : "");
     try {
         const auto json = nlohmann::json::parse(*listing);
+        out += json.value("torch", "") + "\n";
         for (const auto& [file, stamp] : json.at("files").items()) {
             if (!unchanged(file, stamp)) return {};
             out += file + " " + stamp.dump() + "\n";
@@ -93,8 +103,6 @@ std::string fingerprint(const Environment& environment, const TraceRequest& requ
     }
     return out;
 }
-
-}  // namespace
 
 Result<> check_source(const std::string& source) {
     std::error_code ignored;

@@ -26,4 +26,9 @@ Result<> trace(const Environment& environment, const TraceRequest& request,
 Result<bool> trace_stage(const Environment& environment, const TraceRequest& request,
                          const RunFolder& run);
 
+// The files and variables the run's module was built from, and how; "" when that is not known. Two
+// runs with the same have the same module.
+std::string module_identity(const Environment& environment, const TraceRequest& request,
+                            const RunFolder& run);
+
 }  // namespace fact::driver

@@ -39,6 +39,16 @@ void add(std::string& bytes, std::string_view part) {
     bytes += fmt::format("{}:{}\n", part.size(), part);
 }
 
+// The source, and every header of ours that it includes.
+void add_code(std::string& bytes, const std::string& source, const fs::path& kernels_folder) {
+    add(bytes, without_origins(source));
+    for (const auto& header : header_closure(source, kernels_folder)) {
+        add(bytes, header);
+        auto content = read_file(kernels_folder / header);
+        add(bytes, content ? *content : std::string());
+    }
+}
+
 }  // namespace
 
 std::vector<std::string> code_flags(const std::string& arch) {
@@ -61,17 +71,18 @@ std::vector<std::string> header_closure(const std::string& source, const fs::pat
     return {seen.begin(), seen.end()};
 }
 
+std::string code_hash(const std::string& source, const fs::path& kernels_folder) {
+    std::string bytes;
+    add_code(bytes, source, kernels_folder);
+    return short_hash(bytes);
+}
+
 std::string compile_key(const Unit& unit, const Toolchain& toolchain) {
     std::string bytes;
     add(bytes, "cubin 1");
     add(bytes, toolchain.version);
     for (const auto& flag : code_flags(unit.arch)) add(bytes, flag);
-    add(bytes, without_origins(unit.source));
-    for (const auto& header : header_closure(unit.source, toolchain.kernels_folder)) {
-        add(bytes, header);
-        auto content = read_file(toolchain.kernels_folder / header);
-        add(bytes, content ? *content : std::string());
-    }
+    add_code(bytes, unit.source, toolchain.kernels_folder);
     return sha256_hex(bytes).substr(0, 32);
 }
 

@@ -17,6 +17,9 @@ std::vector<std::string> code_flags(const std::string& arch);
 std::vector<std::string> header_closure(const std::string& source,
                                         const std::filesystem::path& kernels_folder);
 
+// The part of the key that is FACT's own: the source and the skeletons, by whatever compiler.
+std::string code_hash(const std::string& source, const std::filesystem::path& kernels_folder);
+
 std::string compile_key(const Unit& unit, const Toolchain& toolchain);
 
 }  // namespace fact::jit

@@ -108,6 +108,12 @@ Error failed(const Unit& unit, const Exit& exit, const std::string& log, Seconds
 
 }  // namespace
 
+Result<Artifact> find_compiled(const Unit& unit, const Toolchain& toolchain,
+                               const fs::path& store) {
+    const std::string key = compile_key(unit, toolchain);
+    return stored(fs::absolute(store) / key, key);
+}
+
 Result<Artifact> compile(const Unit& unit, const Toolchain& toolchain, const fs::path& given_store,
                          Seconds deadline) {
     // nvcc runs in a folder of its own, so that every path has to be absolute.

@@ -46,6 +46,10 @@ struct Artifact {
 Result<Artifact> compile(const Unit& unit, const Toolchain& toolchain,
                          const std::filesystem::path& store, Seconds deadline);
 
+// What the store has of it already; an Error where it would have to be compiled.
+Result<Artifact> find_compiled(const Unit& unit, const Toolchain& toolchain,
+                               const std::filesystem::path& store);
+
 // All units on `jobs` processes; results in the order of `units`. `done(i, result)` is called on
 // the calling thread as each one finishes.
 std::vector<Result<Artifact>> compile_all(

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "dsl/dsl.h"
 #include "ir/extents.h"
 #include "lower/pipeline/lower.h"
@@ -11,8 +13,39 @@ namespace fact::tune {
 
 namespace {
 
+// What the spelling says, as a schedule block reads it; nothing where it is no schedule.
+std::optional<schedule::Schedule> schedule_of(const std::string& spelling) {
+    Diagnostics ignored;
+    const auto program = dsl::compile(
+        fmt::format("kernel k(a: f32[M, K], b: f32[N, K]) -> (y: f32[M, N]) {{\n  y = a @ b.T\n}}\n"
+                    "schedule k on sm90a {{\n  {}\n}}\n",
+                    spelling),
+        ignored);
+    if (!program || program->schedules.empty() || program->schedules.front().choices.size() != 1)
+        return std::nullopt;
+    const auto schedule = program->schedules.front().choices.front().over({});
+    if (schedule::to_string(schedule) != spelling) return std::nullopt;
+    return schedule;
+}
+
+// `first` before the others. What the text's own blocks do not name is not added to them.
+std::vector<schedule::Schedule> brought_forward(std::vector<schedule::Schedule> all,
+                                                const std::vector<std::string>& first,
+                                                bool named_by_text) {
+    std::vector<schedule::Schedule> out;
+    for (const auto& spelling : first) {
+        const auto wanted = schedule_of(spelling);
+        if (!wanted) continue;
+        const bool listed = std::erase(all, *wanted) > 0;
+        if (listed || !named_by_text) out.push_back(*wanted);
+    }
+    out.insert(out.end(), all.begin(), all.end());
+    return out;
+}
+
 std::vector<schedule::Schedule> schedules(const dsl::Program& program,
-                                          const lower::ProductPlan& plan) {
+                                          const lower::ProductPlan& plan,
+                                          const std::vector<std::string>& first) {
     std::vector<schedule::Schedule> all;
     const auto ranked = lower::candidates(plan);
     for (const auto& block : program.schedules)
@@ -20,7 +53,8 @@ std::vector<schedule::Schedule> schedules(const dsl::Program& program,
             for (const schedule::Given& choice : block.choices)
                 for (const auto& schedule : schedule::completions(choice, ranked))
                     all.push_back(schedule);
-    return all.empty() ? ranked : all;
+    const bool named = !all.empty();
+    return brought_forward(named ? all : ranked, first, named);
 }
 
 Candidate lowered(const ir::Kernel& kernel, const lower::LowerOptions& options,
@@ -51,7 +85,8 @@ lower::LowerOptions options_of(const match::Pattern& pattern, const ir::Kernel& 
 
 }  // namespace
 
-Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern, int limit) {
+Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern, int limit,
+                                                   const std::vector<std::string>& first) {
     Diagnostics diagnostics;
     auto program = dsl::compile(pattern.kernel, diagnostics);
     if (!program)
@@ -77,7 +112,7 @@ Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern
     }
     std::vector<Candidate> all;
     int usable = 0;
-    for (const auto& schedule : schedules(*program, plans->front())) {
+    for (const auto& schedule : schedules(*program, plans->front(), first)) {
         Candidate candidate;
         candidate.schedule = schedule::to_string(schedule);
         candidate.unsupported = lower::illegal(plans->front(), schedule);

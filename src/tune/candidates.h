@@ -22,8 +22,10 @@ struct Candidate {
 };
 
 // The schedules the text itself names, else the table's for the problem, at most `limit` (0: all).
+// `first` (spellings) come before the others, as far as the text allows them.
 // An Error says why the text cannot be realized at all.
-Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern, int limit);
+Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern, int limit,
+                                                   const std::vector<std::string>& first = {});
 
 // A CUDA file launched by the record of a scheduled candidate. Before it are defined FACT_ENTRY as
 // the last launch's entry, FACT_ENTRIES(X) as X(entry) for each launch, FACT_TENSORS as the number

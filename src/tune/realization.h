@@ -42,7 +42,8 @@ struct Realization {
     std::vector<CandidateResult> candidates;
     std::string note;  // how the worker shrank extents, for one
     double seconds = 0;
-    bool resumed = false;  // read from an earlier run
+    bool resumed = false;     // read from an earlier run
+    bool remembered = false;  // known from another run folder: nothing was done here
 };
 
 std::string to_json(const Realization& realization);

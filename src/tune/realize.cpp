@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "tune/candidates.h"
+#include "tune/remembered.h"
 #include "tune/search.h"
+#include "tune/verified.h"
 
 namespace fact::tune {
 
@@ -35,7 +37,19 @@ Result<Realization> realize(const match::Pattern& pattern, const RealizeOptions&
     const int limit = options.max_candidates > 0 ? options.max_candidates
                       : timed                    ? kUsualCandidates
                                                  : 1;
-    auto scheduled = schedule_candidates(pattern, limit);
+    const Memory memory = recall(pattern, options, limit);
+    if (!memory.cubin.empty()) return realize_remembered(pattern, memory, options);
+    if (memory.record) {
+        const std::vector only{memory.candidate};
+        auto alone = realize_candidates(pattern, only, options);
+        if (!alone) return alone;
+        if (keeps_promise(*alone, *memory.record)) {
+            auto done = remember(*alone, memory, only, options, memory.record->effort);
+            if (!done) return done.error();
+            return alone;
+        }
+    }
+    auto scheduled = schedule_candidates(pattern, limit, memory.first);
     if (!scheduled) {
         Realization r;
         r.family = pattern.family;
@@ -45,7 +59,15 @@ Result<Realization> realize(const match::Pattern& pattern, const RealizeOptions&
     }
     auto all = with_files(std::move(scheduled).value(), options);
     if (!all) return all.error();
-    return realize_candidates(pattern, *all, options);
+    auto verified = verified_before(pattern, memory, *all, options);
+    if (!verified) return verified.error();
+    if (*verified) return **verified;
+    auto found = realize_candidates(pattern, *all, options);
+    if (!found) return found;
+    if (auto done = remember(*found, memory, *all, options, limit); !done) return done.error();
+    if (auto done = remember_verified(*found, pattern, memory, *all, options); !done)
+        return done.error();
+    return found;
 }
 
 }  // namespace fact::tune

@@ -9,6 +9,7 @@
 
 #include "jit/compiler.h"
 #include "match/pattern.h"
+#include "registry/store.h"
 #include "tune/realization.h"
 
 namespace fact::tune {
@@ -23,6 +24,7 @@ struct RealizeOptions {
     jit::Toolchain toolchain;
     std::string call;                 // path of the FusedCall's JSON of one pattern of the family
     std::string weights;              // path of the model's archive
+    std::string arch = "sm90a";       // of the kernels
     std::string device = "cpu";       // for the worker: "cpu" or "cuda"
     std::string device_name = "cpu";  // gpu::DeviceInfo::name
     std::string worker;               // path of fact-worker; "" asks FACT_WORKER
@@ -31,12 +33,15 @@ struct RealizeOptions {
     int max_candidates = 0;                   // 0: the 16 most promising with a GPU, one without
     std::vector<std::filesystem::path> also;  // CUDA files tried beside the schedules
     Deadlines deadlines;
+    const registry::Registry* registry = nullptr;  // none: nothing is looked up or remembered
+    bool retune = false;                           // search again where the answer is known already
+    std::string commit;                            // of FACT's own tree, where known
     std::function<void(std::string_view)> status;  // progress, one short line
 };
 
 // An Error only where nothing could be tried (no worker, unreadable file, Ctrl-C); a family
 // without a passing kernel is a Realization that says why. Finished work of an earlier run with
-// the same key is read, not done again.
+// the same key is read, not done again, and so is what the registry knows (tune/remembered.h).
 Result<Realization> realize(const match::Pattern& pattern, const RealizeOptions& options);
 
 }  // namespace fact::tune

@@ -8,6 +8,7 @@
 #include "support/files.h"
 #include "support/hash.h"
 #include "tune/journal.h"
+#include "tune/remembered.h"
 #include "tune/search.h"
 
 namespace fact::tune {
@@ -15,35 +16,6 @@ namespace fact::tune {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Everything the result follows from. The compile keys stand for sources, skeletons and compiler.
-std::string result_key(const match::Pattern& pattern, const std::vector<Candidate>& candidates,
-                       const RealizeOptions& options) {
-    const auto& p = pattern.problem;
-    std::string bytes =
-        fmt::format("realize 2\n{}\n{} {} {} {}\n{} {} {}\n", pattern.kernel, p.m, p.n, p.k,
-                    p.batch, options.device, options.device_name, options.allow_tf32);
-    for (const auto& candidate : candidates) {
-        bytes += fmt::format("{} {}\n", candidate.name, candidate.schedule);
-        if (!candidate.unsupported.empty()) continue;
-        const jit::Unit unit{candidate.name, candidate.source, candidate.record.arch};
-        bytes += jit::compile_key(unit, options.toolchain) + "\n" + to_json(candidate.record);
-    }
-    return short_hash(bytes);
-}
-
-// What an earlier run finished, when it follows from the same things and its files are there.
-std::optional<Realization> finished_before(const fs::path& folder, const std::string& key) {
-    auto text = read_file(folder / "result.json");
-    if (!text) return std::nullopt;
-    auto earlier = realization_from_json(*text);
-    if (!earlier || !earlier->realized || earlier->key != key) return std::nullopt;
-    for (const char* file : {"kernel.fact", "kernel.cu", "kernel.cubin", "record.json"})
-        if (!fs::exists(folder / file)) return std::nullopt;
-    earlier->folder = folder;
-    earlier->resumed = true;
-    return *earlier;
-}
 
 std::string why_unrealized(const SearchResult& found) {
     if (!found.opened.error.empty()) return found.opened.error;
@@ -58,7 +30,35 @@ std::string why_unrealized(const SearchResult& found) {
     return why;
 }
 
-// The winner's files; result.json comes last, and says that the others are whole.
+}  // namespace
+
+std::string result_key(const match::Pattern& pattern, const std::vector<Candidate>& candidates,
+                       const RealizeOptions& options) {
+    const auto& p = pattern.problem;
+    std::string bytes = fmt::format("realize 2\n{}\n{}\n{} {} {} {}\n{} {} {}\n",
+                                    call_identity(options), pattern.kernel, p.m, p.n, p.k, p.batch,
+                                    options.device, options.device_name, options.allow_tf32);
+    for (const auto& candidate : candidates) {
+        bytes += fmt::format("{} {}\n", candidate.name, candidate.schedule);
+        if (!candidate.unsupported.empty()) continue;
+        const jit::Unit unit{candidate.name, candidate.source, candidate.record.arch};
+        bytes += jit::compile_key(unit, options.toolchain) + "\n" + to_json(candidate.record);
+    }
+    return short_hash(bytes);
+}
+
+std::optional<Realization> finished_before(const fs::path& folder) {
+    auto text = read_file(folder / "result.json");
+    if (!text) return std::nullopt;
+    auto earlier = realization_from_json(*text);
+    if (!earlier || !earlier->realized) return std::nullopt;
+    for (const char* file : {"kernel.fact", "kernel.cu", "kernel.cubin", "record.json"})
+        if (!fs::exists(folder / file)) return std::nullopt;
+    earlier->folder = folder;
+    earlier->resumed = true;
+    return *earlier;
+}
+
 Result<> keep(const Realization& r, const Candidate* winner, const fs::path& cubin) {
     std::vector<std::pair<const char*, std::string>> files;
     if (winner) {
@@ -74,8 +74,6 @@ Result<> keep(const Realization& r, const Candidate* winner, const fs::path& cub
     return Ok{};
 }
 
-}  // namespace
-
 Result<Realization> realize_candidates(const match::Pattern& pattern,
                                        const std::vector<Candidate>& candidates,
                                        const RealizeOptions& options) {
@@ -87,7 +85,9 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
     r.folder = fs::absolute(options.run_folder / "kernels" / pattern.family);
 
     r.key = result_key(pattern, candidates, options);
-    if (auto earlier = finished_before(r.folder, r.key)) return *earlier;
+    if (!options.retune)
+        if (auto earlier = finished_before(r.folder); earlier && earlier->key == r.key)
+            return *earlier;
     std::error_code ignored;
     fs::remove(r.folder / "result.json", ignored);
     if (auto written = write_file_atomic(r.folder / "kernel.fact", pattern.kernel); !written)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,16 @@ Result<SearchResult> search(const SearchRequest& request, const RealizeOptions& 
 Result<Realization> realize_candidates(const match::Pattern& pattern,
                                        const std::vector<Candidate>& candidates,
                                        const RealizeOptions& options);
+
+// Everything the result of these candidates follows from: equal key, same work. The compile keys
+// stand for sources, skeletons and compiler.
+std::string result_key(const match::Pattern& pattern, const std::vector<Candidate>& candidates,
+                       const RealizeOptions& options);
+// What an earlier run left in a family's folder, where all of its files are there.
+std::optional<Realization> finished_before(const std::filesystem::path& folder);
+// Writes the winner's files (none where it is null) and then result.json, which says that the
+// others are whole.
+Result<> keep(const Realization& r, const Candidate* winner, const std::filesystem::path& cubin);
 
 // The fastest that passed, of those timed sustained where any was; of those as fast within its
 // spread, the one that comes first. Without times, the first that passed. -1: none did.

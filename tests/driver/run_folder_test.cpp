@@ -18,6 +18,20 @@ TEST(RunFolder, RemembersItsSettings) {
     EXPECT_EQ(*run.settings(), settings);
 }
 
+TEST(RunFolder, RemembersHowItWasAsked) {
+    const TemporaryFolder folder(fs::temp_directory_path(), "fact-run-test");
+    const RunFolder run(folder.path());
+    EXPECT_FALSE(run.asked()->has_value());
+    ASSERT_TRUE(run.remember({"model.py", "bf16"}));
+    EXPECT_FALSE(run.asked()->has_value());
+    const Asked asked{"/models", "/packages/one", 8, 2, {"/mine.cu"}, false, false};
+    ASSERT_TRUE(run.remember({"model.py", "bf16"}, asked));
+    EXPECT_EQ(**run.asked(), asked);
+    EXPECT_EQ(run.settings()->source, "model.py");
+    ASSERT_TRUE(write_file_atomic(folder.path() / "run.json", R"({"optimize": {"effort": "x"}})"));
+    EXPECT_FALSE(run.asked());
+}
+
 TEST(RunFolder, ADamagedSettingsFileIsAnErrorNotACrash) {
     const TemporaryFolder folder(fs::temp_directory_path(), "fact-run-test");
     for (const auto* text : {"", "{", "[]", "{\"source\": 3}", "{\"arch\": []}"}) {

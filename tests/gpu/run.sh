@@ -9,20 +9,24 @@
 #   programs  random kernels built, run and compared with the interpreter
 #   minigpt   the MiniGPT block optimized and benchmarked, bf16 and f32
 #   calibrate the GPU's real ceilings, as `fact calibrate` measures them
+#   registry  the same module in a new run folder compiles and measures nothing
 #   faults    the hostile kernels of tests/gpu/faults, each of which has to get its own verdict
 #
-# OUT gets one JSON file a part and the logs; the last lines printed are a table.
+# OUT gets one JSON file a part and the logs, and in registry/ a record of every kernel that was
+# tuned (`cp -r OUT/registry/. registry/` ships them); the last lines printed are a table.
 set -uo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
-((${#parts[@]})) || parts=(unit calibrate programs epilogue products types chains minigpt faults)
+((${#parts[@]})) || parts=(unit calibrate programs epilogue products types chains minigpt registry faults)
 work=${FACT_GPU_WORK:-$(mktemp -d)}
 effort=${FACT_GPU_EFFORT:-12}
 mkdir -p "$out" "$work"
 failures=0
+retune=--retune # what is known already is measured all the same
+export FACT_REGISTRY=$out/registry
 
 note() { printf '== %s (%s s)\n' "$*" "$SECONDS"; }
 
@@ -31,7 +35,7 @@ optimize() {
     local name=$1 limit=$2
     shift 2
     note "$name: fact optimize $*"
-    timeout -k 10 "$limit" "$root/fact" optimize "$@" --run-dir "$work/$name" \
+    timeout -k 10 "$limit" "$root/fact" optimize "$@" --run-dir "$work/$name" $retune \
         >"$out/$name.log" 2>&1 </dev/null
     local status=$?
     if ((status)); then
@@ -108,6 +112,18 @@ for part in "${parts[@]}"; do
                 >"$out/calibrate.log" 2>&1 </dev/null || ((++failures))
             tail -n 20 "$out/calibrate.log"
             ;;
+        registry)
+            optimize registry_first 200 examples.products:tailed --dtype bf16 --effort 2
+            retune='' optimize registry_again 100 examples.products:tailed --dtype bf16 --effort 2
+            for words in '(from the registry)' 'compiled 0, from the cache 0' \
+                'bench: known from an earlier run'; do
+                grep -qF "$words" "$out/registry_again.log" || {
+                    echo "FAILED: registry_again.log does not say: $words"
+                    ((++failures))
+                }
+            done
+            grep -E '^(trace|realize|choose|compose|bench):' "$out/registry_again.log"
+            ;;
         faults)
             hostile=()
             for file in tests/gpu/faults/*.cu; do hostile+=(--also "$file"); done
@@ -119,7 +135,7 @@ for part in "${parts[@]}"; do
                 ((++failures))
             ;;
         *)
-            echo "unknown part '$part'; there are unit, calibrate, programs, epilogue, products, types, chains, minigpt and faults" >&2
+            echo "unknown part '$part'; there are unit, calibrate, programs, epilogue, products, types, chains, minigpt, registry and faults" >&2
             exit 2
             ;;
     esac

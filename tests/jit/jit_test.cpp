@@ -225,5 +225,30 @@ TEST_F(Jit, AFullDiskIsNamed) {
     EXPECT_EQ(result.error().message, "the disk filled up while fill was compiled");
 }
 
+TEST_F(Jit, FindsWhatIsCompiledWithoutCompiling) {
+    fake_nvcc("touch kernel.cubin");
+    const Unit unit{"fill", kSource, "sm90a"};
+    EXPECT_FALSE(find_compiled(unit, toolchain_, store()).ok());
+    EXPECT_FALSE(fs::exists(store()));
+    const auto made = compile(unit, toolchain_, store(), Seconds(10));
+    ASSERT_TRUE(made.ok()) << made.error().text();
+    fake_nvcc("exit 1");
+    const auto found = find_compiled(unit, toolchain_, store());
+    ASSERT_TRUE(found.ok()) << found.error().text();
+    EXPECT_EQ(found->cubin, made->cubin);
+    EXPECT_TRUE(found->cached);
+}
+
+TEST_F(Jit, TheHashOfOurCodeIsBlindToTheCompiler) {
+    const auto code = code_hash(kSource, kernels());
+    EXPECT_EQ(code_hash(std::string(kSource) + "// k.fact:3\n", kernels()),
+              code_hash(std::string(kSource) + "// k.fact:4\n", kernels()));
+    write(kernels() / "sm90" / "unused.cuh", "other\n");
+    EXPECT_EQ(code_hash(kSource, kernels()), code);
+    EXPECT_NE(code_hash(std::string(kSource) + "int x;\n", kernels()), code);
+    write(kernels() / "sm90" / "inner.cuh", "#pragma once\n#define INNER 43\n");
+    EXPECT_NE(code_hash(kSource, kernels()), code);
+}
+
 }  // namespace
 }  // namespace fact::jit

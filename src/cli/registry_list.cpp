@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/registry_commands.h"
+#include "registry/identity.h"
+#include "report/report.h"
+#include "report/table.h"
+
+namespace fact::cli {
+
+namespace {
+
+struct Options {
+    registry::Filter filter;
+    bool json = false;
+};
+
+report::Times times(const registry::Times& t) {
+    return {t.median_us, t.low_us, t.high_us, t.runs};
+}
+
+std::string gain(const registry::Times& own, const registry::Times& torch) {
+    return own.runs && torch.runs ? report::speedup(times(own), times(torch)) : "";
+}
+
+std::string table(const std::vector<registry::Entry>& entries) {
+    report::Table table({{"key"},
+                         {"gpu"},
+                         {"kernel"},
+                         {"dtype"},
+                         {"shape"},
+                         {"schedule"},
+                         {"time", report::Align::right},
+                         {"single"},
+                         {"sustained"},
+                         {"measured"},
+                         {"where"}});
+    for (const auto& [file, own, r] : entries)
+        table.row({registry::key(r), registry::gpu_folder(r.work.gpu), r.kernel, r.work.dtype,
+                   shape_text(r.work), report::short_schedule(r.schedule),
+                   report::duration(r.single.median_us), gain(r.single, r.torch_single),
+                   gain(r.held, r.torch_held), r.provenance.date.substr(0, 10),
+                   own ? "own" : "shipped"});
+    return table.text("");
+}
+
+int list(const Options& options) {
+    const auto registry = open_registry();
+    auto listing = registry.all();
+    warn_damaged(listing);
+    const auto entries = filtered(std::move(listing), options.filter);
+    if (options.json) {
+        auto all = nlohmann::ordered_json::array();
+        for (const auto& entry : entries)
+            all.push_back(nlohmann::ordered_json::parse(registry::to_json(entry.record)));
+        print(all.dump(1) + "\n");
+    } else if (entries.empty()) {
+        print(fmt::format(
+            "no records{}\n`fact optimize` on a machine with a GPU makes them, `fact registry "
+            "import` takes them from elsewhere\n",
+            registry.folders().shipped.empty() ? " in " + registry.folders().own.string() : ""));
+    } else {
+        print(table(entries));
+    }
+    return kDone;
+}
+
+}  // namespace
+
+void add_registry_list(CLI::App& app, Action& action) {
+    auto options = std::make_shared<Options>();
+    auto* command = app.add_subcommand("list", "One line a record");
+    add_registry_filter(*command, options->filter);
+    command->add_flag("--json", options->json, "The whole records as JSON");
+    command->callback([&action, options] { action = [options] { return list(*options); }; });
+}
+
+}  // namespace fact::cli

@@ -1,0 +1,101 @@
+#include "driver/run_state.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "support/clock.h"
+#include "support/files.h"
+#include "support/subprocess.h"
+
+namespace fact::driver {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::filesystem::path state_file(const RunFolder& run) {
+    return run.path() / "state.json";
+}
+
+bool alive(long process) {
+    return process > 0 && (::kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM);
+}
+
+}  // namespace
+
+std::optional<RunState> run_state(const RunFolder& run) {
+    const auto text = read_file(state_file(run));
+    if (!text) return std::nullopt;
+    RunState s;
+    try {
+        const auto json = Json::parse(*text);
+        s.stage = json.at("stage");
+        s.state = json.at("state");
+        s.started = json.at("started");
+        s.changed = json.at("changed");
+        s.device = json.at("device");
+        s.why = json.at("why");
+        s.process = json.at("process");
+    } catch (const Json::exception&) {
+        return std::nullopt;
+    }
+    if (s.state == "running" && !alive(s.process)) s.state = "interrupted";
+    return s;
+}
+
+RunWatch::RunWatch(const RunFolder& run, std::string device) : run_(run) {
+    now_.device = std::move(device);
+    now_.started = utc_now();
+    now_.process = ::getpid();
+}
+
+RunWatch::~RunWatch() {
+    if (ended_ || now_.stage.empty()) return;
+    if (interrupted()) now_.why.clear();
+    write(interrupted() ? "interrupted" : "failed");
+}
+
+void RunWatch::enter(std::string_view stage) {
+    now_.stage = stage;
+    write("running");
+}
+
+void RunWatch::finish() {
+    ended_ = true;
+    write("finished");
+}
+
+Error RunWatch::failed(Error error) {
+    now_.why = error.message;
+    return error;
+}
+
+// What cannot be written here cannot be written elsewhere in the folder either, and is said there.
+void RunWatch::write(std::string_view state) {
+    now_.state = state;
+    now_.changed = utc_now();
+    const Json json = {{"stage", now_.stage},     {"state", now_.state},
+                       {"started", now_.started}, {"changed", now_.changed},
+                       {"device", now_.device},   {"why", now_.why},
+                       {"process", now_.process}};
+    (void)write_file_atomic(state_file(run_),
+                            json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+Result<> append_journal(const RunFolder& run, std::string_view stage, std::string_view json) {
+    const auto result = Json::parse(json, nullptr, false);
+    if (result.is_discarded()) throw InternalError("a journal entry that is no JSON");
+    const Json line = {{"stage", stage}, {"when", utc_now()}, {"result", result}};
+    std::ofstream journal(run.path() / "journal.jsonl", std::ios::app);
+    journal << line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n" << std::flush;
+    if (!journal)
+        return Error{fmt::format("cannot write {}", (run.path() / "journal.jsonl").string()), {}};
+    return Ok{};
+}
+
+}  // namespace fact::driver

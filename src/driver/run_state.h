@@ -1,0 +1,46 @@
+// How far a run has come: state.json of its folder, written as each stage begins.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "driver/run_folder.h"
+
+namespace fact::driver {
+
+struct RunState {
+    std::string stage;             // the last one that was begun
+    std::string state;             // "running", "finished", "interrupted" or "failed"
+    std::string started, changed;  // UTC
+    std::string device;            // "" without a GPU
+    std::string why;               // of a failure
+    long process = 0;              // that writes it
+};
+
+// Nothing where no run has written one. One whose process is gone is interrupted.
+std::optional<RunState> run_state(const RunFolder& run);
+
+// Writes state.json while a run goes on; without finish() it ends in an interruption or a failure.
+class RunWatch {
+  public:
+    RunWatch(const RunFolder& run, std::string device);
+    ~RunWatch();
+    RunWatch(const RunWatch&) = delete;
+    RunWatch& operator=(const RunWatch&) = delete;
+
+    void enter(std::string_view stage);
+    void finish();
+    Error failed(Error error);  // notes the reason, and hands it on
+
+  private:
+    void write(std::string_view state);
+    const RunFolder& run_;
+    RunState now_;
+    bool ended_ = false;
+};
+
+// One line of journal.jsonl: {"stage": stage, "when": ..., "result": <json>}.
+Result<> append_journal(const RunFolder& run, std::string_view stage, std::string_view json);
+
+}  // namespace fact::driver

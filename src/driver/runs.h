@@ -1,0 +1,42 @@
+// The runs of a folder, as their files tell of them.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "driver/pipeline.h"
+#include "driver/run_state.h"
+
+namespace fact::driver {
+
+struct FamilySummary {
+    std::string family, kernel, schedule, outcome;  // outcome: "12.3 us, torch 20.1 us", or why not
+    std::string candidates;
+    bool done = false, realized = false;
+};
+
+struct RunSummary {
+    std::filesystem::path folder;
+    Settings settings;
+    std::optional<Asked> asked;  // nothing: not made by `fact optimize`
+    RunState state;              // where none was written, what the files allow to say
+    std::vector<FamilySummary> families;
+    int done() const;
+    std::string progress() const;  // "finished", "interrupted in realize"
+};
+
+// ".fact/runs" of the folder fact was started in.
+std::filesystem::path runs_folder();
+
+// Latest first. Folders that are no runs are left out.
+std::vector<RunSummary> list_runs(const std::filesystem::path& folder);
+
+// A path, a name in runs_folder(), or the beginning of one.
+Result<std::filesystem::path> find_run(const std::string& name);
+Result<RunSummary> summarize_run(const std::filesystem::path& folder);
+
+// What `fact optimize` has to be asked to continue the run; an Error where it was not made by it.
+Result<OptimizeRequest> request_of(const RunSummary& run);
+
+}  // namespace fact::driver

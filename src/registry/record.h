@@ -1,0 +1,110 @@
+// One thing that is remembered: how a piece of work was best computed on a GPU, and how that was
+// found out.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.h"
+
+namespace fact::registry {
+
+// The format of the files; it is part of every key, so that two formats never share a file.
+inline constexpr int kFormat = 1;
+
+// How a tensor of the kernel text lies in memory, as far as kernels follow from it.
+struct Tensor {
+    std::string name;
+    bool constant = false;  // a weight: prepared once
+    int alignment = 16;     // bytes
+    std::vector<int> dims;  // how many of the graph's dimensions each of the text's is made of
+    bool operator==(const Tensor&) const = default;
+};
+
+// What is computed, and on what. Everything here is part of the key, but `rule` and the kernel's
+// name in `text`.
+struct Work {
+    std::string rule;    // of discovery: "linear"
+    std::string text;    // kernel text
+    std::string call;    // hash of the torch subgraph that it was checked against, without names
+    std::string dtype;   // of the operands
+    std::string output;  // of the first result
+    bool split = false, allow_tf32 = false;
+    bool a_along_k = true, b_along_k = true;  // which dimension of each operand is contiguous
+    std::int64_t m = 0, n = 0, k = 0, batch = 1;
+    std::map<std::string, std::int64_t> extents;  // of all the text's dimensions
+    std::vector<Tensor> tensors;                  // parameters, then results
+    std::string arch;                             // "sm90a"
+    std::string gpu;                              // as the driver names it
+    bool operator==(const Work&) const = default;
+};
+
+// What compiled it. `code` stands for what FACT itself emits: the CUDA source, the skeletons it
+// includes and the launch record.
+struct Toolchain {
+    std::string versions;  // "nvcc 13.0.88, CUTLASS 4.2.0"
+    std::string code;
+    std::string compile_key;  // of the cubin in the artifact store
+    bool operator==(const Toolchain&) const = default;
+};
+
+struct Times {
+    double median_us = 0, low_us = 0, high_us = 0;  // low and high: 10th and 90th percentile
+    int runs = 0;                                   // 0: not measured
+    bool operator==(const Times&) const = default;
+};
+
+struct Errors {
+    double largest = 0, rms = 0;  // against f64, as the verifier defines them
+    bool operator==(const Errors&) const = default;
+};
+
+// A distribution of inputs that the kernel (or its text, interpreted) passed.
+struct Check {
+    std::string distribution;
+    int seed = 0;
+    Errors eager, kernel;
+    bool operator==(const Check&) const = default;
+};
+
+// Where the knowledge comes from; in no key.
+struct Provenance {
+    std::string date;  // of the measurement, UTC: "2026-01-31T12:00:00.000Z"
+    std::string fact;  // version
+    std::string commit;
+    std::string torch;
+    bool operator==(const Provenance&) const = default;
+};
+
+struct Record {
+    Work work;
+    Toolchain toolchain;
+    std::string kernel;    // its name in the text
+    std::string schedule;  // its spelling in the language
+    std::string precision;
+    int effort = 0;      // candidates that the search could take
+    int candidates = 0;  // and those it tried
+    Times single, torch_single, held, torch_held;
+    std::vector<Check> checks, text_checks;
+    std::string note;  // how the verifier shrank extents, for one
+    Provenance provenance;
+    bool operator==(const Record&) const = default;
+};
+
+// One line where `indent` is negative; fields in a fixed order either way, with the key first.
+std::string to_json(const Record& record, int indent = 1);
+
+// Complete and sound, or an Error that says what is not: a missing field, a key that does not
+// follow from the content, no measurement, an error that is no number, an unknown format.
+Result<Record> record_from_json(std::string_view text);
+
+// The kernel's largest relative error and eager's own, of the worst check.
+struct Exactness {
+    double kernel = 0, eager = 0;
+};
+Exactness exactness(const Record& record);
+
+}  // namespace fact::registry

@@ -1,0 +1,276 @@
+#include "tune/remembered.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "graph/fused.h"
+#include "jit/compile_key.h"
+#include "registry/identity.h"
+#include "registry/neighbours.h"
+#include "support/clock.h"
+#include "support/files.h"
+#include "support/hash.h"
+#include "support/version.h"
+#include "tune/search.h"
+
+namespace fact::tune {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Slower than promised by more than this, relative to torch, the schedule is not the best any more.
+constexpr double kDisappointing = 1.1;
+
+// The torch subgraph and how the kernel is bound to it, by whatever names.
+std::string call_identity(graph::FusedCall call) {
+    std::map<std::string, std::string> renamed;
+    for (auto& value : call.original.values) {
+        auto name = fmt::format("v{}", renamed.size());
+        renamed[value.name] = name;
+        value.name = std::move(name);
+    }
+    for (std::size_t i = 0; i < call.original.nodes.size(); ++i) {
+        call.original.nodes[i].name = fmt::format("n{}", i);
+        call.original.nodes[i].where = {};
+    }
+    for (auto& input : call.original.inputs) input.fqn.clear();
+    for (auto* bindings : {&call.params, &call.results})
+        for (auto& binding : *bindings) binding.value = renamed[binding.value];
+    call.id.clear(), call.kernel.clear();
+    call.original.in_spec.clear(), call.original.out_spec.clear();
+    call.original.torch_version.clear(), call.original.schema_version.clear();
+    return short_hash(graph::to_json(call));
+}
+
+std::optional<graph::FusedCall> read_call(const RealizeOptions& options) {
+    const auto text = read_file(options.call);
+    if (!text) return std::nullopt;
+    auto call = graph::fused_call_from_json(*text);
+    if (!call) return std::nullopt;
+    return std::move(*call);
+}
+
+jit::Unit unit_of(const Candidate& candidate) {
+    return {candidate.name, candidate.source, candidate.record.arch};
+}
+
+// What FACT itself puts into a compiled kernel and its launch.
+std::string code_of(const Candidate& candidate, const jit::Toolchain& toolchain) {
+    return short_hash(jit::code_hash(candidate.source, toolchain.kernels_folder) +
+                      to_json(candidate.record));
+}
+
+// The candidate that the record's schedule gives today; nothing where it gives another kernel.
+std::optional<Candidate> again(const match::Pattern& pattern, const registry::Record& record,
+                               const jit::Toolchain& toolchain) {
+    auto candidates = schedule_candidates(pattern, 1, {record.schedule});
+    if (!candidates) return std::nullopt;
+    const auto usable =
+        std::ranges::find_if(*candidates, [](const Candidate& c) { return c.unsupported.empty(); });
+    if (usable == candidates->end() || usable->schedule != record.schedule ||
+        code_of(*usable, toolchain) != record.toolchain.code)
+        return std::nullopt;
+    return *usable;
+}
+
+// Of the same work on this GPU, by another compiler or of another subgraph: the latest.
+const registry::Record* known_elsewhere(const std::vector<registry::Entry>& entries,
+                                        const registry::Work& work, int limit) {
+    const registry::Record* found = nullptr;
+    for (const auto& entry : entries)
+        if (entry.record.effort >= limit && registry::same_work(entry.record.work, work) &&
+            (!found || registry::better(entry.record, *found)))
+            found = &entry.record;
+    return found;
+}
+
+verify::Timing timing(const registry::Times& t) {
+    return {t.median_us, t.low_us, t.high_us, t.runs};
+}
+registry::Times times(const verify::Timing& t) {
+    return {t.median_us, t.low_us, t.high_us, t.runs};
+}
+
+std::vector<verify::Check> checks(const std::vector<registry::Check>& known) {
+    std::vector<verify::Check> out;
+    for (const auto& c : known)
+        out.push_back({c.distribution,
+                       c.seed,
+                       {c.eager.largest, c.eager.rms},
+                       {c.kernel.largest, c.kernel.rms},
+                       true,
+                       {}});
+    return out;
+}
+std::vector<registry::Check> checks(const std::vector<verify::Check>& made) {
+    std::vector<registry::Check> out;
+    for (const auto& c : made)
+        out.push_back({c.distribution,
+                       c.seed,
+                       {c.eager.largest, c.eager.rms},
+                       {c.kernel.largest, c.kernel.rms}});
+    return out;
+}
+
+Realization from_record(const match::Pattern& pattern, const Memory& memory) {
+    const registry::Record& known = *memory.record;
+    Realization r;
+    r.family = pattern.family;
+    r.kernel = memory.candidate.record.kernel;
+    r.key = "registry " + registry::key(known);
+    r.realized = r.measured = r.resumed = r.remembered = true;
+    r.device = known.work.gpu;
+    r.winner = memory.candidate.name;
+    r.schedule = memory.candidate.record.schedule;
+    r.precision = memory.candidate.record.precision;
+    r.text_checks = checks(known.text_checks);
+    r.checks = checks(known.checks);
+    r.single = timing(known.single);
+    r.baseline_single = timing(known.torch_single);
+    r.held = timing(known.held);
+    r.baseline_held = timing(known.torch_held);
+    r.note = known.note;
+    CandidateResult winner;
+    winner.name = r.winner;
+    winner.schedule = known.schedule;
+    winner.outcome = verify::Outcome::passed;
+    winner.single = r.single, winner.baseline_single = r.baseline_single;
+    winner.held = r.held, winner.baseline_held = r.baseline_held;
+    winner.checks = r.checks;
+    winner.compile_key = known.toolchain.compile_key;
+    winner.cached = true;
+    r.candidates = {winner};
+    return r;
+}
+
+double relative(double own, double torch) {
+    return torch > 0 ? own / torch : own;
+}
+
+}  // namespace
+
+std::string call_identity(const RealizeOptions& options) {
+    auto call = read_call(options);
+    return call ? call_identity(std::move(*call)) : std::string();
+}
+
+registry::Work work_of(const match::Pattern& pattern, graph::FusedCall call,
+                       const RealizeOptions& options) {
+    const auto& p = pattern.problem;
+    registry::Work work;
+    work.rule = pattern.rule;
+    work.text = pattern.kernel;
+    work.call = call_identity(std::move(call));
+    work.dtype = info(p.operands).name;
+    work.output = info(p.output).name;
+    work.split = p.split;
+    work.allow_tf32 = options.allow_tf32;
+    work.a_along_k = p.a == schedule::Major::k;
+    work.b_along_k = p.b == schedule::Major::k;
+    work.m = p.m, work.n = p.n, work.k = p.k, work.batch = p.batch;
+    work.extents = pattern.extents;
+    for (const auto* bindings : {&pattern.params, &pattern.results})
+        for (const auto& binding : *bindings) {
+            registry::Tensor tensor{binding.tensor, binding.constant, binding.alignment, {}};
+            for (const auto& dims : binding.dims)
+                tensor.dims.push_back(static_cast<int>(dims.size()));
+            work.tensors.push_back(std::move(tensor));
+        }
+    work.arch = options.arch;
+    work.gpu = options.device_name;
+    return work;
+}
+
+Memory recall(const match::Pattern& pattern, const RealizeOptions& options, int limit) {
+    Memory memory;
+    if (!options.registry) return memory;
+    auto call = read_call(options);
+    if (!call) return memory;
+    memory.torch = call->original.torch_version;
+    memory.work = work_of(pattern, std::move(*call), options);
+    const auto& registry = *options.registry;
+    const auto& work = *memory.work;
+    // A user's own file wants to be measured; without a GPU nothing is believed, only begun with.
+    if (!options.retune && options.also.empty() && options.device != "cpu") {
+        auto exact = registry.find(work.gpu, registry::key(work, options.toolchain.version));
+        if (exact && exact->effort < limit) exact.reset();
+        if (!exact)
+            if (const auto* other = known_elsewhere(registry.known().entries, work, limit))
+                exact = *other;
+        if (exact)
+            if (auto candidate = again(pattern, *exact, options.toolchain)) {
+                memory.candidate = std::move(*candidate);
+                const bool same = exact->toolchain.versions == options.toolchain.version &&
+                                  exact->work.call == work.call;
+                auto compiled =
+                    jit::find_compiled(unit_of(memory.candidate), options.toolchain, options.store);
+                if (same && compiled) memory.cubin = compiled->cubin;
+                memory.record = std::move(exact);
+                if (!memory.cubin.empty()) return memory;
+            }
+    }
+    memory.first = registry::neighbour_schedules(registry.known().entries, work);
+    return memory;
+}
+
+Result<Realization> realize_remembered(const match::Pattern& pattern, const Memory& memory,
+                                       const RealizeOptions& options) {
+    const fs::path folder = fs::absolute(options.run_folder / "kernels" / pattern.family);
+    if (auto earlier = finished_before(folder)) {
+        const auto winner =
+            std::ranges::find(earlier->candidates, earlier->winner, &CandidateResult::name);
+        if (winner != earlier->candidates.end() && earlier->measured &&
+            earlier->device == options.device_name &&
+            winner->compile_key == memory.record->toolchain.compile_key)
+            return *earlier;
+    }
+    Realization r = from_record(pattern, memory);
+    r.folder = folder;
+    std::error_code ignored;
+    fs::remove(folder / "result.json", ignored);
+    if (auto written = write_file_atomic(folder / "kernel.fact", pattern.kernel); !written)
+        return written.error();
+    if (auto kept = keep(r, &memory.candidate, memory.cubin); !kept) return kept.error();
+    return r;
+}
+
+bool keeps_promise(const Realization& r, const registry::Record& record) {
+    return r.realized && r.measured &&
+           relative(r.single.median_us, r.baseline_single.median_us) <=
+               kDisappointing * relative(record.single.median_us, record.torch_single.median_us);
+}
+
+Result<> remember(const Realization& r, const Memory& memory,
+                  const std::vector<Candidate>& candidates, const RealizeOptions& options,
+                  int effort) {
+    // Without a GPU there is nothing to know.
+    if (options.device == "cpu") return Ok{};
+    if (!options.registry || !memory.work || !r.realized || !r.measured || r.resumed) return Ok{};
+    const auto winner = std::ranges::find(candidates, r.winner, &Candidate::name);
+    const auto result = std::ranges::find(r.candidates, r.winner, &CandidateResult::name);
+    // A user's file is no schedule that could be lowered again.
+    if (winner == candidates.end() || winner->schedule.empty() || result == r.candidates.end())
+        return Ok{};
+    registry::Record record;
+    record.work = *memory.work;
+    record.toolchain = {options.toolchain.version, code_of(*winner, options.toolchain),
+                        result->compile_key};
+    record.kernel = r.kernel;
+    record.schedule = winner->schedule;
+    record.precision = r.precision;
+    record.effort = effort;
+    record.candidates = static_cast<int>(r.candidates.size());
+    record.single = times(r.single), record.torch_single = times(r.baseline_single);
+    record.held = times(r.held), record.torch_held = times(r.baseline_held);
+    record.checks = checks(r.checks);
+    record.text_checks = checks(r.text_checks);
+    record.note = r.note;
+    record.provenance = {utc_now(), std::string(kVersion), options.commit, memory.torch};
+    if (auto put = options.registry->put(record); !put) return put.error();
+    return Ok{};
+}
+
+}  // namespace fact::tune

@@ -1,0 +1,67 @@
+#include "tune/verified.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "support/files.h"
+#include "support/hash.h"
+#include "support/version.h"
+#include "tune/search.h"
+
+namespace fact::tune {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool applies(const Memory& memory, const RealizeOptions& options) {
+    return memory.work && options.device == "cpu" && options.also.empty() && !options.retune;
+}
+
+fs::path file_of(const match::Pattern& pattern, const Memory& memory,
+                 const std::vector<Candidate>& candidates, const RealizeOptions& options) {
+    const auto key = short_hash(fmt::format("{}\n{}\n{}", kVersion, memory.torch,
+                                            result_key(pattern, candidates, options)));
+    return options.store / "results" / fmt::format("verified-{}.json", key);
+}
+
+}  // namespace
+
+Result<std::optional<Realization>> verified_before(const match::Pattern& pattern,
+                                                   const Memory& memory,
+                                                   const std::vector<Candidate>& candidates,
+                                                   const RealizeOptions& options) {
+    std::optional<Realization> none;
+    if (!applies(memory, options)) return none;
+    const auto text = read_file(file_of(pattern, memory, candidates, options));
+    if (!text) return none;
+    auto r = realization_from_json(*text);
+    if (!r || !r->realized) return none;
+    const auto winner = std::ranges::find(candidates, r->winner, &Candidate::name);
+    if (winner == candidates.end()) return none;
+    const auto compiled = jit::find_compiled({winner->name, winner->source, winner->record.arch},
+                                             options.toolchain, options.store);
+    if (!compiled) return none;
+    r->family = pattern.family;
+    r->folder = fs::absolute(options.run_folder / "kernels" / pattern.family);
+    r->resumed = true;
+    r->remembered = true;
+    if (auto earlier = finished_before(r->folder); earlier && earlier->key == r->key)
+        return std::optional(*earlier);
+    std::error_code ignored;
+    fs::remove(r->folder / "result.json", ignored);
+    if (auto written = write_file_atomic(r->folder / "kernel.fact", pattern.kernel); !written)
+        return written.error();
+    if (auto kept = keep(*r, &*winner, compiled->cubin); !kept) return kept.error();
+    return std::optional(std::move(*r));
+}
+
+Result<> remember_verified(const Realization& r, const match::Pattern& pattern,
+                           const Memory& memory, const std::vector<Candidate>& candidates,
+                           const RealizeOptions& options) {
+    if (!applies(memory, options) || !r.realized || r.resumed) return Ok{};
+    return write_file_atomic(file_of(pattern, memory, candidates, options), to_json(r));
+}
+
+}  // namespace fact::tune

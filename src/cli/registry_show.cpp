@@ -61,6 +61,7 @@ std::string describe(const registry::Entry& entry) {
     line("toolchain", r.toolchain.versions);
     line("code", fmt::format("{}, cubin {}", r.toolchain.code, r.toolchain.compile_key));
     line("note", r.note);
+    line("proof", r.proof);
     const auto& p = r.provenance;
     line("measured",
          fmt::format("{}, FACT {}{}{}", p.date, p.fact, p.commit.empty() ? "" : " at " + p.commit,

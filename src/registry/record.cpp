@@ -122,6 +122,7 @@ Record record_from(const Json& json) {
     r.checks = checks_from(json.at("checks"));
     r.text_checks = checks_from(json.at("text_checks"));
     r.note = json.at("note");
+    r.proof = json.at("proof");
     const auto& p = json.at("provenance");
     r.provenance = {p.at("date"), p.at("fact"), p.at("commit"), p.at("torch")};
     return r;
@@ -161,6 +162,7 @@ std::string to_json(const Record& r, int indent) {
                        {"checks", json_of(r.checks)},
                        {"text_checks", json_of(r.text_checks)},
                        {"note", r.note},
+                       {"proof", r.proof},
                        {"effort", r.effort},
                        {"candidates", r.candidates},
                        {"toolchain",

@@ -89,7 +89,8 @@ struct Record {
     int candidates = 0;  // and those it tried
     Times single, torch_single, held, torch_held;
     std::vector<Check> checks, text_checks;
-    std::string note;  // how the verifier shrank extents, for one
+    std::string note;   // how the verifier shrank extents, for one
+    std::string proof;  // at which other sizes the kernel was proven, or why at none
     Provenance provenance;
     bool operator==(const Record&) const = default;
 };

@@ -140,6 +140,7 @@ Realization from_record(const match::Pattern& pattern, const Memory& memory) {
     winner.single = r.single, winner.baseline_single = r.baseline_single;
     winner.held = r.held, winner.baseline_held = r.baseline_held;
     winner.checks = r.checks;
+    winner.note = known.proof;
     winner.compile_key = known.toolchain.compile_key;
     winner.cached = true;
     r.candidates = {winner};
@@ -268,6 +269,7 @@ Result<> remember(const Realization& r, const Memory& memory,
     record.checks = checks(r.checks);
     record.text_checks = checks(r.text_checks);
     record.note = r.note;
+    record.proof = result->note;
     record.provenance = {utc_now(), std::string(kVersion), options.commit, memory.torch};
     if (auto put = options.registry->put(record); !put) return put.error();
     return Ok{};

@@ -70,6 +70,7 @@ def record(m=4096, date="2026-01-31T12:00:00.000Z", versions=VERSIONS, **changes
         "checks": [check],
         "text_checks": [check],
         "note": "",
+        "proof": "",
         "effort": 16,
         "candidates": 12,
         "toolchain": {"versions": versions, "code": "c0de", "compile_key": "feed"},

@@ -39,6 +39,7 @@ inline Record linear(std::int64_t m = 4096, std::int64_t n = 3072, std::int64_t 
                 {"large", 2, {3e-3, 2e-4}, {3e-3, 1e-4}}};
     r.text_checks = {{"normal", 1, {2e-3, 2e-4}, {1e-3, 1e-4}}};
     r.note = "M shrunk to 128";
+    r.proof = "also at M=4095";
     r.provenance = {"2026-01-31T12:00:00.000Z", "0.1.0", "abc1234", "2.11.0"};
     return r;
 }

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "support/clock.h"
@@ -91,11 +90,8 @@ Result<> append_journal(const RunFolder& run, std::string_view stage, std::strin
     const auto result = Json::parse(json, nullptr, false);
     if (result.is_discarded()) throw InternalError("a journal entry that is no JSON");
     const Json line = {{"stage", stage}, {"when", utc_now()}, {"result", result}};
-    std::ofstream journal(run.path() / "journal.jsonl", std::ios::app);
-    journal << line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n" << std::flush;
-    if (!journal)
-        return Error{fmt::format("cannot write {}", (run.path() / "journal.jsonl").string()), {}};
-    return Ok{};
+    return append_to_file(run.path() / "journal.jsonl",
+                          line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace fact::driver

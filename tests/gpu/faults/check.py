@@ -39,7 +39,8 @@ def last_replies(run):
     replies = {}
     for line in (run / "journal.jsonl").read_text().splitlines():
         entry = json.loads(line)
-        replies[entry["name"]] = entry["reply"]
+        if "reply" in entry:  # else the end of a stage
+            replies[entry["name"]] = entry["reply"]
     return replies
 
 

@@ -28,6 +28,11 @@ class TransposedProduct(nn.Module):
         return torch.matmul(a.t(), b.t())
 
 
+class BatchedTransposed(nn.Module):
+    def forward(self, a, b):
+        return torch.bmm(a, b.transpose(1, 2))
+
+
 class GradientProduct(nn.Module):
     """The product of a weight's gradient: both operands lie along the output's dimensions."""
 
@@ -71,6 +76,55 @@ def gradient():
 def tailed():
     """No extent is a multiple of a tile, every pitch is one TMA can address."""
     return _product(*_pick((1000, 1032, 776), (100, 104, 72)))
+
+
+# The shapes that results are compared on: M, N, K.
+ANCHORS = [
+    (4096, 4096, 4096),
+    (8192, 8192, 8192),
+    (65536, 3072, 768),
+    (65536, 768, 3072),
+    (65536, 2304, 768),
+    (65536, 768, 768),
+    (8192, 28672, 4096),
+    (8192, 4096, 14336),
+    (8192, 6144, 4096),
+    (8192, 4096, 4096),
+    (2048, 8192, 2048),
+]
+
+
+class Affine(nn.Module):
+    """A linear layer whose weight is stored [K, N]."""
+
+    def __init__(self, k, n):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(k, n) * k**-0.5)
+        self.bias = nn.Parameter(torch.randn(n))
+
+    def forward(self, x):
+        return torch.addmm(self.bias, x, self.weight)
+
+
+def _anchors(module, batched):
+    small = _pick(1, 64)
+    parts = []
+    for m, n, k in ANCHORS:
+        m, n, k = (max(extent // small, 32) for extent in (m, n, k))
+        parts.append((module(k, n), [torch.randn(m, k)]))
+    return _several([*parts, batched])
+
+
+def anchors_nk():
+    """Weights stored [N, K], with bias; and the batched product with B stored [N, K]."""
+    batch, m, n, k = _pick((128, 512, 2048, 1024), (4, 64, 128, 96))
+    inputs = [torch.randn(batch, m, k), torch.randn(batch, n, k)]
+    return _anchors(nn.Linear, (BatchedTransposed(), inputs))
+
+
+def anchors_kn():
+    """Weights stored [K, N], with bias; and the batched product with B stored [K, N]."""
+    return _anchors(Affine, batched())
 
 
 def linear_square():

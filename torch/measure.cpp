@@ -150,7 +150,7 @@ Result<Verdict> Session::prove_other_sizes(const KernelFor& kernel_for, std::str
     return Verdict{};
 }
 
-void Session::time(ProofBench& bench, bool sustained, CandidateReply& reply) {
+void Session::time(ProofBench& bench, const CandidateRequest& request, CandidateReply& reply) {
     const auto inputs = bench.timed_inputs();
     const auto launch = [&] {
         const auto done = bench.launch_timed();
@@ -162,11 +162,11 @@ void Session::time(ProofBench& bench, bool sustained, CandidateReply& reply) {
     }
     const std::vector<Work> works{launch, [&] { oracle_->run_eager(inputs); }};
     const Work between = [&] { bench.disturb(); };
-    const auto single = time_single(works, device_, between);
+    const auto single = time_single(works, device_, request.single_ms, between);
     reply.single = single[0];
     reply.baseline_single = single[1];
-    if (!sustained) return;
-    const auto held = time_sustained(works, device_, between);
+    if (request.sustained_ms <= 0) return;
+    const auto held = time_sustained(works, device_, request.sustained_ms, between);
     reply.held = held[0];
     reply.baseline_held = held[1];
 }
@@ -187,7 +187,7 @@ CandidateReply Session::measure_launched(const CandidateRequest& request,
     if (passed && request.proof == Proof::full)
         passed = accept(prove_other_sizes(kernel_for, reply.note), reply);
     if (passed) {
-        time(bench, request.sustained, reply);
+        time(bench, request, reply);
         passed =
             accept(bench.check_timed(), reply) && accept(prove_after(bench, request.proof), reply);
     }

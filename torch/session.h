@@ -40,7 +40,8 @@ class Session {
     Result<verify::Verdict> prove_other_sizes(const KernelFor& kernel_for, std::string& note);
     const std::vector<OtherSizes>& other_sizes();
     bool text_holds(const OtherSizes& other) const;
-    void time(ProofBench& bench, bool sustained, verify::CandidateReply& reply);
+    void time(ProofBench& bench, const verify::CandidateRequest& request,
+              verify::CandidateReply& reply);
 
     verify::OpenRequest request_;
     graph::FusedCall call_;

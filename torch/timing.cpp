@@ -92,7 +92,7 @@ Estimate estimate(const Work& work, c10::Device device, const Occupier& occupy) 
 }  // namespace
 
 std::vector<verify::Timing> time_single(const std::vector<Work>& works, c10::Device device,
-                                        const Work& between) {
+                                        double milliseconds, const Work& between) {
     const Occupier occupy(device);
     const auto stream = current_stream(device);
     double turn_us = 0, host_us = 0;
@@ -103,8 +103,7 @@ std::vector<verify::Timing> time_single(const std::vector<Work>& works, c10::Dev
     }
     const double busy_us = std::clamp(2 * host_us + 50, 100.0, 5000.0);
     turn_us += busy_us * static_cast<double>(works.size());
-    constexpr double kTotalUs = 600'000;
-    const int runs = static_cast<int>(std::clamp(kTotalUs / turn_us, 11.0, 101.0));
+    const int runs = static_cast<int>(std::clamp(1000 * milliseconds / turn_us, 7.0, 101.0));
     std::vector<std::vector<double>> times(works.size());
     for (int run = 0; run < runs; ++run) {
         if (between) between();
@@ -121,17 +120,19 @@ std::vector<verify::Timing> time_single(const std::vector<Work>& works, c10::Dev
 }
 
 std::vector<verify::Timing> time_sustained(const std::vector<Work>& works, c10::Device device,
-                                           const Work& between) {
+                                           double milliseconds, const Work& between) {
     const Occupier occupy(device);
     const auto stream = current_stream(device);
-    constexpr int kRounds = 5;
-    constexpr double kLeastUs = 120'000;
+    constexpr double kRoundUs = 120'000;  // of each, at best: then the clock has settled
+    const double each_us = 1000 * milliseconds / static_cast<double>(works.size());
+    const int rounds = std::clamp(static_cast<int>(each_us / kRoundUs), 3, 7);
+    const double least_us = each_us / rounds;
     std::vector<int> counts;
     for (const auto& work : works)
         counts.push_back(
-            std::max(2, static_cast<int>(kLeastUs / estimate(work, device, occupy).gpu_us)));
+            std::max(2, static_cast<int>(least_us / estimate(work, device, occupy).gpu_us)));
     std::vector<std::vector<double>> times(works.size());
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < rounds; ++round) {
         if (between) between();
         for (std::size_t i = 0; i < works.size(); ++i) {
             Span span;

@@ -42,7 +42,8 @@ void add_training(CLI::App& app, bool& training);
 void add_arch(CLI::App& app, std::string& arch);
 void add_allow_tf32(CLI::App& app, bool& allow);
 void add_registry_use(CLI::App& app, bool& registry, bool& retune);
-void add_effort(CLI::App& app, int& effort);
+// --effort, --budget, --try-all: how widely a search looks.
+void add_effort(CLI::App& app, int& effort, double& budget_s, bool& stop_early);
 void add_jobs(CLI::App& app, int& jobs);
 
 }  // namespace fact::cli

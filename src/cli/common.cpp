@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdio>
 
 #include "cli/commands.h"
@@ -49,9 +50,51 @@ void add_registry_use(CLI::App& app, bool& registry, bool& retune) {
         ->excludes(none);
 }
 
-void add_effort(CLI::App& app, int& effort) {
-    app.add_option("--effort", effort, "Candidates a family (default: 16 with a GPU, one without)")
-        ->check(CLI::Range(1, 1000));
+namespace {
+
+// "90s", "2m", "1.5m" or plain seconds.
+std::string budget_seconds(std::string& text) {
+    double number = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const std::string_view unit(end, text.data() + text.size());
+    const double scale = unit.empty() || unit == "s" ? 1
+                         : unit == "m"               ? 60
+                         : unit == "h"               ? 3600
+                                                     : 0;
+    if (failure != std::errc() || scale == 0 || !(number > 0) || number * scale > 1e6)
+        return fmt::format("'{}' is no time: write 90s, 2m or 1h", text);
+    text = fmt::format("{}", number * scale);
+    return {};
+}
+
+// The levels by name, or a number of candidates.
+std::string effort_count(std::string& text) {
+    for (const auto& [name, count] : {std::pair{"quick", 4}, {"normal", 16}, {"max", 64}})
+        if (text == name) {
+            text = std::to_string(count);
+            return {};
+        }
+    int count = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (failure != std::errc() || *end != 0 || count < 1 || count > 1000)
+        return "it is quick, normal, max, or 1 to 1000 candidates a family";
+    return {};
+}
+
+}  // namespace
+
+void add_effort(CLI::App& app, int& effort, double& budget_s, bool& stop_early) {
+    app.add_option(
+           "--effort", effort,
+           "quick (4 candidates a family), normal (16, the default with a GPU; one without), "
+           "max (64), or a number")
+        ->transform(CLI::Validator(effort_count, "quick|normal|max|N"));
+    app.add_option(
+           "--budget", budget_s,
+           "Time for all searches together, such as 90s or 2m: then the best so far is taken")
+        ->transform(CLI::Validator(budget_seconds, "TIME"));
+    app.add_flag("!--try-all", stop_early,
+                 "Try every candidate, also where the bound or the model says it is not worth it");
 }
 
 void add_jobs(CLI::App& app, int& jobs) {

@@ -91,7 +91,9 @@ Asked asked(const OptimizeRequest& request) {
               request.jobs,
               {},
               request.bench,
-              request.registry};
+              request.registry,
+              request.budget_s,
+              request.stop_early};
     for (const auto& file : request.also) out.also.push_back(fs::absolute(file).string());
     return out;
 }
@@ -149,6 +151,8 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
     watch.enter("realize");
     const auto realizations = realize_stage(*environment, run, found->discovery,
                                             {request.effort,
+                                             request.budget_s,
+                                             request.stop_early,
                                              request.jobs,
                                              request.also,
                                              {},

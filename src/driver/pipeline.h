@@ -17,6 +17,8 @@ struct OptimizeRequest {
     std::optional<std::filesystem::path> output;   // default: package/ in the run folder
     std::optional<std::filesystem::path> run_dir;  // default: default_run_folder
     int effort = 0, jobs = 0;
+    double budget_s = 0;     // for the searches together; 0: as long as they take
+    bool stop_early = true;  // where the bound or the model says that enough was tried
     std::vector<std::filesystem::path> also;
     bool bench = true;
     bool registry = true;  // whether what is known of other runs is read and written

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 
 #include "driver/run_state.h"
 #include "report/table.h"
 #include "support/files.h"
 #include "support/progress.h"
+#include "tune/session.h"
 
 namespace fact::driver {
 
@@ -72,6 +74,32 @@ Result<> writable(const fs::path& folder) {
 
 }  // namespace
 
+namespace {
+
+// Divides the time that is left among the families that are left, by what they promise.
+class Shares {
+  public:
+    Shares(const std::vector<Family>& todo, double budget_s) : todo_(todo), budget_(budget_s) {}
+
+    std::optional<Seconds> of(const Family& family) const {
+        if (budget_.count() <= 0) return std::nullopt;
+        double left = 0;
+        for (const Family* f = &family; f != todo_.data() + todo_.size(); ++f)
+            left += std::max(f->priority, kLeastPriority);
+        const Seconds used = std::chrono::steady_clock::now() - started_;
+        return std::max(budget_ - used, Seconds(0)) * std::max(family.priority, kLeastPriority) /
+               left;
+    }
+
+  private:
+    static constexpr double kLeastPriority = 1e-3;
+    const std::vector<Family>& todo_;
+    Seconds budget_;
+    std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
 Result<Realizations> realize_stage(const Environment& environment, const RunFolder& run,
                                    const match::Discovery& discovery,
                                    const RealizeRequest& request) {
@@ -114,7 +142,12 @@ Result<Realizations> realize_stage(const Environment& environment, const RunFold
 
     Realizations done;
     Progress progress("realize", static_cast<int>(todo.size()));
+    options.stop_early = request.stop_early;
+    tune::IdleWorker worker;
+    options.idle_worker = &worker;
+    const Shares shares(todo, request.budget_s);
     for (const auto& family : todo) {
+        options.budget = shares.of(family);
         options.call = run.call(family.pattern->id).string();
         options.status = [&](std::string_view what) {
             progress.status(fmt::format("{}: {}", family.name, what));

@@ -32,8 +32,9 @@ fs::path stamp_file(const fs::path& folder, const std::string& stage) {
 }
 
 Json to_json(const Asked& a) {
-    return {{"folder", a.folder}, {"output", a.output}, {"effort", a.effort},    {"jobs", a.jobs},
-            {"also", a.also},     {"bench", a.bench},   {"registry", a.registry}};
+    return {{"folder", a.folder},     {"output", a.output},     {"effort", a.effort},
+            {"jobs", a.jobs},         {"also", a.also},         {"bench", a.bench},
+            {"registry", a.registry}, {"budget_s", a.budget_s}, {"stop_early", a.stop_early}};
 }
 
 // Gives run.json to `read`; an Error where it is damaged. Nothing happens where there is none.
@@ -77,7 +78,9 @@ Result<std::optional<Asked>> RunFolder::asked() const {
                       o.value("jobs", 0),
                       {},
                       o.value("bench", true),
-                      o.value("registry", true)};
+                      o.value("registry", true),
+                      o.value("budget_s", 0.0),
+                      o.value("stop_early", true)};
         asked->also = o.value("also", std::vector<std::string>{});
     });
     if (!done) return done.error();

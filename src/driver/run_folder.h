@@ -27,6 +27,8 @@ struct Asked {
     int effort = 0, jobs = 0;
     std::vector<std::string> also;
     bool bench = true, registry = true;
+    double budget_s = 0;
+    bool stop_early = true;
     bool operator==(const Asked&) const = default;
 };
 

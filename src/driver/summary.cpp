@@ -70,13 +70,16 @@ void count(const tune::Realization& r, report::Report& report) {
         // What an earlier run compiled is not this one's work.
         s.cached += !r.resumed && candidate.cached;
         s.compiled += !r.resumed && !candidate.cached && !candidate.compile_key.empty();
-        if (candidate.outcome == verify::Outcome::passed) continue;
+        if (candidate.outcome == verify::Outcome::passed ||
+            candidate.outcome == verify::Outcome::untried)
+            continue;
         const auto how = report::short_schedule(candidate.schedule);
         report.incidents.push_back(fmt::format("{} {}{}: {}: {}", r.family, candidate.name,
                                                how.empty() ? "" : fmt::format(" ({})", how),
                                                outcome_name(candidate.outcome),
                                                report::one_line(candidate.why)));
     }
+    s.measurements += r.resumed ? 0 : r.measurements;
     s.seconds += r.resumed ? 0 : r.seconds;
 }
 

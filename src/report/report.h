@@ -43,6 +43,7 @@ struct Statistics {
     int patterns = 0, families = 0, realized = 0, verified = 0, composed = 0;
     std::map<std::string, int> candidates;  // by outcome
     int compiled = 0, cached = 0;
+    int measurements = 0;  // of candidates, each counted as often as it was measured
     double seconds = 0;
 };
 

@@ -121,6 +121,7 @@ Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern
             candidate = lowered(kernel, options, candidate.schedule);
         }
         candidate.name = fmt::format("s{:02}", all.size());
+        candidate.expected_us = lower::expected_us(plans->front(), schedule);
         usable += candidate.unsupported.empty();
         all.push_back(std::move(candidate));
         if (limit > 0 && usable == limit) break;

@@ -99,6 +99,8 @@ std::string to_json(const Realization& r) {
                          {"text", reply_json(text)},
                          {"best", reply_json(best)},
                          {"candidates", candidates},
+                         {"measurements", r.measurements},
+                         {"stopped", r.stopped},
                          {"note", r.note},
                          {"seconds", r.seconds}};
     return dump(object, 2) + "\n";
@@ -127,6 +129,8 @@ Result<Realization> realization_from_json(std::string_view text) {
         r.baseline_held = best.baseline_held;
         for (const auto& candidate : object.at("candidates"))
             r.candidates.push_back(candidate_from(candidate));
+        r.measurements = object.value("measurements", 0);
+        r.stopped = object.value("stopped", "");
         r.note = object.at("note");
         r.seconds = object.at("seconds");
         return r;

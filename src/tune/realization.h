@@ -40,7 +40,9 @@ struct Realization {
     std::vector<verify::Check> checks;                            // the winner
     verify::Timing single, baseline_single, held, baseline_held;  // held: sustained
     std::vector<CandidateResult> candidates;
-    std::string note;  // how the worker shrank extents, for one
+    int measurements = 0;  // that the search took
+    std::string stopped;   // why it left candidates untried; "" when it tried all
+    std::string note;      // how the worker shrank extents, for one
     double seconds = 0;
     bool resumed = false;     // read from an earlier run
     bool remembered = false;  // known from another run folder: nothing was done here

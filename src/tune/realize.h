@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "tune/realization.h"
 
 namespace fact::tune {
+
+struct IdleWorker;  // tune/session.h
 
 struct Deadlines {
     Seconds compile{120}, open{300}, measure{20}, held{60};
@@ -32,6 +35,9 @@ struct RealizeOptions {
     int jobs = 1;                             // compiler processes at a time
     int max_candidates = 0;                   // 0: the 16 most promising with a GPU, one without
     std::vector<std::filesystem::path> also;  // CUDA files tried beside the schedules
+    std::optional<Seconds> budget;      // for the family's search: then the best so far is taken
+    IdleWorker* idle_worker = nullptr;  // one for all families of a run; none: each has its own
+    bool stop_early = true;             // where the bound or the model says that enough was tried
     Deadlines deadlines;
     const registry::Registry* registry = nullptr;  // none: nothing is looked up or remembered
     bool retune = false;                           // search again where the answer is known already

@@ -102,6 +102,7 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
     request.open.device = options.device;
     request.open.allow_tf32 = options.allow_tf32;
     request.hard_us = pattern.cost.hard_us;
+    request.bound_us = pattern.cost.bound_us;
     request.scratch = scratch.path();
     Journal journal(options.run_folder / "journal.jsonl");
     request.finished = [&](const CandidateResult& result) {
@@ -114,6 +115,8 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
     r.text_checks = found->opened.text_checks;
     r.note = found->opened.note;
     r.candidates = found->results;
+    r.measurements = found->measurements;
+    r.stopped = found->stopped;
     const Candidate* winner = nullptr;
     if (found->winner >= 0) {
         winner = &candidates[found->winner];

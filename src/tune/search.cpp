@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <chrono>
+#include <future>
+#include <mutex>
 
+#include "sol/stopping.h"
 #include "support/files.h"
 #include "tune/gpu_gone.h"
 #include "verify/light.h"
@@ -15,20 +18,21 @@ namespace {
 
 using verify::CandidateReply;
 using verify::Outcome;
+using verify::Proof;
+using Clock = std::chrono::steady_clock;
 
-// A spread wider than this is noise, and no reason to take a slower kernel.
-constexpr double kWidestTie = 0.005;
-// A hot GPU was seen to turn the order of kernels that a cool one puts this close together.
-constexpr double kNear = 0.06;
-constexpr int kMostContenders = 4;
+// How long a candidate is measured, and how far it is proven.
+struct Rung {
+    double single_ms, sustained_ms;
+    Proof proof;
+};
+constexpr Rung kFirst{80, 0, Proof::quick};         // of all
+constexpr Rung kContender{250, 500, Proof::quick};  // of the best few
+constexpr Rung kWinner{500, 1200, Proof::full};     // what is reported
 
-// Relative to the baseline timed in turns with it: a GPU that has warmed up since the last
-// candidate slows both. One that was also timed sustained is judged by both times alike.
-double cost(const CandidateResult& r) {
-    if (r.baseline_single.runs == 0) return r.single.median_us;
-    const double single = r.single.median_us / r.baseline_single.median_us;
-    if (r.held.runs == 0 || r.baseline_held.runs == 0) return single;
-    return std::sqrt(single * r.held.median_us / r.baseline_held.median_us);
+// The best few of a search among so many.
+int most_contenders(std::size_t candidates) {
+    return candidates <= 4 ? 2 : candidates <= 32 ? 3 : 6;
 }
 
 class Searcher {
@@ -40,17 +44,27 @@ class Searcher {
 
   private:
     void settle(std::size_t i, CandidateReply reply);
-    Result<> build();
-    Result<CandidateReply> measure(WorkerSession& session, std::size_t i, bool sustained);
+    std::vector<std::size_t> compilable() const;
+    std::vector<Result<jit::Artifact>> build(const std::vector<std::size_t>& which);
+    void take(const std::vector<std::size_t>& which, std::vector<Result<jit::Artifact>> artifacts);
+    Result<> measure(WorkerSession& session, std::size_t i, const Rung& rung);
+    std::string stop_before(std::size_t i) const;
     Result<> measure_all(WorkerSession& session);
     Result<> choose_winner(WorkerSession& session);
     bool timed() const { return options_.device != "cpu"; }
-    void say(const std::string& text) const {
+    bool out_of_time() const {
+        return options_.budget && Seconds(Clock::now() - started_) > *options_.budget;
+    }
+    // The compilers report from a thread of their own.
+    void say(const std::string& text) {
+        const std::lock_guard lock(saying_);
         if (options_.status) options_.status(text);
     }
 
     const SearchRequest& request_;
     const RealizeOptions& options_;
+    const Clock::time_point started_ = Clock::now();
+    std::mutex saying_;
     SearchResult found_;
     std::vector<std::filesystem::path> cubins_;  // "" where there is none
 };
@@ -70,36 +84,43 @@ void Searcher::settle(std::size_t i, CandidateReply reply) {
     if (request_.finished) request_.finished(result);
 }
 
-Result<> Searcher::build() {
-    std::vector<jit::Unit> units;
+std::vector<std::size_t> Searcher::compilable() const {
     std::vector<std::size_t> which;
-    for (std::size_t i = 0; i < request_.candidates.size(); ++i) {
+    for (std::size_t i = 0; i < request_.candidates.size(); ++i)
+        if (request_.candidates[i].unsupported.empty()) which.push_back(i);
+    return which;
+}
+
+std::vector<Result<jit::Artifact>> Searcher::build(const std::vector<std::size_t>& which) {
+    std::vector<jit::Unit> units;
+    for (const std::size_t i : which) {
         const Candidate& candidate = request_.candidates[i];
-        if (!candidate.unsupported.empty()) {
-            CandidateReply reply;
-            reply.outcome = Outcome::unsupported;
-            reply.why = candidate.unsupported;
-            settle(i, reply);
-            continue;
-        }
         units.push_back({candidate.record.kernel + "_" + candidate.name, candidate.source,
                          candidate.record.arch});
-        which.push_back(i);
     }
     std::size_t done = 0;
-    const auto report = [&](std::size_t, const Result<jit::Artifact>&) {
-        say(fmt::format("compiled {} of {}", ++done, units.size()));
+    return jit::compile_all(units, options_.toolchain, options_.store, options_.jobs,
+                            options_.deadlines.compile,
+                            [&](std::size_t, const Result<jit::Artifact>&) {
+                                say(fmt::format("compiled {} of {}", ++done, units.size()));
+                            });
+}
+
+void Searcher::take(const std::vector<std::size_t>& which,
+                    std::vector<Result<jit::Artifact>> artifacts) {
+    const auto refuse = [&](std::size_t i, Outcome outcome, const std::string& why) {
+        CandidateReply reply;
+        reply.outcome = outcome;
+        reply.why = why;
+        settle(i, reply);
     };
-    auto artifacts = jit::compile_all(units, options_.toolchain, options_.store, options_.jobs,
-                                      options_.deadlines.compile, report);
-    if (interrupted()) return Error{"interrupted", ""};
-    for (std::size_t u = 0; u < units.size(); ++u) {
+    for (std::size_t i = 0; i < request_.candidates.size(); ++i)
+        if (!request_.candidates[i].unsupported.empty())
+            refuse(i, Outcome::unsupported, request_.candidates[i].unsupported);
+    for (std::size_t u = 0; u < which.size(); ++u) {
         const std::size_t i = which[u];
         if (!artifacts[u]) {
-            CandidateReply reply;
-            reply.outcome = Outcome::failed_to_build;
-            reply.why = artifacts[u].error().text();
-            settle(i, reply);
+            refuse(i, Outcome::failed_to_build, artifacts[u].error().text());
             continue;
         }
         CandidateResult& result = found_.results[i];
@@ -110,55 +131,94 @@ Result<> Searcher::build() {
         result.spill_bytes = artifacts[u]->spill_bytes;
         cubins_[i] = artifacts[u]->cubin;
     }
-    return Ok{};
 }
 
-Result<CandidateReply> Searcher::measure(WorkerSession& session, std::size_t i, bool sustained) {
+Result<> Searcher::measure(WorkerSession& session, std::size_t i, const Rung& rung) {
     const Candidate& candidate = request_.candidates[i];
     verify::CandidateRequest request;
     request.cubin = cubins_[i].string();
     request.record = (request_.scratch / (candidate.name + ".json")).string();
-    request.sustained = sustained;
+    request.single_ms = rung.single_ms;
+    request.sustained_ms = rung.sustained_ms;
+    request.proof = candidate.from_file ? Proof::full : rung.proof;
     if (!timed()) request.fault = candidate.fault;
     auto written = write_file_atomic(request.record, to_json(candidate.record));
     if (!written) return written.error();
-    return session.measure(request,
-                           sustained ? options_.deadlines.held : options_.deadlines.measure);
+    auto reply = session.measure(
+        request, rung.sustained_ms > 0 ? options_.deadlines.held : options_.deadlines.measure);
+    if (!reply) return reply.error();
+    settle(i, std::move(*reply));
+    ++found_.measurements;
+    const CandidateResult& result = found_.results[i];
+    const std::string what =
+        result.outcome == Outcome::passed && timed()
+            ? fmt::format("{:.1f} us, torch {:.1f} us", result.single.median_us,
+                          result.baseline_single.median_us)
+            : std::string(verify::name(result.outcome));
+    say(fmt::format("{}: {} {}", result.name, what, result.schedule));
+    return Ok{};
+}
+
+// Why neither this candidate nor those after it are tried, or "".
+std::string Searcher::stop_before(std::size_t i) const {
+    if (!timed() || request_.candidates[i].from_file) return "";
+    sol::Standing standing;
+    standing.bound_us = request_.bound_us;
+    const int best = best_of(found_.results);
+    if (best < 0) return "";
+    if (out_of_time()) return "the time for it was used up";
+    if (!options_.stop_early) return "";
+    standing.best_us = found_.results[static_cast<std::size_t>(best)].single.median_us;
+    standing.best_low_us = found_.results[static_cast<std::size_t>(best)].single.low_us;
+    for (std::size_t j = 0; j < found_.results.size(); ++j) {
+        const Candidate& candidate = request_.candidates[j];
+        if (j >= i && !cubins_[j].empty())
+            standing.remaining_us.push_back(candidate.expected_us);
+        else if (j < i && found_.results[j].outcome == Outcome::passed && candidate.expected_us > 0)
+            standing.tried.push_back({candidate.expected_us, found_.results[j].single.median_us});
+    }
+    const sol::Verdict verdict = sol::decide(standing);
+    return verdict.go_on ? "" : verdict.reason;
 }
 
 Result<> Searcher::measure_all(WorkerSession& session) {
     for (std::size_t i = 0; i < cubins_.size(); ++i) {
         if (cubins_[i].empty()) continue;
-        auto reply = measure(session, i, false);
-        if (!reply) return reply.error();
-        settle(i, *reply);
-        const CandidateResult& result = found_.results[i];
-        std::string what = result.outcome == Outcome::passed && timed()
-                               ? fmt::format("{:.1f} us, torch {:.1f} us", result.single.median_us,
-                                             result.baseline_single.median_us)
-                               : std::string(verify::name(result.outcome));
-        say(fmt::format("{}: {} {}", result.name, what, result.schedule));
+        if (found_.stopped.empty()) found_.stopped = stop_before(i);
+        if (!found_.stopped.empty()) {
+            found_.results[i].outcome = Outcome::untried;
+            found_.results[i].why = found_.stopped;
+            continue;
+        }
+        if (auto done = measure(session, i, kFirst); !done) return done;
     }
     return Ok{};
 }
 
 // The best few once more, long enough to heat the GPU: at its power limit another kernel may be the
-// fastest. One that fails now gives way to the next.
+// fastest. What wins is proven in full, and one that fails now gives way to the next.
 Result<> Searcher::choose_winner(WorkerSession& session) {
+    std::vector<bool> proven(found_.results.size());
     for (;;) {
         found_.winner = best_of(found_.results);
         if (found_.winner < 0) return Ok{};
-        const CandidateResult& best = found_.results[found_.winner];
-        if (!timed() || best.held.runs > 0) break;
-        for (const int i : contenders(found_.results, kMostContenders)) {
-            say(fmt::format("{}: sustained", found_.results[i].name));
-            auto reply = measure(session, i, true);
-            if (!reply) return reply.error();
-            settle(i, *reply);
+        const auto winner = static_cast<std::size_t>(found_.winner);
+        if (!timed() || proven[winner]) break;
+        if (found_.results[winner].held.runs == 0) {
+            auto few = contenders(found_.results, most_contenders(cubins_.size()));
+            if (few.size() > 1 && !out_of_time()) {
+                for (const int i : few)
+                    if (auto done = measure(session, static_cast<std::size_t>(i), kContender);
+                        !done)
+                        return done;
+                continue;
+            }
         }
+        if (auto done = measure(session, winner, kWinner); !done) return done;
+        proven[winner] = true;
     }
-    const CandidateResult& best = found_.results[found_.winner];
-    found_.cubin = cubins_[found_.winner];
+    const CandidateResult& best = found_.results[static_cast<std::size_t>(found_.winner)];
+    found_.cubin = cubins_[static_cast<std::size_t>(found_.winner)];
     found_.best = {
         best.outcome, best.why,           best.checks,  best.single, best.baseline_single,
         best.held,    best.baseline_held, best.finding, best.note};
@@ -175,8 +235,16 @@ Result<SearchResult> Searcher::run() {
     }
     auto worker = find_worker(options_.worker);
     if (!worker) return worker.error();
+    const auto which = compilable();
+    // With a GPU the compilers work while the worker prepares. Without one the text is all that is
+    // proven, and one that computes something else is not worth compiling.
+    std::future<std::vector<Result<jit::Artifact>>> building;
+    if (timed()) building = std::async(std::launch::async, [&] { return build(which); });
     say("checking the kernel text");
-    auto session = WorkerSession::open(*worker, request_.open, options_.deadlines.open);
+    auto session =
+        WorkerSession::open(*worker, request_.open, options_.deadlines.open, options_.idle_worker);
+    std::vector<Result<jit::Artifact>> artifacts;
+    if (building.valid()) artifacts = building.get();
     if (interrupted()) return Error{"interrupted", ""};
     const auto untried = [&](Outcome outcome, const std::string& why) {
         for (auto& result : found_.results) result.outcome = outcome, result.why = why;
@@ -189,54 +257,19 @@ Result<SearchResult> Searcher::run() {
     }
     found_.opened = session->opened();
     const auto& checks = found_.opened.text_checks;
-    // A text that computes something else is not worth compiling.
     if (std::any_of(checks.begin(), checks.end(), [](const auto& c) { return !c.passed; })) {
         untried(Outcome::incorrect, "not tried: the kernel text computes something else");
         return found_;
     }
-
-    if (auto built = build(); !built) return built.error();
+    if (!timed()) artifacts = build(which);
+    if (interrupted()) return Error{"interrupted", ""};
+    take(which, std::move(artifacts));
     if (auto measured = measure_all(*session); !measured) return measured.error();
     if (auto chosen = choose_winner(*session); !chosen) return chosen.error();
     return found_;
 }
 
 }  // namespace
-
-int best_of(const std::vector<CandidateResult>& results) {
-    const bool held = std::any_of(results.begin(), results.end(), [](const auto& r) {
-        return r.outcome == Outcome::passed && r.held.runs > 0;
-    });
-    const auto counts = [&](const CandidateResult& r) {
-        return r.outcome == Outcome::passed && (!held || r.held.runs > 0);
-    };
-    int fastest = -1;
-    for (std::size_t i = 0; i < results.size(); ++i)
-        if (counts(results[i]) && (fastest < 0 || cost(results[i]) < cost(results[fastest])))
-            fastest = static_cast<int>(i);
-    if (fastest < 0) return -1;
-    const verify::Timing& best = results[fastest].single;
-    const double spread = best.median_us > 0 ? best.high_us / best.median_us - 1 : 0;
-    const double tie = cost(results[fastest]) * (1 + std::min(spread, kWidestTie));
-    for (int i = 0; i < fastest; ++i)
-        if (counts(results[i]) && cost(results[i]) <= tie) return i;
-    return fastest;
-}
-
-std::vector<int> contenders(const std::vector<CandidateResult>& results, int most) {
-    std::vector<int> passed;
-    for (std::size_t i = 0; i < results.size(); ++i)
-        if (results[i].outcome == Outcome::passed && results[i].held.runs == 0)
-            passed.push_back(static_cast<int>(i));
-    std::stable_sort(passed.begin(), passed.end(),
-                     [&](int a, int b) { return cost(results[a]) < cost(results[b]); });
-    std::size_t count = 0;
-    while (count < passed.size() && count < static_cast<std::size_t>(most) &&
-           cost(results[passed[count]]) <= cost(results[passed[0]]) * (1 + kNear))
-        ++count;
-    passed.resize(count);
-    return passed;
-}
 
 Result<SearchResult> search(const SearchRequest& request, const RealizeOptions& options) {
     return Searcher(request, options).run();

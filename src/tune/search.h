@@ -1,4 +1,6 @@
-// Compiles candidates, verifies and times each in a worker, picks the best.
+// Compiles candidates, verifies and times them in a worker, picks the best. Successive halving: all
+// are measured briefly until the bound or the model says that nothing better is to come, the best
+// few of them longer and on a hot GPU, and the winner is proven in full.
 #pragma once
 
 #include <functional>
@@ -7,6 +9,7 @@
 #include <vector>
 
 #include "tune/candidates.h"
+#include "tune/ranking.h"
 #include "tune/realize.h"
 #include "tune/session.h"
 
@@ -16,6 +19,7 @@ struct SearchRequest {
     std::vector<Candidate> candidates;  // most promising first
     verify::OpenRequest open;
     double hard_us = 0;                                    // nothing real is faster; 0: not known
+    double bound_us = 0;                                   // the calibrated one; 0: not known
     std::filesystem::path scratch;                         // for records while they are tried
     std::function<void(const CandidateResult&)> finished;  // as each one's fate is known
 };
@@ -24,6 +28,8 @@ struct SearchResult {
     verify::OpenReply opened;              // its error says why nothing was tried
     std::vector<CandidateResult> results;  // as in the request
     int winner = -1;                       // index, or none passed
+    int measurements = 0;                  // asked of the worker
+    std::string stopped;                   // why some were not tried; "" when all were
     std::filesystem::path cubin;           // the winner's, in the store
     verify::CandidateReply best;           // the winner's last measurement, sustained with a GPU
 };
@@ -46,11 +52,5 @@ std::optional<Realization> finished_before(const std::filesystem::path& folder);
 // Writes the winner's files (none where it is null) and then result.json, which says that the
 // others are whole.
 Result<> keep(const Realization& r, const Candidate* winner, const std::filesystem::path& cubin);
-
-// The fastest that passed, of those timed sustained where any was; of those as fast within its
-// spread, the one that comes first. Without times, the first that passed. -1: none did.
-int best_of(const std::vector<CandidateResult>& results);
-// The few that may be the fastest on a hot GPU, best first, of those not yet timed on one.
-std::vector<int> contenders(const std::vector<CandidateResult>& results, int most);
 
 }  // namespace fact::tune

@@ -61,9 +61,25 @@ Result<std::uint64_t> worker_memory() {
     return memory_from_environment("FACT_WORKER_MEMORY", physical_memory() / 2);
 }
 
+WorkerSession::WorkerSession(WorkerSession&& other) noexcept {
+    *this = std::move(other);
+}
+
+WorkerSession& WorkerSession::operator=(WorkerSession&& other) noexcept {
+    worker_ = std::move(other.worker_);
+    request_ = std::move(other.request_);
+    open_deadline_ = other.open_deadline_;
+    memory_bytes_ = other.memory_bytes_;
+    idle_ = std::exchange(other.idle_, nullptr);
+    process_ = std::exchange(other.process_, std::nullopt);
+    opened_ = std::move(other.opened_);
+    return *this;
+}
+
 Result<WorkerSession> WorkerSession::open(std::string worker, verify::OpenRequest request,
-                                          Seconds deadline) {
+                                          Seconds deadline, IdleWorker* idle) {
     WorkerSession session;
+    session.idle_ = idle;
     session.worker_ = std::move(worker);
     session.request_ = std::move(request);
     session.open_deadline_ = deadline;
@@ -76,15 +92,22 @@ Result<WorkerSession> WorkerSession::open(std::string worker, verify::OpenReques
     return session;
 }
 
+WorkerSession::~WorkerSession() {
+    if (idle_ && process_ && process_->alive()) idle_->process.emplace(std::move(*process_));
+}
+
 Result<verify::OpenReply> WorkerSession::start() {
     if (interrupted()) return kInterrupted;
-    Command command;
-    command.argv = {worker_};
-    command.resident_bytes = memory_bytes_;
     process_.reset();
-    auto started = LineProcess::start(command);
-    if (!started) return started.error();
-    process_.emplace(std::move(started).value());
+    if (idle_) process_ = std::exchange(idle_->process, std::nullopt);
+    if (!process_ || !process_->alive()) {
+        Command command;
+        command.argv = {worker_};
+        command.resident_bytes = memory_bytes_;
+        auto started = LineProcess::start(command);
+        if (!started) return started.error();
+        process_.emplace(std::move(started).value());
+    }
 
     auto answer = process_->ask(verify::to_json(request_), open_deadline_);
     if (interrupted()) return kInterrupted;

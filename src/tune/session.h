@@ -16,11 +16,20 @@ Result<std::uint64_t> worker_memory();
 // `given`, else FACT_WORKER; an Error where neither names a program.
 Result<std::string> find_worker(const std::string& given);
 
+// A worker that finished its family well serves the next: starting PyTorch and a GPU takes seconds.
+struct IdleWorker {
+    std::optional<LineProcess> process;
+};
+
 class WorkerSession {
   public:
-    // Starts a worker and prepares the call in it.
+    // Prepares the call in a worker: the idle one where there is one, else one that it starts.
     static Result<WorkerSession> open(std::string worker, verify::OpenRequest request,
-                                      Seconds deadline);
+                                      Seconds deadline, IdleWorker* idle = nullptr);
+
+    WorkerSession(WorkerSession&& other) noexcept;
+    WorkerSession& operator=(WorkerSession&& other) noexcept;
+    ~WorkerSession();  // leaves a healthy worker where it was told to
 
     const verify::OpenReply& opened() const { return opened_; }
 
@@ -37,6 +46,7 @@ class WorkerSession {
     verify::OpenRequest request_;
     Seconds open_deadline_{};
     std::uint64_t memory_bytes_ = 0;
+    IdleWorker* idle_ = nullptr;
     std::optional<LineProcess> process_;
     verify::OpenReply opened_;
 };

@@ -17,13 +17,14 @@ struct OutcomeName {
     Outcome outcome;
     std::string_view name;
 };
-constexpr std::array<OutcomeName, 6> kOutcomes{{
+constexpr std::array<OutcomeName, 7> kOutcomes{{
     {Outcome::passed, "passed"},
     {Outcome::incorrect, "incorrect"},
     {Outcome::failed_to_build, "failed_to_build"},
     {Outcome::timed_out, "timed_out"},
     {Outcome::crashed, "crashed"},
     {Outcome::unsupported, "unsupported"},
+    {Outcome::untried, "untried"},
 }};
 
 // JSON has no infinities and no NaN, and errors may be either.
@@ -129,7 +130,8 @@ std::string to_json(const CandidateRequest& request) {
     return line({{"candidate",
                   {{"cubin", request.cubin},
                    {"record", request.record},
-                   {"sustained", request.sustained},
+                   {"single_ms", request.single_ms},
+                   {"sustained_ms", request.sustained_ms},
                    {"fault", request.fault},
                    {"proof", request.proof == Proof::quick ? "quick" : "full"}}}});
 }
@@ -181,7 +183,8 @@ Result<CandidateRequest> candidate_request_from_json(std::string_view text) {
         CandidateRequest request;
         request.cubin = object.value("cubin", "");
         request.record = object.value("record", "");
-        request.sustained = object.value("sustained", false);
+        request.single_ms = object.value("single_ms", request.single_ms);
+        request.sustained_ms = object.value("sustained_ms", 0.0);
         request.fault = object.value("fault", "");
         const auto proof = object.value("proof", "full");
         if (proof != "full" && proof != "quick") throw std::runtime_error("a proof nobody knows");

@@ -13,7 +13,7 @@
 
 namespace fact::verify {
 
-enum class Outcome { passed, incorrect, failed_to_build, timed_out, crashed, unsupported };
+enum class Outcome { passed, incorrect, failed_to_build, timed_out, crashed, unsupported, untried };
 std::string_view name(Outcome outcome);
 std::optional<Outcome> outcome_from_name(std::string_view name);
 
@@ -60,8 +60,10 @@ enum class Proof { quick, full };
 // Verifies a compiled kernel against the oracle and times it beside the baseline.
 struct CandidateRequest {
     std::string cubin, record;  // paths
-    bool sustained = false;     // also back to back for long enough to heat the GPU
-    std::string fault;          // tests only, on the CPU: "hang", "crash", or a simulated fault
+    // How long to measure single launches and, where that is not 0, back to back ones: kernel and
+    // baseline in turns.
+    double single_ms = 600, sustained_ms = 0;
+    std::string fault;  // tests only, on the CPU: "hang", "crash", or a simulated fault
     Proof proof = Proof::full;
 };
 struct CandidateReply {

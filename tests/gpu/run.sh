@@ -2,6 +2,10 @@
 # Proves and measures on a GPU what the other tests cannot: tests/gpu/run.sh OUT [PART...]
 #
 #   unit      the C++ tests of the launcher on the device
+#   anchors   the shapes results are compared on, with bias, [N, K] and [K, N], bf16 and f32
+#   stopping  what a search that stops early saves, and what it costs
+#   schedules every legal schedule of many shapes, beside what the model would try first
+#   cold      the MiniGPT block from an empty cache, and once more
 #   products  the products of the MiniGPT block and of examples/products.py, verified and timed
 #   types     the products of examples/products.py in fp16, and in TF32 where that is allowed
 #   chains    the operator chains of examples/chains.py: level 1 small, level 2 at full size
@@ -71,6 +75,32 @@ for part in "${parts[@]}"; do
             optimize shapes_f32 300 examples.products:shapes --no-bench --effort 3
             collect products.json products_bf16 shapes_bf16 shapes_f32
             ;;
+        anchors)
+            optimize anchors_nk 200 examples.products:anchors_nk --dtype bf16 --no-bench
+            optimize anchors_kn 200 examples.products:anchors_kn --dtype bf16 --no-bench
+            optimize anchors_f32 250 examples.products:anchors_nk --no-bench
+            collect anchors.json anchors_nk anchors_kn anchors_f32
+            ;;
+        stopping)
+            optimize stopping 200 examples.products:anchors_nk --dtype bf16 --no-bench
+            optimize stopping_not 300 examples.products:anchors_nk --dtype bf16 --no-bench --try-all
+            collect stopping.json stopping stopping_not
+            ;;
+        schedules)
+            timeout -k 10 400 "${FACT_PYTHON:-python3}" "$root/bench/schedules/run.py" "$out" \
+                >"$out/schedules.log" 2>&1 || ((++failures))
+            tail -n 22 "$out/schedules.log"
+            ;;
+        cold)
+            rm -rf "$work/cache"
+            for turn in cold again; do
+                before=$SECONDS
+                FACT_CACHE_DIR=$work/cache FACT_REGISTRY=$work/cache/registry retune='' \
+                    optimize "$turn" 300 examples/minigpt_block.py --dtype bf16
+                echo "$turn: $((SECONDS - before)) s"
+            done
+            collect cold.json cold again
+            ;;
         types)
             optimize shapes_f16 240 examples.products:shapes --dtype fp16 --no-bench --effort 2
             optimize shapes_tf32 240 examples.products:shapes --allow-tf32 --no-bench --effort 2
@@ -135,7 +165,7 @@ for part in "${parts[@]}"; do
                 ((++failures))
             ;;
         *)
-            echo "unknown part '$part'; there are unit, calibrate, programs, epilogue, products, types, chains, minigpt, registry and faults" >&2
+            echo "unknown part '$part'; there are unit, calibrate, cold, anchors, stopping, schedules, programs, epilogue, products, types, chains, minigpt, registry and faults" >&2
             exit 2
             ;;
     esac

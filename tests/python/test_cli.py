@@ -90,6 +90,7 @@ class BadInput(CommandLine):
         self.refused(self.fact("foo"), "no command 'foo'", "see `fact --help`")
 
     def test_numbers_out_of_range(self):
+        self.refused(self.fact("optimize", "x.py", "--budget=soon"), "--budget", "90s")
         for value in ("-1", "0", "abc", "1e9"):
             for option in ("--effort", "--jobs"):
                 self.refused(self.fact("optimize", "x.py", f"{option}={value}"), option, "1 to 1000")

@@ -129,7 +129,48 @@ TEST_F(Tune, FamilyWithoutAKernelSaysWhy) {
     EXPECT_FALSE(realized({candidate("s00", "incorrect"), candidate("s01", "crash")}).resumed);
 }
 
+TEST_F(Tune, StopsWhereNothingBetterIsToCome) {
+    options_.stop_early = true;
+    std::vector<Candidate> candidates;
+    for (const auto& [name, told, model] : {std::tuple{"s00", "passed 90", 80.0},
+                                            {"s01", "passed 95", 85.0},
+                                            {"s02", "passed 92", 82.0},
+                                            {"s03", "passed 60", 120.0},
+                                            {"s04", "passed 91", 130.0}}) {
+        candidates.push_back(candidate(name, told));
+        candidates.back().expected_us = model;
+    }
+    const auto r = realized(candidates);
+    EXPECT_EQ(r.winner, "s00");
+    EXPECT_EQ(r.stopped, "the model expects under 1 % more");
+    EXPECT_EQ(r.candidates[3].outcome, Outcome::untried);
+    EXPECT_EQ(r.candidates[4].why, r.stopped);
+    // Three briefly, the three contenders once more, the winner in full.
+    EXPECT_EQ(r.measurements, 7);
+
+    options_.stop_early = false;
+    options_.device_name = "another GPU";
+    EXPECT_EQ(realized(candidates).winner, "s03");
+    // A bound that is nearly reached ends it at once.
+    options_.stop_early = true;
+    options_.device_name = "a third GPU";
+    pattern_.cost.bound_us = 88;
+    const auto near = realized(candidates);
+    EXPECT_EQ(near.measurements, 2);
+    EXPECT_NE(near.stopped.find("within 5 % of the bound"), std::string::npos);
+}
+
+TEST_F(Tune, ABudgetEndsWithTheBestSoFar) {
+    options_.budget = Seconds(0);
+    const auto r = realized({candidate("s00", "incorrect"), candidate("s01", "passed 90"),
+                             candidate("s02", "passed 70")});
+    EXPECT_EQ(r.winner, "s01");
+    EXPECT_EQ(r.stopped, "the time for it was used up");
+    EXPECT_EQ(r.candidates[2].outcome, Outcome::untried);
+}
+
 TEST_F(Tune, WrongTextIsNotCompiled) {
+    options_.device = "cpu";
     setenv("FAKE_OPEN", "wrong-text", 1);
     const auto r = realized({candidate("s00", "passed 90")});
     EXPECT_FALSE(r.realized);

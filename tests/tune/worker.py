@@ -38,7 +38,7 @@ def candidate(request):
         told = file.read().split("behave:")
     words = told[1].split("\n")[0].split() if len(told) > 1 else ["passed", "90"]
     behaviour = request["fault"] or words[0]
-    sustained = request["sustained"]
+    sustained = request["sustained_ms"] > 0
     median = float(words[1]) if len(words) > 1 else 0.0
     if behaviour == "hang":
         time.sleep(3600)

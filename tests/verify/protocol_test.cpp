@@ -22,16 +22,17 @@ TEST(Protocol, RequestsAreTaggedLines) {
     EXPECT_TRUE(back->allow_tf32);
     EXPECT_FALSE(back->check_text);
 
-    const auto candidate = to_json(CandidateRequest{"a.cubin", "a.json", true, "hang"});
+    const auto candidate = to_json(CandidateRequest{"a.cubin", "a.json", 80, 400, "hang"});
     EXPECT_FALSE(is_open_request(candidate));
     const auto read = candidate_request_from_json(candidate);
     ASSERT_TRUE(read.ok());
     EXPECT_EQ(read->cubin, "a.cubin");
     EXPECT_EQ(read->record, "a.json");
-    EXPECT_TRUE(read->sustained);
+    EXPECT_EQ(read->single_ms, 80);
+    EXPECT_EQ(read->sustained_ms, 400);
     EXPECT_EQ(read->fault, "hang");
     EXPECT_EQ(read->proof, Proof::full);
-    const auto quick = to_json(CandidateRequest{"a.cubin", "a.json", false, "", Proof::quick});
+    const auto quick = to_json(CandidateRequest{"a.cubin", "a.json", 600, 0, "", Proof::quick});
     EXPECT_EQ(candidate_request_from_json(quick)->proof, Proof::quick);
     EXPECT_FALSE(candidate_request_from_json("{\"candidate\": {\"proof\": \"hasty\"}}").ok());
 }

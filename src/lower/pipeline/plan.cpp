@@ -105,6 +105,11 @@ std::vector<schedule::Schedule> candidates(const ProductPlan& plan) {
                                            : schedule::candidates_on_sm80(plan.problem);
 }
 
+double expected_us(const ProductPlan& plan, const schedule::Schedule& schedule) {
+    return plan.skeleton == Skeleton::sm90 ? schedule::expected_us_on_sm90(schedule, plan.problem)
+                                           : schedule::expected_us_on_sm80(schedule, plan.problem);
+}
+
 std::string illegal(const ProductPlan& plan, const schedule::Schedule& schedule) {
     return plan.skeleton == Skeleton::sm90 ? schedule::illegal_on_sm90(schedule, plan.problem)
                                            : schedule::illegal_on_sm80(schedule, plan.problem);

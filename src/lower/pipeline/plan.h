@@ -31,6 +31,8 @@ Result<ProductPlan> plan_product(const Stage& stage, const TensorFacts& facts);
 
 // Legal schedules for it, the most promising first.
 std::vector<schedule::Schedule> candidates(const ProductPlan& plan);
+// What the model says it takes, in microseconds.
+double expected_us(const ProductPlan& plan, const schedule::Schedule& schedule);
 // Why the schedule cannot serve, or "".
 std::string illegal(const ProductPlan& plan, const schedule::Schedule& schedule);
 

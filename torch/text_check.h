@@ -7,8 +7,8 @@
 
 namespace fact::exec {
 
-// The interpreter takes about a second for so many multiplications, and four cases are checked.
-inline constexpr double kInterpretedProducts = 2e7;
+// The interpreter takes a quarter of a second for so many multiplications; four cases are checked.
+inline constexpr double kInterpretedProducts = 5e6;
 
 // One case of each distribution, seeds from 1.
 std::vector<Case> draw_cases(const Oracle& oracle);

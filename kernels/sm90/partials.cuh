@@ -1,6 +1,7 @@
-// Sums of tiles whose depth several clusters share, left in memory for another to add. In stream-K
-// the one that computes the first stretch adds all the others' and finishes the tile; in split-K
-// each adds those of the one before, and the last finishes.
+// Sums of tiles whose depth several clusters share. In stream-K those that compute a later stretch
+// leave theirs in memory, and the one that computes the first adds them and finishes the tile. In
+// split-K everyone leaves its sums, and whoever comes last adds them: first within teams of parts,
+// then those of the teams, so that no block adds up all the parts alone.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +29,7 @@ struct PartialSums {
     int group;
 
     __device__ void leave(Sums const& sums) const {
-        float const* values = &sums[0][0];
-        float4* to = quads(blockIdx.x);
-#pragma unroll
-        for (int i = 0; i < kQuads; ++i)
-            __stcg(to + i * kThreads, make_float4(values[4 * i], values[4 * i + 1],
-                                                  values[4 * i + 2], values[4 * i + 3]));
-        __threadfence();
-        sync_group();
+        write(blockIdx.x, sums);
         if (thread() == 0)
             asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(mark(blockIdx.x)),
                          "l"(partials.token)
@@ -60,7 +54,51 @@ struct PartialSums {
         for (int i = 1; i <= count; ++i) add(sums, blockIdx.x - i * cluster_size);
     }
 
+    // Part `part` of `parts` of a tile is this block's, its neighbours' are `stride` blocks away.
+    // Whether this block came last: then it has the tile's sums, added in the parts' order.
+    __device__ bool gather(Sums& sums, int part, int parts, int stride) const {
+        int const first = blockIdx.x - part * stride;
+        constexpr int kOneTeam = 6;  // up to here a second level costs more than it spares
+        int team = parts <= kOneTeam ? parts : kOneTeam;
+        while (team * team < parts) ++team;
+        int const begin = part / team * team, end = min(begin + team, parts);
+        write(blockIdx.x, sums);
+        if (!last_of(end - begin, first + begin * stride)) return false;
+        read(sums, first + begin * stride);
+        for (int i = begin + 1; i < end; ++i) add(sums, first + i * stride);
+        if (parts <= team) return true;
+        // The team's first slot takes its sums. The tile's second block counts the teams, since the
+        // first one counts its own.
+        sync_group();
+        write(first + begin * stride, sums);
+        int const teams = (parts + team - 1) / team;
+        if (!last_of(teams, first + stride)) return false;
+        read(sums, first);
+        for (int i = 1; i < teams; ++i) add(sums, first + i * team * stride);
+        return true;
+    }
+
   private:
+    __device__ void write(int block, Sums const& sums) const {
+        float const* values = &sums[0][0];
+        float4* to = quads(block);
+#pragma unroll
+        for (int i = 0; i < kQuads; ++i)
+            __stcg(to + i * kThreads, make_float4(values[4 * i], values[4 * i + 1],
+                                                  values[4 * i + 2], values[4 * i + 3]));
+        __threadfence();
+        sync_group();
+    }
+    __device__ void read(Sums& sums, int block) const {
+        float* values = &sums[0][0];
+        float4 const* from = quads(block);
+#pragma unroll
+        for (int q = 0; q < kQuads; ++q) {
+            float4 const quad = __ldcg(from + q * kThreads);
+            values[4 * q] = quad.x, values[4 * q + 1] = quad.y;
+            values[4 * q + 2] = quad.z, values[4 * q + 3] = quad.w;
+        }
+    }
     __device__ void add(Sums& sums, int block) const {
         float* values = &sums[0][0];
         float4 const* from = quads(block);
@@ -72,6 +110,31 @@ struct PartialSums {
         }
     }
 
+    // Whether the group is the last of `count` to come here; the mark at `block` counts them beside
+    // the launch's token, and is wiped by the last.
+    __device__ bool last_of(int count, int block) const {
+        int last = 0;
+        if (thread() == 0) {
+            auto* const word = reinterpret_cast<unsigned long long*>(mark(block));
+            unsigned long long const tag = partials.token << 8;
+            unsigned long long seen = *const_cast<unsigned long long volatile*>(word), before;
+            do {
+                before = seen;
+                int const come = (before ^ tag) < 256 ? static_cast<int>(before & 255) : 0;
+                last = come + 1 == count;
+                seen = atomicCAS(word, before, last ? 0 : tag | (come + 1));
+            } while (seen != before);
+            __threadfence();
+        }
+        int all;
+        asm volatile(
+            "{\n.reg .pred p, q;\nsetp.ne.b32 p, %1, 0;\n"
+            "barrier.cta.red.or.pred q, %2, %3, p;\nselp.b32 %0, 1, 0, q;\n}"
+            : "=r"(all)
+            : "r"(last), "r"(3 + group), "n"(kThreads)
+            : "memory");
+        return all != 0;
+    }
     __device__ static int thread() { return threadIdx.x % kThreads; }
     __device__ int slot(int block) const { return block * kGroups + (kGroups == 1 ? 0 : group); }
     __device__ uint64_t* mark(int block) const { return partials.marks + slot(block); }

@@ -97,7 +97,8 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
                     ring.full[position.stage].arrive_and_expect_tx(Mainloop::kStageBytes);
                     operands.load(ring.full[position.stage],
                                   storage.stages + position.stage * Mainloop::kStageBytes, at,
-                                  extents, (stretch.k_first + k) * Config::kTileK, rank);
+                                  extents, (stretch.k_first + k * stretch.k_step) * Config::kTileK,
+                                  rank);
                 }
             }
             // A block may not end while others still copy into it or sign its barriers.
@@ -123,9 +124,7 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
             Stretch const stretch = work.at(i);
             if (stretch.k_count == 0) break;
             bool const shared = stretch.k_count < k_tiles;
-            bool const finishes = Config::kDeal == Deal::divided
-                                      ? stretch.k_first + stretch.k_count == k_tiles
-                                      : stretch.k_first == 0;
+            bool const finishes = Config::kDeal == Deal::divided ? !shared : stretch.k_first == 0;
             TileAt<kBatches> at;
             int row, column;
             auto const row_of = [&](int b) { return row + Mainloop::block_of(group, b) * 64; };
@@ -149,10 +148,9 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
 
             if constexpr (Config::kDeal == Deal::divided) {
                 PartialSums<Config, typename Mainloop::Sums> const partial{partials, group};
-                if (shared && work.part() > 0) partial.add_to(sums, 1, kClusterSize);
-                if (!finishes) {
-                    partial.leave(sums);
-                    continue;
+                if (shared) {
+                    if (!partial.gather(sums, work.part(), work.parts(), kClusterSize)) continue;
+                    fetched = epilogue.prefetch(at, row_of(0), column, 0);
                 }
             }
             if constexpr (Config::kDeal == Deal::streamed) {

@@ -25,9 +25,9 @@ struct ClusterWalk : ClusterTiles<Config, kBatches> {
     }
 };
 
-// Some or all of one output tile's depth, in k-tiles.
+// Some or all of one output tile's depth, in k-tiles: every `k_step`-th from the first.
 struct Stretch {
-    int tile, k_first, k_count;
+    int tile, k_first, k_count, k_step = 1;
 };
 
 // What one cluster of the grid computes, stretch by stretch: every so-many-th tile, whole.
@@ -77,9 +77,9 @@ struct StreamedTiles {
     }
 };
 
-// The same, but where there are clusters for it each tile is cut into as many parts, one a cluster
-// (split-K). Where there are not, tiles are computed whole. Each part adds the sums of the one
-// before to its own, so a later part is a little deeper: it ends when those sums are there.
+// The same, but where there are clusters for it each tile is cut into as many equal parts, one a
+// cluster (split-K). Where there are not, tiles are computed whole. Parts are interleaved: what all
+// clusters read at a time then lies together in memory.
 struct DividedTiles {
     int tiles, k_tiles, cluster, clusters;
 
@@ -89,17 +89,7 @@ struct DividedTiles {
         int const cut = parts();
         if (cut == 1) return WholeTiles{tiles, k_tiles, cluster, clusters}.at(i);
         if (i > 0 || cluster >= tiles * cut) return {0, 0, 0};
-        int const first = begin(part(), cut);
-        return {cluster / cut, first, begin(part() + 1, cut) - first};
-    }
-
-  private:
-    // Handing a tile on takes about as long as so many of its k-tiles.
-    static constexpr int kHandOver = 4;
-    __device__ int begin(int part, int cut) const {
-        int const deeper = min(kHandOver, 2 * (k_tiles / cut - 1) / max(cut - 1, 1));
-        return static_cast<int>(static_cast<int64_t>(k_tiles) * part / cut) -
-               deeper * part * (cut - part) / 2;
+        return {cluster / cut, part(), (k_tiles - part() + cut - 1) / cut, cut};
     }
 };
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMostBytes = 1 << 20;
 
 std::string table_source(const GpuSpec& gpu) {
-    return gpu.name == "h200" ? "the table's, measured on an H200 but for L2 and launches"
+    return gpu.name == "h200" ? "the table's, measured on an H200"
                               : "the table's, scaled from what an H200 reaches";
 }
 

@@ -207,6 +207,7 @@ std::string to_json(const Report& report) {
                      {"candidates", s.candidates},
                      {"compiled", s.compiled},
                      {"cached", s.cached},
+                     {"measurements", s.measurements},
                      {"seconds", s.seconds}}},
                    {"run", report.run},
                    {"package", report.package}};

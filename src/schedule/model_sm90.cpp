@@ -69,8 +69,8 @@ double tensor_us(const Schedule& s, const Problem& p, const Division& d) {
         const double parts = std::clamp(wished, 1.0, d.depth / s.tile.k);
         const double one = (mainloop / parts + finish) / kClock;
         if (parts <= 1) return one;
-        // Split parts hand their sums on while others still multiply.
-        const double added = split ? 2 : parts;
+        // Split parts meet in teams.
+        const double added = split && parts > 6 ? 2 * std::sqrt(parts) : parts;
         return one + kMeeting + added * area * 4 / kPartBytes / kClock;
     }
     const double waves = std::ceil(d.tiles / d.clusters);

@@ -54,15 +54,7 @@ Verdict decide(const Standing& standing, const Rules& rules) {
     if (std::ranges::any_of(standing.remaining_us, [](double us) { return us <= 0; })) return {};
     const double expected = expected_best(standing.tried, standing.remaining_us);
     if (expected <= 0) return {};
-    // A gain within the spread could not be told from none.
-    const double spread =
-        standing.best_low_us > 0 ? 1 - standing.best_low_us / standing.best_us : 0;
-    const double least = std::max(rules.least_gain, spread);
-    const double gain = 1 - expected / standing.best_us;
-    if (gain >= least) return {};
-    if (spread > rules.least_gain)
-        return {false, fmt::format("the model expects under {:.1f} % more, which is the spread",
-                                   100 * spread)};
+    if (1 - expected / standing.best_us >= rules.least_gain) return {};
     return {false, fmt::format("the model expects under {:.0f} % more", 100 * rules.least_gain)};
 }
 

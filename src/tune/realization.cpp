@@ -38,6 +38,7 @@ json candidate_json(const CandidateResult& candidate) {
     return {{"name", candidate.name},
             {"schedule", candidate.schedule},
             {"reply", reply_json(reply)},
+            {"expected_us", candidate.expected_us},
             {"compile_key", candidate.compile_key},
             {"compile_seconds", candidate.compile_seconds},
             {"cached", candidate.cached},
@@ -59,6 +60,7 @@ CandidateResult candidate_from(const json& object) {
     candidate.baseline_held = reply.baseline_held;
     candidate.finding = reply.finding;
     candidate.note = reply.note;
+    candidate.expected_us = object.value("expected_us", 0.0);
     candidate.compile_key = object.at("compile_key");
     candidate.compile_seconds = object.at("compile_seconds");
     candidate.cached = object.at("cached");

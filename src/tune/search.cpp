@@ -44,9 +44,10 @@ class Searcher {
 
   private:
     void settle(std::size_t i, CandidateReply reply);
-    std::vector<std::size_t> compilable() const;
+    std::vector<std::size_t> next_batch(std::size_t from) const;
     std::vector<Result<jit::Artifact>> build(const std::vector<std::size_t>& which);
     void take(const std::vector<std::size_t>& which, std::vector<Result<jit::Artifact>> artifacts);
+    void refuse(std::size_t i, Outcome outcome, const std::string& why);
     Result<> measure(WorkerSession& session, std::size_t i, const Rung& rung);
     std::string stop_before(std::size_t i) const;
     Result<> measure_all(WorkerSession& session);
@@ -66,6 +67,7 @@ class Searcher {
     const Clock::time_point started_ = Clock::now();
     std::mutex saying_;
     SearchResult found_;
+    std::vector<bool> built_;                    // the compiler was asked
     std::vector<std::filesystem::path> cubins_;  // "" where there is none
 };
 
@@ -84,10 +86,25 @@ void Searcher::settle(std::size_t i, CandidateReply reply) {
     if (request_.finished) request_.finished(result);
 }
 
-std::vector<std::size_t> Searcher::compilable() const {
+void Searcher::refuse(std::size_t i, Outcome outcome, const std::string& why) {
+    CandidateReply reply;
+    reply.outcome = outcome;
+    reply.why = why;
+    settle(i, reply);
+}
+
+// What is compiled next: as many as are measured before a search may stop, and all the user's.
+std::vector<std::size_t> Searcher::next_batch(std::size_t from) const {
     std::vector<std::size_t> which;
-    for (std::size_t i = 0; i < request_.candidates.size(); ++i)
-        if (request_.candidates[i].unsupported.empty()) which.push_back(i);
+    int scheduled = 0;
+    for (std::size_t i = from; i < request_.candidates.size(); ++i) {
+        const Candidate& candidate = request_.candidates[i];
+        if (!candidate.unsupported.empty()) continue;
+        if (!candidate.from_file && options_.stop_early && timed() &&
+            ++scheduled > sol::Rules().least_measured)
+            break;
+        which.push_back(i);
+    }
     return which;
 }
 
@@ -108,17 +125,9 @@ std::vector<Result<jit::Artifact>> Searcher::build(const std::vector<std::size_t
 
 void Searcher::take(const std::vector<std::size_t>& which,
                     std::vector<Result<jit::Artifact>> artifacts) {
-    const auto refuse = [&](std::size_t i, Outcome outcome, const std::string& why) {
-        CandidateReply reply;
-        reply.outcome = outcome;
-        reply.why = why;
-        settle(i, reply);
-    };
-    for (std::size_t i = 0; i < request_.candidates.size(); ++i)
-        if (!request_.candidates[i].unsupported.empty())
-            refuse(i, Outcome::unsupported, request_.candidates[i].unsupported);
     for (std::size_t u = 0; u < which.size(); ++u) {
         const std::size_t i = which[u];
+        built_[i] = true;
         if (!artifacts[u]) {
             refuse(i, Outcome::failed_to_build, artifacts[u].error().text());
             continue;
@@ -169,10 +178,9 @@ std::string Searcher::stop_before(std::size_t i) const {
     if (out_of_time()) return "the time for it was used up";
     if (!options_.stop_early) return "";
     standing.best_us = found_.results[static_cast<std::size_t>(best)].single.median_us;
-    standing.best_low_us = found_.results[static_cast<std::size_t>(best)].single.low_us;
     for (std::size_t j = 0; j < found_.results.size(); ++j) {
         const Candidate& candidate = request_.candidates[j];
-        if (j >= i && !cubins_[j].empty())
+        if (j >= i && candidate.unsupported.empty())
             standing.remaining_us.push_back(candidate.expected_us);
         else if (j < i && found_.results[j].outcome == Outcome::passed && candidate.expected_us > 0)
             standing.tried.push_back({candidate.expected_us, found_.results[j].single.median_us});
@@ -183,13 +191,22 @@ std::string Searcher::stop_before(std::size_t i) const {
 
 Result<> Searcher::measure_all(WorkerSession& session) {
     for (std::size_t i = 0; i < cubins_.size(); ++i) {
-        if (cubins_[i].empty()) continue;
+        if (!request_.candidates[i].unsupported.empty()) {
+            refuse(i, Outcome::unsupported, request_.candidates[i].unsupported);
+            continue;
+        }
         if (found_.stopped.empty()) found_.stopped = stop_before(i);
         if (!found_.stopped.empty()) {
             found_.results[i].outcome = Outcome::untried;
             found_.results[i].why = found_.stopped;
             continue;
         }
+        if (!built_[i]) {
+            const auto batch = next_batch(i);
+            take(batch, build(batch));
+        }
+        if (interrupted()) return Error{"interrupted", ""};
+        if (cubins_[i].empty()) continue;
         if (auto done = measure(session, i, kFirst); !done) return done;
     }
     return Ok{};
@@ -229,17 +246,19 @@ Result<SearchResult> Searcher::run() {
     const std::size_t count = request_.candidates.size();
     found_.results.resize(count);
     cubins_.resize(count);
+    built_.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
         found_.results[i].name = request_.candidates[i].name;
         found_.results[i].schedule = request_.candidates[i].schedule;
+        found_.results[i].expected_us = request_.candidates[i].expected_us;
     }
     auto worker = find_worker(options_.worker);
     if (!worker) return worker.error();
-    const auto which = compilable();
+    const auto first = next_batch(0);
     // With a GPU the compilers work while the worker prepares. Without one the text is all that is
     // proven, and one that computes something else is not worth compiling.
     std::future<std::vector<Result<jit::Artifact>>> building;
-    if (timed()) building = std::async(std::launch::async, [&] { return build(which); });
+    if (timed()) building = std::async(std::launch::async, [&] { return build(first); });
     say("checking the kernel text");
     auto session =
         WorkerSession::open(*worker, request_.open, options_.deadlines.open, options_.idle_worker);
@@ -261,9 +280,7 @@ Result<SearchResult> Searcher::run() {
         untried(Outcome::incorrect, "not tried: the kernel text computes something else");
         return found_;
     }
-    if (!timed()) artifacts = build(which);
-    if (interrupted()) return Error{"interrupted", ""};
-    take(which, std::move(artifacts));
+    if (timed()) take(first, std::move(artifacts));
     if (auto measured = measure_all(*session); !measured) return measured.error();
     if (auto chosen = choose_winner(*session); !chosen) return chosen.error();
     return found_;

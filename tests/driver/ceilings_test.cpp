@@ -41,8 +41,7 @@ Calibration h200() {
 
 TEST(Ceilings, TheTablesUntilSomethingWasMeasured) {
     const Cache cache;
-    EXPECT_EQ(cache.find("h200").source,
-              "the table's, measured on an H200 but for L2 and launches");
+    EXPECT_EQ(cache.find("h200").source, "the table's, measured on an H200");
     EXPECT_EQ(cache.find("b200").source, "the table's, scaled from what an H200 reaches");
     EXPECT_EQ(cache.find("").gpu.name, "h200") << "typical of its architecture";
     cache.keep("h200", to_json(h200()));

@@ -2,8 +2,9 @@
 # Proves and measures on a GPU what the other tests cannot: tests/gpu/run.sh OUT [PART...]
 #
 #   unit      the C++ tests of the launcher on the device
-#   anchors   the shapes results are compared on, with bias, [N, K] and [K, N], bf16 and f32
-#   stopping  what a search that stops early saves, and what it costs
+#   anchors   the shapes results are compared on, with bias, weights stored [K, N], bf16
+#   anchors_f32  the same in f32, weights stored [N, K]
+#   stopping  the same in bf16 with every candidate tried: what stopping early saves, and costs
 #   schedules every legal schedule of many shapes, beside what the model would try first
 #   cold      the MiniGPT block from an empty cache, and once more
 #   products  the products of the MiniGPT block and of examples/products.py, verified and timed
@@ -76,15 +77,18 @@ for part in "${parts[@]}"; do
             collect products.json products_bf16 shapes_bf16 shapes_f32
             ;;
         anchors)
-            optimize anchors_nk 200 examples.products:anchors_nk --dtype bf16 --no-bench
             optimize anchors_kn 200 examples.products:anchors_kn --dtype bf16 --no-bench
+            collect anchors_kn.json anchors_kn
+            ;;
+        anchors_f32)
             optimize anchors_f32 250 examples.products:anchors_nk --no-bench
-            collect anchors.json anchors_nk anchors_kn anchors_f32
+            collect anchors_f32.json anchors_f32
             ;;
         stopping)
-            optimize stopping 200 examples.products:anchors_nk --dtype bf16 --no-bench
-            optimize stopping_not 300 examples.products:anchors_nk --dtype bf16 --no-bench --try-all
-            collect stopping.json stopping stopping_not
+            optimize anchors_nk 300 examples.products:anchors_nk --dtype bf16 --no-bench --try-all
+            collect anchors_nk.json anchors_nk
+            "${FACT_PYTHON:-python3}" "$root/bench/stopping.py" "$out/stopping.json" \
+                "$work/anchors_nk" || ((++failures))
             ;;
         schedules)
             timeout -k 10 400 "${FACT_PYTHON:-python3}" "$root/bench/schedules/run.py" "$out" \
@@ -165,10 +169,11 @@ for part in "${parts[@]}"; do
                 ((++failures))
             ;;
         *)
-            echo "unknown part '$part'; there are unit, calibrate, cold, anchors, stopping, schedules, programs, epilogue, products, types, chains, minigpt, registry and faults" >&2
+            echo "unknown part '$part'; there are unit, calibrate, cold, anchors, anchors_f32, stopping, schedules, programs, epilogue, products, types, chains, minigpt, registry and faults" >&2
             exit 2
             ;;
     esac
 done
+"$root/fact" registry export "$out/registry.jsonl" >/dev/null 2>&1 # one file to carry home
 note "$failures failed"
 exit "$((failures > 0))"

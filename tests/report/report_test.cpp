@@ -30,7 +30,7 @@ Report example() {
     left.text = {};
     left.schedule = "";
     r.patterns = {fused, left};
-    r.statistics = {2, 2, 1, 1, 1, {{"passed", 1}, {"timed out", 1}}, 2, 0, 12.4};
+    r.statistics = {2, 2, 1, 1, 1, {{"passed", 1}, {"timed out", 1}}, 2, 0, 3, 12.4};
     return r;
 }
 

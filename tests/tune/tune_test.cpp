@@ -132,25 +132,25 @@ TEST_F(Tune, FamilyWithoutAKernelSaysWhy) {
 TEST_F(Tune, StopsWhereNothingBetterIsToCome) {
     options_.stop_early = true;
     std::vector<Candidate> candidates;
-    for (const auto& [name, told, model] : {std::tuple{"s00", "passed 90", 80.0},
-                                            {"s01", "passed 95", 85.0},
-                                            {"s02", "passed 92", 82.0},
-                                            {"s03", "passed 60", 120.0},
-                                            {"s04", "passed 91", 130.0}}) {
-        candidates.push_back(candidate(name, told));
-        candidates.back().expected_us = model;
+    for (int i = 0; i < 12; ++i) {
+        // The ninth is the best, and the model knows nothing of that.
+        candidates.push_back(
+            candidate("s" + std::to_string(i), "passed " + std::to_string(i == 8 ? 60 : 90 + i)));
+        candidates.back().expected_us = 80 + i;
     }
     const auto r = realized(candidates);
-    EXPECT_EQ(r.winner, "s00");
+    EXPECT_EQ(r.winner, "s0");
     EXPECT_EQ(r.stopped, "the model expects under 1 % more");
-    EXPECT_EQ(r.candidates[3].outcome, Outcome::untried);
-    EXPECT_EQ(r.candidates[4].why, r.stopped);
-    // Three briefly, the three contenders once more, the winner in full.
-    EXPECT_EQ(r.measurements, 7);
+    EXPECT_EQ(r.candidates[7].outcome, Outcome::passed);
+    EXPECT_EQ(r.candidates[8].outcome, Outcome::untried);
+    EXPECT_EQ(r.candidates[8].why, r.stopped);
+    EXPECT_TRUE(r.candidates[8].compile_key.empty()) << "nor is it compiled";
+    // Eight briefly, three contenders once more, the winner in full.
+    EXPECT_EQ(r.measurements, 12);
 
     options_.stop_early = false;
     options_.device_name = "another GPU";
-    EXPECT_EQ(realized(candidates).winner, "s03");
+    EXPECT_EQ(realized(candidates).winner, "s8");
     // A bound that is nearly reached ends it at once.
     options_.stop_early = true;
     options_.device_name = "a third GPU";

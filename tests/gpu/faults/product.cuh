@@ -91,6 +91,7 @@ __device__ void compute_tile(Problem const& p, int first_row, int first_column) 
 template <class Steps>
 __device__ void product(Problem const& p, int blocks = gridDim.x) {
     int const columns = (p.n + kTile - 1) / kTile, tiles = (p.m + kTile - 1) / kTile * columns;
+    blocks = min(blocks, static_cast<int>(gridDim.x));  // a small problem has a small grid
     for (int tile = blockIdx.x; tile < tiles && blockIdx.x < blocks; tile += blocks)
         compute_tile<Steps>(p, tile / columns * kTile, tile % columns * kTile);
 }

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import collect
 
-LEAST_MEASURED, NEAR_BOUND, LEAST_GAIN = 8, 0.05, 0.01  # as in src/sol/stopping.h
+LEAST_MEASURED, LEAST_NEAR_BOUND = 8, 2  # as in src/sol/stopping.h
+NEAR_BOUND, LEAST_GAIN = 0.05, 0.01
 NEAR, MOST_CONTENDERS = 0.06, 3  # as in src/tune/ranking.cpp and search.cpp
 
 
@@ -38,7 +39,7 @@ def stops_after(entries, bound_us):
     """How many are measured before the rules stop the search."""
     for count in range(1, len(entries)):
         best = min(entries[:count], key=relative)["single"]["median_us"]
-        if bound_us and best <= bound_us * (1 + NEAR_BOUND):
+        if bound_us and count >= LEAST_NEAR_BOUND and best <= bound_us * (1 + NEAR_BOUND):
             return count
         if count >= LEAST_MEASURED:
             ratios = sorted(e["single"]["median_us"] / e["expected_us"] for e in entries[:count])
@@ -63,8 +64,7 @@ def main():
         return 2
     run = Path(sys.argv[2])
     report = collect.read(run / "report.json")
-    discovery = json.loads((run / "discovery.json").read_text())
-    bounds = {p["family"]: p["cost"]["bound_us"] for p in discovery["patterns"]}
+    bounds = {row["kernel"]: row["bound_us"] for row in report["patterns"]}
     where = {row["kernel"]: row["where"] for row in report["patterns"]}
     rows = []
     for family, bound in bounds.items():

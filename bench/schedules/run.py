@@ -1,10 +1,12 @@
 """Every legal schedule of a product on many shapes, beside what the model would have tried first.
 
     python bench/schedules/run.py OUT [SHAPE...]
+    python bench/schedules/run.py --judge RESULTS.json
 
 Builds every schedule of the space once, checks each against torch's product on every shape, times all
 of them and torch in turns (the quick ones again, longer), writes OUT/schedules.json and prints for each
 shape how far the best of the model's first 8 lies from the best of all. A SHAPE is one of SHAPES' names.
+--judge says that of the times of an earlier run and the model as it is now; it needs no GPU.
 """
 
 import json
@@ -153,10 +155,8 @@ def measure(shape, ranked, folders):
     long = dict(zip([0, *again], _timing.single([works[0], *(works[i] for i in again)], 900_000)))
     best = min(again, key=lambda i: long[i]["median_us"])
     first = min(range(1, 1 + min(FIRST, len(ranked))), key=lambda i: long[i]["median_us"])
-    for i, entry in enumerate(ranked, 1):
-        entry["us"] = times[i]
-        if i in long:
-            entry["again"] = long[i]
+    # The quick times of all, so that another model can be judged by them.
+    quick = {entry["schedule"]: round(us, 2) for entry, us in zip(ranked, times[1:])}
     return {
         "shape": shape.name(),
         "text": shape.text,
@@ -165,7 +165,7 @@ def measure(shape, ranked, folders):
         "torch": long[0],
         "best": {"schedule": ranked[best - 1]["schedule"], "rank": best, **long[best]},
         "model_best": {"schedule": ranked[first - 1]["schedule"], "rank": first, **long[first]},
-        "all": ranked,
+        "quick_us": quick,
     }
 
 
@@ -195,7 +195,34 @@ def lines_of(rows):
         ]  # fmt: skip
 
 
+def compact(said, rows):
+    """Every schedule's spelling once; the rows' quick times by its number."""
+    names = sorted({schedule for row in rows for schedule in row["quick_us"]})
+    number = {schedule: i for i, schedule in enumerate(names)}
+    short = [row | {"quick_us": [[number[s], us] for s, us in row["quick_us"].items()]} for row in rows]
+    return {"kernels": said, "schedules": names, "rows": short}
+
+
+def judge(results):
+    """The present model's first 8 among the quick times of an earlier run."""
+    lines = [["shape", "text", "space", "best us", "model's 8 / best", "first / best", "rank"]]
+    shapes = {(shape.name(), shape.text): shape for shape in SHAPES}
+    runs = json.loads(Path(results).read_text())["runs"]
+    for row in runs["rows"]:
+        quick = {runs["schedules"][i]: us for i, us in row["quick_us"]}
+        ranked = [e["schedule"] for e in schedules_of(shapes[row["shape"], row["text"]])]
+        times = [quick[schedule] for schedule in ranked if schedule in quick]
+        best = min(times)
+        lines.append([row["shape"], row["text"], str(len(times)), f"{best:.1f}",
+                      f"{min(times[:FIRST]) / best:.3f}", f"{times[0] / best:.3f}",
+                      str(times.index(best) + 1)])  # fmt: skip
+    collect.print_table(lines)
+    return 0
+
+
 def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "--judge":
+        return judge(sys.argv[2])
     if len(sys.argv) < 2:
         print(__doc__.strip(), file=sys.stderr)
         return 2
@@ -210,7 +237,7 @@ def main():
             started = time.time()
             rows.append(measure(shape, ranked[shape], folders))
             print(f"{shape.name()}: {time.time() - started:.1f} s", flush=True)
-            collect.write(Path(sys.argv[1]) / "schedules.json", {"kernels": said, "rows": rows})
+            collect.write(Path(sys.argv[1]) / "schedules.json", compact(said, rows))
     collect.print_table(list(lines_of(rows)))
     spilled = sum(entry["spilled"] > 0 for entry in said.values())
     print(f"{len(said)} kernels, {spilled} with spills")

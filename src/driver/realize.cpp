@@ -10,6 +10,7 @@
 #include "report/table.h"
 #include "support/files.h"
 #include "support/progress.h"
+#include "tune/compile_ahead.h"
 #include "tune/session.h"
 
 namespace fact::driver {
@@ -146,6 +147,16 @@ Result<Realizations> realize_stage(const Environment& environment, const RunFold
     tune::IdleWorker worker;
     options.idle_worker = &worker;
     const Shares shares(todo, request.budget_s);
+    std::optional<tune::CompileAhead> ahead;
+    if (environment.gpu && todo.size() > 1) {
+        std::vector<jit::Unit> units;
+        for (std::size_t i = 1; i < todo.size(); ++i) {
+            options.call = run.call(todo[i].pattern->id).string();
+            for (auto& unit : tune::first_units(*todo[i].pattern, options))
+                units.push_back(std::move(unit));
+        }
+        ahead.emplace(std::move(units), options);
+    }
     for (const auto& family : todo) {
         options.budget = shares.of(family);
         options.call = run.call(family.pattern->id).string();

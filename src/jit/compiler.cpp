@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <condition_variable>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "jit/compile_key.h"
 #include "jit/compile_log.h"
@@ -114,12 +117,49 @@ Result<Artifact> find_compiled(const Unit& unit, const Toolchain& toolchain,
     return stored(fs::absolute(store) / key, key);
 }
 
+namespace {
+
+// Keys that a thread of this process compiles now: whoever else wants one waits for it.
+class InProgress {
+  public:
+    explicit InProgress(std::string key) : key_(std::move(key)) {
+        std::unique_lock lock(mutex());
+        ended().wait(lock, [&] { return !keys().contains(key_); });
+        keys().insert(key_);
+    }
+    ~InProgress() {
+        const std::lock_guard lock(mutex());
+        keys().erase(key_);
+        ended().notify_all();
+    }
+    InProgress(const InProgress&) = delete;
+    InProgress& operator=(const InProgress&) = delete;
+
+  private:
+    static std::mutex& mutex() {
+        static std::mutex one;
+        return one;
+    }
+    static std::condition_variable& ended() {
+        static std::condition_variable one;
+        return one;
+    }
+    static std::set<std::string>& keys() {
+        static std::set<std::string> all;
+        return all;
+    }
+    std::string key_;
+};
+
+}  // namespace
+
 Result<Artifact> compile(const Unit& unit, const Toolchain& toolchain, const fs::path& given_store,
                          Seconds deadline) {
     // nvcc runs in a folder of its own, so that every path has to be absolute.
     const fs::path store = fs::absolute(given_store);
     const std::string key = compile_key(unit, toolchain);
     const fs::path home = store / key;
+    const InProgress alone(key);
     if (auto hit = stored(home, key)) return hit;
     if (auto writable = ensure_writable_folder(store); !writable) return writable.error();
 

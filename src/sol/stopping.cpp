@@ -46,7 +46,8 @@ double expected_best(std::span<const Tried> tried, std::span<const double> remai
 Verdict decide(const Standing& standing, const Rules& rules) {
     if (standing.best_us <= 0) return {};
     if (standing.remaining_us.empty()) return {false, "every candidate was tried"};
-    if (standing.bound_us > 0 && standing.best_us <= standing.bound_us * (1 + rules.near_bound))
+    if (standing.bound_us > 0 && standing.best_us <= standing.bound_us * (1 + rules.near_bound) &&
+        static_cast<int>(standing.tried.size()) >= rules.least_near_bound)
         return {false, fmt::format("within {:.0f} % of the bound: {:.1f} us, bound {:.1f} us",
                                    100 * rules.near_bound, standing.best_us, standing.bound_us)};
     if (static_cast<int>(standing.tried.size()) < rules.least_measured) return {};

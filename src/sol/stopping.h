@@ -10,6 +10,7 @@ namespace fact::sol {
 
 struct Rules {
     double near_bound = 0.05;  // stop within this of the calibrated bound
+    int least_near_bound = 2;  // but not on one time alone: the GPU may just have been cool
     double least_gain = 0.01;  // stop where the model expects less than this
     // Before so many the model is not believed: on eighteen shapes the best of its first eight was
     // within 2 % of the best of all (bench/results/h200/schedules.json).

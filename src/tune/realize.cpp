@@ -31,12 +31,14 @@ Result<std::vector<Candidate>> with_files(std::vector<Candidate> scheduled,
 
 }  // namespace
 
-Result<Realization> realize(const match::Pattern& pattern, const RealizeOptions& options) {
-    const bool timed = options.device != "cpu";
+int candidate_limit(const RealizeOptions& options) {
     constexpr int kUsualCandidates = 16;  // beyond these the ranking expects little
-    const int limit = options.max_candidates > 0 ? options.max_candidates
-                      : timed                    ? kUsualCandidates
-                                                 : 1;
+    if (options.max_candidates > 0) return options.max_candidates;
+    return options.device != "cpu" ? kUsualCandidates : 1;
+}
+
+Result<Realization> realize(const match::Pattern& pattern, const RealizeOptions& options) {
+    const int limit = candidate_limit(options);
     const Memory memory = recall(pattern, options, limit);
     if (!memory.cubin.empty()) return realize_remembered(pattern, memory, options);
     if (memory.record) {

@@ -45,6 +45,9 @@ struct RealizeOptions {
     std::function<void(std::string_view)> status;  // progress, one short line
 };
 
+// How many candidates a search takes.
+int candidate_limit(const RealizeOptions& options);
+
 // An Error only where nothing could be tried (no worker, unreadable file, Ctrl-C); a family
 // without a passing kernel is a Realization that says why. Finished work of an earlier run with
 // the same key is read, not done again, and so is what the registry knows (tune/remembered.h).

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <future>
 #include <mutex>
@@ -27,8 +28,8 @@ struct Rung {
     Proof proof;
 };
 constexpr Rung kFirst{80, 0, Proof::quick};         // of all
-constexpr Rung kContender{250, 500, Proof::quick};  // of the best few
-constexpr Rung kWinner{500, 1200, Proof::full};     // what is reported
+constexpr Rung kContender{200, 360, Proof::quick};  // of the best few
+constexpr Rung kWinner{400, 960, Proof::full};      // what is reported
 
 // The best few of a search among so many.
 int most_contenders(std::size_t candidates) {
@@ -49,7 +50,8 @@ class Searcher {
     void take(const std::vector<std::size_t>& which, std::vector<Result<jit::Artifact>> artifacts);
     void refuse(std::size_t i, Outcome outcome, const std::string& why);
     Result<> measure(WorkerSession& session, std::size_t i, const Rung& rung);
-    std::string stop_before(std::size_t i) const;
+    sol::Standing standing_before(std::size_t i) const;
+    std::string untried_because(std::size_t i);
     Result<> measure_all(WorkerSession& session);
     Result<> choose_winner(WorkerSession& session);
     bool timed() const { return options_.device != "cpu"; }
@@ -168,15 +170,12 @@ Result<> Searcher::measure(WorkerSession& session, std::size_t i, const Rung& ru
     return Ok{};
 }
 
-// Why neither this candidate nor those after it are tried, or "".
-std::string Searcher::stop_before(std::size_t i) const {
-    if (!timed() || request_.candidates[i].from_file) return "";
+// What is known before the candidate is tried.
+sol::Standing Searcher::standing_before(std::size_t i) const {
     sol::Standing standing;
     standing.bound_us = request_.bound_us;
     const int best = best_of(found_.results);
-    if (best < 0) return "";
-    if (out_of_time()) return "the time for it was used up";
-    if (!options_.stop_early) return "";
+    if (best < 0) return standing;
     standing.best_us = found_.results[static_cast<std::size_t>(best)].single.median_us;
     for (std::size_t j = 0; j < found_.results.size(); ++j) {
         const Candidate& candidate = request_.candidates[j];
@@ -185,8 +184,24 @@ std::string Searcher::stop_before(std::size_t i) const {
         else if (j < i && found_.results[j].outcome == Outcome::passed && candidate.expected_us > 0)
             standing.tried.push_back({candidate.expected_us, found_.results[j].single.median_us});
     }
-    const sol::Verdict verdict = sol::decide(standing);
-    return verdict.go_on ? "" : verdict.reason;
+    return standing;
+}
+
+// Why the candidate is not tried, or "": that holds for those after it too where `found_.stopped`
+// says it.
+std::string Searcher::untried_because(std::size_t i) {
+    if (!timed() || request_.candidates[i].from_file) return "";
+    if (!found_.stopped.empty()) return found_.stopped;
+    const sol::Standing standing = standing_before(i);
+    if (standing.best_us <= 0) return "";
+    if (out_of_time()) return found_.stopped = "the time for it was used up";
+    if (!options_.stop_early) return "";
+    if (const sol::Verdict verdict = sol::decide(standing); !verdict.go_on)
+        return found_.stopped = verdict.reason;
+    const std::array expected{request_.candidates[i].expected_us};
+    if (!built_[i] && !sol::worth_compiling(expected, standing.tried, standing.best_us).front())
+        return "the model expects it to be slower than the best so far";
+    return "";
 }
 
 Result<> Searcher::measure_all(WorkerSession& session) {
@@ -195,10 +210,9 @@ Result<> Searcher::measure_all(WorkerSession& session) {
             refuse(i, Outcome::unsupported, request_.candidates[i].unsupported);
             continue;
         }
-        if (found_.stopped.empty()) found_.stopped = stop_before(i);
-        if (!found_.stopped.empty()) {
+        if (const std::string why = untried_because(i); !why.empty()) {
             found_.results[i].outcome = Outcome::untried;
-            found_.results[i].why = found_.stopped;
+            found_.results[i].why = why;
             continue;
         }
         if (!built_[i]) {

@@ -3,17 +3,31 @@
 #include "product.cuh"
 
 constexpr int kBlocks = 32;  // few enough for two launches to run side by side
-__device__ float passed[kBlocks][kTile][kTile];
+constexpr int kLargest = 2048;
+__device__ float passed[kLargest * kLargest];
 
+// All of the result goes into the scratch before any of it is read again: launches that overlap at
+// all find each other's.
 struct Passing : Honest {
-    static __device__ double value(Problem const&, double sum, int row, int column) {
-        float volatile& at = passed[blockIdx.x][row % kTile][column % kTile];
-        at = static_cast<float>(sum);
-        __nanosleep(50'000);  // longer than two launches are apart
-        return at;
+    static __device__ double value(Problem const& p, double sum, int row, int column) {
+        passed[row * p.n + column] = static_cast<float>(sum);
+        return sum;
     }
 };
 
 FACT_KERNEL(__grid_constant__ Arguments const arguments) {
-    product<Passing>(Problem(arguments), kBlocks);
+    Problem const p(arguments);
+    product<Passing>(p, kBlocks);
+    __threadfence();
+    __syncthreads();
+    int const blocks = min(kBlocks, static_cast<int>(gridDim.x));
+    int const columns = (p.n + kTile - 1) / kTile, tiles = (p.m + kTile - 1) / kTile * columns;
+    for (int tile = blockIdx.x; tile < tiles && blockIdx.x < blocks; tile += blocks)
+        for (int i = threadIdx.x; i < kTile * kTile; i += kThreads) {
+            int const row = tile / columns * kTile + i / kTile;
+            int const column = tile % columns * kTile + i % kTile;
+            if (!p.contains(row, column)) continue;
+            float volatile& at = passed[row * p.n + column];
+            p.y_at(row, column) = narrow<Output>(at);
+        }
 }

@@ -1,0 +1,43 @@
+#include "tune/compile_ahead.h"
+
+#include <algorithm>
+
+#include "sol/stopping.h"
+#include "tune/candidates.h"
+#include "tune/remembered.h"
+
+namespace fact::tune {
+
+std::vector<jit::Unit> first_units(const match::Pattern& pattern, const RealizeOptions& options) {
+    const int limit = candidate_limit(options);
+    const Memory memory = recall(pattern, options, limit);
+    std::vector<Candidate> candidates;
+    if (memory.record && memory.cubin.empty()) candidates.push_back(memory.candidate);
+    if (!memory.record) {
+        auto scheduled = schedule_candidates(pattern, std::min(limit, sol::Rules().least_measured),
+                                             memory.first);
+        if (scheduled) candidates = std::move(*scheduled);
+    }
+    std::vector<jit::Unit> units;
+    for (const Candidate& candidate : candidates)
+        if (candidate.unsupported.empty())
+            units.push_back({candidate.record.kernel + "_" + candidate.name, candidate.source,
+                             candidate.record.arch});
+    return units;
+}
+
+CompileAhead::CompileAhead(std::vector<jit::Unit> units, const RealizeOptions& options)
+    : thread_([units = std::move(units), toolchain = options.toolchain, store = options.store,
+               jobs = options.jobs, deadline = options.deadlines.compile](std::stop_token stop) {
+          // A few at a time: this must end soon after it is told to.
+          const auto few = static_cast<std::size_t>(std::max(jobs, 1));
+          for (std::size_t at = 0; at < units.size() && !stop.stop_requested(); at += few) {
+              const auto end = std::min(at + few, units.size());
+              // Whoever measures the kernel compiles it again, and reports what went wrong.
+              jit::compile_all({units.begin() + static_cast<std::ptrdiff_t>(at),
+                                units.begin() + static_cast<std::ptrdiff_t>(end)},
+                               toolchain, store, jobs, deadline);
+          }
+      }) {}
+
+}  // namespace fact::tune

@@ -31,10 +31,11 @@ int build(const Options& options) {
     for (const Launch& launch : record.launches) shared = std::max(shared, launch.shared_bytes);
     if (!kernel->note.empty()) print(kernel->note + "\n");
     print(fmt::format(
-        "registers: {} a thread, {} bytes spilled\nshared memory: {} bytes\n"
+        "registers: {} a thread, {} bytes spilled{}\nshared memory: {} bytes\n"
         "compiled in {:.1f} s{}\nwrote {}: kernel.fact, kernel.cu, kernel.cubin, record.json\n",
-        artifact->registers, artifact->spill_bytes, shared, artifact->seconds,
-        artifact->cached ? " by an earlier run" : "", folder.string()));
+        artifact->registers, artifact->spill_bytes,
+        artifact->fitness == jit::Fitness::serialized ? ", products serialized" : "", shared,
+        artifact->seconds, artifact->cached ? " by an earlier run" : "", folder.string()));
     return kDone;
 }
 

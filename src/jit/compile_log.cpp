@@ -4,6 +4,8 @@
 #include <regex>
 #include <vector>
 
+#include "support/result.h"
+
 namespace fact::jit {
 
 Resources resources_in(const std::string& log) {
@@ -14,7 +16,20 @@ Resources resources_in(const std::string& log) {
         resources.registers = std::max(resources.registers, std::stoi((*it)[1]));
     for (std::sregex_iterator it(log.begin(), log.end(), spills), end; it != end; ++it)
         resources.spill_bytes += std::stoi((*it)[1]);
+    resources.serialized = log.find("wgmma.mma_async instructions are serialized") != log.npos;
     return resources;
+}
+
+std::string_view name(Fitness fitness) {
+    switch (fitness) {
+        case Fitness::sound:
+            return "sound";
+        case Fitness::spills:
+            return "spills";
+        case Fitness::serialized:
+            return "serialized";
+    }
+    throw InternalError("a fitness without a name");
 }
 
 std::string first_errors(std::string_view log, int max_lines) {

@@ -6,9 +6,21 @@
 
 namespace fact::jit {
 
-// The most registers of any kernel in the unit, and the spilled bytes of all of them.
+// What became of a unit that compiled: kernels that spill registers, or whose products ptxas could
+// not let run side by side, are right but slow.
+enum class Fitness { sound, spills, serialized };
+std::string_view name(Fitness fitness);
+
+// The most registers of any kernel in the unit, the spilled bytes of all of them, and whether ptxas
+// serialized the products of any.
 struct Resources {
     int registers = 0, spill_bytes = 0;
+    bool serialized = false;
+    Fitness fitness() const {
+        return serialized        ? Fitness::serialized
+               : spill_bytes > 0 ? Fitness::spills
+                                 : Fitness::sound;
+    }
 };
 Resources resources_in(const std::string& log);
 

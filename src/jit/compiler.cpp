@@ -38,6 +38,7 @@ Result<Artifact> stored(const fs::path& folder, const std::string& key) {
     artifact.seconds = meta.value("seconds", 0.0);
     artifact.registers = meta.value("registers", 0);
     artifact.spill_bytes = meta.value("spill_bytes", 0);
+    artifact.fitness = resources_in(*log).fitness();
     artifact.log = std::move(*log);
     return artifact;
 }

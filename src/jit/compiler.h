@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/compile_log.h"
 #include "support/result.h"
 #include "support/subprocess.h"
 
@@ -38,6 +39,7 @@ struct Artifact {
     bool cached = false;
     double seconds = 0;
     int registers = 0, spill_bytes = 0;
+    Fitness fitness = Fitness::sound;
     std::string log;
 };
 

@@ -43,7 +43,8 @@ json candidate_json(const CandidateResult& candidate) {
             {"compile_seconds", candidate.compile_seconds},
             {"cached", candidate.cached},
             {"registers", candidate.registers},
-            {"spill_bytes", candidate.spill_bytes}};
+            {"spill_bytes", candidate.spill_bytes},
+            {"fitness", candidate.fitness}};
 }
 
 CandidateResult candidate_from(const json& object) {
@@ -66,6 +67,7 @@ CandidateResult candidate_from(const json& object) {
     candidate.cached = object.at("cached");
     candidate.registers = object.at("registers");
     candidate.spill_bytes = object.at("spill_bytes");
+    candidate.fitness = object.value("fitness", "");
     return candidate;
 }
 

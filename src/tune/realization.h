@@ -26,6 +26,7 @@ struct CandidateResult {
     double compile_seconds = 0;
     bool cached = false;  // compiled in an earlier run
     int registers = 0, spill_bytes = 0;
+    std::string fitness;  // jit::Fitness's name; "" where nothing was compiled
 };
 
 struct Realization {

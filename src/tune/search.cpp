@@ -140,6 +140,7 @@ void Searcher::take(const std::vector<std::size_t>& which,
         result.cached = artifacts[u]->cached;
         result.registers = artifacts[u]->registers;
         result.spill_bytes = artifacts[u]->spill_bytes;
+        result.fitness = jit::name(artifacts[u]->fitness);
         cubins_[i] = artifacts[u]->cubin;
     }
 }

@@ -6,6 +6,7 @@
 #   anchors_f32  the same in f32, weights stored [N, K]
 #   stopping  the same in bf16 with every candidate tried: what stopping early saves, and costs
 #   schedules every legal schedule of many shapes, beside what the model would try first
+#   legal     sampled schedules of many texts: all compile, launch and are right
 #   cold      the MiniGPT block from an empty cache, and once more
 #   products  the products of the MiniGPT block and of examples/products.py, verified and timed
 #   types     the products of examples/products.py in fp16, and in TF32 where that is allowed
@@ -95,6 +96,11 @@ for part in "${parts[@]}"; do
                 >"$out/schedules.log" 2>&1 || ((++failures))
             tail -n 22 "$out/schedules.log"
             ;;
+        legal)
+            timeout -k 10 300 "${FACT_PYTHON:-python3}" "$root/bench/schedules/legal.py" "$out" \
+                >"$out/legal.log" 2>&1 || ((++failures))
+            tail -n 12 "$out/legal.log"
+            ;;
         cold)
             rm -rf "$work/cache"
             for turn in cold again; do
@@ -169,7 +175,7 @@ for part in "${parts[@]}"; do
                 ((++failures))
             ;;
         *)
-            echo "unknown part '$part'; there are unit, calibrate, cold, anchors, anchors_f32, stopping, schedules, programs, epilogue, products, types, chains, minigpt, registry and faults" >&2
+            echo "unknown part '$part'; there are unit, calibrate, cold, anchors, anchors_f32, stopping, schedules, legal, programs, epilogue, products, types, chains, minigpt, registry and faults" >&2
             exit 2
             ;;
     esac

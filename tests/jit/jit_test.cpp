@@ -107,6 +107,12 @@ TEST_F(Jit, ReadsResourcesAndErrors) {
         "ptxas info    : Used 168 registers, used 8 barriers, 400 bytes cmem[0]\n");
     EXPECT_EQ(resources.registers, 168);
     EXPECT_EQ(resources.spill_bytes, 12);
+    EXPECT_EQ(name(resources.fitness()), "spills");
+    EXPECT_EQ(name(resources_in("ptxas info : Used 24 registers\n").fitness()), "sound");
+    const auto serialized = resources_in(
+        "ptxas info    : (C7514) Potential Performance Loss: wgmma.mma_async instructions are "
+        "serialized due to non wgmma instructions reading accumulator registers\n");
+    EXPECT_EQ(name(serialized.fitness()), "serialized");
     EXPECT_EQ(first_errors("note: x\nkernel.cu(2): error: no such thing\nmore\n"),
               "kernel.cu(2): error: no such thing");
     EXPECT_EQ(first_errors("a\nb\nc\n", 2), "b\nc");

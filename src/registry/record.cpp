@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "registry/identity.h"
 
@@ -14,13 +15,24 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// A count or an extent; what is none, or too large to be one, is thrown.
+template <class Whole>
+Whole whole(const Json& json) {
+    const bool fits = json.is_number_unsigned()  ? std::in_range<Whole>(json.get<std::uint64_t>())
+                      : json.is_number_integer() ? std::in_range<Whole>(json.get<std::int64_t>())
+                                                 : false;
+    if (!fits) throw std::runtime_error(fmt::format("{} is no count", json.dump().substr(0, 40)));
+    return json.get<Whole>();
+}
+
 Json json_of(const Times& t) {
     return {
         {"median_us", t.median_us}, {"low_us", t.low_us}, {"high_us", t.high_us}, {"runs", t.runs}};
 }
 
 Times times_from(const Json& json) {
-    Times t{json.at("median_us"), json.at("low_us"), json.at("high_us"), json.at("runs")};
+    Times t{json.at("median_us"), json.at("low_us"), json.at("high_us"),
+            whole<int>(json.at("runs"))};
     if (t.runs < 0 || t.median_us < 0 || (t.runs > 0 && t.median_us == 0))
         throw std::runtime_error("a time of no duration");
     return t;
@@ -47,8 +59,8 @@ Json json_of(const std::vector<Check>& checks) {
 std::vector<Check> checks_from(const Json& list) {
     std::vector<Check> checks;
     for (const auto& json : list)
-        checks.push_back({json.at("distribution"), json.at("seed"), errors_from(json.at("eager")),
-                          errors_from(json.at("kernel"))});
+        checks.push_back({json.at("distribution"), whole<int>(json.at("seed")),
+                          errors_from(json.at("eager")), errors_from(json.at("kernel"))});
     return checks;
 }
 
@@ -89,14 +101,18 @@ Work work_from(const Json& json) {
     w.allow_tf32 = json.at("allow_tf32");
     w.a_along_k = json.at("a_along_k");
     w.b_along_k = json.at("b_along_k");
-    w.m = json.at("m");
-    w.n = json.at("n");
-    w.k = json.at("k");
-    w.batch = json.at("batch");
-    for (const auto& [name, extent] : json.at("extents").items()) w.extents[name] = extent;
-    for (const auto& tensor : json.at("tensors"))
-        w.tensors.push_back({tensor.at("name"), tensor.at("constant"), tensor.at("alignment"),
-                             tensor.at("dims").get<std::vector<int>>()});
+    w.m = whole<decltype(w.m)>(json.at("m"));
+    w.n = whole<decltype(w.n)>(json.at("n"));
+    w.k = whole<decltype(w.k)>(json.at("k"));
+    w.batch = whole<decltype(w.batch)>(json.at("batch"));
+    for (const auto& [name, extent] : json.at("extents").items())
+        w.extents[name] = whole<std::int64_t>(extent);
+    for (const auto& tensor : json.at("tensors")) {
+        std::vector<int> dims;
+        for (const auto& dim : tensor.at("dims")) dims.push_back(whole<int>(dim));
+        w.tensors.push_back({tensor.at("name"), tensor.at("constant"),
+                             whole<int>(tensor.at("alignment")), std::move(dims)});
+    }
     w.arch = json.at("arch");
     w.gpu = json.at("gpu");
     w.call = json.at("call");
@@ -112,8 +128,8 @@ Record record_from(const Json& json) {
     r.kernel = json.at("kernel");
     r.schedule = json.at("schedule");
     r.precision = json.at("precision");
-    r.effort = json.at("effort");
-    r.candidates = json.at("candidates");
+    r.effort = whole<int>(json.at("effort"));
+    r.candidates = whole<int>(json.at("candidates"));
     const auto& times = json.at("times");
     r.single = times_from(times.at("single"));
     r.torch_single = times_from(times.at("torch_single"));
@@ -181,7 +197,7 @@ Result<Record> record_from_json(std::string_view text) {
     try {
         const Json json = Json::parse(text);
         if (!json.is_object() || !json.contains("format")) return refused("it has no format");
-        if (const int format = json.at("format"); format != kFormat)
+        if (const int format = whole<int>(json.at("format")); format != kFormat)
             return refused(fmt::format("it is of format {}, and this FACT reads format {} only",
                                        format, kFormat));
         const Record r = record_from(json);

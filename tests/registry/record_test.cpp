@@ -72,6 +72,12 @@ TEST(Record, SaysWhatIsWrong) {
     EXPECT_EQ(why(changed("/provenance/commit", "other")), "nothing");
 }
 
+TEST(Record, CountsAreWholeAndFit) {
+    for (const char* at : {"/effort", "/candidates", "/format", "/work/m", "/times/single/runs"})
+        for (const Json& value : {Json(1e30), Json(2.5), Json(std::uint64_t{1} << 63), Json("3")})
+            EXPECT_FALSE(record_from_json(changed(at, value)).ok()) << at << " " << value;
+}
+
 TEST(Record, TheWorstCheckSpeaksForAll) {
     const auto worst = exactness(linear());
     EXPECT_EQ(worst.kernel, 3e-3);

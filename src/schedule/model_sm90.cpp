@@ -32,7 +32,7 @@ double efficiency(const Schedule& s) {
     const bool pingpong = s.mainloop == Mainloop::pingpong;
     const double tile = s.tile.m == 64    ? (s.tile.n == 256 ? 0.782 : 0.761)
                         : s.tile.m == 256 ? 0.874
-                        : s.tile.n == 64  ? (pingpong ? 0.606 : 0.707)
+                        : s.tile.n == 64  ? 0.707
                         : s.tile.n == 128 ? (pingpong ? 0.868 : 0.799)
                         : s.tile.n == 192 ? 0.877
                                           : 0.902;

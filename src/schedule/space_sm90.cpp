@@ -87,6 +87,8 @@ std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
     if (s.tile.n != 64 && s.tile.n != 128 && (single || (s.tile.n != 192 && s.tile.n != 256)))
         return fmt::format("a tile is 64 or 128 columns wide{}, not {}",
                            single ? "" : ", 192 or 256", s.tile.n);
+    if (pingpong && s.tile.m == 128 && s.tile.n == 64)
+        return "ptxas serializes the products of a ping-pong tile of 128x64";
     if (const int sums = accumulators_on_sm90(s, p); sums > 128)
         return fmt::format("{} accumulators a thread do not fit beside its other registers", sums);
     if (const long terms = longest_sum(s, p); terms > kLongSum && accumulators_on_sm90(s, p) > 64)
@@ -120,14 +122,13 @@ struct Shape {
     int m, n;
     Mainloop mainloop;
 };
-constexpr std::array<Shape, 9> kShapes{{{128, 128, Mainloop::pingpong},
+constexpr std::array<Shape, 8> kShapes{{{128, 128, Mainloop::pingpong},
                                         {128, 256, Mainloop::cooperative},
                                         {256, 128, Mainloop::cooperative},
                                         {128, 192, Mainloop::cooperative},
                                         {128, 128, Mainloop::cooperative},
                                         {64, 256, Mainloop::pingpong},
                                         {64, 128, Mainloop::pingpong},
-                                        {128, 64, Mainloop::pingpong},
                                         {128, 64, Mainloop::cooperative}}};
 constexpr std::array<Cluster, 4> kClusters{{{2, 1}, {1, 2}, {1, 1}, {2, 2}}};
 constexpr std::array<Scheduler, 3> kSchedulers{

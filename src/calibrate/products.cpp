@@ -45,7 +45,8 @@ Result<ProductProbe> make(const Row& row, std::string_view arch, int schedules, 
     options.extents.assign(kernel.dims.size(), size);
     const auto plans = lower::plan_products(kernel, options);
     if (!plans) return plans.error();
-    for (const auto& schedule : lower::candidates(plans->front())) {
+    for (const auto& schedule :
+         lower::candidates(plans->front().skeleton, plans->front().problem)) {
         if (static_cast<int>(probe.kernels.size()) == schedules) break;
         // Divided sums are for few tiles, and wait on each other.
         if (schedule.scheduler != schedule::Scheduler::persistent) continue;

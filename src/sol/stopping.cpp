@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace fact::sol {
 
@@ -18,20 +17,6 @@ double low_ratio(std::span<const Tried> tried) {
     if (ratios.empty()) return 0;
     std::ranges::sort(ratios);
     return ratios[(ratios.size() - 1) / 4];
-}
-
-std::vector<bool> keep_below(std::span<const double> model_us, double most, std::size_t always) {
-    std::vector<std::size_t> order(model_us.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, [&](auto a, auto b) { return model_us[a] < model_us[b]; });
-    std::vector<bool> keep(model_us.size());
-    std::size_t ranked = 0;
-    for (const std::size_t i : order) {
-        const bool known = model_us[i] > 0;
-        keep[i] = !known || model_us[i] <= most || ranked < always;
-        ranked += known;
-    }
-    return keep;
 }
 
 }  // namespace
@@ -59,19 +44,11 @@ Verdict decide(const Standing& standing, const Rules& rules) {
     return {false, fmt::format("the model expects under {:.0f} % more", 100 * rules.least_gain)};
 }
 
-std::vector<bool> worth_compiling(std::span<const double> model_us, const Rules& rules) {
-    double best = 0;
-    for (const double us : model_us)
-        if (us > 0 && (best == 0 || us < best)) best = us;
-    return keep_below(model_us, best * (1 + rules.prune_margin), rules.always_kept);
-}
-
-std::vector<bool> worth_compiling(std::span<const double> model_us, std::span<const Tried> tried,
-                                  double best_us, const Rules& rules) {
-    const double ratio = low_ratio(tried);
-    if (ratio == 0 || best_us <= 0 || static_cast<int>(tried.size()) < rules.least_measured)
-        return worth_compiling(model_us, rules);
-    return keep_below(model_us, best_us / ratio, 0);
+bool may_be_best(double model_us, const Standing& standing, const Rules& rules) {
+    const double ratio = low_ratio(standing.tried);
+    if (model_us <= 0 || ratio == 0 || standing.best_us <= 0) return true;
+    if (static_cast<int>(standing.tried.size()) < rules.least_measured) return true;
+    return model_us * ratio <= standing.best_us;
 }
 
 }  // namespace fact::sol

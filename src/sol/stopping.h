@@ -15,8 +15,6 @@ struct Rules {
     // Before so many the model is not believed: on eighteen shapes the best of its first eight was
     // within 2 % of the best of all (bench/results/h200/schedules.json).
     int least_measured = 8;
-    double prune_margin = 0.5;    // model times so far above the best are not compiled
-    std::size_t always_kept = 3;  // the model's best few are compiled whatever it says
 };
 
 // A candidate that was timed, and what the model had said.
@@ -44,12 +42,8 @@ Verdict decide(const Standing& standing, const Rules& rules = {});
 // search is stopped too late rather than too early. 0 where nothing is left or nothing was tried.
 double expected_best(std::span<const Tried> tried, std::span<const double> remaining_us);
 
-// Whether each candidate is worth compiling, by the model alone. Unknown times (0) are kept.
-std::vector<bool> worth_compiling(std::span<const double> model_us, const Rules& rules = {});
-
-// The same with some of them timed: the model's times are corrected as in expected_best and
-// compared with the best time measured.
-std::vector<bool> worth_compiling(std::span<const double> model_us, std::span<const Tried> tried,
-                                  double best_us, const Rules& rules = {});
+// Whether a candidate of that model time may still beat the best: the model corrected as in
+// expected_best. So may every one while few were tried, or where the model has no time (0) for it.
+bool may_be_best(double model_us, const Standing& standing, const Rules& rules = {});
 
 }  // namespace fact::sol

@@ -14,23 +14,6 @@ Result<> check_arch(std::string_view arch) {
                  "use sm90a (H100, H200) or sm80 (A100)", true};
 }
 
-std::string illegal(Skeleton skeleton, const schedule::Schedule& schedule,
-                    const schedule::Problem& problem) {
-    return skeleton == Skeleton::sm90 ? illegal_on_sm90(schedule, problem)
-                                      : illegal_on_sm80(schedule, problem);
-}
-
-std::vector<schedule::Schedule> candidates(Skeleton skeleton, const schedule::Problem& problem) {
-    return skeleton == Skeleton::sm90 ? schedule::candidates_on_sm90(problem)
-                                      : schedule::candidates_on_sm80(problem);
-}
-
-double expected_us(Skeleton skeleton, const schedule::Schedule& schedule,
-                   const schedule::Problem& problem) {
-    return skeleton == Skeleton::sm90 ? expected_us_on_sm90(schedule, problem)
-                                      : expected_us_on_sm80(schedule, problem);
-}
-
 schedule::SharedMemory shared_memory(Skeleton skeleton, const schedule::Schedule& schedule,
                                      const schedule::Problem& problem) {
     return skeleton == Skeleton::sm90 ? shared_memory_on_sm90(schedule, problem)

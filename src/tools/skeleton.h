@@ -11,20 +11,15 @@
 
 namespace fact::tools {
 
+using lower::candidates;
+using lower::expected_us;
+using lower::illegal;
 using lower::Skeleton;
 
 std::string_view name(Skeleton skeleton);
 // An Error unless there are kernels for the architecture.
 Result<> check_arch(std::string_view arch);
 
-// Why the schedule cannot serve, or "".
-std::string illegal(Skeleton skeleton, const schedule::Schedule& schedule,
-                    const schedule::Problem& problem);
-// Most promising first.
-std::vector<schedule::Schedule> candidates(Skeleton skeleton, const schedule::Problem& problem);
-// What the model says the product takes.
-double expected_us(Skeleton skeleton, const schedule::Schedule& schedule,
-                   const schedule::Problem& problem);
 schedule::SharedMemory shared_memory(Skeleton skeleton, const schedule::Schedule& schedule,
                                      const schedule::Problem& problem);
 // Registers of a thread that hold sums, of a legal schedule.

@@ -47,7 +47,7 @@ std::vector<schedule::Schedule> schedules(const dsl::Program& program,
                                           const lower::ProductPlan& plan,
                                           const std::vector<std::string>& first) {
     std::vector<schedule::Schedule> all;
-    const auto ranked = lower::candidates(plan);
+    const auto ranked = lower::candidates(plan.skeleton, plan.problem);
     for (const auto& block : program.schedules)
         if (block.arch == "sm90a")
             for (const schedule::Given& choice : block.choices)
@@ -110,18 +110,19 @@ Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern
         only.schedule = only.record.schedule;
         return std::vector{only};
     }
+    const lower::ProductPlan& plan = plans->front();
     std::vector<Candidate> all;
     int usable = 0;
-    for (const auto& schedule : schedules(*program, plans->front(), first)) {
+    for (const auto& schedule : schedules(*program, plan, first)) {
         Candidate candidate;
         candidate.schedule = schedule::to_string(schedule);
-        candidate.unsupported = lower::illegal(plans->front(), schedule);
+        candidate.unsupported = lower::illegal(plan.skeleton, schedule, plan.problem);
         if (candidate.unsupported.empty()) {
             options.schedule = [&](const std::string&) { return &schedule; };
             candidate = lowered(kernel, options, candidate.schedule);
         }
         candidate.name = fmt::format("s{:02}", all.size());
-        candidate.expected_us = lower::expected_us(plans->front(), schedule);
+        candidate.expected_us = lower::expected_us(plan.skeleton, schedule, plan.problem);
         usable += candidate.unsupported.empty();
         all.push_back(std::move(candidate));
         if (limit > 0 && usable == limit) break;

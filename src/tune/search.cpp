@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <future>
 #include <mutex>
@@ -199,8 +198,7 @@ std::string Searcher::untried_because(std::size_t i) {
     if (!options_.stop_early) return "";
     if (const sol::Verdict verdict = sol::decide(standing); !verdict.go_on)
         return found_.stopped = verdict.reason;
-    const std::array expected{request_.candidates[i].expected_us};
-    if (!built_[i] && !sol::worth_compiling(expected, standing.tried, standing.best_us).front())
+    if (!built_[i] && !sol::may_be_best(request_.candidates[i].expected_us, standing))
         return "the model expects it to be slower than the best so far";
     return "";
 }

@@ -26,7 +26,8 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
-((${#parts[@]})) || parts=(unit calibrate programs epilogue products types chains minigpt registry faults)
+((${#parts[@]})) || parts=(unit calibrate cold legal schedules stopping anchors anchors_f32 programs epilogue products
+    types chains minigpt registry faults)
 work=${FACT_GPU_WORK:-$(mktemp -d)}
 effort=${FACT_GPU_EFFORT:-12}
 mkdir -p "$out" "$work"

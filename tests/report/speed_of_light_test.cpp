@@ -4,29 +4,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../sol/round_gpu.h"
 #include "graph/graph_json.h"
 #include "support/files.h"
 
 namespace fact::report {
 namespace {
 
-GpuSpec round_gpu() {
-    GpuSpec gpu;
-    gpu.name = "round";
-    gpu.bf16_tflops = 1000;
-    gpu.tf32_tflops = 500;
-    gpu.fp32_tflops = 50;
-    gpu.memory_tbs = 5;
-    gpu.l2_tbs = 10;
-    gpu.l2_mib = 50;
-    gpu.calibrated_bf16_tflops = 800;
-    gpu.calibrated_tf32_tflops = 400;
-    gpu.calibrated_fp32_tflops = 40;
-    gpu.calibrated_memory_tbs = 4;
-    gpu.calibrated_l2_tbs = 8;
-    gpu.launch_us = 2;
-    return gpu;
-}
+using testing::round_gpu;
 
 graph::TensorType large() {
     return {.dtype = DType::bf16, .sizes = {16384, 4096}, .strides = {4096, 1}};

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "../graph/graph_builder.h"
+#include "round_gpu.h"
 
 namespace fact::sol {
 namespace {
@@ -12,23 +13,7 @@ using graph::NodeId;
 using graph::testing::GraphBuilder;
 using graph::testing::Sizes;
 using graph::testing::tensor;
-
-GpuSpec round_gpu() {
-    GpuSpec gpu;
-    gpu.bf16_tflops = 1000;
-    gpu.tf32_tflops = 500;
-    gpu.fp32_tflops = 50;
-    gpu.memory_tbs = 5;
-    gpu.l2_tbs = 10;
-    gpu.l2_mib = 50;
-    gpu.calibrated_bf16_tflops = 800;
-    gpu.calibrated_tf32_tflops = 400;
-    gpu.calibrated_fp32_tflops = 40;
-    gpu.calibrated_memory_tbs = 4;
-    gpu.calibrated_l2_tbs = 8;
-    gpu.launch_us = 2;
-    return gpu;
-}
+using testing::round_gpu;
 
 // y = relu(x @ w.T), x and y of 16384 x 4096 bf16, 128 MiB each.
 struct Mlp : GraphBuilder {

@@ -60,21 +60,14 @@ TEST(Stopping, CorrectsTheModelCarefully) {
     EXPECT_DOUBLE_EQ(expected_best({}, remaining), 0);
 }
 
-TEST(Pruning, KeepsWhatIsNearTheModelsBest) {
-    const std::vector<double> model{100, 149, 151, 400, 0, 120};
-    EXPECT_EQ(worth_compiling(model), (std::vector{true, true, false, false, true, true}));
-    // The best three stay, however far apart.
-    EXPECT_EQ(worth_compiling(std::vector<double>{1, 10, 100, 1000}),
-              (std::vector{true, true, true, false}));
-}
-
-TEST(Pruning, WithTimesComparesWithTheBestMeasured) {
-    const std::vector<Tried> tried{{100, 120}, {110, 132}, {120, 144}};
+TEST(Pruning, ComparesTheCorrectedModelWithTheBest) {
     // 1.2 times the model: 99 may take 118.8, 101 would take 121.2.
-    EXPECT_EQ(worth_compiling(std::vector<double>{99, 101, 0}, tried, 120, early()),
-              (std::vector{true, false, true}));
-    EXPECT_EQ(worth_compiling(std::vector<double>{99, 101, 300}, {}, 0, early()),
-              (std::vector{true, true, true}));
+    const Standing now = standing(50, 120, {{100, 120}, {110, 132}, {120, 144}}, {});
+    EXPECT_TRUE(may_be_best(99, now, early()));
+    EXPECT_FALSE(may_be_best(101, now, early()));
+    EXPECT_TRUE(may_be_best(0, now, early())) << "the model knows nothing of it";
+    EXPECT_TRUE(may_be_best(101, now)) << "three are too few to believe the model";
+    EXPECT_TRUE(may_be_best(101, standing(50, 0, {}, {}), early())) << "nothing has passed";
 }
 
 }  // namespace

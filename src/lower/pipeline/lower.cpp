@@ -81,7 +81,7 @@ class Lowerer {
         const auto plan = plan_product(stage, facts_);
         if (!plan) return plan.error();
         const auto* wanted = options_.schedule ? options_.schedule(plan->product) : nullptr;
-        const auto best = wanted ? std::vector{*wanted} : candidates(*plan);
+        const auto best = wanted ? std::vector{*wanted} : candidates(plan->skeleton, plan->problem);
         if (best.empty())
             return Error{
                 fmt::format("no schedule serves the product of kernel {}", stage.kernel.name),

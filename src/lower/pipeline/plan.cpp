@@ -100,19 +100,21 @@ Result<ProductPlan> plan_product(const Stage& stage, const TensorFacts& facts) {
     return Planner(stage, facts).run();
 }
 
-std::vector<schedule::Schedule> candidates(const ProductPlan& plan) {
-    return plan.skeleton == Skeleton::sm90 ? schedule::candidates_on_sm90(plan.problem)
-                                           : schedule::candidates_on_sm80(plan.problem);
+std::vector<schedule::Schedule> candidates(Skeleton skeleton, const schedule::Problem& problem) {
+    return skeleton == Skeleton::sm90 ? schedule::candidates_on_sm90(problem)
+                                      : schedule::candidates_on_sm80(problem);
 }
 
-double expected_us(const ProductPlan& plan, const schedule::Schedule& schedule) {
-    return plan.skeleton == Skeleton::sm90 ? schedule::expected_us_on_sm90(schedule, plan.problem)
-                                           : schedule::expected_us_on_sm80(schedule, plan.problem);
+double expected_us(Skeleton skeleton, const schedule::Schedule& schedule,
+                   const schedule::Problem& problem) {
+    return skeleton == Skeleton::sm90 ? schedule::expected_us_on_sm90(schedule, problem)
+                                      : schedule::expected_us_on_sm80(schedule, problem);
 }
 
-std::string illegal(const ProductPlan& plan, const schedule::Schedule& schedule) {
-    return plan.skeleton == Skeleton::sm90 ? schedule::illegal_on_sm90(schedule, plan.problem)
-                                           : schedule::illegal_on_sm80(schedule, plan.problem);
+std::string illegal(Skeleton skeleton, const schedule::Schedule& schedule,
+                    const schedule::Problem& problem) {
+    return skeleton == Skeleton::sm90 ? schedule::illegal_on_sm90(schedule, problem)
+                                      : schedule::illegal_on_sm80(schedule, problem);
 }
 
 }  // namespace fact::lower

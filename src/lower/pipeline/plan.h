@@ -29,11 +29,13 @@ struct TensorFacts {
 // An Error says what no skeleton can express.
 Result<ProductPlan> plan_product(const Stage& stage, const TensorFacts& facts);
 
-// Legal schedules for it, the most promising first.
-std::vector<schedule::Schedule> candidates(const ProductPlan& plan);
-// What the model says it takes, in microseconds.
-double expected_us(const ProductPlan& plan, const schedule::Schedule& schedule);
+// Legal schedules of the skeleton for the problem, the most promising first.
+std::vector<schedule::Schedule> candidates(Skeleton skeleton, const schedule::Problem& problem);
+// What the model says the product takes, in microseconds.
+double expected_us(Skeleton skeleton, const schedule::Schedule& schedule,
+                   const schedule::Problem& problem);
 // Why the schedule cannot serve, or "".
-std::string illegal(const ProductPlan& plan, const schedule::Schedule& schedule);
+std::string illegal(Skeleton skeleton, const schedule::Schedule& schedule,
+                    const schedule::Problem& problem);
 
 }  // namespace fact::lower

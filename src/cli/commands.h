@@ -8,6 +8,7 @@
 
 #include "driver/pipeline.h"
 #include "support/result.h"
+#include "tune/effort.h"
 
 namespace fact::cli {
 
@@ -43,7 +44,7 @@ void add_arch(CLI::App& app, std::string& arch);
 void add_allow_tf32(CLI::App& app, bool& allow);
 void add_registry_use(CLI::App& app, bool& registry, bool& retune);
 // --effort, --budget, --try-all: how widely a search looks.
-void add_effort(CLI::App& app, int& effort, double& budget_s, bool& stop_early);
+void add_effort(CLI::App& app, tune::Effort& effort);
 void add_jobs(CLI::App& app, int& jobs);
 
 }  // namespace fact::cli

@@ -83,17 +83,17 @@ std::string effort_count(std::string& text) {
 
 }  // namespace
 
-void add_effort(CLI::App& app, int& effort, double& budget_s, bool& stop_early) {
+void add_effort(CLI::App& app, tune::Effort& effort) {
     app.add_option(
            "--effort", effort,
            "quick (4 candidates a family), normal (16, the default with a GPU; one without), "
            "max (64), or a number")
         ->transform(CLI::Validator(effort_count, "quick|normal|max|N"));
     app.add_option(
-           "--budget", budget_s,
+           "--budget", effort.budget_s,
            "Time for all searches together, such as 90s or 2m: then the best so far is taken")
         ->transform(CLI::Validator(budget_seconds, "TIME"));
-    app.add_flag("!--try-all", stop_early,
+    app.add_flag("!--try-all", effort.stop_early,
                  "Try every candidate, also where the bound or the model says it is not worth it");
 }
 

@@ -50,7 +50,7 @@ void add_optimize(CLI::App& app, Action& action) {
     command->add_option("--run-dir", options->run_dir,
                         "Folder for the files of the run (default: .fact/runs/NAME-HASH)");
     add_arch(*command, request.settings.arch);
-    add_effort(*command, request.effort, request.budget_s, request.stop_early);
+    add_effort(*command, request.effort);
     add_jobs(*command, request.jobs);
     command->add_option("--also", request.also, "A CUDA file to try beside the schedules")
         ->check(CLI::ExistingFile)

@@ -61,7 +61,7 @@ void add_realize(CLI::App& app, Action& action) {
     command->add_option("RUN", options->run, "Run folder of `fact discover -o`")->required();
     auto& request = options->request;
     command->add_option("--pattern", request.only, "Only this pattern or family (repeatable)");
-    add_effort(*command, request.effort, request.budget_s, request.stop_early);
+    add_effort(*command, request.effort);
     add_jobs(*command, request.jobs);
     add_registry_use(*command, request.registry, request.retune);
     command->add_option("--also", request.also, "A CUDA file to try beside the schedules")

@@ -91,9 +91,7 @@ Asked asked(const OptimizeRequest& request) {
               request.jobs,
               {},
               request.bench,
-              request.registry,
-              request.budget_s,
-              request.stop_early};
+              request.registry};
     for (const auto& file : request.also) out.also.push_back(fs::absolute(file).string());
     return out;
 }
@@ -151,8 +149,6 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
     watch.enter("realize");
     const auto realizations = realize_stage(*environment, run, found->discovery,
                                             {request.effort,
-                                             request.budget_s,
-                                             request.stop_early,
                                              request.jobs,
                                              request.also,
                                              {},

@@ -9,6 +9,7 @@
 #include "driver/run_folder.h"
 #include "report/report.h"
 #include "support/result.h"
+#include "tune/effort.h"
 
 namespace fact::driver {
 
@@ -16,9 +17,8 @@ struct OptimizeRequest {
     Settings settings;
     std::optional<std::filesystem::path> output;   // default: package/ in the run folder
     std::optional<std::filesystem::path> run_dir;  // default: default_run_folder
-    int effort = 0, jobs = 0;
-    double budget_s = 0;     // for the searches together; 0: as long as they take
-    bool stop_early = true;  // where the bound or the model says that enough was tried
+    tune::Effort effort;
+    int jobs = 0;
     std::vector<std::filesystem::path> also;
     bool bench = true;
     bool registry = true;  // whether what is known of other runs is read and written

@@ -128,7 +128,7 @@ Result<Realizations> realize_stage(const Environment& environment, const RunFold
     options.jobs = request.jobs > 0
                        ? request.jobs
                        : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    options.max_candidates = request.effort;
+    options.max_candidates = request.effort.candidates;
     options.also = request.also;
     options.arch = settings->arch;
     options.retune = request.retune;
@@ -143,10 +143,10 @@ Result<Realizations> realize_stage(const Environment& environment, const RunFold
 
     Realizations done;
     Progress progress("realize", static_cast<int>(todo.size()));
-    options.stop_early = request.stop_early;
+    options.stop_early = request.effort.stop_early;
     tune::IdleWorker worker;
     options.idle_worker = &worker;
-    const Shares shares(todo, request.budget_s);
+    const Shares shares(todo, request.effort.budget_s);
     std::optional<tune::CompileAhead> ahead;
     if (environment.gpu && todo.size() > 1) {
         std::vector<jit::Unit> units;

@@ -8,14 +8,13 @@
 #include "driver/discover.h"
 #include "driver/environment.h"
 #include "driver/run_folder.h"
+#include "tune/effort.h"
 #include "tune/realize.h"
 
 namespace fact::driver {
 
 struct RealizeRequest {
-    int effort = 0;       // candidates a family; 0: 16 with a GPU, one without
-    double budget_s = 0;  // for all searches together; 0: as long as they take
-    bool stop_early = true;
+    tune::Effort effort;
     int jobs = 0;  // compilers at a time; 0: one a core
     std::vector<std::filesystem::path> also;
     std::vector<std::string> only;  // patterns or families; empty: all

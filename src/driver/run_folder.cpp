@@ -32,9 +32,15 @@ fs::path stamp_file(const fs::path& folder, const std::string& stage) {
 }
 
 Json to_json(const Asked& a) {
-    return {{"folder", a.folder},     {"output", a.output},     {"effort", a.effort},
-            {"jobs", a.jobs},         {"also", a.also},         {"bench", a.bench},
-            {"registry", a.registry}, {"budget_s", a.budget_s}, {"stop_early", a.stop_early}};
+    return {{"folder", a.folder},
+            {"output", a.output},
+            {"effort", a.effort.candidates},
+            {"jobs", a.jobs},
+            {"also", a.also},
+            {"bench", a.bench},
+            {"registry", a.registry},
+            {"budget_s", a.effort.budget_s},
+            {"stop_early", a.effort.stop_early}};
 }
 
 // Gives run.json to `read`; an Error where it is damaged. Nothing happens where there is none.
@@ -74,13 +80,11 @@ Result<std::optional<Asked>> RunFolder::asked() const {
         const auto& o = json.at("optimize");
         asked = Asked{o.value("folder", ""),
                       o.value("output", ""),
-                      o.value("effort", 0),
+                      {o.value("effort", 0), o.value("budget_s", 0.0), o.value("stop_early", true)},
                       o.value("jobs", 0),
                       {},
                       o.value("bench", true),
-                      o.value("registry", true),
-                      o.value("budget_s", 0.0),
-                      o.value("stop_early", true)};
+                      o.value("registry", true)};
         asked->also = o.value("also", std::vector<std::string>{});
     });
     if (!done) return done.error();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/result.h"
+#include "tune/effort.h"
 
 namespace fact::driver {
 
@@ -24,11 +25,10 @@ struct Settings {
 struct Asked {
     std::string folder;  // where it was started: sources are found from there
     std::string output;  // "": package/ in the run folder
-    int effort = 0, jobs = 0;
+    tune::Effort effort;
+    int jobs = 0;
     std::vector<std::string> also;
     bool bench = true, registry = true;
-    double budget_s = 0;
-    bool stop_early = true;
     bool operator==(const Asked&) const = default;
 };
 

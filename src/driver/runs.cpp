@@ -160,8 +160,6 @@ Result<OptimizeRequest> request_of(const RunSummary& run) {
     for (const auto& file : asked.also) request.also.emplace_back(file);
     request.bench = asked.bench;
     request.registry = asked.registry;
-    request.budget_s = asked.budget_s;
-    request.stop_early = asked.stop_early;
     return request;
 }
 

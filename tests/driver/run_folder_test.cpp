@@ -24,7 +24,7 @@ TEST(RunFolder, RemembersHowItWasAsked) {
     EXPECT_FALSE(run.asked()->has_value());
     ASSERT_TRUE(run.remember({"model.py", "bf16"}));
     EXPECT_FALSE(run.asked()->has_value());
-    const Asked asked{"/models", "/packages/one", 8, 2, {"/mine.cu"}, false, false};
+    const Asked asked{"/models", "/packages/one", {8, 60, false}, 2, {"/mine.cu"}, false, false};
     ASSERT_TRUE(run.remember({"model.py", "bf16"}, asked));
     EXPECT_EQ(**run.asked(), asked);
     EXPECT_EQ(run.settings()->source, "model.py");

@@ -84,14 +84,14 @@ TEST_F(Runs, ListsRunsAndNothingElse) {
 TEST_F(Runs, ARequestIsWhatWasAsked) {
     ASSERT_TRUE(run_.remember({"model.py", "bf16"}));
     EXPECT_FALSE(request_of(*summarize_run(run_.path())));
-    ASSERT_TRUE(
-        run_.remember({"model.py", "bf16"}, Asked{"/m", "/p", 8, 2, {"/c.cu"}, false, true}));
+    ASSERT_TRUE(run_.remember({"model.py", "bf16"},
+                              Asked{"/m", "/p", {8, 60, false}, 2, {"/c.cu"}, false, true}));
     const auto request = request_of(*summarize_run(run_.path()));
     ASSERT_TRUE(request);
     EXPECT_EQ(request->settings.dtype, "bf16");
     EXPECT_EQ(*request->run_dir, run_.path());
     EXPECT_EQ(*request->output, "/p");
-    EXPECT_EQ(request->effort, 8);
+    EXPECT_EQ(request->effort.candidates, 8);
     EXPECT_EQ(request->jobs, 2);
     EXPECT_EQ(request->also, std::vector<fs::path>{"/c.cu"});
     EXPECT_FALSE(request->bench);

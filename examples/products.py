@@ -127,6 +127,18 @@ def anchors_kn():
     return _anchors(Affine, batched())
 
 
+def gelu():
+    """Linear layers with bias, each alone and with a GELU after it: what the GELU costs."""
+    small = _pick(1, 64)
+    parts = []
+    for m, n, k in [ANCHORS[0], ANCHORS[2], ANCHORS[6], ANCHORS[10]]:
+        m, n, k = (max(extent // small, 32) for extent in (m, n, k))
+        parts.append((nn.Linear(k, n), [torch.randn(m, k)]))
+        fused = nn.Sequential(nn.Linear(k, n), nn.GELU(approximate="tanh"))
+        parts.append((fused, [torch.randn(m, k)]))
+    return _several(parts)
+
+
 def linear_square():
     """The square product with a weight, which is prepared once."""
     side = _pick(4096, 256)

@@ -34,7 +34,7 @@ struct AttentionShapes {
     static constexpr int kKBytes = kSlabs * Slab128::kBytes;
     static constexpr int kVBytes = kWideSlabs * Slab128::kBytes;
     using Scores = SharedProduct<Element, kColumns, Major::k, Major::k>;
-    using Values = RegisterHalfProduct<Element, Config::kWidth>;
+    using Values = RegisterHalfProduct<Element, Config::kWidth, Major::mn>;
 };
 
 template <class Config>

@@ -21,7 +21,7 @@ struct MainloopHalf {
     using Product = SharedProduct<Element, Config::kTileN, Config::kMajorA, Config::kMajorB>;
     using Sums = float[kBlocks][Config::kTileN / 2];
 
-    struct Maps {
+    struct Operands {
         CUtensorMap const &a, &b;
         template <int kBatches>
         __device__ void load(FullBarrier& full, unsigned char* stage, TileAt<kBatches> const& at,
@@ -76,9 +76,10 @@ struct MainloopHalf {
         }
     }
 
-    template <class Ring, class Position>
+    template <class Ring, class Position, int kBatches>
     __device__ static void finish(Ring& ring, typename Ring::Signature const& signature,
-                                  Position const& position, Sums& sums) {
+                                  Position const& position, Operands const&,
+                                  TileAt<kBatches> const&, ExtentsOf<kBatches> const&, Sums& sums) {
         cute::warpgroup_wait<0>();
         pin(sums);
         ring.release(position.before(), signature);

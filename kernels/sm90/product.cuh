@@ -44,7 +44,7 @@ struct Turn {
 // `staged` is the map of the epilogue's staged operand, or any other when there is none; `partials`
 // is used where tiles are divided.
 template <class Config, class Mainloop, class Functor, int kBatches>
-__device__ void product(typename Mainloop::Maps const& operands, CUtensorMap const& output,
+__device__ void product(typename Mainloop::Operands const& operands, CUtensorMap const& output,
                         CUtensorMap const& staged, ExtentsOf<kBatches> const& extents,
                         WalkOrder const& order, Functor const& functor,
                         Partials const& partials = {}) {
@@ -143,7 +143,7 @@ __device__ void product(typename Mainloop::Maps const& operands, CUtensorMap con
             Mainloop::run(ring, signature, storage.stages, position, stretch.k_count, group, sums);
             turn.pass();
             if constexpr (!Config::kPingpong) begin_to_finish();
-            Mainloop::finish(ring, signature, position, sums);
+            Mainloop::finish(ring, signature, position, operands, at, extents, sums);
             if constexpr (kTakers == 2) position.advance(work.at(i + 1).k_count);
 
             if constexpr (Config::kDeal == Deal::divided) {

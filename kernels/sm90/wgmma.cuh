@@ -47,17 +47,17 @@ FACT_REGISTER_PRODUCT(64)
 FACT_REGISTER_PRODUCT(128)
 #undef FACT_REGISTER_PRODUCT
 
-// 64 x kN += 64 x 16 (16-bit, in registers) times 16 x kN contiguous along N in shared memory.
-template <class Element, int kN>
+// 64 x kN += 64 x 16 (16-bit, in registers) times 16 x kN in shared memory.
+template <class Element, int kN, Major kB>
 struct RegisterHalfProduct;
 
-#define FACT_REGISTER_HALF_PRODUCT(N)                                               \
-    template <>                                                                     \
-    struct RegisterHalfProduct<bf16, N>                                             \
-        : GMMA::MMA_64x##N##x16_F32BF16BF16_RS<GMMA::Major::K, GMMA::Major::MN> {}; \
-    template <>                                                                     \
-    struct RegisterHalfProduct<half, N>                                             \
-        : GMMA::MMA_64x##N##x16_F32F16F16_RS<GMMA::Major::K, GMMA::Major::MN> {};
+#define FACT_REGISTER_HALF_PRODUCT(N)                                              \
+    template <Major kB>                                                            \
+    struct RegisterHalfProduct<bf16, N, kB>                                        \
+        : GMMA::MMA_64x##N##x16_F32BF16BF16_RS<GMMA::Major::K, kGmmaMajor<kB>> {}; \
+    template <Major kB>                                                            \
+    struct RegisterHalfProduct<half, N, kB>                                        \
+        : GMMA::MMA_64x##N##x16_F32F16F16_RS<GMMA::Major::K, kGmmaMajor<kB>> {};
 FACT_REGISTER_HALF_PRODUCT(64)
 FACT_REGISTER_HALF_PRODUCT(128)
 #undef FACT_REGISTER_HALF_PRODUCT

@@ -155,7 +155,7 @@ Result<Realizations> realize_stage(const Environment& environment, const RunFold
             for (auto& unit : tune::first_units(*todo[i].pattern, options))
                 units.push_back(std::move(unit));
         }
-        ahead.emplace(std::move(units), options);
+        options.ahead = &ahead.emplace(std::move(units), options);
     }
     for (const auto& family : todo) {
         options.budget = shares.of(family);

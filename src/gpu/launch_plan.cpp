@@ -88,8 +88,8 @@ std::int64_t extent_product(std::span<const DimOf> dims, std::span<const TensorA
 }
 
 std::int64_t extent_of(const ExtentField& extent, std::span<const TensorArg> tensors) {
-    return extent_product(extent.dims, tensors) * extent.times /
-           (extent_product(extent.divided, tensors) * extent.over);
+    return ceil_div(extent_product(extent.dims, tensors) * extent.times,
+                    extent_product(extent.divided, tensors) * extent.over);
 }
 
 GridSize grid_size(const Launch& launch, std::span<const TensorArg> tensors,

@@ -111,7 +111,7 @@ enum class Precision { exact, tf32 };
 
 // a[..., M, K] @ b[..., K, N] -> [batch..., M, N]; batch dimensions match by id, a missing one
 // broadcasts. The f32 sum of exact products; for f32 operands `exact` promises at least the
-// accuracy of f32 arithmetic (kernels split each operand into two TF32 parts).
+// accuracy of f32 arithmetic (kernels split each operand into two parts).
 struct Product {
     ExprId a{}, b{};
     Precision precision = Precision::exact;

@@ -59,7 +59,7 @@ double element_bytes(const Problem& p) {
 }
 
 double tensor_us(const Schedule& s, const Problem& p, const Division& d) {
-    const double rate = p.operands == DType::f32 ? 1024.0 / (p.split ? 3 : 1) : 2048.0;
+    const double rate = p.operands != DType::f32 ? 2048.0 : p.split ? 2048.0 / 3 : 1024.0;
     const double area = static_cast<double>(s.tile.m) * s.tile.n;
     const double mainloop = area * d.depth / rate / efficiency(s);
     const double finish = area / 128 * (kFinish + kFinishOperand * p.full_operands);

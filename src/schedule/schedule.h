@@ -50,7 +50,7 @@ enum class Major { k, mn };  // which dimension of an operand is contiguous
 struct Problem {
     DType operands = DType::bf16;  // bf16, f16 or f32
     DType output = DType::bf16;
-    bool split = false;  // f32 operands as two TF32 parts each
+    bool split = false;  // f32 operands as two parts each, f16 on sm90 and TF32 on sm80
     Major a = Major::k, b = Major::k;
     long m = 0, n = 0, k = 0, batch = 1;
     int full_operands = 0;  // matrices the epilogue reads beside the accumulator

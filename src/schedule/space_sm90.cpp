@@ -19,12 +19,8 @@ constexpr int kMultiprocessors = 132;  // only ranks candidates; launches ask th
 
 constexpr long kLongSum = 65536;  // beyond this one level of sums is rounded too often
 
-int parts(const Problem& problem) {
-    return problem.operands == DType::f32 ? (problem.split ? 2 : 1) : 1;
-}
-
-int stage_bytes(const Schedule& s, const Problem& problem) {
-    return (s.tile.m + parts(problem) * s.tile.n) * 128;  // every row of a stage is 128 bytes
+int stage_bytes(const Schedule& s) {
+    return (s.tile.m + s.tile.n) * 128;  // every row of a stage is 128 bytes
 }
 
 long ceil_div(long a, long b) {
@@ -55,7 +51,7 @@ bool worth_dividing(const Schedule& s, const Problem& problem) {
 }  // namespace
 
 SharedMemory shared_memory_on_sm90(const Schedule& s, const Problem& problem) {
-    const int stage = stage_bytes(s, problem), room = kSharedBytes - kBarrierBytes;
+    const int stage = stage_bytes(s), room = kSharedBytes - kBarrierBytes;
     SharedMemory memory;
     // A staged operand needs the boxes of two slabs; one of f32 values fills two boxes.
     memory.store_buffers = problem.staged && problem.output == DType::f32 ? 4 : 2;

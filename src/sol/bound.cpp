@@ -6,15 +6,15 @@ namespace fact::sol {
 namespace {
 
 double products(Unit unit) {
-    return unit == Unit::tensor_tf32x3 ? 3 : 1;
+    return unit == Unit::tensor_f16x3 ? 3 : 1;
 }
 
 double hard_tflops(const GpuSpec& gpu, Unit unit) {
     switch (unit) {
         case Unit::tensor_16bit:
+        case Unit::tensor_f16x3:
             return gpu.bf16_tflops;
         case Unit::tensor_tf32:
-        case Unit::tensor_tf32x3:
             return gpu.tf32_tflops;
         case Unit::cuda_core_fp32:
             break;
@@ -25,9 +25,9 @@ double hard_tflops(const GpuSpec& gpu, Unit unit) {
 double calibrated_tflops(const GpuSpec& gpu, Unit unit) {
     switch (unit) {
         case Unit::tensor_16bit:
+        case Unit::tensor_f16x3:
             return gpu.calibrated_bf16_tflops;
         case Unit::tensor_tf32:
-        case Unit::tensor_tf32x3:
             return gpu.calibrated_tf32_tflops;
         case Unit::cuda_core_fp32:
             break;
@@ -70,7 +70,7 @@ Bound kernel_bound(const Work& work, const GpuSpec& gpu) {
 Unit kernel_unit(DType operands, bool allow_tf32) {
     if (operands == DType::f64) return Unit::cuda_core_fp32;  // as fast where f64 is at its best
     if (operands != DType::f32) return Unit::tensor_16bit;
-    return allow_tf32 ? Unit::tensor_tf32 : Unit::tensor_tf32x3;
+    return allow_tf32 ? Unit::tensor_tf32 : Unit::tensor_f16x3;
 }
 
 Unit torch_unit(DType operands, bool allow_tf32) {

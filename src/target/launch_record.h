@@ -41,7 +41,7 @@ struct PointerField {
 };
 struct ExtentField {  // product of extents, as int32; an empty product is 1
     std::vector<DimOf> dims;
-    int times = 1, over = 1;          // and of a constant, divided by another
+    int times = 1, over = 1;          // and of a constant, divided by another, rounded up
     std::vector<DimOf> divided = {};  // and by these extents
     bool operator==(const ExtentField&) const = default;
 };
@@ -110,7 +110,7 @@ struct Launch {
 struct Workspace {
     DType dtype = DType::f32;
     std::vector<ExtentField> sizes;  // each dimension: a product of extents
-    int copies = 1;                  // leading dimension (split operands have two planes)
+    int copies = 1;                  // leading dimension
     bool operator==(const Workspace&) const = default;
 };
 
@@ -140,7 +140,7 @@ struct LaunchRecord {
     std::string kernel;  // name in the kernel text
     std::string arch;    // "sm90a"
     std::string schedule;
-    std::string precision;  // what it computes in, for the report: "bf16", "tf32x3", ...
+    std::string precision;  // what it computes in, for the report: "bf16", "f16x3", ...
     std::vector<TensorSpec> params, outputs;
     std::vector<std::vector<DimOf>> equal_extents;  // dimensions that must agree
     std::vector<ExtentRule> extent_rules;           // constants and products among them

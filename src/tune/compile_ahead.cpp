@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/compile_key.h"
 #include "sol/stopping.h"
 #include "tune/candidates.h"
 #include "tune/remembered.h"
@@ -26,18 +27,23 @@ std::vector<jit::Unit> first_units(const match::Pattern& pattern, const RealizeO
     return units;
 }
 
-CompileAhead::CompileAhead(std::vector<jit::Unit> units, const RealizeOptions& options)
-    : thread_([units = std::move(units), toolchain = options.toolchain, store = options.store,
-               jobs = options.jobs, deadline = options.deadlines.compile](std::stop_token stop) {
-          // A few at a time: this must end soon after it is told to.
-          const auto few = static_cast<std::size_t>(std::max(jobs, 1));
-          for (std::size_t at = 0; at < units.size() && !stop.stop_requested(); at += few) {
-              const auto end = std::min(at + few, units.size());
-              // Whoever measures the kernel compiles it again, and reports what went wrong.
-              jit::compile_all({units.begin() + static_cast<std::ptrdiff_t>(at),
-                                units.begin() + static_cast<std::ptrdiff_t>(end)},
-                               toolchain, store, jobs, deadline);
-          }
-      }) {}
+CompileAhead::CompileAhead(std::vector<jit::Unit> units, const RealizeOptions& options) {
+    for (const jit::Unit& unit : units)
+        if (!jit::find_compiled(unit, options.toolchain, options.store))
+            new_.insert(jit::compile_key(unit, options.toolchain));
+    thread_ = std::jthread([units = std::move(units), toolchain = options.toolchain,
+                            store = options.store, jobs = options.jobs,
+                            deadline = options.deadlines.compile](std::stop_token stop) {
+        // A few at a time: this must end soon after it is told to.
+        const auto few = static_cast<std::size_t>(std::max(jobs, 1));
+        for (std::size_t at = 0; at < units.size() && !stop.stop_requested(); at += few) {
+            const auto end = std::min(at + few, units.size());
+            // Whoever measures the kernel compiles it again, and reports what went wrong.
+            jit::compile_all({units.begin() + static_cast<std::ptrdiff_t>(at),
+                              units.begin() + static_cast<std::ptrdiff_t>(end)},
+                             toolchain, store, jobs, deadline);
+        }
+    });
+}
 
 }  // namespace fact::tune

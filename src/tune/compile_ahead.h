@@ -1,6 +1,8 @@
 // Compiles for families that come later while an earlier one is measured.
 #pragma once
 
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -16,7 +18,11 @@ class CompileAhead {
   public:
     CompileAhead(std::vector<jit::Unit> units, const RealizeOptions& options);
 
+    // Whether the store did not have the artifact of that key before: no earlier run compiled it.
+    bool is_new(const std::string& key) const { return new_.contains(key); }
+
   private:
+    std::set<std::string> new_;
     std::jthread thread_;
 };
 

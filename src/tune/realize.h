@@ -15,7 +15,8 @@
 
 namespace fact::tune {
 
-struct IdleWorker;  // tune/session.h
+struct IdleWorker;   // tune/session.h
+class CompileAhead;  // tune/compile_ahead.h
 
 struct Deadlines {
     Seconds compile{120}, open{300}, measure{20}, held{60};
@@ -35,9 +36,10 @@ struct RealizeOptions {
     int jobs = 1;                             // compiler processes at a time
     int max_candidates = 0;                   // 0: the 16 most promising with a GPU, one without
     std::vector<std::filesystem::path> also;  // CUDA files tried beside the schedules
-    std::optional<Seconds> budget;      // for the family's search: then the best so far is taken
-    IdleWorker* idle_worker = nullptr;  // one for all families of a run; none: each has its own
-    bool stop_early = true;             // where the bound or the model says that enough was tried
+    std::optional<Seconds> budget;        // for the family's search: then the best so far is taken
+    IdleWorker* idle_worker = nullptr;    // one for all families of a run; none: each has its own
+    const CompileAhead* ahead = nullptr;  // what compiles for later families, if anything does
+    bool stop_early = true;               // where the bound or the model says that enough was tried
     Deadlines deadlines;
     const registry::Registry* registry = nullptr;  // none: nothing is looked up or remembered
     bool retune = false;                           // search again where the answer is known already

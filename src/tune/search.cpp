@@ -9,6 +9,7 @@
 
 #include "sol/stopping.h"
 #include "support/files.h"
+#include "tune/compile_ahead.h"
 #include "tune/gpu_gone.h"
 #include "verify/light.h"
 
@@ -136,7 +137,8 @@ void Searcher::take(const std::vector<std::size_t>& which,
         CandidateResult& result = found_.results[i];
         result.compile_key = artifacts[u]->key;
         result.compile_seconds = artifacts[u]->seconds;
-        result.cached = artifacts[u]->cached;
+        result.cached =
+            artifacts[u]->cached && !(options_.ahead && options_.ahead->is_new(artifacts[u]->key));
         result.registers = artifacts[u]->registers;
         result.spill_bytes = artifacts[u]->spill_bytes;
         result.fitness = jit::name(artifacts[u]->fitness);

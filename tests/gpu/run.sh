@@ -4,6 +4,7 @@
 #   unit      the C++ tests of the launcher on the device
 #   anchors   the shapes results are compared on, with bias, weights stored [K, N], bf16
 #   anchors_f32  the same in f32, weights stored [N, K]
+#   gelu      products with bias beside the same with a GELU fused, bf16
 #   stopping  the same in bf16 with every candidate tried: what stopping early saves, and costs
 #   schedules every legal schedule of many shapes, beside what the model would try first
 #   legal     sampled schedules of many texts: all compile, launch and are right
@@ -26,7 +27,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
-((${#parts[@]})) || parts=(unit calibrate cold legal schedules stopping anchors anchors_f32 programs epilogue products
+((${#parts[@]})) || parts=(unit calibrate cold legal schedules stopping anchors anchors_f32 gelu programs epilogue products
     types chains minigpt registry faults)
 work=${FACT_GPU_WORK:-$(mktemp -d)}
 effort=${FACT_GPU_EFFORT:-12}
@@ -85,6 +86,10 @@ for part in "${parts[@]}"; do
         anchors_f32)
             optimize anchors_f32 250 examples.products:anchors_nk --no-bench
             collect anchors_f32.json anchors_f32
+            ;;
+        gelu)
+            optimize gelu 150 examples.products:gelu --dtype bf16 --no-bench
+            collect gelu.json gelu
             ;;
         stopping)
             optimize anchors_nk 300 examples.products:anchors_nk --dtype bf16 --no-bench --try-all
@@ -176,7 +181,7 @@ for part in "${parts[@]}"; do
                 ((++failures))
             ;;
         *)
-            echo "unknown part '$part'; there are unit, calibrate, cold, anchors, anchors_f32, stopping, schedules, legal, programs, epilogue, products, types, chains, minigpt, registry and faults" >&2
+            echo "unknown part '$part'; there are unit, calibrate, cold, anchors, anchors_f32, gelu, stopping, schedules, legal, programs, epilogue, products, types, chains, minigpt, registry and faults" >&2
             exit 2
             ;;
     esac

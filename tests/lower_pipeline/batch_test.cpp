@@ -124,7 +124,7 @@ TEST(Batch, ThreeDimensionsAndAnOperandThatLacksOne) {
     expect_golden("batched.cu", lowered.source);
     expect_golden("batched.json", to_json(lowered.record));
     const Lowered single = product(DType::f32, {"B", "G", "R"}, {"G"}).lowered();
-    EXPECT_NE(single.source.find("SplitSourceOf<3> const source"), std::string::npos);
+    EXPECT_NE(single.source.find("OperandSourceOf<3> const source"), std::string::npos);
     EXPECT_NE(single.source.find("kBatchA = 0b111, kBatchB = 0b010"), std::string::npos);
 }
 

@@ -98,7 +98,7 @@ TEST(LowerSm90, AResidualIsStagedThroughTheOutputsBoxes) {
     // f32 needs two boxes a slab, and takes a stage less for them.
     const auto single = lower(linear_residual(DType::f32), kSplit);
     ASSERT_TRUE(single.ok()) << single.error().text();
-    EXPECT_NE(single->source.find("kStages = 3"), std::string::npos);
+    EXPECT_NE(single->source.find("kStages = 5"), std::string::npos);
     EXPECT_NE(single->source.find("kStoreBuffers = 4"), std::string::npos);
 }
 

@@ -14,7 +14,7 @@ LaunchRecord sample() {
     record.kernel = "mlp_up";
     record.arch = "sm90a";
     record.schedule = "tile 128x256x64";
-    record.precision = "tf32x3";
+    record.precision = "f16x3";
     record.params = {{"x", DType::f32, 2}, {"w", DType::f32, 2, "mlp.fact:1"}};
     record.outputs = {{"y", DType::bf16, 2}};
     record.equal_extents = {{{0, 1}, {1, 1}}};

@@ -24,7 +24,7 @@ StructParam functor_param(const ProductForm& form);
 // `WalkOrder`: numbers of the schedule that no code depends on.
 StructParam order_param(const schedule::Schedule& schedule);
 
-// What the product is computed in: "bf16", "tf32x3".
+// What the product is computed in: "bf16", "tf32".
 std::string precision_name(const schedule::Problem& problem);
 
 // The product's entry in the cubin.

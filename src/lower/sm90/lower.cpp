@@ -54,9 +54,9 @@ class SourceWriter {
     std::string write(std::string_view kernel_text) {
         emit_comment(out_, kernel_text);
         const bool single = problem_.operands == DType::f32;
-        out_.line(fmt::format("#include \"sm90/mainloop_{}.cuh\"", single ? "split" : "half"));
+        out_.line(fmt::format("#include \"sm90/mainloop_{}.cuh\"", single ? "single" : "half"));
+        if (single) out_.line("#include \"sm90/prepare_pass.cuh\"");
         out_.line("#include \"sm90/product.cuh\"");
-        if (single) out_.line("#include \"sm90/split_pass.cuh\"");
         out_.line();
         out_.line("using namespace fact;");
         out_.line("using namespace fact::sm90;");
@@ -108,7 +108,6 @@ class SourceWriter {
         out_.line(fmt::format("static constexpr Deal kDeal = Deal::{};", deal()));
         if (single) {
             out_.line(fmt::format("static constexpr Major kMajorA = {};", major(form_.a.major)));
-            out_.line(fmt::format("static constexpr int kParts = {};", problem_.split ? 2 : 1));
         } else {
             out_.line(fmt::format("static constexpr Major kMajorA = {}, kMajorB = {};",
                                   major(form_.a.major), major(form_.b.major)));
@@ -127,12 +126,29 @@ class SourceWriter {
         return kernel_.params[static_cast<std::size_t>(extra.tensor)].name;
     }
 
+    // The passes over B, before the product itself.
     void prepare() {
-        out_.line("extern \"C\" __global__ void __launch_bounds__(kSplitThreads)");
-        auto body =
-            out_.block(fmt::format("{}(__grid_constant__ {} const source)", prepare_entry(kernel_),
-                                   batch_type("SplitSource", form_.num_batches())));
-        out_.line("split_pass<Config::kParts>(source);");
+        out_.line(fmt::format("using Numbers = {}Numbers<Config::kMajorA>;",
+                              problem_.split ? "Split" : "Tf32"));
+        out_.line();
+        if (!problem_.split) {
+            pass(prepare_entry(kernel_), "RoundedRows", "round_pass");
+            return;
+        }
+        pass(maximum_entry(kernel_), "SplitRows", "maximum_pass");
+        out_.line();
+        pass(prepare_entry(kernel_), "SplitRows", "split_pass<Numbers>");
+    }
+
+    void pass(const std::string& entry, std::string_view rows, std::string_view function) {
+        out_.line("extern \"C\" __global__ void __launch_bounds__(kPassThreads)");
+        out_.list(entry + "(",
+                  {fmt::format("__grid_constant__ {} const source",
+                               batch_type("OperandSource", form_.num_batches())),
+                   fmt::format("__grid_constant__ {} const rows", rows)},
+                  ") {");
+        out_.line(fmt::format("    {}(source, rows);", function));
+        out_.line("}");
     }
 
     void entry() {
@@ -141,13 +157,11 @@ class SourceWriter {
         const std::string y = kernel_.outputs.front().tensor.name;
         const bool single = problem_.operands == DType::f32;
         const int blocks = schedule_.cluster.m * schedule_.cluster.n;
+        // A product of a tensor with itself still has two maps.
+        const std::string_view suffix = single ? "_rows" : a == b ? "_right" : "";
         std::vector<std::string> params{
             fmt::format("__grid_constant__ CUtensorMap const map_{}", a),
-            // A product of a tensor with itself still has two maps.
-            fmt::format("__grid_constant__ CUtensorMap const map_{}{}", b,
-                        single   ? "_planes"
-                        : a == b ? "_right"
-                                 : ""),
+            fmt::format("__grid_constant__ CUtensorMap const map_{}{}", b, suffix),
             fmt::format("__grid_constant__ CUtensorMap const map_{}", y),
         };
         const std::string staged = problem_.staged ? "map_" + staged_name() : "map_" + y;
@@ -159,18 +173,17 @@ class SourceWriter {
         if (has_members(form_)) params.push_back("__grid_constant__ Finish const finish");
         const bool divided = schedule::divides_depth(schedule_.scheduler);
         if (divided) params.push_back("__grid_constant__ Partials const partials");
+        if (problem_.split) params.push_back("__grid_constant__ Numbers::Scales const scales");
         out_.line("extern \"C\" __global__ void __launch_bounds__(kProductThreads, 1)");
         if (blocks > 1) out_.line(fmt::format("__cluster_dims__({}, 1, 1)", blocks));
         out_.list(product_entry(kernel_) + "(", params, ") {");
-        out_.line(
-            fmt::format("    using Mainloop = Mainloop{}<Config>;", single ? "Split" : "Half"));
-        const std::string maps = fmt::format("{{map_{}, map_{}{}}}", a, b,
-                                             single   ? "_planes"
-                                             : a == b ? "_right"
-                                                      : "");
+        out_.line(fmt::format("    using Mainloop = Mainloop{};",
+                              single ? "Single<Config, Numbers>" : "Half<Config>"));
+        const std::string operands =
+            fmt::format("{{map_{}, map_{}{}{}}}", a, b, suffix, problem_.split ? ", scales" : "");
         out_.line(
             fmt::format("    product<Config, Mainloop>({}, map_{}, {}, extents, order, {}{});",
-                        maps, y, staged, has_members(form_) ? "finish" : "Finish{}",
+                        operands, y, staged, has_members(form_) ? "finish" : "Finish{}",
                         divided ? ", partials" : ""),
             kernel_.line_of(kernel_[form_.product].span));
         out_.line("}");

@@ -9,11 +9,14 @@ namespace fact::lower::sm90 {
 
 namespace {
 
-constexpr int kProductThreads = 384;                 // kProductThreads in product.cuh
-constexpr int kSplitTile = 64, kSplitThreads = 256;  // as in split_pass.cuh
-constexpr int kMostZ = 65535;                        // CUDA's limit of a grid's depth
-constexpr int kStoreRows = 16;                       // a warp's rows of a slab
-constexpr int kMostBlocks = 144;                     // as in partials.cuh
+constexpr int kProductThreads = 384;  // kProductThreads in product.cuh
+constexpr int kMostZ = 65535;         // CUDA's limit of a grid's depth
+constexpr int kStoreRows = 16;        // a warp's rows of a slab
+constexpr int kMostBlocks = 144;      // as in partials.cuh
+
+// As in prepare_pass.cuh.
+constexpr int kPassTile = 64, kPassThreads = 256, kSpan = 256, kMaximumSpan = 1024;
+constexpr int kBlockDepth = 32, kBlockBytes = 128;
 
 class RecordBuilder {
   public:
@@ -29,7 +32,7 @@ class RecordBuilder {
         record_.kernel = kernel_.name;
         record_.arch = "sm90a";
         record_.schedule = schedule::to_string(schedule_);
-        record_.precision = precision_name(problem_);
+        record_.precision = problem_.split ? "f16x3" : precision_name(problem_);
         bind_tensors(kernel_, record_);
         for (const EpilogueForm& extra : members())
             if (extra.paired)
@@ -43,7 +46,11 @@ class RecordBuilder {
   private:
     static std::size_t index(int i) { return static_cast<std::size_t>(i); }
     int output_tensor() const { return static_cast<int>(kernel_.params.size()); }
-    int planes_tensor() const { return output_tensor() + 1; }
+
+    // Workspaces of an f32 product, in this order.
+    int rows_tensor() const { return output_tensor() + 1; }
+    int scales_tensor() const { return output_tensor() + 2; }
+    int maxima_tensor() const { return output_tensor() + 3; }
 
     // The extra operands that are members of the functor: all but the staged one.
     std::vector<EpilogueForm> members() const {
@@ -58,34 +65,53 @@ class RecordBuilder {
                                     : std::vector<DimOf>{{form_.b.param, form_.b.batch[i]}};
     }
 
+    // The passes over B: OperandSource and RoundedRows or SplitRows.
     void prepare() {
         const int b = form_.b.param;
         std::vector<DimOf> all_batch;
         for (std::size_t i = 0; i < form_.num_batches(); ++i)
             for (const DimOf& dim : batch_of_b(i)) all_batch.push_back(dim);
         const std::vector<DimOf> depth{{b, form_.b.k}};
+        const DType element = problem_.split ? DType::f16 : DType::f32;
+        const ExtentField batch{all_batch}, columns{dims_.n};
         record_.workspaces.push_back(
-            {DType::f32, {{all_batch}, {dims_.n}, {depth}}, problem_.split ? 2 : 1});
+            {element,
+             {batch, {depth, 1, kBlockDepth}, columns, {{}, kBlockBytes / info(element).bytes}}});
+        if (problem_.split) {
+            record_.workspaces.push_back({DType::f32, {batch, columns}});
+            record_.workspaces.push_back({DType::f32, {{depth, 1, kMaximumSpan}, batch, columns}});
+        }
 
-        record_.alignments.push_back({b, 16});  // the pass reads four neighbours at a time
+        record_.alignments.push_back({b, 16});  // the passes read four neighbours at a time
 
-        StructBuilder source;  // SplitSource
+        StructBuilder source;
         source.add(PointerField{b});
         source.add(StrideField{b, form_.b.outer});
         source.add(StrideField{b, form_.b.k});
         for (const int dim : form_.b.batch) source.add(StrideField{b, dim});
-        source.add(PointerField{planes_tensor()});
         source.add(ExtentField{dims_.n});
         source.add(ExtentField{depth});
         for (std::size_t i = 0; i < form_.num_batches(); ++i)
             source.add(ExtentField{batch_of_b(i)});
 
+        StructBuilder rows;
+        rows.add(PointerField{rows_tensor()});
+        if (problem_.split) {
+            rows.add(PointerField{scales_tensor()});
+            rows.add(PointerField{maxima_tensor()});
+        }
+
         Launch launch;
-        launch.entry = prepare_entry(kernel_);
-        launch.grid = TileGrid{dims_.n, depth, all_batch, kSplitTile, kSplitTile, kMostZ};
-        launch.block = kSplitThreads;
-        launch.params = {source.finish()};
+        launch.block = kPassThreads;
+        launch.params = {source.finish(), rows.finish()};
         launch.prepares_from = b;
+        if (problem_.split) {
+            launch.entry = maximum_entry(kernel_);
+            launch.grid = TileGrid{dims_.n, depth, all_batch, kPassTile, kMaximumSpan, kMostZ};
+            record_.launches.push_back(launch);
+        }
+        launch.entry = prepare_entry(kernel_);
+        launch.grid = TileGrid{dims_.n, depth, all_batch, kPassTile, kSpan, kMostZ};
         record_.launches.push_back(launch);
     }
 
@@ -97,11 +123,12 @@ class RecordBuilder {
                           along_k ? tile / shared : schedule_.tile.k);
     }
 
-    TensorMapParam planes_map() const {
+    TensorMapParam rows_map() const {
         TensorMapParam map;
-        map.tensor = planes_tensor();
-        map.dims = problem_.split ? std::vector{3, 2, 1, 0} : std::vector{2, 1, 0, kNoDim};
-        map.box = {32, schedule_.tile.n / schedule_.cluster.m, 1, 1};
+        map.tensor = rows_tensor();
+        map.dims = {3, 2, 1, 0};
+        map.box = {kBlockBytes / info(problem_.split ? DType::f16 : DType::f32).bytes,
+                   schedule_.tile.n / schedule_.cluster.m, 1, 1};
         return map;
     }
 
@@ -122,7 +149,7 @@ class RecordBuilder {
         launch.shared_bytes = schedule::shared_memory_on_sm90(schedule_, problem_).bytes;
         launch.params = {operand_map(form_.a, schedule_.tile.m, schedule_.cluster.n),
                          problem_.operands == DType::f32
-                             ? planes_map()
+                             ? rows_map()
                              : operand_map(form_.b, schedule_.tile.n, schedule_.cluster.m),
                          box_map(out, form_.output)};
         if (form_.staged >= 0) {
@@ -133,6 +160,11 @@ class RecordBuilder {
         launch.params.push_back(order_param(schedule_));
         if (has_members(form_)) launch.params.push_back(functor_param(form_));
         if (divides_depth(schedule_.scheduler)) launch.params.push_back(partials());
+        if (problem_.split) {
+            StructBuilder scales;
+            scales.add(PointerField{scales_tensor()});
+            launch.params.push_back(scales.finish());
+        }
         record_.launches.push_back(launch);
     }
 
@@ -161,6 +193,10 @@ class RecordBuilder {
 LaunchRecord product_record(const ir::Kernel& kernel, const ProductForm& form,
                             const schedule::Schedule& schedule, const schedule::Problem& problem) {
     return RecordBuilder(kernel, form, schedule, problem).build();
+}
+
+std::string maximum_entry(const ir::Kernel& kernel) {
+    return kernel.name + "_maximum";
 }
 
 std::string prepare_entry(const ir::Kernel& kernel) {

@@ -12,7 +12,9 @@ namespace fact::lower::sm90 {
 LaunchRecord product_record(const ir::Kernel& kernel, const ProductForm& form,
                             const schedule::Schedule& schedule, const schedule::Problem& problem);
 
-// The entry of the pass that splits the second operand of an f32 product.
+// The entries of the passes over the second operand of an f32 product: what finds its rows' largest
+// numbers, where it is split, and what prepares it.
+std::string maximum_entry(const ir::Kernel& kernel);
 std::string prepare_entry(const ir::Kernel& kernel);
 
 }  // namespace fact::lower::sm90

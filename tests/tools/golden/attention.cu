@@ -149,10 +149,10 @@ grouped_2_kernel(__grid_constant__ CUtensorMap const map_t,
 }
 }  // namespace grouped_2
 
-// ---- biased: tile 128x128x32  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8); a block a row; tile 128x128x32  cluster 1x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 16)
-#include "sm90/mainloop_split.cuh"
+// ---- biased: tile 128x128x32  cluster 2x1  mainloop cooperative  stages 6  scheduler persistent(raster: m, swizzle: 8); a block a row; tile 128x128x32  cluster 1x1  mainloop cooperative  stages 6  scheduler persistent(raster: m, swizzle: 16)
+#include "sm90/mainloop_single.cuh"
+#include "sm90/prepare_pass.cuh"
 #include "sm90/product.cuh"
-#include "sm90/split_pass.cuh"
 #include "common/rows.cuh"
 
 using namespace fact;
@@ -162,13 +162,12 @@ using namespace fact::sm90;
 
 struct Config {
     using Output = float;
-    static constexpr int kTileM = 128, kTileN = 128, kTileK = 32, kStages = 4;
+    static constexpr int kTileM = 128, kTileN = 128, kTileK = 32, kStages = 6;
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = false;
     static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k;
-    static constexpr int kParts = 2;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
     static constexpr bool kStaged = false;
 };
@@ -193,19 +192,29 @@ struct Finish {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(kSplitThreads)
-biased_0_prepare(__grid_constant__ SplitSource const source) {
-    split_pass<Config::kParts>(source);
+using Numbers = SplitNumbers<Config::kMajorA>;
+
+extern "C" __global__ void __launch_bounds__(kPassThreads)
+biased_0_maximum(__grid_constant__ OperandSource const source,
+                 __grid_constant__ SplitRows const rows) {
+    maximum_pass(source, rows);
+}
+
+extern "C" __global__ void __launch_bounds__(kPassThreads)
+biased_0_prepare(__grid_constant__ OperandSource const source,
+                 __grid_constant__ SplitRows const rows) {
+    split_pass<Numbers>(source, rows);
 }
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
 biased_0_kernel(__grid_constant__ CUtensorMap const map_q,
-                __grid_constant__ CUtensorMap const map_k_planes,
+                __grid_constant__ CUtensorMap const map_k_rows,
                 __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents,
-                __grid_constant__ WalkOrder const order, __grid_constant__ Finish const finish) {
-    using Mainloop = MainloopSplit<Config>;
-    product<Config, Mainloop>({map_q, map_k_planes}, map_y, map_y, extents, order, finish);
+                __grid_constant__ WalkOrder const order, __grid_constant__ Finish const finish,
+                __grid_constant__ Numbers::Scales const scales) {
+    using Mainloop = MainloopSingle<Config, Numbers>;
+    product<Config, Mainloop>({map_q, map_k_rows, scales}, map_y, map_y, extents, order, finish);
 }
 }  // namespace biased_0
 
@@ -249,13 +258,12 @@ using namespace fact::sm90;
 
 struct Config {
     using Output = float;
-    static constexpr int kTileM = 128, kTileN = 128, kTileK = 32, kStages = 4;
+    static constexpr int kTileM = 128, kTileN = 128, kTileK = 32, kStages = 6;
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 1, kClusterN = 1;
     static constexpr bool kPingpong = false;
     static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k;
-    static constexpr int kParts = 2;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
     static constexpr bool kStaged = false;
 };
@@ -270,18 +278,28 @@ struct Finish {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(kSplitThreads)
-biased_2_prepare(__grid_constant__ SplitSource const source) {
-    split_pass<Config::kParts>(source);
+using Numbers = SplitNumbers<Config::kMajorA>;
+
+extern "C" __global__ void __launch_bounds__(kPassThreads)
+biased_2_maximum(__grid_constant__ OperandSource const source,
+                 __grid_constant__ SplitRows const rows) {
+    maximum_pass(source, rows);
+}
+
+extern "C" __global__ void __launch_bounds__(kPassThreads)
+biased_2_prepare(__grid_constant__ OperandSource const source,
+                 __grid_constant__ SplitRows const rows) {
+    split_pass<Numbers>(source, rows);
 }
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 biased_2_kernel(__grid_constant__ CUtensorMap const map_t,
-                __grid_constant__ CUtensorMap const map_v_planes,
+                __grid_constant__ CUtensorMap const map_v_rows,
                 __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents,
-                __grid_constant__ WalkOrder const order) {
-    using Mainloop = MainloopSplit<Config>;
-    product<Config, Mainloop>({map_t, map_v_planes}, map_y, map_y, extents, order, Finish{});
+                __grid_constant__ WalkOrder const order,
+                __grid_constant__ Numbers::Scales const scales) {
+    using Mainloop = MainloopSingle<Config, Numbers>;
+    product<Config, Mainloop>({map_t, map_v_rows, scales}, map_y, map_y, extents, order, Finish{});
 }
 }  // namespace biased_2
 

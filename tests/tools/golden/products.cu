@@ -129,10 +129,10 @@ gated_1_kernel(__grid_constant__ CUtensorMap const map_x, __grid_constant__ CUte
 }
 }  // namespace gated_1
 
-// ---- accurate: tile 128x128x32  cluster 1x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 16); tile 128x128x32  cluster 1x1  mainloop cooperative  stages 6  scheduler persistent(raster: m, swizzle: 16)
-#include "sm90/mainloop_split.cuh"
+// ---- accurate: tile 128x128x32  cluster 1x1  mainloop cooperative  stages 6  scheduler persistent(raster: m, swizzle: 16)
+#include "sm90/mainloop_single.cuh"
+#include "sm90/prepare_pass.cuh"
 #include "sm90/product.cuh"
-#include "sm90/split_pass.cuh"
 
 using namespace fact;
 
@@ -141,13 +141,12 @@ using namespace fact::sm90;
 
 struct Config {
     using Output = float;
-    static constexpr int kTileM = 128, kTileN = 128, kTileK = 32, kStages = 4;
+    static constexpr int kTileM = 128, kTileN = 128, kTileK = 32, kStages = 6;
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 1, kClusterN = 1;
     static constexpr bool kPingpong = false;
     static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k;
-    static constexpr int kParts = 2;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
     static constexpr bool kStaged = false;
 };
@@ -168,19 +167,29 @@ struct Finish {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(kSplitThreads)
-accurate_0_prepare(__grid_constant__ SplitSource const source) {
-    split_pass<Config::kParts>(source);
+using Numbers = SplitNumbers<Config::kMajorA>;
+
+extern "C" __global__ void __launch_bounds__(kPassThreads)
+accurate_0_maximum(__grid_constant__ OperandSource const source,
+                   __grid_constant__ SplitRows const rows) {
+    maximum_pass(source, rows);
+}
+
+extern "C" __global__ void __launch_bounds__(kPassThreads)
+accurate_0_prepare(__grid_constant__ OperandSource const source,
+                   __grid_constant__ SplitRows const rows) {
+    split_pass<Numbers>(source, rows);
 }
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 accurate_0_kernel(__grid_constant__ CUtensorMap const map_x,
-                  __grid_constant__ CUtensorMap const map_w_planes,
+                  __grid_constant__ CUtensorMap const map_w_rows,
                   __grid_constant__ CUtensorMap const map_y,
                   __grid_constant__ Extents const extents, __grid_constant__ WalkOrder const order,
-                  __grid_constant__ Finish const finish) {
-    using Mainloop = MainloopSplit<Config>;
-    product<Config, Mainloop>({map_x, map_w_planes}, map_y, map_y, extents, order, finish);
+                  __grid_constant__ Finish const finish,
+                  __grid_constant__ Numbers::Scales const scales) {
+    using Mainloop = MainloopSingle<Config, Numbers>;
+    product<Config, Mainloop>({map_x, map_w_rows, scales}, map_y, map_y, extents, order, finish);
 }
 }  // namespace accurate_0
 
@@ -195,7 +204,6 @@ struct Config {
     static constexpr bool kPingpong = false;
     static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k;
-    static constexpr int kParts = 1;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
     static constexpr bool kStaged = false;
 };
@@ -210,19 +218,22 @@ struct Finish {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(kSplitThreads)
-accurate_1_prepare(__grid_constant__ SplitSource const source) {
-    split_pass<Config::kParts>(source);
+using Numbers = Tf32Numbers<Config::kMajorA>;
+
+extern "C" __global__ void __launch_bounds__(kPassThreads)
+accurate_1_prepare(__grid_constant__ OperandSource const source,
+                   __grid_constant__ RoundedRows const rows) {
+    round_pass(source, rows);
 }
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 accurate_1_kernel(__grid_constant__ CUtensorMap const map_x,
-                  __grid_constant__ CUtensorMap const map_w_planes,
+                  __grid_constant__ CUtensorMap const map_w_rows,
                   __grid_constant__ CUtensorMap const map_fast,
                   __grid_constant__ Extents const extents,
                   __grid_constant__ WalkOrder const order) {
-    using Mainloop = MainloopSplit<Config>;
-    product<Config, Mainloop>({map_x, map_w_planes}, map_fast, map_fast, extents, order, Finish{});
+    using Mainloop = MainloopSingle<Config, Numbers>;
+    product<Config, Mainloop>({map_x, map_w_rows}, map_fast, map_fast, extents, order, Finish{});
 }
 }  // namespace accurate_1
 

@@ -43,8 +43,9 @@ struct MainloopHalf {
     };
 
     // The 64-row block of the tile that a consumer group computes as its i-th.
+    static constexpr int kBlockStride = Config::kPingpong ? 1 : 2;
     __device__ static int block_of(int group, int i) {
-        return Config::kPingpong ? i : i * 2 + group;
+        return Config::kPingpong ? i : i * kBlockStride + group;
     }
 
     // A tensor core's own sum loses bits as it grows long. Tiles with registers to spare sum at
@@ -92,16 +93,18 @@ struct MainloopHalf {
                                      int group, Sums& sums) {
         for (int k = 0; k < k_tiles; ++k) {
             ring.full[position.stage].wait(position.phase);
-            unsigned char const* a = stages + position.stage * kStageBytes;
-            unsigned char const* b = a + TileA::kBytes;
+            unsigned char const* stage = stages + position.stage * kStageBytes;
+            uint64_t const a = operand<TileA>(stage + block_of(group, 0) * kBlockBytes);
+            uint64_t const b = operand<TileB>(stage + TileA::kBytes);
             pin(sums);
             cute::warpgroup_arrive();
 #pragma unroll
             for (int step = 0; step < kTileK / 16; ++step)
 #pragma unroll
                 for (int i = 0; i < kBlocks; ++i)
-                    multiply<Product>(operand<TileA>(a, block_of(group, i) * 64, step),
-                                      operand<TileB>(b, 0, step), sums[i], k + step > 0);
+                    multiply<Product>(
+                        further(a, i * kBlockStride * kBlockBytes + step * kStepBytes<TileA>),
+                        further(b, step * kStepBytes<TileB>), sums[i], k + step > 0);
             cute::warpgroup_commit_batch();
             cute::warpgroup_wait<1>();
             pin(sums);
@@ -117,13 +120,13 @@ struct MainloopHalf {
             for (int j = 0; j < Config::kTileN / 2; ++j) to[i][j] += more[i][j];
     }
 
-    // The 16-deep step of an operand tile, from row `first` on.
+    static constexpr int kBlockBytes = 64 * kTileK * sizeof(Element);  // of 64 rows of A
     template <class Tile>
-    __device__ static uint64_t operand(unsigned char const* tile, int first, int step) {
-        if constexpr (Tile::kMajor == Major::k)
-            return descriptor(tile + first * 128 + step * 32, 16);
-        else
-            return descriptor(tile + first / 64 * (kTileK * 128) + step * 16 * 128, kTileK * 128);
+    static constexpr int kStepBytes = 16 * (Tile::kMajor == Major::k ? sizeof(Element) : 128);
+
+    template <class Tile>
+    __device__ static uint64_t operand(unsigned char const* tile) {
+        return descriptor(tile, Tile::kMajor == Major::k ? 16 : kTileK * 128);
     }
 };
 

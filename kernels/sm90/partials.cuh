@@ -51,7 +51,7 @@ struct PartialSums {
             *from = 0;
         }
         sync_group();
-        for (int i = 1; i <= count; ++i) add(sums, blockIdx.x - i * cluster_size);
+        add(sums, blockIdx.x - cluster_size, count, -cluster_size);
     }
 
     // Part `part` of `parts` of a tile is this block's, its neighbours' are `stride` blocks away.
@@ -65,7 +65,7 @@ struct PartialSums {
         write(blockIdx.x, sums);
         if (!last_of(end - begin, first + begin * stride)) return false;
         read(sums, first + begin * stride);
-        for (int i = begin + 1; i < end; ++i) add(sums, first + i * stride);
+        add(sums, first + (begin + 1) * stride, end - begin - 1, stride);
         if (parts <= team) return true;
         // The team's first slot takes its sums. The tile's second block counts the teams, since the
         // first one counts its own.
@@ -74,7 +74,7 @@ struct PartialSums {
         int const teams = (parts + team - 1) / team;
         if (!last_of(teams, first + stride)) return false;
         read(sums, first);
-        for (int i = 1; i < teams; ++i) add(sums, first + i * team * stride);
+        add(sums, first + team * stride, teams - 1, team * stride);
         return true;
     }
 
@@ -98,6 +98,21 @@ struct PartialSums {
             values[4 * q] = quad.x, values[4 * q + 1] = quad.y;
             values[4 * q + 2] = quad.z, values[4 * q + 3] = quad.w;
         }
+    }
+    // What `count` blocks left, in their order, each `stride` blocks from the one before.
+    __device__ void add(Sums& sums, int block, int count, int stride) const {
+        int i = 0;
+        // Two are asked for at a time where that compiles without spills: the wait is as long.
+        if constexpr (kQuads == 16)
+            for (; i + 1 < count; i += 2) {
+                Sums one, other;
+                read(one, block + i * stride);
+                read(other, block + (i + 1) * stride);
+#pragma unroll
+                for (int v = 0; v < 4 * kQuads; ++v)
+                    (&sums[0][0])[v] = (&sums[0][0])[v] + (&one[0][0])[v] + (&other[0][0])[v];
+            }
+        for (; i < count; ++i) add(sums, block + i * stride);
     }
     __device__ void add(Sums& sums, int block) const {
         float* values = &sums[0][0];

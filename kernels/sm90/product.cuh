@@ -97,8 +97,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
                     ring.full[position.stage].arrive_and_expect_tx(Mainloop::kStageBytes);
                     operands.load(ring.full[position.stage],
                                   storage.stages + position.stage * Mainloop::kStageBytes, at,
-                                  extents, (stretch.k_first + k * stretch.k_step) * Config::kTileK,
-                                  rank);
+                                  extents, (stretch.k_first + k) * Config::kTileK, rank);
                 }
             }
             // A block may not end while others still copy into it or sign its barriers.

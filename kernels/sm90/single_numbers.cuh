@@ -100,9 +100,10 @@ struct SplitNumbers {
 
         template <int kN>
         __device__ void multiply(unsigned char const* b, float (&tile)[kN / 2]) const {
-            products<kN>(small, b, tile, false);
-            products<kN>(large, b + 64, tile, true);
-            products<kN>(large, b, tile, true);
+            uint64_t const large_b = descriptor(b, 16);
+            products<kN>(small, large_b, tile, false);
+            products<kN>(large, further(large_b, 64), tile, true);
+            products<kN>(large, large_b, tile, true);
         }
 
         __device__ float added(float sum, float tile, int half) const {
@@ -125,12 +126,12 @@ struct SplitNumbers {
         }
 
         template <int kN>
-        __device__ static void products(uint32_t const (&a)[2][4], unsigned char const* b,
+        __device__ static void products(uint32_t const (&a)[2][4], uint64_t b,
                                         float (&tile)[kN / 2], bool accumulate) {
 #pragma unroll
             for (int step = 0; step < 2; ++step)
                 sm90::multiply<RegisterHalfProduct<half, kN, Major::k>>(
-                    a[step], descriptor(b + step * 32, 16), tile, accumulate || step > 0);
+                    a[step], further(b, step * 32), tile, accumulate || step > 0);
         }
     };
 };
@@ -163,10 +164,11 @@ struct Tf32Numbers {
 
         template <int kN>
         __device__ void multiply(unsigned char const* b, float (&tile)[kN / 2]) const {
+            uint64_t const rows = descriptor(b, 16);
 #pragma unroll
             for (int step = 0; step < 4; ++step)
-                sm90::multiply<RegisterProduct<kN>>(values[step], descriptor(b + step * 32, 16),
-                                                    tile, step > 0);
+                sm90::multiply<RegisterProduct<kN>>(values[step], further(rows, step * 32), tile,
+                                                    step > 0);
         }
 
         __device__ float added(float sum, float tile, int) const { return sum + tile; }

@@ -25,9 +25,9 @@ struct ClusterWalk : ClusterTiles<Config, kBatches> {
     }
 };
 
-// Some or all of one output tile's depth, in k-tiles: every `k_step`-th from the first.
+// Some or all of one output tile's depth, in k-tiles.
 struct Stretch {
-    int tile, k_first, k_count, k_step = 1;
+    int tile, k_first, k_count;
 };
 
 // What one cluster of the grid computes, stretch by stretch: every so-many-th tile, whole.
@@ -78,8 +78,7 @@ struct StreamedTiles {
 };
 
 // The same, but where there are clusters for it each tile is cut into as many equal parts, one a
-// cluster (split-K). Where there are not, tiles are computed whole. Parts are interleaved: what all
-// clusters read at a time then lies together in memory.
+// cluster (split-K). Where there are not, tiles are computed whole.
 struct DividedTiles {
     int tiles, k_tiles, cluster, clusters;
 
@@ -89,7 +88,9 @@ struct DividedTiles {
         int const cut = parts();
         if (cut == 1) return WholeTiles{tiles, k_tiles, cluster, clusters}.at(i);
         if (i > 0 || cluster >= tiles * cut) return {0, 0, 0};
-        return {cluster / cut, part(), (k_tiles - part() + cut - 1) / cut, cut};
+        int const tile = cluster / cut, part = cluster - tile * cut;
+        int const depth = k_tiles / cut, longer = k_tiles - depth * cut;  // parts with one more
+        return {tile, part * depth + min(part, longer), depth + (part < longer)};
     }
 };
 

@@ -226,7 +226,7 @@ def main():
     if len(sys.argv) < 2:
         print(__doc__.strip(), file=sys.stderr)
         return 2
-    os.environ.setdefault("FACT_COMMAND", "bench/schedules/run.py OUT")
+    os.environ.setdefault("FACT_COMMAND", " ".join(["bench/schedules/run.py OUT", *sys.argv[2:]]))
     wanted = [s for s in SHAPES if len(sys.argv) == 2 or s.name() in sys.argv[2:]]
     ranked = {shape: schedules_of(shape) for shape in wanted}
     pairs = {(shape.text, e["schedule"]) for shape, list_ in ranked.items() for e in list_}

@@ -20,6 +20,9 @@ struct MainloopHalf {
     static constexpr int kBlocks = Config::kTileM / 64 / (Config::kPingpong ? 1 : 2);
     using Product = SharedProduct<Element, Config::kTileN, Config::kMajorA, Config::kMajorB>;
     using Sums = float[kBlocks][Config::kTileN / 2];
+    // Other blocks' sums that the registers hold while they are added; of small tiles ptxas
+    // spilled.
+    static constexpr int kSumsAtOnce = kBlocks * Config::kTileN / 2 == 64 ? 2 : 1;
 
     struct Operands {
         CUtensorMap const &a, &b;

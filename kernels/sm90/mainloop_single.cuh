@@ -21,6 +21,7 @@ struct MainloopSingle {
     __device__ static constexpr bool signs(int) { return true; }
     static constexpr int kBlocks = Config::kTileM / 128;
     using Sums = float[kBlocks][Config::kTileN / 2];
+    static constexpr int kSumsAtOnce = 1;  // other blocks', that the registers hold
 
     struct Operands {
         CUtensorMap const &a, &b;

@@ -21,8 +21,9 @@ struct Partials {
 // What a consumer group leaves and finds there. A block leaves at most one tile's sums. Nobody
 // waits for a block launched after its own, so kernels that share the GPU cannot wait for each
 // other.
-template <class Config, class Sums>
+template <class Config, class Mainloop>
 struct PartialSums {
+    using Sums = typename Mainloop::Sums;
     static constexpr int kThreads = 128, kGroups = Config::kPingpong ? 1 : 2;
     static constexpr int kQuads = sizeof(Sums) / sizeof(float4);
     Partials const& partials;
@@ -102,8 +103,8 @@ struct PartialSums {
     // What `count` blocks left, in their order, each `stride` blocks from the one before.
     __device__ void add(Sums& sums, int block, int count, int stride) const {
         int i = 0;
-        // Two are asked for at a time where that compiles without spills: the wait is as long.
-        if constexpr (kQuads == 16)
+        // Two are asked for at a time where there are registers for them: the wait is as long.
+        if constexpr (Mainloop::kSumsAtOnce == 2)
             for (; i + 1 < count; i += 2) {
                 Sums one, other;
                 read(one, block + i * stride);

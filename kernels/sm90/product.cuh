@@ -146,14 +146,14 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
             if constexpr (kTakers == 2) position.advance(work.at(i + 1).k_count);
 
             if constexpr (Config::kDeal == Deal::divided) {
-                PartialSums<Config, typename Mainloop::Sums> const partial{partials, group};
+                PartialSums<Config, Mainloop> const partial{partials, group};
                 if (shared) {
                     if (!partial.gather(sums, work.part(), work.parts(), kClusterSize)) continue;
                     fetched = epilogue.prefetch(at, row_of(0), column, 0);
                 }
             }
             if constexpr (Config::kDeal == Deal::streamed) {
-                PartialSums<Config, typename Mainloop::Sums> const partial{partials, group};
+                PartialSums<Config, Mainloop> const partial{partials, group};
                 if (!finishes) {
                     partial.leave(sums);
                     continue;

@@ -21,7 +21,9 @@ constexpr double kOverlapLoss = 0.034;  // what the lesser demands add to the gr
 constexpr double kFewerStages = 1.015;
 constexpr double kL2Rate = 20.7e6, kMemoryRate = 3.48e6, kL2Bytes = 30.3e6;  // bytes, a microsecond
 constexpr double kMeeting = 4.6;     // microseconds until the parts of a tile have met
+constexpr double kSpans = 6.0;       // and those of stream-K, more of them where clusters are small
 constexpr double kPartBytes = 43.0;  // of another part, added in a cycle
+constexpr double kTwoAtOnce = 1.7;   // how much faster where two parts are read at a time
 
 double ceil_div(double a, double b) {
     return std::ceil(a / b);
@@ -71,7 +73,10 @@ double tensor_us(const Schedule& s, const Problem& p, const Division& d) {
         if (parts <= 1) return one;
         // Split parts meet in teams.
         const double added = split && parts > 6 ? 2 * std::sqrt(parts) : parts;
-        return one + kMeeting + added * area * 4 / kPartBytes / kClock;
+        const bool two_at_once = s.mainloop == Mainloop::cooperative && area == 128 * 128;
+        const double rate_of_adding = kPartBytes * (two_at_once ? kTwoAtOnce : 1);
+        const double meeting = split ? kMeeting : kMeeting + kSpans / (s.cluster.m * s.cluster.n);
+        return one + meeting + added * area * 4 / rate_of_adding / kClock;
     }
     const double waves = std::ceil(d.tiles / d.clusters);
     const double busy = std::min(1.0, d.tiles / d.clusters);

@@ -8,13 +8,13 @@
 #   stopping  the same in bf16 with every candidate tried: what stopping early saves, and costs
 #   schedules every legal schedule of many shapes, beside what the model would try first
 #   legal     sampled schedules of many texts: all compile, launch and are right
-#   cold      the MiniGPT block from an empty cache, and once more
+#   cold      the MiniGPT block in bf16 from an empty cache, and once more
 #   products  the products of the MiniGPT block and of examples/products.py, verified and timed
 #   types     the products of examples/products.py in fp16, and in TF32 where that is allowed
 #   chains    the operator chains of examples/chains.py: level 1 small, level 2 at full size
 #   epilogue  what a 12-node epilogue costs, beside CUTLASS's collective builder
 #   programs  random kernels built, run and compared with the interpreter
-#   minigpt   the MiniGPT block optimized and benchmarked, bf16 and f32
+#   minigpt   the same in f32, benchmarked
 #   calibrate the GPU's real ceilings, as `fact calibrate` measures them
 #   registry  the same module in a new run folder compiles and measures nothing
 #   faults    the hostile kernels of tests/gpu/faults, each of which has to get its own verdict
@@ -31,7 +31,7 @@ parts=("$@")
     types chains minigpt registry faults)
 work=${FACT_GPU_WORK:-$(mktemp -d)}
 effort=${FACT_GPU_EFFORT:-12}
-mkdir -p "$out" "$work"
+mkdir -p "$out/registry" "$work"
 failures=0
 retune=--retune # what is known already is measured all the same
 export FACT_REGISTRY=$out/registry
@@ -94,8 +94,8 @@ for part in "${parts[@]}"; do
         stopping)
             optimize anchors_nk 300 examples.products:anchors_nk --dtype bf16 --no-bench --try-all
             collect anchors_nk.json anchors_nk
-            "${FACT_PYTHON:-python3}" "$root/bench/stopping.py" "$out/stopping.json" \
-                "$work/anchors_nk" || ((++failures))
+            FACT_COMMAND="tests/gpu/run.sh OUT stopping" "${FACT_PYTHON:-python3}" \
+                "$root/bench/stopping.py" "$out/stopping.json" "$work/anchors_nk" || ((++failures))
             ;;
         schedules)
             timeout -k 10 400 "${FACT_PYTHON:-python3}" "$root/bench/schedules/run.py" "$out" \
@@ -115,6 +115,7 @@ for part in "${parts[@]}"; do
                     optimize "$turn" 300 examples/minigpt_block.py --dtype bf16
                 echo "$turn: $((SECONDS - before)) s"
             done
+            cp -r "$work/cache/registry/." "$out/registry/"
             collect cold.json cold again
             ;;
         types)
@@ -148,9 +149,8 @@ for part in "${parts[@]}"; do
             tail -n 28 "$out/programs.log"
             ;;
         minigpt)
-            optimize minigpt_bf16 400 examples/minigpt_block.py --dtype bf16 --effort "$effort"
-            optimize minigpt_f32 400 examples/minigpt_block.py --effort 3
-            collect minigpt.json minigpt_bf16 minigpt_f32
+            optimize minigpt_f32 400 examples/minigpt_block.py
+            collect minigpt.json minigpt_f32
             ;;
         calibrate)
             note "calibrate"

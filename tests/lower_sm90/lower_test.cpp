@@ -120,7 +120,7 @@ TEST(LowerSm90, DividedTilesLeaveTheirSumsInAWorkspace) {
 
 TEST(LowerSm90, RecordsRoundTrip) {
     schedule::Schedule divided = kSplit;
-    divided.scheduler = schedule::Scheduler::streamk;
+    divided.scheduler = schedule::Scheduler::splitk;
     for (const auto& lowered : {lower(scores(), kWide), lower(linear_gelu(DType::f32), divided)}) {
         ASSERT_TRUE(lowered.ok());
         const auto again = launch_record_from_json(to_json(lowered->record));

@@ -62,9 +62,12 @@ run_fuzzer() {
     [[ $found == "no crash" ]]
 }
 
-status=0
-run_fuzzer kernel_text 4096 kernel_text || status=1
-run_fuzzer pt2_archive 65536 json || status=1
-run_fuzzer launch_record 8192 json || status=1
-run_fuzzer registry_record 8192 json || status=1
-exit "$status"
+# Each keeps one core busy.
+export -f number run_fuzzer
+export root build out seconds
+xargs -P "$(nproc)" -L 1 bash -c 'run_fuzzer "$@"' run_fuzzer <<'FUZZERS' || exit 1
+kernel_text 4096 kernel_text
+pt2_archive 65536 json
+launch_record 8192 json
+registry_record 8192 json
+FUZZERS

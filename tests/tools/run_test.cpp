@@ -1,7 +1,6 @@
 #include "tools/run.h"
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "ir/number.h"
@@ -18,9 +17,8 @@ HostTensor tensor(DType dtype, const std::vector<double>& values) {
 }
 
 NpyArray floats(std::vector<std::int64_t> shape, const std::vector<float>& values) {
-    NpyArray array{NpyType::f4, std::move(shape), std::string(values.size() * 4, '\0')};
-    std::memcpy(array.data.data(), values.data(), array.data.size());
-    return array;
+    const auto* bytes = reinterpret_cast<const char*>(values.data());
+    return {NpyType::f4, std::move(shape), {bytes, bytes + values.size() * sizeof(float)}};
 }
 
 TEST(Statistics, OfOrdinaryAndOddNumbers) {

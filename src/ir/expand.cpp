@@ -14,9 +14,11 @@ ExprId written_out(Kernel& kernel, const Attention& node) {
     ExprId scores = b.product(node.q, b.transpose(node.k));
     scores = b.binary(BinaryOp::mul, scores, b.literal(node.scale));
     if (node.bias) scores = b.binary(BinaryOp::add, scores, *node.bias);
-    if (node.causal)
-        scores =
-            b.select(b.binary(BinaryOp::ge, b.index(m), b.index(n)), scores, b.literal(-kInfinity));
+    if (node.causal) {
+        // Named, as compilers differ in which argument they evaluate first.
+        const ExprId none = b.literal(-kInfinity), column = b.index(n), row = b.index(m);
+        scores = b.select(b.binary(BinaryOp::ge, row, column), scores, none);
+    }
     const ExprId shifted = b.binary(BinaryOp::sub, scores, b.reduce(ReduceOp::max, scores, {n}));
     const ExprId weights = b.unary(UnaryOp::exp, shifted);
     const ExprId shares = b.binary(BinaryOp::div, weights, b.reduce(ReduceOp::sum, weights, {n}));

@@ -69,8 +69,8 @@ void expect_stages(const ir::Kernel& kernel, const std::string& golden) {
 
 TEST(Cut, AProductWithAnEpilogueStaysWhole) {
     Fixture f("linear");
-    const ExprId acc = f.b.product(f.param("x", DType::bf16, {f.m, f.k}),
-                                   f.b.transpose(f.param("w", DType::bf16, {f.n, f.k})));
+    const ExprId w = f.param("w", DType::bf16, {f.n, f.k}), turned = f.b.transpose(w);
+    const ExprId acc = f.b.product(f.param("x", DType::bf16, {f.m, f.k}), turned);
     f.output("y", DType::bf16, f.b.unary(UnaryOp::relu, acc));
     const auto pipeline = cut(f.kernel);
     ASSERT_TRUE(pipeline.ok());
@@ -81,8 +81,8 @@ TEST(Cut, AProductWithAnEpilogueStaysWhole) {
 
 TEST(Cut, ASoftmaxAfterAProductIsASecondKernel) {
     Fixture f("linear_softmax");
-    const ExprId acc = f.b.product(f.param("x", DType::bf16, {f.m, f.k}),
-                                   f.b.transpose(f.param("w", DType::bf16, {f.n, f.k})));
+    const ExprId w = f.param("w", DType::bf16, {f.n, f.k}), turned = f.b.transpose(w);
+    const ExprId acc = f.b.product(f.param("x", DType::bf16, {f.m, f.k}), turned);
     f.output("y", DType::bf16, f.softmax(acc, f.n));
     expect_stages(f.kernel, "linear_softmax.txt");
 }
@@ -111,8 +111,8 @@ TEST(Cut, AttentionWrittenOutIsThreeKernels) {
 
 TEST(Cut, AnOutputThatOthersReadIsWrittenOnItsOwn) {
     Fixture f("both");
-    const ExprId acc =
-        f.b.product(f.param("x", DType::bf16, {f.m, f.k}), f.param("w", DType::bf16, {f.k, f.n}));
+    const ExprId w = f.param("w", DType::bf16, {f.k, f.n});
+    const ExprId acc = f.b.product(f.param("x", DType::bf16, {f.m, f.k}), w);
     f.output("sums", DType::bf16, acc);
     f.output("largest", DType::f32, f.b.reduce(ReduceOp::max, acc, {f.n}));
     expect_stages(f.kernel, "both.txt");
@@ -133,8 +133,8 @@ TEST(Lower, EveryPassCanBeSeen) {
 
 TEST(Lower, SeveralStagesAreOneFile) {
     Fixture f("linear_softmax");
-    const ExprId acc = f.b.product(f.param("x", DType::bf16, {f.m, f.k}),
-                                   f.b.transpose(f.param("w", DType::bf16, {f.n, f.k})));
+    const ExprId w = f.param("w", DType::bf16, {f.n, f.k}), turned = f.b.transpose(w);
+    const ExprId acc = f.b.product(f.param("x", DType::bf16, {f.m, f.k}), turned);
     f.output("y", DType::bf16, f.softmax(acc, f.n));
     const auto lowered = lower(f.kernel, {});
     ASSERT_TRUE(lowered.ok()) << lowered.error().text();
@@ -144,8 +144,8 @@ TEST(Lower, SeveralStagesAreOneFile) {
 
 TEST(Lower, RowsThatNoTensorMapTakesGoThroughSm80) {
     Fixture f("odd");
-    const ExprId acc =
-        f.b.product(f.param("x", DType::bf16, {f.m, f.k}), f.param("w", DType::bf16, {f.k, f.n}));
+    const ExprId w = f.param("w", DType::bf16, {f.k, f.n});
+    const ExprId acc = f.b.product(f.param("x", DType::bf16, {f.m, f.k}), w);
     f.output("y", DType::bf16, acc);
     LowerOptions options;
     options.extents = {100, 1001, 64};

@@ -69,7 +69,8 @@ TEST(LowerRows, GroupNormTakesAProductOfDimensionsApart) {
     const auto x =
         f.b.view(f.b.param(f.param("x", DType::f32, {m, channels, s})), {m, eight, d, s});
     const auto w = f.b.view(f.b.param(f.param("w", DType::f32, {channels})), {eight, d});
-    const auto count = f.b.binary(BinaryOp::mul, f.b.extent(d), f.b.extent(s));
+    const auto length = f.b.extent(s);
+    const auto count = f.b.binary(BinaryOp::mul, f.b.extent(d), length);
     const auto mean = [&](ir::ExprId v) {
         return f.b.binary(BinaryOp::div, f.b.reduce(ReduceOp::sum, v, {d, s}), count);
     };
@@ -98,7 +99,8 @@ TEST(LowerRows, PointwiseWithSeveralOutputsAndAScalar) {
     const auto x = f.b.param(f.param("x", DType::bf16, {m, n}));
     const auto alpha = f.b.param(f.param("alpha", DType::f32, {}));
     const auto scaled = f.b.binary(BinaryOp::mul, x, alpha);
-    const auto lower = f.b.binary(BinaryOp::ge, f.b.index(m), f.b.index(n));
+    const auto column = f.b.index(n);
+    const auto lower = f.b.binary(BinaryOp::ge, f.b.index(m), column);
     f.output("y", DType::bf16, f.b.select(lower, f.b.unary(UnaryOp::silu, scaled), f.b.literal(0)));
     f.output("scaled", DType::f32, scaled);
     expect_golden_kernel(f.kernel);

@@ -151,7 +151,7 @@ def linear_wide():
 
 
 def odd():
-    """Pitches of odd length: no tensor map can address them, so this one stays torch's."""
+    """Pitches of odd length: no tensor map can address them, so plain loads do."""
     return _product(*_pick((1001, 1001, 1001), (101, 101, 101)))
 
 

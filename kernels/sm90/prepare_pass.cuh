@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../common/operands.cuh"
+#include "../common/tiles.cuh"
 #include "single_numbers.cuh"
 
 namespace fact::sm90 {

@@ -17,8 +17,8 @@ __device__ inline float const* element(unsigned char const* tile, int row, int k
 }
 
 // A power of two that brings numbers of at most `most` near the top of f16's range, and its
-// inverse: then two f16 parts hold 22 bits of every number down to 2^-16 of the largest, and what
-// smaller ones lose is below the f32 rounding of the largest.
+// inverse: then two f16 parts hold 22 bits of every number down to 2^-16 of the largest. Smaller
+// ones lose up to 2^-40 of the largest, which shows where the largest itself meets a zero.
 struct PowerOfTwo {
     float up, down;
     __device__ static PowerOfTwo to_f16_range(float most) {

@@ -31,7 +31,7 @@ std::string peak_of(const GpuSpec& gpu, const Ceiling& ceiling) {
     if (ceiling.name.starts_with("l2")) return share(gpu.l2_tbs);
     if (ceiling.name == "bf16" || ceiling.name == "f16") return share(gpu.bf16_tflops);
     if (ceiling.name == "tf32") return share(gpu.tf32_tflops);
-    if (ceiling.name == "f32_split") return share(gpu.bf16_tflops / 3);
+    if (ceiling.name == "f32_split") return share(gpu.split_tflops);
     if (ceiling.name == "fp32") return share(gpu.fp32_tflops);
     return "";
 }

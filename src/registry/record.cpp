@@ -35,6 +35,8 @@ Times times_from(const Json& json) {
             whole<int>(json.at("runs"))};
     if (t.runs < 0 || t.median_us < 0 || (t.runs > 0 && t.median_us == 0))
         throw std::runtime_error("a time of no duration");
+    if (t.runs > 0 && !(t.low_us <= t.median_us && t.median_us <= t.high_us))
+        throw std::runtime_error("a median outside of its spread");
     return t;
 }
 

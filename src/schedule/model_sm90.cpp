@@ -73,7 +73,8 @@ double tensor_us(const Schedule& s, const Problem& p, const Division& d) {
         if (parts <= 1) return one;
         // Split parts meet in teams.
         const double added = split && parts > 6 ? 2 * std::sqrt(parts) : parts;
-        const bool two_at_once = s.mainloop == Mainloop::cooperative && area == 128 * 128;
+        // kSumsAtOnce in mainloop_half.cuh.
+        const bool two_at_once = p.operands != DType::f32 && accumulators_on_sm90(s, p) == 64;
         const double rate_of_adding = kPartBytes * (two_at_once ? kTwoAtOnce : 1);
         const double meeting = split ? kMeeting : kMeeting + kSpans / (s.cluster.m * s.cluster.n);
         return one + meeting + added * area * 4 / rate_of_adding / kClock;

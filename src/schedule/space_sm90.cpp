@@ -108,7 +108,7 @@ std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
     if (single && s.scheduler == Scheduler::streamk)
         return "f32 products are divided by split-K: stream-K's bookkeeping spills beside them";
     if (divides_depth(s.scheduler) && s.tile.m == 256)
-        return "the parts of a tile of 256 rows do not fit beside its own sums";
+        return "ptxas spills where the parts of a tile of 256 rows are added up";
     if (s.scheduler == Scheduler::splitk && pingpong)
         return "a part of a tile is one stretch: ping-pong groups have none to take turns with";
     if (s.swizzle < 1 || s.swizzle > 64) return "a swizzle is 1 to 64 tiles";

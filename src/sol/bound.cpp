@@ -5,15 +5,12 @@
 namespace fact::sol {
 namespace {
 
-double products(Unit unit) {
-    return unit == Unit::tensor_f16x3 ? 3 : 1;
-}
-
 double hard_tflops(const GpuSpec& gpu, Unit unit) {
     switch (unit) {
         case Unit::tensor_16bit:
-        case Unit::tensor_f16x3:
             return gpu.bf16_tflops;
+        case Unit::tensor_split:
+            return gpu.split_tflops;
         case Unit::tensor_tf32:
             return gpu.tf32_tflops;
         case Unit::cuda_core_fp32:
@@ -25,8 +22,9 @@ double hard_tflops(const GpuSpec& gpu, Unit unit) {
 double calibrated_tflops(const GpuSpec& gpu, Unit unit) {
     switch (unit) {
         case Unit::tensor_16bit:
-        case Unit::tensor_f16x3:
             return gpu.calibrated_bf16_tflops;
+        case Unit::tensor_split:
+            return gpu.calibrated_split_tflops;
         case Unit::tensor_tf32:
             return gpu.calibrated_tf32_tflops;
         case Unit::cuda_core_fp32:
@@ -55,9 +53,8 @@ Traffic traffic(double bytes, const GpuSpec& gpu) {
 
 Bound bound(const Work& work, const GpuSpec& gpu) {
     const Traffic moved = traffic(work.bytes, gpu);
-    const double flops = work.flops * products(work.unit);
-    return {1e-6 * std::max(moved.hard, flops / hard_tflops(gpu, work.unit)),
-            1e-6 * std::max(moved.calibrated, flops / calibrated_tflops(gpu, work.unit))};
+    return {1e-6 * std::max(moved.hard, work.flops / hard_tflops(gpu, work.unit)),
+            1e-6 * std::max(moved.calibrated, work.flops / calibrated_tflops(gpu, work.unit))};
 }
 
 Bound kernel_bound(const Work& work, const GpuSpec& gpu) {
@@ -70,7 +67,7 @@ Bound kernel_bound(const Work& work, const GpuSpec& gpu) {
 Unit kernel_unit(DType operands, bool allow_tf32) {
     if (operands == DType::f64) return Unit::cuda_core_fp32;  // as fast where f64 is at its best
     if (operands != DType::f32) return Unit::tensor_16bit;
-    return allow_tf32 ? Unit::tensor_tf32 : Unit::tensor_f16x3;
+    return allow_tf32 ? Unit::tensor_tf32 : Unit::tensor_split;
 }
 
 Unit torch_unit(DType operands, bool allow_tf32) {

@@ -10,7 +10,7 @@ namespace fact::sol {
 enum class Unit {
     tensor_16bit,    // bf16 and f16 operands
     tensor_tf32,     // one TF32 product
-    tensor_f16x3,    // f32 operands in two f16 parts: three products
+    tensor_split,    // f32 operands in two parts: three products
     cuda_core_fp32,  // f32 multiply-adds without tensor cores, as torch does them by default
 };
 

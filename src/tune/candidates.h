@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/compiler.h"
 #include "match/pattern.h"
 #include "support/result.h"
 #include "target/launch_record.h"
@@ -21,6 +22,12 @@ struct Candidate {
     std::string fault;       // what a file the user gave stands for where there is no GPU
     bool from_file = false;  // nobody vouches for it: proven in full before it is compared
 };
+
+// What the compiler is given of it.
+inline jit::Unit unit_of(const Candidate& candidate) {
+    return {candidate.record.kernel + "_" + candidate.name, candidate.source,
+            candidate.record.arch};
+}
 
 // The schedules the text itself names, else the table's for the problem, at most `limit` (0: all).
 // `first` (spellings) come before the others, as far as the text allows them.

@@ -21,9 +21,7 @@ std::vector<jit::Unit> first_units(const match::Pattern& pattern, const RealizeO
     }
     std::vector<jit::Unit> units;
     for (const Candidate& candidate : candidates)
-        if (candidate.unsupported.empty())
-            units.push_back({candidate.record.kernel + "_" + candidate.name, candidate.source,
-                             candidate.record.arch});
+        if (candidate.unsupported.empty()) units.push_back(unit_of(candidate));
     return units;
 }
 

@@ -41,8 +41,8 @@ std::string result_key(const match::Pattern& pattern, const std::vector<Candidat
     for (const auto& candidate : candidates) {
         bytes += fmt::format("{} {}\n", candidate.name, candidate.schedule);
         if (!candidate.unsupported.empty()) continue;
-        const jit::Unit unit{candidate.name, candidate.source, candidate.record.arch};
-        bytes += jit::compile_key(unit, options.toolchain) + "\n" + to_json(candidate.record);
+        bytes += jit::compile_key(unit_of(candidate), options.toolchain) + "\n" +
+                 to_json(candidate.record);
     }
     return short_hash(bytes);
 }

@@ -53,10 +53,6 @@ std::optional<graph::FusedCall> read_call(const RealizeOptions& options) {
     return std::move(*call);
 }
 
-jit::Unit unit_of(const Candidate& candidate) {
-    return {candidate.name, candidate.source, candidate.record.arch};
-}
-
 // What FACT itself puts into a compiled kernel and its launch.
 std::string code_of(const Candidate& candidate, const jit::Toolchain& toolchain) {
     return short_hash(jit::code_hash(candidate.source, toolchain.kernels_folder) +

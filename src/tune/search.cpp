@@ -112,11 +112,7 @@ std::vector<std::size_t> Searcher::next_batch(std::size_t from) const {
 
 std::vector<Result<jit::Artifact>> Searcher::build(const std::vector<std::size_t>& which) {
     std::vector<jit::Unit> units;
-    for (const std::size_t i : which) {
-        const Candidate& candidate = request_.candidates[i];
-        units.push_back({candidate.record.kernel + "_" + candidate.name, candidate.source,
-                         candidate.record.arch});
-    }
+    for (const std::size_t i : which) units.push_back(unit_of(request_.candidates[i]));
     std::size_t done = 0;
     return jit::compile_all(units, options_.toolchain, options_.store, options_.jobs,
                             options_.deadlines.compile,

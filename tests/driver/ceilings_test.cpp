@@ -33,6 +33,7 @@ Calibration h200() {
                                       {"l2_read", 7.0},
                                       {"bf16", 700.0},
                                       {"tf32", 350.0},
+                                      {"f32_split", 150.0},
                                       {"fp32", 60.0},
                                       {"launch", 1.5}})
         c.ceilings.push_back({name, "", value, value, value, 1, 0, 0, ""});

@@ -150,13 +150,15 @@ TEST(LaunchPlan, WorkspaceRowsMustBeAddressableToo) {
 TEST(LaunchPlan, Workspaces) {
     LaunchRecord record = product_record();
     record.workspaces = {{DType::f32, {{{{0, 0}}}, {{{0, 1}}}}, 2},
-                         {DType::i32, {{{{0, 0}, {1, 0}}}}, 1}};
+                         {DType::i32, {{{{0, 0}, {1, 0}}}}, 1},
+                         {DType::f16, {{{{0, 1}}, 1, 32}, {{}, 64}}}};
     const auto all = workspaces(record, product_tensors(64, 8, 100));
-    ASSERT_EQ(all.size(), 2u);
+    ASSERT_EQ(all.size(), 3u);
     EXPECT_EQ(all[0].sizes, (std::vector<std::int64_t>{2, 64, 100}));
     EXPECT_EQ(all[0].strides, (std::vector<std::int64_t>{6400, 100, 1}));
     EXPECT_EQ(all[1].sizes, (std::vector<std::int64_t>{512}));
     EXPECT_EQ(all[1].dtype, DType::i32);
+    EXPECT_EQ(all[2].sizes, (std::vector<std::int64_t>{4, 64})) << "a last block is begun, not cut";
 }
 
 TEST(LaunchPlan, PersistentGridIsWholeClustersThatFit) {

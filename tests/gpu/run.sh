@@ -4,8 +4,8 @@
 #   unit      the C++ tests of the launcher on the device
 #   anchors   the shapes results are compared on, with bias, weights stored [K, N], bf16
 #   anchors_f32  the same in f32, weights stored [N, K]
-#   gelu      products with bias beside the same with a GELU fused, bf16
 #   stopping  the same in bf16 with every candidate tried: what stopping early saves, and costs
+#   gelu      products with bias beside the same with a GELU fused, bf16
 #   schedules every legal schedule of many shapes, beside what the model would try first
 #   legal     sampled schedules of many texts: all compile, launch and are right
 #   cold      the MiniGPT block in bf16 from an empty cache, and once more
@@ -14,7 +14,7 @@
 #   chains    the operator chains of examples/chains.py: level 1 small, level 2 at full size
 #   epilogue  what a 12-node epilogue costs, beside CUTLASS's collective builder
 #   programs  random kernels built, run and compared with the interpreter
-#   minigpt   the same in f32, benchmarked
+#   minigpt   the MiniGPT block in f32, optimized and benchmarked
 #   calibrate the GPU's real ceilings, as `fact calibrate` measures them
 #   registry  the same module in a new run folder compiles and measures nothing
 #   faults    the hostile kernels of tests/gpu/faults, each of which has to get its own verdict
@@ -27,8 +27,15 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
-((${#parts[@]})) || parts=(unit calibrate cold legal schedules stopping anchors anchors_f32 gelu programs epilogue products
+known=(unit calibrate cold legal schedules stopping anchors anchors_f32 gelu programs epilogue products
     types chains minigpt registry faults)
+((${#parts[@]})) || parts=("${known[@]}")
+for part in "${parts[@]}"; do
+    [[ " ${known[*]} " == *" $part "* ]] || {
+        echo "unknown part '$part'; there are ${known[*]}" >&2
+        exit 2
+    }
+done
 work=${FACT_GPU_WORK:-$(mktemp -d)}
 effort=${FACT_GPU_EFFORT:-12}
 mkdir -p "$out/registry" "$work"
@@ -179,10 +186,6 @@ for part in "${parts[@]}"; do
             FACT_COMMAND="tests/gpu/run.sh OUT faults" "${FACT_PYTHON:-python3}" \
                 tests/gpu/faults/check.py "$out/faults.json" "$work/faults_bf16" "$work/faults_f32" ||
                 ((++failures))
-            ;;
-        *)
-            echo "unknown part '$part'; there are unit, calibrate, cold, anchors, anchors_f32, gelu, stopping, schedules, legal, programs, epilogue, products, types, chains, minigpt, registry and faults" >&2
-            exit 2
             ;;
     esac
 done

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "../golden.h"
+#include "support/files.h"
 
 namespace fact::lower::sm90 {
 namespace {
@@ -116,6 +117,30 @@ TEST(LowerSm90, DividedTilesLeaveTheirSumsInAWorkspace) {
     ASSERT_TRUE(lowered.ok()) << lowered.error().text();
     expect_golden("linear_gelu_streamk.cu", lowered->source);
     expect_golden("linear_gelu_streamk.json", to_json(lowered->record));
+}
+
+// Numbers that the record and the skeletons have to agree on.
+TEST(LowerSm90, ConstantsAreTheSkeletons) {
+    const auto skeletons = [](const std::string& file) {
+        const auto text = read_file(std::filesystem::path(FACT_SOURCE_DIR) / "kernels/sm90" / file);
+        return text ? *text : std::string();
+    };
+    const std::string passes = skeletons("prepare_pass.cuh");
+    const auto lowered = lower(linear_gelu(DType::f32), kSplit);
+    ASSERT_TRUE(lowered.ok());
+    const auto& launches = lowered->record.launches;
+    ASSERT_EQ(launches.size(), 3u);
+    const auto& maximum = std::get<TileGrid>(launches[0].grid);
+    const auto& split = std::get<TileGrid>(launches[1].grid);
+    EXPECT_EQ(maximum.tile_m, split.tile_m);
+    for (const std::string& constant : {"kPassTile = " + std::to_string(split.tile_m),
+                                        "kPassThreads = " + std::to_string(launches[1].block),
+                                        "kSpan = " + std::to_string(split.tile_n),
+                                        "kMaximumSpan = " + std::to_string(maximum.tile_n)})
+        EXPECT_NE(passes.find(constant), std::string::npos) << constant;
+    EXPECT_NE(skeletons("product.cuh")
+                  .find("kProductThreads = " + std::to_string(launches[2].block) + ";"),
+              std::string::npos);
 }
 
 TEST(LowerSm90, RecordsRoundTrip) {

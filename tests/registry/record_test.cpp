@@ -63,6 +63,8 @@ TEST(Record, SaysWhatIsWrong) {
     EXPECT_NE(why(changed("/work/gpu", "")).find("which GPU"), std::string::npos);
     EXPECT_NE(why(changed("/checks/0/kernel/largest", -1)).find("no number"), std::string::npos);
     EXPECT_NE(why(changed("/times/held/median_us", 0)).find("no duration"), std::string::npos);
+    EXPECT_NE(why(changed("/times/single/median_us", 0.001)).find("outside of its spread"),
+              std::string::npos);
     EXPECT_NE(why(changed("/schedule", nullptr)).find("null"), std::string::npos);
     // A shape that was edited is another record under a false name.
     EXPECT_NE(why(changed("/work/m", 8192)).find("its content is"), std::string::npos);

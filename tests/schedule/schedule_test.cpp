@@ -89,7 +89,7 @@ TEST(Schedule, LongSumsKeepTwoLevels) {
         ASSERT_FALSE(candidates.empty());
         for (const Schedule& s : candidates) {
             if (divides_depth(s.scheduler)) continue;  // short stretches of the sum
-            EXPECT_LE(s.tile.m * s.tile.n, 128 * 128);
+            EXPECT_LE(accumulators_on_sm90(s, p), 64);
         }
     }
 }
@@ -104,6 +104,21 @@ TEST(Schedule, EachRefusalSaysWhy) {
     EXPECT_NE(why({{128, 128, 64}, {4, 1}}).find("cluster"), std::string::npos);
     EXPECT_NE(why({{128, 256, 64}, {1, 1}, Mainloop::cooperative, 9}).find("stages"),
               std::string::npos);
+    EXPECT_NE(why({{128, 64, 64}, {1, 1}, Mainloop::pingpong}).find("serializes"),
+              std::string::npos);
+    Schedule divided{{256, 128, 64}, {1, 1}, Mainloop::cooperative};
+    divided.scheduler = Scheduler::streamk;
+    EXPECT_NE(why(divided).find("spills"), std::string::npos);
+    divided = {{128, 128, 64}, {1, 1}, Mainloop::pingpong};
+    divided.scheduler = Scheduler::splitk;
+    EXPECT_NE(why(divided).find("take turns"), std::string::npos);
+
+    Problem single = p;
+    single.operands = single.output = DType::f32, single.split = true;
+    Schedule streamed{{128, 128, 32}, {1, 1}, Mainloop::cooperative};
+    EXPECT_EQ(illegal_on_sm90(streamed, single), "");
+    streamed.scheduler = Scheduler::streamk;
+    EXPECT_NE(illegal_on_sm90(streamed, single).find("split-K"), std::string::npos);
 }
 
 }  // namespace

@@ -13,6 +13,10 @@ TEST(GpuSpec, H200IsTheOneThatWasMeasured) {
     EXPECT_NEAR(h200->calibrated_bf16_tflops, 790, 1e-9);
     EXPECT_NEAR(h200->calibrated_tf32_tflops, 400, 1e-9);
     EXPECT_NEAR(h200->calibrated_fp32_tflops, 52, 1e-9);
+    EXPECT_NEAR(h200->calibrated_split_tflops, 185, 1e-9);
+    EXPECT_NEAR(h200->split_tflops, h200->bf16_tflops / 3, 1e-9) << "three f16 products";
+    const auto a100 = find_gpu("a100-80gb");
+    EXPECT_NEAR(a100->split_tflops, a100->tf32_tflops / 3, 1e-9) << "three TF32 products";
     EXPECT_NEAR(h200->calibrated_memory_tbs, 4.3, 1e-9);
 }
 
@@ -35,6 +39,7 @@ TEST(GpuSpec, ACeilingIsNeverAboveThePeak) {
         EXPECT_LT(spec.calibrated_bf16_tflops, spec.bf16_tflops);
         EXPECT_LT(spec.calibrated_tf32_tflops, spec.tf32_tflops);
         EXPECT_LT(spec.calibrated_fp32_tflops, spec.fp32_tflops);
+        EXPECT_LT(spec.calibrated_split_tflops, spec.split_tflops);
         EXPECT_LT(spec.calibrated_memory_tbs, spec.memory_tbs);
         EXPECT_GT(spec.calibrated_memory_tbs, 0);
         EXPECT_GT(spec.l2_tbs, spec.memory_tbs);

@@ -59,7 +59,7 @@ class RecordBuilder {
         return all;
     }
 
-    // The batch dimensions that B itself has: its planes hold no copy for the others.
+    // The batch dimensions that B itself has: its prepared rows hold no copy for the others.
     std::vector<DimOf> batch_of_b(std::size_t i) const {
         return form_.b.batch[i] < 0 ? std::vector<DimOf>{}
                                     : std::vector<DimOf>{{form_.b.param, form_.b.batch[i]}};

@@ -57,7 +57,7 @@ int import_records(const std::vector<std::string>& files) {
     }
     if (refused)
         return fail({fmt::format("{} refused", report::counted(refused, "record")),
-                     "the others were imported", true});
+                     "the others, if any, were imported", true});
     return kDone;
 }
 

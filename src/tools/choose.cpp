@@ -107,11 +107,16 @@ Result<Choice> choose_schedules(const dsl::Program& program, const ir::Kernel& k
             if (option.illegal.empty() &&
                 (!best || rank(ranked, option.schedule) < rank(ranked, best->schedule)))
                 best = &option;
+        // A product that TMA cannot address is sm80's whatever the GPU.
+        const bool without_maps = arch == "sm90a" && product.skeleton == Skeleton::sm80;
         if (!best && !options.empty())
             return Error{
-                fmt::format("kernel {}: no schedule of the text is legal on {}; \"{}\": {}",
+                fmt::format("kernel {}: no schedule of the text is legal on {}; \"{}\": {}{}",
                             kernel.name, arch, schedule::to_string(options.front().schedule),
-                            options.front().illegal),
+                            options.front().illegal,
+                            without_maps ? ", whose skeleton serves this product because no tensor "
+                                           "map can address it (rows of a multiple of 16 bytes)"
+                                         : ""),
                 "`fact kernel explain` says it of each; leave the schedule out to have one chosen",
                 true};
         if (!best && ranked.empty())

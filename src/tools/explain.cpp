@@ -66,9 +66,13 @@ std::string bounds(const ir::Kernel& kernel, const Extents& extents, const GpuSp
     text += fmt::format("  never below {}: its data sheet, limited by {}\n",
                         time_text(std::max(arithmetic.hard_us, memory.hard_us)),
                         limit(arithmetic.hard_us, memory.hard_us));
-    text += fmt::format("  {} is good: what long products and copies reach, limited by {}\n",
-                        time_text(std::max(arithmetic.calibrated_us, memory.calibrated_us)),
-                        limit(arithmetic.calibrated_us, memory.calibrated_us));
+    const double good = std::max(arithmetic.calibrated_us, memory.calibrated_us);
+    text +=
+        good < gpu.launch_us
+            ? fmt::format("  {} is good: no kernel is done before its launch\n",
+                          time_text(gpu.launch_us))
+            : fmt::format("  {} is good: what long products and copies reach, limited by {}\n",
+                          time_text(good), limit(arithmetic.calibrated_us, memory.calibrated_us));
     return text;
 }
 

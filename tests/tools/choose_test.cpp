@@ -82,6 +82,13 @@ TEST_F(Choose, SaysWhyNothingServes) {
     ASSERT_FALSE(illegal);
     EXPECT_TRUE(illegal.error().bad_input);
     EXPECT_NE(illegal.error().message.find("128 bytes deep"), std::string::npos);
+    const std::string clustered = std::string(kMlp) + "schedule mlp_up on sm90a { cluster 2x1 }\n";
+    const auto program = compiled(clustered);
+    const ir::Kernel& kernel = program.kernels.front();
+    const auto odd = choose_schedules(program, kernel, "sm90a", bound(kernel, {"K=99"}));
+    ASSERT_FALSE(odd);
+    EXPECT_NE(odd.error().message.find("no tensor map can address it"), std::string::npos)
+        << odd.error().message;
     const auto arch = choose("", "sm70");
     ASSERT_FALSE(arch);
     EXPECT_NE(arch.error().message.find("sm70"), std::string::npos);

@@ -68,6 +68,12 @@ TEST(Explain, CutsAndMissingArchitecturesAreSaid) {
               std::string::npos);
 }
 
+TEST(Explain, ATinyKernelStillTakesALaunch) {
+    const auto text = explained(kMlp, {"M=64", "N=64", "K=64"});
+    EXPECT_NE(text.find("1.3 us is good: no kernel is done before its launch"), std::string::npos)
+        << text;
+}
+
 TEST(Explain, StepsNameWhatTheyUse) {
     const auto program = compiled(
         "kernel f(x: f32[M, N], v: f32[N], s: f32[], m: bool[M, N]) -> (y: f16[M, N]) {\n"

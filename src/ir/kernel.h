@@ -110,8 +110,8 @@ struct Reduce {
 enum class Precision { exact, tf32 };
 
 // a[..., M, K] @ b[..., K, N] -> [batch..., M, N]; batch dimensions match by id, a missing one
-// broadcasts. The f32 sum of exact products; for f32 operands `exact` promises at least the
-// accuracy of f32 arithmetic (kernels split each operand into two parts).
+// broadcasts. The f32 sum of exact products; for f32 operands `exact` promises the
+// accuracy of f32 arithmetic short of extreme ranges (kernels split each operand into two parts).
 struct Product {
     ExprId a{}, b{};
     Precision precision = Precision::exact;

@@ -44,9 +44,9 @@ StructParam functor_param(const ProductForm& form) {
     return members.finish();
 }
 
-std::string precision_name(const schedule::Problem& problem) {
+std::string precision_name(const schedule::Problem& problem, std::string_view split) {
     if (problem.operands != DType::f32) return std::string(info(problem.operands).name);
-    return problem.split ? "tf32x3" : "tf32";
+    return std::string(problem.split ? split : "tf32");
 }
 
 // A suffix keeps a kernel's name out of the way of what the skeletons call their own parts.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/kernel.h"
@@ -24,8 +25,8 @@ StructParam functor_param(const ProductForm& form);
 // `WalkOrder`: numbers of the schedule that no code depends on.
 StructParam order_param(const schedule::Schedule& schedule);
 
-// What the product is computed in: "bf16", "tf32".
-std::string precision_name(const schedule::Problem& problem);
+// What the product is computed in: "bf16", "tf32", or `split` where operands are split ("f16x3").
+std::string precision_name(const schedule::Problem& problem, std::string_view split);
 
 // The product's entry in the cubin.
 std::string product_entry(const ir::Kernel& kernel);

@@ -57,7 +57,7 @@ LaunchRecord product_record(const ir::Kernel& kernel, const ProductForm& form,
     record.kernel = kernel.name;
     record.arch = arch;
     record.schedule = schedule::to_string(schedule);
-    record.precision = precision_name(problem);
+    record.precision = precision_name(problem, "tf32x3");
     bind_tensors(kernel, record);
     record.alignments = alignments(kernel, form, copies);
 

@@ -32,7 +32,7 @@ class RecordBuilder {
         record_.kernel = kernel_.name;
         record_.arch = "sm90a";
         record_.schedule = schedule::to_string(schedule_);
-        record_.precision = problem_.split ? "f16x3" : precision_name(problem_);
+        record_.precision = precision_name(problem_, "f16x3");
         bind_tensors(kernel_, record_);
         for (const EpilogueForm& extra : members())
             if (extra.paired)

@@ -4,6 +4,7 @@
 #   unit      the C++ tests of the launcher on the device
 #   anchors   the shapes results are compared on, with bias, weights stored [K, N], bf16
 #   anchors_f32  the same in f32, weights stored [N, K]
+#   range     what f32 products lose beside numbers that are very much larger
 #   stopping  the same in bf16 with every candidate tried: what stopping early saves, and costs
 #   gelu      products with bias beside the same with a GELU fused, bf16
 #   schedules every legal schedule of many shapes, beside what the model would try first
@@ -27,7 +28,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
-known=(unit calibrate cold legal schedules stopping anchors anchors_f32 gelu programs epilogue products
+known=(unit calibrate cold legal schedules stopping anchors anchors_f32 range gelu programs epilogue products
     types chains minigpt registry faults)
 ((${#parts[@]})) || parts=("${known[@]}")
 for part in "${parts[@]}"; do
@@ -93,6 +94,10 @@ for part in "${parts[@]}"; do
         anchors_f32)
             optimize anchors_f32 250 examples.products:anchors_nk --no-bench
             collect anchors_f32.json anchors_f32
+            ;;
+        range)
+            FACT_COMMAND="tests/gpu/run.sh OUT range" timeout -k 10 100 "${FACT_PYTHON:-python3}" \
+                "$root/bench/split_range.py" "$out/split_range.json" || ((++failures))
             ;;
         gelu)
             optimize gelu 150 examples.products:gelu --dtype bf16 --no-bench

@@ -1,69 +1,69 @@
 // Attention in one pass: scores of a block of columns, a running softmax in registers, and the
-// weighted sum of v, so that no score ever reaches memory. A producer group loads, two consumer
-// groups take 64 rows of q each.
+// weighted sum of v, so that no score ever reaches memory. A producer group loads; the consumer
+// groups take 64 rows of q each, and turns at the tensor cores: while one computes powers, another
+// multiplies. A group asks for the next block's scores before it weighs the values of this one.
 #pragma once
 
 #include <cutlass/arch/reg_reconfig.h>
 #include <cutlass/cutlass.h>
 
+#include "attention_walk.cuh"
 #include "epilogue.cuh"
 #include "producer.cuh"
 #include "softmax.cuh"
+#include "turn.cuh"
 
 namespace fact::sm90 {
-
-inline constexpr int kAttentionThreads = 384;
-
-template <int kBatches>
-struct AttentionExtentsOf {
-    int rows, columns, width;  // width: of v and of the output
-    int batch[kBatches];
-};
-using AttentionExtents = AttentionExtentsOf<2>;
 
 template <class Config>
 struct AttentionShapes {
     using Element = typename Config::Element;
-    static constexpr int kRows = 128, kColumns = 128;  // of a tile of q, of a block of k and v
-    static constexpr int kSlabs = Config::kDepth / 64, kWideSlabs = Config::kWidth / 64;
-    static_assert(Config::kDepth % 64 == 0 && Config::kWidth % 64 == 0);
+    static constexpr int kGroups = Config::kGroups, kThreads = 128 * (1 + kGroups);
+    static constexpr int kRows = 64 * kGroups, kColumns = Config::kColumns;
+    static constexpr int kFewColumns = kColumns > 64 ? 64 : 32;  // a product takes them too
     // A slab is 64 columns wide: 128 bytes a row, as the swizzle wants. Columns beyond a tensor's
     // own read as zeros.
-    using Slab128 = OperandTile<Element, Major::k, 128, 64, 1>;
-    static constexpr int kQBytes = kSlabs * Slab128::kBytes;
-    static constexpr int kKBytes = kSlabs * Slab128::kBytes;
-    static constexpr int kVBytes = kWideSlabs * Slab128::kBytes;
-    using Scores = SharedProduct<Element, kColumns, Major::k, Major::k>;
-    using Values = RegisterHalfProduct<Element, Config::kWidth, Major::mn>;
+    static constexpr int kSlabs = (Config::kDepth + 63) / 64;
+    static constexpr int kWideSlabs = (Config::kWidth + 63) / 64;
+    using RowSlab = OperandTile<Element, Major::k, kRows, 64, 1>;
+    using ColumnSlab = OperandTile<Element, Major::k, kColumns, 64, 1>;
+    static constexpr int kQBytes = kSlabs * RowSlab::kBytes;
+    static constexpr int kKBytes = kSlabs * ColumnSlab::kBytes;
+    static constexpr int kVBytes = kWideSlabs * ColumnSlab::kBytes;
+    using ValueProduct = RegisterHalfProduct<Element, Config::kWidth, Major::mn>;
+    using Weights = uint32_t[kColumns / 16][4];
+    using Sums = float[1][Config::kWidth / 2];
+    // The registers of a multiprocessor, dealt out again: 504 or 512 for four threads of a kind.
+    static constexpr int kProducerRegisters = kGroups == 2 ? 40 : 32;
+    static constexpr int kConsumerRegisters = kGroups == 2 ? 232 : 160;
 };
 
 template <class Config>
 struct AttentionStorage {
     using Shapes = AttentionShapes<Config>;
-    alignas(1024) unsigned char q[Shapes::kQBytes];
+    alignas(1024) unsigned char q[Config::kRowStages][Shapes::kQBytes];
     alignas(1024) unsigned char k[Config::kStages][Shapes::kKBytes];
     alignas(1024) unsigned char v[Config::kStages][Shapes::kVBytes];
-    StoreBuffers<Config::kStoreBuffers> store[8];
-    Ring<Config::kStages, 1, 1, 2> k_ring, v_ring;
-    FullBarrier q_full;
-    EmptyBarrier q_empty;
+    StoreBuffers<Config::kStoreBuffers> store[4 * Shapes::kGroups];
+    Ring<Config::kRowStages, 1, 1, Shapes::kGroups> q_ring;
+    Ring<Config::kStages, 1, 1, Shapes::kGroups> k_ring, v_ring;
 };
 
-// Loads all slabs of 128 rows from `row` on.
-template <class Shapes, int kCount, int kBatches>
+// Loads `kCount` slabs of rows from `row` on.
+template <class Slab, int kCount, int kBatches>
 __device__ void load_slabs(CUtensorMap const& map, FullBarrier& full, unsigned char* to, int row,
                            int const (&batch)[kBatches]) {
 #pragma unroll
     for (int s = 0; s < kCount; ++s)
-        Shapes::Slab128::load(map, full, to + s * Shapes::Slab128::kBytes, row, s * 64, batch, 0,
-                              0);
+        Slab::load(map, full, to + s * Slab::kBytes, row, s * 64, batch, 0, 0);
 }
 
-// The epilogue of the product skeleton as attention uses it: one slab of columns after the other.
+// The epilogue of the product skeleton as attention uses it: whole boxes of 64 columns.
 template <class Config>
 struct AttentionStore {
     using Output = typename Config::Output;
-    static constexpr int kTileN = Config::kWidth, kStoreBuffers = Config::kStoreBuffers;
+    static constexpr int kTileN = AttentionShapes<Config>::kWideSlabs * 64;
+    static constexpr int kStoreBuffers = Config::kStoreBuffers;
     static constexpr bool kStaged = false;
 };
 struct AsIs {
@@ -78,136 +78,198 @@ struct AsIs {
     }
 };
 
+// The producer: k is asked for a block ahead of v, as it is needed.
+template <class Config, int kBatches>
+__device__ void load_attention(AttentionStorage<Config>& storage,
+                               AttentionWalk<Config, kBatches> const& walk,
+                               CUtensorMap const& map_q, CUtensorMap const& map_k,
+                               CUtensorMap const& map_v) {
+    using Shapes = AttentionShapes<Config>;
+    RingPosition<Config::kRowStages> q_at{0, 1};  // the rings start empty
+    RingPosition<Config::kStages> k_at{0, 1}, v_at{0, 1};
+    walk.each([&](TileAt<kBatches> const& at, int blocks) {
+        storage.q_ring.empty[q_at.stage].wait(q_at.phase);
+        storage.q_ring.full[q_at.stage].arrive_and_expect_tx(Shapes::kQBytes);
+        load_slabs<typename Shapes::RowSlab, Shapes::kSlabs>(map_q, storage.q_ring.full[q_at.stage],
+                                                             storage.q[q_at.stage],
+                                                             at.m * Shapes::kRows, at.batch);
+        q_at.advance();
+        BatchOf<Config::kBatchK, kBatches> const batch_k(at.batch);
+        BatchOf<Config::kBatchV, kBatches> const batch_v(at.batch);
+        auto const load_k = [&](int n) {
+            storage.k_ring.empty[k_at.stage].wait(k_at.phase);
+            FullBarrier& full = storage.k_ring.full[k_at.stage];
+            full.arrive_and_expect_tx(Shapes::kKBytes);
+            load_slabs<typename Shapes::ColumnSlab, Shapes::kSlabs>(
+                map_k, full, storage.k[k_at.stage], n * Shapes::kColumns, batch_k.at);
+            k_at.advance();
+        };
+        auto const load_v = [&](int n) {
+            storage.v_ring.empty[v_at.stage].wait(v_at.phase);
+            FullBarrier& full = storage.v_ring.full[v_at.stage];
+            full.arrive_and_expect_tx(Shapes::kVBytes);
+            load_slabs<typename Shapes::ColumnSlab, Shapes::kWideSlabs>(
+                map_v, full, storage.v[v_at.stage], n * Shapes::kColumns, batch_v.at);
+            v_at.advance();
+        };
+        load_k(blocks - 1);
+        for (int n = blocks - 2; n >= 0; --n) load_k(n), load_v(n + 1);
+        load_v(0);
+    });
+}
+
+// A consumer group's products of one block, begun but not waited for.
+template <class Config>
+struct AttentionProducts {
+    using Shapes = AttentionShapes<Config>;
+
+    template <int kCount>
+    __device__ static void scores(unsigned char const* q, unsigned char const* k,
+                                  float (&scores)[1][kCount]) {
+        using Product = SharedProduct<typename Config::Element, kCount * 2, Major::k, Major::k>;
+        uint64_t const rows = descriptor(q, 16), columns = descriptor(k, 16);
+        pin(scores);
+        cute::warpgroup_arrive();
+#pragma unroll
+        for (int step = 0; step < Config::kDepth / 16; ++step) {
+            int const slab = step / 4, in = step % 4 * 32;
+            multiply<Product>(further(rows, slab * Shapes::RowSlab::kBytes + in),
+                              further(columns, slab * Shapes::ColumnSlab::kBytes + in), scores[0],
+                              step > 0);
+        }
+        cute::warpgroup_commit_batch();
+    }
+
+    __device__ static void values(typename Shapes::Weights const& weights, unsigned char const* v,
+                                  typename Shapes::Sums& sums, bool first) {
+        uint64_t const rows = descriptor(v, Shapes::ColumnSlab::kBytes);
+        pin(sums);
+        cute::warpgroup_arrive();
+#pragma unroll
+        for (int step = 0; step < Shapes::kColumns / 16; ++step)
+            multiply<typename Shapes::ValueProduct>(weights[step], further(rows, step * 16 * 128),
+                                                    sums[0], !first || step > 0);
+        cute::warpgroup_commit_batch();
+    }
+};
+
 template <class Config, class Bias, int kBatches>
 __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
                           CUtensorMap const& map_v, CUtensorMap const& map_y,
                           AttentionExtentsOf<kBatches> const& extents, Bias const& bias) {
-    using At = TileAt<kBatches>;
     using Shapes = AttentionShapes<Config>;
     using Storage = AttentionStorage<Config>;
+    using Products = AttentionProducts<Config>;
     extern __shared__ __align__(1024) unsigned char shared[];
     Storage& storage = *reinterpret_cast<Storage*>(shared);
     int const warp_group = cutlass::canonical_warp_group_idx();
-    int const tiles = (extents.rows + Shapes::kRows - 1) / Shapes::kRows;
-    ExtentsOf<kBatches> output{extents.rows, extents.width, 0, {}};
-    int total = tiles;
-#pragma unroll
-    for (int i = 0; i < kBatches; ++i) total *= output.batch[i] = extents.batch[i];
-    // Heavy tiles first: the last rows of a causal problem see the most columns.
-    auto const place = [&](int item) {
-        At at{tiles - 1 - item % tiles, 0, {}};
-        find_in_batch(item / tiles, extents.batch, at.batch);
-        return at;
-    };
-    auto const blocks = [&](At const& at) {
-        int const seen =
-            Config::kCausal ? min(extents.columns, (at.m + 1) * Shapes::kRows) : extents.columns;
-        return (seen + Shapes::kColumns - 1) / Shapes::kColumns;
-    };
+    AttentionWalk<Config, kBatches> const walk(extents);
 
     if (threadIdx.x == 0) {
+        for (CUtensorMap const* map : {&map_q, &map_k, &map_v, &map_y})
+            cute::prefetch_tma_descriptor(map);
+        storage.q_ring.init();
         storage.k_ring.init();
         storage.v_ring.init();
-        storage.q_full.init(1);
-        storage.q_empty.init(2);
-        cutlass::arch::fence_barrier_init();
     }
     __syncthreads();
 
     if (warp_group == 0) {
-        cutlass::arch::warpgroup_reg_dealloc<40>();
-        if (threadIdx.x != 0) return;
-        RingPosition<Config::kStages> k_at{0, 1}, v_at{0, 1};  // the rings start empty
-        uint32_t q_phase = 1;
-        for (int item = blockIdx.x; item < total; item += gridDim.x, q_phase ^= 1) {
-            At const at = place(item);
-            storage.q_empty.wait(q_phase);
-            storage.q_full.arrive_and_expect_tx(Shapes::kQBytes);
-            load_slabs<Shapes, Shapes::kSlabs>(map_q, storage.q_full, storage.q,
-                                               at.m * Shapes::kRows, at.batch);
-            BatchOf<Config::kBatchK, kBatches> const batch_k(at.batch);
-            BatchOf<Config::kBatchV, kBatches> const batch_v(at.batch);
-            for (int n = blocks(at) - 1; n >= 0; --n, k_at.advance(), v_at.advance()) {
-                auto const load = [&](auto& ring, auto const& position, int bytes) -> FullBarrier& {
-                    ring.empty[position.stage].wait(position.phase);
-                    ring.full[position.stage].arrive_and_expect_tx(bytes);
-                    return ring.full[position.stage];
-                };
-                FullBarrier& k_full = load(storage.k_ring, k_at, Shapes::kKBytes);
-                load_slabs<Shapes, Shapes::kSlabs>(map_k, k_full, storage.k[k_at.stage],
-                                                   n * Shapes::kColumns, batch_k.at);
-                FullBarrier& v_full = load(storage.v_ring, v_at, Shapes::kVBytes);
-                load_slabs<Shapes, Shapes::kWideSlabs>(map_v, v_full, storage.v[v_at.stage],
-                                                       n * Shapes::kColumns, batch_v.at);
-            }
-        }
-    } else {
-        cutlass::arch::warpgroup_reg_alloc<232>();
-        int const group = warp_group - 1, warp = cutlass::canonical_warp_idx() % 4;
-        int const lane = threadIdx.x % 32;
-        AsIs const as_is;
-        Epilogue<AttentionStore<Config>, AsIs, kBatches> epilogue{
-            as_is, map_y, map_y, output, storage.store[group * 4 + warp], nullptr, lane};
-        typename decltype(Storage::k_ring)::Signature const signature(lane, warp == 0);
-        RingPosition<Config::kStages> position;
-        uint32_t q_phase = 0;
-        for (int item = blockIdx.x; item < total; item += gridDim.x, q_phase ^= 1) {
-            At const at = place(item);
-            int const row = at.m * Shapes::kRows + group * 64 + warp * 16;
-            float sums[1][Config::kWidth / 2];
-            RunningSoftmax softmax;
-            storage.q_full.wait(q_phase);
-            int const count = blocks(at);
-            for (int n = count - 1; n >= 0; --n, position.advance()) {
-                float scores[1][Shapes::kColumns / 2];
-                storage.k_ring.full[position.stage].wait(position.phase);
-                pin(scores);
-                cute::warpgroup_arrive();
-#pragma unroll
-                for (int step = 0; step < Config::kDepth / 16; ++step) {
-                    int const at_slab = step / 4 * Shapes::Slab128::kBytes + step % 4 * 32;
-                    multiply<typename Shapes::Scores>(
-                        descriptor(storage.q + group * 64 * 128 + at_slab, 16),
-                        descriptor(storage.k[position.stage] + at_slab, 16), scores[0], step > 0);
-                }
-                cute::warpgroup_commit_batch();
-                cute::warpgroup_wait<0>();
-                pin(scores);
-                storage.k_ring.release(position.stage, signature);
-
-                ScorePlace<kBatches> const here{row + lane / 4,
-                                                n * Shapes::kColumns + 2 * (lane % 4), at.batch};
-                finish_scores<Config>(scores[0], here, extents.rows, extents.columns, bias);
-                float shrink[2];
-                softmax.take(scores[0], shrink);
-                if (n + 1 < count) scale_rows(sums[0], shrink);
-                uint32_t weights[Shapes::kColumns / 16][4];
-                as_operand<typename Config::Element>(scores[0], weights);
-
-                storage.v_ring.full[position.stage].wait(position.phase);
-                pin(sums);
-                cute::warpgroup_arrive();
-#pragma unroll
-                for (int step = 0; step < Shapes::kColumns / 16; ++step)
-                    multiply<typename Shapes::Values>(
-                        weights[step],
-                        descriptor(storage.v[position.stage] + step * 16 * 128,
-                                   Shapes::Slab128::kBytes),
-                        sums[0], n + 1 < count || step > 0);
-                cute::warpgroup_commit_batch();
-                cute::warpgroup_wait<0>();
-                pin(sums);
-                storage.v_ring.release(position.stage, signature);
-            }
-            storage.q_empty.arrive(0, lane == 0 && warp == 0);
-            float inverse[2];
-            softmax.finish(inverse);
-            scale_rows(sums[0], inverse);
-            AsIs::Fetched fetched;
-            epilogue.finish(sums[0], at, row, 0, fetched, true, 0);
-        }
-        epilogue.drain();
+        cutlass::arch::warpgroup_reg_dealloc<Shapes::kProducerRegisters>();
+        if (threadIdx.x == 0) load_attention(storage, walk, map_q, map_k, map_v);
+        return;
     }
+    cutlass::arch::warpgroup_reg_alloc<Shapes::kConsumerRegisters>();
+    int const group = warp_group - 1, warp = cutlass::canonical_warp_idx() % 4;
+    int const lane = threadIdx.x % 32;
+    auto& q_ring = storage.q_ring;
+    auto& k_ring = storage.k_ring;
+    auto& v_ring = storage.v_ring;
+    typename decltype(Storage::k_ring)::Signature const signature(lane, warp == 0);
+    typename decltype(Storage::q_ring)::Signature const row_signature(lane, warp == 0);
+    RingPosition<Config::kRowStages> q_at;
+    RingPosition<Config::kStages> k_at, v_at;
+    ExtentsOf<kBatches> const output = walk.output();
+    AsIs const as_is;
+    Epilogue<AttentionStore<Config>, AsIs, kBatches> epilogue{
+        as_is, map_y, map_y, output, storage.store[group * 4 + warp], nullptr, lane};
+    Turn<Shapes::kGroups> const turn(group);
+    walk.each([&](TileAt<kBatches> const& at, int blocks) {
+        int const row = at.m * Shapes::kRows + group * 64 + warp * 16;
+        unsigned char const* const q = storage.q[q_at.stage] + group * 64 * 128;
+        typename Shapes::Weights weights;
+        typename Shapes::Sums sums;
+        RunningSoftmax<Config> softmax;
+        // Scores of block n, whose products are over, become weights.
+        auto const weigh = [&](auto& scores, int n) {
+            constexpr int kColumns = static_cast<int>(sizeof(scores) / sizeof(float)) * 2;
+            k_ring.release(k_at.stage, signature);
+            k_at.advance();
+            ScorePlace<kBatches> const here{row + lane / 4, n * Shapes::kColumns + 2 * (lane % 4),
+                                            at.batch};
+            finish_scores<Config>(scores[0], here, extents.rows, extents.columns, bias);
+            // The last columns may lie beyond the tensor, or beyond a row's own place.
+            int const end = n * Shapes::kColumns + kColumns;
+            if (end > extents.columns || (Config::kCausal && end - 1 > row))
+                hide<Config>(scores[0], here, extents.columns);
+            softmax.take(scores[0]);
+        };
+        auto const begin = [&]<int kColumns>() {
+            float scores[1][kColumns / 2];
+            k_ring.full[k_at.stage].wait(k_at.phase);
+            turn.wait();
+            Products::scores(q, storage.k[k_at.stage], scores);
+            turn.pass();
+            cute::warpgroup_wait<0>();
+            pin(scores);
+            weigh(scores, blocks - 1);
+            as_operand<typename Config::Element>(scores[0], weights);
+        };
+
+        q_ring.full[q_at.stage].wait(q_at.phase);
+        // What the group sees of its last block is often few columns.
+        int const seen = walk.seen(at.m * Shapes::kRows + group * 64 + 63);
+        if (seen - (blocks - 1) * Shapes::kColumns <= Shapes::kFewColumns)
+            begin.template operator()<Shapes::kFewColumns>();
+        else
+            begin.template operator()<Shapes::kColumns>();
+        for (int n = blocks - 2; n >= 0; --n) {
+            float scores[1][Shapes::kColumns / 2];
+            k_ring.full[k_at.stage].wait(k_at.phase);
+            turn.wait();
+            Products::scores(q, storage.k[k_at.stage], scores);
+            v_ring.full[v_at.stage].wait(v_at.phase);
+            Products::values(weights, storage.v[v_at.stage], sums, n + 2 == blocks);
+            turn.pass();
+            cute::warpgroup_wait<1>();
+            pin(scores);
+            weigh(scores, n);
+            cute::warpgroup_wait<0>();
+            pin(sums);
+            v_ring.release(v_at.stage, signature);
+            v_at.advance();
+            if (softmax.shrinks) scale_rows(sums[0], softmax.shrink);
+            as_operand<typename Config::Element>(scores[0], weights);
+        }
+        q_ring.release(q_at.stage, row_signature);
+        q_at.advance();
+        v_ring.full[v_at.stage].wait(v_at.phase);
+        Products::values(weights, storage.v[v_at.stage], sums, blocks == 1);
+        float inverse[2];
+        softmax.finish(inverse);
+        cute::warpgroup_wait<0>();
+        pin(sums);
+        v_ring.release(v_at.stage, signature);
+        v_at.advance();
+        scale_rows(sums[0], inverse);
+        float whole[AttentionStore<Config>::kTileN / 2] = {};  // TMA leaves out what is too much
+#pragma unroll
+        for (int i = 0; i < Config::kWidth / 2; ++i) whole[i] = sums[0][i];
+        AsIs::Fetched fetched;
+        epilogue.finish(whole, at, row, 0, fetched, true, 0);
+    });
+    if (group == 0) turn.wait();  // the last turn was passed on to it
+    epilogue.drain();
 }
 
 }  // namespace fact::sm90

@@ -10,6 +10,7 @@
 #include "epilogue.cuh"
 #include "partials.cuh"
 #include "producer.cuh"
+#include "turn.cuh"
 
 namespace fact::sm90 {
 
@@ -21,24 +22,6 @@ struct ProductStorage {
     StoreBuffers<Config::kStoreBuffers> store[8];  // one a consumer warp
     Ring<Config::kStages, Config::kClusterM, Config::kClusterN, Mainloop::kReleases> ring;
     FullBarrier staged[8][Config::kStoreBuffers];  // of the epilogue's staged operand
-};
-
-// Waits its group's turn to issue products: in ping-pong the tensor cores serve one group at a
-// time.
-template <bool kPingpong>
-struct Turn {
-    int group;
-    static constexpr int kFirstBarrier = 1, kThreads = 256;
-    __device__ explicit Turn(int group) : group(group) {
-        if (kPingpong && group == 1) pass();  // group 0 begins
-    }
-    __device__ void wait() const {
-        if (kPingpong) asm volatile("bar.sync %0, %1;" ::"r"(kFirstBarrier + group), "n"(kThreads));
-    }
-    __device__ void pass() const {
-        if (kPingpong)
-            asm volatile("bar.arrive %0, %1;" ::"r"(kFirstBarrier + 1 - group), "n"(kThreads));
-    }
 };
 
 // `staged` is the map of the epilogue's staged operand, or any other when there is none; `partials`
@@ -113,7 +96,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
         Epilogue<Config, Functor, kBatches> epilogue{
             functor, output, staged, extents, storage.store[consumer], storage.staged[consumer],
             lane};
-        Turn<Config::kPingpong> const turn(group);
+        Turn<Config::kPingpong ? 2 : 1> const turn(group);
         typename decltype(Storage::ring)::Signature const signature(lane, Mainloop::signs(warp));
         RingPosition<Config::kStages> position;
         constexpr int kTakers = Config::kPingpong ? 2 : 1;  // groups that take stretches in turn

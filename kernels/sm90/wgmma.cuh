@@ -36,7 +36,9 @@ struct SharedProduct;  // 64 x kN += 64 x 16 times 16 x kN, both operands in sha
     template <Major kA, Major kB>                                                  \
     struct SharedProduct<half, N, kA, kB>                                          \
         : GMMA::MMA_64x##N##x16_F32F16F16_SS<kGmmaMajor<kA>, kGmmaMajor<kB>> {};
+FACT_SHARED_PRODUCT(32)
 FACT_SHARED_PRODUCT(64)
+FACT_SHARED_PRODUCT(96)
 FACT_SHARED_PRODUCT(128)
 FACT_SHARED_PRODUCT(192)
 FACT_SHARED_PRODUCT(256)
@@ -63,8 +65,12 @@ struct RegisterHalfProduct;
     template <Major kB>                                                            \
     struct RegisterHalfProduct<half, N, kB>                                        \
         : GMMA::MMA_64x##N##x16_F32F16F16_RS<GMMA::Major::K, kGmmaMajor<kB>> {};
+FACT_REGISTER_HALF_PRODUCT(32)
 FACT_REGISTER_HALF_PRODUCT(64)
+FACT_REGISTER_HALF_PRODUCT(96)
 FACT_REGISTER_HALF_PRODUCT(128)
+FACT_REGISTER_HALF_PRODUCT(192)
+FACT_REGISTER_HALF_PRODUCT(256)
 #undef FACT_REGISTER_HALF_PRODUCT
 
 template <class Op, int kCount, size_t... I>
@@ -93,9 +99,9 @@ __device__ void multiply(uint32_t const (&a)[4], uint64_t b, float (&sums)[kCoun
 template <int kBlocks, int kCount>
 __device__ void pin(float (&sums)[kBlocks][kCount]) {
 #pragma unroll
-    for (auto& block : sums)
+    for (int b = 0; b < kBlocks; ++b)
 #pragma unroll
-        for (float& x : block) cute::warpgroup_fence_operand(x);
+        for (int i = 0; i < kCount; ++i) cute::warpgroup_fence_operand(sums[b][i]);
 }
 
 }  // namespace fact::sm90

@@ -6,6 +6,7 @@
 #   anchors_f32  the same in f32, weights stored [N, K]
 #   range     what f32 products lose beside numbers that are very much larger
 #   stopping  the same in bf16 with every candidate tried: what stopping early saves, and costs
+#   attention attention kernels beside cuDNN's and flash, many shapes
 #   gelu      products with bias beside the same with a GELU fused, bf16
 #   schedules every legal schedule of many shapes, beside what the model would try first
 #   legal     sampled schedules of many texts: all compile, launch and are right
@@ -29,7 +30,7 @@ out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
 known=(unit calibrate cold legal schedules stopping anchors anchors_f32 range gelu programs epilogue products
-    types chains minigpt registry faults)
+    attention types chains minigpt registry faults)
 ((${#parts[@]})) || parts=("${known[@]}")
 for part in "${parts[@]}"; do
     [[ " ${known[*]} " == *" $part "* ]] || {
@@ -98,6 +99,10 @@ for part in "${parts[@]}"; do
         range)
             FACT_COMMAND="tests/gpu/run.sh OUT range" timeout -k 10 100 "${FACT_PYTHON:-python3}" \
                 "$root/bench/split_range.py" "$out/split_range.json" || ((++failures))
+            ;;
+        attention)
+            FACT_COMMAND="tests/gpu/run.sh OUT attention" timeout -k 10 300 "${FACT_PYTHON:-python3}" \
+                "$root/bench/attention.py" "$out/attention.json" || ((++failures))
             ;;
         gelu)
             optimize gelu 150 examples.products:gelu --dtype bf16 --no-bench

@@ -16,8 +16,10 @@ namespace {
 
 using Dims = std::vector<ir::DimId>;
 
-constexpr int kThreads = 384, kRows = 128, kStages = 2, kStoreBuffers = 2, kStoreRows = 16;
-constexpr std::int64_t kMostFeatures = 128;  // accumulators of more do not fit
+constexpr int kStages = 2, kStoreBuffers = 2, kStoreRows = 16;
+constexpr int kMostShared = 227 * 1024;
+constexpr int kMostFeatures = 256;                                // accumulators of more do not fit
+constexpr int kWidths[] = {32, 64, 96, 128, 192, kMostFeatures};  // of products with v
 
 // A parameter and which of its dimensions plays which part; -1: none.
 struct Operand {
@@ -31,8 +33,36 @@ int position(const Dims& dims, ir::DimId dim) {
     return at == dims.end() ? -1 : static_cast<int>(at - dims.begin());
 }
 
-std::int64_t padded(std::int64_t features) {
-    return (features + 63) / 64 * 64;
+// What a kernel holds of q, k and v at a time.
+struct Shape {
+    int groups;        // consumer groups, of 64 rows each
+    int columns;       // of a block
+    int depth, width;  // features of q and k, of v, rounded up to what products take
+    int row_stages;    // tiles of q
+    int rows() const { return 64 * groups; }
+    int threads() const { return 128 * (1 + groups); }
+    int shared_bytes() const {
+        const auto slabs = [](int features) { return (features + 63) / 64; };
+        const int q = slabs(depth) * rows() * 128;
+        const int k = slabs(depth) * columns * 128, v = slabs(width) * columns * 128;
+        const int store = 4 * groups * kStoreBuffers * 2048;
+        const int barriers = 16 * (row_stages + 2 * kStages);
+        return (row_stages * q + kStages * (k + v) + store + barriers + 1023) / 1024 * 1024;
+    }
+};
+
+Shape shape_for(std::int64_t depth, std::int64_t width, std::int64_t rows, bool causal) {
+    Shape shape{};
+    shape.depth = static_cast<int>(depth + 15) / 16 * 16;
+    shape.width = *std::ranges::find_if(kWidths, [&](int most) { return width <= most; });
+    const int features = std::max(shape.depth, shape.width);
+    // Scores, weights and sums of a block live in registers: the more features, the fewer columns.
+    shape.columns = features <= 128 ? 128 : features <= 192 ? 96 : 64;
+    // Few features leave room for a third group, which pays where many rows see all columns.
+    shape.groups = features <= 64 && rows >= 1024 && !causal ? 3 : 2;
+    shape.row_stages = 2;
+    if (shape.shared_bytes() > kMostShared) shape.row_stages = 1;
+    return shape;
 }
 
 class AttentionLowerer {
@@ -122,8 +152,10 @@ class AttentionLowerer {
         return kernel_.params[static_cast<std::size_t>(operand.param)];
     }
     static const char* yes(bool value) { return value ? "true" : "false"; }
-    int depth() const { return static_cast<int>(padded(extents_[ir::index(d_)])); }
-    int width() const { return static_cast<int>(padded(extents_[ir::index(e_)])); }
+    Shape shape() const {
+        return shape_for(extents_[ir::index(d_)], extents_[ir::index(e_)], extents_[ir::index(m_)],
+                         node_->causal);
+    }
     std::string_view element() const { return info(param(q_).type.dtype).cuda; }
 
     std::string source() const {
@@ -137,10 +169,14 @@ class AttentionLowerer {
             auto config = out.block("struct Config", ";");
             out.line(fmt::format("using Element = {0};", element()));
             out.line(fmt::format("using Output = {0};", element()));
-            out.line(
-                fmt::format("static constexpr int kDepth = {}, kWidth = {};", depth(), width()));
-            out.line(fmt::format("static constexpr int kStages = {}, kStoreBuffers = {};", kStages,
-                                 kStoreBuffers));
+            const Shape own = shape();
+            out.line(fmt::format("static constexpr int kDepth = {}, kWidth = {};", own.depth,
+                                 own.width));
+            out.line(fmt::format("static constexpr int kGroups = {}, kColumns = {};", own.groups,
+                                 own.columns));
+            out.line(fmt::format(
+                "static constexpr int kStages = {}, kRowStages = {}, kStoreBuffers = {};", kStages,
+                own.row_stages, kStoreBuffers));
             out.line(fmt::format("static constexpr bool kCausal = {}, kBias = {};",
                                  yes(node_->causal), yes(bias_.param >= 0)));
             out.line(fmt::format("static constexpr float kScale = {};",
@@ -158,7 +194,8 @@ class AttentionLowerer {
             params.push_back(fmt::format("__grid_constant__ ScoreBias<{}{}> const bias",
                                          info(param(bias_).type.dtype).cuda,
                                          batch_argument(num_batches())));
-        out.line("extern \"C\" __global__ void __launch_bounds__(kAttentionThreads, 1)");
+        out.line(
+            "extern \"C\" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads, 1)");
         out.list(kernel_.name + "_kernel(", params, ") {");
         out.line(fmt::format("    attention<Config>(map_q, map_k, map_v, map_y, extents, {});",
                              bias_.param >= 0 ? "bias" : "NoBias{}"),
@@ -176,7 +213,9 @@ class AttentionLowerer {
         LaunchRecord record;
         record.kernel = kernel_.name;
         record.arch = "sm90a";
-        record.schedule = fmt::format("attention 128x128, {} by {} features", depth(), width());
+        const Shape own = shape();
+        record.schedule = fmt::format("attention {}x{}, {} by {} features", own.rows(), own.columns,
+                                      own.depth, own.width);
         record.precision = std::string(info(param(q_).type.dtype).name);
         bind_tensors(kernel_, record);
         // Zeros pad the features, but only to the width the kernel was written for.
@@ -199,17 +238,13 @@ class AttentionLowerer {
         grid.m = {{out, position(dims, m_)}};
         for (const int dim : out_batch)
             if (dim >= 0) grid.batch.push_back({out, dim});
-        grid.tile_m = kRows;
+        grid.tile_m = own.rows();
         launch.grid = grid;
-        launch.block = kThreads;
-        const int slab = kRows * 128;
-        const int q = depth() / 64 * slab, v = width() / 64 * slab;
-        const int barriers = 8 * (4 * kStages + 2);
-        launch.shared_bytes =
-            (q + kStages * (q + v) + 8 * kStoreBuffers * 2048 + barriers + 1023) / 1024 * 1024;
-        launch.params = {map(q_.param, q_.rows, q_.features, q_.batch, kRows),
-                         map(k_.param, k_.rows, k_.features, k_.batch, kRows),
-                         map(v_.param, v_.rows, v_.features, v_.batch, kRows),
+        launch.block = own.threads();
+        launch.shared_bytes = own.shared_bytes();
+        launch.params = {map(q_.param, q_.rows, q_.features, q_.batch, own.rows()),
+                         map(k_.param, k_.rows, k_.features, k_.batch, own.columns),
+                         map(v_.param, v_.rows, v_.features, v_.batch, own.columns),
                          map(out, position(dims, m_), position(dims, e_), out_batch, kStoreRows),
                          extents.finish()};
         if (bias_.param >= 0) {

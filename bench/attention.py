@@ -1,0 +1,182 @@
+"""Attention kernels beside cuDNN's and torch's flash attention, in the same process.
+
+    python bench/attention.py RESULTS.json [WORD...]
+
+Every shape is written as a kernel text, built by `fact kernel build` and called on strided views, as
+a model's projections give them. With words, only shapes whose line contains one of them are run.
+"""
+
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "python")]
+
+import collect  # noqa: E402
+import torch  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
+
+# Batch, heads, heads of k and v, rows, columns, features, mask, packed or apart.
+SHAPES = [
+    (128, 8, 8, 512, 512, 96, "causal", "packed"),
+    (128, 12, 12, 512, 512, 64, "causal", "packed"),
+    (4, 32, 8, 2048, 2048, 128, "causal", "apart"),
+    (1, 32, 8, 2048, 2048, 128, "causal", "apart"),
+    (1, 32, 8, 8192, 8192, 128, "causal", "apart"),
+    (8, 16, 16, 2048, 2048, 64, "causal", "packed"),
+    (8, 16, 16, 2048, 2048, 64, "none", "packed"),
+    (4, 16, 16, 2048, 2048, 96, "none", "packed"),
+    (4, 16, 16, 2048, 2048, 128, "none", "packed"),
+    (16, 16, 16, 512, 512, 128, "none", "packed"),
+    (64, 12, 12, 197, 197, 64, "none", "packed"),
+    (2, 16, 16, 1000, 1000, 64, "causal", "packed"),
+    (2, 32, 8, 1000, 1000, 128, "causal", "apart"),
+    (4, 16, 16, 512, 1536, 128, "none", "apart"),
+    (4, 8, 8, 2048, 2048, 256, "causal", "packed"),
+    (4, 8, 8, 2048, 2048, 256, "none", "packed"),
+]
+
+TEXT = """kernel attend(q: bf16[B, M, G, R, {d}], k: bf16[B, N, G, {d}], v: bf16[B, N, G, {d}])
+    -> (y: bf16[B, M, G, R, {d}]) {{
+  o = attention(q.permute(B, G, R, M, {d}), k.permute(B, G, N, {d}), v.permute(B, G, N, {d}), mask: {mask})
+  y = o.permute(B, M, G, R, {d})
+}}
+"""
+
+
+def name_of(shape):
+    b, h, kv, m, n, d, mask, layout = shape
+    heads = f"{h}" if h == kv else f"{h}/{kv}"
+    length = f"{m}" if m == n else f"{m}x{n}"
+    return f"B{b} H{heads} T{length} D{d} {mask} {layout}"
+
+
+def build(folder, shape):
+    b, h, kv, m, n, d, mask, _ = shape
+    text = Path(folder) / "attend.fact"
+    text.write_text(TEXT.format(d=d, mask=mask))
+    built = Path(folder) / name_of(shape).replace(" ", "_").replace("/", "_")
+    sizes = f"B={b},M={m},N={n},G={kv},R={h // kv}"
+    command = [ROOT / "fact", "kernel", "build", text, "--set", sizes, "-o", built]
+    answer = subprocess.run(command, capture_output=True, text=True)
+    if answer.returncode:
+        raise RuntimeError(answer.stderr)
+    import fact
+
+    return fact.kernel(built)
+
+
+def operands(shape):
+    """q [B, M, G, R, D], k and v [B, N, G, D]."""
+    b, h, kv, m, n, d, _, layout = shape
+    options = {"device": "cuda", "dtype": torch.bfloat16}
+    if layout == "packed":
+        packed = torch.randn(b, m, 3, h, d, **options)
+        q, k, v = packed.unbind(2)
+    else:
+        q = torch.randn(b, m, h, d, **options)
+        k, v = (torch.randn(b, n, kv, d, **options) for _ in range(2))
+    return q.unflatten(2, (kv, h // kv)), k, v
+
+
+def compare(shape, kernel):
+    import fact._timing as timing
+
+    b, h, kv, m, n, d, mask, _ = shape
+    q, k, v = operands(shape)
+    heads = [x.transpose(1, 2) for x in (q.flatten(2, 3), k, v)]
+    causal, grouped = mask == "causal", h != kv
+
+    def torch_call(backend, inputs=heads):
+        with sdpa_kernel(backend):
+            return F.scaled_dot_product_attention(*inputs, is_causal=causal, enable_gqa=grouped)
+
+    works = {
+        "fact": lambda: kernel(q, k, v),
+        "cudnn": lambda: torch_call(SDPBackend.CUDNN_ATTENTION),
+        "flash": lambda: torch_call(SDPBackend.FLASH_ATTENTION),
+    }
+    results = {
+        "fact": works["fact"]().flatten(2, 3).transpose(1, 2),
+        **{name: works[name]() for name in ("cudnn", "flash")},
+    }
+    some = [x[-1:, : max(1, heads_ // 4)].double() for x, heads_ in zip(heads, (h, kv, kv))]
+    exact = torch_call(SDPBackend.MATH, some)
+    row = {"shape": name_of(shape), "flops": 4 * b * h * m * n * d / (2 if causal else 1), "errors": {}}
+    for name, result in results.items():
+        off = result[-1:, : exact.shape[1]].double() - exact
+        row["errors"][name] = (off.norm() / exact.norm()).item()
+        if name == "fact" and not bool(result.isfinite().all()):
+            row["errors"][name] = math.inf
+    del results
+    for kind in ("single", "sustained"):
+        calls = list(works.values())
+        if kind == "sustained":
+            calls = [timing.graphed(call)[0] for call in calls]
+            times = timing.sustained(calls)
+        else:
+            times = timing.single(calls, 400_000.0)
+        row[kind] = dict(zip(works, times))
+    return row
+
+
+def ratio(row, kind, name):
+    return row[kind][name]["median_us"] / row[kind]["fact"]["median_us"]
+
+
+def geomean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def main():
+    if len(sys.argv) < 2:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    if not torch.cuda.is_available():
+        print("bench/attention.py needs a GPU", file=sys.stderr)
+        return 1
+    os.environ.setdefault("FACT_COMMAND", "bench/attention.py RESULTS.json")
+    words = sys.argv[2:]
+    shapes = [s for s in SHAPES if not words or any(w in name_of(s) for w in words)]
+    torch.manual_seed(1)
+    rows, wrong = [], []
+    lines = [["shape", "fact us", "TFLOP/s", "over cuDNN", "sustained", "over flash", "error", "cuDNN's"]]
+    with tempfile.TemporaryDirectory() as folder:
+        for shape in shapes:
+            row = compare(shape, build(folder, shape))
+            rows.append(row)
+            mine = row["single"]["fact"]
+            errors = row["errors"]
+            if not errors["fact"] <= 1.5 * max(errors["cudnn"], errors["flash"]):
+                wrong.append(row["shape"])
+            lines.append(
+                [
+                    row["shape"],
+                    f"{mine['median_us']:.1f} ({mine['low_us']:.1f}..{mine['high_us']:.1f})",
+                    f"{row['flops'] / mine['median_us'] / 1e6:.0f}",
+                    f"{ratio(row, 'single', 'cudnn'):.3f}x",
+                    f"{ratio(row, 'sustained', 'cudnn'):.3f}x",
+                    f"{ratio(row, 'single', 'flash'):.2f}x",
+                    f"{errors['fact']:.1e}",
+                    f"{errors['cudnn']:.1e}",
+                ]
+            )
+            print("  ".join(lines[-1]), flush=True)
+            collect.write(Path(sys.argv[1]), rows)
+    print()
+    collect.print_table(lines)
+    for kind in ("single", "sustained"):
+        ratios = [ratio(row, kind, "cudnn") for row in rows]
+        print(f"over cuDNN, {kind}: geomean {geomean(ratios):.3f}x, least {min(ratios):.3f}x")
+    if wrong:
+        print(f"WRONG: {', '.join(wrong)}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

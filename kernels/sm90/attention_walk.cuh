@@ -1,0 +1,65 @@
+// The order in which a persistent grid walks the rows of attention.
+#pragma once
+
+#include "../common/tiles.cuh"
+
+namespace fact::sm90 {
+
+template <int kBatches>
+struct AttentionExtentsOf {
+    int rows, columns, width;  // width: of v and of the output
+    int batch[kBatches];
+};
+using AttentionExtents = AttentionExtentsOf<2>;
+
+// A block takes tiles of rows; of a causal problem a heavy one (late rows see more) and a light one
+// of the same head together, so that all turns weigh the same.
+template <class Config, int kBatches>
+struct AttentionWalk {
+    static constexpr int kRows = 64 * Config::kGroups, kColumns = Config::kColumns;
+    AttentionExtentsOf<kBatches> const& extents;
+    int tiles, turns, total;
+
+    __device__ explicit AttentionWalk(AttentionExtentsOf<kBatches> const& e)
+        : extents(e),
+          tiles((e.rows + kRows - 1) / kRows),
+          turns(Config::kCausal ? (tiles + 1) / 2 : tiles),
+          total(turns) {
+#pragma unroll
+        for (int i = 0; i < kBatches; ++i) total *= e.batch[i];
+    }
+
+    __device__ ExtentsOf<kBatches> output() const {
+        ExtentsOf<kBatches> all{extents.rows, extents.width, 0, {}};
+#pragma unroll
+        for (int i = 0; i < kBatches; ++i) all.batch[i] = extents.batch[i];
+        return all;
+    }
+
+    // Calls visit(place, blocks of columns that are seen) for every tile of this block.
+    template <class Visit>
+    __device__ void each(Visit visit) const {
+        for (int i = blockIdx.x; i < total; i += gridDim.x) {
+            int const turn = i % turns;
+            TileAt<kBatches> at{tiles - 1 - turn, 0, {}};
+            find_in_batch(i / turns, extents.batch, at.batch);
+            for (;;) {
+                visit(at, blocks(at.m));
+                if (!Config::kCausal || at.m == turn) break;
+                at.m = turn;
+            }
+        }
+    }
+
+    // How many columns a row sees.
+    __device__ int seen(int row) const {
+        return Config::kCausal ? min(extents.columns, row + 1) : extents.columns;
+    }
+
+  private:
+    __device__ int blocks(int m) const {
+        return (seen((m + 1) * kRows - 1) + kColumns - 1) / kColumns;
+    }
+};
+
+}  // namespace fact::sm90

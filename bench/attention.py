@@ -39,11 +39,24 @@ SHAPES = [
     (4, 16, 16, 512, 1536, 128, "none", "apart"),
     (4, 8, 8, 2048, 2048, 256, "causal", "packed"),
     (4, 8, 8, 2048, 2048, 256, "none", "packed"),
+    (32, 12, 12, 512, 512, 64, "keys", "packed"),
+    (8, 16, 16, 1024, 1024, 64, "added", "packed"),
+    (4, 16, 16, 1000, 1000, 128, "added", "packed"),
+    (4, 16, 16, 2048, 2048, 96, "window", "packed"),
 ]
 
-TEXT = """kernel attend(q: bf16[B, M, G, R, {d}], k: bf16[B, N, G, {d}], v: bf16[B, N, G, {d}])
+# How each mask is written: more parameters, and what attention is given.
+MASKS = {
+    "none": ("", "mask: none"),
+    "causal": ("", "mask: causal"),
+    "keys": (", m: bool[B, N]", "bias: where(m, 0.0, -inf), unseen: zero"),
+    "added": (", b: bf16[G, R, M, N]", "bias: b"),
+    "window": ("", "mask: causal, bias: where(index(M) - index(N) < 256, 0.0, -inf)"),
+}
+
+TEXT = """kernel attend(q: bf16[B, M, G, R, {d}], k: bf16[B, N, G, {d}], v: bf16[B, N, G, {d}]{more})
     -> (y: bf16[B, M, G, R, {d}]) {{
-  o = attention(q.permute(B, G, R, M, {d}), k.permute(B, G, N, {d}), v.permute(B, G, N, {d}), mask: {mask})
+  o = attention(q.permute(B, G, R, M, {d}), k.permute(B, G, N, {d}), v.permute(B, G, N, {d}), {mask})
   y = o.permute(B, M, G, R, {d})
 }}
 """
@@ -59,7 +72,8 @@ def name_of(shape):
 def build(folder, shape):
     b, h, kv, m, n, d, mask, _ = shape
     text = Path(folder) / "attend.fact"
-    text.write_text(TEXT.format(d=d, mask=mask))
+    more, how = MASKS[mask]
+    text.write_text(TEXT.format(d=d, more=more, mask=how))
     built = Path(folder) / name_of(shape).replace(" ", "_").replace("/", "_")
     sizes = f"B={b},M={m},N={n},G={kv},R={h // kv}"
     command = [ROOT / "fact", "kernel", "build", text, "--set", sizes, "-o", built]
@@ -84,33 +98,57 @@ def operands(shape):
     return q.unflatten(2, (kv, h // kv)), k, v
 
 
+def mask_of(shape):
+    """The kernel's further arguments, and torch's attn_mask."""
+    b, h, kv, m, n, _, mask, _ = shape
+    if mask == "keys":  # the last batch sees nothing at all
+        seen = torch.arange(n, device="cuda") < torch.linspace(n, 0, b, device="cuda")[:, None]
+        return [seen], seen[:, None, None]
+    if mask == "added":
+        added = torch.randn(kv, h // kv, m, n, device="cuda", dtype=torch.bfloat16)
+        return [added], added.flatten(0, 1)[None].expand(b, -1, -1, -1)
+    if mask == "window":
+        apart = torch.arange(m, device="cuda")[:, None] - torch.arange(n, device="cuda")
+        return [], (apart >= 0) & (apart < 256)
+    return [], None
+
+
 def compare(shape, kernel):
     import fact._timing as timing
 
     b, h, kv, m, n, d, mask, _ = shape
     q, k, v = operands(shape)
+    more, attn_mask = mask_of(shape)
     heads = [x.transpose(1, 2) for x in (q.flatten(2, 3), k, v)]
     causal, grouped = mask == "causal", h != kv
 
-    def torch_call(backend, inputs=heads):
+    def torch_call(backend, inputs=heads, seen=attn_mask):
         with sdpa_kernel(backend):
-            return F.scaled_dot_product_attention(*inputs, is_causal=causal, enable_gqa=grouped)
+            return F.scaled_dot_product_attention(
+                *inputs, seen, is_causal=causal, enable_gqa=grouped
+            )
 
     works = {
-        "fact": lambda: kernel(q, k, v),
+        "fact": lambda: kernel(q, k, v, *more),
         "cudnn": lambda: torch_call(SDPBackend.CUDNN_ATTENTION),
-        "flash": lambda: torch_call(SDPBackend.FLASH_ATTENTION),
+        # Flash attention takes no masks; then it is what torch would call without being told.
+        "flash": lambda: torch_call(
+            SDPBackend.FLASH_ATTENTION if attn_mask is None else SDPBackend.EFFICIENT_ATTENTION
+        ),
     }
     results = {
         "fact": works["fact"]().flatten(2, 3).transpose(1, 2),
         **{name: works[name]() for name in ("cudnn", "flash")},
     }
     some = [x[-1:, : max(1, heads_ // 4)].double() for x, heads_ in zip(heads, (h, kv, kv))]
-    exact = torch_call(SDPBackend.MATH, some)
+    seen = attn_mask
+    if seen is not None and seen.dim() == 4:
+        seen = seen[-1:, : max(1, h // 4)] if seen.shape[1] > 1 else seen[-1:]
+    exact = torch_call(SDPBackend.MATH, some, seen.double() if mask == "added" else seen)
     row = {"shape": name_of(shape), "flops": 4 * b * h * m * n * d / (2 if causal else 1), "errors": {}}
     for name, result in results.items():
         off = result[-1:, : exact.shape[1]].double() - exact
-        row["errors"][name] = (off.norm() / exact.norm()).item()
+        row["errors"][name] = (off.norm() / exact.norm().clamp(min=1e-30)).item()
         if name == "fact" and not bool(result.isfinite().all()):
             row["errors"][name] = math.inf
     del results

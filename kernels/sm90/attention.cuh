@@ -189,7 +189,8 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
     typename decltype(Storage::q_ring)::Signature const row_signature(lane, warp == 0);
     RingPosition<Config::kRowStages> q_at;
     RingPosition<Config::kStages> k_at, v_at;
-    ExtentsOf<kBatches> const output = walk.output();
+    ExtentsOf<kBatches> const matrix = walk.matrix(extents.columns);  // of scores
+    ExtentsOf<kBatches> const output = walk.matrix(extents.width);
     AsIs const as_is;
     Epilogue<AttentionStore<Config>, AsIs, kBatches> epilogue{
         as_is, map_y, map_y, output, storage.store[group * 4 + warp], nullptr, lane};
@@ -200,18 +201,19 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
         typename Shapes::Weights weights;
         typename Shapes::Sums sums;
         RunningSoftmax<Config> softmax;
+        auto const place = [&](int n) -> SlabOf<kBatches> {
+            return {row + lane / 4, n * Shapes::kColumns + 2 * (lane % 4), at.batch, matrix};
+        };
         // Scores of block n, whose products are over, become weights.
-        auto const weigh = [&](auto& scores, int n) {
+        auto const weigh = [&](auto& scores, auto const& added, int n) {
             constexpr int kColumns = static_cast<int>(sizeof(scores) / sizeof(float)) * 2;
             k_ring.release(k_at.stage, signature);
             k_at.advance();
-            ScorePlace<kBatches> const here{row + lane / 4, n * Shapes::kColumns + 2 * (lane % 4),
-                                            at.batch};
-            finish_scores<Config>(scores[0], here, extents.rows, extents.columns, bias);
+            added.add_to(scores[0], bias, place(n));
             // The last columns may lie beyond the tensor, or beyond a row's own place.
             int const end = n * Shapes::kColumns + kColumns;
             if (end > extents.columns || (Config::kCausal && end - 1 > row))
-                hide<Config>(scores[0], here, extents.columns);
+                hide<Config>(scores[0], place(n));
             softmax.take(scores[0]);
         };
         auto const begin = [&]<int kColumns>() {
@@ -220,9 +222,10 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
             turn.wait();
             Products::scores(q, storage.k[k_at.stage], scores);
             turn.pass();
+            BlockBias<Config, Bias, kBatches, kColumns / 2> const added(bias, place(blocks - 1));
             cute::warpgroup_wait<0>();
             pin(scores);
-            weigh(scores, blocks - 1);
+            weigh(scores, added, blocks - 1);
             as_operand<typename Config::Element>(scores[0], weights);
         };
 
@@ -241,9 +244,10 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
             v_ring.full[v_at.stage].wait(v_at.phase);
             Products::values(weights, storage.v[v_at.stage], sums, n + 2 == blocks);
             turn.pass();
+            BlockBias<Config, Bias, kBatches, Shapes::kColumns / 2> const added(bias, place(n));
             cute::warpgroup_wait<1>();
             pin(scores);
-            weigh(scores, n);
+            weigh(scores, added, n);
             cute::warpgroup_wait<0>();
             pin(sums);
             v_ring.release(v_at.stage, signature);

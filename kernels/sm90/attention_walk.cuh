@@ -29,8 +29,9 @@ struct AttentionWalk {
         for (int i = 0; i < kBatches; ++i) total *= e.batch[i];
     }
 
-    __device__ ExtentsOf<kBatches> output() const {
-        ExtentsOf<kBatches> all{extents.rows, extents.width, 0, {}};
+    // All rows, of so many columns.
+    __device__ ExtentsOf<kBatches> matrix(int columns) const {
+        ExtentsOf<kBatches> all{extents.rows, columns, 0, {}};
 #pragma unroll
         for (int i = 0; i < kBatches; ++i) all.batch[i] = extents.batch[i];
         return all;

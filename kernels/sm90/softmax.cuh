@@ -11,45 +11,47 @@ namespace fact::sm90 {
 
 inline constexpr float kLog2e = 1.4426950408889634f;
 
-// Where a lane's first score lies.
-template <int kBatches>
-struct ScorePlace {
-    int row, column;
-    int const (&batch)[kBatches];
-};
-
 struct NoBias {};
-// Added to every score after scaling; strides are 0 along dimensions it lacks.
-template <class T, int kBatches = 2>
-struct ScoreBias {
-    T const* data;
-    int64_t row_stride, column_stride, batch_strides[kBatches];
 
-    __device__ float operator()(int row, int column, int const (&batch)[kBatches]) const {
-        return widen(
-            data[row * row_stride + column * column_stride + batch_offset(batch, batch_strides)]);
+// What is added to a block's scores, asked for while their products run: the functor gives a number
+// for every place.
+template <class Config, class Bias, int kBatches, int kCount>
+struct BlockBias {
+    static constexpr int kSlabs = kCount / kSlabValues;
+    typename Bias::Fetched slabs[kSlabs];
+
+    __device__ BlockBias(Bias const& bias, SlabOf<kBatches> const& first) {
+#pragma unroll
+        for (int s = 0; s < kSlabs; ++s) slabs[s] = bias.fetch(slab(first, s));
+    }
+    __device__ void add_to(float (&scores)[kCount], Bias const& bias,
+                           SlabOf<kBatches> const& first) const {
+#pragma unroll
+        for (int s = 0; s < kSlabs; ++s)
+#pragma unroll
+            for (int i = 0; i < kSlabValues; ++i) {
+                float& score = scores[s * kSlabValues + i];
+                score = fmaf(score, Config::kScale, bias(0.f, slabs[s], slab(first, s), i));
+            }
+    }
+
+  private:
+    __device__ static SlabOf<kBatches> slab(SlabOf<kBatches> const& first, int s) {
+        return {first.row, first.column + s * kSlabColumns, first.batch, first.extents};
     }
 };
-
-// Adds the bias, scaled to powers of two; without one, scores stay as they are.
-template <class Config, class Bias, int kBatches, int kCount>
-__device__ void finish_scores(float (&scores)[kCount], ScorePlace<kBatches> const& at, int rows,
-                              int columns, Bias const& bias) {
-    if constexpr (Config::kBias) {
-#pragma unroll
-        for (int i = 0; i < kCount; ++i) {
-            int const row = at.row + 8 * ((i % 4) / 2), column = at.column + 8 * (i / 4) + i % 2;
-            scores[i] *= Config::kScale * kLog2e;
-            if (row < rows && column < columns) scores[i] += kLog2e * bias(row, column, at.batch);
-        }
-    }
-}
+template <class Config, int kBatches, int kCount>
+struct BlockBias<Config, NoBias, kBatches, kCount> {
+    __device__ BlockBias(NoBias const&, SlabOf<kBatches> const&) {}
+    __device__ void add_to(float (&)[kCount], NoBias const&, SlabOf<kBatches> const&) const {}
+};
 
 // Hides what a row does not see.
 template <class Config, int kBatches, int kCount>
-__device__ void hide(float (&scores)[kCount], ScorePlace<kBatches> const& at, int columns) {
+__device__ void hide(float (&scores)[kCount], SlabOf<kBatches> const& at) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
+        int const columns = at.extents.n;
         int const seen = Config::kCausal ? min(columns, at.row + 8 * half + 1) : columns;
         int const left = seen - at.column;
 #pragma unroll
@@ -69,8 +71,8 @@ __device__ inline float power_of_two(float x) {
 // Two rows a lane: a score near the largest so far, and the sum of powers relative to it.
 template <class Config>
 struct RunningSoftmax {
-    // What brings scores to powers of two; where there is a bias, that is done already.
-    static constexpr float kUnit = Config::kBias ? 1.f : Config::kScale * kLog2e;
+    // What brings scores to powers of two; with a bias they are scaled already.
+    static constexpr float kUnit = Config::kBias ? kLog2e : Config::kScale * kLog2e;
     // Sums are only rescaled where weights would exceed two to this: that is rarely after the
     // first block, and f16 holds such weights too.
     static constexpr float kMostPower = 8.f;
@@ -106,27 +108,29 @@ struct RunningSoftmax {
         }
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-            float const zero = base[half] == -INFINITY ? 0.f : base[half] * kUnit;
+            float const zero = base[half] == -INFINITY ? 0.f : base[half];
             float added = 0.f;
 #pragma unroll
             for (int i = half * 2; i < kCount; i += 4)
 #pragma unroll
                 for (int j = i; j < i + 2; ++j) {
-                    scores[j] = power_of_two(fmaf(scores[j], kUnit, -zero));
+                    // A mask of the lowest numbers there are leaves no room for a unit.
+                    scores[j] = power_of_two(Config::kBias ? (scores[j] - zero) * kUnit
+                                                           : fmaf(scores[j], kUnit, -zero * kUnit));
                     added += scores[j];
                 }
             sum[half] += added;
         }
     }
 
-    // What the weighted sums are multiplied by at the end. A row that saw nothing gives NaN.
+    // What the weighted sums are multiplied by at the end.
     __device__ void finish(float (&inverse)[2]) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
             float all = sum[half];
             all += __shfl_xor_sync(0xffffffff, all, 1);
             all += __shfl_xor_sync(0xffffffff, all, 2);
-            inverse[half] = all == 0.f ? NAN : 1.f / all;
+            inverse[half] = all == 0.f ? (Config::kZeroUnseen ? 0.f : NAN) : 1.f / all;
         }
     }
 };

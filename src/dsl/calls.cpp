@@ -34,6 +34,7 @@ const Signature& attention_signature() {
                                       {},
                                       {"mask", ArgumentKind::word, false, false, {}},
                                       {"bias", ArgumentKind::value, false, false, {}},
+                                      {"unseen", ArgumentKind::word, false, false, {}},
                                       {"scale", ArgumentKind::number, false, false, {}}}};
     return signature;
 }
@@ -140,9 +141,16 @@ Value Evaluator::attention(const ast::Call& call, Span span) {
         node.causal = word->text == "causal";
     }
     if (const auto* bias = std::get_if<ir::ExprId>(&(*bound)[4])) node.bias = *bias;
+    if (const auto* word = std::get_if<ast::Word>(&(*bound)[5])) {
+        if (word->text != "zero" && word->text != "nan") {
+            unknown_word("unseen", *word, "Use `nan`, as softmax gives, or `zero`.");
+            return {};
+        }
+        node.zero_unseen = word->text == "zero";
+    }
     const ir::Kernel& kernel = builder_.kernel();
     const auto& q_dims = kernel[node.q].type.dims;
-    if (const auto* scale = std::get_if<double>(&(*bound)[5])) {
+    if (const auto* scale = std::get_if<double>(&(*bound)[6])) {
         node.scale = *scale;
     } else if (!q_dims.empty()) {
         const auto extent = constant_extent(kernel, q_dims.back());

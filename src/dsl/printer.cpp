@@ -214,6 +214,7 @@ class Printer {
             fmt::format("attention({}, {}, {}", operand(node.q), operand(node.k), operand(node.v));
         if (node.causal) text += ", mask: causal";
         if (node.bias) text += fmt::format(", bias: {}", operand(*node.bias));
+        if (node.zero_unseen) text += ", unseen: zero";
         return {fmt::format("{}, scale: {})", text, literal_text(node.scale, DType::f32))};
     }
 

@@ -22,7 +22,7 @@ inline constexpr std::array<SpecialInfo, 8> kSpecial{{
     {"sum", "x, over", "the sum, accumulated in f32; of nothing: 0"},
     {"max", "x, over", "the largest; NaN if any is, of nothing: -inf"},
     {"min", "x, over", "the smallest; NaN if any is, of nothing: inf"},
-    {"attention", "q, k, v, mask: none, bias, scale",
+    {"attention", "q, k, v, mask: none, bias, unseen: nan, scale",
      "softmax(scale * q @ k.T + bias, over: N) @ v; causal: row i sees columns 0 to i"},
 }};
 

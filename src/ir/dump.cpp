@@ -44,7 +44,8 @@ std::string node_text(const Kernel& kernel, const Node& node) {
                 return std::string(n.precision == Precision::tf32 ? "product tf32" : "product");
             },
             [](const Attention& n) {
-                return fmt::format("attention{} scale {}", n.causal ? " causal" : "", n.scale);
+                return fmt::format("attention{}{} scale {}", n.causal ? " causal" : "",
+                                   n.zero_unseen ? " unseen zero" : "", n.scale);
             },
         },
         node);

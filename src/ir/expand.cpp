@@ -7,6 +7,8 @@ namespace fact::ir {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLowest = std::numeric_limits<float>::lowest();
+constexpr double kTiny = 1e-30;  // of a row that sees something the sum is at least 1
 
 ExprId written_out(Kernel& kernel, const Attention& node) {
     Builder b(kernel);
@@ -19,9 +21,13 @@ ExprId written_out(Kernel& kernel, const Attention& node) {
         const ExprId none = b.literal(-kInfinity), column = b.index(n), row = b.index(m);
         scores = b.select(b.binary(BinaryOp::ge, row, column), scores, none);
     }
-    const ExprId shifted = b.binary(BinaryOp::sub, scores, b.reduce(ReduceOp::max, scores, {n}));
-    const ExprId weights = b.unary(UnaryOp::exp, shifted);
-    const ExprId shares = b.binary(BinaryOp::div, weights, b.reduce(ReduceOp::sum, weights, {n}));
+    ExprId top = b.reduce(ReduceOp::max, scores, {n});
+    // Then no score is subtracted from itself where all are -inf, and their sum is 0.
+    if (node.zero_unseen) top = b.binary(BinaryOp::max, top, b.literal(kLowest));
+    const ExprId weights = b.unary(UnaryOp::exp, b.binary(BinaryOp::sub, scores, top));
+    ExprId sum = b.reduce(ReduceOp::sum, weights, {n});
+    if (node.zero_unseen) sum = b.binary(BinaryOp::max, sum, b.literal(kTiny));
+    const ExprId shares = b.binary(BinaryOp::div, weights, sum);
     return b.product(b.cast(kernel[node.v].type.dtype, shares), node.v);
 }
 

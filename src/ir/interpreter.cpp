@@ -126,14 +126,19 @@ class Interpreter {
         if (node.bias) bias = materialize(environment_, *node.bias, scores_dims);
         const std::int64_t columns = extent(n),
                            rows = count(scores_dims) / std::max<std::int64_t>(columns, 1);
+        std::vector<bool> unseen(rows, true);
         for (std::int64_t r = 0; r < rows; ++r)
             for (std::int64_t c = 0; c < columns; ++c) {
                 double& score = scores[r * columns + c];
                 score = score * node.scale + (bias.empty() ? 0 : bias[r * columns + c]);
                 if (node.causal && c > r % extent(m))
                     score = -std::numeric_limits<double>::infinity();
+                if (score != -std::numeric_limits<double>::infinity()) unseen[r] = false;
             }
         softmax_rows(scores, rows, columns);
+        if (node.zero_unseen)
+            for (std::int64_t r = 0; r < rows; ++r)
+                if (unseen[r]) std::fill_n(scores.begin() + r * columns, columns, 0.0);
         return multiply(std::move(scores), scores_dims, node.v, true, dims);
     }
 

@@ -148,9 +148,10 @@ class Steps {
     }
 
     std::string attention(const ir::Attention& n) const {
-        return fmt::format("softmax({:g} * {} @ {}.T{}) @ {}{}; {:.4g} GFLOP", n.scale, ref(n.q),
+        return fmt::format("softmax({:g} * {} @ {}.T{}) @ {}{}{}; {:.4g} GFLOP", n.scale, ref(n.q),
                            ref(n.k), n.bias ? " + " + ref(*n.bias) : "", ref(n.v),
                            n.causal ? ", row i sees columns 0 to i" : "",
+                           n.zero_unseen ? ", a row that sees nothing is 0" : "",
                            flops_of(kernel_, n, extents_) * 1e-9);
     }
 

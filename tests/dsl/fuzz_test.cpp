@@ -75,6 +75,7 @@ class Comparer {
         if (const auto* n = std::get_if<ir::Attention>(&x)) {
             const auto& other = std::get<ir::Attention>(y);
             return n->causal == other.causal && n->scale == other.scale &&
+                   n->zero_unseen == other.zero_unseen &&
                    n->bias.has_value() == other.bias.has_value();
         }
         const bool leaf =
@@ -109,7 +110,8 @@ TEST(Fuzz, DamagedTextsNeverCrash) {
         "kernel g(x: f32[M, 8*D], k: f32[N, D], v: f32[N, E], a: f32) -> (y: f32[M], z: "
         "f32[8, M, E]) where Q = 8*D, N % 4 == 0 {\n"
         "  stored h = (softmax(x.view(M, 8, D), over: [8, D]) * a).permute(8, M, D)\n"
-        "  z = attention(h, k, v, mask: causal, bias: index(N), scale: 0.5) + extent(8*D)\n"
+        "  z = attention(h, k, v, mask: causal, bias: index(N), unseen: zero, scale: 0.5) + "
+        "extent(8*D)\n"
         "  y = mean(x, over: Q)\n}\n"
         "pipeline p(x: bf16[M, G*D], w: bf16[N, G*D], a: f32[D]) -> (y: bf16[M, N]) {\n"
         "  h = f(x, w)\n  y = bf16(h * f(x, w: w))\n}\n"

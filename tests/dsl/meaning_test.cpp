@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "dsl/dsl.h"
+#include "ir/expand.h"
 #include "ir/interpreter.h"
 
 namespace fact::dsl {
@@ -32,13 +33,14 @@ ir::TensorView view_of(Array& array) {
 
 // The one output of the text's last kernel or pipeline, computed in f64.
 std::vector<double> computed(const std::string& text, std::vector<Array> inputs,
-                             std::vector<std::int64_t> sizes) {
+                             std::vector<std::int64_t> sizes, bool written_out = false) {
     Diagnostics diagnostics;
     const auto program = compile(text, diagnostics);
     EXPECT_TRUE(program) << render_all(diagnostics, "text", text);
     if (!program) return {};
-    const ir::Kernel& kernel =
+    ir::Kernel kernel =
         program->pipelines.empty() ? program->kernels.back() : program->pipelines.back();
+    if (written_out) kernel = ir::expand_attention(kernel);
     std::vector<ir::TensorView> params;
     for (Array& input : inputs) params.push_back(view_of(input));
     Array out{std::move(sizes), {}};
@@ -192,6 +194,12 @@ TEST(Meaning, OfAttention) {
                              "scale: 0.5)\n}\n",
                          {q, k, v}, {2, 1}),
                 {kNaN, (3 + 10) / 4.0});
+    // Or 0, where that is said; written out it means the same.
+    const std::string hidden = std::string(kAttention) +
+                               "attention(q, k, v, bias: where(index(N) < 2 * index(M), 0.0, "
+                               "-inf), unseen: zero, scale: 0.5)\n}\n";
+    expect_near(computed(hidden, {q, k, v}, {2, 1}), {0, (3 + 10) / 4.0});
+    expect_near(computed(hidden, {q, k, v}, {2, 1}, true), {0, (3 + 10) / 4.0});
     expect_near(
         computed(
             "kernel f(q: f32[M, 4], k: f32[N, 4], v: f32[N, E]) -> (y: f32[M, E]) {\n"

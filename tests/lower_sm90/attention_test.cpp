@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "../golden.h"
 
 namespace fact::lower::sm90 {
@@ -13,7 +15,8 @@ struct Heads {
     ir::Kernel kernel;
     std::vector<std::int64_t> extents;
 
-    explicit Heads(DType dtype, bool grouped = false, std::int64_t depth = 96) {
+    explicit Heads(DType dtype, bool grouped = false, std::int64_t depth = 96,
+                   bool masked = false) {
         kernel.name = "attend";
         const ir::DimId b = kernel.dim("B"), h = kernel.dim("H"), m = kernel.dim("M");
         const ir::DimId n = kernel.dim("N"), d = kernel.dim("D"), e = kernel.dim("E");
@@ -34,8 +37,17 @@ struct Heads {
             node.k = param("k", {b, n, h, d}, {b, h, n, d});
             node.v = param("v", {b, n, h, e}, {b, h, n, e});
         }
-        node.causal = true;
+        node.causal = !masked;
         node.scale = 0.125;
+        if (masked) {  // keys that nobody sees
+            kernel.params.push_back({"seen", {DType::boolean, {b, n}}, {}});
+            const ir::ExprId seen =
+                build.param(static_cast<std::uint32_t>(kernel.params.size() - 1));
+            const ir::ExprId zero = build.literal(0.0);
+            const ir::ExprId none = build.literal(-std::numeric_limits<double>::infinity());
+            node.bias = build.select(seen, zero, none);
+            node.zero_unseen = true;
+        }
         const ir::ExprId y = build.attention(node);
         kernel.outputs.push_back({{"y", {dtype, kernel[y].type.dims}, {}}, y});
     }
@@ -51,6 +63,24 @@ TEST(LowerAttention, HeadsOfAPackedProjection) {
     const auto again = launch_record_from_json(to_json(lowered->record));
     ASSERT_TRUE(again.ok()) << again.error().text();
     EXPECT_EQ(*again, lowered->record);
+}
+
+TEST(LowerAttention, ABiasIsComputedWhereItIsAdded) {
+    const Heads heads(DType::bf16, false, 64, true);
+    ASSERT_EQ(ir::verify(heads.kernel), "");
+    const auto lowered = lower_attention(heads.kernel, heads.extents);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    expect_golden("attention_masked.cu", lowered->source);
+    ASSERT_EQ(lowered->record.alignments.size(), 1u);  // of pairs of `seen`
+    EXPECT_EQ(lowered->record.alignments[0].bytes, 2);
+    EXPECT_EQ(lowered->record.launches[0].params.size(), 6u);
+
+    Heads odd = heads;
+    odd.extents[3] = 197;
+    const auto strided = lower_attention(odd.kernel, odd.extents);
+    ASSERT_TRUE(strided.ok()) << strided.error().text();
+    EXPECT_NE(strided->source.find("StridedRow<bool> seen"), std::string::npos);
+    EXPECT_TRUE(strided->record.alignments.empty());
 }
 
 TEST(LowerAttention, GroupedHeadsShareKAndV) {

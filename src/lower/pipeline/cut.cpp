@@ -71,11 +71,11 @@ class Cutter {
         if (const auto* product = std::get_if<ir::Product>(&node)) {
             keep(behind_permutes(product->a), "a product reads it");
             keep(behind_permutes(product->b), "a product reads it");
-        } else if (std::holds_alternative<ir::Attention>(node)) {
+        } else if (const auto* attention = std::get_if<ir::Attention>(&node)) {
             const ExprId last = attention_end(kernel_, id).last;
             if (!is_only_output(kernel_, last)) keep(last, "attention is a kernel of its own");
-            ir::for_each_operand(node,
-                                 [&](ExprId x) { keep(behind_permutes(x), "attention reads it"); });
+            for (const ExprId x : attention_reads(kernel_, *attention))
+                keep(x, "attention reads it");
         }
     }
 

@@ -109,11 +109,8 @@ std::set<ir::ExprId> held_by_skeleton(const ir::Kernel& kernel, const LowerOptio
         const auto id = static_cast<ir::ExprId>(i);
         const auto* attention = std::get_if<ir::Attention>(&kernel[id].node);
         if (!attention) continue;
-        std::set<ir::ExprId> operands;
-        ir::for_each_operand(kernel[id].node, [&](ir::ExprId x) {
-            while (const auto* permute = std::get_if<ir::Permute>(&kernel[x].node)) x = permute->x;
-            operands.insert(x);
-        });
+        const auto reads = attention_reads(kernel, *attention);
+        const std::set<ir::ExprId> operands(reads.begin(), reads.end());
         const AttentionEnd end = attention_end(kernel, id);
         ir::Kernel part = extract(kernel, end.last, operands).kernel;
         part.outputs.front().tensor.type.dtype = kernel[attention->q].type.dtype;

@@ -1,6 +1,7 @@
 #include "lower/pipeline/uses.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace fact::lower {
 
@@ -49,6 +50,31 @@ AttentionEnd attention_end(const ir::Kernel& kernel, ir::ExprId attention) {
                 return output.value != end.last || output.tensor.type.dtype == dtype;
             });
     return end;
+}
+
+std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Attention& node) {
+    std::vector<ir::ExprId> reads;
+    for (ir::ExprId id : {node.q, node.k, node.v}) {
+        while (const auto* permute = std::get_if<ir::Permute>(&kernel[id].node)) {
+            if (kernel[id].stored) break;
+            id = permute->x;
+        }
+        reads.push_back(id);
+    }
+    const std::function<void(ir::ExprId)> visit = [&](ir::ExprId id) {
+        const ir::Expr& expr = kernel[id];
+        const bool computed = !std::holds_alternative<ir::Reduce>(expr.node) &&
+                              !std::holds_alternative<ir::Product>(expr.node) &&
+                              !std::holds_alternative<ir::Attention>(expr.node) &&
+                              !std::holds_alternative<ir::View>(expr.node) &&
+                              !std::holds_alternative<ir::Extent>(expr.node);
+        if (std::holds_alternative<ir::Param>(expr.node) || !computed || expr.stored)
+            reads.push_back(id);
+        else
+            ir::for_each_operand(expr.node, visit);
+    };
+    if (node.bias) visit(*node.bias);
+    return reads;
 }
 
 }  // namespace fact::lower

@@ -19,5 +19,8 @@ struct AttentionEnd {
     bool narrow = false;  // what is stored there has the operands' type
 };
 AttentionEnd attention_end(const ir::Kernel& kernel, ir::ExprId attention);
+// What it reads from memory: its operands behind reorderings; of its bias, which the kernel
+// computes itself, what is not pointwise.
+std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Attention& node);
 
 }  // namespace fact::lower

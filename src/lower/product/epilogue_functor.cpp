@@ -30,7 +30,7 @@ void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const Product
     ExpressionText text(kernel, coordinate, extent);
     for (const ir::Dim& dim : kernel.dims) text.reserve(dim.name);
     for (const char* word : {"i", "at", "slab", "F", "acc"}) text.reserve(word);
-    text.set(form.product, "acc");
+    if (form.product != kNoProduct) text.set(form.product, "acc");
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i)
         if (const auto* param = std::get_if<ir::Param>(&kernel.exprs[i].node))
             text.set(static_cast<ir::ExprId>(i),
@@ -85,7 +85,8 @@ void emit_comment(emit::CodeWriter& writer, std::string_view kernel_text) {
     }
 }
 
-void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form) {
+void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form,
+                  std::string_view name) {
     struct Member {
         std::string name, type, origin;
         bool staged;
@@ -99,7 +100,7 @@ void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const Prod
                                   : operand_type(kernel, form.extras[i]),
                            kernel.line_of(param.span), staged});
     }
-    auto functor = writer.block("struct Finish", ";");
+    auto functor = writer.block(fmt::format("struct {}", name), ";");
     if (form.num_batches() > 2)
         writer.line(fmt::format("using Slab = {};", batch_type("Slab", form.num_batches())));
     if (has_members(form)) {

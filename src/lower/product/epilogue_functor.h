@@ -23,7 +23,8 @@ bool has_members(const ProductForm& form);
 
 // The kernel's text as a comment at the head of the source.
 void emit_comment(emit::CodeWriter& writer, std::string_view kernel_text);
-// `struct Finish { ... }`.
-void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form);
+// `struct Finish { ... }`, or of another name.
+void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form,
+                  std::string_view name = "Finish");
 
 }  // namespace fact::lower

@@ -40,6 +40,21 @@ class Analysis {
         return form_;
     }
 
+    Result<ProductForm> pointwise(ir::ExprId result, ir::DimId m, ir::DimId n,
+                                  std::vector<ir::DimId> batch) {
+        form_.result = result;
+        form_.product = kNoProduct;
+        form_.m = m;
+        form_.n = n;
+        form_.batch = std::move(batch);
+        seen_.assign(kernel_.exprs.size(), false);
+        collect(result);
+        if (num_products_ > 0) foreign_ = "a product";
+        if (!foreign_.empty()) return cannot_express(kernel_, "", foreign_ + " in a functor");
+        place_extras();
+        return form_;
+    }
+
   private:
     // Depth first, so that operands come before their users; the product's own operands are not
     // part of the epilogue.
@@ -102,16 +117,22 @@ class Analysis {
     }
 
     std::string extras() {
-        std::sort(extra_params_.begin(), extra_params_.end());
-        extra_params_.erase(std::unique(extra_params_.begin(), extra_params_.end()),
-                            extra_params_.end());
         for (const int param : extra_params_) {
             const auto& tensor = kernel_.params[static_cast<std::size_t>(param)];
             if (position(tensor.type.dims, form_.k) >= 0)
                 return fmt::format("{}, which varies along the summed dimension", tensor.name);
-            form_.extras.push_back(placed(param, tensor.type.dims));
         }
+        place_extras();
         return "";
+    }
+
+    void place_extras() {
+        std::sort(extra_params_.begin(), extra_params_.end());
+        extra_params_.erase(std::unique(extra_params_.begin(), extra_params_.end()),
+                            extra_params_.end());
+        for (const int param : extra_params_)
+            form_.extras.push_back(
+                placed(param, kernel_.params[static_cast<std::size_t>(param)].type.dims));
     }
 
     std::string output() {
@@ -154,6 +175,11 @@ class Analysis {
 
 Result<ProductForm> product_form(const ir::Kernel& kernel) {
     return Analysis(kernel).run();
+}
+
+Result<ProductForm> pointwise_form(const ir::Kernel& kernel, ir::ExprId result, ir::DimId m,
+                                   ir::DimId n, std::vector<ir::DimId> batch) {
+    return Analysis(kernel).pointwise(result, m, n, std::move(batch));
 }
 
 Error cannot_express(const ir::Kernel& kernel, std::string_view skeleton, std::string_view what) {

@@ -28,6 +28,8 @@ struct EpilogueForm {
     bool paired = false;  // contiguous along N: two neighbours are read or written at once
 };
 
+inline constexpr ir::ExprId kNoProduct{0xffffffff};
+
 struct ProductForm {
     ir::ExprId product{};
     ir::Precision precision = ir::Precision::exact;
@@ -47,6 +49,10 @@ struct ProductForm {
 
 // An Error names what no product skeleton can express.
 Result<ProductForm> product_form(const ir::Kernel& kernel);
+// What is computed at every place of a matrix from tensors alone: m, n and batch as given, extras,
+// epilogue and result filled in, kNoProduct. An Error names what a functor cannot hold.
+Result<ProductForm> pointwise_form(const ir::Kernel& kernel, ir::ExprId result, ir::DimId m,
+                                   ir::DimId n, std::vector<ir::DimId> batch);
 // The same for what one of them ("sm90 ") cannot.
 Error cannot_express(const ir::Kernel& kernel, std::string_view skeleton, std::string_view what);
 

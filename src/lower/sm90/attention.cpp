@@ -6,6 +6,7 @@
 
 #include "emit/code_writer.h"
 #include "lower/product/epilogue_functor.h"
+#include "lower/product/launch_parts.h"
 #include "lower/record/extent_terms.h"
 #include "lower/record/record_parts.h"
 #include "lower/sm90/matrix_map.h"
@@ -51,15 +52,16 @@ struct Shape {
     }
 };
 
-Shape shape_for(std::int64_t depth, std::int64_t width, std::int64_t rows, bool causal) {
+Shape shape_for(std::int64_t depth, std::int64_t width, std::int64_t rows, bool masked) {
     Shape shape{};
     shape.depth = static_cast<int>(depth + 15) / 16 * 16;
     shape.width = *std::ranges::find_if(kWidths, [&](int most) { return width <= most; });
     const int features = std::max(shape.depth, shape.width);
     // Scores, weights and sums of a block live in registers: the more features, the fewer columns.
     shape.columns = features <= 128 ? 128 : features <= 192 ? 96 : 64;
-    // Few features leave room for a third group, which pays where many rows see all columns.
-    shape.groups = features <= 64 && rows >= 1024 && !causal ? 3 : 2;
+    // Few features leave room for a third group, which pays where many rows see all columns; what a
+    // mask needs takes that room.
+    shape.groups = features <= 64 && rows >= 1024 && !masked ? 3 : 2;
     shape.row_stages = 2;
     if (shape.shared_bytes() > kMostShared) shape.row_stages = 1;
     return shape;
@@ -113,9 +115,13 @@ class AttentionLowerer {
             if (extents_[ir::index(features)] * info(dtype).bytes % 16 != 0)
                 return cannot("rows of features that are no multiple of 16 bytes");
         }
+        if (node->scale <= 0) return cannot("a scale that is not positive");
         if (node->bias) {
-            bias_ = operand(*node->bias, m_, n_);
-            if (bias_.param < 0) return cannot("a bias that is no parameter");
+            auto form = pointwise_form(kernel_, *node->bias, m_, n_, batch_);
+            if (!form) return form.error();
+            for (EpilogueForm& extra : form->extras)
+                extra.paired = extra.paired && extents_[ir::index(n_)] % 2 == 0;
+            bias_ = std::move(*form);
         }
         return Lowered{source(), record()};
     }
@@ -154,7 +160,7 @@ class AttentionLowerer {
     static const char* yes(bool value) { return value ? "true" : "false"; }
     Shape shape() const {
         return shape_for(extents_[ir::index(d_)], extents_[ir::index(e_)], extents_[ir::index(m_)],
-                         node_->causal);
+                         node_->causal || node_->bias);
     }
     std::string_view element() const { return info(param(q_).type.dtype).cuda; }
 
@@ -178,27 +184,33 @@ class AttentionLowerer {
                 "static constexpr int kStages = {}, kRowStages = {}, kStoreBuffers = {};", kStages,
                 own.row_stages, kStoreBuffers));
             out.line(fmt::format("static constexpr bool kCausal = {}, kBias = {};",
-                                 yes(node_->causal), yes(bias_.param >= 0)));
+                                 yes(node_->causal), yes(bias_.has_value())));
+            out.line(
+                fmt::format("static constexpr bool kZeroUnseen = {};", yes(node_->zero_unseen)));
             out.line(fmt::format("static constexpr float kScale = {};",
                                  emit::float_literal(node_->scale)));
             out.line(fmt::format("static constexpr int kBatchK = {}, kBatchV = {};",
                                  batch_bits(k_.batch), batch_bits(v_.batch)));
         }
         out.line();
+        if (bias_) {
+            emit_functor(out, kernel_, *bias_, "Bias");
+            out.line();
+        }
         std::vector<std::string> params;
         for (const char* name : {"q", "k", "v", "y"})
             params.push_back(fmt::format("__grid_constant__ CUtensorMap const map_{}", name));
         params.push_back(fmt::format("__grid_constant__ {} const extents",
                                      batch_type("AttentionExtents", num_batches())));
-        if (bias_.param >= 0)
-            params.push_back(fmt::format("__grid_constant__ ScoreBias<{}{}> const bias",
-                                         info(param(bias_).type.dtype).cuda,
-                                         batch_argument(num_batches())));
+        const bool members = bias_ && has_members(*bias_);
+        if (members) params.push_back("__grid_constant__ Bias const bias");
         out.line(
             "extern \"C\" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads, 1)");
         out.list(kernel_.name + "_kernel(", params, ") {");
         out.line(fmt::format("    attention<Config>(map_q, map_k, map_v, map_y, extents, {});",
-                             bias_.param >= 0 ? "bias" : "NoBias{}"),
+                             members ? "bias"
+                             : bias_ ? "Bias{}"
+                                     : "NoBias{}"),
                  kernel_.line_of(span_));
         out.line("}");
         return out.text();
@@ -247,13 +259,13 @@ class AttentionLowerer {
                          map(v_.param, v_.rows, v_.features, v_.batch, own.columns),
                          map(out, position(dims, m_), position(dims, e_), out_batch, kStoreRows),
                          extents.finish()};
-        if (bias_.param >= 0) {
-            StructBuilder bias;  // ScoreBias
-            bias.add(PointerField{bias_.param});
-            for (const int dim : {bias_.rows, bias_.features})
-                bias.add(StrideField{bias_.param, dim});
-            for (const int dim : bias_.batch) bias.add(StrideField{bias_.param, dim});
-            launch.params.push_back(bias.finish());
+        if (bias_) {
+            if (has_members(*bias_)) launch.params.push_back(functor_param(*bias_));
+            for (const EpilogueForm& extra : bias_->extras) {
+                const ir::Tensor& tensor = kernel_.params[static_cast<std::size_t>(extra.tensor)];
+                if (extra.paired)
+                    record.alignments.push_back({extra.tensor, 2 * info(tensor.type.dtype).bytes});
+            }
         }
         record.launches = {launch};
         return record;
@@ -265,7 +277,8 @@ class AttentionLowerer {
     Span span_;
     Dims batch_;
     ir::DimId m_{}, n_{}, d_{}, e_{};
-    Operand q_, k_, v_, bias_;
+    Operand q_, k_, v_;
+    std::optional<ProductForm> bias_;
 };
 
 }  // namespace

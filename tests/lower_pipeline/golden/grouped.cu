@@ -7,13 +7,15 @@ struct Config {
     using Element = bf16;
     using Output = bf16;
     static constexpr int kDepth = 64, kWidth = 64;
-    static constexpr int kStages = 2, kStoreBuffers = 2;
+    static constexpr int kGroups = 2, kColumns = 128;
+    static constexpr int kStages = 2, kRowStages = 2, kStoreBuffers = 2;
     static constexpr bool kCausal = true, kBias = false;
+    static constexpr bool kZeroUnseen = false;
     static constexpr float kScale = 0.125f;
     static constexpr int kBatchK = 0b011, kBatchV = 0b011;
 };
 
-extern "C" __global__ void __launch_bounds__(kAttentionThreads, 1)
+extern "C" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads, 1)
 grouped_kernel(__grid_constant__ CUtensorMap const map_q, __grid_constant__ CUtensorMap const map_k,
                __grid_constant__ CUtensorMap const map_v, __grid_constant__ CUtensorMap const map_y,
                __grid_constant__ AttentionExtentsOf<3> const extents) {

@@ -1,0 +1,39 @@
+#include "sm90/attention.cuh"
+
+using namespace fact;
+using namespace fact::sm90;
+
+struct Config {
+    using Element = bf16;
+    using Output = bf16;
+    static constexpr int kDepth = 64, kWidth = 96;
+    static constexpr int kGroups = 2, kColumns = 128;
+    static constexpr int kStages = 2, kRowStages = 2, kStoreBuffers = 2;
+    static constexpr bool kCausal = false, kBias = true;
+    static constexpr bool kZeroUnseen = true;
+    static constexpr float kScale = 0.125f;
+    static constexpr int kBatchK = 0b11, kBatchV = 0b11;
+};
+
+struct Bias {
+    Row<bool> seen;
+
+    struct Fetched {
+        Row<bool>::Fetched seen;
+    };
+    __device__ Fetched fetch(Slab const& slab) const {
+        return {seen.fetch(slab)};
+    }
+
+    __device__ float operator()(float acc, Fetched const& at, Slab const& slab, int i) const {
+        using F = Functions<bf16>;
+        return at.seen.at(i) ? 0.f : -INFINITY;
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads, 1)
+attend_kernel(__grid_constant__ CUtensorMap const map_q, __grid_constant__ CUtensorMap const map_k,
+              __grid_constant__ CUtensorMap const map_v, __grid_constant__ CUtensorMap const map_y,
+              __grid_constant__ AttentionExtents const extents, __grid_constant__ Bias const bias) {
+    attention<Config>(map_q, map_k, map_v, map_y, extents, bias);
+}

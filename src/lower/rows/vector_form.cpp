@@ -108,9 +108,12 @@ class Chooser {
         const auto vectors = result_.length / vector;
         const auto elements = [&](int threads) { return ceil_div(vectors, threads) * vector; };
         // Several rows a warp where rows are short, and then a warp each, as long as that fits.
+        // What a row's threads read together should be whole sectors of the cache.
+        const auto sector = std::min<std::int64_t>(32, result_.length * narrowest_);
         for (int threads = 1; threads <= 32; threads *= 2) {
             result_.threads = threads;
-            if (held(elements(threads), true) <= (threads < 32 ? kMostHeld * 0.6 : kMostHeld))
+            const double most = threads < 32 ? kMostHeld * 0.6 : kMostHeld;
+            if (threads * vector * narrowest_ >= sector && held(elements(threads), true) <= most)
                 return true;
         }
         // Then a block, of few threads with several vectors each unless many would have none.
@@ -121,7 +124,7 @@ class Chooser {
             const double idle = 1.0 * threads * ceil_div(vectors, threads) / vectors;
             if (threads > kMostThreads || held(steps * vector, true) > kMostHeld) continue;
             if (best > 0 && 4 * held_ahead_ * steps * vector < kLeastAhead) break;
-            if (best == 0 || idle < least_idle - 0.05) best = threads, least_idle = idle;
+            if (best == 0 || idle < least_idle - 0.02) best = threads, least_idle = idle;
         }
         if (best == 0) {
             best = kMostThreads;

@@ -181,6 +181,24 @@ TEST(LowerRows, PointwiseRowsOfKnownLength) {
     expect_golden_kernel(f.kernel);
 }
 
+// A vocabulary's worth of columns: chunks of a row are rows.
+TEST(LowerRows, LongPointwiseRowsAreTakenApart) {
+    Fixture f;
+    f.kernel.name = "long_rows";
+    const auto m = f.kernel.dim("M"), n = f.kernel.dim("N");
+    const auto x = f.b.param(f.param("x", DType::bf16, {m, n}));
+    const auto bias = f.b.param(f.param("bias", DType::f32, {n}));
+    const auto lower = f.b.binary(BinaryOp::ge, f.b.index(m), f.b.index(n));
+    f.output("y", DType::bf16,
+             f.b.select(lower, f.b.binary(BinaryOp::add, x, bias), f.b.literal(0)));
+    expect_golden_kernel(f.kernel, {"sm90a", {ir::kUnknownExtent, 128256}});
+    // No factor suits a prime: element by element.
+    const auto prime = lower_rows(f.kernel, {"sm90a", {ir::kUnknownExtent, 65537}});
+    ASSERT_TRUE(prime.ok());
+    EXPECT_NE(prime->source.find("common/rows.cuh"), std::string::npos);
+    EXPECT_TRUE(prime->fixed.empty());
+}
+
 TEST(LowerRows, ShortRowsStayInAThread) {
     Fixture f;
     f.kernel.name = "max_pool";

@@ -1,23 +1,40 @@
 #include "lower/rows/lower.h"
 
+#include "lower/rows/chunks.h"
 #include "lower/rows/record.h"
 #include "lower/rows/source.h"
 
 namespace fact::lower {
 
+namespace {
+
+Lowered with_vectors(const ir::Kernel& kernel, const VectorForm& form, const std::string& arch) {
+    const ir::DimId row = form.rows.over.front();
+    ir::Kernel bound = kernel;
+    bound.dims[ir::index(row)].extent = form.length;
+    Lowered lowered{vector_rows_source(bound, form), vector_rows_record(bound, form, arch)};
+    if (!kernel[row].extent) lowered.fixed.push_back({row, form.length});
+    return lowered;
+}
+
+}  // namespace
+
 Result<Lowered> lower_rows(const ir::Kernel& kernel, const RowsFacts& facts) {
     const auto form = rows_form(kernel);
     if (!form) return form.error();
-    const auto vectors = vector_form(kernel, *form, facts);
-    if (!vectors)
-        return Lowered{element_rows_source(kernel, *form), rows_record(kernel, *form, facts.arch)};
-    const ir::DimId row = vectors->rows.over.front();
-    ir::Kernel bound = kernel;
-    bound.dims[ir::index(row)].extent = vectors->length;
-    Lowered lowered{vector_rows_source(bound, *vectors),
-                    vector_rows_record(bound, *vectors, facts.arch)};
-    if (!kernel[row].extent) lowered.fixed.push_back({row, vectors->length});
-    return lowered;
+    if (const auto apart = in_chunks(kernel, *form, facts)) {
+        const auto chunks = rows_form(*apart);
+        if (const auto vectors = vector_form(*apart, *chunks, facts)) {
+            Lowered lowered = with_vectors(*apart, *vectors, facts.arch);
+            const ir::DimId whole = form->rows.back();
+            if (!kernel[whole].extent)
+                lowered.fixed.push_back({whole, facts.extents[ir::index(whole)]});
+            return lowered;
+        }
+    }
+    if (const auto vectors = vector_form(kernel, *form, facts))
+        return with_vectors(kernel, *vectors, facts.arch);
+    return Lowered{element_rows_source(kernel, *form), rows_record(kernel, *form, facts.arch)};
 }
 
 }  // namespace fact::lower

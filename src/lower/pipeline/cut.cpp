@@ -7,6 +7,7 @@
 #include <set>
 
 #include "lower/pipeline/extract.h"
+#include "lower/pipeline/row_groups.h"
 #include "lower/pipeline/uses.h"
 #include "lower/product/product_form.h"
 #include "lower/rows/rows_form.h"
@@ -200,47 +201,9 @@ class Cutter {
         int tensor = 0;
     };
 
-    // Outputs that one row kernel can write, under the last of each group: their rows are the same,
-    // and all read some of the memory that the last one reads.
-    std::map<ExprId, std::vector<ExprId>> row_groups() const {
-        std::map<ExprId, std::vector<ExprId>> groups;
-        const auto all = roots();
-        for (auto root = all.rbegin(); root != all.rend(); ++root) {
-            if (kept(*root) || num_writes(*root) != 1) continue;
-            std::size_t most = 0;
-            ExprId with = *root;
-            for (const auto& [last, members] : groups)
-                if (const std::size_t shared = num_shared(*root, last, members); shared > most)
-                    most = shared, with = last;
-            groups[with].push_back(*root);
-        }
-        for (auto& [last, members] : groups) std::sort(members.begin(), members.end());
-        return groups;
-    }
-
     std::ptrdiff_t num_writes(ExprId id) const {
         return std::count_if(kernel_.outputs.begin(), kernel_.outputs.end(),
                              [&](const ir::Output& output) { return output.value == id; });
-    }
-
-    // How many tensors both would read; 0 where they are no one kernel.
-    std::size_t num_shared(ExprId root, ExprId last, const std::vector<ExprId>& members) const {
-        if (kernel_.factors(kernel_[root].type.dims) != kernel_.factors(kernel_[last].type.dims))
-            return 0;
-        const auto taken = kept_set(last);
-        const Extracted one = extract(kernel_, root, taken), two = extract(kernel_, last, taken);
-        if (kind(one.kernel) != StageKind::rows || kind(two.kernel) != StageKind::rows) return 0;
-        std::vector<ExprId> more = members;
-        more.push_back(root);
-        const auto all = rows_form(extract(kernel_, more, taken).kernel);
-        if (!all) return 0;
-        // Reducing in another order would read memory in another order.
-        for (const Extracted* part : {&one, &two})
-            if (const auto own = rows_form(part->kernel);
-                !own || (!own->over.empty() && own->over != all->over))
-                return 0;
-        const Extracted both = extract(kernel_, std::vector{root, last}, taken);
-        return one.leaves.size() + two.leaves.size() - both.leaves.size();
     }
 
     // An output is written by the stage that computes it, unless others read it unrounded.
@@ -288,7 +251,12 @@ class Cutter {
                          kernel_.outputs[static_cast<std::size_t>(output - num_params)].tensor,
                          output};
         };
-        const auto groups = row_groups();
+        std::vector<ExprId> alone;  // what one stage computes and writes
+        std::set<ExprId> kept_values;
+        for (const auto& [id, why] : reasons_) kept_values.insert(id);
+        for (const ExprId root : roots())
+            if (!kept(root) && num_writes(root) == 1) alone.push_back(root);
+        const auto groups = row_groups(kernel_, alone, kept_values);
         for (const ExprId root : roots()) {
             if (kept(root))
                 add({{root,

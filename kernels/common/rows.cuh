@@ -60,7 +60,9 @@ struct Extreme {  // NaN if either is
     }
     template <class T>
     __device__ static T combine(T a, T b) {
-        return a != a || (kLargest ? a > b : a < b) ? a : b;
+        if constexpr (std::is_same_v<T, float>)
+            return kLargest ? Functions<float>::max(a, b) : Functions<float>::min(a, b);
+        return (kLargest ? a > b : a < b) ? a : b;
     }
 };
 using Max = Extreme<true>;

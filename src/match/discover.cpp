@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "match/attention.h"
+#include "match/norm.h"
 #include "match/pattern.h"
 #include "match/pointwise.h"
 #include "match/region.h"
@@ -64,9 +65,16 @@ class Finder {
         // All products have grown: what one may absorb is no other's side operand to compute.
         for (auto& growth : growths_) add_candidates(growth);
         Discovery discovery;
-        int products = -1;
+        int products = -1, norms = 0;
         std::optional<NodeId> last;
-        for (auto& candidate : choose()) {
+        auto chosen = choose();
+        add_norms(chosen);
+        for (auto& candidate : chosen) {
+            if (candidate.pattern.rule == "norm") {
+                candidate.pattern.id = fmt::format("n{:02}_{}", norms++, candidate.pattern.id);
+                discovery.patterns.push_back(std::move(candidate.pattern));
+                continue;
+            }
             const bool again = last == candidate.anchor;
             if (!again) ++products;
             last = candidate.anchor;
@@ -105,6 +113,23 @@ class Finder {
             candidates_.push_back({id, std::move(found->nodes), std::move(found->pattern), false});
         else
             note(id, found.error().message);
+    }
+
+    // Of what no product and no attention has taken.
+    void add_norms(std::vector<Candidate>& chosen) {
+        for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+            const auto id = static_cast<NodeId>(i);
+            if (taken_.contains(id) || !is_norm(graph_, graph_[id])) continue;
+            auto found =
+                guarded([&] { return norm_pattern(graph_, facts_, taken_, id, options_, gpu_); });
+            if (!found) {
+                reasons_[id] = found.error().message;
+                continue;
+            }
+            taken_.insert(found->nodes.begin(), found->nodes.end());
+            chosen.push_back({id, std::move(found->nodes), std::move(found->pattern), false});
+        }
+        std::ranges::stable_sort(chosen, {}, &Candidate::anchor);
     }
 
     // The first reason found for a node stands.

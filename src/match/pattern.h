@@ -24,8 +24,8 @@ struct Cost {
 };
 
 struct Pattern {
-    std::string id;                            // "p03_linear_gelu", unique in the graph
-    std::string rule;                          // "linear", "matmul", ...
+    std::string id;    // "p03_linear_gelu", of a norm "n00_layer_norm_rows"; unique in the graph
+    std::string rule;  // "linear", "matmul", ...
     std::vector<std::string> nodes;            // names, in execution order
     std::vector<std::string> inputs, outputs;  // graph values
     std::string kernel;                        // kernel text, one kernel
@@ -56,8 +56,8 @@ struct Options {
 };
 
 // Grows a region around every product, resolves overlaps by gain; attention is a pattern of its
-// own. Of one product there may be two patterns ("p00" and "p00b"), with what looks along its rows
-// and without: whoever composes decides.
+// own, and so are norms that no product takes along. Of one product there may be two patterns
+// ("p00" and "p00b"), with what looks along its rows and without: whoever composes decides.
 Discovery discover(const graph::Graph& graph, const Options& options);
 
 std::string to_json(const Discovery& discovery);

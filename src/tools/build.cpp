@@ -45,6 +45,7 @@ Result<Emitted> emit(const ir::Kernel& kernel, const Choice& choice, std::string
     lower::LowerOptions options;
     options.arch = arch;
     options.extents = extents.of;
+    options.assumed = extents.assumed;
     options.schedule = [&](const std::string& product) -> const schedule::Schedule* {
         const auto found = choice.schedules.find(product);
         return found == choice.schedules.end() ? nullptr : &found->second;

@@ -5,6 +5,7 @@
 #   anchors   the shapes results are compared on, with bias, weights stored [K, N], bf16
 #   anchors_f32  the same in f32, weights stored [N, K]
 #   range     what f32 products lose beside numbers that are very much larger
+#   rows      norms and softmax beside torch's own and beside the memory's speed
 #   stopping  the same in bf16 with every candidate tried: what stopping early saves, and costs
 #   attention attention kernels beside cuDNN's and flash, many shapes
 #   gelu      products with bias beside the same with a GELU fused, bf16
@@ -29,7 +30,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
-known=(unit calibrate cold legal schedules stopping anchors anchors_f32 range gelu programs epilogue products
+known=(unit calibrate cold legal schedules stopping anchors anchors_f32 range rows gelu programs epilogue products
     attention types chains minigpt registry faults)
 ((${#parts[@]})) || parts=("${known[@]}")
 for part in "${parts[@]}"; do
@@ -103,6 +104,11 @@ for part in "${parts[@]}"; do
         attention)
             FACT_COMMAND="tests/gpu/run.sh OUT attention" timeout -k 10 300 "${FACT_PYTHON:-python3}" \
                 "$root/bench/attention.py" "$out/attention.json" || ((++failures))
+            ;;
+        rows)
+            FACT_COMMAND="tests/gpu/run.sh OUT rows" timeout -k 10 400 "${FACT_PYTHON:-python3}" \
+                "$root/bench/rows.py" "$out/rows.json" >"$out/rows.log" 2>&1 || ((++failures))
+            tail -n 54 "$out/rows.log"
             ;;
         gelu)
             optimize gelu 150 examples.products:gelu --dtype bf16 --no-bench

@@ -3,6 +3,7 @@
 #include "lower/pipeline/cut.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -48,7 +49,8 @@ std::string described(const Pipeline& pipeline) {
         text += fmt::format("\n{} stage {} reads", kKinds[static_cast<int>(stage.kind)],
                             stage.kernel.name);
         for (const int tensor : stage.params) text += fmt::format(" {}", tensor);
-        text += fmt::format(", writes {}\n{}", stage.outputs.front(), ir::dump(stage.kernel));
+        text +=
+            fmt::format(", writes {}\n{}", fmt::join(stage.outputs, " "), ir::dump(stage.kernel));
     }
     return text;
 }
@@ -65,6 +67,45 @@ void expect_stages(const ir::Kernel& kernel, const std::string& golden) {
     const auto again = launch_record_from_json(to_json(lowered->record));
     ASSERT_TRUE(again.ok()) << again.error().text();
     EXPECT_EQ(*again, lowered->record);
+}
+
+// Outputs with the same rows are one kernel's: what they read is read once. Columns are others.
+TEST(Cut, RowsOfSeveralOutputsAreWrittenTogether) {
+    Fixture f("residual");
+    const ExprId x = f.param("x", DType::bf16, {f.m, f.n}),
+                 r = f.param("r", DType::bf16, {f.m, f.n});
+    const ExprId other = f.param("other", DType::bf16, {f.m, f.n});
+    const ExprId sum = f.b.cast(DType::bf16, f.b.binary(BinaryOp::add, x, r));
+    f.output("sum", DType::bf16, sum);
+    f.output("columns", DType::f32, f.softmax(x, f.m));
+    f.output("unrelated", DType::f32, f.b.unary(UnaryOp::exp, other));
+    f.output("rows", DType::bf16, f.softmax(sum, f.n));
+    const auto pipeline = cut(f.kernel);
+    ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+    ASSERT_EQ(pipeline->stages.size(), 3U);
+    EXPECT_EQ(pipeline->stages[0].outputs, std::vector{4});
+    EXPECT_EQ(pipeline->stages[1].outputs, std::vector{5});
+    EXPECT_EQ(pipeline->stages[2].outputs, (std::vector{3, 6}));
+    for (const Stage& stage : pipeline->stages) EXPECT_EQ(ir::verify(stage.kernel), "");
+}
+
+// A length that is only assumed is no length to write a kernel for; a real one is asked of a call.
+TEST(Cut, OnlyKnownLengthsAreFixed) {
+    Fixture f("soft");
+    f.output("y", DType::f32, f.softmax(f.param("x", DType::f32, {f.m, f.n}), f.n));
+    LowerOptions options;
+    options.extents = {64, 512, 1};
+    const auto fixed = lower(f.kernel, options);
+    ASSERT_TRUE(fixed.ok());
+    EXPECT_NE(fixed->source.find("VectorRow<512, 4, 32, true>"), std::string::npos);
+    ASSERT_EQ(fixed->record.extent_rules.size(), 1U);
+    EXPECT_EQ(fixed->record.extent_rules[0], (ExtentRule{{{{0, 1}}}, {{}, 512}}));
+    EXPECT_EQ(fixed->record.alignments, (std::vector<Alignment>{{0, 16}, {1, 16}}));
+    options.assumed = {false, true, false};
+    const auto any = lower(f.kernel, options);
+    ASSERT_TRUE(any.ok());
+    EXPECT_TRUE(any->record.extent_rules.empty());
+    EXPECT_TRUE(any->record.alignments.empty());
 }
 
 TEST(Cut, AProductWithAnEpilogueStaysWhole) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "../golden.h"
+#include "ir/extents.h"
 
 namespace fact::lower {
 namespace {
@@ -14,9 +15,9 @@ using ir::Builder;
 using ir::ReduceOp;
 using ir::UnaryOp;
 
-void expect_golden_kernel(const ir::Kernel& kernel) {
+void expect_golden_kernel(const ir::Kernel& kernel, const RowsFacts& facts = {"sm90a"}) {
     ASSERT_EQ(ir::verify(kernel), "");
-    const auto lowered = lower_rows(kernel, "sm90a");
+    const auto lowered = lower_rows(kernel, facts);
     ASSERT_TRUE(lowered.ok()) << lowered.error().text();
     expect_golden(kernel.name + ".cu", lowered->source);
     expect_golden(kernel.name + ".json", to_json(lowered->record));
@@ -83,6 +84,121 @@ TEST(LowerRows, GroupNormTakesAProductOfDimensionsApart) {
     expect_golden_kernel(f.kernel);
 }
 
+// A text that names the length, or a call that knows it, gets rows that are read once.
+TEST(LowerRows, SoftmaxOfKnownLengthKeepsItsExponentials) {
+    Fixture f;
+    f.kernel.name = "softmax_512";
+    const auto m = f.kernel.dim("M"), n = f.kernel.dim("512");
+    const auto x = f.b.param(f.param("x", DType::bf16, {m, n}));
+    const auto e =
+        f.b.unary(UnaryOp::exp, f.b.binary(BinaryOp::sub, x, f.b.reduce(ReduceOp::max, x, {n})));
+    const auto y = f.b.binary(BinaryOp::div, e, f.b.reduce(ReduceOp::sum, e, {n}));
+    f.output("y", DType::bf16, y);
+    expect_golden_kernel(f.kernel);
+}
+
+// x + r and its layer norm: one pass over memory, the sum written before the statistics are known.
+TEST(LowerRows, ResidualNormWritesBoth) {
+    Fixture f;
+    f.kernel.name = "residual_norm";
+    const auto m = f.kernel.dim("M"), n = f.kernel.dim("N");
+    const auto x = f.b.param(f.param("x", DType::bf16, {m, n}));
+    const auto r = f.b.param(f.param("r", DType::bf16, {m, n}));
+    const auto w = f.b.param(f.param("w", DType::f32, {n}));
+    const auto sum = f.b.cast(DType::bf16, f.b.binary(BinaryOp::add, x, r));
+    const auto mean = [&](ir::ExprId v) {
+        return f.b.binary(BinaryOp::div, f.b.reduce(ReduceOp::sum, v, {n}), f.b.extent(n));
+    };
+    const auto centred = f.b.binary(BinaryOp::sub, sum, mean(sum));
+    const auto variance = mean(f.b.binary(BinaryOp::mul, centred, centred));
+    const auto scale =
+        f.b.unary(UnaryOp::rsqrt, f.b.binary(BinaryOp::add, variance, f.b.literal(1e-5)));
+    f.output("s", DType::bf16, sum);
+    f.output("y", DType::bf16,
+             f.b.binary(BinaryOp::mul, f.b.binary(BinaryOp::mul, centred, scale), w));
+    expect_golden_kernel(f.kernel, {"sm90a", {ir::kUnknownExtent, 4096}});
+}
+
+// The same text at a length of no whole vectors, and where a tensor starts anywhere.
+TEST(LowerRows, VectorsAreAsWideAsLengthAndAlignmentAllow) {
+    Fixture f;
+    f.kernel.name = "scaled_max";
+    const auto m = f.kernel.dim("M"), n = f.kernel.dim("N");
+    const auto x = f.b.param(f.param("x", DType::bf16, {m, n}));
+    const auto bias = f.b.param(f.param("bias", DType::f32, {m}));
+    const auto most = f.b.reduce(ReduceOp::max, x, {n});
+    f.output("y", DType::f32, f.b.binary(BinaryOp::sub, f.b.binary(BinaryOp::add, x, bias), most));
+    struct Case {
+        std::int64_t length;
+        std::vector<int> alignment;
+        const char *shape, *x, *y;
+    };
+    for (const Case& c :
+         {Case{776, {}, "VectorRow<776, 8, 64, true>", "x.load<16>", "store<16>"},
+          Case{776, {2, 4, 8}, "VectorRow<776, 8, 64, true>", "x.load<2>", "store<8>"},
+          Case{770, {}, "VectorRow<770, 2, 32, true>", "x.load<4>", "store<8>"},
+          Case{777, {}, "VectorRow<777, 1, 32, true>", "x.load<2>", "store<4>"},
+          Case{8, {}, "VectorRow<8, 8, 1, true>", "x.load<16>", "store<16>"},
+          Case{16384, {}, "VectorRow<16384, 8, 1024, true>", "x.load<16>", "store<16>"}}) {
+        SCOPED_TRACE(c.length);
+        const auto lowered =
+            lower_rows(f.kernel, {"sm90a", {ir::kUnknownExtent, c.length}, c.alignment});
+        ASSERT_TRUE(lowered.ok());
+        for (const char* part : {c.shape, c.x, c.y})
+            EXPECT_NE(lowered->source.find(part), std::string::npos) << lowered->source;
+        ASSERT_EQ(lowered->fixed.size(), 1U);
+        EXPECT_EQ(lowered->fixed[0].extent, c.length);
+    }
+    const auto longer = lower_rows(f.kernel, {"sm90a", {ir::kUnknownExtent, 1 << 20}});
+    ASSERT_TRUE(longer.ok());
+    EXPECT_NE(longer->source.find("using Row = BlockRow;"), std::string::npos);
+    EXPECT_TRUE(longer->fixed.empty());
+}
+
+// Heads of one dimension of the tensor: the row is its fastest part.
+TEST(LowerRows, HeadsAreRowsInsideADimension) {
+    Fixture f;
+    f.kernel.name = "head_norm";
+    const auto b = f.kernel.dim("B"), m = f.kernel.dim("M"), h = f.kernel.dim("H"),
+               d = f.kernel.dim("64");
+    const auto x = f.b.view(
+        f.b.param(f.param("x", DType::f16, {b, m, f.kernel.dim_product({h, d})})), {b, m, h, d});
+    const auto square = f.b.reduce(ReduceOp::sum, f.b.binary(BinaryOp::mul, x, x), {d});
+    f.output("y", DType::f16, f.b.binary(BinaryOp::mul, x, f.b.unary(UnaryOp::rsqrt, square)));
+    f.output("norm", DType::f32, square);
+    expect_golden_kernel(f.kernel);
+}
+
+TEST(LowerRows, PointwiseRowsOfKnownLength) {
+    Fixture f;
+    f.kernel.name = "causal_scale";
+    const auto m = f.kernel.dim("M"), n = f.kernel.dim("1000");
+    const auto x = f.b.param(f.param("x", DType::f32, {m, n}));
+    const auto alpha = f.b.param(f.param("alpha", DType::f32, {}));
+    const auto lower = f.b.binary(BinaryOp::ge, f.b.index(m), f.b.index(n));
+    f.output("y", DType::bf16,
+             f.b.select(lower, f.b.binary(BinaryOp::mul, x, alpha), f.b.literal(0)));
+    expect_golden_kernel(f.kernel);
+}
+
+// A vocabulary's worth of columns: chunks of a row are rows.
+TEST(LowerRows, LongPointwiseRowsAreTakenApart) {
+    Fixture f;
+    f.kernel.name = "long_rows";
+    const auto m = f.kernel.dim("M"), n = f.kernel.dim("N");
+    const auto x = f.b.param(f.param("x", DType::bf16, {m, n}));
+    const auto bias = f.b.param(f.param("bias", DType::f32, {n}));
+    const auto lower = f.b.binary(BinaryOp::ge, f.b.index(m), f.b.index(n));
+    f.output("y", DType::bf16,
+             f.b.select(lower, f.b.binary(BinaryOp::add, x, bias), f.b.literal(0)));
+    expect_golden_kernel(f.kernel, {"sm90a", {ir::kUnknownExtent, 128256}});
+    // No factor suits a prime: element by element.
+    const auto prime = lower_rows(f.kernel, {"sm90a", {ir::kUnknownExtent, 65537}});
+    ASSERT_TRUE(prime.ok());
+    EXPECT_NE(prime->source.find("common/rows.cuh"), std::string::npos);
+    EXPECT_TRUE(prime->fixed.empty());
+}
+
 TEST(LowerRows, ShortRowsStayInAThread) {
     Fixture f;
     f.kernel.name = "max_pool";
@@ -115,7 +231,7 @@ TEST(LowerRows, ReductionsOverDifferentDimensionsDoNotFit) {
         f.b.binary(BinaryOp::sub, f.b.binary(BinaryOp::sub, x, f.b.reduce(ReduceOp::max, x, {n})),
                    f.b.reduce(ReduceOp::max, x, {m}));
     f.output("y", DType::f32, y);
-    const auto lowered = lower_rows(f.kernel, "sm90a");
+    const auto lowered = lower_rows(f.kernel, {"sm90a"});
     ASSERT_FALSE(lowered.ok());
     EXPECT_NE(lowered.error().message.find("reductions over ["), std::string::npos);
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "lower/pipeline/extract.h"
+#include "lower/pipeline/row_groups.h"
 #include "lower/pipeline/uses.h"
 #include "lower/product/product_form.h"
 #include "lower/rows/rows_form.h"
@@ -194,6 +195,17 @@ class Cutter {
         return StageKind::rows;
     }
 
+    struct Write {
+        ExprId root{};
+        ir::Tensor to;
+        int tensor = 0;
+    };
+
+    std::ptrdiff_t num_writes(ExprId id) const {
+        return std::count_if(kernel_.outputs.begin(), kernel_.outputs.end(),
+                             [&](const ir::Output& output) { return output.value == id; });
+    }
+
     // An output is written by the stage that computes it, unless others read it unrounded.
     Pipeline assemble() {
         Pipeline pipeline{kernel_, {}, {}, {}};
@@ -211,32 +223,54 @@ class Cutter {
             pipeline.intermediates.push_back({name, expr.type, expr.span});
             pipeline.cuts.push_back(fmt::format("{} is kept in memory: {}.", name, why));
         }
-        const auto add = [&](ExprId root, const ir::Tensor& to, int tensor, bool reads_itself) {
-            auto taken = kept_set(root);
-            if (reads_itself) taken.insert(root);
-            Extracted part = extract(kernel_, root, taken);
+        const auto add = [&](const std::vector<Write>& writes, bool reads_itself) {
+            std::vector<ExprId> written;
+            for (const Write& write : writes) written.push_back(write.root);
+            auto taken = kept_set(written.back());
+            if (reads_itself) taken.insert(written.back());
+            Extracted part = extract(kernel_, written, taken);
             Stage stage;
             stage.kernel = std::move(part.kernel);
             stage.kernel.name = fmt::format("{}_{}", kernel_.name, pipeline.stages.size());
-            ir::Tensor& written = stage.kernel.outputs.front().tensor;
-            written.type.dtype = to.type.dtype;
-            written.span = to.span;
+            for (std::size_t i = 0; i < writes.size(); ++i) {
+                ir::Tensor& tensor = stage.kernel.outputs[i].tensor;
+                tensor.type.dtype = writes[i].to.type.dtype;
+                tensor.span = writes[i].to.span;
+                stage.outputs.push_back(writes[i].tensor);
+            }
             stage.kind = kind(stage.kernel);
             for (const ExprId leaf : part.leaves) {
                 const auto* param = std::get_if<ir::Param>(&kernel_[leaf].node);
                 stage.params.push_back(param ? static_cast<int>(param->index) : tensor_of.at(leaf));
             }
             stage.params.insert(stage.params.end(), part.witnesses.begin(), part.witnesses.end());
-            stage.outputs = {tensor};
             pipeline.stages.push_back(std::move(stage));
         };
+        const auto write_of = [&](ExprId root, int output) {
+            return Write{root,
+                         kernel_.outputs[static_cast<std::size_t>(output - num_params)].tensor,
+                         output};
+        };
+        std::vector<ExprId> alone;  // what one stage computes and writes
+        std::set<ExprId> kept_values;
+        for (const auto& [id, why] : reasons_) kept_values.insert(id);
+        for (const ExprId root : roots())
+            if (!kept(root) && num_writes(root) == 1) alone.push_back(root);
+        const auto groups = row_groups(kernel_, alone, kept_values);
         for (const ExprId root : roots()) {
             if (kept(root))
-                add(root, pipeline.intermediates[static_cast<std::size_t>(tensor_of[root] - bound)],
-                    tensor_of[root], false);
-            for (const int output : outputs_of[root])
-                add(root, kernel_.outputs[static_cast<std::size_t>(output - num_params)].tensor,
-                    output, kept(root));
+                add({{root,
+                      pipeline.intermediates[static_cast<std::size_t>(tensor_of[root] - bound)],
+                      tensor_of[root]}},
+                    false);
+            if (kept(root) || num_writes(root) > 1) {
+                for (const int output : outputs_of[root]) add({write_of(root, output)}, kept(root));
+            } else if (const auto group = groups.find(root); group != groups.end()) {
+                std::vector<Write> writes;
+                for (const ExprId member : group->second)
+                    writes.push_back(write_of(member, outputs_of[member].front()));
+                add(writes, false);
+            }
         }
         if (pipeline.stages.size() == 1) pipeline.stages.front().kernel.name = kernel_.name;
         return pipeline;

@@ -20,6 +20,8 @@ std::string unique(const ir::Kernel& kernel, const std::string& wanted) {
     const auto taken = [&](const std::string& name) {
         for (const ir::Tensor& param : kernel.params)
             if (param.name == name) return true;
+        for (const ir::Output& output : kernel.outputs)
+            if (output.tensor.name == name) return true;
         return false;
     };
     std::string name = wanted.empty() ? "t" : wanted;
@@ -65,13 +67,14 @@ void add_witnesses(const ir::Kernel& whole, Extracted& part) {
 
 }  // namespace
 
-Extracted extract(const ir::Kernel& whole, ExprId root, const std::set<ExprId>& kept) {
+Extracted extract(const ir::Kernel& whole, const std::vector<ExprId>& roots,
+                  const std::set<ExprId>& kept) {
     const auto is_leaf = [&](ExprId id) {
         return kept.contains(id) || std::holds_alternative<ir::Param>(whole[id].node);
     };
-    std::vector<bool> needed(index(root) + 1);
-    needed[index(root)] = true;
-    for (std::size_t i = index(root) + 1; i-- > 0;)
+    std::vector<bool> needed(index(*std::max_element(roots.begin(), roots.end())) + 1);
+    for (const ExprId root : roots) needed[index(root)] = true;
+    for (std::size_t i = needed.size(); i-- > 0;)
         if (needed[i] && !is_leaf(static_cast<ExprId>(i)))
             ir::for_each_operand(whole.exprs[i].node, [&](ExprId x) { needed[index(x)] = true; });
 
@@ -108,9 +111,11 @@ Extracted extract(const ir::Kernel& whole, ExprId root, const std::set<ExprId>& 
         moved[id] = part.kernel.add(std::move(expr));
     }
     add_witnesses(whole, part);
-    const ir::Type& type = whole[root].type;
-    const std::string name = unique(part.kernel, whole[root].name.empty() ? "y" : whole[root].name);
-    part.kernel.outputs.push_back({{name, type, whole[root].span}, moved.at(root)});
+    for (const ExprId root : roots) {
+        const ir::Expr& expr = whole[root];
+        const std::string name = unique(part.kernel, expr.name.empty() ? "y" : expr.name);
+        part.kernel.outputs.push_back({{name, expr.type, expr.span}, moved.at(root)});
+    }
     return part;
 }
 

@@ -15,8 +15,13 @@ struct Extracted {
     std::vector<std::uint32_t> witnesses;
 };
 
-// The kernel that computes `root` from parameters and from the values in `kept`. Its one output has
-// the root's type and name.
-Extracted extract(const ir::Kernel& whole, ir::ExprId root, const std::set<ir::ExprId>& kept);
+// The kernel that computes the roots from parameters and from the values in `kept`. Its outputs
+// have the roots' types and names.
+Extracted extract(const ir::Kernel& whole, const std::vector<ir::ExprId>& roots,
+                  const std::set<ir::ExprId>& kept);
+inline Extracted extract(const ir::Kernel& whole, ir::ExprId root,
+                         const std::set<ir::ExprId>& kept) {
+    return extract(whole, std::vector{root}, kept);
+}
 
 }  // namespace fact::lower

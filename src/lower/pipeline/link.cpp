@@ -31,7 +31,8 @@ class RecordLinker {
         }
     }
 
-    void add(const Stage& stage, const LaunchRecord& part) {
+    void add(const Stage& stage, const Lowered& lowered) {
+        const LaunchRecord& part = lowered.record;
         numbers_ = stage.params;
         numbers_.insert(numbers_.end(), stage.outputs.begin(), stage.outputs.end());
         for (const Workspace& workspace : part.workspaces) {
@@ -53,6 +54,7 @@ class RecordLinker {
             }
             record_.launches.push_back(std::move(launch));
         }
+        for (const FixedExtent& fixed : lowered.fixed) fix(fixed);
         record_.arch = part.arch;
         join(record_.schedule, part.schedule, "; ");
         if (stage.kind != StageKind::rows) join(record_.precision, part.precision, ", ");
@@ -89,6 +91,15 @@ class RecordLinker {
                                   [this](StrideField& f) { f.tensor = number(f.tensor); },
                                   [this](ExtentField& f) { renumber(f); }, [](TokenField&) {}},
                        member.field);
+    }
+
+    // Extents are rules of the whole: stages share its dimensions.
+    void fix(const FixedExtent& fixed) {
+        const ExtentRule rule{extent_of(pipeline_.kernel, {fixed.dim}),
+                              {{}, static_cast<int>(fixed.extent)}};
+        auto& rules = record_.extent_rules;
+        if (!rule.of.dims.empty() && std::find(rules.begin(), rules.end(), rule) == rules.end())
+            rules.push_back(rule);
     }
 
     // A workspace's size may only follow from what the caller binds.
@@ -152,8 +163,7 @@ std::string joined(const Pipeline& pipeline, const std::vector<Lowered>& stages)
 Lowered link(const Pipeline& pipeline, const std::vector<Lowered>& stages) {
     if (stages.size() != pipeline.stages.size()) throw InternalError("link: a stage is missing");
     RecordLinker linker(pipeline);
-    for (std::size_t i = 0; i < stages.size(); ++i)
-        linker.add(pipeline.stages[i], stages[i].record);
+    for (std::size_t i = 0; i < stages.size(); ++i) linker.add(pipeline.stages[i], stages[i]);
     return {stages.size() == 1 ? stages.front().source : joined(pipeline, stages), linker.finish()};
 }
 

@@ -53,7 +53,7 @@ class Lowerer {
         if (options_.after) options_.after("cut", dump);
         std::vector<Lowered> stages;
         for (const Stage& stage : pipeline->stages) {
-            auto lowered = stage.kind == StageKind::rows ? lower_rows(stage.kernel, options_.arch)
+            auto lowered = stage.kind == StageKind::rows ? rows(stage)
                            : stage.kind == StageKind::product
                                ? product(stage)
                                : sm90::lower_attention(stage.kernel, facts_.extents);
@@ -77,6 +77,21 @@ class Lowerer {
     }
 
   private:
+    // Kept values start and step at 16 bytes where their rows do.
+    Result<Lowered> rows(const Stage& stage) const {
+        RowsFacts facts{options_.arch, facts_.extents, {}};
+        for (std::size_t d = 0; d < options_.assumed.size(); ++d)
+            if (options_.assumed[d]) facts.extents[d] = ir::kUnknownExtent;
+        for (const auto* tensors : {&stage.params, &stage.outputs})
+            for (const int tensor : *tensors) {
+                const auto at = static_cast<std::size_t>(tensor);
+                const auto bound = kernel_.params.size() + kernel_.outputs.size();
+                const bool given = at < std::min(bound, facts_.alignment.size());
+                facts.alignment.push_back(given ? facts_.alignment[at] : 16);
+            }
+        return lower_rows(stage.kernel, facts);
+    }
+
     Result<Lowered> product(const Stage& stage) const {
         const auto plan = plan_product(stage, facts_);
         if (!plan) return plan.error();

@@ -17,6 +17,9 @@ struct LowerOptions {
     // Extents of the whole kernel's dimensions by their ids, as far as they are known: they decide
     // between skeletons and schedules. Empty: nothing is known.
     std::vector<std::int64_t> extents;
+    // Which of them are guesses, good enough to choose by but not to write a kernel for; missing:
+    // none.
+    std::vector<bool> assumed = {};
     // Bytes that divide the start and every stride of each parameter and output; missing: 16.
     std::vector<int> alignment = {};
     // The schedule of the product the text calls so, where the caller wants a certain one.

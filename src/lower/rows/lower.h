@@ -1,7 +1,9 @@
 // From a kernel without a product to CUDA text and its launch record: the same for every GPU.
 #pragma once
 
-#include <string_view>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include "ir/kernel.h"
 #include "lower/record/lowered.h"
@@ -9,7 +11,15 @@
 
 namespace fact::lower {
 
-// `arch`: what the record says the cubin is for.
-Result<Lowered> lower_rows(const ir::Kernel& kernel, std::string_view arch);
+struct RowsFacts {
+    std::string arch;                        // what the record says the cubin is for
+    std::vector<std::int64_t> extents = {};  // of dimensions; missing: not known
+    // Bytes that divide the start and every stride of each parameter and output; missing: 16.
+    std::vector<int> alignment = {};
+};
+
+// Rows that lie in one piece, are not too long and of a length that is known are kept in registers:
+// the kernel is then for that length alone. Others are read as often as they are reduced.
+Result<Lowered> lower_rows(const ir::Kernel& kernel, const RowsFacts& facts);
 
 }  // namespace fact::lower

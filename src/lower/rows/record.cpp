@@ -1,5 +1,7 @@
 #include "lower/rows/record.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "lower/record/extent_terms.h"
@@ -64,15 +66,21 @@ RowShape row_shape(const ir::Kernel& kernel, const RowsForm& form) {
     return {"BlockRow", "a block a row", 1};
 }
 
-LaunchRecord rows_record(const ir::Kernel& kernel, const RowsForm& form, std::string_view arch) {
+namespace {
+
+LaunchRecord record_of(const ir::Kernel& kernel, std::string_view arch, std::string_view schedule) {
     LaunchRecord record;
     record.kernel = kernel.name;
     record.arch = arch;
-    const RowShape shape = row_shape(kernel, form);
-    record.schedule = shape.schedule;
+    record.schedule = schedule;
     record.precision = "f32";
     bind_tensors(kernel, record);
+    return record;
+}
 
+// The tensors and extents of the emitted struct Arguments.
+StructBuilder arguments_of(const ir::Kernel& kernel, const RowsForm& form,
+                           const LaunchRecord& record) {
     StructBuilder arguments;
     const auto tensor = [&](int number, std::size_t rank) {
         arguments.add(PointerField{number});
@@ -85,11 +93,41 @@ LaunchRecord rows_record(const ir::Kernel& kernel, const RowsForm& form, std::st
             tensor(i, static_cast<std::size_t>(record.spec(i).rank));
     }
     for (const ir::DimId dim : extent_fields(kernel, form)) arguments.add(extent_of(kernel, {dim}));
+    return arguments;
+}
 
+}  // namespace
+
+LaunchRecord rows_record(const ir::Kernel& kernel, const RowsForm& form, std::string_view arch) {
+    const RowShape shape = row_shape(kernel, form);
+    LaunchRecord record = record_of(kernel, arch, shape.schedule);
+    StructBuilder arguments = arguments_of(kernel, form, record);
     Launch launch;
     launch.entry = kernel.name + "_kernel";
     launch.grid = LinearGrid{extent_of(kernel, form.rows), shape.rows_a_block};
     launch.block = kRowThreads;
+    launch.params = {arguments.finish()};
+    record.launches = {launch};
+    return record;
+}
+
+LaunchRecord vector_rows_record(const ir::Kernel& kernel, const VectorForm& form,
+                                std::string_view arch) {
+    LaunchRecord record = record_of(
+        kernel, arch,
+        form.threads == 1 ? "a thread a row" : fmt::format("{} threads a row", form.threads));
+    for (std::size_t i = 0; i < form.access.size(); ++i) {
+        const int tensor = static_cast<int>(i);
+        if (form.access[i] > info(record.spec(tensor).dtype).bytes)
+            record.alignments.push_back({tensor, form.access[i]});
+    }
+    StructBuilder arguments = arguments_of(kernel, form.rows, record);
+    const ExtentField rows = extent_of(kernel, form.rows.rows);
+    if (form.rows.rows.size() > 1) arguments.add(rows);
+    Launch launch;
+    launch.entry = kernel.name + "_kernel";
+    launch.grid = LinearGrid{rows, form.rows_a_block()};
+    launch.block = form.block();
     launch.params = {arguments.finish()};
     record.launches = {launch};
     return record;

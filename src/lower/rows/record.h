@@ -1,7 +1,7 @@
 // The launch record of a row kernel, and what it shares with the emitted text.
 #pragma once
 
-#include "lower/rows/rows_form.h"
+#include "lower/rows/vector_form.h"
 #include "target/launch_record.h"
 
 namespace fact::lower {
@@ -20,5 +20,8 @@ struct RowShape {
 RowShape row_shape(const ir::Kernel& kernel, const RowsForm& form);
 
 LaunchRecord rows_record(const ir::Kernel& kernel, const RowsForm& form, std::string_view arch);
+// `kernel` has the row's length as a constant.
+LaunchRecord vector_rows_record(const ir::Kernel& kernel, const VectorForm& form,
+                                std::string_view arch);
 
 }  // namespace fact::lower

@@ -12,7 +12,7 @@ struct Arguments {
 
 extern "C" __global__ void __launch_bounds__(kRowThreads)
 gate_kernel(__grid_constant__ Arguments const args) {
-    using F = Functions<bf16>;
+    using F = Functions<float>;
     using Row = ThreadRow;
     int64_t const rows = int64_t{args.M} * args.N;
     for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {

@@ -1,27 +1,39 @@
-#include "common/rows.cuh"
+#include "common/vector_rows.cuh"
 
 using namespace fact;
 
 struct Arguments {
     Tensor<half const, 2> x;
     Tensor<half, 2> y;
-    int M, P;
+    int M, P, rows;
 };
 
-extern "C" __global__ void __launch_bounds__(kRowThreads)
+// 4 elements, 4 at a time by a thread, the next row on its way meanwhile.
+using Row = VectorRow<4, 4, 1, true>;
+
+struct Inputs {
+    Row::Share<half> x;
+
+    __device__ void load(Arguments const& args, int row) {
+        int const p = row % args.P;
+        int const m = row / args.P;
+        x.load<8>(&args.x(m, p * 4));
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(Row::kBlock)
 max_pool_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<half>;
-    using Row = ThreadRow;
-    int64_t const rows = int64_t{args.M} * args.P;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
-        int const p = static_cast<int>(row % args.P);
-        int const m = static_cast<int>(row / args.P);
-        auto const t0 = Row::reduce<Max>(int64_t{4}, [&](int c4) {
-            float const x = widen(args.x(m, p * 4 + c4));
+    Row team;
+    Row::each<Inputs>(args, args.rows, [&](int row, Inputs const& in) {
+        int const p = row % args.P;
+        int const m = row / args.P;
+        auto const t0 = team.reduce<Max>([&](int i) {
+            float const x = in.x[i];
             return x;
         });
         Row::once([&] {
             args.y(m, p) = narrow<half>(t0);
         });
-    }
+    });
 }

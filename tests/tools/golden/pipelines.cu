@@ -42,15 +42,15 @@ linear_kernel(__grid_constant__ CUtensorMap const map_x, __grid_constant__ CUten
 
 using namespace fact;
 
-namespace moments_0 {
 struct Arguments {
     Tensor<bf16 const, 2> x;
     Tensor<float, 1> m;
+    Tensor<float, 1> s;
     int M, N;
 };
 
 extern "C" __global__ void __launch_bounds__(kRowThreads)
-moments_0_kernel(__grid_constant__ Arguments const args) {
+moments_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = BlockRow;
     int64_t const rows = int64_t{args.M};
@@ -60,40 +60,19 @@ moments_0_kernel(__grid_constant__ Arguments const args) {
             float const x = widen(args.x(m, n));
             return x;
         });
+        auto const s = Row::reduce<Sum>(int64_t{args.N}, [&](int n) {
+            float const x = widen(args.x(m, n));
+            float const t1 = x * x;
+            return t1;
+        });
         int const t1 = args.N;
         float const m1 = F::divide(t0, static_cast<float>(t1));
         Row::once([&] {
             args.m(m) = narrow<float>(m1);
-        });
-    }
-}
-}  // namespace moments_0
-
-namespace moments_1 {
-struct Arguments {
-    Tensor<bf16 const, 2> x;
-    Tensor<float, 1> s;
-    int M, N;
-};
-
-extern "C" __global__ void __launch_bounds__(kRowThreads)
-moments_1_kernel(__grid_constant__ Arguments const args) {
-    using F = Functions<float>;
-    using Row = BlockRow;
-    int64_t const rows = int64_t{args.M};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
-        int const m = static_cast<int>(row);
-        auto const s = Row::reduce<Sum>(int64_t{args.N}, [&](int n) {
-            float const x = widen(args.x(m, n));
-            float const t0 = x * x;
-            return t0;
-        });
-        Row::once([&] {
             args.s(m) = narrow<float>(s);
         });
     }
 }
-}  // namespace moments_1
 
 // ---- per_head: a block a row
 #include "common/rows.cuh"

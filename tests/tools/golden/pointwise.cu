@@ -5,14 +5,40 @@ using namespace fact;
 
 namespace operators_0 {
 struct Arguments {
-    Tensor<bool const, 2> m;
-    Tensor<float const, 2> x;
-    Tensor<float, 2> y;
-    int M, N;
+    Tensor<int32_t const, 1> i;
+    Tensor<int32_t, 1> k;
+    int N;
 };
 
 extern "C" __global__ void __launch_bounds__(kRowThreads)
 operators_0_kernel(__grid_constant__ Arguments const args) {
+    using F = Functions<float>;
+    using Row = ThreadRow;
+    int64_t const rows = int64_t{args.N};
+    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+        int const n = static_cast<int>(row);
+        int const i = widen(args.i(n));
+        float const t0 = static_cast<float>(i);
+        int const t1 = static_cast<int>(t0);
+        int const t2 = t1 * -3;
+        int const t3 = args.N;
+        int const k = t2 + t3;
+        args.k(n) = narrow<int32_t>(k);
+    }
+}
+}  // namespace operators_0
+
+namespace operators_1 {
+struct Arguments {
+    Tensor<bool const, 2> m;
+    Tensor<float const, 2> x;
+    Tensor<float, 2> y;
+    Tensor<bool, 2> b;
+    int M, N;
+};
+
+extern "C" __global__ void __launch_bounds__(kRowThreads)
+operators_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ThreadRow;
     int64_t const rows = int64_t{args.M} * args.N;
@@ -33,57 +59,12 @@ operators_0_kernel(__grid_constant__ Arguments const args) {
         float const t9 = x * x;
         float const t10 = t9 - INFINITY;
         float const y = t6 ? t8 : t10;
-        args.y(m, n) = narrow<float>(y);
-    }
-}
-}  // namespace operators_0
-
-namespace operators_1 {
-struct Arguments {
-    Tensor<int32_t const, 1> i;
-    Tensor<int32_t, 1> k;
-    int N;
-};
-
-extern "C" __global__ void __launch_bounds__(kRowThreads)
-operators_1_kernel(__grid_constant__ Arguments const args) {
-    using F = Functions<float>;
-    using Row = ThreadRow;
-    int64_t const rows = int64_t{args.N};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
-        int const n = static_cast<int>(row);
-        int const i = widen(args.i(n));
-        float const t0 = static_cast<float>(i);
-        int const t1 = static_cast<int>(t0);
-        int const t2 = t1 * -3;
-        int const t3 = args.N;
-        int const k = t2 + t3;
-        args.k(n) = narrow<int32_t>(k);
-    }
-}
-}  // namespace operators_1
-
-namespace operators_2 {
-struct Arguments {
-    Tensor<bool const, 2> m;
-    Tensor<bool, 2> b;
-    int M, N;
-};
-
-extern "C" __global__ void __launch_bounds__(kRowThreads)
-operators_2_kernel(__grid_constant__ Arguments const args) {
-    using F = Functions<float>;
-    using Row = ThreadRow;
-    int64_t const rows = int64_t{args.M} * args.N;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
-        int const n = static_cast<int>(row % args.N);
-        int const m = static_cast<int>(row / args.N);
-        bool const m1 = widen(args.m(m, n));
         bool const b = m1 == true;
+        args.y(m, n) = narrow<float>(y);
         args.b(m, n) = narrow<bool>(b);
     }
 }
-}  // namespace operators_2
+}  // namespace operators_1
 
 // ---- composites: a thread a row
 #include "common/rows.cuh"

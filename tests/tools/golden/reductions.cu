@@ -120,6 +120,7 @@ namespace composites_0 {
 struct Arguments {
     Tensor<bf16 const, 2> x;
     Tensor<float, 1> a;
+    Tensor<float, 1> b;
     int M, N;
 };
 
@@ -134,10 +135,16 @@ composites_0_kernel(__grid_constant__ Arguments const args) {
             float const x = widen(args.x(m, n));
             return x;
         });
+        auto const b = Row::reduce<Sum>(int64_t{args.N}, [&](int n) {
+            float const x = widen(args.x(m, n));
+            float const t1 = x * x;
+            return t1;
+        });
         int const t1 = args.N;
         float const a = F::divide(t0, static_cast<float>(t1));
         Row::once([&] {
             args.a(m) = narrow<float>(a);
+            args.b(m) = narrow<float>(b);
         });
     }
 }
@@ -146,38 +153,12 @@ composites_0_kernel(__grid_constant__ Arguments const args) {
 namespace composites_1 {
 struct Arguments {
     Tensor<bf16 const, 2> x;
-    Tensor<float, 1> b;
-    int M, N;
-};
-
-extern "C" __global__ void __launch_bounds__(kRowThreads)
-composites_1_kernel(__grid_constant__ Arguments const args) {
-    using F = Functions<float>;
-    using Row = BlockRow;
-    int64_t const rows = int64_t{args.M};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
-        int const m = static_cast<int>(row);
-        auto const b = Row::reduce<Sum>(int64_t{args.N}, [&](int n) {
-            float const x = widen(args.x(m, n));
-            float const t0 = x * x;
-            return t0;
-        });
-        Row::once([&] {
-            args.b(m) = narrow<float>(b);
-        });
-    }
-}
-}  // namespace composites_1
-
-namespace composites_2 {
-struct Arguments {
-    Tensor<bf16 const, 2> x;
     Tensor<float, 1> c;
     int N, M;
 };
 
 extern "C" __global__ void __launch_bounds__(kRowThreads)
-composites_2_kernel(__grid_constant__ Arguments const args) {
+composites_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ColumnRow;
     int64_t const rows = int64_t{args.N};
@@ -203,9 +184,9 @@ composites_2_kernel(__grid_constant__ Arguments const args) {
         });
     }
 }
-}  // namespace composites_2
+}  // namespace composites_1
 
-namespace composites_3 {
+namespace composites_2 {
 struct Arguments {
     Tensor<bf16 const, 2> x;
     Tensor<float, 0> d;
@@ -213,7 +194,7 @@ struct Arguments {
 };
 
 extern "C" __global__ void __launch_bounds__(kRowThreads)
-composites_3_kernel(__grid_constant__ Arguments const args) {
+composites_2_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = BlockRow;
     int64_t const rows = 1;
@@ -231,9 +212,9 @@ composites_3_kernel(__grid_constant__ Arguments const args) {
         });
     }
 }
-}  // namespace composites_3
+}  // namespace composites_2
 
-// ---- soft: tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8); a block a row; a block a row
+// ---- soft: tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8); a block a row
 #include "sm90/mainloop_half.cuh"
 #include "sm90/product.cuh"
 #include "common/rows.cuh"
@@ -280,6 +261,7 @@ namespace soft_1 {
 struct Arguments {
     Tensor<float const, 2> acc;
     Tensor<bf16, 2> y;
+    Tensor<bf16, 2> z;
     int M, N;
 };
 
@@ -300,49 +282,28 @@ soft_1_kernel(__grid_constant__ Arguments const args) {
             float const t3 = F::exp(t2);
             return t3;
         });
-        Row::each(int64_t{args.N}, [&](int n) {
-            float const acc = widen(args.acc(m, n));
-            float const t2 = acc - t0;
-            float const t3 = F::exp(t2);
-            float const y = F::divide(t3, t1);
-            args.y(m, n) = narrow<bf16>(y);
-        });
-    }
-}
-}  // namespace soft_1
-
-namespace soft_2 {
-struct Arguments {
-    Tensor<float const, 2> acc;
-    Tensor<bf16, 2> z;
-    int M, N;
-};
-
-extern "C" __global__ void __launch_bounds__(kRowThreads)
-soft_2_kernel(__grid_constant__ Arguments const args) {
-    using F = Functions<bf16>;
-    using Row = BlockRow;
-    int64_t const rows = int64_t{args.M};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
-        int const m = static_cast<int>(row);
-        auto const t0 = Row::reduce<Max>(int64_t{args.N}, [&](int n) {
+        auto const t2 = Row::reduce<Max>(int64_t{args.N}, [&](int n) {
             float const acc = widen(args.acc(m, n));
             return acc;
         });
-        auto const t1 = Row::reduce<Sum>(int64_t{args.N}, [&](int n) {
+        auto const t3 = Row::reduce<Sum>(int64_t{args.N}, [&](int n) {
             float const acc = widen(args.acc(m, n));
-            float const t2 = acc - t0;
-            float const t3 = F::exp(t2);
-            return t3;
+            float const t4 = acc - t2;
+            float const t5 = F::exp(t4);
+            return t5;
         });
-        float const t2 = F::log(t1);
+        float const t4 = F::log(t3);
         Row::each(int64_t{args.N}, [&](int n) {
             float const acc = widen(args.acc(m, n));
-            float const t3 = acc - t0;
-            float const z = t3 - t2;
+            float const t5 = acc - t0;
+            float const t6 = F::exp(t5);
+            float const y = F::divide(t6, t1);
+            args.y(m, n) = narrow<bf16>(y);
+            float const t7 = acc - t2;
+            float const z = t7 - t4;
             args.z(m, n) = narrow<bf16>(z);
         });
     }
 }
-}  // namespace soft_2
+}  // namespace soft_1
 

@@ -69,32 +69,44 @@ heads_1_kernel(__grid_constant__ Arguments const args) {
 }  // namespace heads_1
 
 // ---- pool: a thread a row
-#include "common/rows.cuh"
+#include "common/vector_rows.cuh"
 
 using namespace fact;
 
 struct Arguments {
     Tensor<float const, 2> x;
     Tensor<float, 2> y;
-    int M, N;
+    int M, N, rows;
 };
 
-extern "C" __global__ void __launch_bounds__(kRowThreads)
+// 4 elements, 4 at a time by a thread, the next row on its way meanwhile.
+using Row = VectorRow<4, 4, 1, true>;
+
+struct Inputs {
+    Row::Share<float> x;
+
+    __device__ void load(Arguments const& args, int row) {
+        int const n = row % args.N;
+        int const m = row / args.N;
+        x.load<16>(&args.x(m, n * 4));
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(Row::kBlock)
 pool_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
-    using Row = ThreadRow;
-    int64_t const rows = int64_t{args.M} * args.N;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
-        int const n = static_cast<int>(row % args.N);
-        int const m = static_cast<int>(row / args.N);
-        auto const y = Row::reduce<Max>(int64_t{4}, [&](int c4) {
-            float const x = widen(args.x(m, n * 4 + c4));
+    Row team;
+    Row::each<Inputs>(args, args.rows, [&](int row, Inputs const& in) {
+        int const n = row % args.N;
+        int const m = row / args.N;
+        auto const y = team.reduce<Max>([&](int i) {
+            float const x = in.x[i];
             return x;
         });
         Row::once([&] {
             args.y(m, n) = narrow<float>(y);
         });
-    }
+    });
 }
 
 // ---- reorder: a thread a row

@@ -1,0 +1,25 @@
+// How the threads of a row divide its elements: vector by vector in turns, so that neighbours read
+// neighbouring memory.
+#pragma once
+
+namespace fact {
+
+template <int kLength, int kVector, int kThreads>
+struct RowShares {
+    static_assert(kLength % kVector == 0, "a row is whole vectors");
+    static constexpr int kVectors = kLength / kVector;
+    static constexpr int kSteps = (kVectors + kThreads - 1) / kThreads;  // vectors a thread
+    static constexpr int kHeld = kSteps * kVector;                       // elements a thread
+
+    // Whether every thread has a vector at this step: the last one may be short.
+    __device__ static constexpr bool full(int step) { return (step + 1) * kThreads <= kVectors; }
+    __device__ static constexpr bool has(int step, int thread) {
+        return full(step) || step * kThreads + thread < kVectors;
+    }
+    // Where the i-th element that a thread holds stands in the row.
+    __device__ static constexpr int place(int i, int thread) {
+        return (i / kVector * kThreads + thread) * kVector + i % kVector;
+    }
+};
+
+}  // namespace fact

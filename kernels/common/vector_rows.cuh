@@ -1,0 +1,251 @@
+// Rows that lie in one piece in memory and fit into registers. Every thread reads its share of a
+// row once, as vectors, and reductions and results are computed from there; the next row is on its
+// way meanwhile.
+#pragma once
+
+#include "row_shares.cuh"
+#include "rows.cuh"
+
+namespace fact {
+
+// kWords neighbouring words in one access, which need not stay in the L1: they are read once.
+// Volatile: the load is wanted where it is written, long before its use.
+template <int kWords>
+__device__ inline void load_words(uint32_t (&to)[kWords], void const* from) {
+    static_assert(kWords == 1 || kWords == 2 || kWords == 4);
+    if constexpr (kWords == 4)
+        asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                     : "l"(from));
+    else if constexpr (kWords == 2)
+        asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
+                     : "=r"(to[0]), "=r"(to[1])
+                     : "l"(from));
+    else
+        asm volatile("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(to[0]) : "l"(from));
+}
+
+// The same of what every row reads, which the L1 keeps. Naming the row, which the load does not
+// need, makes loads of one row one and keeps those of several apart: held across rows they would
+// take the registers that the row itself needs.
+template <int kWords>
+__device__ inline void load_words(uint32_t (&to)[kWords], void const* from, int row) {
+    static_assert(kWords == 1 || kWords == 2 || kWords == 4);
+    if constexpr (kWords == 4)
+        asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+            : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+            : "l"(from), "r"(row));
+    else if constexpr (kWords == 2)
+        asm("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(to[0]), "=r"(to[1]) : "l"(from), "r"(row));
+    else
+        asm("ld.global.nc.u32 %0, [%1];" : "=r"(to[0]) : "l"(from), "r"(row));
+}
+
+// What is shorter than a word, and lies where no word can be read.
+template <int kBytes>
+__device__ inline uint32_t load_piece(void const* from) {
+    static_assert(kBytes == 1 || kBytes == 2);
+    if constexpr (kBytes == 2) return __ldg(static_cast<uint16_t const*>(from));
+    return __ldg(static_cast<uint8_t const*>(from));
+}
+
+// kBytes in accesses of kAccess bytes; `row` as load_words takes it, or nothing.
+template <int kAccess, int kBytes, int kWords, class... Row>
+__device__ inline void load_bytes(uint32_t (&to)[kWords], void const* from, Row... row) {
+    auto const* const bytes = static_cast<char const*>(from);
+    if constexpr (kAccess >= 4) {
+#pragma unroll
+        for (int w = 0; w < kWords; w += kAccess / 4)
+            load_words(reinterpret_cast<uint32_t(&)[kAccess / 4]>(to[w]), bytes + w * 4, row...);
+    } else {
+#pragma unroll
+        for (int w = 0; w < kWords; ++w) to[w] = 0;
+#pragma unroll
+        for (int b = 0; b < kBytes; b += kAccess)
+            to[b / 4] |= load_piece<kAccess>(bytes + b) << b % 4 * 8;
+    }
+}
+
+template <int kWords>
+__device__ inline void store_words(void* to, uint32_t const (&from)[kWords]) {
+    if constexpr (kWords == 4)
+        *static_cast<uint4*>(to) = make_uint4(from[0], from[1], from[2], from[3]);
+    else if constexpr (kWords == 2)
+        *static_cast<uint2*>(to) = make_uint2(from[0], from[1]);
+    else
+        *static_cast<uint32_t*>(to) = from[0];
+}
+
+// A number of type T out of the bits at `place` bytes of some words.
+template <class T>
+__device__ inline auto widen_bits(uint32_t const* words, int place) {
+    uint32_t const word = words[place / 4];
+    if constexpr (std::is_same_v<T, bf16>)  // the upper half of a float
+        return __uint_as_float(place % 4 ? word & 0xffff0000u : word << 16);
+    else if constexpr (std::is_same_v<T, half>)
+        return __half2float(__ushort_as_half(static_cast<uint16_t>(word >> place % 4 * 8)));
+    else if constexpr (std::is_same_v<T, float>)
+        return __uint_as_float(word);
+    else if constexpr (std::is_same_v<T, double>)
+        return static_cast<float>(__hiloint2double(words[place / 4 + 1], word));
+    else if constexpr (std::is_same_v<T, bool>)
+        return (word >> place % 4 * 8 & 0xff) != 0;
+    else  // an integer, of which arithmetic takes the lower 32 bits
+        return static_cast<int>(static_cast<T>(word >> place % 4 * 8));
+}
+
+// How a row of kLength elements is computed: kVector of them at a time by each of kThreads threads,
+// with the row after it loaded ahead where there are registers for it.
+template <int kLength, int kVector, int kThreads, bool kAhead>
+struct VectorRow {
+    using Shares = RowShares<kLength, kVector, kThreads>;
+    static constexpr int kBlock = kThreads <= 32 ? 128 : kThreads;
+    static constexpr int kRows = kBlock / kThreads;  // rows a block has in hand at a time
+    static constexpr int kWarps = kThreads / 32;     // of a row; 0: less than one
+    static_assert(kThreads <= 32 ? 32 % kThreads == 0 : kThreads % 32 == 0);
+
+    __device__ static int thread() { return threadIdx.x % kThreads; }
+    __device__ static int place(int i) { return Shares::place(i, thread()); }
+
+    // What a thread holds of one tensor's row, as it is in memory.
+    template <class T>
+    struct Share {
+        static constexpr int kBytes = kVector * sizeof(T);
+        static constexpr int kWords = kBytes < 4 ? 1 : kBytes / 4;  // of a vector
+        uint32_t words[Shares::kSteps][kWords];
+
+        // Reads it in accesses of kAccess bytes.
+        template <int kAccess>
+        __device__ void load(T const* row) {
+#pragma unroll
+            for (int step = 0; step < Shares::kSteps; ++step)
+                if (Shares::has(step, thread()))
+                    load_bytes<kAccess, kBytes>(words[step], row + place(step * kVector));
+        }
+        __device__ auto operator[](int i) const {
+            return widen_bits<T>(words[i / kVector], i % kVector * sizeof(T));
+        }
+    };
+
+    // A row that is the same for all rows: read anew for each, where it is used.
+    template <class T, int kAccess>
+    struct Repeated {
+        T const* start;
+        int row;
+
+        __device__ auto operator[](int i) const {
+            uint32_t words[Share<T>::kWords];
+            load_bytes<kAccess, Share<T>::kBytes>(words, start + place(i / kVector * kVector), row);
+            return widen_bits<T>(words, i % kVector * sizeof(T));
+        }
+    };
+
+    // Calls body(row, inputs) for the rows of this thread, each with its Inputs loaded. Rows that
+    // one warp computes together end together: a row past the last is the last one again.
+    template <class Inputs, class Arguments, class Body>
+    __device__ static void each(Arguments const& args, int rows, Body body) {
+        constexpr int kTogether = kThreads < 32 ? 32 / kThreads : 1;
+        int const within = threadIdx.x / kThreads;
+        int64_t const step = static_cast<int64_t>(gridDim.x) * kRows;
+        int64_t first = static_cast<int64_t>(blockIdx.x) * kRows + within / kTogether * kTogether;
+        auto const row_at = [&](int64_t start) {
+            if constexpr (kTogether == 1) return static_cast<int>(start);
+            return static_cast<int>(::min(start + within % kTogether, int64_t{rows} - 1));
+        };
+        Inputs ahead;
+        if (kAhead && first < rows) ahead.load(args, row_at(first));
+        for (; first < rows; first += step) {
+            if constexpr (!kAhead) ahead.load(args, row_at(first));
+            Inputs const inputs = ahead;
+            if (kAhead && first + step < rows) ahead.load(args, row_at(first + step));
+            body(row_at(first), inputs);
+        }
+    }
+
+    // Values along the row, computed once.
+    template <class T>
+    struct Values {
+        T held[Shares::kHeld];
+        __device__ T operator[](int i) const { return held[i]; }
+    };
+    template <class Value>
+    __device__ static auto values(Value value) {
+        Values<decltype(value(0))> all;
+#pragma unroll
+        for (int i = 0; i < Shares::kHeld; ++i)
+            if (Shares::has(i / kVector, thread())) all.held[i] = value(i);
+        return all;
+    }
+
+    // The same value in every thread of the row, added up in the same order every time.
+    template <class Op, class Value>
+    __device__ auto reduce(Value value) {
+        using T = decltype(value(0));
+        T mine = Op::template identity<T>();
+#pragma unroll
+        for (int step = 0; step < Shares::kSteps; ++step) {
+            if (!Shares::has(step, thread())) continue;
+            T part = value(step * kVector);
+#pragma unroll
+            for (int i = 1; i < kVector; ++i) part = Op::combine(part, value(step * kVector + i));
+            mine = Op::combine(mine, part);
+        }
+#pragma unroll
+        for (int lanes = kThreads < 32 ? kThreads / 2 : 16; lanes > 0; lanes /= 2)
+            mine = Op::combine(mine, __shfl_xor_sync(0xffffffff, mine, lanes));
+        if constexpr (kWarps <= 1)
+            return mine;
+        else
+            return across_warps<Op, Value>(mine);
+    }
+
+    // Writes value(i) for the elements that this thread has.
+    template <int kAccess, class T, class Value>
+    __device__ static void store(T* row, Value value) {
+        constexpr int kWords = Share<T>::kWords;
+#pragma unroll
+        for (int step = 0; step < Shares::kSteps; ++step) {
+            if (!Shares::has(step, thread())) continue;
+            T* const to = row + place(step * kVector);
+            if constexpr (kAccess < 4) {
+#pragma unroll
+                for (int i = 0; i < kVector; ++i) to[i] = narrow<T>(value(step * kVector + i));
+            } else {
+                alignas(16) T items[kVector];
+                uint32_t words[kWords];
+#pragma unroll
+                for (int i = 0; i < kVector; ++i) items[i] = narrow<T>(value(step * kVector + i));
+                memcpy(words, items, sizeof(words));
+#pragma unroll
+                for (int w = 0; w < kWords; w += kAccess / 4)
+                    store_words(reinterpret_cast<char*>(to) + w * 4,
+                                reinterpret_cast<uint32_t(&)[kAccess / 4]>(words[w]));
+            }
+        }
+    }
+
+    // Something for a whole row.
+    template <class Write>
+    __device__ static void once(Write write) {
+        if (thread() == 0) write();
+    }
+
+  private:
+    // A reduction that comes again (at the next row) finds its other parts free: whoever is there
+    // has passed the barrier in between, and so have all who read them.
+    template <class Op, class Value, class T>
+    __device__ T across_warps(T mine) {
+        alignas(16) __shared__ T parts[2][kWarps];
+        turn_ ^= 1;
+        if (threadIdx.x % 32 == 0) parts[turn_][threadIdx.x / 32] = mine;
+        __syncthreads();
+        T all = parts[turn_][0];
+#pragma unroll
+        for (int warp = 1; warp < kWarps; ++warp) all = Op::combine(all, parts[turn_][warp]);
+        return all;
+    }
+
+    int turn_ = 0;
+};
+
+}  // namespace fact

@@ -1,0 +1,52 @@
+#include "lower/pipeline/row_groups.h"
+
+#include <algorithm>
+
+#include "lower/pipeline/extract.h"
+#include "lower/rows/rows_form.h"
+
+namespace fact::lower {
+
+namespace {
+
+using ir::ExprId;
+
+// How many tensors both would read; 0 where they are no one kernel.
+std::size_t num_shared(const ir::Kernel& kernel, const std::set<ExprId>& kept, ExprId root,
+                       ExprId last, const std::vector<ExprId>& members) {
+    if (kernel.factors(kernel[root].type.dims) != kernel.factors(kernel[last].type.dims)) return 0;
+    const Extracted one = extract(kernel, root, kept), two = extract(kernel, last, kept);
+    std::vector<ExprId> more = members;
+    more.push_back(root);
+    const auto all = rows_form(extract(kernel, more, kept).kernel);
+    if (!all) return 0;
+    // Reducing in another order would read memory in another order.
+    for (const Extracted* part : {&one, &two})
+        if (const auto own = rows_form(part->kernel);
+            !own || (!own->over.empty() && own->over != all->over))
+            return 0;
+    const Extracted both = extract(kernel, std::vector{root, last}, kept);
+    return one.leaves.size() + two.leaves.size() - both.leaves.size();
+}
+
+}  // namespace
+
+std::map<ExprId, std::vector<ExprId>> row_groups(const ir::Kernel& kernel,
+                                                 const std::vector<ExprId>& roots,
+                                                 const std::set<ExprId>& kept) {
+    std::map<ExprId, std::vector<ExprId>> groups;
+    std::vector<ExprId> backwards = roots;
+    std::sort(backwards.rbegin(), backwards.rend());
+    for (const ExprId root : backwards) {
+        std::size_t most = 0;
+        ExprId with = root;
+        for (const auto& [last, members] : groups)
+            if (const auto shared = num_shared(kernel, kept, root, last, members); shared > most)
+                most = shared, with = last;
+        groups[with].push_back(root);
+    }
+    for (auto& [last, members] : groups) std::sort(members.begin(), members.end());
+    return groups;
+}
+
+}  // namespace fact::lower

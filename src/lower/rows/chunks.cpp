@@ -1,0 +1,38 @@
+#include "lower/rows/chunks.h"
+
+#include "ir/extents.h"
+
+namespace fact::lower {
+
+namespace {
+
+constexpr std::int64_t kLongRow = 8192, kMostChunk = 2048, kLeastChunk = 256;
+
+}  // namespace
+
+std::optional<ir::Kernel> in_chunks(const ir::Kernel& kernel, const RowsForm& form,
+                                    const RowsFacts& facts) {
+    if (!form.over.empty() || form.rows.empty()) return std::nullopt;
+    const ir::DimId dim = form.rows.back();
+    std::int64_t length = kernel[dim].extent.value_or(ir::kUnknownExtent);
+    if (length == ir::kUnknownExtent && ir::index(dim) < facts.extents.size())
+        length = facts.extents[ir::index(dim)];
+    if (length <= (form.rows.size() == 1 ? 0 : kLongRow)) return std::nullopt;
+    std::int64_t chunk = 0;
+    for (const std::int64_t unit : {256, 8})  // whole warps have something to do, or whole vectors
+        for (std::int64_t most = kMostChunk; most >= kLeastChunk && chunk == 0; most -= unit)
+            if (length % most == 0) chunk = most;
+    if (chunk == 0) return std::nullopt;
+    ir::Kernel apart = kernel;
+    const auto part = [&](std::int64_t extent) {
+        apart.dims.push_back({std::to_string(extent), extent});
+        return static_cast<ir::DimId>(apart.dims.size() - 1);
+    };
+    const ir::DimId outer = part(length / chunk), inner = part(chunk);
+    ir::Dim& whole = apart.dims[ir::index(dim)];
+    whole.extent.reset();
+    whole.factors = {outer, inner};
+    return apart;
+}
+
+}  // namespace fact::lower

@@ -1,0 +1,114 @@
+// Row kernels that read memory element by element, once for every reduction: rows of any length,
+// lying in any way.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lower/rows/record.h"
+#include "lower/rows/rows_text.h"
+#include "lower/rows/source.h"
+
+namespace fact::lower {
+
+namespace {
+
+class ElementWriter : RowsText {
+  public:
+    ElementWriter(const ir::Kernel& kernel, const RowsForm& form) : RowsText(kernel, form) {}
+
+    std::string write() {
+        out_.line("#include \"common/rows.cuh\"");
+        out_.line();
+        out_.line("using namespace fact;");
+        out_.line();
+        arguments();
+        out_.line();
+        entry();
+        return out_.text();
+    }
+
+  private:
+    void entry() {
+        for (const char* word : {"args", "row", "rows", "at", "F", "Row"}) text_.reserve(word);
+        for (const ir::DimId dim : form_.rows) name_coordinate(dim);
+        for (const ir::DimId dim : form_.over) name_coordinate(dim);
+
+        out_.line("extern \"C\" __global__ void __launch_bounds__(kRowThreads)");
+        auto body = out_.block(
+            fmt::format("{}_kernel(__grid_constant__ Arguments const args)", kernel_.name));
+        out_.line(fmt::format("using F = Functions<{}>;", function_type()));
+        out_.line(fmt::format("using Row = {};", row_shape(kernel_, form_).type));
+        out_.line(fmt::format("int64_t const rows = {};", count(form_.rows)));
+        auto loop = out_.block(
+            "for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows)");
+        decompose("row", form_.rows);
+        for (const ir::ExprId id : form_.order)
+            if (const auto* reduce = std::get_if<ir::Reduce>(&kernel_[id].node))
+                reduction(id, *reduce);
+        store();
+    }
+
+    std::string load(const ir::Param& param) const override {
+        return fmt::format("widen({})", element(kernel_.params[param.index]));
+    }
+
+    // Opens the lambda over a row; its scope knows what was declared for the row.
+    std::string lambda() const {
+        return form_.over.size() == 1
+                   ? fmt::format("[&](int {})", coordinates_.at(form_.over.front()))
+                   : "[&](int64_t at)";
+    }
+
+    void reduction(ir::ExprId id, const ir::Reduce& reduce) {
+        declare(text_, reduce.x, false);
+        const std::string name = text_.fresh(kernel_[id].name);
+        {
+            auto body =
+                out_.block(fmt::format("auto const {} = Row::reduce<{}>({}, {}", name,
+                                       operation_name(reduce.op), count(form_.over), lambda()),
+                           ");", kernel_.line_of(kernel_[id].span));
+            ExpressionText inside = text_;
+            if (form_.over.size() > 1) decompose("at", form_.over);
+            declare(inside, reduce.x, true);
+            return_reduced(inside, id, reduce.x);
+        }
+        text_.set(id, name);
+    }
+
+    void store() {
+        bool along = false;
+        for (const ir::Output& output : kernel_.outputs) {
+            declare(text_, output.value, false);
+            along |= in_row(output);
+        }
+        if (form_.over.empty()) {
+            for (const ir::Output& output : kernel_.outputs) write_value(text_, output);
+            return;
+        }
+        for (const bool inside : {false, true}) {
+            if (inside ? !along
+                       : std::all_of(kernel_.outputs.begin(), kernel_.outputs.end(),
+                                     [&](const ir::Output& o) { return in_row(o); }))
+                continue;
+            auto body =
+                out_.block(inside ? fmt::format("Row::each({}, {}", count(form_.over), lambda())
+                                  : "Row::once([&]",
+                           ");");
+            ExpressionText text = text_;
+            if (inside && form_.over.size() > 1) decompose("at", form_.over);
+            for (const ir::Output& output : kernel_.outputs)
+                if (in_row(output) == inside) {
+                    if (inside) declare(text, output.value, true);
+                    write_value(text, output);
+                }
+        }
+    }
+};
+
+}  // namespace
+
+std::string element_rows_source(const ir::Kernel& kernel, const RowsForm& form) {
+    return ElementWriter(kernel, form).write();
+}
+
+}  // namespace fact::lower

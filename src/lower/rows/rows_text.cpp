@@ -1,0 +1,153 @@
+#include "lower/rows/rows_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "lower/rows/record.h"
+
+namespace fact::lower {
+
+void RowsText::arguments(const std::vector<std::string>& more) {
+    auto block = out_.block("struct Arguments", ";");
+    const auto member = [&](const ir::Tensor& t, bool written) {
+        out_.line(
+            fmt::format("Tensor<{}{}, {}> {};", info(t.type.dtype).cuda, written ? "" : " const",
+                        t.type.dims.size(), emit::identifier(t.name)),
+            kernel_.line_of(t.span));
+    };
+    for (std::size_t i = 0; i < kernel_.params.size(); ++i)
+        if (ir::is_read(kernel_, i)) member(kernel_.params[i], false);
+    for (const ir::Output& o : kernel_.outputs) member(o.tensor, true);
+    std::vector<std::string> numbers;
+    for (const ir::DimId dim : extent_fields(kernel_, form_))
+        numbers.push_back(emit::identifier(kernel_[dim].name));
+    numbers.insert(numbers.end(), more.begin(), more.end());
+    if (!numbers.empty()) out_.line(fmt::format("int {};", fmt::join(numbers, ", ")));
+}
+
+// Functions accurate enough for every output.
+std::string RowsText::function_type() const {
+    DType type = DType::boolean;
+    const auto rank = [](DType dtype) {
+        return !info(dtype).floating ? 0 : dtype == DType::bf16 ? 1 : dtype == DType::f16 ? 2 : 3;
+    };
+    for (const ir::Output& output : kernel_.outputs)
+        if (rank(output.tensor.type.dtype) > rank(type)) type = output.tensor.type.dtype;
+    return rank(type) == 1 || rank(type) == 2 ? std::string(info(type).cuda) : "float";
+}
+
+std::string RowsText::extent(ir::DimId dim) const {
+    std::string product;
+    for (const ir::DimId factor : kernel_.factors({dim})) {
+        if (!product.empty()) product += " * ";
+        const ir::Dim& one = kernel_[factor];
+        product += one.extent ? std::to_string(*one.extent) : "args." + emit::identifier(one.name);
+    }
+    return product;
+}
+
+std::string RowsText::count(const Dims& dims, bool wide) const {
+    std::string product;
+    for (const ir::DimId dim : dims)
+        product += product.empty()
+                       ? fmt::format(fmt::runtime(wide ? "int64_t{{{}}}" : "{}"), extent(dim))
+                       : fmt::format(" * {}", extent(dim));
+    return product.empty() ? "1" : product;
+}
+
+void RowsText::name_coordinate(ir::DimId dim) {
+    std::string name = kernel_[dim].name;
+    if (!name.empty() && std::isdigit(static_cast<unsigned char>(name[0]))) name = "c" + name;
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    coordinates_[dim] = text_.fresh(name);
+}
+
+std::string RowsText::coordinate(ir::DimId dim) const {
+    std::string text;
+    for (const ir::DimId factor : kernel_.factors({dim})) {
+        const std::string& at = coordinates_.at(factor);
+        if (text.empty()) {
+            text = at;
+            continue;
+        }
+        text = fmt::format("{} * {}", text.find(' ') == std::string::npos ? text : "(" + text + ")",
+                           extent(factor));
+        if (at != "0") text += " + " + at;
+    }
+    return text;
+}
+
+std::string RowsText::coordinates(const Dims& dims) const {
+    std::string all;
+    for (const ir::DimId dim : dims) all += (all.empty() ? "" : ", ") + coordinate(dim);
+    return all;
+}
+
+std::string RowsText::element(const ir::Tensor& tensor) const {
+    return fmt::format("args.{}({})", emit::identifier(tensor.name), coordinates(tensor.type.dims));
+}
+
+void RowsText::decompose(const std::string& number, const Dims& dims, bool wide) {
+    std::string divisor;
+    for (std::size_t i = dims.size(); i-- > 0;) {
+        std::string at = divisor.empty() ? number : fmt::format("{} / {}", number, divisor);
+        if (i > 0) at = fmt::format("{} % {}", at, extent(dims[i]));
+        if (wide) at = fmt::format("static_cast<int>({})", at);
+        out_.line(fmt::format("int const {} = {};", coordinates_[dims[i]], at));
+        divisor = i + 1 == dims.size()
+                      ? extent(dims[i])
+                      : fmt::format("({})",
+                                    count({dims.begin() + static_cast<long>(i), dims.end()}, wide));
+    }
+}
+
+bool RowsText::contains_row(const Dims& dims) const {
+    const Dims all = kernel_.factors(dims);
+    return std::any_of(form_.over.begin(), form_.over.end(), [&](ir::DimId dim) {
+        return std::find(all.begin(), all.end(), dim) != all.end();
+    });
+}
+
+void RowsText::declare(ExpressionText& text, ir::ExprId root, bool inside) {
+    std::vector<bool> needed(kernel_.exprs.size());
+    needed[ir::index(root)] = true;
+    for (std::size_t i = ir::index(root) + 1; i-- > 0;) {
+        if (!needed[i] || text.has(static_cast<ir::ExprId>(i))) continue;
+        ir::for_each_operand(kernel_.exprs[i].node,
+                             [&](ir::ExprId x) { needed[ir::index(x)] = true; });
+    }
+    for (std::size_t i = 0; i <= ir::index(root); ++i) {
+        const auto id = static_cast<ir::ExprId>(i);
+        if (!needed[i] || text.has(id) || varies(id) != inside) continue;
+        const ir::Node& node = kernel_[id].node;
+        if (const auto* param = std::get_if<ir::Param>(&node))
+            text.declare(out_, id, load(*param));
+        else if (const auto* view = std::get_if<ir::View>(&node))
+            text.set(id, text.use(view->x));
+        else
+            text.declare(out_, id);
+    }
+}
+
+void RowsText::return_reduced(const ExpressionText& text, ir::ExprId reduction, ir::ExprId x) {
+    const bool floating = info(kernel_[reduction].type.dtype).floating;
+    out_.line(fmt::format("return {}{};", text.use(x),
+                          floating ? "" : " + 0"),  // a bool counts as an int
+              kernel_.line_of(kernel_[reduction].span));
+}
+
+void RowsText::write_value(const ExpressionText& text, const ir::Output& output) {
+    out_.line(fmt::format("{} = narrow<{}>({});", element(output.tensor),
+                          info(output.tensor.type.dtype).cuda, text.use(output.value)),
+              kernel_.line_of(kernel_[output.value].span));
+}
+
+std::string_view operation_name(ir::ReduceOp op) {
+    constexpr std::string_view kNames[] = {"Sum", "Max", "Min"};
+    return kNames[static_cast<std::size_t>(op)];
+}
+
+}  // namespace fact::lower

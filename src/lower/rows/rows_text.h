@@ -1,0 +1,70 @@
+// What the texts of all row kernels have in common: how coordinates, extents and values are
+// spelled.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "emit/code_writer.h"
+#include "lower/pointwise/expression.h"
+#include "lower/rows/rows_form.h"
+
+namespace fact::lower {
+
+class RowsText {
+  protected:
+    using Dims = std::vector<ir::DimId>;
+
+    RowsText(const ir::Kernel& kernel, const RowsForm& form)
+        : kernel_(kernel),
+          form_(form),
+          text_(
+              kernel, [this](ir::DimId dim) { return coordinate(dim); },
+              [this](ir::DimId dim) { return extent(dim); }) {}
+    virtual ~RowsText() = default;
+    RowsText(const RowsText&) = delete;
+    RowsText& operator=(const RowsText&) = delete;
+
+    // How a parameter's value at a place in the row is read.
+    virtual std::string load(const ir::Param& param) const = 0;
+
+    // The struct Arguments; `more` are int members after the extents.
+    void arguments(const std::vector<std::string>& more = {});
+    std::string function_type() const;
+    std::string extent(ir::DimId dim) const;
+    // The product of the extents; 64 bits wide unless it is known to fit into 32.
+    std::string count(const Dims& dims, bool wide = true) const;
+
+    // Gives the dimension's coordinate a name.
+    void name_coordinate(ir::DimId dim);
+    // A product of dimensions is walked by its factors.
+    std::string coordinate(ir::DimId dim) const;
+    // The coordinates of a tensor's dimensions.
+    std::string coordinates(const Dims& dims) const;
+    // "args.x(m, n)".
+    std::string element(const ir::Tensor& tensor) const;
+    // The coordinates along `dims` from one number, the last of them running fastest.
+    void decompose(const std::string& number, const Dims& dims, bool wide = true);
+
+    bool contains_row(const Dims& dims) const;
+    bool varies(ir::ExprId id) const { return contains_row(kernel_[id].type.dims); }
+    bool in_row(const ir::Output& output) const { return contains_row(output.tensor.type.dims); }
+
+    // Declares what `root` needs: of a whole row (`inside` false), or of a place in it.
+    void declare(ExpressionText& text, ir::ExprId root, bool inside);
+    // The last line of a function over a row that is reduced.
+    void return_reduced(const ExpressionText& text, ir::ExprId reduction, ir::ExprId x);
+    void write_value(const ExpressionText& text, const ir::Output& output);
+
+    const ir::Kernel& kernel_;
+    const RowsForm& form_;
+    ExpressionText text_;
+    std::map<ir::DimId, std::string> coordinates_;
+    emit::CodeWriter out_;
+};
+
+// "Sum", "Max", "Min": the operations of rows.cuh.
+std::string_view operation_name(ir::ReduceOp op);
+
+}  // namespace fact::lower

@@ -1,0 +1,154 @@
+#include "lower/rows/vector_form.h"
+
+#include <algorithm>
+
+#include "ir/extents.h"
+
+namespace fact::lower {
+
+namespace {
+
+// Counted in registers a thread, of which a few dozen more go to addresses and temporaries: half of
+// what 1024 threads a multiprocessor may have each.
+constexpr double kMostHeld = 40;
+constexpr int kMostVector = 8, kMostThreads = 1024;
+constexpr double kLeastAhead = 32;  // bytes that each of those should have on their way
+
+int ceil_div(std::int64_t a, std::int64_t b) {
+    return static_cast<int>((a + b - 1) / b);
+}
+
+class Chooser {
+  public:
+    Chooser(const ir::Kernel& kernel, const RowsForm& form, const RowsFacts& facts)
+        : kernel_(kernel), facts_(facts) {
+        result_.rows = form;
+    }
+
+    std::optional<VectorForm> run() {
+        if (!find_row() || !find_tensors()) return std::nullopt;
+        choose_vector();
+        if (!choose_threads()) return std::nullopt;
+        return result_;
+    }
+
+  private:
+    // What is reduced over, or where nothing is, the last dimension of the output.
+    bool find_row() {
+        RowsForm& form = result_.rows;
+        if (form.over.empty()) {
+            if (form.rows.empty()) return false;
+            form.over = {form.rows.back()};
+            form.rows.pop_back();
+        }
+        if (form.over.size() != 1 || form.rows.empty()) return false;
+        const ir::DimId dim = form.over.front();
+        std::int64_t known = kernel_[dim].extent.value_or(ir::kUnknownExtent);
+        if (known == ir::kUnknownExtent && ir::index(dim) < facts_.extents.size())
+            known = facts_.extents[ir::index(dim)];
+        result_.length = known;
+        return known > 0;
+    }
+
+    // Every tensor along the row has it as the fastest part of its last dimension.
+    bool find_tensors() {
+        const ir::DimId row = result_.rows.over.front();
+        const auto along = [&](const ir::Tensor& tensor) -> std::optional<bool> {
+            const auto dims = kernel_.factors(tensor.type.dims);
+            const auto times = std::count(dims.begin(), dims.end(), row);
+            if (times == 0) return false;
+            if (times > 1 || dims.back() != row) return std::nullopt;
+            return true;
+        };
+        for (std::size_t i = 0; i < kernel_.params.size(); ++i) {
+            const ir::Tensor& tensor = kernel_.params[i];
+            const auto is = along(tensor);
+            if (!ir::is_read(kernel_, i)) {
+                result_.access.push_back(0);
+                continue;
+            }
+            if (!is) return false;
+            result_.access.push_back(*is ? info(tensor.type.dtype).bytes : 0);
+            if (!*is) continue;
+            any_ = true;
+            if (kernel_.factors(tensor.type.dims).size() == 1) continue;  // the same for all rows
+            held_ahead_ += info(tensor.type.dtype).bytes / 4.0;
+            narrowest_ = std::min(narrowest_, info(tensor.type.dtype).bytes);
+        }
+        for (const ir::Output& output : kernel_.outputs) {
+            const auto is = along(output.tensor);
+            if (!is) return false;
+            result_.access.push_back(*is ? info(output.tensor.type.dtype).bytes : 0);
+            if (*is) narrowest_ = std::min(narrowest_, info(output.tensor.type.dtype).bytes);
+            any_ |= *is;
+        }
+        return any_;
+    }
+
+    void choose_vector() {
+        while (result_.vector < kMostVector && result_.vector * narrowest_ < 16 &&
+               result_.length % (2 * result_.vector) == 0)
+            result_.vector *= 2;
+        for (std::size_t i = 0; i < result_.access.size(); ++i) {
+            int& bytes = result_.access[i];
+            if (bytes == 0) continue;
+            const int given = i < facts_.alignment.size() ? facts_.alignment[i] : 16;
+            const int most = std::min(std::min(16, bytes * result_.vector), std::max(given, bytes));
+            while (2 * bytes <= most) bytes *= 2;
+        }
+    }
+
+    // Registers a thread that has so many elements needs for them.
+    double held(int elements, bool ahead) const {
+        return elements * (1 + (ahead ? held_ahead_ : 0));
+    }
+
+    bool choose_threads() {
+        const int vector = result_.vector;
+        const auto vectors = result_.length / vector;
+        const auto elements = [&](int threads) { return ceil_div(vectors, threads) * vector; };
+        // Several rows a warp where rows are short, and then a warp each, as long as that fits.
+        // What a row's threads read together should be whole sectors of the cache.
+        const auto sector = std::min<std::int64_t>(32, result_.length * narrowest_);
+        for (int threads = 1; threads <= 32; threads *= 2) {
+            result_.threads = threads;
+            const double most = threads < 32 ? kMostHeld * 0.6 : kMostHeld;
+            if (threads * vector * narrowest_ >= sector && held(elements(threads), true) <= most)
+                return true;
+        }
+        // Then a block, of few threads with several vectors each unless many would have none.
+        double least_idle = 0;
+        int best = 0;
+        for (int steps = std::max(1, 16 / vector); steps >= 1; --steps) {
+            const int threads = ceil_div(ceil_div(vectors, steps), 32) * 32;
+            const double idle = 1.0 * threads * ceil_div(vectors, threads) / vectors;
+            if (threads > kMostThreads || held(steps * vector, true) > kMostHeld) continue;
+            if (best > 0 && 4 * held_ahead_ * steps * vector < kLeastAhead) break;
+            if (best == 0 || idle < least_idle - 0.02) best = threads, least_idle = idle;
+        }
+        if (best == 0) {
+            best = kMostThreads;
+            result_.ahead = false;
+            if (held(elements(best), false) + elements(best) * held_ahead_ > kMostHeld)
+                return false;
+        }
+        result_.threads = best;
+        return true;
+    }
+
+    const ir::Kernel& kernel_;
+    const RowsFacts& facts_;
+    VectorForm result_;
+    double held_ahead_ = 0;  // registers for what is loaded ahead, an element
+    int narrowest_ = 8;
+    bool any_ = false;
+};
+
+}  // namespace
+
+std::optional<VectorForm> vector_form(const ir::Kernel& kernel, const RowsForm& form,
+                                      const RowsFacts& facts) {
+    return Chooser(kernel, form, facts).run();
+}
+
+}  // namespace fact::lower

@@ -1,0 +1,219 @@
+// Row kernels that hold a row in registers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "lower/rows/kept.h"
+#include "lower/rows/rows_text.h"
+#include "lower/rows/source.h"
+
+namespace fact::lower {
+
+namespace {
+
+class VectorWriter : RowsText {
+  public:
+    VectorWriter(const ir::Kernel& kernel, const VectorForm& form)
+        : RowsText(kernel, form.rows), vectors_(form), row_(form.rows.over.front()) {}
+
+    std::string write() {
+        for (const char* word : {"args", "row", "team", "in", "i", "F", "Row", "Inputs"})
+            text_.reserve(word);
+        for (const ir::DimId dim : form_.rows) name_coordinate(dim);
+        out_.line("#include \"common/vector_rows.cuh\"");
+        out_.line();
+        out_.line("using namespace fact;");
+        out_.line();
+        arguments(form_.rows.size() > 1 ? std::vector<std::string>{"rows"}
+                                        : std::vector<std::string>{});
+        out_.line();
+        shape();
+        out_.line();
+        inputs();
+        out_.line();
+        entry();
+        return out_.text();
+    }
+
+  private:
+    void shape() {
+        const std::string threads = vectors_.threads == 1
+                                        ? "a thread"
+                                        : fmt::format("each of {} threads", vectors_.threads);
+        out_.line(fmt::format("// {} elements, {} at a time by {}{}.", vectors_.length,
+                              vectors_.vector, threads,
+                              vectors_.ahead ? ", the next row on its way meanwhile" : ""));
+        out_.line(fmt::format("using Row = VectorRow<{}, {}, {}, {}>;", vectors_.length,
+                              vectors_.vector, vectors_.threads, vectors_.ahead));
+    }
+
+    bool along(std::size_t tensor) const { return vectors_.access[tensor] > 0; }
+    // Along the row and of several rows: read from memory once.
+    bool streamed(std::size_t param) const {
+        return along(param) && kernel_.factors(kernel_.params[param].type.dims).size() > 1;
+    }
+    // Where its row starts.
+    std::string start(const ir::Tensor& tensor) {
+        coordinates_[row_] = "0";
+        return "&" + element(tensor);
+    }
+
+    void inputs() {
+        auto block = out_.block("struct Inputs", ";");
+        for (std::size_t i = 0; i < kernel_.params.size(); ++i)
+            if (streamed(i))
+                out_.line(fmt::format("Row::Share<{}> {};", info(kernel_.params[i].type.dtype).cuda,
+                                      emit::identifier(kernel_.params[i].name)));
+        out_.line();
+        auto load = out_.block(
+            fmt::format("__device__ void load(Arguments const& args, int {})", row_number()));
+        row_coordinates();
+        for (std::size_t i = 0; i < kernel_.params.size(); ++i)
+            if (streamed(i))
+                out_.line(fmt::format("{}.load<{}>({});", emit::identifier(kernel_.params[i].name),
+                                      vectors_.access[i], start(kernel_.params[i])));
+    }
+
+    std::string row_number() const {
+        return form_.rows.size() == 1 ? coordinates_.at(form_.rows.front()) : "row";
+    }
+    void row_coordinates() {
+        if (form_.rows.size() > 1) decompose("row", form_.rows, false);
+    }
+
+    void entry() {
+        out_.line("extern \"C\" __global__ void __launch_bounds__(Row::kBlock)");
+        auto body = out_.block(
+            fmt::format("{}_kernel(__grid_constant__ Arguments const args)", kernel_.name));
+        out_.line(fmt::format("using F = Functions<{}>;", function_type()));
+        const bool reduces = std::any_of(
+            form_.order.begin(), form_.order.end(),
+            [&](ir::ExprId id) { return std::holds_alternative<ir::Reduce>(kernel_[id].node); });
+        if (reduces) out_.line("Row team;");
+        auto loop = out_.block(
+            fmt::format("Row::each<Inputs>(args, {}, [&](int {}, Inputs const& in)",
+                        form_.rows.size() == 1 ? extent(form_.rows.front()) : "args.rows",
+                        row_number()),
+            ");");
+        row_coordinates();
+        for (std::size_t i = 0; i < kernel_.params.size(); ++i)
+            if (along(i) && !streamed(i))
+                out_.line(
+                    fmt::format("Row::Repeated<{}, {}> const {}{{{}, {}}};",
+                                info(kernel_.params[i].type.dtype).cuda, vectors_.access[i],
+                                repeated_.emplace(i, text_.fresh(kernel_.params[i].name + "_row"))
+                                    .first->second,
+                                start(kernel_.params[i]), row_number()));
+        kept_ = kept_values(kernel_, form_);
+        for (const ir::ExprId id : form_.order)
+            if (const auto* reduce = std::get_if<ir::Reduce>(&kernel_[id].node)) {
+                store();
+                reduction(id, *reduce);
+            }
+        store();
+    }
+
+    std::string load(const ir::Param& param) const override {
+        const ir::Tensor& tensor = kernel_.params[param.index];
+        if (streamed(param.index)) return fmt::format("in.{}[i]", emit::identifier(tensor.name));
+        if (along(param.index)) return fmt::format("{}[i]", repeated_.at(param.index));
+        return fmt::format("widen({})", element(tensor));
+    }
+
+    // What is needed of a value along the row before a function can compute it at a place.
+    void prepare(ir::ExprId root) {
+        coordinates_[row_] = "Row::place(i)";
+        for (const ir::ExprId id : form_.order)
+            if (kept_.contains(id) && !text_.has(id) && reads(root, id)) keep(id);
+        declare(text_, root, false);
+    }
+
+    bool reads(ir::ExprId root, ir::ExprId id) const {
+        if (root == id) return true;
+        bool found = false;
+        if (!varies(root) || root < id) return found;
+        ir::for_each_operand(kernel_[root].node,
+                             [&](ir::ExprId x) { found = found || reads(x, id); });
+        return found;
+    }
+
+    void keep(ir::ExprId id) {
+        declare(text_, id, false);
+        const std::string name = text_.fresh(kernel_[id].name);
+        {
+            auto body = out_.block(fmt::format("auto const {} = Row::values([&](int i)", name),
+                                   ");", kernel_.line_of(kernel_[id].span));
+            ExpressionText inside = text_;
+            declare(inside, id, true);
+            out_.line(fmt::format("return {};", inside.use(id)));
+        }
+        text_.set(id, name + "[i]");
+    }
+
+    void reduction(ir::ExprId id, const ir::Reduce& reduce) {
+        prepare(reduce.x);
+        const std::string name = text_.fresh(kernel_[id].name);
+        {
+            auto body = out_.block(fmt::format("auto const {} = team.reduce<{}>([&](int i)", name,
+                                               operation_name(reduce.op)),
+                                   ");", kernel_.line_of(kernel_[id].span));
+            ExpressionText inside = text_;
+            declare(inside, reduce.x, true);
+            return_reduced(inside, id, reduce.x);
+        }
+        text_.set(id, name);
+    }
+
+    // Writes the outputs that need no other reduction: the sooner, the less waits for the last.
+    void store() {
+        for (std::size_t i = 0; i < kernel_.outputs.size(); ++i) {
+            if (!ready(kernel_.outputs[i].value) || !stored_.insert(i).second) continue;
+            if (in_row(kernel_.outputs[i]))
+                store_row(i);
+            else
+                store_once(kernel_.outputs[i]);
+        }
+    }
+
+    bool ready(ir::ExprId id) const {
+        if (text_.has(id)) return true;
+        if (std::holds_alternative<ir::Reduce>(kernel_[id].node)) return false;
+        bool all = true;
+        ir::for_each_operand(kernel_[id].node, [&](ir::ExprId x) { all = all && ready(x); });
+        return all;
+    }
+
+    void store_once(const ir::Output& output) {
+        declare(text_, output.value, false);
+        auto body = out_.block("Row::once([&]", ");");
+        write_value(text_, output);
+    }
+
+    void store_row(std::size_t number) {
+        const ir::Output& output = kernel_.outputs[number];
+        const std::string to = start(output.tensor);
+        prepare(output.value);
+        auto body = out_.block(fmt::format("Row::store<{}>({}, [&](int i)",
+                                           vectors_.access[kernel_.params.size() + number], to),
+                               ");");
+        ExpressionText inside = text_;
+        declare(inside, output.value, true);
+        out_.line(fmt::format("return {};", inside.use(output.value)),
+                  kernel_.line_of(kernel_[output.value].span));
+    }
+
+    const VectorForm& vectors_;
+    ir::DimId row_;
+    std::map<std::size_t, std::string> repeated_;  // parameters, and what their rows are called
+    std::set<ir::ExprId> kept_;
+    std::set<std::size_t> stored_;  // outputs
+};
+
+}  // namespace
+
+std::string vector_rows_source(const ir::Kernel& kernel, const VectorForm& form) {
+    return VectorWriter(kernel, form).write();
+}
+
+}  // namespace fact::lower

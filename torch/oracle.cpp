@@ -205,7 +205,10 @@ std::map<std::string, graph::Weight> buffers_of(const graph::FusedCall& call,
         if (input.kind != graph::InputKind::buffer && input.kind != graph::InputKind::constant)
             continue;
         const auto& name = archive.graph[input.value].name;
-        if (std::ranges::none_of(call.params, [&](const auto& b) { return b.value == name; }))
+        // A mask that the kernel knows by itself is an input of the original alone.
+        if (std::ranges::none_of(call.original.inputs, [&](const auto& own) {
+                return call.original[own.value].name == name;
+            }))
             continue;
         const auto weight = std::ranges::find(archive.weights, input.fqn, &graph::Weight::fqn);
         if (weight != archive.weights.end()) buffers.emplace(name, *weight);

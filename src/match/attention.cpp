@@ -3,18 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "graph/arguments.h"
+#include "lower/pipeline/lower.h"
 #include "match/write.h"
 #include "sol/work.h"
 
 namespace fact::match {
 
 using graph::Graph;
-using graph::Node;
 using graph::NodeId;
 using graph::TensorType;
 using graph::ValueId;
@@ -22,262 +21,301 @@ using ir::ExprId;
 
 namespace {
 
-constexpr std::string_view kTarget = "aten.scaled_dot_product_attention.default";
-
-// A tensor and the name of each of its dimensions; "" where it is broadcast.
-struct Named {
-    ValueId value{};
-    std::vector<std::string> dims;
-};
+using Dims = std::vector<ir::DimId>;
 
 class Writer {
   public:
-    Writer(const Graph& graph, const Facts& facts, NodeId node)
-        : graph_(graph), facts_(facts), node_(graph[node]), build_(kernel_) {
-        nodes_.insert(node);
-    }
+    Writer(const Graph& graph, const Facts& facts, const AttentionCall& call)
+        : graph_(graph), facts_(facts), call_(call), build_(kernel_) {}
 
     Result<AttentionPattern> write(const Options& options, const GpuSpec& gpu) {
-        if (std::string reason = unsupported(); !reason.empty()) return Error{reason, ""};
-        name_dims();
-        const ValueId result = node_.outputs.front();
-        std::vector<Named> operands{{*tensor("query"), rows(q(), "M", "D")},
-                                    {*tensor("key"), rows(k(), "N", "D")},
-                                    {*tensor("value"), rows(v(), "N", depth_)}};
-        static constexpr const char* kNames[] = {"q", "k", "v"};
+        const DType dtype = type(call_.q).dtype;
+        for (const Placed* tensor : {&call_.k, &call_.v, &call_.result})
+            if (type(*tensor).dtype != dtype) return Error{"its operands differ in type", ""};
+        if (std::string reason = name_axes(); !reason.empty()) return Error{reason, ""};
         std::vector<ExprId> loaded;
-        for (std::size_t i = 0; i < operands.size(); ++i) {
-            const Placed seen = look_through(graph_, facts_, nodes_, placed(operands[i]));
-            const auto laid = lay(seen, kNames[i]);
-            if (!laid) return laid.error();
-            loaded.push_back(load(operands[i]));
+        for (const auto& [name, tensor, row, column] :
+             {std::tuple{"q", &call_.q, call_.m, call_.d}, {"k", &call_.k, call_.n, call_.d},
+              {"v", &call_.v, call_.n, call_.e}}) {
+            const auto read = load(*tensor, name, row, column);
+            if (!read) return read.error();
+            loaded.push_back(*read);
         }
-        write_attention(loaded);
-        if (std::string reason = write_result({result, rows(type(result), "M", depth_)});
-            !reason.empty())
-            return Error{reason, ""};
+        ir::Attention node{loaded[0], loaded[1], loaded[2], {}, call_.causal, call_.scale};
+        if (call_.bias) {
+            const auto read = load(*call_.bias, "bias", call_.m, call_.n);
+            if (!read) return read.error();
+            node.bias = *read;
+        }
+        kernel_.name = fmt::format("sdpa{}{}", call_.causal ? "_causal" : "",
+                                   call_.bias ? "_bias" : "");
+        if (auto done = write_result(node); !done) return done.error();
         if (std::string wrong = ir::verify(kernel_); !wrong.empty())
-            throw InternalError(fmt::format("{} gives a bad kernel: {}", node_.name, wrong));
-
-        const std::vector<NodeId> nodes(nodes_.begin(), nodes_.end());
-        AttentionPattern found{
-            nodes, assemble(graph_, nodes, {result}, {kernel_, extents_, params_, results_})};
-        found.pattern.rule = "attention";
-        found.pattern.where = node_.where;
-        describe(found.pattern, options, gpu);
-        finish(found.pattern);
-        return found;
+            throw InternalError(
+                fmt::format("{} gives a bad kernel: {}", graph_[call_.node].name, wrong));
+        return assembled(options, gpu);
     }
 
   private:
-    std::optional<ValueId> tensor(std::string_view name) const {
-        return graph::tensor_argument(node_, name);
-    }
-    bool flag(std::string_view name) const { return graph::flag_argument(node_, name, false); }
-    std::optional<double> number(std::string_view name) const {
-        return graph::number_argument(node_, name);
-    }
-    const TensorType& type(ValueId value) const { return *graph_[value].type; }
-    const TensorType& q() const { return type(*tensor("query")); }
-    const TensorType& k() const { return type(*tensor("key")); }
-    const TensorType& v() const { return type(*tensor("value")); }
+    const TensorType& type(const Placed& tensor) const { return *graph_[tensor.value].type; }
 
-    std::string unsupported() const {
-        if (number("dropout_p").value_or(0) != 0)
-            return "active dropout draws random numbers: it stays with torch";
-        if (flag("enable_gqa")) return "grouped heads that torch repeats are left to it";
-        std::vector<ValueId> values{node_.outputs.front()};
-        for (const auto name : {"query", "key", "value"})
-            if (const auto value = tensor(name)) values.push_back(*value);
-        if (values.size() < 4) return "its operands are not plain tensors";
-        for (const ValueId value : values) {
-            const auto& found = graph_[value].type;
-            if (!found) return fmt::format("{} is not a tensor", graph_[value].name);
-            if (found->dynamic)
-                return fmt::format("the extents of {} vary at run time", graph_[value].name);
-            if (std::ranges::find(found->sizes, 0) != found->sizes.end())
-                return fmt::format("{} is empty", graph_[value].name);
-        }
-        const DType dtype = q().dtype;
-        if (dtype != DType::bf16 && dtype != DType::f16 && dtype != DType::f32)
-            return fmt::format("attention over {} is left to torch", info(dtype).name);
-        if (k().dtype != dtype || v().dtype != dtype) return "its operands differ in type";
-        if (tensor("attn_mask"))
-            return "masks are left to torch: rows that see nothing are 0 there and NaN in a kernel";
-        const std::size_t rank = q().sizes.size();
-        if (rank < 2 || rank > 4 || k().sizes.size() != rank || v().sizes.size() != rank)
-            return "its operands differ in rank, or have too many dimensions";
-        const auto varies = [](const TensorType& tensor, std::size_t dim) {
-            return tensor.strides[dim] != 0 && tensor.sizes[dim] != 1;
+    // The axes a dimension is written with: those of extent one that q lacks mean nothing.
+    std::vector<Axis> significant(const std::vector<Axis>& axes) const {
+        std::vector<Axis> kept;
+        for (const Axis axis : axes)
+            if (names_.contains(axis) || call_.extent(axis) != 1) kept.push_back(axis);
+        return kept;
+    }
+
+    // Symbols, but numbers for axes that are only ever the inner part of a dimension: their extents
+    // cannot be told from the tensors.
+    std::string name_axes() {
+        std::vector<const Placed*> operands{&call_.q, &call_.k, &call_.v};
+        if (call_.bias) operands.push_back(&*call_.bias);
+        const auto told = [&](Axis axis) {
+            return std::ranges::any_of(operands, [&](const Placed* tensor) {
+                return std::ranges::any_of(tensor->shape, [&](const auto& axes) {
+                    return !axes.empty() && axes.front() == axis;
+                });
+            });
         };
-        for (std::size_t i = 0; i + 2 < rank; ++i)
-            if (!varies(q(), i) && (varies(k(), i) || varies(v(), i)))
-                return "its queries are the same for several keys or values";
+        batch_ = call_.batch();
+        std::vector<std::string> free{"B", "H", "P", "S"};
+        std::ranges::reverse(free);
+        std::set<std::int64_t> numbers;
+        for (std::size_t i = 0; i < batch_.size(); ++i) {
+            const Axis axis = batch_[i];
+            if (!told(axis)) {
+                if (!numbers.insert(call_.extent(axis)).second)
+                    return "two of its dimensions are parts of the same extent";
+                names_[axis] = fmt::format("{}", call_.extent(axis));
+                continue;
+            }
+            const bool outer = i + 1 < batch_.size() && !told(batch_[i + 1]);
+            if (!outer && free.empty()) return "it has too many dimensions";
+            names_[axis] = outer ? "G" : free.back();
+            if (!outer) free.pop_back();
+            extents_[names_[axis]] = call_.extent(axis);
+        }
+        names_[call_.m] = "M";
+        names_[call_.n] = "N";
+        names_[call_.d] = "D";
+        names_[call_.e] = call_.extent(call_.e) == call_.extent(call_.d) ? "D" : "E";
+        for (const Axis axis : {call_.m, call_.n, call_.d, call_.e})
+            extents_[names_[axis]] = call_.extent(axis);
+        for (const Placed* tensor : {&call_.k, &call_.v, &call_.result})
+            for (const auto& axes : tensor->shape)
+                for (const Axis axis : significant(axes))
+                    if (!names_.contains(axis)) return "its queries lack a dimension of the rest";
         return "";
     }
 
-    void name_dims() {
-        const auto& sizes = q().sizes;
-        const std::size_t rank = sizes.size();
-        static constexpr const char* kBatch[] = {"B", "H"};
-        for (std::size_t i = 0; i + 2 < rank; ++i) {
-            batch_.push_back(kBatch[i]);
-            // Each operand may be the one that is repeated.
-            extents_[kBatch[i]] = type(node_.outputs.front()).sizes[i];
-        }
-        extents_["M"] = sizes[rank - 2];
-        extents_["D"] = sizes[rank - 1];
-        extents_["N"] = k().sizes[rank - 2];
-        depth_ = v().sizes[rank - 1] == sizes[rank - 1] ? "D" : "E";
-        extents_[depth_] = v().sizes[rank - 1];
+    ir::DimId dim(Axis axis) { return kernel_.dim(names_.at(axis)); }
+    ir::DimId dim(const std::vector<Axis>& axes) {
+        Dims factors;
+        for (const Axis axis : axes) factors.push_back(dim(axis));
+        return kernel_.dim_product(factors);
     }
 
-    // The dimensions of a tensor that ends in these two, batches matched from the right.
-    std::vector<std::string> rows(const TensorType& tensor, const std::string& row,
-                                  const std::string& column) const {
-        const std::size_t rank = tensor.sizes.size();
-        std::vector<std::string> dims(rank);
-        for (std::size_t i = 0; i < rank; ++i) {
-            const std::size_t from_right = rank - 1 - i;
-            const bool matrix = from_right < 2;
-            const std::string& name = from_right == 0   ? column
-                                      : from_right == 1 ? row
-                                                        : batch_[batch_.size() - (from_right - 1)];
-            const bool repeated = tensor.strides[i] == 0 || tensor.sizes[i] == 1;
-            if (!repeated || (matrix && extents_.at(name) == tensor.sizes[i])) dims[i] = name;
-        }
-        return dims;
-    }
-
-    Placed placed(const Named& named) const {
-        Placed tensor{named.value, {}};
-        for (const auto& name : named.dims) {
-            auto& axes = tensor.shape.emplace_back();
-            if (!name.empty()) axes.push_back(axis(name));
-        }
-        return tensor;
-    }
-
-    int axis(const std::string& name) const {
-        return static_cast<int>(std::distance(extents_.begin(), extents_.find(name)));
-    }
-    std::string name_of(int axis) const { return std::next(extents_.begin(), axis)->first; }
-
-    // Dimensions in memory order; adds the parameter.
-    Result<Laid> lay(const Placed& tensor, const std::string& name) {
-        Laid laid{tensor.value, {}, {}, 16};
-        const TensorType& own = type(tensor.value);
-        std::vector<int> order;
+    // Dimensions in memory order: of the kernel, and the axes of each.
+    struct Order {
+        Laid laid;
+        Dims dims;
+        std::vector<Axis> axes;
+    };
+    Result<Order> lay(const Placed& tensor) {
+        Order order{{tensor.value, {}, {}, 16}, {}, {}};
+        const TensorType& own = type(tensor);
+        std::vector<int> seen;
         for (std::size_t i = 0; i < tensor.shape.size(); ++i)
-            if (!tensor.shape[i].empty()) order.push_back(static_cast<int>(i));
-        const auto stride = [&](int dim) {
-            const auto at = static_cast<std::size_t>(dim);
-            return own.sizes[at] == 1 ? std::numeric_limits<std::int64_t>::max() : own.strides[at];
+            if (!significant(tensor.shape[i]).empty()) seen.push_back(static_cast<int>(i));
+        const auto stride = [&](int at) {
+            const auto i = static_cast<std::size_t>(at);
+            return own.sizes[i] == 1 ? std::numeric_limits<std::int64_t>::max() : own.strides[i];
         };
-        std::ranges::stable_sort(order, std::ranges::greater(), stride);
-        if (order.empty() ||
-            (stride(order.back()) != 1 && own.sizes[static_cast<std::size_t>(order.back())] != 1))
+        std::ranges::stable_sort(seen, std::ranges::greater(), stride);
+        if (seen.empty() ||
+            (stride(seen.back()) != 1 && own.sizes[static_cast<std::size_t>(seen.back())] != 1))
             return Error{fmt::format("{} has no contiguous dimension", graph_[tensor.value].name),
                          ""};
         std::int64_t together = own.offset;
-        std::vector<ir::DimId> dims;
-        for (const int dim : order) {
-            laid.dims.push_back({dim});
-            dims.push_back(
-                kernel_.dim(name_of(tensor.shape[static_cast<std::size_t>(dim)].front())));
-            if (dim != order.back()) together = std::gcd(together, stride(dim));
+        for (const int at : seen) {
+            const auto axes = significant(tensor.shape[static_cast<std::size_t>(at)]);
+            order.laid.dims.push_back({at});
+            order.dims.push_back(dim(axes));
+            order.axes.insert(order.axes.end(), axes.begin(), axes.end());
+            if (at != seen.back()) together = std::gcd(together, stride(at));
         }
         if (together != 0)
-            laid.alignment =
+            order.laid.alignment =
                 static_cast<int>(std::gcd(together * info(own.dtype).bytes, std::int64_t{16}));
-        auto& list = name == "y" ? results_ : params_;
-        list.push_back(bind(graph_, facts_, name, laid));
-        if (name != "y") kernel_.params.push_back({name, {own.dtype, dims}, {}});
-        result_dims_ = std::move(dims);
-        return laid;
+        return order;
     }
 
-    // The last parameter as the operator sees it.
-    ExprId load(const Named& named) {
-        std::vector<ir::DimId> dims;
-        for (const auto& name : named.dims)
-            if (!name.empty()) dims.push_back(kernel_.dim(name));
-        return build_.permute(build_.param(static_cast<std::uint32_t>(kernel_.params.size() - 1)),
-                              dims);
+    Dims dims(const std::vector<Axis>& axes) {
+        Dims out;
+        for (const Axis axis : axes) out.push_back(dim(axis));
+        return out;
     }
 
-    void write_attention(const std::vector<ExprId>& operands) {
-        ir::Attention node{
-            operands[0],
-            operands[1],
-            operands[2],
-            {},
-            flag("is_causal"),
-            number("scale").value_or(1 / std::sqrt(static_cast<double>(extents_.at("D"))))};
-        value_ = build_.attention(node);
-        kernel_.exprs[ir::index(value_)].name = "o";
-        kernel_.name = node.causal ? "sdpa_causal" : "sdpa";
+    // A parameter as attention sees it: batches, then these two.
+    Result<ExprId> load(const Placed& tensor, const std::string& name, Axis row, Axis column) {
+        const auto order = lay(tensor);
+        if (!order) return order.error();
+        kernel_.params.push_back({name, {type(tensor).dtype, order->dims}, {}});
+        params_.push_back(bind(graph_, facts_, name, order->laid));
+        std::vector<Axis> wanted = batch_;
+        wanted.insert(wanted.end(), {row, column});
+        std::erase_if(wanted, [&](Axis axis) {
+            return std::ranges::find(order->axes, axis) == order->axes.end();
+        });
+        const ExprId param = build_.param(static_cast<std::uint32_t>(kernel_.params.size() - 1));
+        return build_.permute(build_.view(param, dims(order->axes)), dims(wanted));
     }
 
-    std::string write_result(const Named& named) {
-        const auto laid = lay(placed(named), "y");
-        if (!laid) return laid.error().message;
-        std::vector<ir::DimId> has = kernel_[value_].type.dims, wanted = result_dims_;
-        for (const ir::DimId dim : wanted)
-            if (std::ranges::find(has, dim) == has.end())
-                return "a dimension of its result is in no operand";
-        const ExprId stored = build_.permute(value_, wanted);
-        kernel_.outputs.push_back({{"y", {q().dtype, wanted}, {}}, stored});
-        return "";
+    Result<> write_result(const ir::Attention& node) {
+        const ExprId value = build_.attention(node);
+        kernel_.exprs[ir::index(value)].name = "o";
+        const auto order = lay(call_.result);
+        if (!order) return order.error();
+        const Dims wanted = dims(order->axes), has = kernel_[value].type.dims;
+        if (wanted.size() != has.size() || !std::ranges::is_permutation(wanted, has))
+            return Error{"a dimension of its result is in no operand", ""};
+        const ExprId stored = build_.view(build_.permute(value, wanted), order->dims);
+        kernel_.outputs.push_back({{"y", {type(call_.result).dtype, order->dims}, {}}, stored});
+        results_.push_back(bind(graph_, facts_, "y", order->laid));
+        return Ok{};
+    }
+
+    AttentionPattern assembled(const Options& options, const GpuSpec& gpu) {
+        std::set<NodeId> all = call_.nodes, own = call_.nodes;
+        all.insert(call_.copied.begin(), call_.copied.end());
+        // What makes the mask of this attention alone goes with it.
+        for (auto id = call_.copied.rbegin(); id != call_.copied.rend(); ++id)
+            if (std::ranges::all_of(graph_[*id].outputs, [&](ValueId value) {
+                    return only_used_in(facts_, value, own);
+                }))
+                own.insert(*id);
+        AttentionPattern found;
+        found.nodes.assign(own.begin(), own.end());
+        std::ranges::set_difference(all, own, std::back_inserter(found.copied));
+        Pattern& pattern = found.pattern;
+        pattern = assemble(graph_, {all.begin(), all.end()}, {call_.result.value},
+                           {kernel_, extents_, params_, results_});
+        pattern.nodes.clear();
+        for (const NodeId id : found.nodes) pattern.nodes.push_back(graph_[id].name);
+        for (const NodeId id : found.copied) pattern.copied.push_back(graph_[id].name);
+        pattern.rule = "attention";
+        pattern.where = graph_[call_.node].where;
+        describe(pattern, options, gpu);
+        finish(pattern);
+        found.held = held(options);
+        return found;
+    }
+
+    double elements(const Dims& dims) const {
+        double product = 1;
+        for (const ir::DimId factor : kernel_.factors(dims)) {
+            const auto& named = kernel_[factor];
+            product *= static_cast<double>(named.extent ? *named.extent : extents_.at(named.name));
+        }
+        return product;
     }
 
     void describe(Pattern& pattern, const Options& options, const GpuSpec& gpu) const {
         schedule::Problem& problem = pattern.problem;
-        problem.operands = problem.output = q().dtype;
-        problem.m = extents_.at("M");
-        problem.n = extents_.at("N");
-        problem.k = extents_.at("D");
-        for (const auto& name : batch_) problem.batch *= extents_.at(name);
-        const auto work = sol::attention_work(q(), k(), v(), flag("is_causal"));
-        pattern.cost.flops = work.flops;
-        pattern.cost.bytes = sol::stored_bytes(q()) +
-                             work.keys_read * (sol::stored_bytes(k()) + sol::stored_bytes(v())) +
-                             sol::stored_bytes(type(node_.outputs.front()));
-        pattern.cost.unfused_bytes = pattern.cost.bytes;
-        const auto bound = [&](sol::Unit unit) {
-            return sol::kernel_bound({pattern.cost.flops, pattern.cost.bytes, unit}, gpu);
+        const DType dtype = type(call_.q).dtype;
+        problem.operands = problem.output = dtype;
+        problem.m = call_.extent(call_.m);
+        problem.n = call_.extent(call_.n);
+        problem.k = call_.extent(call_.d);
+        for (const Axis axis : batch_) problem.batch *= call_.extent(axis);
+        const auto matrices = [&](std::int64_t rows, Axis columns) {
+            TensorType made;
+            made.sizes = {problem.batch, rows, call_.extent(columns)};
+            return made;
         };
-        const auto fused = bound(sol::kernel_unit(q().dtype, options.allow_tf32));
+        const auto work =
+            sol::attention_work(matrices(problem.m, call_.d), matrices(problem.n, call_.d),
+                                matrices(problem.n, call_.e), call_.causal);
+        pattern.cost.flops = work.flops;
+        const auto bytes = [&](const ir::Tensor& tensor) {
+            return info(tensor.type.dtype).bytes * elements(tensor.type.dims);
+        };
+        for (const ir::Tensor& param : kernel_.params) {
+            const bool keys = param.name == "k" || param.name == "v";
+            pattern.cost.bytes += bytes(param) * (keys ? work.keys_read : 1);
+        }
+        pattern.cost.bytes += bytes(kernel_.outputs.front().tensor);
+        const auto fused = sol::kernel_bound({pattern.cost.flops, pattern.cost.bytes,
+                                              sol::kernel_unit(dtype, options.allow_tf32)},
+                                             gpu);
         pattern.cost.hard_us = fused.hard_us;
-        pattern.cost.bound_us = fused.calibrated_us;
-        pattern.cost.unfused_us =
-            bound(sol::torch_unit(q().dtype, options.allow_tf32)).calibrated_us;
-        pattern.cost.expected_us = pattern.cost.bound_us;
+        pattern.cost.bound_us = pattern.cost.expected_us = fused.calibrated_us;
+        for (const NodeId id : call_.nodes) {
+            const sol::NodeWork own = sol::work_of(graph_, graph_[id]);
+            pattern.cost.unfused_bytes += own.bytes();
+            pattern.cost.unfused_us +=
+                sol::kernel_bound(sol::as_work(own, sol::By::torch, options.allow_tf32), gpu)
+                    .calibrated_us;
+        }
+    }
+
+    bool held(const Options& options) const {
+        lower::LowerOptions lowering;
+        lowering.arch = options.arch;
+        lowering.extents.resize(kernel_.dims.size());
+        for (std::size_t i = 0; i < kernel_.dims.size(); ++i)
+            lowering.extents[i] =
+                static_cast<std::int64_t>(elements({static_cast<ir::DimId>(i)}));
+        for (const auto* bindings : {&params_, &results_})
+            for (const auto& binding : *bindings) lowering.alignment.push_back(binding.alignment);
+        const auto stages = lower::stages(kernel_, lowering);
+        return stages && stages->stages.size() == 1 &&
+               stages->stages.front().kind == lower::StageKind::attention;
     }
 
     const Graph& graph_;
     const Facts& facts_;
-    const Node& node_;
+    const AttentionCall& call_;
     ir::Kernel kernel_;
     ir::Builder build_;
-    std::set<NodeId> nodes_;
-    std::vector<std::string> batch_;
-    std::string depth_;  // the dimension of v's columns
+    std::vector<Axis> batch_;
+    std::map<Axis, std::string> names_;
     std::map<std::string, std::int64_t> extents_;
     std::vector<graph::Binding> params_, results_;
-    std::vector<ir::DimId> result_dims_;
-    ExprId value_{};
 };
 
 }  // namespace
 
-bool is_attention(const Node& node) {
-    return node.target == kTarget;
+Result<AttentionPattern> write_attention(const Graph& graph, const Facts& facts,
+                                         const AttentionCall& call, const Options& options,
+                                         const GpuSpec& gpu) {
+    return Writer(graph, facts, call).write(options, gpu);
 }
 
-Result<AttentionPattern> attention_pattern(const Graph& graph, const Facts& facts, NodeId node,
-                                           const Options& options, const GpuSpec& gpu) {
-    return Writer(graph, facts, node).write(options, gpu);
+Result<AttentionPattern> attention_pattern(const Graph& graph, const Facts& facts,
+                                           KnownValues& known, NodeId node, const Options& options,
+                                           const GpuSpec& gpu) {
+    const bool whole = is_attention(graph[node]);
+    Result<AttentionCall> read = Error{"", ""};
+    if (whole)
+        read = read_attention(graph, known, node);
+    else if (auto chain = read_attention_chain(graph, facts, known, node))
+        read = std::move(*chain);
+    if (!read) return read.error();
+    AttentionCall plain = *read, furthest = *read;
+    read_permuted(graph, facts, plain);
+    read_as_it_lies(graph, facts, furthest);
+    for (const AttentionCall* call : {&furthest, &plain}) {
+        auto written = write_attention(graph, facts, *call, options, gpu);
+        if (written && written->held) return written;
+    }
+    if (!whole) return Error{"", ""};
+    // Written out, heads that share keys would be multiplied one by one.
+    if (graph::flag_argument(graph[node], "enable_gqa", false))
+        return Error{"grouped heads that torch repeats are left to it", ""};
+    return write_attention(graph, facts, plain, options, gpu);
 }
 
 }  // namespace fact::match

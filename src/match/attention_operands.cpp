@@ -18,9 +18,12 @@ struct Way {
     AttentionCall call;
     int saved = 0;  // copies and factors that need not be computed
 
-    int merged(Placed AttentionCall::* operand) const {
-        return static_cast<int>(std::ranges::count_if(
-            (call.*operand).shape, [](const auto& axes) { return axes.size() > 1; }));
+    // Axes that share a dimension with another one before them.
+    std::size_t merged(Placed AttentionCall::* operand) const {
+        std::size_t count = 0;
+        for (const auto& axes : (call.*operand).shape)
+            if (!axes.empty()) count += axes.size() - 1;
+        return count;
     }
 };
 

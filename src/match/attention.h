@@ -1,24 +1,9 @@
 // Attention as a pattern of its own.
 #pragma once
 
-#include "match/attention_call.h"
-#include "match/pattern.h"
-#include "match/region.h"
-#include "support/result.h"
-#include "target/gpu_spec.h"
+#include "match/write_attention.h"
 
 namespace fact::match {
-
-struct AttentionPattern {
-    std::vector<graph::NodeId> nodes, copied;
-    Pattern pattern;
-    bool held = false;  // a skeleton computes it in one kernel, else it is written out
-};
-
-// What the kernel's text and bindings become for a call. An Error says what cannot be addressed.
-Result<AttentionPattern> write_attention(const graph::Graph& graph, const Facts& facts,
-                                         const AttentionCall& call, const Options& options,
-                                         const GpuSpec& gpu);
 
 // The pattern of torch's operator, or of the chain that begins with a product; the latter only
 // where a skeleton holds it. An Error says why it is left, and is empty where there is no chain.

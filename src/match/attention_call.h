@@ -50,4 +50,8 @@ void read_permuted(const graph::Graph& graph, const Facts& facts, AttentionCall&
 // Through reshapes, copies, repeated heads and factors too: the kernel then reads what they read.
 void read_as_it_lies(const graph::Graph& graph, const Facts& facts, AttentionCall& call);
 
+// Makes the copy that follows the result the result, or else where its dimensions first come apart:
+// the kernel writes what the next operator reads.
+void write_where_wanted(const graph::Graph& graph, const Facts& facts, AttentionCall& call);
+
 }  // namespace fact::match

@@ -25,10 +25,10 @@ struct MaskUse {
 };
 
 constexpr std::array kReorderings{
-    std::string_view("aten.permute.default"), std::string_view("aten.view.default"),
-    std::string_view("aten.reshape.default"), std::string_view("aten._unsafe_view.default"),
+    std::string_view("aten.permute.default"),   std::string_view("aten.view.default"),
+    std::string_view("aten.reshape.default"),   std::string_view("aten._unsafe_view.default"),
     std::string_view("aten.unsqueeze.default"), std::string_view("aten.squeeze.dim"),
-    std::string_view("aten.squeeze.dims"), std::string_view("aten.clone.default"),
+    std::string_view("aten.squeeze.dims"),      std::string_view("aten.clone.default"),
 };
 
 bool has_axis(const Shape& shape, Axis axis) {
@@ -65,7 +65,6 @@ class Reader {
             next = only_reader();
         }
         if (!next || !is_anchor(graph_[*next]) || !take_mix(*next)) return std::nullopt;
-        take_copies();
         return finish();
     }
 
@@ -206,35 +205,6 @@ class Reader {
         nodes_.insert(id);
         value_ = read->result;
         return true;
-    }
-
-    bool apart(ValueId value) const {
-        return std::ranges::all_of(space_.shape(value),
-                                   [](const auto& axes) { return axes.size() <= 1; });
-    }
-
-    // The result is best written where the next operator wants it: after a copy into another order,
-    // or else where its dimensions first come apart.
-    void take_copies() {
-        struct State {
-            Space space;
-            std::set<NodeId> nodes;
-            ValueId value;
-        };
-        State best{space_, nodes_, value_};
-        bool placed = apart(value_);
-        for (auto next = only_reader(); next; next = only_reader()) {
-            const bool copies = graph_[*next].target == "aten.clone.default";
-            const auto& targets = kReorderings;
-            if (std::ranges::find(targets, graph_[*next].target) == targets.end()) break;
-            if (!absorb(*next)) break;
-            if (!apart(value_) || (placed && !copies)) continue;
-            best = {space_, nodes_, value_};
-            placed = true;
-        }
-        space_ = best.space;
-        nodes_ = best.nodes;
-        value_ = best.value;
     }
 
     const SideUse& side(NodeId node, std::string_view argument) const {

@@ -1,4 +1,7 @@
-// How far back the operands of attention can be read: through whatever only moves or repeats them.
+// How far back the operands of attention can be read, and how far on its result can be written:
+// through whatever only moves or repeats them.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "graph/arguments.h"
@@ -62,6 +65,13 @@ std::optional<Shape> regrouped(AttentionCall& call, Placed AttentionCall::* oper
     return shape;
 }
 
+bool same_order(const Node& node) {
+    for (const std::string_view name : {"view.default", "_unsafe_view.default", "reshape.default",
+                                        "unsqueeze.default", "squeeze.dim", "squeeze.dims"})
+        if (node.target == fmt::format("aten.{}", name)) return true;
+    return false;
+}
+
 class Walker {
   public:
     Walker(const Graph& graph, const Facts& facts) : graph_(graph), facts_(facts) {}
@@ -121,14 +131,6 @@ class Walker {
         return true;
     }
 
-    static bool same_order(const Node& node) {
-        return node.target.starts_with("aten.view.default") ||
-               node.target.starts_with("aten._unsafe_view.") ||
-               node.target.starts_with("aten.reshape.") ||
-               node.target.starts_with("aten.unsqueeze.") ||
-               node.target.starts_with("aten.squeeze.");
-    }
-
     // A positive number that all elements are multiplied by.
     static std::optional<double> factor_of(const Node& node) {
         const bool times = node.target.starts_with("aten.mul.");
@@ -142,6 +144,37 @@ class Walker {
     const Graph& graph_;
     const Facts& facts_;
 };
+
+bool apart(const Placed& tensor) {
+    return std::ranges::all_of(tensor.shape, [](const auto& axes) { return axes.size() <= 1; });
+}
+
+// One node further on; false where the result is read by several, or by something else.
+bool step_on(const Graph& graph, const Facts& facts, AttentionCall& call, bool& copies) {
+    const ValueId value = call.result.value;
+    const auto& readers = facts.users[graph::index(value)];
+    if (facts.escapes[graph::index(value)] || readers.size() != 1) return false;
+    const Node& node = graph[readers.front()];
+    copies = node.target == "aten.clone.default";
+    const bool permutes = node.target == "aten.permute.default";
+    if (!copies && !permutes && !same_order(node)) return false;
+    const ValueId next = node.outputs.front();
+    const auto &now = *graph[value].type, &after = *graph[next].type;
+    if (after.dynamic || after.dtype != now.dtype) return false;
+    Shape shape = call.result.shape;
+    if (permutes) {
+        const auto dims = graph::ints_argument(node, "dims");
+        for (std::size_t i = 0; i < dims.size(); ++i)
+            shape[i] = call.result.shape[static_cast<std::size_t>(dims[i])];
+    } else if (!copies) {
+        const auto handed = regrouped(call, &AttentionCall::result, after.sizes, now.sizes);
+        if (!handed) return false;
+        shape = *handed;
+    }
+    call.nodes.insert(readers.front());
+    call.result = {next, std::move(shape)};
+    return true;
+}
 
 constexpr Placed AttentionCall::* kOperands[] = {&AttentionCall::q, &AttentionCall::k,
                                                  &AttentionCall::v};
@@ -157,6 +190,16 @@ void read_permuted(const Graph& graph, const Facts& facts, AttentionCall& call) 
 void read_as_it_lies(const Graph& graph, const Facts& facts, AttentionCall& call) {
     for (const auto operand : kOperands) call = Walker(graph, facts).walk(call, operand);
     if (call.bias) call.bias = look_through(graph, facts, call.nodes, *call.bias);
+}
+
+void write_where_wanted(const Graph& graph, const Facts& facts, AttentionCall& call) {
+    AttentionCall way = call;
+    bool placed = apart(call.result), copies = false;
+    while (step_on(graph, facts, way, copies)) {
+        if (!apart(way.result) || (placed && !copies)) continue;
+        call = way;
+        placed = true;
+    }
 }
 
 }  // namespace fact::match

@@ -19,6 +19,8 @@ using Operands = std::span<const double>;
 
 namespace {
 
+constexpr std::size_t kLarge = std::size_t{1} << 20;
+
 struct Pointwise {
     std::string_view name;  // without "aten." and the overload
     std::vector<std::string_view> operands;
@@ -127,12 +129,18 @@ KnownValues::KnownValues(const Graph& graph, std::span<const graph::Weight> weig
 }
 
 std::optional<KnownTensor> KnownValues::of(ValueId value) {
+    return find(value, true);
+}
+
+// Large ones on the way are not kept: all of a mask's would be several times its size.
+std::optional<KnownTensor> KnownValues::find(ValueId value, bool keep) {
     if (const auto found = known_.find(value); found != known_.end()) return found->second;
     auto computed = compute(value);
     // The graph's own type is the last word on what it is.
     if (computed && (!graph_[value].type || computed->sizes != graph_[value].type->sizes))
         computed.reset();
-    return known_[value] = std::move(computed);
+    if (keep || !computed || computed->elements->size() <= kLarge) known_[value] = computed;
+    return computed;
 }
 
 std::optional<KnownTensor> KnownValues::load(ValueId value) const {
@@ -171,7 +179,7 @@ std::optional<KnownTensor> KnownValues::compute(ValueId value) {
             const auto number = constant_argument(node, argument);
             const auto tensor = graph::tensor_argument(node, argument);
             auto operand = number   ? std::optional(filled({}, *number))
-                           : tensor ? of(*tensor)
+                           : tensor ? find(*tensor, false)
                                     : std::nullopt;
             if (!operand) return std::nullopt;
             operands.push_back(std::move(*operand));
@@ -179,7 +187,7 @@ std::optional<KnownTensor> KnownValues::compute(ValueId value) {
         return map_elements(type->sizes, type->dtype, operands, row->compute);
     }
     const auto self = graph::tensor_argument(node, "self");
-    auto source = self ? of(*self) : std::nullopt;
+    auto source = self ? find(*self, false) : std::nullopt;
     if (!source) return std::nullopt;
     if (node.target == "aten.tril.default" || node.target == "aten.triu.default")
         return triangle(node, *type, std::move(*source));

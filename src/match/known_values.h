@@ -38,6 +38,7 @@ class KnownValues {
     std::set<graph::NodeId> nodes_behind(graph::ValueId value) const;
 
   private:
+    std::optional<KnownTensor> find(graph::ValueId value, bool keep);
     std::optional<KnownTensor> compute(graph::ValueId value);
     std::optional<KnownTensor> load(graph::ValueId value) const;
 

@@ -257,7 +257,7 @@ TEST(Attention, WhatNoSkeletonHoldsStaysApart) {
     EXPECT_TRUE(chain(DType::bf16, 128));
     EXPECT_TRUE(chain(DType::f16, 64));
     EXPECT_FALSE(chain(DType::f32, 64));
-    EXPECT_FALSE(chain(DType::bf16, 136));
+    EXPECT_FALSE(chain(DType::bf16, 264));
     EXPECT_FALSE(chain(DType::bf16, 44));
 }
 

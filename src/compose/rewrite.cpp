@@ -165,9 +165,8 @@ std::vector<bool> superseded(const Graph& graph, const std::vector<Part>& parts,
     for (std::size_t i = graph.nodes.size(); i-- > 0;) {
         if (owner[i] != kNoPattern) continue;
         const Node& node = graph.nodes[i];
-        gone[i] = copied[i] && std::ranges::none_of(node.outputs, [&](ValueId value) {
-                      return read[index(value)];
-                  });
+        gone[i] = copied[i] && std::ranges::none_of(
+                                   node.outputs, [&](ValueId value) { return read[index(value)]; });
         if (gone[i]) continue;
         for (const ValueId value : needs(names, node)) read[index(value)] = true;
     }
@@ -187,6 +186,7 @@ Result<graph::FusedCall> make_call(const Graph& graph, const match::Pattern& pat
     std::vector<NodeId> nodes = part->nodes;
     nodes.insert(nodes.end(), part->copied.begin(), part->copied.end());
     call.original = graph::extract(graph, nodes, part->inputs, part->outputs);
+    call.copied = pattern.copied;
     return call;
 }
 

@@ -134,8 +134,8 @@ class Reader {
         for (std::size_t i = 0; i < own.size(); ++i)
             if (known->sizes[i] == 1) own[i].clear();
         const Sight sight =
-            sight_of(*known, shows ? MaskMeaning::show_where : MaskMeaning::add, own, call_.m,
-                     call_.extent(call_.m), call_.n, call_.extent(call_.n));
+            sight_of(*known, shows ? MaskMeaning::show_where : MaskMeaning::add, own,
+                     {call_.m, call_.n, call_.extent(call_.m), call_.extent(call_.n), kHidden});
         if (sight == Sight::other) return kLeft;
         call_.causal |= sight == Sight::causal;
         call_.copied = known_.nodes_behind(*mask);

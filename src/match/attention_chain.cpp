@@ -1,6 +1,7 @@
 // Attention written out: product, scale and mask in any order, softmax, product.
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "graph/arguments.h"
 #include "match/attention_call.h"
@@ -21,7 +22,9 @@ struct MaskUse {
     NodeId node{};
     std::string argument;
     MaskMeaning meaning{};
-    bool scaled_after = false;
+    double low =
+        -std::numeric_limits<double>::infinity();  // what takes the place of a hidden score
+    double after = 1;                              // what it is multiplied by later
 };
 
 constexpr std::array kReorderings{
@@ -121,16 +124,11 @@ class Reader {
         if (!factor || *factor <= 0 || (!times && !first)) return false;
         if (graph::find_argument(node, "rounding_mode")) return false;
         scale_ = times ? scale_ * *factor : scale_ / *factor;
-        for (MaskUse& mask : masks_) mask.scaled_after |= *factor != 1;
+        for (MaskUse& mask : masks_) mask.after *= times ? *factor : 1 / *factor;
         // A number that is a tensor of the graph is known to the kernel as a mask is.
         for (const ValueId value : graph::tensor_inputs(node))
             if (value != value_) keep_behind(value);
         return absorb(id);
-    }
-
-    bool hides(const Node& node, std::string_view argument) {
-        const auto value = number(node, argument);
-        return value && *value <= kHidden;
     }
 
     bool read_mask(NodeId id) {
@@ -146,15 +144,17 @@ class Reader {
             return true;
         }
         if (node.target.starts_with("aten.masked_fill.")) {
-            if (!is_value("self") || !hides(node, "value")) return false;
-            masks_.push_back({id, "mask", MaskMeaning::hide_where});
+            const auto low = number(node, "value");
+            if (!is_value("self") || !low) return false;
+            masks_.push_back({id, "mask", MaskMeaning::hide_where, *low});
             return true;
         }
         if (node.target.starts_with("aten.where.")) {
-            const bool shows = is_value("self") && hides(node, "other");
-            if (!shows && !(is_value("other") && hides(node, "self"))) return false;
-            masks_.push_back(
-                {id, "condition", shows ? MaskMeaning::show_where : MaskMeaning::hide_where});
+            const bool shows = is_value("self");
+            const auto low = number(node, shows ? "other" : "self");
+            if (!low || (!shows && !is_value("other"))) return false;
+            const auto meaning = shows ? MaskMeaning::show_where : MaskMeaning::hide_where;
+            masks_.push_back({id, "condition", meaning, *low});
             return true;
         }
         return false;
@@ -243,13 +243,16 @@ class Reader {
 
     bool apply(const MaskUse& use, AttentionCall& call) {
         const SideUse& mask = side(use.node, use.argument);
+        const double hidden = kHidden / std::min(use.after, 1.0);
+        if (use.low > hidden) return false;
         const auto known = known_.of(mask.value);
-        const Sight sight = known ? sight_of(*known, use.meaning, mask.shape, call.m,
-                                             space_.extent(call.m), n_, space_.extent(n_))
-                                  : Sight::other;
+        const Sight sight =
+            known ? sight_of(*known, use.meaning, mask.shape,
+                             {call.m, n_, space_.extent(call.m), space_.extent(n_), hidden})
+                  : Sight::other;
         if (sight == Sight::other) {
             const DType dtype = graph_[mask.value].type->dtype;
-            if (use.meaning != MaskMeaning::add || use.scaled_after || call.bias) return false;
+            if (use.meaning != MaskMeaning::add || use.after != 1 || call.bias) return false;
             if (!info(dtype).floating || dtype == DType::f64) return false;
             call.bias = {mask.value, mask.shape};
             return true;

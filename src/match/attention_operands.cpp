@@ -176,20 +176,33 @@ bool step_on(const Graph& graph, const Facts& facts, AttentionCall& call, bool& 
     return true;
 }
 
+// What one operand takes along may be what another one waited for.
+template <class Pass>
+void to_the_end(const AttentionCall& call, Pass pass) {
+    for (std::size_t before = 0; before != call.nodes.size();) {
+        before = call.nodes.size();
+        pass();
+    }
+}
+
 constexpr Placed AttentionCall::* kOperands[] = {&AttentionCall::q, &AttentionCall::k,
                                                  &AttentionCall::v};
 
 }  // namespace
 
 void read_permuted(const Graph& graph, const Facts& facts, AttentionCall& call) {
-    for (const auto operand : kOperands)
-        call.*operand = look_through(graph, facts, call.nodes, call.*operand);
-    if (call.bias) call.bias = look_through(graph, facts, call.nodes, *call.bias);
+    to_the_end(call, [&] {
+        for (const auto operand : kOperands)
+            call.*operand = look_through(graph, facts, call.nodes, call.*operand);
+        if (call.bias) call.bias = look_through(graph, facts, call.nodes, *call.bias);
+    });
 }
 
 void read_as_it_lies(const Graph& graph, const Facts& facts, AttentionCall& call) {
-    for (const auto operand : kOperands) call = Walker(graph, facts).walk(call, operand);
-    if (call.bias) call.bias = look_through(graph, facts, call.nodes, *call.bias);
+    to_the_end(call, [&] {
+        for (const auto operand : kOperands) call = Walker(graph, facts).walk(call, operand);
+        if (call.bias) call.bias = look_through(graph, facts, call.nodes, *call.bias);
+    });
 }
 
 void write_where_wanted(const Graph& graph, const Facts& facts, AttentionCall& call) {

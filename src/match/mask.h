@@ -23,8 +23,14 @@ enum class Sight {
 inline constexpr double kHidden = -3e4;
 
 // `shape` says which dimension of the mask runs along the rows and which along the columns, of
-// these extents; along others it may vary too, and must mean the same everywhere.
-Sight sight_of(const KnownTensor& mask, MaskMeaning meaning, const Shape& shape, Axis rows,
-               std::int64_t num_rows, Axis columns, std::int64_t num_columns);
+// these extents; along others it may vary too, and must mean the same everywhere. What is added
+// hides from `hidden` downwards.
+struct MaskFrame {
+    Axis rows = 0, columns = 0;
+    std::int64_t num_rows = 1, num_columns = 1;
+    double hidden = kHidden;
+};
+Sight sight_of(const KnownTensor& mask, MaskMeaning meaning, const Shape& shape,
+               const MaskFrame& frame);
 
 }  // namespace fact::match

@@ -31,6 +31,10 @@ class Writer {
         const DType dtype = type(call_.q).dtype;
         for (const Placed* tensor : {&call_.k, &call_.v, &call_.result})
             if (type(*tensor).dtype != dtype) return Error{"its operands differ in type", ""};
+        for (const Placed* tensor : operands())
+            if (const auto producer = graph_[tensor->value].producer;
+                producer && call_.nodes.contains(*producer))
+                return Error{"one operand is computed on the way to another", ""};
         if (std::string reason = name_axes(); !reason.empty()) return Error{reason, ""};
         std::vector<ExprId> loaded;
         for (const auto& [name, tensor, row, column] : {std::tuple{"q", &call_.q, call_.m, call_.d},
@@ -56,6 +60,12 @@ class Writer {
     }
 
   private:
+    std::vector<const Placed*> operands() const {
+        std::vector<const Placed*> all{&call_.q, &call_.k, &call_.v};
+        if (call_.bias) all.push_back(&*call_.bias);
+        return all;
+    }
+
     const TensorType& type(const Placed& tensor) const { return *graph_[tensor.value].type; }
 
     // The axes a dimension is written with: those of extent one that q lacks mean nothing.
@@ -69,8 +79,7 @@ class Writer {
     // Symbols, but numbers for axes that are only ever the inner part of a dimension: their extents
     // cannot be told from the tensors.
     std::string name_axes() {
-        std::vector<const Placed*> operands{&call_.q, &call_.k, &call_.v};
-        if (call_.bias) operands.push_back(&*call_.bias);
+        const auto operands = this->operands();
         const auto told = [&](Axis axis) {
             return std::ranges::any_of(operands, [&](const Placed* tensor) {
                 return std::ranges::any_of(tensor->shape, [&](const auto& axes) {

@@ -92,6 +92,9 @@ TEST(Rewrite, WhatCallsComputeForThemselvesGoesWithItsLastReader) {
     const auto call = make_call(g, p1);
     ASSERT_TRUE(call) << call.error().text();
     EXPECT_EQ(spell(call->original), "m = m(c)\nb = b(a, m)\n");
+    const auto back = graph::fused_call_from_json(graph::to_json(*call));
+    ASSERT_TRUE(back) << back.error().text();
+    EXPECT_EQ(back->copied, (std::vector<std::string>{"m"}));
 }
 
 TEST(MakeCall, KeepsTheOriginal) {

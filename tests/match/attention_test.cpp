@@ -173,6 +173,35 @@ TEST(Attention, ATriangleIsNoBias) {
     EXPECT_TRUE(found.left_alone.empty()) << print(found);
 }
 
+// What hides before a factor need not hide behind it.
+TEST(Attention, HiddenScoresStayHiddenBehindFactors) {
+    for (const auto& [factor, hides] : {std::pair{0.5, true}, std::pair{1e-3, false}}) {
+        Heads net;
+        net.dtype = DType::boolean;
+        const auto ones = net.op("ones", "ones.default", {{"size", Ints{kT, kT}}}, {kT, kT});
+        const auto above = net.op("above", "triu.default",
+                                  {{"self", ones}, {"diagonal", std::int64_t{1}}}, {kT, kT});
+        net.dtype = DType::bf16;
+        const auto masked =
+            net.op("masked", "masked_fill.Scalar",
+                   {{"self", net.scores()}, {"mask", above}, {"value", -1e5}}, {kB, kH, kT, kT});
+        net.output(net.mix(net.softmax(net.pointwise("s", "mul.Tensor", masked, factor))));
+        EXPECT_EQ(text_of(net).find("mask: causal") != std::string::npos, hides) << factor;
+    }
+}
+
+// One tensor as queries, keys and values: what it is made of is taken for all of them or for none.
+TEST(Attention, OneTensorMayBeAllOperands) {
+    Heads net;
+    const auto x = net.pointwise("x", "mul.Tensor", net.q, 0.5);
+    net.v = net.q;
+    net.output(net.mix(net.softmax(net.scores(x, x))));
+    EXPECT_EQ(text_of(net), expected("sdpa", "scale: 0.25"));
+    const auto found = net.discover();
+    EXPECT_EQ(attention(found)->inputs, Names{"q"});
+    for (const auto& param : attention(found)->params) EXPECT_EQ(param.value, "q");
+}
+
 // A mask for several layers is not one's to take: each computes it for itself in its original.
 TEST(Attention, ASharedMaskIsCopied) {
     Heads net;

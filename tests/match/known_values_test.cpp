@@ -58,7 +58,7 @@ struct Masks : Net {
         for (std::size_t i = 0; i < 2 && i < shape.size(); ++i)
             if (found->sizes.end()[-1 - static_cast<std::ptrdiff_t>(i)] > 1)
                 shape[shape.size() - 1 - i] = {i == 0 ? 1 : 0};
-        return sight_of(*found, meaning, shape, 0, kRows, 1, kRows);
+        return sight_of(*found, meaning, shape, {0, 1, kRows, kRows, kHidden});
     }
 };
 

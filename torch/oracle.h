@@ -1,6 +1,7 @@
 // What a fused call has to compute: inputs to try, torch's own results, and the f64 truth.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -38,7 +39,9 @@ class Oracle {
     Case touched(const Case& drawn, int seed) const;
     // Judges results for the case's inputs.
     verify::Check check(const Case& drawn, const Tensors& results) const;
-    Tensors run_eager(const Tensors& inputs) const { return eager_->run(inputs); }
+    // The original as a module would run it over and over: what it computes once for several calls
+    // is computed here, and not again.
+    std::function<Tensors()> repeated(const Tensors& inputs) const;
 
   private:
     Oracle() = default;
@@ -49,6 +52,7 @@ class Oracle {
     c10::Device device_ = c10::kCPU;
     std::map<std::string, graph::Weight> buffers_;
     std::optional<GraphExecutor> eager_, exact_;
+    std::optional<GraphExecutor> shared_, rest_;  // the copied nodes of the call, and all others
 };
 
 // The archive's buffers and constants among the call's inputs.

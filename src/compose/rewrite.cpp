@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <queue>
 #include <unordered_map>
@@ -34,7 +35,7 @@ struct Names {
 
 // A pattern's names looked up.
 struct Part {
-    std::vector<NodeId> nodes;
+    std::vector<NodeId> nodes, copied;
     std::vector<ValueId> inputs, outputs;
 };
 
@@ -46,11 +47,12 @@ Error unknown(const match::Pattern& pattern, std::string_view what, std::string_
 
 Result<Part> resolve(const Names& names, const match::Pattern& pattern) {
     Part part;
-    for (const auto& name : pattern.nodes) {
-        const auto at = names.nodes.find(name);
-        if (at == names.nodes.end()) return unknown(pattern, "node", name);
-        part.nodes.push_back(at->second);
-    }
+    for (const bool copied : {false, true})
+        for (const auto& name : copied ? pattern.copied : pattern.nodes) {
+            const auto at = names.nodes.find(name);
+            if (at == names.nodes.end()) return unknown(pattern, "node", name);
+            (copied ? part.copied : part.nodes).push_back(at->second);
+        }
     for (const bool out : {false, true})
         for (const auto& name : out ? pattern.outputs : pattern.inputs) {
             const auto at = names.values.find(name);
@@ -150,6 +152,27 @@ Graph rebuild(const Graph& graph, const std::vector<Node>& nodes,
     return out;
 }
 
+// Nodes that only calls needed which compute them for themselves.
+std::vector<bool> superseded(const Graph& graph, const std::vector<Part>& parts,
+                             const std::vector<int>& owner) {
+    std::vector<bool> copied(graph.nodes.size()), gone(graph.nodes.size());
+    std::vector<bool> read = graph::escapes(graph);
+    for (const Part& part : parts) {
+        for (const NodeId node : part.copied) copied[index(node)] = true;
+        for (const ValueId value : part.inputs) read[index(value)] = true;
+    }
+    const graph::NameIndex names(graph);
+    for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+        if (owner[i] != kNoPattern) continue;
+        const Node& node = graph.nodes[i];
+        gone[i] = copied[i] && std::ranges::none_of(
+                                   node.outputs, [&](ValueId value) { return read[index(value)]; });
+        if (gone[i]) continue;
+        for (const ValueId value : needs(names, node)) read[index(value)] = true;
+    }
+    return gone;
+}
+
 }  // namespace
 
 Result<graph::FusedCall> make_call(const Graph& graph, const match::Pattern& pattern) {
@@ -160,7 +183,10 @@ Result<graph::FusedCall> make_call(const Graph& graph, const match::Pattern& pat
     call.kernel = pattern.family;
     call.params = pattern.params;
     call.results = pattern.results;
-    call.original = graph::extract(graph, part->nodes, part->inputs, part->outputs);
+    std::vector<NodeId> nodes = part->nodes;
+    nodes.insert(nodes.end(), part->copied.begin(), part->copied.end());
+    call.original = graph::extract(graph, nodes, part->inputs, part->outputs);
+    call.copied = pattern.copied;
     return call;
 }
 
@@ -184,7 +210,9 @@ Result<Graph> rewrite(const Graph& graph, const std::vector<const match::Pattern
     std::vector<Node> nodes;
     std::vector<std::size_t> rank;  // a call stands where its last node stood
     std::vector<std::size_t> last(patterns.size());
+    const auto gone = superseded(graph, parts, owner);
     for (std::size_t i = 0; i < owner.size(); ++i) {
+        if (gone[i]) continue;
         if (owner[i] == kNoPattern)
             nodes.push_back(graph.nodes[i]), rank.push_back(i);
         else

@@ -39,10 +39,11 @@ Result<graph::Graph> read_graph(const fs::path& archive) {
 }
 
 Result<Discovered> discover(const fs::path& archive, const match::Options& options) {
-    auto graph = read_graph(archive);
-    if (!graph) return graph.error();
-    auto discovery = match::discover(*graph, options);
-    return Discovered{std::move(*graph), std::move(discovery)};
+    const auto read = graph::read_pt2(archive);
+    if (!read) return blame_input(read.error());
+    auto graph = graph::canonicalize(read->graph);
+    auto discovery = match::discover(graph, options, read->weights);
+    return Discovered{std::move(graph), std::move(discovery)};
 }
 
 Result<Discovered> discover_stage(const RunFolder& run, const match::Options& options) {

@@ -26,6 +26,8 @@ struct FusedCall {
     std::string kernel;  // name of the realized kernel; calls of the same family share one
     std::vector<Binding> params, results;
     Graph original;  // its user inputs are the call's inputs, in order
+    // Nodes of the original that make constants for others too: a module runs them once for all.
+    std::vector<std::string> copied = {};
 };
 
 // In a rewritten graph a fused call is a node with this target, the tensors it reads as the list

@@ -46,23 +46,29 @@ std::vector<Binding> bindings_from_json(const json& list) {
 }  // namespace
 
 std::string to_json(const FusedCall& call) {
-    return dump_json({{"id", call.id},
-                      {"kernel", call.kernel},
-                      {"params", bindings_to_json(call.params)},
-                      {"results", bindings_to_json(call.results)},
-                      {"original", graph_to_json(call.original)}});
+    ordered_json written{{"id", call.id},
+                         {"kernel", call.kernel},
+                         {"params", bindings_to_json(call.params)},
+                         {"results", bindings_to_json(call.results)},
+                         {"original", graph_to_json(call.original)}};
+    if (!call.copied.empty()) written["copied"] = call.copied;
+    return dump_json(written);
 }
 
 Result<FusedCall> fused_call_from_json(std::string_view text) {
     return decoding<FusedCall>("cannot read the fused call", "", [&] {
         const json written = parse_json(text);
+        std::vector<std::string> copied;
+        if (const json* names = optional_field(written, "copied"))
+            for (const json& name : to_array(*names)) copied.push_back(to_text(name));
         return FusedCall{
             .id = to_text(field(written, "id")),
             .kernel = to_text(field(written, "kernel")),
             .params = at("params", [&] { return bindings_from_json(field(written, "params")); }),
             .results = at("results", [&] { return bindings_from_json(field(written, "results")); }),
             .original =
-                at("original", [&] { return graph_from_parsed(field(written, "original")); })};
+                at("original", [&] { return graph_from_parsed(field(written, "original")); }),
+            .copied = std::move(copied)};
     });
 }
 

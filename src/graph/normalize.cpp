@@ -87,6 +87,16 @@ void make_permute(const Graph& graph, Node& node) {
     node.inputs.push_back({"dims", std::move(order), false});
 }
 
+// A cast to another tensor's type reads nothing of that tensor.
+void make_cast(const Graph& graph, Node& node) {
+    if (node.target != "aten.type_as.default") return;
+    const TensorType *self = self_type(graph, node), *result = output_type(graph, node);
+    if (self == nullptr || result == nullptr || self->device != result->device) return;
+    node.target = "aten._to_copy.default";
+    node.inputs.resize(1);
+    node.inputs.push_back({"dtype", DTypeArg{result->dtype}, true});
+}
+
 // The rank that an operator's dims count in; nullopt where that is not known for certain.
 std::optional<std::int64_t> dim_rank(const Graph& graph, const Node& node) {
     const std::string_view name = aten_name(node.target);
@@ -156,6 +166,7 @@ void make_sizes_explicit(const Graph& graph, Node& node, std::string_view argume
 
 void normalize_arguments(const Graph& graph, Node& node) {
     make_permute(graph, node);
+    make_cast(graph, node);
     wrap_dims(graph, node);
     const std::string_view target = node.target, name = aten_name(target);
     if (target == "aten.slice.Tensor" || target == "aten.slice_scatter.default")

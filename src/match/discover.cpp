@@ -27,12 +27,13 @@ struct Candidate {
     std::vector<NodeId> nodes;
     Pattern pattern;
     bool rowwise = false;  // it looks along rows: kernels of several stages
+    bool whole = false;    // attention in one kernel: nothing made of its parts comes near it
     double gain = 0;       // its priority, near ones of the same product made equal
 
     // Of equal gain the larger region where rows are looked along, else the smaller one.
     auto rank() const {
         const auto size = static_cast<std::ptrdiff_t>(nodes.size());
-        return std::tuple(-gain, rowwise ? -size : size, anchor);
+        return std::tuple(!whole, -gain, rowwise ? -size : size, anchor);
     }
 };
 
@@ -48,13 +49,14 @@ auto guarded(Write write) -> decltype(write()) {
 
 class Finder {
   public:
-    Finder(const Graph& graph, const Options& options, const GpuSpec& gpu)
-        : graph_(graph), options_(options), gpu_(gpu), facts_(graph) {}
+    Finder(const Graph& graph, const Options& options, const GpuSpec& gpu,
+           std::span<const graph::Weight> weights)
+        : graph_(graph), options_(options), gpu_(gpu), facts_(graph), known_(graph, weights) {}
 
     Discovery find() {
         for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
             const auto id = static_cast<NodeId>(i);
-            if (is_attention(graph_[id])) add_attention(id);
+            if (is_attention(graph_[id]) || is_anchor(graph_[id])) add_attention(id);
             if (!is_anchor(graph_[id])) continue;
             auto anchor = read_anchor(graph_, id);
             if (anchor)
@@ -97,7 +99,7 @@ class Finder {
                 return false;
             }
             candidates_.push_back({region.anchor.node, region.nodes, std::move(*pattern),
-                                   !region.anchor.space.groups().empty()});
+                                   !region.anchor.space.groups().empty(), false});
             return true;
         };
         const auto with = regions(graph_, facts_, growth, true);
@@ -108,11 +110,15 @@ class Finder {
     }
 
     void add_attention(NodeId id) {
-        auto found = guarded([&] { return attention_pattern(graph_, facts_, id, options_, gpu_); });
-        if (found)
-            candidates_.push_back({id, std::move(found->nodes), std::move(found->pattern), false});
-        else
-            note(id, found.error().message);
+        auto found =
+            guarded([&] { return attention_pattern(graph_, facts_, known_, id, options_, gpu_); });
+        if (!found) {
+            if (!found.error().message.empty()) note(id, found.error().message);
+            return;
+        }
+        copied_.insert(found->copied.begin(), found->copied.end());
+        candidates_.push_back(
+            {id, std::move(found->nodes), std::move(found->pattern), false, found->held});
     }
 
     // Of what no product and no attention has taken.
@@ -148,7 +154,8 @@ class Finder {
                 return taken != owner.end() && taken->second != candidate.anchor;
             });
             const bool known = std::ranges::any_of(chosen, [&](const Candidate& other) {
-                return other.anchor == candidate.anchor && other.rowwise == candidate.rowwise;
+                return other.anchor == candidate.anchor &&
+                       (other.whole || other.rowwise == candidate.rowwise);
             });
             if (foreign || known) continue;
             for (const NodeId node : candidate.nodes) owner[node] = candidate.anchor;
@@ -203,6 +210,7 @@ class Finder {
             const auto id = static_cast<NodeId>(i);
             const Node& node = graph_[id];
             if (taken_.contains(id) || is_view(node) || !computes(node)) continue;
+            if (copied_.contains(id)) continue;  // it goes when nobody needs it any more
             left.push_back({node.name, node.target, reason_for(id), node.where});
         }
         return left;
@@ -233,6 +241,8 @@ class Finder {
     const Options& options_;
     const GpuSpec& gpu_;
     Facts facts_;
+    KnownValues known_;
+    std::set<NodeId> copied_;
     std::vector<Growth> growths_;
     std::vector<Candidate> candidates_;
     std::set<NodeId> taken_;
@@ -242,11 +252,12 @@ class Finder {
 
 }  // namespace
 
-Discovery discover(const Graph& graph, const Options& options) {
+Discovery discover(const Graph& graph, const Options& options,
+                   std::span<const graph::Weight> weights) {
     auto gpu = options.ceilings ? options.ceilings : find_gpu(options.gpu);
     if (!gpu) gpu = default_gpu(options.arch);
     if (!gpu) throw InternalError(fmt::format("no GPU is known as {}", options.gpu));
-    return Finder(graph, options, *gpu).find();
+    return Finder(graph, options, *gpu, weights).find();
 }
 
 }  // namespace fact::match

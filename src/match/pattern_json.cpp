@@ -134,6 +134,7 @@ Pattern read_pattern(const json& parts) {
     pattern.rule = text(parts, "rule");
     pattern.family = text(parts, "family");
     pattern.nodes = texts(parts, "nodes");
+    if (graph::optional_field(parts, "copied")) pattern.copied = texts(parts, "copied");
     pattern.inputs = texts(parts, "inputs");
     pattern.outputs = texts(parts, "outputs");
     pattern.kernel = text(parts, "kernel");
@@ -157,6 +158,7 @@ std::string to_json(const Discovery& discovery) {
                             {"rule", pattern.rule},
                             {"family", pattern.family},
                             {"nodes", pattern.nodes},
+                            {"copied", pattern.copied},
                             {"inputs", pattern.inputs},
                             {"outputs", pattern.outputs},
                             {"kernel", pattern.kernel},

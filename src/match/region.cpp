@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "match/attention.h"
+#include "match/attention_call.h"
 #include "match/pointwise.h"
 
 namespace fact::match {
@@ -22,12 +22,6 @@ std::int64_t count(const graph::TensorType& type) {
     std::int64_t product = 1;
     for (const auto size : type.sizes) product *= size;
     return product;
-}
-
-bool only_used_in(const Facts& facts, ValueId value, const NodeSet& nodes) {
-    if (facts.escapes[graph::index(value)]) return false;
-    return std::ranges::all_of(facts.users[graph::index(value)],
-                               [&](NodeId user) { return nodes.contains(user); });
 }
 
 // The nodes of `reach` that `last` needs, and the anchor.
@@ -119,6 +113,12 @@ Facts::Facts(const Graph& graph)
         if (!is_view(node) || reads.empty() || !constant[graph::index(reads.front())]) continue;
         for (const ValueId value : node.outputs) constant[graph::index(value)] = true;
     }
+}
+
+bool only_used_in(const Facts& facts, ValueId value, const NodeSet& nodes) {
+    if (facts.escapes[graph::index(value)]) return false;
+    return std::ranges::all_of(facts.users[graph::index(value)],
+                               [&](NodeId user) { return nodes.contains(user); });
 }
 
 Placed look_through(const Graph& graph, const Facts& facts, std::set<NodeId>& nodes,

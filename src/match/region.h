@@ -45,6 +45,9 @@ Growth grow(const graph::Graph& graph, Facts& facts, Anchor anchor);
 std::vector<Region> regions(const graph::Graph& graph, const Facts& facts, Growth& growth,
                             bool producers);
 
+// Whether nobody but these nodes reads the value.
+bool only_used_in(const Facts& facts, graph::ValueId value, const std::set<graph::NodeId>& nodes);
+
 // Looks through permutes that nobody but `nodes` needs, and takes them along: the kernel reads the
 // tensor as it lies.
 Placed look_through(const graph::Graph& graph, const Facts& facts, std::set<graph::NodeId>& nodes,

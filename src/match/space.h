@@ -35,6 +35,7 @@ using AxisGroups = std::vector<std::vector<Axis>>;
 class Space {
   public:
     Axis add_axis(std::int64_t extent);
+    Axis num_axes() const { return static_cast<Axis>(extents_.size()); }
     std::int64_t extent(Axis axis) const { return extents_[static_cast<std::size_t>(axis)]; }
 
     // The product's operands.

@@ -41,6 +41,21 @@ std::vector<std::size_t> choose(const std::vector<NodeBound>& nodes,
     return chosen;
 }
 
+// The nodes with the work that a part shows to be enough.
+std::vector<NodeBound> needed_work(std::vector<NodeBound> nodes, const std::vector<Part>& parts) {
+    for (const Part& part : parts) {
+        double total = 0;
+        for (const NodeId id : part.nodes)
+            if (const auto& work = nodes[graph::index(id)].work; work.product_operands)
+                total += work.flops;
+        if (part.product_flops == 0 || part.product_flops >= total) continue;
+        for (const NodeId id : part.nodes)
+            if (auto& work = nodes[graph::index(id)].work; work.product_operands)
+                work.flops *= part.product_flops / total;
+    }
+    return nodes;
+}
+
 }  // namespace
 
 std::vector<NodeBound> node_bounds(const Graph& graph, bool allow_tf32, const GpuSpec& gpu) {
@@ -129,7 +144,7 @@ GraphBound graph_bound(const Graph& graph, const std::vector<NodeBound>& nodes,
         whole.fused.calibrated_us += node.unfused_us;
     }
     whole.least_bytes = least_bytes(graph, nodes);
-    whole.ideal = ideal_bound(nodes, whole.least_bytes, allow_tf32, gpu);
+    whole.ideal = ideal_bound(needed_work(nodes, parts), whole.least_bytes, allow_tf32, gpu);
     return whole;
 }
 

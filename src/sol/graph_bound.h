@@ -22,6 +22,9 @@ std::vector<NodeBound> node_bounds(const graph::Graph& graph, bool allow_tf32, c
 struct Part {
     std::vector<graph::NodeId> nodes;
     Bound bound;
+    // Of its products, where that is less than the operators do: scores that a causal mask hides
+    // need no computing. 0: what the operators do.
+    double product_flops = 0;
 };
 
 struct GraphBound {

@@ -179,7 +179,11 @@ void ExtentClasses::visit_slice(const Node& node) {
             continue;
         }
         fix(in, d);
-        fix(out, d);
+        // The first few of something may be fewer.
+        const bool first = graph::int_argument(node, "start").value_or(0) == 0 &&
+                           graph::int_argument(node, "step").value_or(1) == 1 &&
+                           graph::int_argument(node, "end") == extent(out, d);
+        if (!first || extent(in, d) == extent(out, d)) fix(out, d);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/arguments.h"
 #include "verify/shrink.h"
 
 namespace fact::verify {
@@ -34,6 +35,20 @@ void set_sizes(TensorType& type, const std::vector<std::int64_t>& sizes) {
     }
     type.sizes = sizes;
     if (dense) type.strides = strides;
+}
+
+// Where a slice ends, and how far a range counts from 0.
+void rewrite_end(graph::Node& node, const std::vector<std::int64_t>& before,
+                 const std::vector<std::int64_t>& after) {
+    const bool slice = node.target == "aten.slice.Tensor";
+    if (!slice && !node.target.starts_with("aten.arange.")) return;
+    const auto dim = slice ? graph::int_argument(node, "dim").value_or(0) : 0;
+    const auto at = static_cast<std::size_t>(dim < 0 ? dim + std::ssize(before) : dim);
+    for (auto& argument : node.inputs) {
+        auto* end = std::get_if<std::int64_t>(&argument.value);
+        if (end && argument.name == "end" && at < before.size() && *end == before[at])
+            *end = after[at];
+    }
 }
 
 // Lists of sizes among the arguments (view, expand, full, ...) are those of the result.
@@ -152,10 +167,13 @@ Graph Resizable::with(const Factors& factors) const {
         }
         set_sizes(*type, sizes);
     }
-    for (auto& node : graph.nodes)
-        if (!node.outputs.empty() && original[node.outputs[0]].type)
-            rewrite_sizes(node, original[node.outputs[0]].type->sizes,
-                          graph[node.outputs[0]].type->sizes);
+    for (auto& node : graph.nodes) {
+        if (node.outputs.empty() || !original[node.outputs[0]].type) continue;
+        const auto &before = original[node.outputs[0]].type->sizes,
+                   &after = graph[node.outputs[0]].type->sizes;
+        rewrite_sizes(node, before, after);
+        rewrite_end(node, before, after);
+    }
     return graph;
 }
 

@@ -77,6 +77,26 @@ TEST(Rewrite, AGraphOutputThatIsNotHandedOutIsRefused) {
     EXPECT_FALSE(rewrite(g, {&p}));
 }
 
+// `m` makes a constant that both calls know by themselves.
+TEST(Rewrite, WhatCallsComputeForThemselvesGoesWithItsLastReader) {
+    const auto g = make_graph({"x", "c"}, {{"m", "c"}, {"a", "x", "m"}, {"b", "a", "m"}}, {"b"});
+    auto p0 = make_pattern("p0", {"a"}, {"x", "c"}, {"a"});
+    auto p1 = make_pattern("p1", {"b"}, {"a", "c"}, {"b"});
+    p0.copied = p1.copied = {"m"};
+    const auto one = rewrite(g, {&p0});
+    ASSERT_TRUE(one) << one.error().text();
+    EXPECT_EQ(spell(*one), "m = m(c)\na = call p0(x, c)\nb = b(a, m)\n");
+    const auto both = rewrite(g, {&p0, &p1});
+    ASSERT_TRUE(both) << both.error().text();
+    EXPECT_EQ(spell(*both), "a = call p0(x, c)\nb = call p1(a, c)\n");
+    const auto call = make_call(g, p1);
+    ASSERT_TRUE(call) << call.error().text();
+    EXPECT_EQ(spell(call->original), "m = m(c)\nb = b(a, m)\n");
+    const auto back = graph::fused_call_from_json(graph::to_json(*call));
+    ASSERT_TRUE(back) << back.error().text();
+    EXPECT_EQ(back->copied, (std::vector<std::string>{"m"}));
+}
+
 TEST(MakeCall, KeepsTheOriginal) {
     const auto g = make_graph({"x", "w"}, {{"a", "x", "w"}, {"b", "a"}, {"c", "b"}}, {"c"});
     const auto p = make_pattern("p0", {"a", "b"}, {"x", "w"}, {"b"});

@@ -15,6 +15,7 @@
 #   products  the products of the MiniGPT block and of examples/products.py, verified and timed
 #   types     the products of examples/products.py in fp16, and in TF32 where that is allowed
 #   chains    the operator chains of examples/chains.py: level 1 small, level 2 at full size
+#   spellings attention as models write it, examples/attentions.py, verified and timed in bf16
 #   epilogue  what a 12-node epilogue costs, beside CUTLASS's collective builder
 #   programs  random kernels built, run and compared with the interpreter
 #   minigpt   the MiniGPT block in f32, optimized and benchmarked
@@ -30,8 +31,8 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
-known=(unit calibrate cold legal schedules stopping anchors anchors_f32 range rows gelu programs epilogue products
-    attention types chains minigpt registry faults)
+known=(unit calibrate cold legal schedules stopping anchors anchors_f32 range rows gelu programs epilogue
+    products attention types chains spellings minigpt registry faults)
 ((${#parts[@]})) || parts=("${known[@]}")
 for part in "${parts[@]}"; do
     [[ " ${known[*]} " == *" $part "* ]] || {
@@ -151,6 +152,11 @@ for part in "${parts[@]}"; do
             CHAINS_FULL=1 optimize chains_l2 400 examples.chains:level2 --training --no-bench \
                 --effort 2
             collect chains.json chains_l1 chains_l2
+            ;;
+        spellings)
+            ATTENTIONS_FULL=1 optimize spellings 400 examples.attentions:every --dtype bf16 \
+                --no-bench --effort 1
+            collect spellings.json spellings
             ;;
         epilogue)
             timeout -k 10 420 "${FACT_PYTHON:-python3}" "$root/bench/epilogue/run.py" "$out" \

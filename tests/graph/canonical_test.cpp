@@ -36,6 +36,20 @@ std::string target_after(const std::string& target, Arguments arguments, TensorT
     return result.nodes.at(0).target;
 }
 
+// What another tensor holds does not matter to a cast to its type.
+TEST(Canonical, TypeAsIsACast) {
+    GraphBuilder b;
+    const ValueId x = b.input("x", tensor({2, 4})), like = b.input("like", tensor({3}));
+    TensorType narrow = tensor({2, 4});
+    narrow.dtype = DType::bf16;
+    b.output(b.node("y", "aten.type_as.default", {{"self", x}, {"other", like}}, narrow));
+    const Graph result = canonicalize(b.graph);
+    ASSERT_EQ(result.nodes.size(), 1u);
+    EXPECT_EQ(result.nodes[0].target, "aten._to_copy.default");
+    EXPECT_EQ(result.nodes[0].inputs,
+              (Arguments{{"self", x}, {"dtype", DTypeArg{DType::bf16}, true}}));
+}
+
 TEST(Canonical, DropsWhatDoesNothing) {
     const TensorType t = tensor({2, 4});
     EXPECT_EQ(target_after("aten.alias.default", {}, t, t), "");

@@ -56,6 +56,16 @@ TEST(GraphBound, TheIdealProgramMovesEverythingOnce) {
     EXPECT_EQ(whole.only_bytes, 0);
 }
 
+// What a part shows to be needless, no program has to do; one by one the operators still do it.
+TEST(GraphBound, TheIdealProgramDoesNoMoreThanItsParts) {
+    const Mlp mlp;
+    const auto nodes = node_bounds(mlp.graph, false, round_gpu());
+    const std::vector<Part> parts{{{NodeId{0}, NodeId{1}}, {1, 1}, Mlp::kFlops / 2}};
+    const auto whole = graph_bound(mlp.graph, nodes, parts, false, round_gpu());
+    EXPECT_DOUBLE_EQ(whole.ideal.hard_us, Mlp::kFlops / 2 / 1000e6);
+    EXPECT_DOUBLE_EQ(whole.unfused_us, Mlp::kFlops / 800e6 + 2 * Mlp::kLarge / 4e6);
+}
+
 TEST(GraphBound, OfOverlappingPartsTheBetterOneCounts) {
     const Mlp mlp;
     const auto gpu = round_gpu();

@@ -159,5 +159,28 @@ TEST_F(ProofOf, RefusalsAreErrors) {
     EXPECT_EQ(refused.error().message, "not these");
 }
 
+// What a module makes once for several calls is no part of what one of them takes.
+TEST(OracleOf, WhatIsCopiedRunsOnce) {
+    graph::FusedCall call;
+    auto& g = call.original;
+    const auto type = verify::dense(DType::f32, {4, 4});
+    const auto x = verify::add_input(g, "x", type), mask = verify::add_input(g, "mask", type);
+    const auto twice =
+        verify::add_node(g, "aten.add.Tensor", {{"self", mask}, {"other", mask}}, type);
+    verify::add_output(
+        g, verify::add_node(g, "aten.mul.Tensor", {{"self", x}, {"other", twice}}, type));
+    for (const bool copied : {false, true}) {
+        call.copied.clear();
+        if (copied) call.copied = {g.nodes[0].name};
+        const auto oracle = Oracle::make(call, c10::kCPU, {});
+        ASSERT_TRUE(oracle.ok()) << oracle.error().text();
+        const auto drawn = oracle->draw("normal", 1);
+        const auto run = oracle->repeated(drawn.inputs);
+        EXPECT_TRUE(run()[0].equal(drawn.eager[0]));
+        drawn.inputs[1].mul_(3);
+        EXPECT_EQ(run()[0].equal(drawn.eager[0]), copied);
+    }
+}
+
 }  // namespace
 }  // namespace fact::exec

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "graph/arguments.h"
 #include "small_graphs.h"
 #include "verify/shrink.h"
 
@@ -59,6 +60,22 @@ TEST(OtherSizes, AreCheapAndSmallCallsHaveThemToo) {
     ASSERT_EQ(tiny.size(), 3u);
     EXPECT_EQ(type_of(tiny[0], "x").sizes, (Sizes{3, 7, 15}));
     EXPECT_EQ(type_of(tiny[1], "x").sizes, (Sizes{3, 7, 8}));
+}
+
+// A mask of compared coordinates follows the scores it is added to.
+TEST(OtherSizes, RangesCountAsFarAsTheirResults) {
+    graph::FusedCall call;
+    auto& g = call.original;
+    const auto scores = add_input(g, "scores", dense(DType::f32, {4, 64, 64}));
+    const auto places =
+        add_node(g, "aten.arange.default", {{"end", std::int64_t{64}}}, dense(DType::f32, {64}));
+    add_output(g, add_node(g, "aten.add.Tensor", {{"self", scores}, {"other", places}},
+                           dense(DType::f32, {4, 64, 64})));
+    const auto all = other_sizes(call, {}, 1e9);
+    ASSERT_FALSE(all.empty());
+    const auto columns = type_of(all[0], "scores").sizes[2];
+    EXPECT_NE(columns, 64);
+    EXPECT_EQ(graph::int_argument(all[0].call.original.nodes[0], "end"), columns);
 }
 
 TEST(OtherSizes, FixedExtentsStay) {

@@ -1,0 +1,57 @@
+// Attention as one thing, however the graph spells it: torch's operator, or scores, mask, softmax
+// and mix written out.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "graph/graph.h"
+#include "match/grouping.h"
+#include "match/known_values.h"
+#include "match/region.h"
+#include "support/result.h"
+
+namespace fact::match {
+
+// result = softmax(scale * q @ k.T + bias, over the columns) @ v, where a causal row i sees columns
+// 0 to i.
+struct AttentionCall {
+    graph::NodeId node{};               // torch's operator, or the softmax
+    std::vector<std::int64_t> extents;  // of the axes
+    Axis m = 0, n = 0, d = 0, e = 0;    // rows, columns, features of q and k, features of v
+    Placed q, k, v, result;
+    std::optional<Placed> bias;
+    bool causal = false;
+    double scale = 1;
+    std::set<graph::NodeId> nodes;   // what the kernel computes instead
+    std::set<graph::NodeId> copied;  // what makes a mask that the kernel knows by itself
+
+    std::int64_t extent(Axis axis) const { return extents[static_cast<std::size_t>(axis)]; }
+    // The axes that q has beside its rows and features, outer first.
+    std::vector<Axis> batch() const;
+    // Makes the inner part of an axis an axis of its own, and returns it.
+    Axis split(Axis axis, std::int64_t inner);
+};
+
+bool is_attention(const graph::Node& node);
+
+// An Error says why torch's operator is left to it.
+Result<AttentionCall> read_attention(const graph::Graph& graph, KnownValues& known,
+                                     graph::NodeId node);
+
+// The chain that begins with this product; nothing where it is none, or where others read what is
+// inside.
+std::optional<AttentionCall> read_attention_chain(const graph::Graph& graph, const Facts& facts,
+                                                  KnownValues& known, graph::NodeId product);
+
+// Looks through permutes of the operands that nobody else needs, and takes them along.
+void read_permuted(const graph::Graph& graph, const Facts& facts, AttentionCall& call);
+// Through reshapes, copies, repeated heads and factors too: the kernel then reads what they read.
+void read_as_it_lies(const graph::Graph& graph, const Facts& facts, AttentionCall& call);
+
+// Makes the copy that follows the result the result, or else where its dimensions first come apart:
+// the kernel writes what the next operator reads.
+void write_where_wanted(const graph::Graph& graph, const Facts& facts, AttentionCall& call);
+
+}  // namespace fact::match

@@ -1,0 +1,23 @@
+// From attention to a pattern: the kernel's text, what binds to it, and what it costs.
+#pragma once
+
+#include "match/attention_call.h"
+#include "match/pattern.h"
+#include "match/region.h"
+#include "support/result.h"
+#include "target/gpu_spec.h"
+
+namespace fact::match {
+
+struct AttentionPattern {
+    std::vector<graph::NodeId> nodes, copied;
+    Pattern pattern;
+    bool held = false;  // a skeleton computes it in one kernel, else it is written out
+};
+
+// What the kernel's text and bindings become for a call. An Error says what cannot be addressed.
+Result<AttentionPattern> write_attention(const graph::Graph& graph, const Facts& facts,
+                                         const AttentionCall& call, const Options& options,
+                                         const GpuSpec& gpu);
+
+}  // namespace fact::match

@@ -1,0 +1,355 @@
+// Attention in its spellings: what is taken, how it is written, and what is left as it is.
+#include "match/attention.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "dsl/dsl.h"
+#include "graph/canonical.h"
+#include "graph/pt2_archive.h"
+#include "graphs.h"
+#include "match/printer.h"
+
+namespace fact::match {
+namespace {
+
+using graph::None;
+using graph::ValueId;
+using testing::Net;
+using testing::reason_for;
+using testing::Sizes;
+using Ints = std::vector<std::int64_t>;
+using Names = std::vector<std::string>;
+
+constexpr std::int64_t kB = 2, kH = 4, kT = 64, kD = 32;
+constexpr double kLow = -std::numeric_limits<double>::infinity();
+
+// Heads as they lie after a projection, and the steps of a chain.
+struct Heads : Net {
+    ValueId q = head("q", kH), k = head("k", kH), v = head("v", kH);
+
+    ValueId head(const std::string& name, std::int64_t heads) {
+        return permute(name + "t", input(name, {kB, kT, heads, kD}), {0, 2, 1, 3});
+    }
+    ValueId product(const std::string& name, ValueId a, ValueId b, Sizes sizes) {
+        return op(name, "matmul.default", {{"self", a}, {"other", b}}, std::move(sizes));
+    }
+    ValueId scores(ValueId a, ValueId b) {
+        return product("scores", a, permute("kt2", b, {0, 1, 3, 2}), {kB, kH, kT, kT});
+    }
+    ValueId scores() { return scores(q, k); }
+    ValueId softmax(ValueId x) {
+        return op("weights", "softmax.int", {{"self", x}, {"dim", std::int64_t{3}}},
+                  {kB, kH, kT, kT});
+    }
+    ValueId mix(ValueId weights) { return product("mixed", weights, v, {kB, kH, kT, kD}); }
+    // A triangle of index arithmetic, in the type of the net.
+    ValueId triangle() {
+        const auto low =
+            op("low", "full.default", {{"size", Ints{kT, kT}}, {"fill_value", kLow}}, {kT, kT});
+        return op("triangle", "triu.default", {{"self", low}, {"diagonal", std::int64_t{1}}},
+                  {kT, kT});
+    }
+    ValueId add(const std::string& name, ValueId x, ValueId other) {
+        return pointwise(name, "add.Tensor", x, other);
+    }
+};
+
+const Pattern* attention(const Discovery& found) {
+    for (const auto& pattern : found.patterns)
+        if (pattern.rule == "attention") return &pattern;
+    return nullptr;
+}
+
+std::string text_of(const Net& net, const Options& options = {}) {
+    const auto found = net.discover(options);
+    const auto* pattern = attention(found);
+    return pattern ? pattern->kernel : "(none)\n" + print(found);
+}
+
+std::string expected(const std::string& name, const std::string& more) {
+    return "kernel " + name +
+           "(\n"
+           "    q: bf16[B, M, H, D],\n"
+           "    k: bf16[B, N, H, D],\n"
+           "    v: bf16[B, N, H, D]\n"
+           ") -> (\n"
+           "    y: bf16[B, H, M, D]\n"
+           ") {\n"
+           "  o = attention(q.permute(B, H, M, D), k.permute(B, H, N, D), "
+           "v.permute(B, H, N, D), " +
+           more +
+           ")\n"
+           "  y = o\n"
+           "}\n";
+}
+
+TEST(Attention, ABlockOfMiniGptIsOnePatternWhereItsMaskIsKnown) {
+    auto archive = graph::read_pt2(std::string(FACT_TEST_DATA) + "/data/block.pt2");
+    ASSERT_TRUE(archive) << archive.error().text();
+    const auto graph = graph::canonicalize(archive->graph);
+    const auto found = discover(graph, {}, archive->weights);
+    Names ids;
+    for (const auto& pattern : found.patterns) ids.push_back(pattern.id);
+    EXPECT_EQ(ids, (Names{"p00_linear_bias", "p01_sdpa_causal", "p02_linear_bias_residual",
+                          "p03_linear_bias_gelu_tanh", "p04_linear_bias_residual"}));
+    const Pattern& p = found.patterns[1];
+    EXPECT_EQ(p.kernel,
+              "kernel sdpa_causal(\n"
+              "    q: bf16[B, M, H, D],\n"
+              "    k: bf16[B, N, H, D],\n"
+              "    v: bf16[B, N, H, D]\n"
+              ") -> (\n"
+              "    y: bf16[B, M, H, D]\n"
+              ") {\n"
+              "  o = attention(q.permute(B, H, M, D), k.permute(B, H, N, D), "
+              "v.permute(B, H, N, D), mask: causal, scale: 0.35355339059327373)\n"
+              "  y = o.permute(B, M, H, D)\n"
+              "}\n");
+    EXPECT_EQ(p.inputs, (Names{"view", "view_1", "view_2", "b_mask"}));
+    EXPECT_EQ(p.outputs, Names{"clone"});
+    EXPECT_EQ(p.copied, Names{});
+    EXPECT_EQ(p.params.size(), 3u);  // the mask is not read
+    EXPECT_EQ(p.problem.m, 16);
+    EXPECT_EQ(p.problem.batch, 4);
+    EXPECT_GT(p.priority, 0);
+    const auto back = discovery_from_json(to_json(found));
+    ASSERT_TRUE(back);
+    EXPECT_EQ(to_json(*back), to_json(found));
+
+    // One byte of its last column: what is no triangle stays the mask it is.
+    std::vector<std::byte> changed;
+    for (auto& weight : archive->weights)
+        if (weight.fqn == "mask") {
+            changed.assign(weight.storage.begin(), weight.storage.end());
+            ASSERT_EQ(changed[2 * 15 + 1], std::byte{0});
+            changed[2 * 15 + 1] = std::byte{0x3f};
+            weight.storage = changed;
+        }
+    ASSERT_FALSE(changed.empty());
+    const auto apart = discover(graph, {}, archive->weights);
+    EXPECT_EQ(attention(apart), nullptr) << print(apart);
+}
+
+TEST(Attention, FactorsOnEitherSideMakeTheScale) {
+    const std::string scaled = expected("sdpa", "scale: 0.25");
+    {
+        Heads net;
+        net.output(net.mix(net.softmax(net.pointwise("s", "mul.Tensor", net.scores(), 0.25))));
+        EXPECT_EQ(text_of(net), scaled);
+    }
+    {
+        Heads net;
+        net.output(net.mix(net.softmax(net.pointwise("s", "div.Tensor", net.scores(), 4.0))));
+        EXPECT_EQ(text_of(net), scaled);
+    }
+    {
+        Heads net;
+        const auto q = net.pointwise("qs", "mul.Tensor", net.q, 0.5);
+        const auto k = net.pointwise("ks", "mul.Scalar", net.k, 0.5);
+        net.output(net.mix(net.softmax(net.scores(q, k))));
+        EXPECT_EQ(text_of(net), scaled);
+    }
+    {
+        Heads net;
+        net.output(net.mix(net.softmax(net.scores())));
+        EXPECT_EQ(text_of(net), expected("sdpa", "scale: 1.0"));
+    }
+    {
+        Heads net;  // the smallest would win
+        net.output(net.mix(net.softmax(net.pointwise("s", "mul.Tensor", net.scores(), -0.25))));
+        EXPECT_EQ(text_of(net).substr(0, 6), "(none)");
+    }
+}
+
+TEST(Attention, ATriangleIsNoBias) {
+    Heads net;
+    const auto masked = net.add("masked", net.scores(), net.triangle());
+    net.output(net.mix(net.softmax(net.pointwise("s", "mul.Tensor", masked, 0.25))));
+    EXPECT_EQ(text_of(net), expected("sdpa_causal", "mask: causal, scale: 0.25"));
+    const auto found = net.discover();
+    EXPECT_EQ(attention(found)->inputs, (Names{"q", "k", "v"}));
+    EXPECT_TRUE(found.left_alone.empty()) << print(found);
+}
+
+// What hides before a factor need not hide behind it.
+TEST(Attention, HiddenScoresStayHiddenBehindFactors) {
+    for (const auto& [factor, hides] : {std::pair{0.5, true}, std::pair{1e-3, false}}) {
+        Heads net;
+        net.dtype = DType::boolean;
+        const auto ones = net.op("ones", "ones.default", {{"size", Ints{kT, kT}}}, {kT, kT});
+        const auto above = net.op("above", "triu.default",
+                                  {{"self", ones}, {"diagonal", std::int64_t{1}}}, {kT, kT});
+        net.dtype = DType::bf16;
+        const auto masked =
+            net.op("masked", "masked_fill.Scalar",
+                   {{"self", net.scores()}, {"mask", above}, {"value", -1e5}}, {kB, kH, kT, kT});
+        net.output(net.mix(net.softmax(net.pointwise("s", "mul.Tensor", masked, factor))));
+        EXPECT_EQ(text_of(net).find("mask: causal") != std::string::npos, hides) << factor;
+    }
+}
+
+// One tensor as queries, keys and values: what it is made of is taken for all of them or for none.
+TEST(Attention, OneTensorMayBeAllOperands) {
+    Heads net;
+    const auto x = net.pointwise("x", "mul.Tensor", net.q, 0.5);
+    net.v = net.q;
+    net.output(net.mix(net.softmax(net.scores(x, x))));
+    EXPECT_EQ(text_of(net), expected("sdpa", "scale: 0.25"));
+    const auto found = net.discover();
+    EXPECT_EQ(attention(found)->inputs, Names{"q"});
+    for (const auto& param : attention(found)->params) EXPECT_EQ(param.value, "q");
+}
+
+// A mask for several layers is not one's to take: each computes it for itself in its original.
+TEST(Attention, ASharedMaskIsCopied) {
+    Heads net;
+    const auto mask = net.triangle();
+    net.output(mask);
+    net.output(net.mix(net.softmax(net.add("masked", net.scores(), mask))));
+    const auto found = net.discover();
+    const auto* pattern = attention(found);
+    ASSERT_NE(pattern, nullptr);
+    EXPECT_EQ(pattern->copied, (Names{"low", "triangle"}));
+    EXPECT_EQ(pattern->nodes,
+              (Names{"qt", "kt", "vt", "kt2", "scores", "masked", "weights", "mixed"}));
+    EXPECT_EQ(pattern->inputs, (Names{"q", "k", "v"}));
+}
+
+TEST(Attention, OtherAddedMasksAreABias) {
+    Heads net;
+    const auto mask = net.input("mask", {kB, 1, 1, kT});
+    const auto scaled = net.pointwise("s", "mul.Tensor", net.scores(), 0.25);
+    net.output(net.mix(net.softmax(net.add("masked", scaled, mask))));
+    EXPECT_EQ(text_of(net),
+              "kernel sdpa_bias(\n"
+              "    q: bf16[B, M, H, D],\n"
+              "    k: bf16[B, N, H, D],\n"
+              "    v: bf16[B, N, H, D],\n"
+              "    bias: bf16[B, N]\n"
+              ") -> (\n"
+              "    y: bf16[B, H, M, D]\n"
+              ") {\n"
+              "  o = attention(q.permute(B, H, M, D), k.permute(B, H, N, D), "
+              "v.permute(B, H, N, D), bias: bias, scale: 0.25)\n"
+              "  y = o\n"
+              "}\n");
+}
+
+TEST(Attention, ABiasThatIsScaledIsLeft) {
+    Heads net;
+    const auto masked = net.add("masked", net.scores(), net.input("mask", {kT, kT}));
+    net.output(net.mix(net.softmax(net.pointwise("s", "mul.Tensor", masked, 0.25))));
+    EXPECT_EQ(text_of(net).substr(0, 6), "(none)");
+}
+
+TEST(Attention, SoftmaxInF32IsTheSame) {
+    Heads net;
+    const auto scores = net.scores();
+    net.dtype = DType::f32;
+    const auto wide = net.pointwise("wide", "_to_copy.default", scores);
+    const auto weights = net.softmax(wide);
+    net.dtype = DType::bf16;
+    net.output(net.mix(net.pointwise("narrow", "_to_copy.default", weights)));
+    EXPECT_EQ(text_of(net), expected("sdpa", "scale: 1.0"));
+}
+
+TEST(Attention, WhatOthersReadStaysApart) {
+    for (const bool weights : {false, true}) {
+        Heads net;
+        const auto scores = net.scores(), w = net.softmax(scores);
+        net.output(net.mix(w));
+        net.output(net.pointwise("other", "relu.default", weights ? w : scores));
+        const auto found = net.discover();
+        EXPECT_EQ(attention(found), nullptr) << print(found);
+        EXPECT_FALSE(found.patterns.empty());
+    }
+}
+
+TEST(Attention, WhatNoSkeletonHoldsStaysApart) {
+    const auto chain = [](DType dtype, std::int64_t depth) {
+        Net net;
+        net.dtype = dtype;
+        std::vector<ValueId> heads;
+        for (const char* name : {"q", "k", "v"}) heads.push_back(net.input(name, {kB, kT, depth}));
+        const auto scores = net.op(
+            "scores", "bmm.default",
+            {{"self", heads[0]}, {"mat2", net.permute("kt", heads[1], {0, 2, 1})}}, {kB, kT, kT});
+        const auto weights = net.op("weights", "softmax.int",
+                                    {{"self", scores}, {"dim", std::int64_t{2}}}, {kB, kT, kT});
+        net.output(net.op("mixed", "bmm.default", {{"self", weights}, {"mat2", heads[2]}},
+                          {kB, kT, depth}));
+        const auto found = net.discover();
+        return attention(found) != nullptr;
+    };
+    EXPECT_TRUE(chain(DType::bf16, 128));
+    EXPECT_TRUE(chain(DType::f16, 64));
+    EXPECT_FALSE(chain(DType::f32, 64));
+    EXPECT_FALSE(chain(DType::bf16, 264));
+    EXPECT_FALSE(chain(DType::bf16, 44));
+}
+
+TEST(Attention, TheOperatorsMaskMustBeKnown) {
+    for (const bool known : {true, false}) {
+        Heads net;
+        const auto mask = known ? net.triangle() : net.input("mask", {kT, kT});
+        net.output(net.op("o", "scaled_dot_product_attention.default",
+                          {{"query", net.q}, {"key", net.k}, {"value", net.v}, {"attn_mask", mask}},
+                          {kB, kH, kT, kD}));
+        if (known)
+            EXPECT_NE(text_of(net).find("mask: causal"), std::string::npos) << text_of(net);
+        else
+            EXPECT_NE(reason_for(net.discover(), "o").find("masks are left to torch"),
+                      std::string::npos);
+    }
+}
+
+// Heads that share keys are the inner part of q's: k and v lack it.
+TEST(Attention, RepeatedHeadsAreReadOnce) {
+    Heads net;
+    const std::int64_t groups = 2, repeats = kH / groups;
+    const auto repeated = [&](const std::string& name) {
+        const auto few = net.head(name, groups);
+        const auto five =
+            net.op(name + "5", "unsqueeze.default", {{"self", few}, {"dim", std::int64_t{2}}},
+                   {kB, groups, 1, kT, kD}, {kT * groups * kD, kD, 0, groups * kD, 1});
+        const auto wide =
+            net.op(name + "w", "expand.default",
+                   {{"self", five}, {"size", Ints{kB, groups, repeats, kT, kD}}},
+                   {kB, groups, repeats, kT, kD}, {kT * groups * kD, kD, 0, groups * kD, 1});
+        const auto copy =
+            net.op(name + "c", "clone.default", {{"self", wide}}, {kB, groups, repeats, kT, kD});
+        return net.op(name + "v", "_unsafe_view.default",
+                      {{"self", copy}, {"size", Ints{kB, kH, kT, kD}}}, {kB, kH, kT, kD});
+    };
+    const auto k = repeated("few_k");
+    net.v = repeated("few_v");
+    const auto scores = net.scores(net.q, k);
+    net.output(net.mix(net.softmax(scores)));
+    const Facts facts(net.graph);
+    KnownValues known(net.graph, {});
+    auto call = read_attention_chain(net.graph, facts, known, *net.graph[scores].producer);
+    ASSERT_TRUE(call);
+    read_as_it_lies(net.graph, facts, *call);
+    const auto written = write_attention(net.graph, facts, *call, {}, *find_gpu("h200"));
+    ASSERT_TRUE(written) << written.error().text();
+    EXPECT_EQ(written->pattern.kernel,
+              "kernel sdpa(\n"
+              "    q: bf16[B, M, G*2, D],\n"
+              "    k: bf16[B, N, G, D],\n"
+              "    v: bf16[B, N, G, D]\n"
+              ") -> (\n"
+              "    y: bf16[B, G*2, M, D]\n"
+              ") {\n"
+              "  t1 = q.view(B, M, G, 2, D).permute(B, G, 2, M, D)\n"
+              "  o  = attention(t1, k.permute(B, G, N, D), v.permute(B, G, N, D), scale: 1.0)\n"
+              "  y  = o.view(B, G*2, M, D)\n"
+              "}\n");
+    Diagnostics diagnostics;
+    EXPECT_TRUE(dsl::compile(written->pattern.kernel, diagnostics))
+        << render_all(diagnostics, "sdpa", written->pattern.kernel);
+}
+
+}  // namespace
+}  // namespace fact::match

@@ -1,0 +1,198 @@
+// What masks hold before anything runs, and what they let rows see.
+#include "match/known_values.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "graphs.h"
+#include "match/mask.h"
+
+namespace fact::match {
+namespace {
+
+using graph::ValueId;
+using testing::Net;
+using testing::Sizes;
+using Ints = std::vector<std::int64_t>;
+
+constexpr std::int64_t kRows = 6;
+
+// A net whose values are of the type last set, and a buffer of bytes.
+struct Masks : Net {
+    std::vector<graph::Weight> weights;
+    std::vector<std::vector<std::byte>> storage;
+
+    ValueId as(DType type, ValueId id) {
+        graph[id].type->dtype = type;
+        return id;
+    }
+    template <class T>
+    ValueId buffer(const std::string& name, DType type, const Sizes& sizes,
+                   const std::vector<T>& elements) {
+        const ValueId id = as(type, input(name, sizes, {}, graph::InputKind::buffer));
+        auto& bytes = storage.emplace_back(elements.size() * sizeof(T));
+        std::memcpy(bytes.data(), elements.data(), bytes.size());
+        weights.push_back({name, *graph[id].type, bytes, false, true});
+        return id;
+    }
+    // Ones on and below the diagonal.
+    ValueId lower_left(std::int64_t size, std::size_t flipped = ~std::size_t{0}) {
+        std::vector<std::uint8_t> elements;
+        for (std::int64_t i = 0; i < size; ++i)
+            for (std::int64_t j = 0; j < size; ++j) elements.push_back(j <= i);
+        if (flipped < elements.size()) elements[flipped] ^= 1;
+        return buffer("mask", DType::boolean, {1, 1, size, size}, elements);
+    }
+    ValueId range(const std::string& name) {
+        return as(DType::i64, op(name, "arange.default", {{"end", kRows}}, {kRows}));
+    }
+
+    std::optional<KnownTensor> known(ValueId id) { return KnownValues(graph, weights).of(id); }
+    Sight sight(ValueId id, MaskMeaning meaning) {
+        const auto found = known(id);
+        if (!found) return Sight::other;
+        Shape shape(found->sizes.size());
+        for (std::size_t i = 0; i < 2 && i < shape.size(); ++i)
+            if (found->sizes.end()[-1 - static_cast<std::ptrdiff_t>(i)] > 1)
+                shape[shape.size() - 1 - i] = {i == 0 ? 1 : 0};
+        return sight_of(*found, meaning, shape, {0, 1, kRows, kRows, kHidden});
+    }
+};
+
+TEST(Mask, TheFirstRowsOfALongerBufferAreCausal) {
+    Masks net;
+    const auto mask = net.lower_left(9);
+    const auto rows = net.op("rows", "slice.Tensor",
+                             {{"self", mask},
+                              {"dim", std::int64_t{2}},
+                              {"start", std::int64_t{0}},
+                              {"end", kRows},
+                              {"step", std::int64_t{1}}},
+                             {1, 1, kRows, 9});
+    const auto part = net.op("part", "slice.Tensor",
+                             {{"self", rows},
+                              {"dim", std::int64_t{3}},
+                              {"start", std::int64_t{0}},
+                              {"end", kRows},
+                              {"step", std::int64_t{1}}},
+                             {1, 1, kRows, kRows});
+    EXPECT_EQ(net.sight(part, MaskMeaning::show_where), Sight::causal);
+    EXPECT_EQ(net.sight(part, MaskMeaning::hide_where), Sight::other);
+    const auto none = net.as(DType::boolean, net.pointwise("none", "eq.Scalar", part, 0.0));
+    EXPECT_EQ(net.sight(none, MaskMeaning::hide_where), Sight::causal);
+}
+
+TEST(Mask, OneWrongByteIsNoLongerCausal) {
+    for (std::size_t at = 0; at < kRows * kRows; ++at) {
+        Masks net;
+        EXPECT_EQ(net.sight(net.lower_left(kRows, at), MaskMeaning::show_where), Sight::other)
+            << at;
+    }
+    Masks net;
+    EXPECT_EQ(net.sight(net.lower_left(kRows), MaskMeaning::show_where), Sight::causal);
+}
+
+TEST(Mask, AddedNumbersHideWhereTheyAreLow) {
+    const double infinite = -std::numeric_limits<double>::infinity();
+    for (const auto& [low, sight] :
+         {std::pair{infinite, Sight::causal}, std::pair{-65504.0, Sight::causal},
+          std::pair{-10000.0, Sight::other}, std::pair{0.0, Sight::all}}) {
+        Masks net;
+        std::vector<float> elements;
+        for (int i = 0; i < kRows; ++i)
+            for (int j = 0; j < kRows; ++j)
+                elements.push_back(j <= i ? 0.0f : static_cast<float>(low));
+        EXPECT_EQ(
+            net.sight(net.buffer("mask", DType::f32, {kRows, kRows}, elements), MaskMeaning::add),
+            sight)
+            << low;
+    }
+}
+
+// The same row for all is no triangle, though its first row may look like one.
+TEST(Mask, ARepeatedRowIsNotCausal) {
+    Masks net;
+    const auto row =
+        net.buffer<std::uint8_t>("row", DType::boolean, {1, kRows}, {1, 0, 0, 0, 0, 0});
+    const auto all = net.as(DType::boolean, net.op("all", "expand.default",
+                                                   {{"self", row}, {"size", Ints{kRows, kRows}}},
+                                                   {kRows, kRows}, {0, 1}));
+    EXPECT_EQ(net.sight(all, MaskMeaning::show_where), Sight::other);
+    EXPECT_EQ(net.sight(row, MaskMeaning::show_where), Sight::other);
+}
+
+TEST(KnownValues, ComparedRangesMakeATriangle) {
+    Masks net;
+    const auto range = net.range("range");
+    const auto column =
+        net.as(DType::i64, net.op("column", "unsqueeze.default",
+                                  {{"self", range}, {"dim", std::int64_t{1}}}, {kRows, 1}));
+    const auto seen =
+        net.as(DType::boolean,
+               net.op("seen", "le.Tensor", {{"self", range}, {"other", column}}, {kRows, kRows}));
+    EXPECT_EQ(net.sight(seen, MaskMeaning::show_where), Sight::causal);
+    const auto added =
+        net.op("added", "where.Scalar", {{"condition", seen}, {"self", 0.0}, {"other", -1e30}},
+               {kRows, kRows});
+    EXPECT_EQ(net.sight(added, MaskMeaning::add), Sight::causal);
+    KnownValues known(net.graph, {});
+    EXPECT_EQ(known.nodes_behind(added).size(), 4u);
+}
+
+TEST(KnownValues, TrianglesOfFactoriesCountFromTheDiagonal) {
+    Masks net;
+    const auto low = net.op(
+        "low", "full.default",
+        {{"size", Ints{kRows, kRows}}, {"fill_value", -std::numeric_limits<double>::infinity()}},
+        {kRows, kRows});
+    const auto above = net.op("above", "triu.default",
+                              {{"self", low}, {"diagonal", std::int64_t{1}}}, {kRows, kRows});
+    EXPECT_EQ(net.sight(above, MaskMeaning::add), Sight::causal);
+    const auto on = net.op("on", "triu.default", {{"self", low}}, {kRows, kRows});
+    EXPECT_EQ(net.sight(on, MaskMeaning::add), Sight::other);
+}
+
+// In bf16, counted numbers beyond 256 are no longer all different.
+TEST(KnownValues, ElementsAreRoundedToTheirType) {
+    Masks net;
+    const auto range = net.op("range", "arange.default", {{"end", std::int64_t{300}}}, {300});
+    const auto known = net.known(range);
+    ASSERT_TRUE(known);
+    EXPECT_EQ(known->at(Ints{257}), 256);
+    EXPECT_EQ(known->at(Ints{258}), 258);
+}
+
+TEST(KnownValues, InputsParametersAndWrittenBuffersAreNotKnown) {
+    Masks net;
+    const auto x = net.input("x", {kRows}), w = net.weight("w", {kRows});
+    const auto mask = net.lower_left(kRows);
+    EXPECT_FALSE(net.known(x));
+    EXPECT_FALSE(net.known(w));
+    EXPECT_FALSE(net.known(net.pointwise("twice", "add.Tensor", x, x)));
+    EXPECT_TRUE(net.known(mask));
+    net.graph.outputs.push_back({.value = mask, .fixed = graph::None{}, .mutates = "mask"});
+    EXPECT_FALSE(net.known(mask));
+    // Its sizes are all that is asked of it.
+    const auto ones = net.pointwise("ones", "ones_like.default", x);
+    ASSERT_TRUE(net.known(ones));
+    EXPECT_EQ(net.known(ones)->number(), 1);
+}
+
+TEST(KnownValues, ViewsShareTheirElements) {
+    Masks net;
+    const auto m = net.buffer<float>("m", DType::f32, {2, 3}, {0, 1, 2, 3, 4, 5});
+    const auto turned = net.permute("turned", m, {1, 0});
+    const auto flat = net.op("flat", "view.default", {{"self", turned}, {"size", Ints{6}}}, {6});
+    const auto last =
+        net.op("last", "select.int",
+               {{"self", m}, {"dim", std::int64_t{0}}, {"index", std::int64_t{1}}}, {3});
+    EXPECT_EQ(net.known(turned)->at(Ints{2, 1}), 5);
+    EXPECT_EQ(net.known(flat)->at(Ints{1}), 3);
+    EXPECT_EQ(net.known(last)->at(Ints{0}), 3);
+}
+
+}  // namespace
+}  // namespace fact::match

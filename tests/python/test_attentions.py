@@ -1,0 +1,118 @@
+"""Attention in every spelling of examples/attentions.py: what it is found as, and whether the
+kernel texts compute what torch does."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from built import ROOT, needs_worker
+from test_worker import Worker
+
+PROGRAM = os.environ.get("FACT_PROGRAM", str(ROOT / "build" / "release" / "fact"))
+
+# Where heads are grouped no kernel holds them as they lie: the copies stay, or torch's operator.
+FOUND = {
+    "buffer": "sdpa_causal",
+    "decoder": "sdpa_causal",
+    "arithmetic": "sdpa_causal",
+    "chosen": "sdpa_causal",
+    "triangle": "sdpa_causal",
+    "encoder": "sdpa_bias",
+    "relative": "sdpa_bias",
+    "batched": "sdpa_causal",
+    "letters": "sdpa",
+    "operator_with_mask": "sdpa_causal",
+}
+LEFT = {"decoder": ["aten.clone.default"] * 2,
+        "operator_grouped": ["aten.scaled_dot_product_attention.default"]}  # fmt: skip
+
+
+@needs_worker
+@unittest.skipUnless(os.path.exists(PROGRAM), "fact is not built")
+class Attentions(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="fact-attentions-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.found = {dtype: cls.discover(dtype) for dtype in ("bf16", "f32")}
+
+    @classmethod
+    def discover(cls, dtype):
+        archive = f"{dtype}.pt2"
+        cast = [] if dtype == "f32" else ["--dtype", dtype]
+        cls.fact("trace", "examples.attentions:every", *cast, "-o", archive)
+        cls.fact("discover", archive, "-o", dtype)
+        return json.loads((cls.folder / dtype / "discovery.json").read_text())
+
+    @classmethod
+    def fact(cls, *arguments):
+        path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+        done = subprocess.run(
+            [PROGRAM, *arguments],
+            cwd=cls.folder,
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        if done.returncode != 0:
+            raise AssertionError(f"fact {' '.join(arguments)}:\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def attentions(self, dtype):
+        return {
+            pattern["where"]["module_path"]: pattern
+            for pattern in self.found[dtype]["patterns"]
+            if pattern["rule"] == "attention"
+        }
+
+    def test_each_is_one_pattern(self):
+        found = self.attentions("bf16")
+        names = {where: pattern["id"].split("_", 1)[1] for where, pattern in found.items()}
+        self.assertEqual(names, FOUND)
+        rules = {pattern["rule"] for pattern in self.found["bf16"]["patterns"]}
+        self.assertEqual(rules, {"attention", "linear"})
+
+    def test_what_stays_with_torch_is_little(self):
+        left = {}
+        for item in self.found["bf16"]["left_alone"]:
+            left.setdefault(item["where"]["module_path"], []).append(item["target"])
+        self.assertEqual(left, LEFT)
+
+    def test_f32_keeps_its_products(self):
+        self.assertEqual(list(self.attentions("f32")), ["operator_with_mask"])
+
+    def test_every_text_computes_what_torch_does(self):
+        for where, pattern in self.attentions("bf16").items():
+            with self.subTest(where):
+                self.check("bf16", pattern)
+
+    def check(self, dtype, pattern):
+        text = self.folder / "kernel.fact"
+        text.write_text(pattern["kernel"])
+        worker = Worker()
+        self.addCleanup(worker.close)
+        reply = worker.ask(
+            {
+                "open": {
+                    "call": str(self.folder / dtype / "calls" / f"{pattern['id']}.json"),
+                    "kernel_text": str(text),
+                    "device": "cpu",
+                    "weights": str(self.folder / f"{dtype}.pt2"),
+                }
+            }
+        )
+        worker.close()
+        self.assertIsNotNone(reply)
+        self.assertEqual(reply["error"], "")
+        self.assertTrue(reply["text_checks"])
+        for check in reply["text_checks"]:
+            self.assertTrue(check["passed"], f"{check}\n{pattern['kernel']}")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -145,8 +145,8 @@ std::optional<KnownTensor> known_view(const Node& node, const Sizes& sizes, Know
     if (!inside) return std::nullopt;
     if (node.target == "aten.slice.Tensor") {
         // Canonical slices have explicit bounds inside the tensor.
-        const auto start = graph::int_argument(node, "start"), end = graph::int_argument(node, "end"),
-                   step = graph::int_argument(node, "step");
+        const auto start = graph::int_argument(node, "start"),
+                   end = graph::int_argument(node, "end"), step = graph::int_argument(node, "step");
         if (!start || !end || !step || *start < 0 || *end > of.sizes[at] || *step < 1)
             return std::nullopt;
         of.offset += *start * of.strides[at];

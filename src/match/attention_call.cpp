@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "graph/arguments.h"
 #include "match/mask.h"
@@ -120,23 +121,28 @@ class Reader {
     std::string read_mask(const Shape& batch) {
         const auto mask = tensor("attn_mask");
         if (!mask) return "";
-        static constexpr const char* kLeft =
-            "masks are left to torch: rows that see nothing are 0 there and NaN in a kernel";
-        const auto known = known_.of(*mask);
-        if (!known || known->sizes.size() > batch.size() + 2) return kLeft;
-        Shape scores = batch;
-        scores.push_back({call_.m});
-        scores.push_back({call_.n});
-        const Shape shape(scores.end() - static_cast<std::ptrdiff_t>(known->sizes.size()),
-                          scores.end());
-        const bool shows = graph_[*mask].type->dtype == DType::boolean;
-        Shape own = shape;
+        const auto& type = graph_[*mask].type;
+        if (!type || type->dynamic || type->sizes.size() > batch.size() + 2)
+            return "its mask is no tensor of known extents";
+        Shape own = batch;
+        own.push_back({call_.m});
+        own.push_back({call_.n});
+        own.erase(own.begin(), own.end() - static_cast<std::ptrdiff_t>(type->sizes.size()));
         for (std::size_t i = 0; i < own.size(); ++i)
-            if (known->sizes[i] == 1) own[i].clear();
-        const Sight sight =
-            sight_of(*known, shows ? MaskMeaning::show_where : MaskMeaning::add, own,
-                     {call_.m, call_.n, call_.extent(call_.m), call_.extent(call_.n), kHidden});
-        if (sight == Sight::other) return kLeft;
+            if (!varies(*type, i)) own[i].clear();
+        const auto meaning =
+            type->dtype == DType::boolean ? MaskMeaning::show_where : MaskMeaning::add;
+        const auto known = known_.of(*mask);
+        const Sight sight = known ? sight_of(*known, meaning, own,
+                                             {call_.m, call_.n, call_.extent(call_.m),
+                                              call_.extent(call_.n), kHidden})
+                                  : Sight::other;
+        if (sight == Sight::other) {
+            call_.masks.push_back(
+                {{*mask, own}, meaning, -std::numeric_limits<double>::infinity()});
+            call_.zero_unseen = true;
+            return "";
+        }
         call_.causal |= sight == Sight::causal;
         call_.copied = known_.nodes_behind(*mask);
         return "";
@@ -168,7 +174,7 @@ Axis AttentionCall::split(Axis axis, std::int64_t inner) {
                 axes.insert(at + 1, added);
     };
     for (Placed* tensor : {&q, &k, &v, &result}) refine(*tensor);
-    if (bias) refine(*bias);
+    for (AttentionMask& mask : masks) refine(mask.tensor);
     return added;
 }
 

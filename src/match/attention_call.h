@@ -9,20 +9,29 @@
 #include "graph/graph.h"
 #include "match/grouping.h"
 #include "match/known_values.h"
+#include "match/mask.h"
 #include "match/region.h"
 #include "support/result.h"
 
 namespace fact::match {
 
-// result = softmax(scale * q @ k.T + bias, over the columns) @ v, where a causal row i sees columns
-// 0 to i.
+// A tensor that is added to the scores, or that hides some: then `low` takes their place.
+struct AttentionMask {
+    Placed tensor;
+    MaskMeaning meaning = MaskMeaning::add;
+    double low = 0;
+};
+
+// result = softmax(scale * q @ k.T, masked, over the columns) @ v, where a causal row i sees
+// columns 0 to i.
 struct AttentionCall {
     graph::NodeId node{};               // torch's operator, or the softmax
     std::vector<std::int64_t> extents;  // of the axes
     Axis m = 0, n = 0, d = 0, e = 0;    // rows, columns, features of q and k, features of v
     Placed q, k, v, result;
-    std::optional<Placed> bias;
+    std::vector<AttentionMask> masks;
     bool causal = false;
+    bool zero_unseen = false;  // rows that see nothing are 0, not NaN
     double scale = 1;
     std::set<graph::NodeId> nodes;   // what the kernel computes instead
     std::set<graph::NodeId> copied;  // what makes a mask that the kernel knows by itself

@@ -34,6 +34,8 @@ constexpr std::array kReorderings{
     std::string_view("aten.squeeze.dims"),      std::string_view("aten.clone.default"),
 };
 
+constexpr double kLosesScores = -1e9;  // in f32, to which scores are added
+
 bool has_axis(const Shape& shape, Axis axis) {
     return std::ranges::any_of(
         shape, [&](const auto& axes) { return std::ranges::find(axes, axis) != axes.end(); });
@@ -252,9 +254,14 @@ class Reader {
                   : Sight::other;
         if (sight == Sight::other) {
             const DType dtype = graph_[mask.value].type->dtype;
-            if (use.meaning != MaskMeaning::add || use.after != 1 || call.bias) return false;
-            if (!info(dtype).floating || dtype == DType::f64) return false;
-            call.bias = {mask.value, mask.shape};
+            const bool adds = use.meaning == MaskMeaning::add;
+            if (adds ? !info(dtype).floating || dtype == DType::f64 : dtype != DType::boolean)
+                return false;
+            // A row with every score replaced weighs all alike: so do scores that are lost beside
+            // what is added to them.
+            const bool lost = use.low * use.after <= kLosesScores;
+            if (adds ? use.after != 1 : !lost) return false;
+            call.masks.push_back({{mask.value, mask.shape}, use.meaning, use.low * use.after});
             return true;
         }
         call.causal |= sight == Sight::causal;

@@ -194,14 +194,16 @@ void read_permuted(const Graph& graph, const Facts& facts, AttentionCall& call) 
     to_the_end(call, [&] {
         for (const auto operand : kOperands)
             call.*operand = look_through(graph, facts, call.nodes, call.*operand);
-        if (call.bias) call.bias = look_through(graph, facts, call.nodes, *call.bias);
+        for (AttentionMask& mask : call.masks)
+            mask.tensor = look_through(graph, facts, call.nodes, mask.tensor);
     });
 }
 
 void read_as_it_lies(const Graph& graph, const Facts& facts, AttentionCall& call) {
     to_the_end(call, [&] {
         for (const auto operand : kOperands) call = Walker(graph, facts).walk(call, operand);
-        if (call.bias) call.bias = look_through(graph, facts, call.nodes, *call.bias);
+        for (AttentionMask& mask : call.masks)
+            mask.tensor = look_through(graph, facts, call.nodes, mask.tensor);
     });
 }
 

@@ -45,13 +45,16 @@ class Writer {
             loaded.push_back(*read);
         }
         ir::Attention node{loaded[0], loaded[1], loaded[2], {}, call_.causal, call_.scale};
-        if (call_.bias) {
-            const auto read = load(*call_.bias, "bias", call_.m, call_.n);
-            if (!read) return read.error();
-            node.bias = *read;
+        node.zero_unseen = call_.zero_unseen;
+        for (std::size_t i = 0; i < call_.masks.size(); ++i) {
+            const auto term = masked(call_.masks[i], i);
+            if (!term) return term.error();
+            if (node.bias && !nested(kernel_[*node.bias].type.dims, kernel_[*term].type.dims))
+                return Error{"its masks vary along different dimensions", ""};
+            node.bias = node.bias ? build_.binary(ir::BinaryOp::add, *node.bias, *term) : *term;
         }
-        kernel_.name =
-            fmt::format("sdpa{}{}", call_.causal ? "_causal" : "", call_.bias ? "_bias" : "");
+        kernel_.name = fmt::format("sdpa{}{}", call_.causal ? "_causal" : "",
+                                   call_.masks.empty() ? "" : "_bias");
         if (auto done = write_result(node); !done) return done.error();
         if (std::string wrong = ir::verify(kernel_); !wrong.empty())
             throw InternalError(
@@ -62,7 +65,7 @@ class Writer {
   private:
     std::vector<const Placed*> operands() const {
         std::vector<const Placed*> all{&call_.q, &call_.k, &call_.v};
-        if (call_.bias) all.push_back(&*call_.bias);
+        for (const AttentionMask& mask : call_.masks) all.push_back(&mask.tensor);
         return all;
     }
 
@@ -179,6 +182,26 @@ class Writer {
         });
         const ExprId param = build_.param(static_cast<std::uint32_t>(kernel_.params.size() - 1));
         return build_.permute(build_.view(param, dims(order->axes)), dims(wanted));
+    }
+
+    // What a mask adds to the scores.
+    Result<ExprId> masked(const AttentionMask& mask, std::size_t number) {
+        const bool adds = mask.meaning == MaskMeaning::add;
+        const std::string name =
+            fmt::format("{}{}", adds ? "bias" : "mask", number ? fmt::format("{}", number) : "");
+        const auto read = load(mask.tensor, name, call_.m, call_.n);
+        if (!read || adds) return read;
+        const ExprId low = build_.literal(mask.low), zero = build_.literal(0.0);
+        const bool hides = mask.meaning == MaskMeaning::hide_where;
+        return build_.select(*read, hides ? low : zero, hides ? zero : low);
+    }
+
+    static bool nested(const Dims& a, const Dims& b) {
+        const auto holds = [](const Dims& all, const Dims& some) {
+            return std::ranges::all_of(
+                some, [&](ir::DimId dim) { return std::ranges::find(all, dim) != all.end(); });
+        };
+        return holds(a, b) || holds(b, a);
     }
 
     Result<> write_result(const ir::Attention& node) {

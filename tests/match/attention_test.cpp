@@ -130,7 +130,9 @@ TEST(Attention, ABlockOfMiniGptIsOnePatternWhereItsMaskIsKnown) {
         }
     ASSERT_FALSE(changed.empty());
     const auto apart = discover(graph, {}, archive->weights);
-    EXPECT_EQ(attention(apart), nullptr) << print(apart);
+    ASSERT_NE(attention(apart), nullptr) << print(apart);
+    EXPECT_NE(attention(apart)->kernel.find("where(mask, -inf, 0.0)"), std::string::npos);
+    EXPECT_EQ(attention(apart)->kernel.find("causal"), std::string::npos);
 }
 
 TEST(Attention, FactorsOnEitherSideMakeTheScale) {
@@ -238,6 +240,23 @@ TEST(Attention, OtherAddedMasksAreABias) {
               "}\n");
 }
 
+TEST(Attention, ABooleanMaskIsABias) {
+    const auto chain = [](double low) {
+        Heads net;
+        const auto mask = net.input("mask", {kB, 1, 1, kT});
+        net.graph[mask].type->dtype = DType::boolean;
+        const auto hidden =
+            net.op("hidden", "masked_fill.Scalar",
+                   {{"self", net.scores()}, {"mask", mask}, {"value", low}}, {kB, kH, kT, kT});
+        net.output(net.mix(net.softmax(hidden)));
+        return text_of(net);
+    };
+    EXPECT_NE(chain(kLow).find("where(mask, -inf, 0.0)"), std::string::npos) << chain(kLow);
+    EXPECT_NE(chain(-1e30).find("where(mask, -1e+30, 0.0)"), std::string::npos) << chain(-1e30);
+    // A row of which everything is hidden would weigh its columns otherwise than torch does.
+    EXPECT_EQ(chain(-6e4).substr(0, 6), "(none)");
+}
+
 TEST(Attention, ABiasThatIsScaledIsLeft) {
     Heads net;
     const auto masked = net.add("masked", net.scores(), net.input("mask", {kT, kT}));
@@ -291,7 +310,7 @@ TEST(Attention, WhatNoSkeletonHoldsStaysApart) {
     EXPECT_FALSE(chain(DType::bf16, 44));
 }
 
-TEST(Attention, TheOperatorsMaskMustBeKnown) {
+TEST(Attention, TheOperatorsMaskIsProvedOrAdded) {
     for (const bool known : {true, false}) {
         Heads net;
         const auto mask = known ? net.triangle() : net.input("mask", {kT, kT});
@@ -301,8 +320,8 @@ TEST(Attention, TheOperatorsMaskMustBeKnown) {
         if (known)
             EXPECT_NE(text_of(net).find("mask: causal"), std::string::npos) << text_of(net);
         else
-            EXPECT_NE(reason_for(net.discover(), "o").find("masks are left to torch"),
-                      std::string::npos);
+            EXPECT_NE(text_of(net).find("bias: bias, unseen: zero"), std::string::npos)
+                << text_of(net);
     }
 }
 

@@ -110,21 +110,35 @@ class Lowerer {
     TensorFacts facts_;
 };
 
+// Whether TMA can address these, where they are parameters, and the outputs.
+bool aligned(const ir::Kernel& kernel, const std::vector<ir::ExprId>& operands,
+             const std::vector<int>& alignment) {
+    constexpr int kTmaBytes = 16;
+    const auto reached = [&](std::size_t tensor) {
+        return tensor >= alignment.size() || alignment[tensor] >= kTmaBytes;
+    };
+    for (const ir::ExprId id : operands)
+        if (const auto* param = std::get_if<ir::Param>(&kernel[id].node);
+            param && !reached(param->index))
+            return false;
+    for (std::size_t i = 0; i < kernel.outputs.size(); ++i)
+        if (!reached(kernel.params.size() + i)) return false;
+    return true;
+}
+
 // The attentions that the sm90 skeleton takes, at these extents: those whose stage it can lower.
 std::set<ir::ExprId> held_by_skeleton(const ir::Kernel& kernel, const LowerOptions& options) {
     std::set<ir::ExprId> held;
     std::vector<std::int64_t> extents = options.extents;
     extents.resize(kernel.dims.size(), ir::kUnknownExtent);
-    const bool aligned =
-        std::ranges::all_of(options.alignment, [](int bytes) { return bytes >= 16; });
-    if (!options.tma || !aligned || options.arch != "sm90a" ||
-        !ir::solve_extents(kernel, extents).empty())
+    if (!options.tma || options.arch != "sm90a" || !ir::solve_extents(kernel, extents).empty())
         return held;
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
         const auto id = static_cast<ir::ExprId>(i);
         const auto* attention = std::get_if<ir::Attention>(&kernel[id].node);
         if (!attention) continue;
         const auto reads = attention_reads(kernel, *attention);
+        if (!aligned(kernel, {reads[0], reads[1], reads[2]}, options.alignment)) continue;
         const std::set<ir::ExprId> operands(reads.begin(), reads.end());
         const AttentionEnd end = attention_end(kernel, id);
         ir::Kernel part = extract(kernel, end.last, operands).kernel;

@@ -138,6 +138,17 @@ def encoder():
 
 
 @attention
+def hidden_keys():
+    """A boolean mask from outside: keys that nobody sees."""
+
+    def core(self, q, k, v, hidden):
+        scores = scores_of(q, k).masked_fill(hidden, -math.inf)
+        return F.softmax(scores, dim=-1) @ v
+
+    return [{"core": core}, torch.rand(BATCH, 1, 1, TOKENS) < 0.2]
+
+
+@attention
 def relative():
     """A learned bias for each head, no scale."""
 
@@ -183,6 +194,16 @@ def operator_with_mask():
         return F.scaled_dot_product_attention(q, k, v, attn_mask=self.mask)
 
     return [{"core": core, "mask": lower_left().bool()}]
+
+
+@attention
+def operator_shown():
+    """Torch's operator with a boolean mask from outside, of which some rows may show nothing."""
+
+    def core(self, q, k, v, shown):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=shown)
+
+    return [{"core": core}, torch.rand(BATCH, 1, TOKENS, TOKENS) < 0.2]
 
 
 @attention

@@ -22,10 +22,12 @@ FOUND = {
     "chosen": "sdpa_causal",
     "triangle": "sdpa_causal",
     "encoder": "sdpa_bias",
+    "hidden_keys": "sdpa_bias",
     "relative": "sdpa_bias",
     "batched": "sdpa_causal",
     "letters": "sdpa",
     "operator_with_mask": "sdpa_causal",
+    "operator_shown": "sdpa_bias",
 }
 LEFT = {"decoder": ["aten.clone.default"] * 2,
         "operator_grouped": ["aten.scaled_dot_product_attention.default"]}  # fmt: skip
@@ -84,7 +86,7 @@ class Attentions(unittest.TestCase):
         self.assertEqual(left, LEFT)
 
     def test_f32_keeps_its_products(self):
-        self.assertEqual(list(self.attentions("f32")), ["operator_with_mask"])
+        self.assertEqual(list(self.attentions("f32")), ["operator_with_mask", "operator_shown"])
 
     def test_every_text_computes_what_torch_does(self):
         for where, pattern in self.attentions("bf16").items():

@@ -94,8 +94,10 @@ __device__ void load_attention(AttentionStorage<Config>& storage,
                                                              storage.q[q_at.stage],
                                                              at.m * Shapes::kRows, at.batch);
         q_at.advance();
-        BatchOf<Config::kBatchK, kBatches> const batch_k(at.batch);
-        BatchOf<Config::kBatchV, kBatches> const batch_v(at.batch);
+        BatchOf<Config::kBatchK, kBatches> batch_k(at.batch);
+        BatchOf<Config::kBatchV, kBatches> batch_v(at.batch);
+        batch_k.at[Config::kHeads] /= Config::kRepeats;  // heads that share keys are neighbours
+        batch_v.at[Config::kHeads] /= Config::kRepeats;
         auto const load_k = [&](int n) {
             storage.k_ring.empty[k_at.stage].wait(k_at.phase);
             FullBarrier& full = storage.k_ring.full[k_at.stage];

@@ -91,6 +91,38 @@ TEST(LowerAttention, GroupedHeadsShareKAndV) {
     EXPECT_NE(lowered->source.find("using Element = half"), std::string::npos);
 }
 
+// q and the output have one dimension where k and v have a part of it.
+TEST(LowerAttention, HeadsThatShareKeysLieSideBySide) {
+    ir::Kernel kernel;
+    kernel.name = "shared";
+    const ir::DimId b = kernel.dim("B"), g = kernel.dim("G"), r = kernel.dim("4");
+    const ir::DimId m = kernel.dim("M"), n = kernel.dim("N"), d = kernel.dim("D");
+    const ir::DimId h = kernel.dim_product({g, r});
+    std::vector<std::int64_t> extents(kernel.dims.size());
+    for (const auto& [dim, extent] :
+         {std::pair{b, 2}, {g, 8}, {r, 4}, {m, 512}, {n, 512}, {d, 64}, {h, 32}})
+        extents[ir::index(dim)] = extent;
+    ir::Builder build(kernel);
+    kernel.params = {{"q", {DType::bf16, {b, m, h, d}}, {}},
+                     {"k", {DType::bf16, {b, n, g, d}}, {}},
+                     {"v", {DType::bf16, {b, n, g, d}}, {}}};
+    ir::Attention node;
+    node.q = build.permute(build.view(build.param(0), {b, m, g, r, d}), {b, g, r, m, d});
+    node.k = build.permute(build.param(1), {b, g, n, d});
+    node.v = build.permute(build.param(2), {b, g, n, d});
+    node.scale = 0.125;
+    const ir::ExprId apart = build.permute(build.attention(node), {b, m, g, r, d});
+    const ir::ExprId y = build.view(apart, {b, m, h, d});
+    kernel.outputs.push_back({{"y", {DType::bf16, {b, m, h, d}}, {}}, y});
+    ASSERT_EQ(ir::verify(kernel), "");
+    const auto lowered = lower_attention(kernel, extents);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    EXPECT_NE(lowered->source.find("kHeads = 1, kRepeats = 4"), std::string::npos);
+    EXPECT_NE(lowered->source.find("kBatchK = 0b11, kBatchV = 0b11"), std::string::npos);
+    const auto& map = std::get<TensorMapParam>(lowered->record.launches[0].params[0]);
+    EXPECT_EQ(map.dims, (std::vector<int>{3, 1, 0, 2}));  // features, rows, batch, heads
+}
+
 TEST(LowerAttention, RefusesWhatItCannotHold) {
     const auto why = [](const Heads& heads) {
         const auto lowered = lower_attention(heads.kernel, heads.extents);

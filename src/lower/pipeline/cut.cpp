@@ -51,6 +51,7 @@ class Cutter {
             ExprId x = root;
             if (const auto* cast = std::get_if<ir::Cast>(&kernel_[root].node)) x = cast->x;
             if (const auto* permute = std::get_if<ir::Permute>(&kernel_[root].node)) x = permute->x;
+            if (const auto* view = std::get_if<ir::View>(&kernel_[root].node)) x = view->x;
             if (x == root || kept(x)) break;
             root = x;
         }

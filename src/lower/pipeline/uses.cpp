@@ -39,8 +39,9 @@ AttentionEnd attention_end(const ir::Kernel& kernel, ir::ExprId attention) {
         const ir::Expr& user = kernel[users[0]];
         const bool rounds = std::holds_alternative<ir::Cast>(user.node) && user.type.dtype == dtype;
         // The skeleton stores along the features.
-        const bool reorders =
-            std::holds_alternative<ir::Permute>(user.node) && user.type.dims.back() == features;
+        const bool reorders = (std::holds_alternative<ir::Permute>(user.node) ||
+                               std::holds_alternative<ir::View>(user.node)) &&
+                              user.type.dims.back() == features;
         if (!rounds && !reorders) break;
         end = {users[0], end.narrow || rounds};
     }
@@ -55,9 +56,13 @@ AttentionEnd attention_end(const ir::Kernel& kernel, ir::ExprId attention) {
 std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Attention& node) {
     std::vector<ir::ExprId> reads;
     for (ir::ExprId id : {node.q, node.k, node.v}) {
-        while (const auto* permute = std::get_if<ir::Permute>(&kernel[id].node)) {
-            if (kernel[id].stored) break;
-            id = permute->x;
+        while (!kernel[id].stored) {
+            if (const auto* permute = std::get_if<ir::Permute>(&kernel[id].node))
+                id = permute->x;
+            else if (const auto* view = std::get_if<ir::View>(&kernel[id].node))
+                id = view->x;
+            else
+                break;
         }
         reads.push_back(id);
     }

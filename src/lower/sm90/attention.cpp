@@ -81,6 +81,8 @@ class AttentionLowerer {
                 value = cast->x;
             else if (const auto* permute = std::get_if<ir::Permute>(&kernel_[value].node))
                 value = permute->x;
+            else if (const auto* view = std::get_if<ir::View>(&kernel_[value].node))
+                value = view->x;
             else
                 break;
         }
@@ -95,6 +97,9 @@ class AttentionLowerer {
         if (dims.back() != e_) return cannot("an output not contiguous along its features");
         n_ = kernel_[node->k].type.dims.end()[-2];
         d_ = kernel_[node->q].type.dims.back();
+        merge_heads(dims);
+        for (const ir::DimId dim : batch_)
+            if (position(dims, dim) < 0) return cannot("an output that lacks a dimension");
         if (num_batches() > TensorMapParam::kMostDims - 2)
             return cannot("more batch dimensions than a tensor map can have");
         for (const ir::DimId dim : {d_, e_}) {
@@ -110,6 +115,7 @@ class AttentionLowerer {
               std::tuple{node->v, &v_, n_, e_}}) {
             *to = operand(id, rows, features);
             if (to->param < 0) return cannot("an operand that is no parameter");
+            if (std::string why = unplaced(*to, to == &q_); !why.empty()) return cannot(why);
             if (to->features != static_cast<int>(param(*to).type.dims.size()) - 1)
                 return cannot("an operand not contiguous along its features");
             if (extents_[ir::index(features)] * info(dtype).bytes % 16 != 0)
@@ -133,8 +139,32 @@ class AttentionLowerer {
             "It is written out as products and a softmax."};
     }
 
+    // Heads that share keys, [G, R] where k and v have G, may be one dimension of q and of the
+    // output: then they are one of the batch, and k's place is a share of it.
+    void merge_heads(const Dims& output) {
+        for (const ir::DimId dim : output) {
+            const auto& factors = kernel_[dim].factors;
+            const auto at = std::ranges::search(batch_, factors).begin();
+            if (factors.size() != 2 || at == batch_.end() || !kernel_[factors.back()].extent)
+                continue;
+            shared_ = factors.front();
+            heads_ = static_cast<int>(at - batch_.begin());
+            repeats_ = extents_[ir::index(factors.back())];
+            *at = dim;
+            batch_.erase(at + 1);
+            return;
+        }
+    }
+
     Operand operand(ir::ExprId id, ir::DimId rows, ir::DimId features) const {
-        while (const auto* permute = std::get_if<ir::Permute>(&kernel_[id].node)) id = permute->x;
+        for (;;) {
+            if (const auto* permute = std::get_if<ir::Permute>(&kernel_[id].node))
+                id = permute->x;
+            else if (const auto* view = std::get_if<ir::View>(&kernel_[id].node))
+                id = view->x;
+            else
+                break;
+        }
         Operand found;
         const auto* param = std::get_if<ir::Param>(&kernel_[id].node);
         if (!param) return found;
@@ -151,7 +181,22 @@ class AttentionLowerer {
     std::vector<int> places_in_batch(const Dims& dims) const {
         std::vector<int> places(num_batches(), -1);
         for (std::size_t i = 0; i < batch_.size(); ++i) places[i] = position(dims, batch_[i]);
+        if (heads_ >= 0 && places[static_cast<std::size_t>(heads_)] < 0)
+            places[static_cast<std::size_t>(heads_)] = position(dims, shared_);
         return places;
+    }
+
+    // Which dimension of an operand has no part in the skeleton.
+    std::string unplaced(const Operand& operand, bool rows_of_q) const {
+        const Dims& dims = param(operand).type.dims;
+        std::size_t placed = 2;
+        for (const int at : operand.batch) placed += at >= 0;
+        if (operand.rows < 0 || operand.features < 0 || placed != dims.size())
+            return "an operand in other parts than its batches, rows and features";
+        const bool whole =
+            heads_ < 0 || position(dims, batch_[static_cast<std::size_t>(heads_)]) >= 0;
+        if (heads_ >= 0 && whole != rows_of_q) return "heads that only some operands share";
+        return "";
     }
 
     const ir::Tensor& param(const Operand& operand) const {
@@ -191,6 +236,8 @@ class AttentionLowerer {
                                  emit::float_literal(node_->scale)));
             out.line(fmt::format("static constexpr int kBatchK = {}, kBatchV = {};",
                                  batch_bits(k_.batch), batch_bits(v_.batch)));
+            out.line(fmt::format("static constexpr int kHeads = {}, kRepeats = {};",
+                                 std::max(heads_, 0), repeats_));
         }
         out.line();
         if (bias_) {
@@ -278,6 +325,9 @@ class AttentionLowerer {
     Dims batch_;
     ir::DimId m_{}, n_{}, d_{}, e_{};
     Operand q_, k_, v_;
+    ir::DimId shared_{};  // of k and v, where heads share keys
+    int heads_ = -1;      // which of the batch they are then
+    std::int64_t repeats_ = 1;
     std::optional<ProductForm> bias_;
 };
 

@@ -13,6 +13,7 @@ struct Config {
     static constexpr bool kZeroUnseen = true;
     static constexpr float kScale = 0.125f;
     static constexpr int kBatchK = 0b11, kBatchV = 0b11;
+    static constexpr int kHeads = 0, kRepeats = 1;
 };
 
 struct Bias {

@@ -19,6 +19,7 @@
 #   epilogue  what a 12-node epilogue costs, beside CUTLASS's collective builder
 #   programs  random kernels built, run and compared with the interpreter
 #   minigpt   the MiniGPT block in f32, optimized and benchmarked
+#   llama     a decoder layer of Llama 3 8B in bf16, with torch's attention and written out
 #   calibrate the GPU's real ceilings, as `fact calibrate` measures them
 #   registry  the same module in a new run folder compiles and measures nothing
 #   faults    the hostile kernels of tests/gpu/faults, each of which has to get its own verdict
@@ -32,7 +33,7 @@ out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
 known=(unit calibrate cold legal schedules stopping anchors anchors_f32 range rows gelu programs epilogue
-    products attention types chains spellings minigpt registry faults)
+    products attention types chains spellings minigpt llama registry faults)
 ((${#parts[@]})) || parts=("${known[@]}")
 for part in "${parts[@]}"; do
     [[ " ${known[*]} " == *" $part "* ]] || {
@@ -180,6 +181,11 @@ for part in "${parts[@]}"; do
         minigpt)
             optimize minigpt_f32 400 examples/minigpt_block.py
             collect minigpt.json minigpt_f32
+            ;;
+        llama)
+            optimize llama_sdpa 300 examples/llama_layer.py --dtype bf16
+            LLAMA_ATTENTION=eager retune='' optimize llama_eager 200 examples/llama_layer.py --dtype bf16
+            collect llama.json llama_sdpa llama_eager
             ;;
         calibrate)
             note "calibrate"

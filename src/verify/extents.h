@@ -18,6 +18,7 @@ class ExtentClasses {
     int of(graph::ValueId value, int dim) const { return find(first_[index(value)] + dim); }
     bool fixed(int extent_class) const { return fixed_[extent_class]; }
     void fix(graph::ValueId value, int dim) { fixed_[of(value, dim)] = true; }
+    void tie(graph::ValueId a, int a_dim, graph::ValueId b, int b_dim);
 
   private:
     void visit(const graph::Node& node);
@@ -32,7 +33,6 @@ class ExtentClasses {
     void visit_product(const graph::Node& node, graph::ValueId a, graph::ValueId b, bool b_is_nk);
     void fix_all(const graph::Node& node);
     int find(int element) const;
-    void tie(graph::ValueId a, int a_dim, graph::ValueId b, int b_dim);
     int rank(graph::ValueId value) const;
     std::int64_t extent(graph::ValueId value, int dim) const;
 

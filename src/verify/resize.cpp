@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "graph/arguments.h"
@@ -62,22 +63,45 @@ void rewrite_sizes(graph::Node& node, const std::vector<std::int64_t>& before,
     }
 }
 
-// Extents the kernel text writes as numbers cannot change.
-void fix_constants(const graph::FusedCall& call, const ir::Kernel& kernel, ExtentClasses& classes) {
-    const auto fix = [&](const ir::Tensor& tensor, const std::vector<graph::Binding>& bindings) {
-        for (const auto& binding : bindings) {
-            if (binding.tensor != tensor.name) continue;
-            for (std::size_t v = 0; v < call.original.values.size(); ++v) {
-                const auto& value = call.original.values[v];
-                if (value.name != binding.value || !value.type) continue;
-                for (std::size_t i = 0; i < tensor.type.dims.size() && i < binding.dims.size(); ++i)
-                    if (kernel[tensor.type.dims[i]].extent)
-                        for (const int d : binding.dims[i]) classes.fix(static_cast<ValueId>(v), d);
-            }
+// The symbol that an extent of the kernel text is in proportion to; nothing where it is a number or
+// the product of several.
+std::optional<ir::DimId> symbol_of(const ir::Kernel& kernel, ir::DimId dim) {
+    if (kernel[dim].factors.empty()) return kernel[dim].extent ? std::nullopt : std::optional(dim);
+    std::optional<ir::DimId> found;
+    for (const ir::DimId factor : kernel[dim].factors) {
+        if (kernel[factor].extent) continue;
+        if (found) return std::nullopt;
+        found = factor;
+    }
+    return found;
+}
+
+// Extents the kernel text writes as numbers cannot change, those it gives one name change together.
+void follow_text(const graph::FusedCall& call, const ir::Kernel& kernel, ExtentClasses& classes) {
+    std::map<ir::DimId, std::pair<ValueId, int>> named;
+    const auto follow = [&](const ir::Tensor& tensor, const graph::Binding& binding,
+                            ValueId value) {
+        for (std::size_t i = 0; i < tensor.type.dims.size() && i < binding.dims.size(); ++i) {
+            if (kernel[tensor.type.dims[i]].extent)
+                for (const int d : binding.dims[i]) classes.fix(value, d);
+            const auto symbol = symbol_of(kernel, tensor.type.dims[i]);
+            if (!symbol || binding.dims[i].size() != 1) continue;
+            const auto [first, added] = named.try_emplace(*symbol, value, binding.dims[i].front());
+            if (!added)
+                classes.tie(first->second.first, first->second.second, value,
+                            binding.dims[i].front());
         }
     };
-    for (const auto& param : kernel.params) fix(param, call.params);
-    for (const auto& output : kernel.outputs) fix(output.tensor, call.results);
+    const auto find = [&](const ir::Tensor& tensor, const std::vector<graph::Binding>& bindings) {
+        for (const auto& binding : bindings)
+            for (std::size_t v = 0; v < call.original.values.size(); ++v) {
+                const auto& value = call.original.values[v];
+                if (binding.tensor == tensor.name && value.name == binding.value && value.type)
+                    follow(tensor, binding, static_cast<ValueId>(v));
+            }
+    };
+    for (const auto& param : kernel.params) find(param, call.params);
+    for (const auto& output : kernel.outputs) find(output.tensor, call.results);
 }
 
 // Odd, and more than one tile where the extent allows it.
@@ -123,7 +147,7 @@ std::string note_of(const Factors& factors) {
 
 Resizable::Resizable(const graph::FusedCall& call, const ir::Kernel& kernel)
     : call_(call), classes_(call.original) {
-    fix_constants(call, kernel, classes_);
+    follow_text(call, kernel, classes_);
     const auto& graph = call.original;
     for (std::size_t v = 0; v < graph.values.size(); ++v) {
         const auto& type = graph.values[v].type;

@@ -181,5 +181,36 @@ TEST(Shrink, GivesUpWhereNothingIsKnown) {
     EXPECT_FALSE(shrink(call, {}, 1e5).has_value());
 }
 
+// What the text gives one name stays equal, and heads that share keys stay as many times theirs.
+TEST(Shrink, AttentionFollowsItsText) {
+    FusedCall call;
+    auto& g = call.original;
+    const auto q = add_input(g, "q", dense(DType::bf16, {4, 32, 2048, 128}));
+    const auto k = add_input(g, "k", dense(DType::bf16, {4, 8, 2048, 128}));
+    const auto v = add_input(g, "v", dense(DType::bf16, {4, 8, 2048, 128}));
+    const auto y = add_node(g, "aten.scaled_dot_product_attention.default",
+                            {{"query", q}, {"key", k}, {"value", v}, {"enable_gqa", true}},
+                            dense(DType::bf16, {4, 32, 2048, 128}));
+    add_output(g, y);
+    ir::Kernel kernel;
+    const ir::DimId b = kernel.dim("B"), heads = kernel.dim("G"), times = kernel.dim("4");
+    const ir::DimId m = kernel.dim("M"), n = kernel.dim("N"), d = kernel.dim("D");
+    const ir::DimId all = kernel.dim_product({heads, times});
+    kernel.params = {{"q", {DType::bf16, {b, all, m, d}}, {}},
+                     {"k", {DType::bf16, {b, heads, n, d}}, {}},
+                     {"v", {DType::bf16, {b, heads, n, d}}, {}}};
+    for (const char* name : {"q", "k", "v"})
+        call.params.push_back({name, name, {{0}, {1}, {2}, {3}}, false});
+    const auto shrunk = shrink(call, kernel, 1e6);
+    ASSERT_TRUE(shrunk.has_value());
+    const auto& small = shrunk->call.original;
+    EXPECT_LE(work(small), 1e6);
+    const Sizes queries = type_of(small, "q").sizes, keys = type_of(small, "k").sizes;
+    EXPECT_EQ(queries[1], 4 * keys[1]);
+    EXPECT_EQ(queries[3], 128);  // the scale follows from it
+    EXPECT_EQ(type_of(small, "v").sizes, keys);
+    EXPECT_EQ(keys[3], 128);
+}
+
 }  // namespace
 }  // namespace fact::verify

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "../golden.h"
+#include "lower/sm90/attention_shape.h"
 
 namespace fact::lower::sm90 {
 namespace {
@@ -121,6 +122,17 @@ TEST(LowerAttention, HeadsThatShareKeysLieSideBySide) {
     EXPECT_NE(lowered->source.find("kBatchK = 0b11, kBatchV = 0b11"), std::string::npos);
     const auto& map = std::get<TensorMapParam>(lowered->record.launches[0].params[0]);
     EXPECT_EQ(map.dims, (std::vector<int>{3, 1, 0, 2}));  // features, rows, batch, heads
+}
+
+TEST(LowerAttention, EveryShapeFitsIntoSharedMemory) {
+    for (int depth = 8; depth <= AttentionShape::kMostFeatures; depth += 8)
+        for (int width = 8; width <= AttentionShape::kMostFeatures; width += 8)
+            for (const bool masked : {false, true}) {
+                const auto shape = attention_shape(depth, width, 4096, masked);
+                EXPECT_LE(shape.shared_bytes(), 227 * 1024) << depth << " by " << width;
+                EXPECT_GE(shape.depth, depth);
+                EXPECT_GE(shape.width, width);
+            }
 }
 
 TEST(LowerAttention, RefusesWhatItCannotHold) {

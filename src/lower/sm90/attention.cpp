@@ -9,6 +9,7 @@
 #include "lower/product/launch_parts.h"
 #include "lower/record/extent_terms.h"
 #include "lower/record/record_parts.h"
+#include "lower/sm90/attention_shape.h"
 #include "lower/sm90/matrix_map.h"
 
 namespace fact::lower::sm90 {
@@ -17,10 +18,7 @@ namespace {
 
 using Dims = std::vector<ir::DimId>;
 
-constexpr int kStages = 2, kStoreBuffers = 2, kStoreRows = 16;
-constexpr int kMostShared = 227 * 1024;
-constexpr int kMostFeatures = 256;                                // accumulators of more do not fit
-constexpr int kWidths[] = {32, 64, 96, 128, 192, kMostFeatures};  // of products with v
+constexpr int kStoreRows = 16;
 
 // A parameter and which of its dimensions plays which part; -1: none.
 struct Operand {
@@ -32,39 +30,6 @@ struct Operand {
 int position(const Dims& dims, ir::DimId dim) {
     const auto at = std::find(dims.begin(), dims.end(), dim);
     return at == dims.end() ? -1 : static_cast<int>(at - dims.begin());
-}
-
-// What a kernel holds of q, k and v at a time.
-struct Shape {
-    int groups;        // consumer groups, of 64 rows each
-    int columns;       // of a block
-    int depth, width;  // features of q and k, of v, rounded up to what products take
-    int row_stages;    // tiles of q
-    int rows() const { return 64 * groups; }
-    int threads() const { return 128 * (1 + groups); }
-    int shared_bytes() const {
-        const auto slabs = [](int features) { return (features + 63) / 64; };
-        const int q = slabs(depth) * rows() * 128;
-        const int k = slabs(depth) * columns * 128, v = slabs(width) * columns * 128;
-        const int store = 4 * groups * kStoreBuffers * 2048;
-        const int barriers = 16 * (row_stages + 2 * kStages);
-        return (row_stages * q + kStages * (k + v) + store + barriers + 1023) / 1024 * 1024;
-    }
-};
-
-Shape shape_for(std::int64_t depth, std::int64_t width, std::int64_t rows, bool masked) {
-    Shape shape{};
-    shape.depth = static_cast<int>(depth + 15) / 16 * 16;
-    shape.width = *std::ranges::find_if(kWidths, [&](int most) { return width <= most; });
-    const int features = std::max(shape.depth, shape.width);
-    // Scores, weights and sums of a block live in registers: the more features, the fewer columns.
-    shape.columns = features <= 128 ? 128 : features <= 192 ? 96 : 64;
-    // Few features leave room for a third group, which pays where many rows see all columns; what a
-    // mask needs takes that room.
-    shape.groups = features <= 64 && rows >= 1024 && !masked ? 3 : 2;
-    shape.row_stages = 2;
-    if (shape.shared_bytes() > kMostShared) shape.row_stages = 1;
-    return shape;
 }
 
 class AttentionLowerer {
@@ -104,7 +69,7 @@ class AttentionLowerer {
             return cannot("more batch dimensions than a tensor map can have");
         for (const ir::DimId dim : {d_, e_}) {
             const std::int64_t extent = extents_[ir::index(dim)];
-            if (extent < 1 || extent > kMostFeatures)
+            if (extent < 1 || extent > AttentionShape::kMostFeatures)
                 return cannot(fmt::format("{} of {} features", kernel_[dim].name, extent));
         }
         const DType dtype = kernel_[node->q].type.dtype;
@@ -203,9 +168,9 @@ class AttentionLowerer {
         return kernel_.params[static_cast<std::size_t>(operand.param)];
     }
     static const char* yes(bool value) { return value ? "true" : "false"; }
-    Shape shape() const {
-        return shape_for(extents_[ir::index(d_)], extents_[ir::index(e_)], extents_[ir::index(m_)],
-                         node_->causal || node_->bias);
+    AttentionShape shape() const {
+        return attention_shape(extents_[ir::index(d_)], extents_[ir::index(e_)],
+                               extents_[ir::index(m_)], node_->causal || node_->bias);
     }
     std::string_view element() const { return info(param(q_).type.dtype).cuda; }
 
@@ -220,14 +185,14 @@ class AttentionLowerer {
             auto config = out.block("struct Config", ";");
             out.line(fmt::format("using Element = {0};", element()));
             out.line(fmt::format("using Output = {0};", element()));
-            const Shape own = shape();
+            const AttentionShape own = shape();
             out.line(fmt::format("static constexpr int kDepth = {}, kWidth = {};", own.depth,
                                  own.width));
             out.line(fmt::format("static constexpr int kGroups = {}, kColumns = {};", own.groups,
                                  own.columns));
             out.line(fmt::format(
-                "static constexpr int kStages = {}, kRowStages = {}, kStoreBuffers = {};", kStages,
-                own.row_stages, kStoreBuffers));
+                "static constexpr int kStages = {}, kRowStages = {}, kStoreBuffers = {};",
+                AttentionShape::kStages, own.row_stages, AttentionShape::kStoreBuffers));
             out.line(fmt::format("static constexpr bool kCausal = {}, kBias = {};",
                                  yes(node_->causal), yes(bias_.has_value())));
             out.line(
@@ -272,7 +237,7 @@ class AttentionLowerer {
         LaunchRecord record;
         record.kernel = kernel_.name;
         record.arch = "sm90a";
-        const Shape own = shape();
+        const AttentionShape own = shape();
         record.schedule = fmt::format("attention {}x{}, {} by {} features", own.rows(), own.columns,
                                       own.depth, own.width);
         record.precision = std::string(info(param(q_).type.dtype).name);

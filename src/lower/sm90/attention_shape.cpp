@@ -1,0 +1,40 @@
+#include "lower/sm90/attention_shape.h"
+
+#include <algorithm>
+
+namespace fact::lower::sm90 {
+
+namespace {
+
+constexpr int kMostShared = 227 * 1024;
+// Of products with v.
+constexpr int kWidths[] = {32, 64, 96, 128, 192, AttentionShape::kMostFeatures};
+
+}  // namespace
+
+int AttentionShape::shared_bytes() const {
+    const auto slabs = [](int features) { return (features + 63) / 64; };
+    const int q = slabs(depth) * rows() * 128;
+    const int k = slabs(depth) * columns * 128, v = slabs(width) * columns * 128;
+    const int store = 4 * groups * kStoreBuffers * 2048;
+    const int barriers = 16 * (row_stages + 2 * kStages);
+    return (row_stages * q + kStages * (k + v) + store + barriers + 1023) / 1024 * 1024;
+}
+
+AttentionShape attention_shape(std::int64_t depth, std::int64_t width, std::int64_t rows,
+                               bool masked) {
+    AttentionShape shape;
+    shape.depth = static_cast<int>(depth + 15) / 16 * 16;
+    shape.width = *std::ranges::find_if(kWidths, [&](int most) { return width <= most; });
+    const int features = std::max(shape.depth, shape.width);
+    // Scores, weights and sums of a block live in registers: the more features, the fewer columns.
+    shape.columns = features <= 128 ? 128 : features <= 192 ? 96 : 64;
+    // Few features leave room for a third group, which pays where many rows see all columns; what a
+    // mask needs takes that room.
+    shape.groups = features <= 64 && rows >= 1024 && !masked ? 3 : 2;
+    shape.row_stages = 2;
+    if (shape.shared_bytes() > kMostShared) shape.row_stages = 1;
+    return shape;
+}
+
+}  // namespace fact::lower::sm90

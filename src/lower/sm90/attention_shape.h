@@ -1,0 +1,27 @@
+// How much of q, k and v the attention skeleton holds at a time.
+#pragma once
+
+#include <cstdint>
+
+namespace fact::lower::sm90 {
+
+// As kernels/sm90/attention.cuh lays it out.
+struct AttentionShape {
+    static constexpr int kStages = 2, kStoreBuffers = 2;
+    static constexpr int kMostFeatures = 256;  // accumulators of more do not fit
+
+    int groups = 2;            // consumer groups, of 64 rows each
+    int columns = 128;         // of a block
+    int depth = 0, width = 0;  // features of q and k, of v, rounded up to what products take
+    int row_stages = 2;        // tiles of q
+
+    int rows() const { return 64 * groups; }
+    int threads() const { return 128 * (1 + groups); }
+    int shared_bytes() const;
+};
+
+// For heads of these features, kMostFeatures at the most; `masked`: rows do not see all columns.
+AttentionShape attention_shape(std::int64_t depth, std::int64_t width, std::int64_t rows,
+                               bool masked);
+
+}  // namespace fact::lower::sm90

@@ -1,6 +1,7 @@
 // Attention written out: product, scale and mask in any order, softmax, product.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "graph/arguments.h"
@@ -33,8 +34,6 @@ constexpr std::array kReorderings{
     std::string_view("aten.unsqueeze.default"), std::string_view("aten.squeeze.dim"),
     std::string_view("aten.squeeze.dims"),      std::string_view("aten.clone.default"),
 };
-
-constexpr double kLosesScores = -1e9;  // in f32, to which scores are added
 
 bool has_axis(const Shape& shape, Axis axis) {
     return std::ranges::any_of(
@@ -257,13 +256,19 @@ class Reader {
             const bool adds = use.meaning == MaskMeaning::add;
             if (adds ? !info(dtype).floating || dtype == DType::f64 : dtype != DType::boolean)
                 return false;
-            // A row with every score replaced weighs all alike: so do scores that are lost beside
-            // what is added to them.
-            const bool lost = use.low * use.after <= kLosesScores;
-            if (adds ? use.after != 1 : !lost) return false;
-            call.masks.push_back({{mask.value, mask.shape}, use.meaning, use.low * use.after});
+            // A finite number in the place of every score of a row weighs all columns alike, which
+            // adding cannot say.
+            if (adds ? use.after != 1 : std::isfinite(use.low)) return false;
+            call.masks.push_back({{mask.value, mask.shape}, use.meaning, use.low});
             return true;
         }
+        // Beside another mask a row may see nothing; only -inf hides as the kernel does then.
+        const bool finite =
+            use.meaning == MaskMeaning::add
+                ? std::ranges::any_of(*known->elements,
+                                      [&](double x) { return x <= hidden && std::isfinite(x); })
+                : std::isfinite(use.low);
+        if (sight == Sight::causal && finite && masks_.size() > 1) return false;
         call.causal |= sight == Sight::causal;
         keep_behind(mask.value);
         // What it puts in the place of hidden scores may be a tensor too.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "graph/arguments.h"
 #include "ir/number.h"
@@ -110,10 +111,16 @@ std::optional<KnownTensor> map_elements(
     auto elements = std::make_shared<std::vector<double>>();
     elements->reserve(static_cast<std::size_t>(count(varied)));
     std::vector<double> values(wide.size());
+    const bool integer = dtype != DType::boolean && !info(dtype).floating;
+    bool wraps = false;
     for_each_place(varied, [&](const Sizes& place) {
         for (std::size_t i = 0; i < wide.size(); ++i) values[i] = wide[i].at(place);
-        elements->push_back(ir::round_to(operation(values), dtype));
+        const double exact = operation(values), held = ir::round_to(exact, dtype);
+        // Torch's integers wrap around; whoever counts on that is left alone.
+        wraps = wraps || (integer && std::abs(held - exact) >= 1);
+        elements->push_back(held);
     });
+    if (wraps) return std::nullopt;
     KnownTensor result{sizes, Sizes(sizes.size(), 0), 0, std::move(elements)};
     std::int64_t stride = 1;
     for (std::size_t d = sizes.size(); d-- > 0;) {

@@ -43,6 +43,9 @@ class Writer {
             if (!laid) return laid.error();
             add_param(*laid);
         }
+        for (const NodeId id : region_.nodes)
+            if (find_rowwise(graph_[id]) && !looks_along(graph_[id]))
+                return Error{"its rows are one number each", ""};
         for (const NodeId id : region_.nodes) write_node(graph_[id]);
         for (const ValueId value : region_.outputs)
             if (std::string reason = write_output(value); !reason.empty()) return Error{reason, ""};
@@ -65,6 +68,11 @@ class Writer {
     }
     bool repeats(ValueId value, std::size_t dim) const {
         return type(value).sizes[dim] == 1 || type(value).strides[dim] == 0;
+    }
+
+    bool looks_along(const Node& node) const {
+        const auto* source = std::get_if<ValueId>(&node.inputs.front().value);
+        return source && !repeats(*source, type(*source).sizes.size() - 1);
     }
 
     std::string find_tensors() {
@@ -187,10 +195,7 @@ class Writer {
         if (const RowwiseOp* op = find_rowwise(node)) {
             const ValueId source = std::get<ValueId>(node.inputs.front().value);
             const ExprId x = rounded(source);
-            // Of one element a row there is nothing to look along.
-            const bool whole = !repeats(source, type(source).sizes.size() - 1);
-            const std::vector<std::vector<ir::DimId>> along{
-                whole ? std::vector{forms_->dim(layout_.n)} : std::vector<ir::DimId>{}};
+            const std::vector<std::vector<ir::DimId>> along{{forms_->dim(layout_.n)}};
             values_[node.outputs.front()] = op->build(translation, x, along).front();
             return;
         }

@@ -33,7 +33,7 @@ class Writer {
             if (type(*tensor).dtype != dtype) return Error{"its operands differ in type", ""};
         for (const Placed* tensor : operands())
             if (const auto producer = graph_[tensor->value].producer;
-                producer && call_.nodes.contains(*producer))
+                producer && (call_.nodes.contains(*producer) || call_.copied.contains(*producer)))
                 return Error{"one operand is computed on the way to another", ""};
         if (std::string reason = name_axes(); !reason.empty()) return Error{reason, ""};
         std::vector<ExprId> loaded;
@@ -104,6 +104,7 @@ class Writer {
             }
             const bool outer = i + 1 < batch_.size() && !told(batch_[i + 1]);
             if (!outer && free.empty()) return "it has too many dimensions";
+            if (outer && extents_.contains("G")) return "two of its dimensions are shared in parts";
             names_[axis] = outer ? "G" : free.back();
             if (!outer) free.pop_back();
             extents_[names_[axis]] = call_.extent(axis);

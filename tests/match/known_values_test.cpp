@@ -181,6 +181,16 @@ TEST(KnownValues, InputsParametersAndWrittenBuffersAreNotKnown) {
     EXPECT_EQ(net.known(ones)->number(), 1);
 }
 
+TEST(KnownValues, IntegersThatWrapAreLeft) {
+    for (const std::uint8_t low : {1, 0}) {
+        Masks net;
+        const auto m = net.buffer<std::uint8_t>("m", DType::u8, {2}, {low, 5});
+        const auto less = net.pointwise("less", "sub.Tensor", m, std::int64_t{1});
+        net.graph[less].type->dtype = DType::u8;
+        EXPECT_EQ(net.known(less).has_value(), low == 1);
+    }
+}
+
 TEST(KnownValues, ViewsShareTheirElements) {
     Masks net;
     const auto m = net.buffer<float>("m", DType::f32, {2, 3}, {0, 1, 2, 3, 4, 5});

@@ -132,8 +132,12 @@ TEST(Norm, RowsMustLieInOnePieceAndFit) {
     const auto channels = net.input("channels", {8, 16});
     net.output(
         net.op("c", "mean.dim", {{"self", channels}, {"dim", Ints{1}}, {"keepdim", true}}, {8, 1}));
+    const auto repeated = net.input("repeated", {8, 64}, {1, 0});
+    net.output(net.op("d", "layer_norm.default",
+                      {{"input", repeated}, {"normalized_shape", Ints{64}}}, {8, 64}));
     const auto found = net.discover();
     EXPECT_TRUE(found.patterns.empty());
+    EXPECT_EQ(reason_for(found, "d"), "its rows are one number each");
     EXPECT_EQ(reason_for(found, "a"), "the rows of turned do not lie in one piece");
     EXPECT_EQ(reason_for(found, "b"), "its rows are longer than 16384 elements");
     EXPECT_EQ(reason_for(found, "c"), "no rows come of its statistics alone");

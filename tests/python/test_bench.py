@@ -7,7 +7,9 @@ import pathlib
 import tempfile
 import unittest
 
+import torch
 from built import needs_ops
+from fact import bench
 
 SOURCE = """
 import torch
@@ -33,7 +35,6 @@ class Bench(unittest.TestCase):
         (self.folder / "package").mkdir()
 
     def bench(self):
-        from fact import bench
 
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
@@ -70,6 +71,17 @@ class Bench(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertFalse(result["agrees"])
         self.assertIn("TOO LARGE", printed)
+
+
+class Agreement(unittest.TestCase):
+    def test_an_output_that_overflows_hides_no_other(self):
+        exact = [torch.ones(4, dtype=torch.float64), torch.full((4,), 1e39, dtype=torch.float64)]
+        eager = [torch.ones(4), torch.full((4,), torch.inf)]
+        wrong = [torch.full((4,), 1.5), torch.full((4,), torch.inf)]
+        of_eager = bench.errors(exact, eager)
+        self.assertTrue(bench.agrees(of_eager, of_eager, torch.float32))
+        self.assertFalse(bench.agrees(bench.errors(exact, wrong), of_eager, torch.float32))
+        self.assertEqual(bench.worst(of_eager)["largest"], bench.WRONG)
 
 
 class Summary(unittest.TestCase):

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "emit/code_writer.h"
 #include "lower/product/epilogue_functor.h"
@@ -86,7 +87,8 @@ class AttentionLowerer {
             if (extents_[ir::index(features)] * info(dtype).bytes % 16 != 0)
                 return cannot("rows of features that are no multiple of 16 bytes");
         }
-        if (node->scale <= 0) return cannot("a scale that is not positive");
+        const auto scale = static_cast<float>(node->scale);
+        if (!(scale > 0) || !std::isfinite(scale)) return cannot("a scale that is no positive f32");
         if (node->bias) {
             auto form = pointwise_form(kernel_, *node->bias, m_, n_, batch_);
             if (!form) return form.error();

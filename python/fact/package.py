@@ -7,6 +7,7 @@ import weakref
 import torch
 from torch.utils import _pytree as pytree
 
+from ._built_in import BuiltIn, built_in_buffers
 from ._call import Signature, check_value
 from ._ops import ops
 
@@ -55,6 +56,9 @@ class PackagedModule(torch.nn.Module):
                 _register(self, entry["fqn"], parameters.setdefault(id(tensor), fresh))
             else:
                 _register(self, entry["fqn"], tensor, entry["persistent"])
+        self._built_in = {
+            name: BuiltIn(_attribute(self, name)) for name in built_in_buffers(self.path)
+        }
 
     def forward(self, *args, **kwargs):
         if self._signature:
@@ -65,6 +69,8 @@ class PackagedModule(torch.nn.Module):
                 f"this package was traced with the arguments {_describe(self._in_spec)}, "
                 f"got {_describe(spec)}"
             )
+        for name, known in self._built_in.items():
+            known.check(name, _attribute(self, name))
         tensors = self._tensors(flat)
         if torch.is_grad_enabled():
             for entry, tensor in tensors:

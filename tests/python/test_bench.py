@@ -35,7 +35,6 @@ class Bench(unittest.TestCase):
         (self.folder / "package").mkdir()
 
     def bench(self):
-
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             code = bench.main(

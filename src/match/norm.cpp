@@ -74,7 +74,7 @@ Result<NormPattern> norm_pattern(const Graph& graph, const Facts& facts,
     pattern.problem.m /= pattern.problem.n;
     pattern.problem.k = 1;
     pattern.cost = cost_of(graph, region, pattern, options, gpu);
-    finish(pattern);
+    finish(graph, pattern);
     return found;
 }
 

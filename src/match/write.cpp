@@ -42,7 +42,7 @@ schedule::Problem problem_of(const Graph& graph, const Region& region, const Lay
 }
 
 // Everything a realization depends on, and nothing of the place it was found at.
-std::string family_key(const Pattern& pattern) {
+std::string family_key(const Graph& graph, const Pattern& pattern) {
     const auto& p = pattern.problem;
     std::string key = fmt::format("{}\n{}x{}x{}x{} {} {} {} {} {} {}", pattern.kernel, p.batch, p.m,
                                   p.n, p.k, info(p.operands).name, info(p.output).name, p.split,
@@ -53,6 +53,10 @@ std::string family_key(const Pattern& pattern) {
             key += fmt::format("\n{} {} {}", binding.tensor, binding.constant, binding.alignment);
             for (const auto& dims : binding.dims) key += fmt::format(" {}", dims.size());
         }
+    std::set<std::string_view> nodes(pattern.nodes.begin(), pattern.nodes.end());
+    nodes.insert(pattern.copied.begin(), pattern.copied.end());
+    for (const auto& node : graph.nodes)
+        if (nodes.contains(node.name)) key += "\n" + node.target;
     return key;
 }
 
@@ -81,9 +85,9 @@ Pattern assemble(const Graph& graph, const std::vector<NodeId>& nodes,
     return pattern;
 }
 
-void finish(Pattern& pattern) {
+void finish(const Graph& graph, Pattern& pattern) {
     pattern.priority = pattern.cost.unfused_us - pattern.cost.expected_us;
-    pattern.family = fmt::format("{}_{}", pattern.id, short_hash(family_key(pattern)));
+    pattern.family = fmt::format("{}_{}", pattern.id, short_hash(family_key(graph, pattern)));
 }
 
 Result<Pattern> write_pattern(const Graph& graph, const Facts& facts, const Region& region,
@@ -100,7 +104,7 @@ Result<Pattern> write_pattern(const Graph& graph, const Facts& facts, const Regi
     if (!expected) return expected.error();
     pattern.cost.expected_us = *expected;
     pattern.where = graph[region.anchor.node].where;
-    finish(pattern);
+    finish(graph, pattern);
     return pattern;
 }
 

@@ -16,7 +16,8 @@ Result<Pattern> write_pattern(const graph::Graph& graph, const Facts& facts, con
 // What every pattern has from its nodes and its kernel; rule, problem, cost and place are left.
 Pattern assemble(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes,
                  const std::vector<graph::ValueId>& outputs, const Written& written);
-// Priority and family follow from the rest.
-void finish(Pattern& pattern);
+// Priority and family follow from the rest. One of a family is proved for all of it, so that the
+// same text for other operators is another family.
+void finish(const graph::Graph& graph, Pattern& pattern);
 
 }  // namespace fact::match

@@ -240,7 +240,7 @@ class Writer {
         pattern.rule = "attention";
         pattern.where = graph_[call_.node].where;
         describe(pattern, options, gpu);
-        finish(pattern);
+        finish(graph_, pattern);
         found.held = held(options);
         return found;
     }

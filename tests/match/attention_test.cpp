@@ -166,6 +166,19 @@ TEST(Attention, FactorsOnEitherSideMakeTheScale) {
     }
 }
 
+// One of a family is proved for all of it.
+TEST(Attention, TheSameTextForOtherOperatorsIsAnotherFamily) {
+    const auto pattern = [](const char* target, double number) {
+        Heads net;
+        net.output(net.mix(net.softmax(net.pointwise("s", target, net.scores(), number))));
+        return *attention(net.discover());
+    };
+    const Pattern times = pattern("mul.Tensor", 0.25), over = pattern("div.Tensor", 4.0);
+    EXPECT_EQ(times.kernel, over.kernel);
+    EXPECT_NE(times.family, over.family);
+    EXPECT_EQ(times.family, pattern("mul.Tensor", 0.25).family);
+}
+
 TEST(Attention, ATriangleIsNoBias) {
     Heads net;
     const auto masked = net.add("masked", net.scores(), net.triangle());

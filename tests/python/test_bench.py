@@ -11,6 +11,13 @@ import torch
 from built import needs_ops
 from fact import bench
 
+DTYPE_WRITTEN = """
+
+class Model(Model):
+    def forward(self, x):
+        return super().forward(x.float())
+"""
+
 SOURCE = """
 import torch
 from packages import Up as Model
@@ -63,6 +70,14 @@ class Bench(unittest.TestCase):
         self.assertLess(result["rows"][2]["errors"]["largest"], 1e-6)
         self.assertIn("times are not measured", result["note"])
         self.assertIn("composed", printed)
+
+    def test_a_module_of_one_dtype_is_not_compared(self):
+        self.write()
+        source = self.folder / "source.py"
+        source.write_text(source.read_text() + DTYPE_WRITTEN)
+        code, _, result = self.bench()
+        self.assertEqual(code, 0)
+        self.assertIn("does not run in f64", result["note"])
 
     def test_a_wrong_package_is_named(self):
         self.write(lambda module: module.up.weight.data.mul_(1.01))

@@ -8,15 +8,14 @@ a model's projections give them. With words, only shapes whose line contains one
 
 import math
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "python")]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import collect  # noqa: E402
+import kernels  # noqa: E402
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
@@ -70,19 +69,14 @@ def name_of(shape):
 
 
 def build(folder, shape):
-    b, h, kv, m, n, d, mask, _ = shape
-    text = Path(folder) / "attend.fact"
-    more, how = MASKS[mask]
-    text.write_text(TEXT.format(d=d, more=more, mask=how))
-    built = Path(folder) / name_of(shape).replace(" ", "_").replace("/", "_")
-    sizes = f"B={b},M={m},N={n},G={kv},R={h // kv}"
-    command = [ROOT / "fact", "kernel", "build", text, "--set", sizes, "-o", built]
-    answer = subprocess.run(command, capture_output=True, text=True)
-    if answer.returncode:
-        raise RuntimeError(answer.stderr)
     import fact
 
-    return fact.kernel(built)
+    b, h, kv, m, n, d, mask, _ = shape
+    more, how = MASKS[mask]
+    text = TEXT.format(d=d, more=more, mask=how)
+    name = name_of(shape).replace(" ", "_").replace("/", "_")
+    sizes = {"B": b, "M": m, "N": n, "G": kv, "R": h // kv}
+    return fact.kernel(kernels.build(text, Path(folder) / name, sizes))
 
 
 def operands(shape):

@@ -10,17 +10,16 @@ everything is built and nothing run.
 
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "python")]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import collect  # noqa: E402
+import kernels  # noqa: E402
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
@@ -73,14 +72,7 @@ class Case:
 
     def build(self, folder):
         stem = Path(folder) / f"{self.name}-{self.dtype}-{self.m}x{self.n}"
-        text = stem.with_suffix(".fact")
-        text.write_text(self.text())
-        program = os.environ.get("FACT_PROGRAM", str(ROOT / "fact"))
-        command = [program, "kernel", "build", text, "--set", f"M={self.m},N={self.n}", "-o", stem]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            raise SystemExit(f"{text.name} does not build:\n{done.stderr}")
-        return stem
+        return kernels.build(self.text(), stem, {"M": self.m, "N": self.n})
 
     def bytes(self):
         item = TYPES[self.dtype].itemsize

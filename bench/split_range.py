@@ -8,15 +8,14 @@ from where on that shows.
 """
 
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "python")]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import collect  # noqa: E402
+import kernels  # noqa: E402
 import torch  # noqa: E402
 
 M, N, K = 256, 256, 1024
@@ -25,17 +24,6 @@ TEXT = """kernel product(x: f32[M, K], w: f32[N, K]) -> (y: f32[M, N]) {
 }
 """
 POWERS = (4, 6, 8, 9, 10, 12)
-
-
-def build(folder):
-    text = Path(folder) / "product.fact"
-    text.write_text(TEXT)
-    built = Path(folder) / "built"
-    sizes = f"M={M},N={N},K={K}"
-    subprocess.run([ROOT / "fact", "kernel", "build", text, "--set", sizes, "-o", built], check=True)
-    import fact
-
-    return fact.kernel(built)
 
 
 def errors(kernel, x, w):
@@ -56,7 +44,9 @@ def main():
     torch.manual_seed(1)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        kernel = build(folder)
+        import fact
+
+        kernel = fact.kernel(kernels.build(TEXT, Path(folder) / "product", {"M": M, "N": N, "K": K}))
         for operand, power in [("none", 0)] + [(o, p) for o in ("first", "second") for p in POWERS]:
             x, w = torch.randn(M, K, device="cuda"), torch.randn(N, K, device="cuda")
             if operand != "none":

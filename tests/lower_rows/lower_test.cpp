@@ -33,6 +33,11 @@ struct Fixture {
         kernel.params.push_back({name, {dtype, std::move(dims)}, {}});
         return static_cast<std::uint32_t>(kernel.params.size() - 1);
     }
+    ir::ExprId softmax(ir::ExprId x, ir::DimId n) {
+        const auto e =
+            b.unary(UnaryOp::exp, b.binary(BinaryOp::sub, x, b.reduce(ReduceOp::max, x, {n})));
+        return b.binary(BinaryOp::div, e, b.reduce(ReduceOp::sum, e, {n}));
+    }
     void output(const std::string& name, DType dtype, ir::ExprId value) {
         kernel.outputs.push_back({{name, {dtype, kernel[value].type.dims}, {}}, value});
     }
@@ -43,10 +48,7 @@ TEST(LowerRows, Softmax) {
     f.kernel.name = "softmax";
     const auto m = f.kernel.dim("M"), n = f.kernel.dim("N");
     const auto x = f.b.param(f.param("x", DType::bf16, {m, n}));
-    const auto e =
-        f.b.unary(UnaryOp::exp, f.b.binary(BinaryOp::sub, x, f.b.reduce(ReduceOp::max, x, {n})));
-    const auto y = f.b.binary(BinaryOp::div, e, f.b.reduce(ReduceOp::sum, e, {n}));
-    f.output("y", DType::bf16, y);
+    f.output("y", DType::bf16, f.softmax(x, n));
     expect_golden_kernel(f.kernel);
 }
 
@@ -90,10 +92,7 @@ TEST(LowerRows, SoftmaxOfKnownLengthKeepsItsExponentials) {
     f.kernel.name = "softmax_512";
     const auto m = f.kernel.dim("M"), n = f.kernel.dim("512");
     const auto x = f.b.param(f.param("x", DType::bf16, {m, n}));
-    const auto e =
-        f.b.unary(UnaryOp::exp, f.b.binary(BinaryOp::sub, x, f.b.reduce(ReduceOp::max, x, {n})));
-    const auto y = f.b.binary(BinaryOp::div, e, f.b.reduce(ReduceOp::sum, e, {n}));
-    f.output("y", DType::bf16, y);
+    f.output("y", DType::bf16, f.softmax(x, n));
     expect_golden_kernel(f.kernel);
 }
 

@@ -2,17 +2,9 @@
 kernel texts compute what torch does."""
 
 import json
-import os
-import pathlib
-import shutil
-import subprocess
-import tempfile
 import unittest
 
-from built import ROOT, needs_worker
-from test_worker import Worker
-
-PROGRAM = os.environ.get("FACT_PROGRAM", str(ROOT / "build" / "release" / "fact"))
+from discovered import Discovered
 
 FOUND = {
     "buffer": "sdpa_causal",
@@ -31,13 +23,10 @@ FOUND = {
 }
 
 
-@needs_worker
-@unittest.skipUnless(os.path.exists(PROGRAM), "fact is not built")
-class Attentions(unittest.TestCase):
+class Attentions(Discovered):
     @classmethod
     def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="fact-attentions-"))
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        super().setUpClass()
         cls.found = {dtype: cls.discover(dtype) for dtype in ("bf16", "f32")}
 
     @classmethod
@@ -47,21 +36,6 @@ class Attentions(unittest.TestCase):
         cls.fact("trace", "examples.attentions:every", *cast, "-o", archive)
         cls.fact("discover", archive, "-o", dtype)
         return json.loads((cls.folder / dtype / "discovery.json").read_text())
-
-    @classmethod
-    def fact(cls, *arguments):
-        path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-        done = subprocess.run(
-            [PROGRAM, *arguments],
-            cwd=cls.folder,
-            env={**os.environ, "PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
-        if done.returncode != 0:
-            raise AssertionError(f"fact {' '.join(arguments)}:\n{done.stdout}{done.stderr}")
-        return done.stdout
 
     def attentions(self, dtype):
         return {
@@ -86,29 +60,8 @@ class Attentions(unittest.TestCase):
     def test_every_text_computes_what_torch_does(self):
         for where, pattern in self.attentions("bf16").items():
             with self.subTest(where):
-                self.check("bf16", pattern)
-
-    def check(self, dtype, pattern):
-        text = self.folder / "kernel.fact"
-        text.write_text(pattern["kernel"])
-        worker = Worker()
-        self.addCleanup(worker.close)
-        reply = worker.ask(
-            {
-                "open": {
-                    "call": str(self.folder / dtype / "calls" / f"{pattern['id']}.json"),
-                    "kernel_text": str(text),
-                    "device": "cpu",
-                    "weights": str(self.folder / f"{dtype}.pt2"),
-                }
-            }
-        )
-        worker.close()
-        self.assertIsNotNone(reply)
-        self.assertEqual(reply["error"], "")
-        self.assertTrue(reply["text_checks"])
-        for check in reply["text_checks"]:
-            self.assertTrue(check["passed"], f"{check}\n{pattern['kernel']}")
+                call = self.folder / "bf16" / "calls" / f"{pattern['id']}.json"
+                self.check(call, pattern, weights=str(self.folder / "bf16.pt2"))
 
 
 if __name__ == "__main__":

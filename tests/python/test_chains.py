@@ -2,18 +2,11 @@
 kernel texts compute what torch does, and whether kernels of every shape of stages compile."""
 
 import json
-import os
-import pathlib
-import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
-from built import ROOT, needs_worker
-from test_worker import Worker
-
-PROGRAM = os.environ.get("FACT_PROGRAM", str(ROOT / "build" / "release" / "fact"))
+from built import ROOT
+from discovered import Discovered
 
 # The widest pattern of each product in the order of the chains; the first of `l2_45` has two.
 LEVEL1 = {
@@ -79,33 +72,15 @@ LEFT = {
 COMPILED = ["sdpa", "conv_add", "matmul_triu", "group_norm_min_add", "batch_norm_scale_softmax"]
 
 
-@needs_worker
-@unittest.skipUnless(os.path.exists(PROGRAM), "fact is not built")
-class Chains(unittest.TestCase):
+class Chains(Discovered):
     @classmethod
     def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="fact-chains-"))
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        super().setUpClass()
         cls.found = {}
         for level in ("level1", "level2"):
             cls.fact("trace", f"examples.chains:{level}", "--training", "-o", f"{level}.pt2")
             cls.fact("discover", f"{level}.pt2", "-o", level)
             cls.found[level] = json.loads((cls.folder / level / "discovery.json").read_text())
-
-    @classmethod
-    def fact(cls, *arguments):
-        path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-        done = subprocess.run(
-            [PROGRAM, *arguments],
-            cwd=cls.folder,
-            env={**os.environ, "PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
-        if done.returncode != 0:
-            raise AssertionError(f"fact {' '.join(arguments)}:\n{done.stdout}{done.stderr}")
-        return done.stdout
 
     def names(self, level):
         """Of each product's widest pattern, by the part of the module it is in."""
@@ -145,21 +120,6 @@ class Chains(unittest.TestCase):
                 with self.subTest(level=level, pattern=pattern["id"]):
                     self.check(self.folder / level / "calls" / f"{pattern['id']}.json", pattern)
         self.assertGreater(len(checked), 55)
-
-    def check(self, call, pattern):
-        text = self.folder / "kernel.fact"
-        text.write_text(pattern["kernel"])
-        worker = Worker()
-        self.addCleanup(worker.close)
-        reply = worker.ask(
-            {"open": {"call": str(call), "kernel_text": str(text), "device": "cpu"}}
-        )
-        worker.close()
-        self.assertIsNotNone(reply)
-        self.assertEqual(reply["error"], "")
-        self.assertTrue(reply["text_checks"])
-        for check in reply["text_checks"]:
-            self.assertTrue(check["passed"], f"{check}\n{pattern['kernel']}")
 
     def test_each_kind_of_stages_compiles(self):
         for level, found in self.found.items():

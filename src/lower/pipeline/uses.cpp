@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "ir/reorderings.h"
+
 namespace fact::lower {
 
 namespace {
@@ -55,17 +57,8 @@ AttentionEnd attention_end(const ir::Kernel& kernel, ir::ExprId attention) {
 
 std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Attention& node) {
     std::vector<ir::ExprId> reads;
-    for (ir::ExprId id : {node.q, node.k, node.v}) {
-        while (!kernel[id].stored) {
-            if (const auto* permute = std::get_if<ir::Permute>(&kernel[id].node))
-                id = permute->x;
-            else if (const auto* view = std::get_if<ir::View>(&kernel[id].node))
-                id = view->x;
-            else
-                break;
-        }
-        reads.push_back(id);
-    }
+    for (const ir::ExprId id : {node.q, node.k, node.v})
+        reads.push_back(ir::behind_reorderings(kernel, id));
     const std::function<void(ir::ExprId)> visit = [&](ir::ExprId id) {
         const ir::Expr& expr = kernel[id];
         const bool computed = !std::holds_alternative<ir::Reduce>(expr.node) &&

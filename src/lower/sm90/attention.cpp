@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "emit/code_writer.h"
+#include "ir/reorderings.h"
 #include "lower/product/epilogue_functor.h"
 #include "lower/product/launch_parts.h"
 #include "lower/record/extent_terms.h"
@@ -42,16 +43,10 @@ class AttentionLowerer {
         const ir::Output& output = kernel_.outputs.front();
         ir::ExprId value = output.value;
         const Dims& dims = output.tensor.type.dims;
-        for (;;) {  // the stage may end with its rounding and its reordering
-            if (const auto* cast = std::get_if<ir::Cast>(&kernel_[value].node))
-                value = cast->x;
-            else if (const auto* permute = std::get_if<ir::Permute>(&kernel_[value].node))
-                value = permute->x;
-            else if (const auto* view = std::get_if<ir::View>(&kernel_[value].node))
-                value = view->x;
-            else
-                break;
-        }
+        // The stage may end with its rounding, between reorderings.
+        value = ir::behind_reorderings(kernel_, value);
+        while (const auto* cast = std::get_if<ir::Cast>(&kernel_[value].node))
+            value = ir::behind_reorderings(kernel_, cast->x);
         const auto* node = std::get_if<ir::Attention>(&kernel_[value].node);
         if (!node) return cannot("something beside attention");
         node_ = node;
@@ -124,14 +119,7 @@ class AttentionLowerer {
     }
 
     Operand operand(ir::ExprId id, ir::DimId rows, ir::DimId features) const {
-        for (;;) {
-            if (const auto* permute = std::get_if<ir::Permute>(&kernel_[id].node))
-                id = permute->x;
-            else if (const auto* view = std::get_if<ir::View>(&kernel_[id].node))
-                id = view->x;
-            else
-                break;
-        }
+        id = ir::behind_reorderings(kernel_, id);
         Operand found;
         const auto* param = std::get_if<ir::Param>(&kernel_[id].node);
         if (!param) return found;

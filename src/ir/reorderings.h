@@ -1,0 +1,11 @@
+// Values that are the same elements in another order.
+#pragma once
+
+#include "ir/kernel.h"
+
+namespace fact::ir {
+
+// What lies behind any number of permutes and views; a value that is stored is not looked through.
+ExprId behind_reorderings(const Kernel& kernel, ExprId id);
+
+}  // namespace fact::ir

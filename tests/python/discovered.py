@@ -1,0 +1,52 @@
+"""What tests of discovery share: the program run in a folder of their own, and the proof of a text."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from built import ROOT, needs_worker
+from test_worker import Worker
+
+PROGRAM = os.environ.get("FACT_PROGRAM", str(ROOT / "build" / "release" / "fact"))
+
+
+@needs_worker
+@unittest.skipUnless(os.path.exists(PROGRAM), "fact is not built")
+class Discovered(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="fact-discovered-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+
+    @classmethod
+    def fact(cls, *arguments):
+        path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+        done = subprocess.run(
+            [PROGRAM, *arguments],
+            cwd=cls.folder,
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        if done.returncode != 0:
+            raise AssertionError(f"fact {' '.join(arguments)}:\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def check(self, call, pattern, **more):
+        """That the pattern's text computes what torch does."""
+        text = self.folder / "kernel.fact"
+        text.write_text(pattern["kernel"])
+        worker = Worker()
+        self.addCleanup(worker.close)
+        request = {"call": str(call), "kernel_text": str(text), "device": "cpu", **more}
+        reply = worker.ask({"open": request})
+        worker.close()
+        self.assertIsNotNone(reply)
+        self.assertEqual(reply["error"], "")
+        self.assertTrue(reply["text_checks"])
+        for check in reply["text_checks"]:
+            self.assertTrue(check["passed"], f"{check}\n{pattern['kernel']}")

@@ -75,6 +75,7 @@ Value Evaluator::call(const ast::Call& call, Span span) {
         const auto args = values(call, 3, span);
         return args ? builder_.add(ir::Select{(*args)[0], (*args)[1], (*args)[2]}, span) : Value{};
     }
+    if (name == "flip") return flip(call, span);
     if (name == "matmul") return matmul(call, span);
     if (name == "attention") return attention(call, span);
     if (find_composite(name)) return composite(call, span);
@@ -108,6 +109,19 @@ void Evaluator::unknown_function(const ast::Call& call) {
 void Evaluator::unknown_word(std::string_view what, const ast::Word& word, std::string fix) {
     reporter_.error(code::unknown_argument, span_of(word.span),
                     fmt::format("There is no {} '{}'.", what, word.text), std::move(fix));
+}
+
+Value Evaluator::flip(const ast::Call& call, Span span) {
+    const Signature signature{"flip", {{}, {"over", ArgumentKind::dims, true, false, {}}}};
+    const auto bound = bind(signature, call, span);
+    if (!bound) return {};
+    const auto& over = std::get<std::vector<ir::DimId>>((*bound)[1]);
+    if (over.size() != 1) {
+        reporter_.error(code::flip, span, "`flip` reverses one dimension at a time.",
+                        "Flip the result again along the next one.");
+        return {};
+    }
+    return builder_.add(ir::Flip{std::get<ir::ExprId>((*bound)[0]), over.front()}, span);
 }
 
 Value Evaluator::matmul(const ast::Call& call, Span span) {

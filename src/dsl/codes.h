@@ -61,6 +61,7 @@ inline constexpr Code attention = "F0320";
 inline constexpr Code attention_scale = "F0321";
 inline constexpr Code unknown_extent = "F0322";
 inline constexpr Code constraint = "F0323";
+inline constexpr Code flip = "F0324";
 
 // Schedules.
 inline constexpr Code unknown_kernel = "F0401";

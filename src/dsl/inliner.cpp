@@ -140,6 +140,9 @@ class Inliner {
         } else if (auto* n = std::get_if<ir::Extent>(&node)) {
             if (!(dim = dims_(n->dim, span_))) return std::nullopt;
             n->dim = *dim;
+        } else if (auto* n = std::get_if<ir::Flip>(&node)) {
+            if (!(dim = dims_(n->dim, span_))) return std::nullopt;
+            n->dim = *dim;
         } else if (auto* n = std::get_if<ir::Reduce>(&node)) {
             auto over = dims_(n->over, span_);
             if (!over) return std::nullopt;

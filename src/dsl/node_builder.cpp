@@ -41,6 +41,8 @@ code::Code code_of(ir::Fault fault) {
             return code::view;
         case ir::Fault::repeated_dim:
             return code::repeated_dim;
+        case ir::Fault::flip:
+            return code::flip;
         case ir::Fault::reduction:
             return code::reduction;
         case ir::Fault::attention:

@@ -167,6 +167,10 @@ class Printer {
                     return Text{fmt::format("{}.view({})", operand(n.x, precedence::atom),
                                             dims_text(expr.type.dims))};
                 },
+                [&](const ir::Flip& n) {
+                    return Text{
+                        fmt::format("flip({}, over: {})", operand(n.x), dim_names_[index(n.dim)])};
+                },
                 [&](const ir::Extent& n) {
                     return Text{fmt::format("extent({})", dim_names_[index(n.dim)])};
                 },

@@ -14,7 +14,7 @@ namespace fact::dsl {
 struct SpecialInfo {
     std::string_view name, parameters, meaning;
 };
-inline constexpr std::array<SpecialInfo, 8> kSpecial{{
+inline constexpr std::array<SpecialInfo, 9> kSpecial{{
     {"where", "condition, a, b", "a where the condition holds, else b"},
     {"matmul", "a, b, precision: exact", "a @ b; `tf32` rounds f32 operands to TF32"},
     {"index", "N", "the coordinate along a dimension, i32"},
@@ -22,6 +22,7 @@ inline constexpr std::array<SpecialInfo, 8> kSpecial{{
     {"sum", "x, over", "the sum, accumulated in f32; of nothing: 0"},
     {"max", "x, over", "the largest; NaN if any is, of nothing: -inf"},
     {"min", "x, over", "the smallest; NaN if any is, of nothing: inf"},
+    {"flip", "x, over", "x reversed along a dimension, whose extent is a number"},
     {"attention", "q, k, v, mask: none, bias, unseen: nan, scale",
      "softmax(scale * q @ k.T + bias, over: N) @ v; causal: row i sees columns 0 to i"},
 }};

@@ -36,6 +36,7 @@ std::string node_text(const Kernel& kernel, const Node& node) {
             [](const Cast&) { return std::string("cast"); },
             [](const Permute&) { return std::string("permute"); },
             [](const View&) { return std::string("view"); },
+            [&](const Flip& n) { return fmt::format("flip {}", kernel[n.dim].name); },
             [&](const Reduce& n) {
                 return fmt::format("{} over {}", kReduce[static_cast<std::size_t>(n.op)],
                                    to_string(kernel, n.over));

@@ -96,6 +96,8 @@ class Interpreter {
             keep(id, multiply(product->a, product->b, true, kernel_[id].type.dims));
         else if (const auto* view = std::get_if<View>(&node))
             keep(id, materialize(environment_, view->x, kernel_[view->x].type.dims));
+        else if (const auto* flip = std::get_if<Flip>(&node))
+            keep_flipped(id, *flip);
         else if (const auto* reduce = std::get_if<Reduce>(&node))
             keep(id, reduced(*reduce, kernel_[id].type.dims));
         else if (const auto* attention = std::get_if<Attention>(&node))
@@ -107,6 +109,16 @@ class Interpreter {
         environment_.sources[static_cast<std::uint32_t>(index(id))] = {
             results_.back().data(), DType::f64,
             contiguous_strides(environment_, kernel_[id].type.dims)};
+    }
+
+    // Read backwards along the dimension.
+    void keep_flipped(ExprId id, const Flip& flip) {
+        keep(id, materialize(environment_, flip.x, kernel_[id].type.dims));
+        Source& source = environment_.sources[static_cast<std::uint32_t>(index(id))];
+        std::int64_t& stride = source.strides[index(flip.dim)];
+        if (!results_.back().empty())
+            source.data = results_.back().data() + (extent(flip.dim) - 1) * stride;
+        stride = -stride;
     }
 
     std::vector<double> reduced(const Reduce& node, const std::vector<DimId>& kept) const {

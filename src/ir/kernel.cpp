@@ -109,6 +109,10 @@ ExprId Builder::view(ExprId x, std::vector<DimId> dims) {
     return append(kernel_, View{x}, {DType::f32, std::move(dims)});
 }
 
+ExprId Builder::flip(ExprId x, DimId dim) {
+    return append(kernel_, Flip{x, dim});
+}
+
 ExprId Builder::extent(DimId dim) {
     return append(kernel_, Extent{dim});
 }

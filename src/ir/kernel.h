@@ -96,6 +96,13 @@ struct View {
     bool operator==(const View&) const = default;
 };
 
+// x reversed along a dimension of constant extent: the element at i is x's at extent - 1 - i.
+struct Flip {
+    ExprId x{};
+    DimId dim{};
+    bool operator==(const Flip&) const = default;
+};
+
 enum class ReduceOp : std::uint8_t { sum, max, min };  // max and min: NaN if any is
 // Over some dimensions, which the result lacks. Of nothing: 0, -inf, inf.
 struct Reduce {
@@ -133,7 +140,7 @@ struct Attention {
 };
 
 using Node = std::variant<Param, Literal, Index, Extent, Unary, Binary, Select, Cast, Permute, View,
-                          Reduce, Product, Attention>;
+                          Flip, Reduce, Product, Attention>;
 
 struct Expr {
     Node node;
@@ -200,6 +207,8 @@ void for_each_operand(AnyNode& node, Visit visit) {
         visit(n->x);
     else if (auto* n = std::get_if<View>(&node))
         visit(n->x);
+    else if (auto* n = std::get_if<Flip>(&node))
+        visit(n->x);
     else if (auto* n = std::get_if<Reduce>(&node))
         visit(n->x);
     else if (auto* n = std::get_if<Product>(&node))
@@ -226,6 +235,7 @@ class Builder {
     ExprId permute(ExprId x, std::vector<DimId> dims);  // an identity permutation gives x back
     ExprId transpose(ExprId x);                         // swaps the last two
     ExprId view(ExprId x, std::vector<DimId> dims);     // of its own dimensions gives x back
+    ExprId flip(ExprId x, DimId dim);
     ExprId extent(DimId dim);
     ExprId reduce(ReduceOp op, ExprId x, std::vector<DimId> over);
     ExprId product(ExprId a, ExprId b, Precision precision = Precision::exact);

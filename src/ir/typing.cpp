@@ -170,6 +170,21 @@ Typing view_type(const Kernel& kernel, const Type& x, const Dims& dims) {
                      "`x.view(M, G*D)` of [M, G, D]."};
 }
 
+Typing flip_type(const Kernel& kernel, const Flip& node, const Type& x) {
+    if (!contains(x.dims, node.dim))
+        return TypeError{Fault::flip,
+                         fmt::format("{} has no dimension {} to flip.", to_string(kernel, x.dims),
+                                     kernel[node.dim].name),
+                         "Name a dimension of the operand; a view takes a product apart."};
+    if (!kernel[node.dim].extent)
+        return TypeError{
+            Fault::flip,
+            fmt::format("Dimension {} has no constant extent, so it cannot be flipped.",
+                        kernel[node.dim].name),
+            "Write the extent as a number: `flip(x.view(M, H, 2, 64), over: 2)`."};
+    return x;
+}
+
 Typing reduce_type(const Kernel& kernel, const Reduce& node, const Type& x) {
     Dims left = x.dims;
     for (const DimId dim : node.over) {
@@ -264,6 +279,10 @@ std::variant<Type, TypeError> type_of(const Kernel& kernel, const Node& node, co
             [&](const View& n) { return view_type(kernel, type(n.x), given.dims); },
             [&](const Extent& n) -> Typing {
                 if (index(n.dim) < kernel.dims.size()) return Type{DType::i32, {}};
+                return TypeError{Fault::reference, "A dimension does not exist.", ""};
+            },
+            [&](const Flip& n) -> Typing {
+                if (index(n.dim) < kernel.dims.size()) return flip_type(kernel, n, type(n.x));
                 return TypeError{Fault::reference, "A dimension does not exist.", ""};
             },
             [&](const Reduce& n) { return reduce_type(kernel, n, type(n.x)); },

@@ -124,6 +124,9 @@ class Steps {
                 [&](const ir::Cast& n) {
                     return fmt::format("{} rounded to {}", ref(n.x), info(expr.type.dtype).name);
                 },
+                [&](const ir::Flip& n) {
+                    return fmt::format("{} reversed along {}", ref(n.x), dim(n.dim));
+                },
                 [&](const ir::Reduce& n) {
                     std::vector<std::string> over;
                     for (const ir::DimId id : n.over) over.push_back(dim(id));

@@ -31,6 +31,7 @@ Json node_json(const ir::Node& node) {
             [](const ir::Cast&) { return Json{{"op", "cast"}}; },
             [](const ir::Permute&) { return Json{{"op", "permute"}}; },
             [](const ir::View&) { return Json{{"op", "view"}}; },
+            [](const ir::Flip& n) { return Json{{"op", "flip"}, {"dim", ir::index(n.dim)}}; },
             [&](const ir::Reduce& n) {
                 return Json{{"op", std::string("reduce_") + kReductions[static_cast<int>(n.op)]},
                             {"over", dims_json(n.over)}};

@@ -68,6 +68,8 @@ class Comparer {
             return same(Dims{n->dim}, Dims{std::get<ir::Index>(y).dim});
         if (const auto* n = std::get_if<ir::Extent>(&x))
             return same(Dims{n->dim}, Dims{std::get<ir::Extent>(y).dim});
+        if (const auto* n = std::get_if<ir::Flip>(&x))
+            return same(Dims{n->dim}, Dims{std::get<ir::Flip>(y).dim});
         if (const auto* n = std::get_if<ir::Reduce>(&x)) {
             const auto& other = std::get<ir::Reduce>(y);
             return n->op == other.op && same(n->over, other.over);

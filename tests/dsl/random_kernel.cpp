@@ -102,7 +102,7 @@ class Generator {
     }
 
     void grow() {
-        switch (below(14)) {
+        switch (below(15)) {
             case 0:
                 return push(builder_.literal(any_number()));
             case 1:
@@ -129,6 +129,8 @@ class Generator {
             case 9:
             case 10:
                 return view();
+            case 11:
+                return flip();
             default:
                 return binary();
         }
@@ -141,6 +143,12 @@ class Generator {
             if (below(2)) over.push_back(dim);
         std::shuffle(over.begin(), over.end(), random_);
         if (!over.empty()) push(builder_.reduce(static_cast<ir::ReduceOp>(below(3)), x, over));
+    }
+
+    void flip() {
+        const ExprId x = any();
+        for (const ir::DimId dim : type(x).dims)
+            if (kernel_[dim].extent) return push(builder_.flip(x, dim));
     }
 
     // Takes a product of dimensions apart, or puts two neighbours together.

@@ -75,6 +75,28 @@ TEST(Interpreter, ComputesALinearLayer) {
     EXPECT_EQ(wide.values(), (std::vector<double>{6.25, 11, 0.25, 9}));
 }
 
+TEST(Interpreter, FlipsAlongAnyDimension) {
+    Kernel kernel{"flips", {}, {}, {}, {}};
+    const DimId m = kernel.dim("M"), two = kernel.dim("2"), three = kernel.dim("3");
+    const DimId both = kernel.dim_product({two, three});
+    kernel.params = {{"x", {DType::f32, {m, both}}, {}}};
+    Builder b(kernel);
+    const ExprId x = b.view(b.param(0), {m, two, three});
+    const ExprId halves = b.flip(x, two), inner = b.flip(x, three);
+    const ExprId counted = b.binary(BinaryOp::add, b.flip(b.index(three), three), halves);
+    kernel.outputs = {{{"y", {DType::f32, {m, both}}, {}}, b.view(halves, {m, both})},
+                      {{"z", {DType::f32, {m, two, three}}, {}}, b.flip(inner, two)},
+                      {{"c", {DType::f32, {m, two, three}}, {}}, counted}};
+    Memory in(DType::f32, {2, 6}, {0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15});
+    Memory y(DType::f32, {2, 6}), z(DType::f32, {2, 2, 3}), c(DType::f32, {2, 2, 3});
+    run(kernel, {&in}, {&y, &z, &c});
+    EXPECT_EQ(y.values(), (std::vector<double>{3, 4, 5, 0, 1, 2, 13, 14, 15, 10, 11, 12}));
+    EXPECT_EQ(z.values(), (std::vector<double>{5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10}));
+    EXPECT_EQ(c.values(), (std::vector<double>{5, 5, 5, 2, 2, 2, 15, 15, 15, 12, 12, 12}));
+    Memory none(DType::f32, {0, 6}), empty(DType::f32, {0, 6}), nil(DType::f32, {0, 2, 3});
+    run(kernel, {&none}, {&empty, &nil, &nil});
+}
+
 TEST(Interpreter, BroadcastsBatchesAndPermutes) {
     // y[b, m, h, n] = sum_k x[b, m, h, k] * w[h, k, n], scaled by row and masked.
     const std::int64_t B = 2, M = 5, H = 3, N = 300, K = 7;

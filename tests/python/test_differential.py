@@ -81,6 +81,8 @@ class Evaluator:
             return torch.tensor(self.extents[expr["dim"]], dtype=torch.float64)
         if op == "view":
             return self.values[args[0]].reshape(self.shape(dims))
+        if op == "flip":
+            return self.values[args[0]].flip(dims.index(expr["dim"]))
         if op.startswith("reduce_"):
             own = self.program["exprs"][args[0]]["dims"]
             over = [own.index(d) for d in expr["over"]]

@@ -17,6 +17,9 @@ std::optional<ir::Kernel> in_chunks(const ir::Kernel& kernel, const RowsForm& fo
     std::int64_t length = kernel[dim].extent.value_or(ir::kUnknownExtent);
     if (length == ir::kUnknownExtent && ir::index(dim) < facts.extents.size())
         length = facts.extents[ir::index(dim)];
+    for (const ir::Expr& expr : kernel.exprs)
+        if (const auto* flip = std::get_if<ir::Flip>(&expr.node); flip && flip->dim == dim)
+            return std::nullopt;
     if (length <= (form.rows.size() == 1 ? 0 : kLongRow)) return std::nullopt;
     std::int64_t chunk = 0;
     for (const std::int64_t unit : {256, 8})  // whole warps have something to do, or whole vectors

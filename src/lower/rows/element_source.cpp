@@ -48,8 +48,8 @@ class ElementWriter : RowsText {
         store();
     }
 
-    std::string load(const ir::Param& param) const override {
-        return fmt::format("widen({})", element(kernel_.params[param.index]));
+    std::string load(const ir::Param& param, const Flips& flips) const override {
+        return fmt::format("widen({})", element(kernel_.params[param.index], flips));
     }
 
     // Opens the lambda over a row; its scope knows what was declared for the row.

@@ -1,6 +1,7 @@
 #include "lower/rows/lower.h"
 
 #include "lower/rows/chunks.h"
+#include "lower/rows/flips.h"
 #include "lower/rows/record.h"
 #include "lower/rows/source.h"
 
@@ -19,7 +20,8 @@ Lowered with_vectors(const ir::Kernel& kernel, const VectorForm& form, const std
 
 }  // namespace
 
-Result<Lowered> lower_rows(const ir::Kernel& kernel, const RowsFacts& facts) {
+Result<Lowered> lower_rows(const ir::Kernel& whole, const RowsFacts& facts) {
+    const ir::Kernel kernel = flips_at_leaves(whole);
     const auto form = rows_form(kernel);
     if (!form) return form.error();
     if (const auto apart = in_chunks(kernel, *form, facts)) {

@@ -65,10 +65,11 @@ void RowsText::name_coordinate(ir::DimId dim) {
     coordinates_[dim] = text_.fresh(name);
 }
 
-std::string RowsText::coordinate(ir::DimId dim) const {
+std::string RowsText::coordinate(ir::DimId dim, const Flips& flips) const {
     std::string text;
     for (const ir::DimId factor : kernel_.factors({dim})) {
-        const std::string& at = coordinates_.at(factor);
+        std::string at = coordinates_.at(factor);
+        if (flips.contains(factor)) at = fmt::format("{} - {}", *kernel_[factor].extent - 1, at);
         if (text.empty()) {
             text = at;
             continue;
@@ -80,14 +81,22 @@ std::string RowsText::coordinate(ir::DimId dim) const {
     return text;
 }
 
-std::string RowsText::coordinates(const Dims& dims) const {
+std::string RowsText::coordinates(const Dims& dims, const Flips& flips) const {
     std::string all;
-    for (const ir::DimId dim : dims) all += (all.empty() ? "" : ", ") + coordinate(dim);
+    for (const ir::DimId dim : dims) all += (all.empty() ? "" : ", ") + coordinate(dim, flips);
     return all;
 }
 
-std::string RowsText::element(const ir::Tensor& tensor) const {
-    return fmt::format("args.{}({})", emit::identifier(tensor.name), coordinates(tensor.type.dims));
+std::string RowsText::element(const ir::Tensor& tensor, const Flips& flips) const {
+    return fmt::format("args.{}({})", emit::identifier(tensor.name),
+                       coordinates(tensor.type.dims, flips));
+}
+
+std::string RowsText::flipped(const FlippedLeaf& leaf) const {
+    const ir::Node& node = kernel_[leaf.leaf].node;
+    if (const auto* index = std::get_if<ir::Index>(&node))
+        return coordinate(index->dim, leaf.flips);
+    return load(std::get<ir::Param>(node), leaf.flips);
 }
 
 void RowsText::decompose(const std::string& number, const Dims& dims, bool wide) {
@@ -115,7 +124,8 @@ void RowsText::declare(ExpressionText& text, ir::ExprId root, bool inside) {
     std::vector<bool> needed(kernel_.exprs.size());
     needed[ir::index(root)] = true;
     for (std::size_t i = ir::index(root) + 1; i-- > 0;) {
-        if (!needed[i] || text.has(static_cast<ir::ExprId>(i))) continue;
+        const auto id = static_cast<ir::ExprId>(i);
+        if (!needed[i] || text.has(id) || flipped_leaf(kernel_, id)) continue;
         ir::for_each_operand(kernel_.exprs[i].node,
                              [&](ir::ExprId x) { needed[ir::index(x)] = true; });
     }
@@ -124,7 +134,9 @@ void RowsText::declare(ExpressionText& text, ir::ExprId root, bool inside) {
         if (!needed[i] || text.has(id) || varies(id) != inside) continue;
         const ir::Node& node = kernel_[id].node;
         if (const auto* param = std::get_if<ir::Param>(&node))
-            text.declare(out_, id, load(*param));
+            text.declare(out_, id, load(*param, {}));
+        else if (const auto leaf = flipped_leaf(kernel_, id))
+            text.declare(out_, id, flipped(*leaf));
         else if (const auto* view = std::get_if<ir::View>(&node))
             text.set(id, text.use(view->x));
         else

@@ -8,6 +8,7 @@
 
 #include "emit/code_writer.h"
 #include "lower/pointwise/expression.h"
+#include "lower/rows/flips.h"
 #include "lower/rows/rows_form.h"
 
 namespace fact::lower {
@@ -27,7 +28,7 @@ class RowsText {
     RowsText& operator=(const RowsText&) = delete;
 
     // How a parameter's value at a place in the row is read.
-    virtual std::string load(const ir::Param& param) const = 0;
+    virtual std::string load(const ir::Param& param, const Flips& flips) const = 0;
 
     // The struct Arguments; `more` are int members after the extents.
     void arguments(const std::vector<std::string>& more = {});
@@ -39,14 +40,15 @@ class RowsText {
     // Gives the dimension's coordinate a name.
     void name_coordinate(ir::DimId dim);
     // A product of dimensions is walked by its factors.
-    std::string coordinate(ir::DimId dim) const;
+    std::string coordinate(ir::DimId dim, const Flips& flips = {}) const;
     // The coordinates of a tensor's dimensions.
-    std::string coordinates(const Dims& dims) const;
+    std::string coordinates(const Dims& dims, const Flips& flips) const;
     // "args.x(m, n)".
-    std::string element(const ir::Tensor& tensor) const;
+    std::string element(const ir::Tensor& tensor, const Flips& flips = {}) const;
     // The coordinates along `dims` from one number, the last of them running fastest.
     void decompose(const std::string& number, const Dims& dims, bool wide = true);
 
+    std::string flipped(const FlippedLeaf& leaf) const;
     bool contains_row(const Dims& dims) const;
     bool varies(ir::ExprId id) const { return contains_row(kernel_[id].type.dims); }
     bool in_row(const ir::Output& output) const { return contains_row(output.tensor.type.dims); }

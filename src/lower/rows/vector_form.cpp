@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/extents.h"
+#include "lower/rows/flips.h"
 
 namespace fact::lower {
 
@@ -29,6 +30,9 @@ class Chooser {
         if (!find_row() || !find_tensors()) return std::nullopt;
         choose_vector();
         if (!choose_threads()) return std::nullopt;
+        // What is read backwards along the row, a thread must have.
+        if (backwards_ && (result_.threads > 1 || result_.vector != result_.length))
+            return std::nullopt;
         return result_;
     }
 
@@ -60,6 +64,7 @@ class Chooser {
             if (times > 1 || dims.back() != row) return std::nullopt;
             return true;
         };
+        auto ways = ways_read(kernel_);
         for (std::size_t i = 0; i < kernel_.params.size(); ++i) {
             const ir::Tensor& tensor = kernel_.params[i];
             const auto is = along(tensor);
@@ -71,8 +76,13 @@ class Chooser {
             result_.access.push_back(*is ? info(tensor.type.dtype).bytes : 0);
             if (!*is) continue;
             any_ = true;
+            std::set<Flips> rows;  // those it is read from for one
+            for (Flips flips : ways[static_cast<std::uint32_t>(i)]) {
+                backwards_ |= flips.erase(row) > 0;
+                rows.insert(flips);
+            }
             if (kernel_.factors(tensor.type.dims).size() == 1) continue;  // the same for all rows
-            held_ahead_ += info(tensor.type.dtype).bytes / 4.0;
+            held_ahead_ += static_cast<double>(rows.size()) * info(tensor.type.dtype).bytes / 4;
             narrowest_ = std::min(narrowest_, info(tensor.type.dtype).bytes);
         }
         for (const ir::Output& output : kernel_.outputs) {
@@ -142,6 +152,7 @@ class Chooser {
     double held_ahead_ = 0;  // registers for what is loaded ahead, an element
     int narrowest_ = 8;
     bool any_ = false;
+    bool backwards_ = false;
 };
 
 }  // namespace

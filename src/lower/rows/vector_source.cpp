@@ -54,25 +54,39 @@ class VectorWriter : RowsText {
         return along(param) && kernel_.factors(kernel_.params[param].type.dims).size() > 1;
     }
     // Where its row starts.
-    std::string start(const ir::Tensor& tensor) {
+    std::string start(const ir::Tensor& tensor, const Flips& flips = {}) {
         coordinates_[row_] = "0";
-        return "&" + element(tensor);
+        return "&" + element(tensor, flips);
     }
 
     void inputs() {
+        for (const auto& [param, ways] : ways_read(kernel_))
+            for (const Flips& flips : ways)
+                if (streamed(param)) name_share(param, without_row(flips));
         auto block = out_.block("struct Inputs", ";");
-        for (std::size_t i = 0; i < kernel_.params.size(); ++i)
-            if (streamed(i))
-                out_.line(fmt::format("Row::Share<{}> {};", info(kernel_.params[i].type.dtype).cuda,
-                                      emit::identifier(kernel_.params[i].name)));
+        for (const auto& [way, name] : shares_)
+            out_.line(fmt::format("Row::Share<{}> {};",
+                                  info(kernel_.params[way.first].type.dtype).cuda, name));
         out_.line();
         auto load = out_.block(
             fmt::format("__device__ void load(Arguments const& args, int {})", row_number()));
         row_coordinates();
-        for (std::size_t i = 0; i < kernel_.params.size(); ++i)
-            if (streamed(i))
-                out_.line(fmt::format("{}.load<{}>({});", emit::identifier(kernel_.params[i].name),
-                                      vectors_.access[i], start(kernel_.params[i])));
+        for (const auto& [way, name] : shares_)
+            out_.line(fmt::format("{}.load<{}>({});", name, vectors_.access[way.first],
+                                  start(kernel_.params[way.first], way.second)));
+    }
+
+    Flips without_row(Flips flips) const {
+        flips.erase(row_);
+        return flips;
+    }
+
+    void name_share(std::size_t param, const Flips& flips) {
+        std::string name = emit::identifier(kernel_.params[param].name);
+        for (const ir::DimId dim : flips) name += "_flipped_" + kernel_[dim].name;
+        const auto taken = [&](const auto& share) { return share.second == name; };
+        while (std::any_of(shares_.begin(), shares_.end(), taken)) name += '_';
+        shares_.emplace(std::pair(param, flips), name);
     }
 
     std::string row_number() const {
@@ -114,11 +128,13 @@ class VectorWriter : RowsText {
         store();
     }
 
-    std::string load(const ir::Param& param) const override {
-        const ir::Tensor& tensor = kernel_.params[param.index];
-        if (streamed(param.index)) return fmt::format("in.{}[i]", emit::identifier(tensor.name));
-        if (along(param.index)) return fmt::format("{}[i]", repeated_.at(param.index));
-        return fmt::format("widen({})", element(tensor));
+    std::string load(const ir::Param& param, const Flips& flips) const override {
+        const std::string i =
+            flips.contains(row_) ? fmt::format("{} - i", vectors_.length - 1) : "i";
+        if (streamed(param.index))
+            return fmt::format("in.{}[{}]", shares_.at({param.index, without_row(flips)}), i);
+        if (along(param.index)) return fmt::format("{}[{}]", repeated_.at(param.index), i);
+        return fmt::format("widen({})", element(kernel_.params[param.index], flips));
     }
 
     // What is needed of a value along the row before a function can compute it at a place.
@@ -205,6 +221,8 @@ class VectorWriter : RowsText {
 
     const VectorForm& vectors_;
     ir::DimId row_;
+    // Rows that are loaded, by parameter and by what is flipped on the way to them.
+    std::map<std::pair<std::size_t, Flips>, std::string> shares_;
     std::map<std::size_t, std::string> repeated_;  // parameters, and what their rows are called
     std::set<ir::ExprId> kept_;
     std::set<std::size_t> stored_;  // outputs

@@ -1,0 +1,121 @@
+#include "lower/rows/flips.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+namespace fact::lower {
+
+namespace {
+
+using ir::ExprId;
+using ir::index;
+
+void turn(Flips& flips, ir::DimId dim) {
+    if (!flips.erase(dim)) flips.insert(dim);
+}
+
+class Pusher {
+  public:
+    explicit Pusher(const ir::Kernel& kernel) : from_(kernel), made_(kernel.exprs.size()) {}
+
+    ir::Kernel run() {
+        for (const ir::Output& output : from_.outputs) made_[index(output.value)][{}] = {};
+        for (std::size_t i = from_.exprs.size(); i-- > 0;) want_operands(i);
+        to_ = from_;
+        to_.exprs.clear();
+        for (std::size_t i = 0; i < from_.exprs.size(); ++i)
+            for (auto& [flips, id] : made_[i]) id = make(from_.exprs[i], flips);
+        for (ir::Output& output : to_.outputs) output.value = made_[index(output.value)].at({});
+        return std::move(to_);
+    }
+
+  private:
+    // Those of the flips that the operand of a node has a dimension for.
+    Flips of_operand(const ir::Expr& expr, Flips flips, ExprId operand) const {
+        if (const auto* flip = std::get_if<ir::Flip>(&expr.node)) turn(flips, flip->dim);
+        const auto dims = from_.factors(from_[operand].type.dims);
+        std::erase_if(flips, [&](ir::DimId dim) {
+            return std::find(dims.begin(), dims.end(), dim) == dims.end();
+        });
+        return flips;
+    }
+
+    void want_operands(std::size_t i) {
+        const ir::Expr& expr = from_.exprs[i];
+        for (const auto& [flips, id] : made_[i])
+            ir::for_each_operand(expr.node, [&](ExprId x) {
+                made_[index(x)].try_emplace(of_operand(expr, flips, x));
+            });
+    }
+
+    ExprId make(ir::Expr expr, const Flips& flips) {
+        if (const auto* flip = std::get_if<ir::Flip>(&expr.node))
+            return made_[index(flip->x)].at(of_operand(expr, flips, flip->x));
+        const bool leaf = std::holds_alternative<ir::Param>(expr.node) ||
+                          std::holds_alternative<ir::Index>(expr.node);
+        const ir::Expr whole = expr;
+        ir::for_each_operand(
+            expr.node, [&](ExprId& x) { x = made_[index(x)].at(of_operand(whole, flips, x)); });
+        // One name a value: the one that is read forwards has it.
+        if (!flips.empty()) expr.name.clear();
+        const auto dims = expr.type.dims;
+        const ExprId id = to_.add(std::move(expr));
+        return leaf && !flips.empty() ? flipped(id, flips, dims) : id;
+    }
+
+    ExprId flipped(ExprId id, const Flips& flips, const std::vector<ir::DimId>& dims) {
+        ir::Builder b(to_);
+        id = b.view(id, to_.factors(dims));
+        for (const ir::DimId dim : flips) id = b.flip(id, dim);
+        return b.view(id, dims);
+    }
+
+    const ir::Kernel& from_;
+    ir::Kernel to_;
+    std::vector<std::map<Flips, ExprId>> made_;  // by expression: the ways it is wanted
+};
+
+}  // namespace
+
+ir::Kernel flips_at_leaves(const ir::Kernel& kernel) {
+    const bool any = std::any_of(kernel.exprs.begin(), kernel.exprs.end(), [](const ir::Expr& e) {
+        return std::holds_alternative<ir::Flip>(e.node);
+    });
+    return any ? Pusher(kernel).run() : kernel;
+}
+
+std::optional<FlippedLeaf> flipped_leaf(const ir::Kernel& kernel, ExprId id) {
+    if (!std::holds_alternative<ir::Flip>(kernel[id].node)) return std::nullopt;
+    FlippedLeaf found;
+    for (;;) {
+        if (const auto* flip = std::get_if<ir::Flip>(&kernel[id].node)) {
+            turn(found.flips, flip->dim);
+            id = flip->x;
+        } else if (const auto* view = std::get_if<ir::View>(&kernel[id].node)) {
+            id = view->x;
+        } else {
+            break;
+        }
+    }
+    found.leaf = id;
+    return found;
+}
+
+std::map<std::uint32_t, std::set<Flips>> ways_read(const ir::Kernel& kernel) {
+    std::map<std::uint32_t, std::set<Flips>> ways;
+    std::vector<bool> needed(kernel.exprs.size());
+    for (const ir::Output& output : kernel.outputs) needed[index(output.value)] = true;
+    for (std::size_t i = kernel.exprs.size(); i-- > 0;) {
+        if (!needed[i]) continue;
+        const auto flipped = flipped_leaf(kernel, static_cast<ExprId>(i));
+        const ir::Node& leaf = flipped ? kernel[flipped->leaf].node : kernel.exprs[i].node;
+        if (const auto* param = std::get_if<ir::Param>(&leaf))
+            ways[param->index].insert(flipped ? flipped->flips : Flips{});
+        if (!flipped)
+            ir::for_each_operand(kernel.exprs[i].node, [&](ExprId x) { needed[index(x)] = true; });
+    }
+    return ways;
+}
+
+}  // namespace fact::lower

@@ -1,0 +1,29 @@
+// Flips of a row kernel: a value that is read backwards is computed from operands read backwards.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+
+#include "ir/kernel.h"
+
+namespace fact::lower {
+
+using Flips = std::set<ir::DimId>;  // along which dimensions something is read backwards
+
+// The same kernel with flips of parameters and coordinates alone, whatever stood between them and
+// the flip computed a second time.
+ir::Kernel flips_at_leaves(const ir::Kernel& kernel);
+
+struct FlippedLeaf {  // a parameter or a coordinate
+    ir::ExprId leaf{};
+    Flips flips;
+};
+
+// What a Flip node of such a kernel reads; nothing for other nodes.
+std::optional<FlippedLeaf> flipped_leaf(const ir::Kernel& kernel, ir::ExprId id);
+
+// The ways in which such a kernel reads each of its parameters.
+std::map<std::uint32_t, std::set<Flips>> ways_read(const ir::Kernel& kernel);
+
+}  // namespace fact::lower

@@ -25,6 +25,16 @@ struct SlabOf {
 };
 using Slab = SlabOf<2>;
 
+// Which of a lane's values lies `kColumns` further in its row, or as many before where the row's
+// columns, taken so many at a time, are at every other turn.
+template <int kColumns>
+__device__ constexpr int flipped(int value) {
+    static_assert(kColumns == 1 || kColumns % 8 == 0);
+    if constexpr (kColumns == 1) return value ^ 1;
+    constexpr int kValues = kColumns / 8 * 4;  // a lane's of so many columns, its rows' two halves
+    return value / kValues % 2 == 0 ? value + kValues : value - kValues;
+}
+
 // How far into a tensor a matrix of the batch lies; a dimension the tensor lacks has stride 0.
 template <int kBatches>
 __device__ int64_t batch_offset(int const (&at)[kBatches], int64_t const (&strides)[kBatches]) {
@@ -123,5 +133,16 @@ template <class T, int kBatches = 2>
 using Column = Operand<T, true, false, false, kBatches>;
 template <class T, int kBatches = 2>
 using Scalar = Operand<T, false, false, false, kBatches>;
+
+// An operand whose columns begin anew every kPeriod: the same for every head, say.
+template <class Whole, int kPeriod>
+struct Repeated : Whole {
+    static_assert(kPeriod % kSlabColumns == 0);
+
+    template <int kBatches>
+    __device__ typename Whole::Fetched fetch(SlabOf<kBatches> const& slab) const {
+        return Whole::fetch({slab.row, slab.column % kPeriod, slab.batch, slab.extents});
+    }
+};
 
 }  // namespace fact

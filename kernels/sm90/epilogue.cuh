@@ -64,14 +64,20 @@ struct SlabWriter<float> {
     }
 };
 
+// How far apart columns lie that change places in the functor; 0: none do.
+template <class Functor, class = void>
+inline constexpr int kFlip = 0;
+template <class Functor>
+inline constexpr int kFlip<Functor, std::void_t<decltype(Functor::kFlip)>> = Functor::kFlip;
+
 // The epilogue of a warp's 16 rows of each 64-row block of accumulators.
 template <class Config, class Functor, int kBatches>
 struct Epilogue {
     using At = TileAt<kBatches>;
     using Writer = SlabWriter<typename Config::Output>;
     using Fetched = typename Functor::Fetched;
-    static constexpr int kSlabs = Config::kTileN / kSlabColumns;
-    static_assert(Config::kTileN % Writer::kColumns == 0);
+    static constexpr int kSlabs = kTileColumns<Config> / kSlabColumns;
+    static_assert(kTileColumns<Config> % Writer::kColumns == 0);
     static constexpr int kParts = Writer::kColumns / kSlabColumns;  // slabs of a box
     static constexpr int kBoxes = Config::kStoreBuffers;
     static_assert(!Config::kStaged || kBoxes >= 2);
@@ -111,7 +117,7 @@ struct Epilogue {
     template <int kCount>
     __device__ void finish(float const (&sums)[kCount], At const& at, int row, int column,
                            Fetched& fetched, bool last_block, int next_row) {
-        static_assert(kCount == kSlabs * kSlabValues);
+        static_assert(kCount == kProducts<Config> * kSlabs * kSlabValues);
 #pragma unroll
         for (int s = 0; s < kSlabs; ++s) {
             int const part = s % kParts;
@@ -131,7 +137,7 @@ struct Epilogue {
             float values[kSlabValues];
 #pragma unroll
             for (int i = 0; i < kSlabValues; ++i)
-                values[i] = functor(sums[s * kSlabValues + i], now, here, i);
+                values[i] = value(sums, s * kSlabValues + i, now, here, i);
             __syncwarp();
             Writer::write(buffers.boxes[box], values, lane, part);
             if (part + 1 == kParts) store(at, row, column + (s - part) * kSlabColumns);
@@ -143,6 +149,21 @@ struct Epilogue {
     }
 
   private:
+    // The functor on one sum, and on a second one that it may want beside it: the other product's,
+    // or that of the column its own changes places with.
+    template <int kCount>
+    __device__ float value(float const (&sums)[kCount], int at, Fetched const& fetched,
+                           SlabOf<kBatches> const& here, int i) const {
+        if constexpr (kProducts<Config> == 2) {
+            return functor(sums[at], sums[at + kCount / 2], fetched, here, i);
+        } else if constexpr (kFlip<Functor> > 0) {
+            static_assert(Config::kTileN % (2 * kFlip<Functor>) == 0);
+            return functor(sums[at], sums[flipped<kFlip<Functor>>(at)], fetched, here, i);
+        } else {
+            return functor(sums[at], fetched, here, i);
+        }
+    }
+
     __device__ void store(At const& at, int row, int column) {
         cute::tma_store_fence();
         __syncwarp();

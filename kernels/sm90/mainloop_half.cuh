@@ -80,9 +80,9 @@ struct MainloopHalf {
         }
     }
 
-    template <class Ring, class Position, int kBatches>
+    template <class Ring, class Position, class AnyOperands, int kBatches>
     __device__ static void finish(Ring& ring, typename Ring::Signature const& signature,
-                                  Position const& position, Operands const&,
+                                  Position const& position, AnyOperands const&,
                                   TileAt<kBatches> const&, ExtentsOf<kBatches> const&, Sums& sums) {
         cute::warpgroup_wait<0>();
         pin(sums);

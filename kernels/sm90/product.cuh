@@ -51,6 +51,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
     if (threadIdx.x == 0) {
         cute::prefetch_tma_descriptor(&operands.a);
         cute::prefetch_tma_descriptor(&operands.b);
+        if constexpr (kProducts<Config> == 2) cute::prefetch_tma_descriptor(&operands.other);
         cute::prefetch_tma_descriptor(&output);
         if constexpr (Config::kStaged) {
             cute::prefetch_tma_descriptor(&staged);
@@ -115,7 +116,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
             // tensor cores are busy, with the other group's tile or with the last of this one.
             auto const begin_to_finish = [&] {
                 at = walk.at(stretch.tile, rank);
-                row = at.m * Config::kTileM + warp * 16, column = at.n * Config::kTileN;
+                row = at.m * Config::kTileM + warp * 16, column = at.n * kTileColumns<Config>;
                 if (finishes) fetched = epilogue.prefetch(at, row_of(0), column, 0);
             };
             if constexpr (Config::kPingpong) begin_to_finish();

@@ -2,14 +2,25 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "../common/tiles.cuh"
 
 namespace fact::sm90 {
 
+// Products that share a tile side by side: two where the configuration says so.
+template <class Config, class = void>
+inline constexpr int kProducts = 1;
+template <class Config>
+inline constexpr int kProducts<Config, std::void_t<decltype(Config::kProducts)>> =
+    Config::kProducts;
+// Columns of the output that a tile covers.
+template <class Config>
+inline constexpr int kTileColumns = Config::kTileN / kProducts<Config>;
+
 template <class Config, int kBatches>
-using ClusterTiles =
-    TileWalk<Config::kTileM * Config::kClusterM, Config::kTileN * Config::kClusterN, kBatches>;
+using ClusterTiles = TileWalk<Config::kTileM * Config::kClusterM,
+                              kTileColumns<Config> * Config::kClusterN, kBatches>;
 
 // Clusters are walked as tiles are; a block's own tile follows from its rank.
 template <class Config, int kBatches>

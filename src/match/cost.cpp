@@ -19,6 +19,7 @@ Cost cost_of(const Graph& graph, const Region& region, const Layout& layout, con
     for (const Atoms& dim : {layout.m, layout.n, layout.k})
         cost.flops *= static_cast<double>(layout.extent(dim));
     for (const Atoms& dim : layout.batches) cost.flops *= static_cast<double>(layout.extent(dim));
+    if (region.second) cost.flops *= 2;
 
     std::map<ValueId, double> reads;  // a value bound twice is read from memory once
     const auto read = [&](const Laid& laid) {
@@ -48,9 +49,9 @@ Cost cost_of(const Graph& graph, const Region& region, const Layout& layout, con
 }
 
 Result<double> staged_us(const ir::Kernel& kernel,
-                         const std::map<std::string, std::int64_t>& extents, bool allow_tf32,
+                         const std::map<std::string, std::int64_t>& extents, const Options& options,
                          const GpuSpec& gpu) {
-    const auto pipeline = lower::cut(kernel);
+    const auto pipeline = lower::cut(kernel, options.arch == "sm90a");
     if (!pipeline) return pipeline.error();
     const auto count = [&](const std::vector<ir::DimId>& dims) {
         double product = 1;
@@ -72,7 +73,7 @@ Result<double> staged_us(const ir::Kernel& kernel,
             if (const auto* product = std::get_if<ir::Product>(&expr.node)) {
                 const ir::Type& a = stage.kernel[product->a].type;
                 work.flops += 2 * count(expr.type.dims) * count({a.dims.back()});
-                work.unit = sol::kernel_unit(a.dtype, allow_tf32);
+                work.unit = sol::kernel_unit(a.dtype, options.allow_tf32);
             }
         total += sol::kernel_bound(work, gpu).calibrated_us;
     }

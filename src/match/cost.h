@@ -19,7 +19,7 @@ Cost cost_of(const graph::Graph& graph, const Region& region, const Layout& layo
 // kept in memory between them are written and read.
 // An Error says what no kernel can compute.
 Result<double> staged_us(const ir::Kernel& kernel,
-                         const std::map<std::string, std::int64_t>& extents, bool allow_tf32,
+                         const std::map<std::string, std::int64_t>& extents, const Options& options,
                          const GpuSpec& gpu);
 
 }  // namespace fact::match

@@ -39,7 +39,19 @@ NodeSet needed(const Graph& graph, const Growth& growth, NodeId last) {
     return found;
 }
 
-// Pointwise producers of side operands that nobody else reads: a mask's comparison, a scaled bias.
+// A side operand that is another product of the same matrix is computed along: both share a tile.
+bool take_second(const Graph& graph, Region& region, NodeId producer) {
+    const DType dtype = graph[region.anchor.a].type->dtype;
+    if (region.second || region.anchor.rule != "linear" || dtype == DType::f32) return false;
+    const auto anchor = read_anchor(graph, producer);
+    if (!anchor || anchor->rule != "linear" || anchor->a != region.anchor.a) return false;
+    if (!region.anchor.space.absorb_second(graph, *anchor).empty()) return false;
+    region.second = producer;
+    return true;
+}
+
+// Producers of side operands that nobody else reads: pointwise ones such as a mask's comparison or
+// a scaled bias, and one more product of the same matrix.
 void take_producers(const Graph& graph, const Facts& facts, Region& region, NodeSet& nodes) {
     Space& space = region.anchor.space;
     const std::int64_t limit = count(*graph[region.outputs.front()].type);
@@ -47,13 +59,17 @@ void take_producers(const Graph& graph, const Facts& facts, Region& region, Node
         changed = false;
         for (const auto& side : space.sides()) {
             const auto producer = graph[side.value].producer;
-            if (!producer || is_anchor(graph[*producer])) continue;
+            if (!producer) continue;
             if (facts.after_product.contains(*producer)) continue;
             if (!only_used_in(facts, side.value, nodes)) continue;
             if (count(*graph[side.value].type) > limit) continue;
-            Space grown = space;
-            if (!grown.absorb_producer(graph, *producer).empty()) continue;
-            space = std::move(grown);
+            if (is_anchor(graph[*producer])) {
+                if (!take_second(graph, region, *producer)) continue;
+            } else {
+                Space grown = space;
+                if (!grown.absorb_producer(graph, *producer).empty()) continue;
+                space = std::move(grown);
+            }
             nodes.insert(*producer);
             changed = true;
             break;

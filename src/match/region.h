@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ struct Region {
     std::vector<graph::ValueId> outputs;  // the last node's, then statistics that others read
     Placed a, b;
     std::vector<SideUse> sides;
+    // A linear of the same input whose result only the region reads: the other half of a gate.
+    std::optional<graph::NodeId> second = {};
 };
 
 struct Growth {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "match/anchor.h"
 #include "match/pointwise.h"
 #include "match/rowwise.h"
 
@@ -245,20 +246,38 @@ std::string Space::absorb_view(const Graph& graph, const Node& node) {
     return "";
 }
 
+std::optional<Shape> Space::orientation(ValueId side_value) const {
+    std::optional<Shape> shape;
+    for (const auto& side : sides_) {
+        if (side.value != side_value) continue;
+        if (shape && *shape != side.shape) return std::nullopt;
+        shape = side.shape;
+    }
+    return shape;
+}
+
+std::string Space::absorb_second(const Graph& graph, const Anchor& linear) {
+    const auto placed = orientation(linear.result);
+    if (!placed) return "it is used in two orientations";
+    if (placed->size() != a.size() || placed->back() != b.front() ||
+        !std::equal(placed->begin(), placed->end() - 1, a.begin()))
+        return "it is used in another orientation than the product";
+    place(linear.result, *placed);
+    std::erase_if(sides_, [&](const SideUse& side) { return side.value == linear.result; });
+    add_side({linear.node, "weight", linear.b, b});
+    if (linear.addend) add_side(graph, linear.node, "bias", *linear.addend, *placed);
+    return "";
+}
+
 std::string Space::absorb_producer(const Graph& graph, NodeId id) {
     const Node& node = graph[id];
     if (std::string reason = unsupported_pointwise(graph, node); !reason.empty()) return reason;
     const ValueId result = node.outputs.front();
-    const Shape* shape = nullptr;
-    for (const auto& side : sides_) {
-        if (side.value != result) continue;
-        if (shape && *shape != side.shape) return "it is used in two orientations";
-        shape = &side.shape;
-    }
-    if (!shape) return "nothing in the region reads it";
-    place(result, Shape(*shape));
+    const auto oriented = orientation(result);
+    if (!oriented) return "it is used in two orientations";
+    const Shape placed = *oriented;
+    place(result, placed);
     std::erase_if(sides_, [&](const SideUse& side) { return side.value == result; });
-    const Shape placed = shapes_.at(result);
     for (const auto& argument : node.inputs) {
         const auto* value = std::get_if<ValueId>(&argument.value);
         if (value && !contains(*value)) add_side(graph, id, argument.name, *value, placed);

@@ -32,6 +32,8 @@ struct SideUse {
 // Axes that an operator looks along together: what a reduction runs over, what an index counts.
 using AxisGroups = std::vector<std::vector<Axis>>;
 
+struct Anchor;
+
 class Space {
   public:
     Axis add_axis(std::int64_t extent);
@@ -60,11 +62,15 @@ class Space {
     std::string absorb(const graph::Graph& graph, graph::NodeId node);
     // Takes the pointwise producer of side operands into the region. Returns why not, or "".
     std::string absorb_producer(const graph::Graph& graph, graph::NodeId node);
+    // The same for another linear of the product's first operand. Returns why not, or "".
+    std::string absorb_second(const graph::Graph& graph, const Anchor& linear);
 
   private:
     std::string absorb_pointwise(const graph::Graph& graph, graph::NodeId id);
     std::string absorb_rowwise(const graph::Graph& graph, graph::NodeId id);
     std::string absorb_view(const graph::Graph& graph, const graph::Node& node);
+    // How all uses of a side operand see it; nothing where they differ or there are none.
+    std::optional<Shape> orientation(graph::ValueId side_value) const;
     // Where in the axes of a value's dimension the inner `extent` elements begin.
     std::optional<std::size_t> part(graph::ValueId value, std::size_t dim, std::int64_t extent);
     std::int64_t count(const Shape& shape) const;

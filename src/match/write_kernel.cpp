@@ -63,6 +63,8 @@ class Writer {
         for (std::size_t i = 0; i < layout_.sides.size(); ++i)
             add_param(name_side(i), layout_.sides[i]);
 
+        if (region_.second && layout_.swapped)
+            return Error{"two products of one matrix are not computed the other way round", ""};
         write_product();
         for (const NodeId id : region_.nodes)
             if (id != region_.anchor.node)
@@ -96,10 +98,12 @@ class Writer {
             if (at != side) continue;
             const Node& node = graph_[use.first];
             const auto* op = find_pointwise(node);
-            name = find_rowwise(node) ? use.second
-                                      : side_name(op ? op->tag : "add", use.second,
-                                                  graph_[layout_.sides[side].value].type->dtype,
-                                                  matrix_, forms_->dims(layout_.sides[side].order));
+            name = region_.second == use.first && use.second == "weight" ? "w"
+                   : find_rowwise(node)
+                       ? use.second
+                       : side_name(op ? op->tag : "add", use.second,
+                                   graph_[layout_.sides[side].value].type->dtype, matrix_,
+                                   forms_->dims(layout_.sides[side].order));
             break;
         }
         std::string unique = name;
@@ -131,27 +135,46 @@ class Writer {
 
     void write_product() {
         const std::uint32_t first = layout_.swapped ? 1 : 0;
-        // The order is batches, M, N, K, but b goes in as [..., K, N].
-        auto b_dims = forms_->sorted(kernel_.params[1 - first].type.dims);
-        std::swap(b_dims[b_dims.size() - 2], b_dims.back());
-        const ExprId b = build_.permute(build_.param(1 - first), b_dims);
-        const auto precision = allow_tf32_ && kernel_.params[0].type.dtype == DType::f32
-                                   ? ir::Precision::tf32
-                                   : ir::Precision::exact;
-        const ExprId acc = build_.product(load(first), b, precision);
+        const ExprId acc = multiply(first, 1 - first);
         kernel_.exprs[ir::index(acc)].name = "acc";
         ExprId result = scaled(acc, region_.anchor.alpha);
         if (result != acc) tag(result, "scale");
-        for (const auto& side : region_.sides) {
-            if (side.node != region_.anchor.node) continue;
-            const ExprId addend = load(param_of(side.node, side.argument));
-            std::vector<ExprId> both{result, scaled(addend, region_.anchor.beta)};
-            forms_->align(both);
-            result = build_.binary(BinaryOp::add, both[0], both[1]);
-            tag(result, combination_tag("add", matrix_, kernel_[addend].type.dims));
-        }
+        for (const auto& side : region_.sides)
+            if (side.node == region_.anchor.node)
+                result =
+                    add_to(result, load(param_of(side.node, side.argument)), region_.anchor.beta);
         values_[region_.anchor.result] = result;
         derived_.insert(region_.anchor.result);
+    }
+
+    // Another linear of the same input.
+    void write_second(NodeId id) {
+        ExprId result = multiply(0, param_of(id, "weight"));
+        kernel_.exprs[ir::index(result)].name = "acc2";
+        for (const auto& side : region_.sides)
+            if (side.node == id && side.argument != "weight")
+                result = add_to(result, load(param_of(id, side.argument)), 1);
+        values_[graph_[id].outputs.front()] = result;
+        derived_.insert(graph_[id].outputs.front());
+    }
+
+    ExprId multiply(std::uint32_t a, std::uint32_t b) {
+        // The order is batches, M, N, K, but b goes in as [..., K, N].
+        auto b_dims = forms_->sorted(kernel_.params[b].type.dims);
+        std::swap(b_dims[b_dims.size() - 2], b_dims.back());
+        const auto precision = allow_tf32_ && kernel_.params[0].type.dtype == DType::f32
+                                   ? ir::Precision::tf32
+                                   : ir::Precision::exact;
+        const ExprId turned = build_.permute(build_.param(b), b_dims);
+        return build_.product(load(a), turned, precision);
+    }
+
+    ExprId add_to(ExprId x, ExprId addend, double factor) {
+        std::vector<ExprId> both{x, scaled(addend, factor)};
+        forms_->align(both);
+        const ExprId sum = build_.binary(BinaryOp::add, both[0], both[1]);
+        tag(sum, combination_tag("add", matrix_, kernel_[addend].type.dims));
+        return sum;
     }
 
     std::uint32_t param_of(NodeId node, const std::string& argument) const {
@@ -161,6 +184,10 @@ class Writer {
     // Why the node's operands do not go together, or "".
     std::string write_node(NodeId id) {
         const Node& node = graph_[id];
+        if (region_.second == id) {
+            write_second(id);
+            return "";
+        }
         const ValueId output = node.outputs.front();
         if (!region_.anchor.space.contains(output)) return "";  // a permute of an operand
         const auto reads = graph::tensor_inputs(node);

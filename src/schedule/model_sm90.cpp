@@ -49,7 +49,7 @@ struct Division {
     double rows, columns, tiles, clusters, depth;
     Division(const Schedule& s, const Problem& p)
         : rows(ceil_div(p.m, s.tile.m * s.cluster.m)),
-          columns(ceil_div(p.n, s.tile.n * s.cluster.n)),
+          columns(ceil_div(p.n, columns_of(s, p) * s.cluster.n)),
           tiles(rows * columns * p.batch),
           clusters(std::floor(kMultiprocessors / (s.cluster.m * s.cluster.n))),
           depth(ceil_div(p.k, s.tile.k) * s.tile.k) {}
@@ -64,7 +64,7 @@ double tensor_us(const Schedule& s, const Problem& p, const Division& d) {
     const double rate = p.operands != DType::f32 ? 2048.0 : p.split ? 2048.0 / 3 : 1024.0;
     const double area = static_cast<double>(s.tile.m) * s.tile.n;
     const double mainloop = area * d.depth / rate / efficiency(s);
-    const double finish = area / 128 * (kFinish + kFinishOperand * p.full_operands);
+    const double finish = area / p.products / 128 * (kFinish + kFinishOperand * p.full_operands);
     if (divides_depth(s.scheduler) && d.tiles < d.clusters) {
         const bool split = s.scheduler == Scheduler::splitk;
         const double wished = split ? std::floor(d.clusters / d.tiles) : d.clusters / d.tiles;
@@ -99,7 +99,8 @@ double l2_us(const Schedule& s, const Problem& p, const Division& d) {
 // again.
 double memory_us(const Schedule& s, const Problem& p, const Division& d) {
     const double bytes = element_bytes(p), batch = static_cast<double>(p.batch);
-    const double a = p.m * d.depth * bytes * batch, b = p.n * d.depth * bytes * batch;
+    const double a = p.m * d.depth * bytes * batch;
+    const double b = p.products * p.n * d.depth * bytes * batch;
     const double output = static_cast<double>(p.m) * p.n * info(p.output).bytes * batch;
     const bool along_m = s.raster == Raster::m;
     const double along = along_m ? d.rows : d.columns, across = along_m ? d.columns : d.rows;

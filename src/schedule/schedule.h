@@ -53,6 +53,10 @@ struct Problem {
     bool split = false;  // f32 operands as two parts each, f16 on sm90 and TF32 on sm80
     Major a = Major::k, b = Major::k;
     long m = 0, n = 0, k = 0, batch = 1;
+    // Products with the same A whose tiles lie side by side: each has this part of a tile's
+    // columns, and `n` columns of its own.
+    int products = 1;
+    int together = 1;       // columns that no tile may part: a head's, where they change places
     int full_operands = 0;  // matrices the epilogue reads beside the accumulator
     bool staged = false;    // one of them comes through shared memory
     bool strided = false;   // some tensor of the epilogue is taken element by element
@@ -60,6 +64,10 @@ struct Problem {
 
 // Why the schedule cannot serve the problem on sm90a, or "".
 std::string illegal_on_sm90(const Schedule& schedule, const Problem& problem);
+// Columns of the output that a tile covers.
+constexpr int columns_of(const Schedule& schedule, const Problem& problem) {
+    return schedule.tile.n / problem.products;
+}
 // All legal schedules worth telling apart, in no order of promise.
 std::vector<Schedule> space_on_sm90(const Problem& problem);
 // What the product takes by a model of waves, tensor cores, caches and epilogue, in microseconds on

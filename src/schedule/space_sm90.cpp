@@ -30,7 +30,7 @@ long ceil_div(long a, long b) {
 // Tiles of the output, those included that a cluster computes beyond its edge.
 long tile_count(const Schedule& s, const Problem& p) {
     return ceil_div(ceil_div(p.m, s.tile.m), s.cluster.m) * s.cluster.m *
-           ceil_div(ceil_div(p.n, s.tile.n), s.cluster.n) * s.cluster.n * p.batch;
+           ceil_div(ceil_div(p.n, columns_of(s, p)), s.cluster.n) * s.cluster.n * p.batch;
 }
 
 // The most terms one block adds up for one tile.
@@ -83,6 +83,13 @@ std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
     if (s.tile.n != 64 && s.tile.n != 128 && (single || (s.tile.n != 192 && s.tile.n != 256)))
         return fmt::format("a tile is 64 or 128 columns wide{}, not {}",
                            single ? "" : ", 192 or 256", s.tile.n);
+    if (p.products > 1 && columns_of(s, p) % (128 / info(p.output).bytes) != 0)
+        return fmt::format(
+            "each of {} products has {} columns of a tile, and whole lines of {} leave it",
+            p.products, columns_of(s, p), info(p.output).name);
+    if (s.tile.n % p.together != 0)
+        return fmt::format("{} columns go together, and a tile of {} would part them", p.together,
+                           s.tile.n);
     if (pingpong && s.tile.m == 128 && s.tile.n == 64)
         return "ptxas serializes the products of a ping-pong tile of 128x64";
     if (const int sums = accumulators_on_sm90(s, p); sums > 128)
@@ -97,7 +104,7 @@ std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
     // Each block of a cluster loads its part of a shared tile: whole rows, or whole 128-byte slabs.
     if (p.a == Major::mn && s.tile.m / row % s.cluster.n != 0)
         return "a tile of A contiguous along M cannot be shared by the cluster's columns";
-    if (!single && p.b == Major::mn && s.tile.n / row % s.cluster.m != 0)
+    if (!single && p.b == Major::mn && columns_of(s, p) / row % s.cluster.m != 0)
         return "a tile of B contiguous along N cannot be shared by the cluster's rows";
     Schedule most = s;
     most.stages = 0;
@@ -138,7 +145,7 @@ constexpr std::array<int, 5> kSwizzles{{8, 4, 16, 2, 1}};
 // Walks that visit the tiles in the same order are one: of those the first is kept.
 bool repeats_a_walk(const Schedule& s, const Problem& p) {
     const long rows = ceil_div(p.m, s.tile.m * s.cluster.m);
-    const long columns = ceil_div(p.n, s.tile.n * s.cluster.n);
+    const long columns = ceil_div(p.n, columns_of(s, p) * s.cluster.n);
     const long along = s.raster == Raster::m ? rows : columns;
     const long across = s.raster == Raster::m ? columns : rows;
     if (divides_depth(s.scheduler) && rows * columns * p.batch <= kMultiprocessors)

@@ -30,7 +30,8 @@ std::string details(const schedule::Schedule& s, const PlannedProduct& product,
                     const GpuSpec& gpu) {
     const schedule::Problem& problem = product.problem;
     const auto memory = shared_memory(product.skeleton, s, problem);
-    const long rows = ceil_div(problem.m, s.tile.m), columns = ceil_div(problem.n, s.tile.n);
+    const long rows = ceil_div(problem.m, s.tile.m),
+               columns = ceil_div(problem.n, columns_of(s, problem));
     const long tiles = rows * columns * problem.batch;
     std::string text = fmt::format(
         "     {} stages{}, {} bytes of shared memory{}\n"

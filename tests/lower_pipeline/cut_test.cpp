@@ -57,7 +57,7 @@ std::string described(const Pipeline& pipeline) {
 
 void expect_stages(const ir::Kernel& kernel, const std::string& golden) {
     ASSERT_EQ(ir::verify(kernel), "");
-    const auto pipeline = cut(kernel);
+    const auto pipeline = cut(kernel, false);
     ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
     for (const Stage& stage : pipeline->stages) EXPECT_EQ(ir::verify(stage.kernel), "");
     expect_golden(golden, described(*pipeline));
@@ -80,7 +80,7 @@ TEST(Cut, RowsOfSeveralOutputsAreWrittenTogether) {
     f.output("columns", DType::f32, f.softmax(x, f.m));
     f.output("unrelated", DType::f32, f.b.unary(UnaryOp::exp, other));
     f.output("rows", DType::bf16, f.softmax(sum, f.n));
-    const auto pipeline = cut(f.kernel);
+    const auto pipeline = cut(f.kernel, false);
     ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
     ASSERT_EQ(pipeline->stages.size(), 3U);
     EXPECT_EQ(pipeline->stages[0].outputs, std::vector{4});
@@ -113,7 +113,7 @@ TEST(Cut, AProductWithAnEpilogueStaysWhole) {
     const ExprId w = f.param("w", DType::bf16, {f.n, f.k}), turned = f.b.transpose(w);
     const ExprId acc = f.b.product(f.param("x", DType::bf16, {f.m, f.k}), turned);
     f.output("y", DType::bf16, f.b.unary(UnaryOp::relu, acc));
-    const auto pipeline = cut(f.kernel);
+    const auto pipeline = cut(f.kernel, false);
     ASSERT_TRUE(pipeline.ok());
     ASSERT_EQ(pipeline->stages.size(), 1u);
     EXPECT_EQ(pipeline->stages[0].kernel.name, "linear");

@@ -22,7 +22,7 @@ using ir::index;
 // The values kept in memory grow until every stage between them is one that a skeleton holds.
 class Cutter {
   public:
-    explicit Cutter(const ir::Kernel& kernel) : kernel_(kernel) {}
+    Cutter(const ir::Kernel& kernel, bool two_sums) : kernel_(kernel), two_sums_(two_sums) {}
 
     Result<Pipeline> run() {
         const auto live = ir::reachable(kernel_);
@@ -131,18 +131,19 @@ class Cutter {
                       const std::vector<ExprId>& reductions) {
         if (is_attention(root)) return false;
         if (!products.empty() && reductions.empty()) {
+            const auto form = product_form(extract(kernel_, root, kept_set(root)).kernel);
+            if (form && (two_sums_ || !form->takes_two_sums())) return false;
             // The last product of several is fused with what follows, the others are read.
             for (const ExprId id : products)
                 if (id != products.back()) {
                     keep(id, "one kernel computes one product");
                     return true;
                 }
-            const auto form = product_form(extract(kernel_, root, kept_set(root)).kernel);
-            if (form) return false;
             if (products.back() != root) {
                 keep(products.back(), "what follows does not fit into its epilogue");
                 return true;
             }
+            if (form) throw InternalError("a product alone takes two sums");
             return keep_operand_copy(products.back(), form.error().message);
         }
         // What the first reduction reads holds as much of the epilogue as a product can take along.
@@ -278,14 +279,15 @@ class Cutter {
     }
 
     const ir::Kernel& kernel_;
+    bool two_sums_;
     std::map<ExprId, std::string> reasons_;  // of kept values
     std::string problem_;
 };
 
 }  // namespace
 
-Result<Pipeline> cut(const ir::Kernel& kernel) {
-    return Cutter(kernel).run();
+Result<Pipeline> cut(const ir::Kernel& kernel, bool two_sums) {
+    return Cutter(kernel, two_sums).run();
 }
 
 }  // namespace fact::lower

@@ -31,7 +31,8 @@ struct Pipeline {
     }
 };
 
+// With `two_sums`, epilogues may take a second sum of the tile: ProductForm::takes_two_sums().
 // An Error names what no skeleton can compute.
-Result<Pipeline> cut(const ir::Kernel& kernel);
+Result<Pipeline> cut(const ir::Kernel& kernel, bool two_sums);
 
 }  // namespace fact::lower

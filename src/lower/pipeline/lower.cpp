@@ -10,6 +10,7 @@
 #include "ir/extents.h"
 #include "lower/pipeline/extract.h"
 #include "lower/pipeline/uses.h"
+#include "lower/product/product_form.h"
 #include "lower/rows/lower.h"
 #include "lower/sm80/lower.h"
 #include "lower/sm90/attention.h"
@@ -38,7 +39,11 @@ class Lowerer {
         if (auto problem = ir::solve_extents(kernel_, facts_.extents); !problem.empty())
             return Error{fmt::format("kernel {}: {}", kernel_.name, problem),
                          "Give extents that agree."};
-        return cut(kernel_);
+        if (facts_.arch == "sm90a" && facts_.tma) {
+            auto pipeline = cut(kernel_, true);
+            if (!pipeline || hold_two_sums(*pipeline)) return pipeline;
+        }
+        return cut(kernel_, false);
     }
 
     Result<Lowered> run() {
@@ -77,6 +82,15 @@ class Lowerer {
     }
 
   private:
+    // Whether skeletons that give the epilogue two sums take the products that want them.
+    bool hold_two_sums(const Pipeline& pipeline) const {
+        return std::ranges::all_of(pipeline.stages, [&](const Stage& stage) {
+            if (stage.kind != StageKind::product) return true;
+            const auto form = product_form(stage.kernel);
+            return !form || !form->takes_two_sums() || plan_product(stage, facts_).ok();
+        });
+    }
+
     // Kept values start and step at 16 bytes where their rows do.
     Result<Lowered> rows(const Stage& stage) const {
         RowsFacts facts{options_.arch, facts_.extents, {}};

@@ -78,6 +78,7 @@ class Planner {
         if (b.type.dtype == DType::f32 && extent(form.k, 16) % 4 != 0) return false;
         return facts_.tma && facts_.arch == "sm90a" && operand(form.a.param) &&
                operand(form.b.param) &&
+               (form.second == kNoProduct || operand(form.second_b.param)) &&
                addressable(stage_.kernel.outputs.front().tensor, stage_.outputs.front());
     }
 

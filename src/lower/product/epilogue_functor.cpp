@@ -19,23 +19,36 @@ std::string member_name(const ir::Tensor& param) {
 void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form) {
     const auto coordinate = [&](ir::DimId dim) -> std::string {
         if (dim == form.m) return "slab.row_of(i)";
-        if (dim == form.n) return "slab.column_of(i)";
         const auto at = std::find(form.batch.begin(), form.batch.end(), dim);
-        if (at == form.batch.end()) throw InternalError("an index the product does not have");
-        return fmt::format("slab.batch[{}]", at - form.batch.begin());
+        if (at != form.batch.end()) return fmt::format("slab.batch[{}]", at - form.batch.begin());
+        const auto part = column_part(kernel, form.n, dim);
+        if (!part) throw InternalError("an index the product does not have");
+        std::string text = "slab.column_of(i)";
+        if (part->inner > 1) text += fmt::format(" / {}", part->inner);
+        if (part->extent > 0) text += fmt::format(" % {}", part->extent);
+        return text;
     };
     const auto extent = [](ir::DimId) -> std::string {
         throw InternalError("an extent is no part of an epilogue");
     };
     ExpressionText text(kernel, coordinate, extent);
     for (const ir::Dim& dim : kernel.dims) text.reserve(dim.name);
-    for (const char* word : {"i", "at", "slab", "F", "acc"}) text.reserve(word);
+    for (const char* word : {"i", "at", "slab", "F", "acc", "other", "flipped"}) text.reserve(word);
     if (form.product != kNoProduct) text.set(form.product, "acc");
+    if (form.second != kNoProduct) text.set(form.second, "other");
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i)
         if (const auto* param = std::get_if<ir::Param>(&kernel.exprs[i].node))
             text.set(static_cast<ir::ExprId>(i),
                      fmt::format("at.{}.at(i)", member_name(kernel.params[param->index])));
     for (const ir::ExprId id : form.epilogue) {
+        if (const auto* view = std::get_if<ir::View>(&kernel[id].node)) {
+            text.set(id, text.use(view->x));
+            continue;
+        }
+        if (std::holds_alternative<ir::Flip>(kernel[id].node)) {
+            text.set(id, "flipped");
+            continue;
+        }
         if (id == form.result && !std::holds_alternative<ir::Literal>(kernel[id].node) &&
             !std::holds_alternative<ir::Permute>(kernel[id].node)) {
             writer.line(fmt::format("return {};", text.value(id)), kernel.line_of(kernel[id].span));
@@ -53,9 +66,11 @@ std::string operand_type(const ir::Kernel& kernel, const EpilogueForm& extra) {
     const char* kind =
         extra.n < 0 ? (extra.m < 0 ? "Scalar" : "Column") : (extra.m < 0 ? "Row" : "Matrix");
     const bool strided = extra.n >= 0 && !extra.paired;
-    return fmt::format("{}{}<{}{}>", strided ? "Strided" : "", kind,
-                       info(kernel.params[static_cast<std::size_t>(extra.tensor)].type.dtype).cuda,
-                       batch_argument(extra.batch.size()));
+    const std::string whole =
+        fmt::format("{}{}<{}{}>", strided ? "Strided" : "", kind,
+                    info(kernel.params[static_cast<std::size_t>(extra.tensor)].type.dtype).cuda,
+                    batch_argument(extra.batch.size()));
+    return extra.period > 0 ? fmt::format("Repeated<{}, {}>", whole, extra.period) : whole;
 }
 
 std::string batch_type(std::string_view name, std::size_t num_batches) {
@@ -103,6 +118,10 @@ void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const Prod
     auto functor = writer.block(fmt::format("struct {}", name), ";");
     if (form.num_batches() > 2)
         writer.line(fmt::format("using Slab = {};", batch_type("Slab", form.num_batches())));
+    if (form.flip > 0) {
+        writer.line(fmt::format("static constexpr int kFlip = {};", form.flip));
+        writer.line();
+    }
     if (has_members(form)) {
         for (const Member& m : members)
             if (!m.staged) writer.line(fmt::format("{} {};", m.type, m.name), m.origin);
@@ -133,8 +152,12 @@ void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const Prod
         }
     }
     writer.line();
-    auto call = writer.block(
-        "__device__ float operator()(float acc, Fetched const& at, Slab const& slab, int i) const");
+    auto call =
+        writer.block(fmt::format("__device__ float operator()(float acc, {}Fetched const& at, Slab "
+                                 "const& slab, int i) const",
+                                 form.second != kNoProduct ? "float other, "
+                                 : form.flip > 0           ? "float flipped, "
+                                                           : ""));
     writer.line(fmt::format("using F = Functions<{}>;",
                             info(kernel.outputs.front().tensor.type.dtype).cuda));
     emit_body(writer, kernel, form);

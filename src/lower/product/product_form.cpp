@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ir/reorderings.h"
+
 namespace fact::lower {
 
 namespace {
@@ -21,6 +23,10 @@ std::optional<std::uint32_t> underlying_param(const ir::Kernel& kernel, ir::Expr
     return std::nullopt;
 }
 
+bool holds(const std::vector<ir::DimId>& dims, ir::DimId dim) {
+    return position(dims, dim) >= 0;
+}
+
 class Analysis {
   public:
     explicit Analysis(const ir::Kernel& kernel) : kernel_(kernel) {}
@@ -30,11 +36,13 @@ class Analysis {
         form_.result = kernel_.outputs.front().value;
         seen_.assign(kernel_.exprs.size(), false);
         collect(form_.result);
-        if (num_products_ != 1)
+        if (products_.empty() || products_.size() > 2)
             return cannot_express(kernel_, "",
-                                  fmt::format("{} products in one kernel", num_products_));
+                                  fmt::format("{} products in one kernel", products_.size()));
+        form_.product = products_.front();
         if (!foreign_.empty()) return cannot_express(kernel_, "", foreign_ + " beside the product");
         if (std::string why = operands(); !why.empty()) return cannot_express(kernel_, "", why);
+        if (std::string why = flips(); !why.empty()) return cannot_express(kernel_, "", why);
         if (std::string why = extras(); !why.empty()) return cannot_express(kernel_, "", why);
         if (std::string why = output(); !why.empty()) return cannot_express(kernel_, "", why);
         return form_;
@@ -49,9 +57,12 @@ class Analysis {
         form_.batch = std::move(batch);
         seen_.assign(kernel_.exprs.size(), false);
         collect(result);
-        if (num_products_ > 0) foreign_ = "a product";
+        if (!products_.empty()) foreign_ = "a product";
+        for (const ir::ExprId id : form_.epilogue)
+            if (std::holds_alternative<ir::Flip>(kernel_[id].node)) foreign_ = "a flip";
         if (!foreign_.empty()) return cannot_express(kernel_, "", foreign_ + " in a functor");
-        place_extras();
+        if (std::string why = indices(); !why.empty()) return cannot_express(kernel_, "", why);
+        if (std::string why = place_extras(); !why.empty()) return cannot_express(kernel_, "", why);
         return form_;
     }
 
@@ -63,8 +74,7 @@ class Analysis {
         seen_[ir::index(id)] = true;
         const ir::Expr& expr = kernel_[id];
         if (std::holds_alternative<ir::Product>(expr.node)) {
-            form_.product = id;
-            ++num_products_;
+            products_.push_back(id);
             return;
         }
         if (const auto* param = std::get_if<ir::Param>(&expr.node)) {
@@ -72,7 +82,6 @@ class Analysis {
             return;
         }
         if (std::holds_alternative<ir::Reduce>(expr.node)) foreign_ = "a reduction";
-        if (std::holds_alternative<ir::View>(expr.node)) foreign_ = "a view";
         if (std::holds_alternative<ir::Extent>(expr.node)) foreign_ = "an extent";
         if (std::holds_alternative<ir::Attention>(expr.node)) foreign_ = "attention";
         ir::for_each_operand(expr.node, [&](ir::ExprId operand) { collect(operand); });
@@ -95,6 +104,25 @@ class Analysis {
         if (a != b) return "operands of two element types";
         if (a != DType::bf16 && a != DType::f16 && a != DType::f32)
             return fmt::format("a product of {} operands", info(a).name);
+        return products_.size() > 1 ? second_operand(product) : "";
+    }
+
+    // Two products go together where they differ in the tensor that is their second operand.
+    std::string second_operand(const ir::Product& first) {
+        form_.second = products_.back();
+        const auto& product = std::get<ir::Product>(kernel_[form_.second].node);
+        const auto as_first = [&](ir::ExprId id, int param) {
+            return underlying_param(kernel_, id) == static_cast<std::uint32_t>(param);
+        };
+        if (!as_first(product.a, form_.a.param) ||
+            kernel_[product.a].type != kernel_[first.a].type ||
+            kernel_[form_.second].type != kernel_[form_.product].type)
+            return "products of different matrices";
+        if (std::string why = operand(product.b, form_.n, form_.second_b); !why.empty()) return why;
+        OperandForm like = form_.second_b;
+        like.param = form_.b.param;
+        if (!(like == form_.b)) return "two products whose second operands lie differently";
+        if (kernel_.params[form_.a.param].type.dtype == DType::f32) return "two products of f32";
         return "";
     }
 
@@ -122,17 +150,69 @@ class Analysis {
             if (position(tensor.type.dims, form_.k) >= 0)
                 return fmt::format("{}, which varies along the summed dimension", tensor.name);
         }
-        place_extras();
+        if (std::string why = indices(); !why.empty()) return why;
+        return place_extras();
+    }
+
+    // Sums of one product may change places with those of columns nearby, always as far apart.
+    std::string flips() {
+        for (const ir::ExprId id : form_.epilogue) {
+            const auto* flip = std::get_if<ir::Flip>(&kernel_[id].node);
+            if (!flip) continue;
+            const auto part = column_part(kernel_, form_.n, flip->dim);
+            const bool apart =
+                part && part->extent == 2 && (part->inner == 1 || part->inner % 8 == 0);
+            if (!apart || (form_.flip != 0 && form_.flip != part->inner) ||
+                ir::behind_reorderings(kernel_, flip->x) != form_.product || products_.size() > 1)
+                return fmt::format("a flip along {}", kernel_[flip->dim].name);
+            form_.flip = static_cast<int>(part->inner);
+        }
         return "";
     }
 
-    void place_extras() {
+    // Coordinates that the skeleton knows.
+    std::string indices() const {
+        for (const ir::ExprId id : form_.epilogue)
+            if (const auto* index = std::get_if<ir::Index>(&kernel_[id].node))
+                if (index->dim != form_.m && !holds(form_.batch, index->dim) &&
+                    !column_part(kernel_, form_.n, index->dim))
+                    return fmt::format("the index along {}", kernel_[index->dim].name);
+        return "";
+    }
+
+    std::string place_extras() {
         std::sort(extra_params_.begin(), extra_params_.end());
         extra_params_.erase(std::unique(extra_params_.begin(), extra_params_.end()),
                             extra_params_.end());
-        for (const int param : extra_params_)
-            form_.extras.push_back(
-                placed(param, kernel_.params[static_cast<std::size_t>(param)].type.dims));
+        for (const int param : extra_params_) {
+            const ir::Tensor& tensor = kernel_.params[static_cast<std::size_t>(param)];
+            EpilogueForm extra = placed(param, tensor.type.dims);
+            if (std::string why = repeat(tensor, extra); !why.empty()) return why;
+            form_.extras.push_back(std::move(extra));
+        }
+        return "";
+    }
+
+    // An operand may have the columns' last factors alone: it begins anew along the others.
+    std::string repeat(const ir::Tensor& tensor, EpilogueForm& extra) const {
+        const auto& dims = tensor.type.dims;
+        std::size_t known = static_cast<std::size_t>(
+            std::count_if(extra.batch.begin(), extra.batch.end(), [](int at) { return at >= 0; }));
+        known += (extra.m >= 0) + (extra.n >= 0);
+        if (known == dims.size()) return "";
+        const auto all = kernel_.factors({form_.n}), own = kernel_.factors({dims.back()});
+        const bool ends =
+            own.size() < all.size() && std::equal(own.rbegin(), own.rend(), all.rbegin());
+        std::int64_t period = 1;
+        for (const ir::DimId dim : own) period *= kernel_[dim].extent.value_or(0);
+        constexpr int kSlabColumns = 32;  // as in operands.cuh
+        if (known + 1 < dims.size() || !ends || extra.n >= 0 || period == 0 ||
+            period % kSlabColumns != 0)
+            return fmt::format("{}, which has some of the columns' dimensions", tensor.name);
+        extra.n = static_cast<int>(dims.size()) - 1;
+        extra.paired = true;
+        extra.period = static_cast<int>(period);
+        return "";
     }
 
     std::string output() {
@@ -141,7 +221,10 @@ class Analysis {
         if (tensor.type.dtype != DType::bf16 && tensor.type.dtype != DType::f16 &&
             tensor.type.dtype != DType::f32)
             return fmt::format("an output of type {}", info(tensor.type.dtype).name);
-        if (tensor.type.dims.size() != form_.batch.size() + 2)
+        const auto& batch = form_.output.batch;
+        const auto missing = std::count(batch.begin(), batch.begin() + std::ssize(form_.batch), -1);
+        if (form_.output.m < 0 || form_.output.n < 0 || missing > 0 ||
+            tensor.type.dims.size() != form_.batch.size() + 2)
             return "an output without some dimension of the product";
         return "";
     }
@@ -167,11 +250,30 @@ class Analysis {
     ProductForm form_;
     std::vector<bool> seen_;
     std::vector<int> extra_params_;
-    int num_products_ = 0;
+    std::vector<ir::ExprId> products_;
     std::string foreign_;  // what the epilogue cannot hold, if anything
 };
 
 }  // namespace
+
+std::optional<ColumnPart> column_part(const ir::Kernel& kernel, ir::DimId n, ir::DimId part) {
+    const auto all = kernel.factors({n}), own = kernel.factors({part});
+    const auto begin = std::search(all.begin(), all.end(), own.begin(), own.end());
+    if (begin == all.end()) return std::nullopt;
+    const auto end = begin + std::ssize(own);
+    ColumnPart found;
+    for (auto dim = end; dim != all.end(); ++dim) {
+        if (!kernel[*dim].extent) return std::nullopt;
+        found.inner *= *kernel[*dim].extent;
+    }
+    if (begin == all.begin()) return found;
+    found.extent = 1;
+    for (auto dim = begin; dim != end; ++dim) {
+        if (!kernel[*dim].extent) return std::nullopt;
+        found.extent *= *kernel[*dim].extent;
+    }
+    return found;
+}
 
 Result<ProductForm> product_form(const ir::Kernel& kernel) {
     return Analysis(kernel).run();
@@ -195,8 +297,10 @@ schedule::Problem problem_of(const ir::Kernel& kernel, const ProductForm& form) 
     problem.split = problem.operands == DType::f32 && form.precision == ir::Precision::exact;
     problem.a = form.a.major;
     problem.b = form.b.major;
+    problem.products = form.second == kNoProduct ? 1 : 2;
+    if (form.flip > 0) problem.together = 2 * form.flip;
     for (const EpilogueForm& extra : form.extras)
-        problem.full_operands += extra.m >= 0 && extra.n >= 0;
+        problem.full_operands += extra.m >= 0 && extra.n >= 0 && extra.period == 0;
     problem.staged = form.staged >= 0;
     problem.strided = !form.output.paired;
     for (const EpilogueForm& extra : form.extras)

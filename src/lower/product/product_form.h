@@ -1,4 +1,5 @@
-// A kernel seen as what the product skeletons compute: one product and a pointwise epilogue.
+// A kernel seen as what the product skeletons compute: a product, or two of one matrix, and a
+// pointwise epilogue.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +19,7 @@ struct OperandForm {
     std::vector<int> batch;  // as ProductForm::batch; -1: the same along it
     schedule::Major major = schedule::Major::k;
     bool contiguous = true;  // along K or M (or N), as `major` says; else along the batch
+    bool operator==(const OperandForm&) const = default;
 };
 
 // A tensor the epilogue reads or the output it writes; -1 where a dimension is missing.
@@ -26,6 +28,7 @@ struct EpilogueForm {
     int m = -1, n = -1;
     std::vector<int> batch;
     bool paired = false;  // contiguous along N: two neighbours are read or written at once
+    int period = 0;       // it begins anew every so many columns; 0: it has all of them
 };
 
 inline constexpr ir::ExprId kNoProduct{0xffffffff};
@@ -36,6 +39,9 @@ struct ProductForm {
     ir::DimId m{}, n{}, k{};
     std::vector<ir::DimId> batch;
     OperandForm a, b;
+    ir::ExprId second = kNoProduct;  // another product of `a`, with a second operand like b
+    OperandForm second_b;
+    int flip = 0;                      // columns between two values that change places; 0: none do
     std::vector<EpilogueForm> extras;  // in parameter order
     int staged = -1;                   // index of one brought through shared memory: sm90 chooses
     EpilogueForm output;               // `tensor` is 0: the only output
@@ -45,7 +51,17 @@ struct ProductForm {
     // How many batch dimensions the skeleton is given: at least two, so that most kernels are
     // alike.
     std::size_t num_batches() const { return std::max<std::size_t>(batch.size(), 2); }
+    // Whether the functor is given a second sum beside a place's own.
+    bool takes_two_sums() const { return second != kNoProduct || flip != 0; }
 };
+
+// A dimension among those that make up the columns: `column / inner % extent`, without the
+// remainder where `extent` is 0.
+struct ColumnPart {
+    std::int64_t inner = 1, extent = 0;
+};
+// Nothing where `part` is no factor of `n`, or one whose place only a launch tells.
+std::optional<ColumnPart> column_part(const ir::Kernel& kernel, ir::DimId n, ir::DimId part);
 
 // An Error names what no product skeleton can express.
 Result<ProductForm> product_form(const ir::Kernel& kernel);

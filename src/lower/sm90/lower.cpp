@@ -20,7 +20,8 @@ int staged_extra(const ir::Kernel& kernel, const ProductForm& form) {
     for (std::size_t i = 0; i < form.extras.size(); ++i) {
         const EpilogueForm& extra = form.extras[i];
         const auto& type = kernel.params[static_cast<std::size_t>(extra.tensor)].type;
-        if (extra.m >= 0 && extra.paired && type.dtype == kernel.outputs.front().tensor.type.dtype)
+        if (extra.m >= 0 && extra.paired && extra.period == 0 &&
+            type.dtype == kernel.outputs.front().tensor.type.dtype)
             return static_cast<int>(i);
     }
     return -1;
@@ -54,7 +55,9 @@ class SourceWriter {
     std::string write(std::string_view kernel_text) {
         emit_comment(out_, kernel_text);
         const bool single = problem_.operands == DType::f32;
-        out_.line(fmt::format("#include \"sm90/mainloop_{}.cuh\"", single ? "single" : "half"));
+        out_.line(fmt::format("#include \"sm90/mainloop_{}.cuh\"", single     ? "single"
+                                                                   : paired() ? "paired"
+                                                                              : "half"));
         if (single) out_.line("#include \"sm90/prepare_pass.cuh\"");
         out_.line("#include \"sm90/product.cuh\"");
         out_.line();
@@ -74,6 +77,7 @@ class SourceWriter {
     }
 
   private:
+    bool paired() const { return form_.second != kNoProduct; }
     static const char* yes(bool value) { return value ? "true" : "false"; }
     static const char* major(schedule::Major m) {
         return m == schedule::Major::k ? "Major::k" : "Major::mn";
@@ -99,6 +103,7 @@ class SourceWriter {
         out_.line(
             fmt::format("static constexpr int kTileM = {}, kTileN = {}, kTileK = {}, kStages = {};",
                         schedule_.tile.m, schedule_.tile.n, schedule_.tile.k, schedule_.stages));
+        if (paired()) out_.line("static constexpr int kProducts = 2;");
         out_.line(fmt::format("static constexpr int kStoreBuffers = {};",
                               schedule::shared_memory_on_sm90(schedule_, problem_).store_buffers));
         out_.line(fmt::format("static constexpr int kClusterM = {}, kClusterN = {};",
@@ -124,6 +129,13 @@ class SourceWriter {
     const std::string& staged_name() const {
         const EpilogueForm& extra = form_.extras[static_cast<std::size_t>(form_.staged)];
         return kernel_.params[static_cast<std::size_t>(extra.tensor)].name;
+    }
+
+    // A second operand that both products share, or share with the first one, has maps of its own.
+    std::string second_name() const {
+        const int param = form_.second_b.param;
+        const std::string& name = kernel_.params[static_cast<std::size_t>(param)].name;
+        return param == form_.b.param || param == form_.a.param ? name + "_second" : name;
     }
 
     // The passes over B, before the product itself.
@@ -162,8 +174,11 @@ class SourceWriter {
         std::vector<std::string> params{
             fmt::format("__grid_constant__ CUtensorMap const map_{}", a),
             fmt::format("__grid_constant__ CUtensorMap const map_{}{}", b, suffix),
-            fmt::format("__grid_constant__ CUtensorMap const map_{}", y),
         };
+        if (paired())
+            params.push_back(
+                fmt::format("__grid_constant__ CUtensorMap const map_{}", second_name()));
+        params.push_back(fmt::format("__grid_constant__ CUtensorMap const map_{}", y));
         const std::string staged = problem_.staged ? "map_" + staged_name() : "map_" + y;
         if (problem_.staged)
             params.push_back(fmt::format("__grid_constant__ CUtensorMap const {}", staged));
@@ -177,10 +192,13 @@ class SourceWriter {
         out_.line("extern \"C\" __global__ void __launch_bounds__(kProductThreads, 1)");
         if (blocks > 1) out_.line(fmt::format("__cluster_dims__({}, 1, 1)", blocks));
         out_.list(product_entry(kernel_) + "(", params, ") {");
-        out_.line(fmt::format("    using Mainloop = Mainloop{};",
-                              single ? "Single<Config, Numbers>" : "Half<Config>"));
-        const std::string operands =
-            fmt::format("{{map_{}, map_{}{}{}}}", a, b, suffix, problem_.split ? ", scales" : "");
+        out_.line(fmt::format("    using Mainloop = Mainloop{};", single ? "Single<Config, Numbers>"
+                                                                  : paired() ? "Paired<Config>"
+                                                                             : "Half<Config>"));
+        const std::string operands = fmt::format("{{map_{}, map_{}{}{}}}", a, b, suffix,
+                                                 problem_.split ? ", scales"
+                                                 : paired()     ? ", map_" + second_name()
+                                                                : "");
         out_.line(
             fmt::format("    product<Config, Mainloop>({}, map_{}, {}, extents, order, {}{});",
                         operands, y, staged, has_members(form_) ? "finish" : "Finish{}",

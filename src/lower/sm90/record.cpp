@@ -141,17 +141,22 @@ class RecordBuilder {
 
         Launch launch;
         launch.entry = product_entry(kernel_);
-        PersistentGrid grid{dims_.m, dims_.n, dims_.batch, schedule_.tile.m, schedule_.tile.n};
+        PersistentGrid grid{dims_.m, dims_.n, dims_.batch, schedule_.tile.m,
+                            columns_of(schedule_, problem_)};
         if (divides_depth(schedule_.scheduler)) grid.k = dims_.k, grid.tile_k = schedule_.tile.k;
         launch.grid = grid;
         launch.block = kProductThreads;
         launch.cluster = {schedule_.cluster.m, schedule_.cluster.n};
         launch.shared_bytes = schedule::shared_memory_on_sm90(schedule_, problem_).bytes;
-        launch.params = {operand_map(form_.a, schedule_.tile.m, schedule_.cluster.n),
-                         problem_.operands == DType::f32
-                             ? rows_map()
-                             : operand_map(form_.b, schedule_.tile.n, schedule_.cluster.m),
-                         box_map(out, form_.output)};
+        launch.params = {
+            operand_map(form_.a, schedule_.tile.m, schedule_.cluster.n),
+            problem_.operands == DType::f32
+                ? rows_map()
+                : operand_map(form_.b, columns_of(schedule_, problem_), schedule_.cluster.m)};
+        if (form_.second != kNoProduct)
+            launch.params.push_back(
+                operand_map(form_.second_b, columns_of(schedule_, problem_), schedule_.cluster.m));
+        launch.params.push_back(box_map(out, form_.output));
         if (form_.staged >= 0) {
             const EpilogueForm& staged = form_.extras[index(form_.staged)];
             launch.params.push_back(box_map(staged.tensor, staged));

@@ -99,7 +99,7 @@ class Finder {
                 return false;
             }
             candidates_.push_back({region.anchor.node, region.nodes, std::move(*pattern),
-                                   !region.anchor.space.groups().empty(), false});
+                                   has_rowwise(region), false});
             return true;
         };
         const auto with = regions(graph_, facts_, growth, true);
@@ -107,6 +107,11 @@ class Finder {
         for (std::size_t i = 0; i < with.size(); ++i)
             if (!take(with[i]) && with[i].nodes != without[i].nodes) take(without[i]);
         for (const auto& [node, reason] : growth.stops) note(node, reason);
+    }
+
+    bool has_rowwise(const Region& region) const {
+        return std::ranges::any_of(region.nodes,
+                                   [&](NodeId id) { return find_rowwise(graph_[id]) != nullptr; });
     }
 
     void add_attention(NodeId id) {

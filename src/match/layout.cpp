@@ -86,6 +86,8 @@ class Planner {
         for (std::size_t i = 0; i < runs.size(); ++i) {
             const std::int64_t size = grouping_.extent(runs[i]);
             std::string called = runs.size() == 1 ? name : i == 0 ? outer : std::to_string(size);
+            // What is flipped has a constant extent.
+            if (space_.is_halved(runs[i].front())) called = std::to_string(size);
             added.push_back(static_cast<int>(layout.atoms.size()));
             layout.atoms.push_back({std::move(called), runs[i], size});
         }
@@ -137,8 +139,8 @@ class Planner {
         std::vector<int> at;
     };
 
-    // The tensor's dimensions that these atoms are, as one where the strides allow it, else atom by
-    // atom; `wrong` where not even that.
+    // The tensor's dimensions that these atoms are, as one where the strides allow it, else in as
+    // few parts as possible; `wrong` where not even atom by atom.
     std::vector<Entry> entries(std::size_t tensor, const Layout& layout, const Atoms& dim,
                                bool& wrong) const {
         const auto entry = [&](const Atoms& atoms, bool& fits) -> std::optional<Entry> {
@@ -155,14 +157,17 @@ class Planner {
             return found;
         };
         std::vector<Entry> found;
-        bool fits = false;
-        if (auto whole = entry(dim, fits); fits) {
-            if (whole) found.push_back(std::move(*whole));
-            return found;
-        }
-        for (const int atom : dim) {
-            if (auto part = entry({atom}, fits)) found.push_back(std::move(*part));
+        for (std::size_t first = 0; first < dim.size();) {
+            bool fits = false;
+            std::size_t count = dim.size() - first;
+            for (;; --count) {
+                const auto from = dim.begin() + static_cast<std::ptrdiff_t>(first);
+                auto part = entry({from, from + static_cast<std::ptrdiff_t>(count)}, fits);
+                if (part) found.push_back(std::move(*part));
+                if (fits || count == 1) break;
+            }
             wrong |= !fits;
+            first += count;
         }
         return found;
     }

@@ -39,6 +39,16 @@ NodeSet needed(const Graph& graph, const Growth& growth, NodeId last) {
     return found;
 }
 
+// Halves are of use only where something whole is made of them.
+void drop_loose_halves(const Graph& graph, const Space& space, Growth& growth) {
+    NodeSet used;
+    for (const NodeId id : growth.reach)
+        if (!space.halved(graph[id].outputs.front())) used.merge(needed(graph, growth, id));
+    for (const NodeId id : growth.reach)
+        if (!used.contains(id)) growth.stops[id] = "it computes with a part of the product";
+    std::erase_if(growth.reach, [&](NodeId id) { return !used.contains(id); });
+}
+
 // Pointwise producers of side operands that nobody else reads: a mask's comparison, a scaled bias.
 void take_producers(const Graph& graph, const Facts& facts, Region& region, NodeSet& nodes) {
     Space& space = region.anchor.space;
@@ -153,10 +163,14 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor) {
         }
         space = std::move(grown);
         growth.reach.push_back(id);
-        facts.after_product.insert(id);
-        const auto& next = facts.users[graph::index(graph[id].outputs.front())];
-        open.insert(next.begin(), next.end());
+        for (const ValueId value : graph[id].outputs) {
+            if (!space.contains(value)) continue;
+            const auto& next = facts.users[graph::index(value)];
+            open.insert(next.begin(), next.end());
+        }
     }
+    drop_loose_halves(graph, space, growth);
+    facts.after_product.insert(growth.reach.begin(), growth.reach.end());
     return growth;
 }
 
@@ -182,7 +196,7 @@ std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& grow
         for (const NodeId id : nodes)
             if (id != growth.anchor.node && reason.empty()) reason = space.absorb(graph, id);
         for (const ValueId value : region.outputs)
-            if (reason.empty() && !space.contains(value))
+            if (reason.empty() && (!space.contains(value) || space.halved(value)))
                 reason = fmt::format("{} is also read", graph[value].name);
         if (!reason.empty()) {
             growth.stops[last] = std::move(reason);

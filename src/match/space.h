@@ -4,6 +4,9 @@
 // region runs over some of the axes, in an order that permutes and views may change: operands that
 // are broadcast, and what a reduction leaves, run over fewer. A side operand may add axes of its
 // own where the product's have been reduced away.
+//
+// A half of a value lacks an axis of extent two, and so does what is computed from both halves:
+// it is known for each of the two places along the axis, until a join puts one for each together.
 #pragma once
 
 #include <map>
@@ -12,6 +15,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "match/halves.h"
 
 namespace fact::match {
 
@@ -46,6 +50,11 @@ class Space {
     bool contains(graph::ValueId value) const { return shapes_.contains(value); }
     const Shape& shape(graph::ValueId value) const { return shapes_.at(value); }
     const std::vector<SideUse>& sides() const { return sides_; }
+    // The axis of which the value is one of two halves, or is computed from them.
+    std::optional<Axis> halved(graph::ValueId value) const;
+    // Whether some value is a half along the axis, or along any.
+    bool is_halved(Axis axis) const;
+    bool has_halves() const { return !halves_.empty(); }
     // What each node that looks along axes looks along.
     const std::map<graph::NodeId, AxisGroups>& groups() const { return groups_; }
 
@@ -55,8 +64,8 @@ class Space {
     void add_side(const graph::Graph& graph, graph::NodeId node, std::string argument,
                   graph::ValueId value, const Shape& result);
 
-    // Takes a node that reads the region into it: a pointwise or rowwise operator, permute, view or
-    // clone. Returns why not, or "".
+    // Takes a node that reads the region into it: a pointwise or rowwise operator, permute, view,
+    // clone, what takes halves apart or joins them. Returns why not, or "".
     std::string absorb(const graph::Graph& graph, graph::NodeId node);
     // Takes the pointwise producer of side operands into the region. Returns why not, or "".
     std::string absorb_producer(const graph::Graph& graph, graph::NodeId node);
@@ -65,6 +74,8 @@ class Space {
     std::string absorb_pointwise(const graph::Graph& graph, graph::NodeId id);
     std::string absorb_rowwise(const graph::Graph& graph, graph::NodeId id);
     std::string absorb_view(const graph::Graph& graph, const graph::Node& node);
+    std::string absorb_halving(const graph::Graph& graph, graph::NodeId id, const Halving& halving);
+    std::string absorb_joining(const graph::Graph& graph, graph::NodeId id, const Joining& joining);
     // Where in the axes of a value's dimension the inner `extent` elements begin.
     std::optional<std::size_t> part(graph::ValueId value, std::size_t dim, std::int64_t extent);
     std::int64_t count(const Shape& shape) const;
@@ -74,6 +85,7 @@ class Space {
     std::map<graph::ValueId, Shape> shapes_;
     std::vector<SideUse> sides_;
     std::map<graph::NodeId, AxisGroups> groups_;
+    std::map<graph::ValueId, Axis> halves_;
     std::int64_t product_size_ = 0;  // elements of the product's result
 };
 

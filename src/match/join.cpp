@@ -104,6 +104,31 @@ ExprId joined(Kernel& kernel, ExprId first, ExprId second, ir::DimId dim) {
     return Joiner(kernel, dim).join(first, second);
 }
 
+std::vector<std::string> rotary_factors(const Kernel& kernel) {
+    // Sums of what is flipped and what is not are no single factor any more.
+    enum class Is { plain, flipped, sum };
+    std::vector<Is> is(kernel.exprs.size(), Is::plain);
+    std::vector<std::optional<std::uint32_t>> param(kernel.exprs.size());
+    std::vector<std::string> names(kernel.params.size());
+    for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
+        const ir::Node& node = kernel.exprs[i].node;
+        ir::for_each_operand(node, [&](ExprId x) { is[i] = std::max(is[i], is[ir::index(x)]); });
+        if (std::holds_alternative<ir::Flip>(node)) is[i] = Is::flipped;
+        if (const auto* own = std::get_if<ir::Param>(&node)) param[i] = own->index;
+        if (const auto* view = std::get_if<ir::View>(&node)) param[i] = param[ir::index(view->x)];
+        if (const auto* cast = std::get_if<ir::Cast>(&node)) param[i] = param[ir::index(cast->x)];
+        if (const auto* same = std::get_if<ir::Permute>(&node))
+            param[i] = param[ir::index(same->x)];
+        const auto* binary = std::get_if<ir::Binary>(&node);
+        if (binary && binary->op != BinaryOp::mul && is[i] == Is::flipped) is[i] = Is::sum;
+        if (!binary || binary->op != BinaryOp::mul) continue;
+        for (const auto& [x, other] : {std::pair(binary->a, binary->b), {binary->b, binary->a}})
+            if (const auto own = param[ir::index(x)]; own && is[ir::index(other)] != Is::sum)
+                names[*own] = is[ir::index(other)] == Is::flipped ? "sine" : "cosine";
+    }
+    return names;
+}
+
 void merge_equal(Kernel& kernel) {
     std::vector<ExprId> moved(kernel.exprs.size());
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {

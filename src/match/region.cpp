@@ -26,7 +26,8 @@ std::int64_t count(const graph::TensorType& type) {
 
 // The nodes of `reach` that `last` needs, and the anchor.
 NodeSet needed(const Graph& graph, const Growth& growth, NodeId last) {
-    NodeSet within(growth.reach.begin(), growth.reach.end()), found{growth.anchor.node};
+    NodeSet within(growth.reach.begin(), growth.reach.end()), found;
+    if (growth.anchor.node != kNoProduct) found.insert(growth.anchor.node);
     std::vector<NodeId> open{last};
     while (!open.empty()) {
         const NodeId id = open.back();
@@ -147,7 +148,7 @@ Placed look_through(const Graph& graph, const Facts& facts, std::set<NodeId>& no
     return tensor;
 }
 
-Growth grow(const Graph& graph, Facts& facts, Anchor anchor) {
+Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& taken) {
     Growth growth{std::move(anchor), {}, {}};
     Space space = growth.anchor.space;
     const auto& first = facts.users[graph::index(growth.anchor.result)];
@@ -155,7 +156,7 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor) {
     while (!open.empty()) {
         const NodeId id = *open.begin();
         open.erase(open.begin());
-        if (is_anchor(graph[id]) || is_attention(graph[id])) continue;
+        if (is_anchor(graph[id]) || is_attention(graph[id]) || taken.contains(id)) continue;
         Space grown = space;
         if (std::string reason = grown.absorb(graph, id); !reason.empty()) {
             growth.stops[id] = std::move(reason);
@@ -176,8 +177,9 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor) {
 
 std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& growth,
                             bool producers) {
-    std::vector<NodeId> ends{growth.anchor.node};
-    ends.insert(ends.end(), growth.reach.begin(), growth.reach.end());
+    std::vector<NodeId> ends = growth.reach;
+    const bool product = growth.anchor.node != kNoProduct;
+    if (product) ends.insert(ends.begin(), growth.anchor.node);
     std::vector<Region> found;
     for (const NodeId last : ends) {
         NodeSet nodes = needed(graph, growth, last);
@@ -203,8 +205,12 @@ std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& grow
             continue;
         }
         if (producers) take_producers(graph, facts, region, nodes);
-        region.a = look_through(graph, facts, nodes, {region.anchor.a, space.a});
-        region.b = look_through(graph, facts, nodes, {region.anchor.b, space.b});
+        if (product) {
+            region.a = look_through(graph, facts, nodes, {region.anchor.a, space.a});
+            region.b = look_through(graph, facts, nodes, {region.anchor.b, space.b});
+        } else {
+            region.a = region.b = {region.anchor.a, space.shape(region.anchor.a)};
+        }
         for (const auto& side : space.sides()) {
             Placed seen = look_through(graph, facts, nodes, {side.value, side.shape});
             region.sides.push_back({side.node, side.argument, seen.value, std::move(seen.shape)});

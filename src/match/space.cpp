@@ -30,10 +30,6 @@ constexpr std::array kOtherViews{
     std::string_view("aten.t.default"),       std::string_view("aten.transpose.int"),
 };
 
-bool is_reshape(const Node& node) {
-    return std::ranges::find(kReshapes, node.target) != kReshapes.end();
-}
-
 template <class List, class Item>
 bool holds(const List& list, const Item& item) {
     return std::ranges::find(list, item) != list.end();
@@ -56,6 +52,10 @@ Shape broadcast_shape(const graph::TensorType& type, const Shape& result) {
 }
 
 }  // namespace
+
+bool is_reshape(const Node& node) {
+    return std::ranges::find(kReshapes, node.target) != kReshapes.end();
+}
 
 bool is_view(const Node& node) {
     return is_reshape(node) || std::ranges::find(kOtherViews, node.target) != kOtherViews.end();

@@ -20,6 +20,7 @@
 namespace fact::match {
 
 using Axis = int;
+inline constexpr Axis kNoAxis = -1;
 
 // For each dimension of a tensor, the axes it runs over, outer first; none where the tensor is
 // broadcast or the dimension's extent is one.
@@ -91,5 +92,7 @@ class Space {
 
 // Operators that only change how a tensor is looked at: they move no bytes.
 bool is_view(const graph::Node& node);
+// Those of them that keep the elements in their order.
+bool is_reshape(const graph::Node& node);
 
 }  // namespace fact::match

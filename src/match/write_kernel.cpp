@@ -57,15 +57,21 @@ class Writer {
         forms_.emplace(kernel_, layout_, region_.anchor.space.has_halves());
         matrix_ = {forms_->dim(layout_.m), forms_->dim(layout_.n)};
 
+        const bool product = region_.anchor.node != kNoProduct;
         const bool linear = region_.anchor.rule == "linear";
         const Laid& first = layout_.swapped ? layout_.b : layout_.a;
         const Laid& second = layout_.swapped ? layout_.a : layout_.b;
-        add_param(linear ? "x" : "a", first);
-        add_param(linear ? "w" : "b", second);
+        add_param(linear || !product ? "x" : "a", first);
+        if (product) add_param(linear ? "w" : "b", second);
+        num_operands_ = kernel_.params.size();
         for (std::size_t i = 0; i < layout_.sides.size(); ++i)
             add_param(name_side(i), layout_.sides[i]);
 
-        write_product();
+        if (product)
+            write_product();
+        else
+            values_[region_.anchor.result] = load(0);
+        derived_.insert(region_.anchor.result);
         for (const NodeId id : region_.nodes)
             if (id != region_.anchor.node)
                 if (std::string reason = write_node(id); !reason.empty()) return Error{reason, ""};
@@ -73,12 +79,14 @@ class Writer {
         recognise_activations(kernel_, tags_);
         if (joins_) name_rotary();
         const std::string& rule = region_.anchor.rule;
-        kernel_.name = kernel_name(linear || rule == "conv" ? rule : "matmul", kernel_, tags_);
+        kernel_.name = product
+                           ? kernel_name(linear || rule == "conv" ? rule : "matmul", kernel_, tags_)
+                           : rule;
         if (joins_) merge_equal(kernel_);
         ir::drop_dead(kernel_);
         if (std::string wrong = ir::verify(kernel_); !wrong.empty())
             throw InternalError(fmt::format("region of {} gives a bad kernel: {}",
-                                            graph_[region_.anchor.node].name, wrong));
+                                            graph_[region_.anchor.result].name, wrong));
         return Written{std::move(kernel_), std::move(extents_), std::move(params_),
                        std::move(results_)};
     }
@@ -106,12 +114,16 @@ class Writer {
                                                   matrix_, forms_->dims(layout_.sides[side].order));
             break;
         }
-        std::string unique = name;
+        return unique(name);
+    }
+
+    std::string unique(const std::string& name) const {
+        std::string found = name;
         for (int i = 2;
-             std::ranges::find(kernel_.params, unique, &ir::Tensor::name) != kernel_.params.end();
+             std::ranges::find(kernel_.params, found, &ir::Tensor::name) != kernel_.params.end();
              ++i)
-            unique = fmt::format("{}{}", name, i);
-        return unique;
+            found = fmt::format("{}{}", name, i);
+        return found;
     }
 
     // A parameter with its dimensions in the layout's order.
@@ -155,11 +167,10 @@ class Writer {
             tag(result, combination_tag("add", matrix_, kernel_[addend].type.dims));
         }
         values_[region_.anchor.result] = result;
-        derived_.insert(region_.anchor.result);
     }
 
     std::uint32_t param_of(NodeId node, const std::string& argument) const {
-        return static_cast<std::uint32_t>(2 + side_of_.at({node, argument}));
+        return static_cast<std::uint32_t>(num_operands_ + side_of_.at({node, argument}));
     }
 
     // Why the node's operands do not go together, or "".
@@ -276,6 +287,15 @@ class Writer {
     void name_rotary() {
         for (std::string& text : tags_)
             if (text == "mul" || text == "add" || text == "sub" || text == "neg") text.clear();
+        const auto factors = rotary_factors(kernel_);
+        for (std::size_t i = num_operands_; i < kernel_.params.size(); ++i) {
+            const auto& dims = kernel_.params[i].type.dims;
+            const bool whole = std::ranges::find(dims, matrix_.n) != dims.end();
+            if (factors[i].empty() || (whole && num_operands_ == 2)) continue;
+            kernel_.params[i].name =
+                kernel_.exprs[ir::index(build_.param(static_cast<std::uint32_t>(i)))].name =
+                    params_[i].tensor = unique(factors[i]);
+        }
     }
 
     ExprId operand(NodeId node, const std::string& argument, ValueId value) {
@@ -339,6 +359,7 @@ class Writer {
     std::optional<Forms> forms_;
     MatrixDims matrix_;
     std::map<Use, std::size_t> side_of_;
+    std::size_t num_operands_ = 2;  // parameters before the sides
     std::map<std::uint32_t, ExprId> loaded_;
     using Halves = std::array<ExprId, 2>;  // at each of the two places
     std::map<ValueId, ExprId> values_;

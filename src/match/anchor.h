@@ -11,6 +11,10 @@
 
 namespace fact::match {
 
+// In place of the product's node where there is none: then `a`, `b` and the result are one value,
+// which the region starts from.
+inline constexpr graph::NodeId kNoProduct{0xffffffff};
+
 // result = alpha * (a @ b) + beta * addend; `space` names the axes of operands and result.
 struct Anchor {
     graph::NodeId node{};

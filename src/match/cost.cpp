@@ -48,6 +48,31 @@ Cost cost_of(const Graph& graph, const Region& region, const Layout& layout, con
     return cost;
 }
 
+Cost cost_of(const Graph& graph, const std::vector<NodeId>& nodes, const Pattern& pattern,
+             const Options& options, const GpuSpec& gpu) {
+    Cost cost;
+    const auto add = [&](const std::vector<std::string>& names) {
+        for (const auto& value : graph.values)
+            if (std::ranges::find(names, value.name) != names.end())
+                cost.bytes += sol::stored_bytes(*value.type);
+    };
+    add(pattern.inputs);
+    add(pattern.outputs);
+    for (const NodeId id : nodes) {
+        const sol::NodeWork own = sol::work_of(graph, graph[id]);
+        const sol::Work work = sol::as_work(own, sol::By::torch, options.allow_tf32);
+        cost.flops += work.flops;
+        cost.unfused_bytes += own.bytes();
+        cost.unfused_us += sol::kernel_bound(work, gpu).calibrated_us;
+    }
+    const sol::NodeWork one = sol::work_of(graph, graph[nodes.front()]);
+    const auto unit = sol::as_work(one, sol::By::torch, options.allow_tf32).unit;
+    const auto fused = sol::kernel_bound({cost.flops, cost.bytes, unit}, gpu);
+    cost.hard_us = fused.hard_us;
+    cost.bound_us = cost.expected_us = fused.calibrated_us;
+    return cost;
+}
+
 Result<double> staged_us(const ir::Kernel& kernel,
                          const std::map<std::string, std::int64_t>& extents, const Options& options,
                          const GpuSpec& gpu) {

@@ -15,6 +15,10 @@ namespace fact::match {
 Cost cost_of(const graph::Graph& graph, const Region& region, const Layout& layout,
              const Options& options, const GpuSpec& gpu);
 
+// The same without a product: one pass over the pattern's inputs and outputs.
+Cost cost_of(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes,
+             const Pattern& pattern, const Options& options, const GpuSpec& gpu);
+
 // What the kernels take that the compiler cuts the text into, each at its calibrated bound: values
 // kept in memory between them are written and read.
 // An Error says what no kernel can compute.

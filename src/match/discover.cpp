@@ -11,6 +11,7 @@
 #include "match/pattern.h"
 #include "match/pointwise.h"
 #include "match/region.h"
+#include "match/rotary.h"
 #include "match/rowwise.h"
 #include "match/write.h"
 
@@ -67,11 +68,18 @@ class Finder {
         // All products have grown: what one may absorb is no other's side operand to compute.
         for (auto& growth : growths_) add_candidates(growth);
         Discovery discovery;
-        int products = -1, norms = 0;
+        int products = -1, norms = 0, rotaries = 0;
         std::optional<NodeId> last;
         auto chosen = choose();
         add_norms(chosen);
+        add_rotaries(chosen);
+        std::ranges::stable_sort(chosen, {}, &Candidate::anchor);
         for (auto& candidate : chosen) {
+            if (candidate.pattern.rule == "rotary") {
+                candidate.pattern.id = fmt::format("r{:02}_{}", rotaries++, candidate.pattern.id);
+                discovery.patterns.push_back(std::move(candidate.pattern));
+                continue;
+            }
             if (candidate.pattern.rule == "norm") {
                 candidate.pattern.id = fmt::format("n{:02}_{}", norms++, candidate.pattern.id);
                 discovery.patterns.push_back(std::move(candidate.pattern));
@@ -99,7 +107,7 @@ class Finder {
                 return false;
             }
             candidates_.push_back({region.anchor.node, region.nodes, std::move(*pattern),
-                                   !region.anchor.space.groups().empty(), false});
+                                   has_rowwise(region), false});
             return true;
         };
         const auto with = regions(graph_, facts_, growth, true);
@@ -107,6 +115,11 @@ class Finder {
         for (std::size_t i = 0; i < with.size(); ++i)
             if (!take(with[i]) && with[i].nodes != without[i].nodes) take(without[i]);
         for (const auto& [node, reason] : growth.stops) note(node, reason);
+    }
+
+    bool has_rowwise(const Region& region) const {
+        return std::ranges::any_of(region.nodes,
+                                   [&](NodeId id) { return find_rowwise(graph_[id]) != nullptr; });
     }
 
     void add_attention(NodeId id) {
@@ -135,7 +148,28 @@ class Finder {
             taken_.insert(found->nodes.begin(), found->nodes.end());
             chosen.push_back({id, std::move(found->nodes), std::move(found->pattern), false});
         }
-        std::ranges::stable_sort(chosen, {}, &Candidate::anchor);
+    }
+
+    // Of what is left then.
+    void add_rotaries(std::vector<Candidate>& chosen) {
+        for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+            const auto id = static_cast<NodeId>(i);
+            if (taken_.contains(id) || !read_halving(graph_, graph_[id])) continue;
+            auto found =
+                guarded([&] { return rotary_pattern(graph_, facts_, taken_, id, options_, gpu_); });
+            if (!found) {
+                note_around(id, found.error().message);
+                continue;
+            }
+            taken_.insert(found->nodes.begin(), found->nodes.end());
+            chosen.push_back({id, std::move(found->nodes), std::move(found->pattern), false});
+        }
+    }
+
+    // What reads halves is left for the same reason.
+    void note_around(NodeId id, const std::string& reason) {
+        for (const graph::ValueId value : graph_[id].outputs)
+            for (const NodeId user : facts_.users[graph::index(value)]) note(user, reason);
     }
 
     // The first reason found for a node stands.
@@ -230,7 +264,8 @@ class Finder {
         if (node.target.find("dropout") != node.target.npos)
             return "active dropout draws random numbers: it stays with torch";
         const bool known = is_anchor(node) || is_attention(node) || find_rowwise(node) ||
-                           find_pointwise(node) != nullptr;
+                           find_pointwise(node) != nullptr ||
+                           (read_joining(graph_, node) && reasons_.contains(id));
         if (!known) return fmt::format("no rule covers {} yet", node.target);
         if (const auto said = reasons_.find(id); said != reasons_.end()) return said->second;
         return facts_.after_product.contains(id) ? "another fusion around it gains more"

@@ -7,8 +7,8 @@ namespace fact::match {
 using ir::DimId;
 using ir::ExprId;
 
-Forms::Forms(ir::Kernel& kernel, const Layout& layout)
-    : kernel_(kernel), build_(kernel), layout_(layout) {
+Forms::Forms(ir::Kernel& kernel, const Layout& layout, bool parts)
+    : kernel_(kernel), build_(kernel), layout_(layout), parts_(parts) {
     for (const Atom& one : layout.atoms) atom_dims_.push_back(kernel.dim(one.name));
     auto dims = layout.batches;
     dims.insert(dims.end(), {layout.m, layout.n, layout.k});
@@ -77,7 +77,8 @@ ExprId Forms::whole(ExprId x) {
 
 void Forms::align(std::vector<ExprId>& operands) {
     if (operands.empty()) return;
-    const bool parts = std::ranges::any_of(operands, [&](ExprId x) { return has_parts(x); });
+    const bool parts =
+        parts_ || std::ranges::any_of(operands, [&](ExprId x) { return has_parts(x); });
     std::vector<DimId> all;
     for (ExprId& x : operands) {
         x = parts ? apart(x) : whole(x);
@@ -111,14 +112,14 @@ std::vector<std::vector<DimId>> Forms::look_along(ExprId& x, const AxisGroups& g
                     axes, layout_.atoms[static_cast<std::size_t>(one)].axes.front()) != axes.end())
                 atoms.push_back(one);
     }
-    const bool parts = has_parts(x) || std::ranges::any_of(wanted, [&](const Atoms& atoms) {
-                           return std::ranges::any_of(composites_, [&](const Atoms& dim) {
-                               const auto in = std::ranges::count_if(dim, [&](int one) {
-                                   return std::ranges::binary_search(atoms, one);
-                               });
-                               return in > 0 && in < static_cast<std::ptrdiff_t>(dim.size());
-                           });
-                       });
+    const bool parts =
+        parts_ || has_parts(x) || std::ranges::any_of(wanted, [&](const Atoms& atoms) {
+            return std::ranges::any_of(composites_, [&](const Atoms& dim) {
+                const auto in = std::ranges::count_if(
+                    dim, [&](int one) { return std::ranges::binary_search(atoms, one); });
+                return in > 0 && in < static_cast<std::ptrdiff_t>(dim.size());
+            });
+        });
     x = parts ? apart(x) : whole(x);
     std::vector<std::vector<DimId>> found;
     for (const Atoms& atoms : wanted) {

@@ -8,11 +8,11 @@
 
 namespace fact::match {
 
-// Every value lists its dimensions in the layout's order. Values are kept whole; only what looks
-// at a part of a dimension takes it apart.
+// Every value lists its dimensions in the layout's order. Values are kept whole, and only what
+// looks at a part of a dimension takes it apart; or, with `parts`, all are computed taken apart.
 class Forms {
   public:
-    Forms(ir::Kernel& kernel, const Layout& layout);
+    Forms(ir::Kernel& kernel, const Layout& layout, bool parts = false);
 
     // The kernel's dimension of these atoms.
     ir::DimId dim(const Atoms& atoms);
@@ -40,6 +40,7 @@ class Forms {
     ir::Kernel& kernel_;
     ir::Builder build_;
     const Layout& layout_;
+    bool parts_;
     std::vector<ir::DimId> atom_dims_;
     std::vector<Atoms> composites_;  // dimensions of several atoms
 };

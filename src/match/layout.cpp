@@ -66,12 +66,20 @@ class Planner {
         return taken;
     }
 
-    // Whether an operator looks along one of two neighbouring axes and not along the other.
+    // Whether an operator looks along one of two neighbouring axes and not along the other; or
+    // where heads are rotated, a tensor is the same for all of one.
     bool apart(Axis x, Axis y) const {
         for (const auto& [node, groups] : space_.groups())
             for (const auto& axes : groups)
                 if (holds(axes, x) != holds(axes, y)) return true;
-        return false;
+        const auto runs_over = [](const Placed& tensor, Axis axis) {
+            return std::ranges::any_of(tensor.shape,
+                                       [&](const Group& axes) { return holds(axes, axis); });
+        };
+        return space_.has_halves() &&
+               std::ranges::any_of(grouping_.tensors(), [&](const Placed& tensor) {
+                   return runs_over(tensor, x) != runs_over(tensor, y);
+               });
     }
 
     // Adds the atoms of a dimension. All but the outermost are numbers.
@@ -86,13 +94,37 @@ class Planner {
         for (std::size_t i = 0; i < runs.size(); ++i) {
             const std::int64_t size = grouping_.extent(runs[i]);
             std::string called = runs.size() == 1 ? name : i == 0 ? outer : std::to_string(size);
+            // What is flipped has a constant extent.
+            if (space_.is_halved(runs[i].front())) called = std::to_string(size);
             added.push_back(static_cast<int>(layout.atoms.size()));
             layout.atoms.push_back({std::move(called), runs[i], size});
         }
         return added;
     }
 
+    // Without a product all of one value's dimensions are alike.
+    std::string name_rows(Layout& layout) {
+        const auto n = take(Role::batch, grouping_.innermost(kFirstResult));
+        if (!n) return "it is a single number";
+        const auto& groups = grouping_.groups();
+        for (std::size_t i = 0; i < groups.size(); ++i) {
+            if (grouping_.role(groups[i].front()) == Role::other)
+                return "an operand is larger than what is rotated";
+            const std::size_t from_last = groups.size() - 1 - i;
+            const std::string name = from_last == 0 ? "M" : fmt::format("B{}", from_last);
+            auto atoms = add_atoms(layout, groups[i], name, from_last == 0 ? "P" : name);
+            if (from_last == 0)
+                layout.m = std::move(atoms);
+            else
+                layout.batches.push_back(std::move(atoms));
+        }
+        if (layout.m.empty()) return "it is a single row";
+        layout.n = add_atoms(layout, *n, "N", "G");
+        return repeated_name(layout);
+    }
+
     std::string name_dims(Layout& layout) {
+        if (k_ == kNoAxis) return name_rows(layout);
         // The columns had best be what is contiguous: in the result, or in the operand where a
         // reduction stands between.
         const auto m = take(Role::m, grouping_.innermost(0));
@@ -122,6 +154,10 @@ class Planner {
             const std::string name = i == 0 ? "S" : fmt::format("S{}", i + 1);
             add_atoms(layout, others[i], name, name);
         }
+        return repeated_name(layout);
+    }
+
+    static std::string repeated_name(const Layout& layout) {
         for (std::size_t i = 0; i < layout.atoms.size(); ++i)
             for (std::size_t j = 0; j < i; ++j)
                 if (layout.atoms[i].name == layout.atoms[j].name)
@@ -137,8 +173,8 @@ class Planner {
         std::vector<int> at;
     };
 
-    // The tensor's dimensions that these atoms are, as one where the strides allow it, else atom by
-    // atom; `wrong` where not even that.
+    // The tensor's dimensions that these atoms are, as one where the strides allow it, else in as
+    // few parts as possible; `wrong` where not even atom by atom.
     std::vector<Entry> entries(std::size_t tensor, const Layout& layout, const Atoms& dim,
                                bool& wrong) const {
         const auto entry = [&](const Atoms& atoms, bool& fits) -> std::optional<Entry> {
@@ -155,22 +191,27 @@ class Planner {
             return found;
         };
         std::vector<Entry> found;
-        bool fits = false;
-        if (auto whole = entry(dim, fits); fits) {
-            if (whole) found.push_back(std::move(*whole));
-            return found;
-        }
-        for (const int atom : dim) {
-            if (auto part = entry({atom}, fits)) found.push_back(std::move(*part));
+        for (std::size_t first = 0; first < dim.size();) {
+            bool fits = false;
+            std::size_t count = dim.size() - first;
+            for (;; --count) {
+                const auto from = dim.begin() + static_cast<std::ptrdiff_t>(first);
+                auto part = entry({from, from + static_cast<std::ptrdiff_t>(count)}, fits);
+                if (part) found.push_back(std::move(*part));
+                if (fits || count == 1) break;
+            }
             wrong |= !fits;
+            first += count;
         }
         return found;
     }
 
     std::vector<Atoms> all_dims(const Layout& layout) const {
         std::vector<Atoms> dims = layout.batches;
-        dims.insert(dims.end(), {layout.m, layout.n, layout.k});
-        for (int atom = layout.k.back() + 1; atom < static_cast<int>(layout.atoms.size()); ++atom)
+        for (const Atoms& own : {layout.m, layout.n, layout.k})
+            if (!own.empty()) dims.push_back(own);
+        for (int atom = dims.back().back() + 1; atom < static_cast<int>(layout.atoms.size());
+             ++atom)
             dims.push_back({atom});
         return dims;
     }
@@ -199,7 +240,8 @@ class Planner {
             laid.dims.push_back(entry.at);
         }
         laid.alignment = alignment(laid.value, found);
-        const bool plain = tensor < kFirstResult || (tensor == kFirstResult && unreduced());
+        const bool plain =
+            k_ != kNoAxis && (tensor < kFirstResult || (tensor == kFirstResult && unreduced()));
         if (!plain) return laid;
         const Atoms& inner = laid.order.back();
         const Atoms& own = tensor == 0 ? layout.m : layout.n;

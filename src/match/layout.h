@@ -33,7 +33,7 @@ struct Laid {
 struct Layout {
     std::vector<Atom> atoms;  // of the batches, M, N, K, and of dimensions the product lacks
     std::vector<Atoms> batches;
-    Atoms m, n, k;
+    Atoms m, n, k;  // without a product: rows, what lies in one piece, and nothing
     Laid a, b;
     std::vector<Laid> results, sides;
     bool swapped = false;  // computes the transposed product: `a` is the anchor's b

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "match/cost.h"
 #include "match/norm_region.h"
 #include "match/norm_write.h"
 #include "match/rowwise.h"
 #include "match/write.h"
-#include "sol/work.h"
 
 namespace fact::match {
 
@@ -19,31 +19,6 @@ using graph::NodeId;
 namespace {
 
 constexpr std::int64_t kLongestRow = 16384;  // what a kernel keeps in registers
-
-Cost cost_of(const Graph& graph, const NormRegion& region, const Pattern& pattern,
-             const Options& options, const GpuSpec& gpu) {
-    Cost cost;
-    const auto add = [&](const std::vector<std::string>& names) {
-        for (const auto& value : graph.values)
-            if (std::ranges::find(names, value.name) != names.end())
-                cost.bytes += sol::stored_bytes(*value.type);
-    };
-    add(pattern.inputs);
-    add(pattern.outputs);
-    for (const NodeId id : region.nodes) {
-        const sol::NodeWork own = sol::work_of(graph, graph[id]);
-        const sol::Work work = sol::as_work(own, sol::By::torch, options.allow_tf32);
-        cost.flops += work.flops;
-        cost.unfused_bytes += own.bytes();
-        cost.unfused_us += sol::kernel_bound(work, gpu).calibrated_us;
-    }
-    const sol::NodeWork one = sol::work_of(graph, graph[region.nodes.front()]);
-    const auto unit = sol::as_work(one, sol::By::torch, options.allow_tf32).unit;
-    const auto fused = sol::kernel_bound({cost.flops, cost.bytes, unit}, gpu);
-    cost.hard_us = fused.hard_us;
-    cost.bound_us = cost.expected_us = fused.calibrated_us;
-    return cost;
-}
 
 }  // namespace
 
@@ -73,7 +48,7 @@ Result<NormPattern> norm_pattern(const Graph& graph, const Facts& facts,
     pattern.problem.n = region.rows.back();
     pattern.problem.m /= pattern.problem.n;
     pattern.problem.k = 1;
-    pattern.cost = cost_of(graph, region, pattern, options, gpu);
+    pattern.cost = cost_of(graph, region.nodes, pattern, options, gpu);
     finish(graph, pattern);
     return found;
 }

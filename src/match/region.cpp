@@ -26,7 +26,8 @@ std::int64_t count(const graph::TensorType& type) {
 
 // The nodes of `reach` that `last` needs, and the anchor.
 NodeSet needed(const Graph& graph, const Growth& growth, NodeId last) {
-    NodeSet within(growth.reach.begin(), growth.reach.end()), found{growth.anchor.node};
+    NodeSet within(growth.reach.begin(), growth.reach.end()), found;
+    if (growth.anchor.node != kNoProduct) found.insert(growth.anchor.node);
     std::vector<NodeId> open{last};
     while (!open.empty()) {
         const NodeId id = open.back();
@@ -37,6 +38,16 @@ NodeSet needed(const Graph& graph, const Growth& growth, NodeId last) {
                 open.push_back(*producer);
     }
     return found;
+}
+
+// Halves are of use only where something whole is made of them.
+void drop_loose_halves(const Graph& graph, const Space& space, Growth& growth) {
+    NodeSet used;
+    for (const NodeId id : growth.reach)
+        if (!space.halved(graph[id].outputs.front())) used.merge(needed(graph, growth, id));
+    for (const NodeId id : growth.reach)
+        if (!used.contains(id)) growth.stops[id] = "it computes with a part of the product";
+    std::erase_if(growth.reach, [&](NodeId id) { return !used.contains(id); });
 }
 
 // A side operand that is another product of the same matrix is computed along: both share a tile.
@@ -153,7 +164,7 @@ Placed look_through(const Graph& graph, const Facts& facts, std::set<NodeId>& no
     return tensor;
 }
 
-Growth grow(const Graph& graph, Facts& facts, Anchor anchor) {
+Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& taken) {
     Growth growth{std::move(anchor), {}, {}};
     Space space = growth.anchor.space;
     const auto& first = facts.users[graph::index(growth.anchor.result)];
@@ -161,7 +172,7 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor) {
     while (!open.empty()) {
         const NodeId id = *open.begin();
         open.erase(open.begin());
-        if (is_anchor(graph[id]) || is_attention(graph[id])) continue;
+        if (is_anchor(graph[id]) || is_attention(graph[id]) || taken.contains(id)) continue;
         Space grown = space;
         if (std::string reason = grown.absorb(graph, id); !reason.empty()) {
             growth.stops[id] = std::move(reason);
@@ -169,17 +180,22 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor) {
         }
         space = std::move(grown);
         growth.reach.push_back(id);
-        facts.after_product.insert(id);
-        const auto& next = facts.users[graph::index(graph[id].outputs.front())];
-        open.insert(next.begin(), next.end());
+        for (const ValueId value : graph[id].outputs) {
+            if (!space.contains(value)) continue;
+            const auto& next = facts.users[graph::index(value)];
+            open.insert(next.begin(), next.end());
+        }
     }
+    drop_loose_halves(graph, space, growth);
+    facts.after_product.insert(growth.reach.begin(), growth.reach.end());
     return growth;
 }
 
 std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& growth,
                             bool producers) {
-    std::vector<NodeId> ends{growth.anchor.node};
-    ends.insert(ends.end(), growth.reach.begin(), growth.reach.end());
+    std::vector<NodeId> ends = growth.reach;
+    const bool product = growth.anchor.node != kNoProduct;
+    if (product) ends.insert(ends.begin(), growth.anchor.node);
     std::vector<Region> found;
     for (const NodeId last : ends) {
         NodeSet nodes = needed(graph, growth, last);
@@ -198,15 +214,19 @@ std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& grow
         for (const NodeId id : nodes)
             if (id != growth.anchor.node && reason.empty()) reason = space.absorb(graph, id);
         for (const ValueId value : region.outputs)
-            if (reason.empty() && !space.contains(value))
+            if (reason.empty() && (!space.contains(value) || space.halved(value)))
                 reason = fmt::format("{} is also read", graph[value].name);
         if (!reason.empty()) {
             growth.stops[last] = std::move(reason);
             continue;
         }
         if (producers) take_producers(graph, facts, region, nodes);
-        region.a = look_through(graph, facts, nodes, {region.anchor.a, space.a});
-        region.b = look_through(graph, facts, nodes, {region.anchor.b, space.b});
+        if (product) {
+            region.a = look_through(graph, facts, nodes, {region.anchor.a, space.a});
+            region.b = look_through(graph, facts, nodes, {region.anchor.b, space.b});
+        } else {
+            region.a = region.b = {region.anchor.a, space.shape(region.anchor.a)};
+        }
         for (const auto& side : space.sides()) {
             Placed seen = look_through(graph, facts, nodes, {side.value, side.shape});
             region.sides.push_back({side.node, side.argument, seen.value, std::move(seen.shape)});

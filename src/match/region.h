@@ -40,8 +40,9 @@ struct Growth {
     std::map<graph::NodeId, std::string> stops;  // consumers it could not, and why
 };
 
-// How far the operators after a product could be computed with it.
-Growth grow(const graph::Graph& graph, Facts& facts, Anchor anchor);
+// How far the operators after a product could be computed with it; those of `taken` are not.
+Growth grow(const graph::Graph& graph, Facts& facts, Anchor anchor,
+            const std::set<graph::NodeId>& taken = {});
 
 // The regions that end within the growth, smallest first: each takes what its last value needs,
 // and with `producers` also pointwise operators that only serve its side operands.

@@ -31,10 +31,6 @@ constexpr std::array kOtherViews{
     std::string_view("aten.t.default"),       std::string_view("aten.transpose.int"),
 };
 
-bool is_reshape(const Node& node) {
-    return std::ranges::find(kReshapes, node.target) != kReshapes.end();
-}
-
 template <class List, class Item>
 bool holds(const List& list, const Item& item) {
     return std::ranges::find(list, item) != list.end();
@@ -58,6 +54,10 @@ Shape broadcast_shape(const graph::TensorType& type, const Shape& result) {
 
 }  // namespace
 
+bool is_reshape(const Node& node) {
+    return std::ranges::find(kReshapes, node.target) != kReshapes.end();
+}
+
 bool is_view(const Node& node) {
     return is_reshape(node) || std::ranges::find(kOtherViews, node.target) != kOtherViews.end();
 }
@@ -78,8 +78,19 @@ void Space::add_side(const Graph& graph, NodeId node, std::string argument, Valu
         {node, std::move(argument), value, broadcast_shape(*graph[value].type, result)});
 }
 
+std::optional<Axis> Space::halved(ValueId value) const {
+    const auto half = halves_.find(value);
+    return half == halves_.end() ? std::nullopt : std::optional(half->second);
+}
+
+bool Space::is_halved(Axis axis) const {
+    return std::ranges::any_of(halves_, [&](const auto& half) { return half.second == axis; });
+}
+
 std::string Space::absorb(const Graph& graph, NodeId id) {
     const Node& node = graph[id];
+    if (const auto halving = read_halving(graph, node)) return absorb_halving(graph, id, *halving);
+    if (const auto joining = read_joining(graph, node)) return absorb_joining(graph, id, *joining);
     if (node.target == "aten.permute.default" || is_reshape(node)) return absorb_view(graph, node);
     if (find_rowwise(node)) return absorb_rowwise(graph, id);
     const std::string reason = unsupported_pointwise(graph, node);
@@ -92,6 +103,7 @@ std::string Space::absorb_pointwise(const Graph& graph, NodeId id) {
     const auto& sizes = sizes_of(graph, result);
     Shape shape(sizes.size());
     std::vector<bool> covered(sizes.size());
+    std::optional<Axis> half;
     for (const auto& argument : node.inputs) {
         const auto* value = std::get_if<ValueId>(&argument.value);
         if (!value) continue;
@@ -99,6 +111,10 @@ std::string Space::absorb_pointwise(const Graph& graph, NodeId id) {
             if (contains(graph[*producer].outputs.front()))
                 return "it reads a result that no kernel computes";
         if (!contains(*value)) continue;
+        if (const auto axis = halved(*value)) {
+            if (half && half != axis) return "it combines halves of two kinds";
+            half = axis;
+        }
         const Shape& own = shapes_.at(*value);
         const auto& own_sizes = sizes_of(graph, *value);
         for (std::size_t i = 0; i < own.size(); ++i) {
@@ -111,19 +127,68 @@ std::string Space::absorb_pointwise(const Graph& graph, NodeId id) {
         }
     }
     // What a reduction left may meet dimensions of other tensors; a whole product stays as it is.
-    const bool reduced = count(shape) < product_size_;
+    const bool reduced = count(shape) * (half ? 2 : 1) < product_size_;
     for (std::size_t i = 0; i < sizes.size(); ++i)
         if (!covered[i] && sizes[i] != 1) {
             if (!reduced) return "it broadcasts the product to a larger shape";
             shape[i] = {add_axis(sizes[i])};
         }
+    if (half && std::ranges::any_of(shape, [&](const auto& axes) { return holds(axes, *half); }))
+        return "it combines a half with the whole";
     if (count(shape) > std::max({product_size_, count(a), count(b)}))
         return "it broadcasts the product to a larger shape";
     for (const auto& argument : node.inputs) {
         const auto* value = std::get_if<ValueId>(&argument.value);
         if (value && !contains(*value)) add_side(graph, id, argument.name, *value, shape);
     }
+    if (half) halves_[result] = *half;
     place(result, std::move(shape));
+    return "";
+}
+
+std::string Space::absorb_halving(const Graph& graph, NodeId id, const Halving& halving) {
+    if (halved(halving.source)) return "it takes a part of a half";
+    const auto& sizes = sizes_of(graph, halving.source);
+    // Where the dimension is one axis yet, it is split.
+    const bool outer = halving.place == HalfPlace::outer;
+    const std::int64_t inner = outer ? sizes[halving.dim] / 2 : 2;
+    const auto begin = part(halving.source, halving.dim, inner);
+    if (!begin) return "it regroups the product's dimensions";
+    Shape shape = shapes_.at(halving.source);
+    auto& axes = shape[halving.dim];
+    std::vector<Axis> wide;
+    for (const Axis axis : axes)
+        if (extent(axis) > 1) wide.push_back(axis);
+    if (wide.empty()) return "it takes a part of what is broadcast";
+    const Axis axis = outer ? wide.front() : wide.back();
+    if (extent(axis) != 2) return "it takes a part of the product";
+    const bool rows = std::ranges::any_of(a, [&](const auto& own) { return holds(own, axis); });
+    if (rows) return "it takes a part of the product's rows";
+    std::erase(axes, axis);
+    if (halving.place == HalfPlace::single)
+        shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(halving.dim));
+    groups_[id] = {{axis}};
+    for (const ValueId value : graph[id].outputs) {
+        halves_[value] = axis;
+        place(value, shape);
+    }
+    return "";
+}
+
+std::string Space::absorb_joining(const Graph& graph, NodeId id, const Joining& joining) {
+    for (const ValueId half : joining.halves)
+        if (!contains(half)) return "it joins the product with something else";
+    const auto axis = halved(joining.halves[0]);
+    if (!axis || axis != halved(joining.halves[1])) return "what it joins are no two halves";
+    Shape shape = shapes_.at(joining.halves[0]);
+    if (shape != shapes_.at(joining.halves[1])) return "it joins halves that lie differently";
+    const auto at = shape.begin() + static_cast<std::ptrdiff_t>(joining.dim);
+    if (joining.adds_dim)
+        shape.insert(at, {*axis});
+    else
+        at->insert(at->begin(), *axis);
+    groups_[id] = {{*axis}};
+    place(graph[id].outputs.front(), std::move(shape));
     return "";
 }
 
@@ -133,6 +198,7 @@ std::string Space::absorb_rowwise(const Graph& graph, NodeId id) {
     const RowwiseOp& op = *find_rowwise(node);
     const ValueId source = std::get<ValueId>(node.inputs.front().value);
     if (!contains(source)) return "the product is not what it looks along";
+    if (halved(source)) return "it looks along a half";
     const auto wanted = op.groups(graph, node);
     std::vector<std::size_t> begin;  // of each group's part, before axes are listed: parts split
     for (const DimGroup& group : *wanted) {
@@ -209,6 +275,7 @@ std::string Space::absorb_view(const Graph& graph, const Node& node) {
     const Shape from = shapes_.at(source);
     const auto& sizes = sizes_of(graph, result);
     Shape shape(sizes.size());
+    if (const auto axis = halved(source)) halves_[result] = *axis;
     if (node.target == "aten.permute.default") {
         const auto& dims = std::get<std::vector<std::int64_t>>(*graph::find_argument(node, "dims"));
         for (std::size_t i = 0; i < shape.size(); ++i)

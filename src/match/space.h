@@ -4,6 +4,9 @@
 // region runs over some of the axes, in an order that permutes and views may change: operands that
 // are broadcast, and what a reduction leaves, run over fewer. A side operand may add axes of its
 // own where the product's have been reduced away.
+//
+// A half of a value lacks an axis of extent two, and so does what is computed from both halves:
+// it is known for each of the two places along the axis, until a join puts one for each together.
 #pragma once
 
 #include <map>
@@ -12,10 +15,12 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "match/halves.h"
 
 namespace fact::match {
 
 using Axis = int;
+inline constexpr Axis kNoAxis = -1;
 
 // For each dimension of a tensor, the axes it runs over, outer first; none where the tensor is
 // broadcast or the dimension's extent is one.
@@ -48,6 +53,11 @@ class Space {
     bool contains(graph::ValueId value) const { return shapes_.contains(value); }
     const Shape& shape(graph::ValueId value) const { return shapes_.at(value); }
     const std::vector<SideUse>& sides() const { return sides_; }
+    // The axis of which the value is one of two halves, or is computed from them.
+    std::optional<Axis> halved(graph::ValueId value) const;
+    // Whether some value is a half along the axis, or along any.
+    bool is_halved(Axis axis) const;
+    bool has_halves() const { return !halves_.empty(); }
     // What each node that looks along axes looks along.
     const std::map<graph::NodeId, AxisGroups>& groups() const { return groups_; }
 
@@ -57,8 +67,8 @@ class Space {
     void add_side(const graph::Graph& graph, graph::NodeId node, std::string argument,
                   graph::ValueId value, const Shape& result);
 
-    // Takes a node that reads the region into it: a pointwise or rowwise operator, permute, view or
-    // clone. Returns why not, or "".
+    // Takes a node that reads the region into it: a pointwise or rowwise operator, permute, view,
+    // clone, what takes halves apart or joins them. Returns why not, or "".
     std::string absorb(const graph::Graph& graph, graph::NodeId node);
     // Takes the pointwise producer of side operands into the region. Returns why not, or "".
     std::string absorb_producer(const graph::Graph& graph, graph::NodeId node);
@@ -69,6 +79,8 @@ class Space {
     std::string absorb_pointwise(const graph::Graph& graph, graph::NodeId id);
     std::string absorb_rowwise(const graph::Graph& graph, graph::NodeId id);
     std::string absorb_view(const graph::Graph& graph, const graph::Node& node);
+    std::string absorb_halving(const graph::Graph& graph, graph::NodeId id, const Halving& halving);
+    std::string absorb_joining(const graph::Graph& graph, graph::NodeId id, const Joining& joining);
     // How all uses of a side operand see it; nothing where they differ or there are none.
     std::optional<Shape> orientation(graph::ValueId side_value) const;
     // Where in the axes of a value's dimension the inner `extent` elements begin.
@@ -80,10 +92,13 @@ class Space {
     std::map<graph::ValueId, Shape> shapes_;
     std::vector<SideUse> sides_;
     std::map<graph::NodeId, AxisGroups> groups_;
+    std::map<graph::ValueId, Axis> halves_;
     std::int64_t product_size_ = 0;  // elements of the product's result
 };
 
 // Operators that only change how a tensor is looked at: they move no bytes.
 bool is_view(const graph::Node& node);
+// Those of them that keep the elements in their order.
+bool is_reshape(const graph::Node& node);
 
 }  // namespace fact::match

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "match/forms.h"
+#include "match/join.h"
 #include "match/naming.h"
 #include "match/peephole.h"
 #include "match/pointwise.h"
@@ -52,31 +54,41 @@ class Writer {
     Result<Written> write() {
         number_sides(region_, side_of_);
         for (const Atom& atom : layout_.atoms) extents_[atom.name] = atom.extent;
-        forms_.emplace(kernel_, layout_);
+        forms_.emplace(kernel_, layout_, region_.anchor.space.has_halves());
         matrix_ = {forms_->dim(layout_.m), forms_->dim(layout_.n)};
 
+        const bool product = region_.anchor.node != kNoProduct;
         const bool linear = region_.anchor.rule == "linear";
         const Laid& first = layout_.swapped ? layout_.b : layout_.a;
         const Laid& second = layout_.swapped ? layout_.a : layout_.b;
-        add_param(linear ? "x" : "a", first);
-        add_param(linear ? "w" : "b", second);
+        add_param(linear || !product ? "x" : "a", first);
+        if (product) add_param(linear ? "w" : "b", second);
+        num_operands_ = kernel_.params.size();
         for (std::size_t i = 0; i < layout_.sides.size(); ++i)
             add_param(name_side(i), layout_.sides[i]);
 
         if (region_.second && layout_.swapped)
             return Error{"two products of one matrix are not computed the other way round", ""};
-        write_product();
+        if (product)
+            write_product();
+        else
+            values_[region_.anchor.result] = load(0);
+        derived_.insert(region_.anchor.result);
         for (const NodeId id : region_.nodes)
             if (id != region_.anchor.node)
                 if (std::string reason = write_node(id); !reason.empty()) return Error{reason, ""};
         write_outputs();
         recognise_activations(kernel_, tags_);
+        if (joins_) name_rotary();
         const std::string& rule = region_.anchor.rule;
-        kernel_.name = kernel_name(linear || rule == "conv" ? rule : "matmul", kernel_, tags_);
+        kernel_.name = product
+                           ? kernel_name(linear || rule == "conv" ? rule : "matmul", kernel_, tags_)
+                           : rule;
+        if (joins_) merge_equal(kernel_);
         ir::drop_dead(kernel_);
         if (std::string wrong = ir::verify(kernel_); !wrong.empty())
             throw InternalError(fmt::format("region of {} gives a bad kernel: {}",
-                                            graph_[region_.anchor.node].name, wrong));
+                                            graph_[region_.anchor.result].name, wrong));
         return Written{std::move(kernel_), std::move(extents_), std::move(params_),
                        std::move(results_)};
     }
@@ -106,12 +118,16 @@ class Writer {
                                    forms_->dims(layout_.sides[side].order));
             break;
         }
-        std::string unique = name;
+        return unique(name);
+    }
+
+    std::string unique(const std::string& name) const {
+        std::string found = name;
         for (int i = 2;
-             std::ranges::find(kernel_.params, unique, &ir::Tensor::name) != kernel_.params.end();
+             std::ranges::find(kernel_.params, found, &ir::Tensor::name) != kernel_.params.end();
              ++i)
-            unique = fmt::format("{}{}", name, i);
-        return unique;
+            found = fmt::format("{}{}", name, i);
+        return found;
     }
 
     // A parameter with its dimensions in the layout's order.
@@ -144,7 +160,6 @@ class Writer {
                 result =
                     add_to(result, load(param_of(side.node, side.argument)), region_.anchor.beta);
         values_[region_.anchor.result] = result;
-        derived_.insert(region_.anchor.result);
     }
 
     // Another linear of the same input.
@@ -178,7 +193,7 @@ class Writer {
     }
 
     std::uint32_t param_of(NodeId node, const std::string& argument) const {
-        return static_cast<std::uint32_t>(2 + side_of_.at({node, argument}));
+        return static_cast<std::uint32_t>(num_operands_ + side_of_.at({node, argument}));
     }
 
     // Why the node's operands do not go together, or "".
@@ -195,37 +210,119 @@ class Writer {
             std::ranges::any_of(reads, [&](ValueId value) { return derived_.contains(value); });
         if (derived) derived_.insert(output);
         if (find_rowwise(node)) return write_rowwise(id);
+        if (const auto halving = read_halving(graph_, node)) return write_halving(id, *halving);
+        if (const auto joining = read_joining(graph_, node)) return write_joining(id, *joining);
         const PointwiseOp* op = find_pointwise(node);
+        const bool half = region_.anchor.space.halved(output).has_value();
         if (!op) {
-            values_[output] = values_.at(reads.front());
+            if (half)
+                halves_[output] = halves_.at(reads.front());
+            else
+                values_[output] = values_.at(reads.front());
+            return "";
+        }
+        if (half) {
+            for (const int place : {0, 1}) {
+                auto operands = operands_of(id, place);
+                align(operands);
+                halves_[output][static_cast<std::size_t>(place)] = build(node, *op, operands);
+            }
             return "";
         }
         std::string tag_text(op->tag);
-        std::map<std::string, ExprId> operands;
+        auto operands = operands_of(id, 0);
         for (const auto& argument : node.inputs) {
             const auto* value = std::get_if<ValueId>(&argument.value);
             if (!value) {
                 if (argument.name == "other") tag_text = combination_tag(op->tag, matrix_, {});
-                continue;
-            }
-            const ExprId x = operand(id, argument.name, *value);
-            operands[argument.name] = x;
-            if (!derived_.contains(*value))
+            } else if (!derived_.contains(*value)) {
+                const ExprId x = operands.at(argument.name);
                 tag_text = combination_tag(op->tag, matrix_, kernel_[x].type.dims);
+            }
         }
+        align(operands);
+        const std::size_t before = kernel_.exprs.size();
+        const ExprId result = build(node, *op, operands);
+        values_[output] = result;
+        if (derived && ir::index(result) >= before) tag(result, std::move(tag_text));
+        return "";
+    }
+
+    using Operands = std::map<std::string, ExprId>;  // by argument
+
+    // Halves as they are at one of the two places.
+    Operands operands_of(NodeId id, int place) {
+        Operands operands;
+        for (const auto& argument : graph_[id].inputs) {
+            const auto* value = std::get_if<ValueId>(&argument.value);
+            if (!value) continue;
+            const auto half = halves_.find(*value);
+            operands[argument.name] = half != halves_.end()
+                                          ? half->second[static_cast<std::size_t>(place)]
+                                          : operand(id, argument.name, *value);
+        }
+        return operands;
+    }
+
+    void align(Operands& operands) {
         std::vector<ExprId> aligned;
         for (const auto& [name, x] : operands) aligned.push_back(x);
         forms_->align(aligned);
         auto next = aligned.begin();
         for (auto& [name, x] : operands) x = *next++;
-        const std::size_t before = kernel_.exprs.size();
+    }
+
+    ExprId build(const Node& node, const PointwiseOp& op, const Operands& operands) {
         Translation translation(
             graph_, node, kernel_, *forms_,
             [&](const std::string& argument, ValueId) { return operands.at(argument); });
-        const ExprId result = op->build(translation);
-        values_[output] = result;
-        if (derived && ir::index(result) >= before) tag(result, std::move(tag_text));
+        return op.build(translation);
+    }
+
+    // The dimension of the two places, which `x` then has.
+    ir::DimId halved_dim(NodeId id, ExprId& x) {
+        const auto dims = forms_->look_along(x, region_.anchor.space.groups().at(id)).front();
+        if (dims.size() != 1) throw InternalError("a half without a place for the other one");
+        return dims.front();
+    }
+
+    // At its own place a half is the value itself, at the other the value flipped.
+    std::string write_halving(NodeId id, const Halving& halving) {
+        ExprId x = values_.at(halving.source);
+        const ir::DimId dim = halved_dim(id, x);
+        const ExprId other = build_.flip(x, dim);
+        for (std::size_t i = 0; i < halving.halves.size(); ++i) {
+            const ValueId value = graph_[id].outputs[i];
+            halves_[value] = halving.halves[i] == 0 ? Halves{x, other} : Halves{other, x};
+            derived_.insert(value);
+        }
         return "";
+    }
+
+    std::string write_joining(NodeId id, const Joining& joining) {
+        ExprId first = halves_.at(joining.halves[0])[0], second = halves_.at(joining.halves[1])[1];
+        const ir::DimId dim = halved_dim(id, first);
+        halved_dim(id, second);
+        const ExprId result = joined(kernel_, first, second, dim);
+        values_[graph_[id].outputs.front()] = result;
+        tag(result, "rotary");
+        joins_ = true;
+        return "";
+    }
+
+    // The sums and products of a rotation go without saying.
+    void name_rotary() {
+        for (std::string& text : tags_)
+            if (text == "mul" || text == "add" || text == "sub" || text == "neg") text.clear();
+        const auto factors = rotary_factors(kernel_);
+        for (std::size_t i = num_operands_; i < kernel_.params.size(); ++i) {
+            const auto& dims = kernel_.params[i].type.dims;
+            const bool whole = std::ranges::find(dims, matrix_.n) != dims.end();
+            if (factors[i].empty() || (whole && num_operands_ == 2)) continue;
+            kernel_.params[i].name =
+                kernel_.exprs[ir::index(build_.param(static_cast<std::uint32_t>(i)))].name =
+                    params_[i].tensor = unique(factors[i]);
+        }
     }
 
     ExprId operand(NodeId node, const std::string& argument, ValueId value) {
@@ -289,8 +386,12 @@ class Writer {
     std::optional<Forms> forms_;
     MatrixDims matrix_;
     std::map<Use, std::size_t> side_of_;
+    std::size_t num_operands_ = 2;  // parameters before the sides
     std::map<std::uint32_t, ExprId> loaded_;
+    using Halves = std::array<ExprId, 2>;  // at each of the two places
     std::map<ValueId, ExprId> values_;
+    std::map<ValueId, Halves> halves_;
+    bool joins_ = false;
     std::set<ValueId> derived_;  // values computed from the product
     std::vector<std::string> tags_;
     std::vector<graph::Binding> params_, results_;

@@ -19,7 +19,7 @@
 #   epilogue  what a 12-node epilogue costs, beside CUTLASS's collective builder
 #   programs  random kernels built, run and compared with the interpreter
 #   minigpt   the MiniGPT block in f32, optimized and benchmarked
-#   llama     a decoder layer of Llama 3 8B in bf16, with torch's attention and written out
+#   llama     a decoder layer of Llama 3 8B in bf16: torch's attention, written out, and batch 1
 #   calibrate the GPU's real ceilings, as `fact calibrate` measures them
 #   registry  the same module in a new run folder compiles and measures nothing
 #   faults    the hostile kernels of tests/gpu/faults, each of which has to get its own verdict
@@ -185,7 +185,8 @@ for part in "${parts[@]}"; do
         llama)
             optimize llama_sdpa 300 examples/llama_layer.py --dtype bf16
             LLAMA_ATTENTION=eager retune='' optimize llama_eager 200 examples/llama_layer.py --dtype bf16
-            collect llama.json llama_sdpa llama_eager
+            LLAMA_BATCH=1 optimize llama_one 200 examples/llama_layer.py --dtype bf16
+            collect llama.json llama_sdpa llama_eager llama_one
             ;;
         calibrate)
             note "calibrate"

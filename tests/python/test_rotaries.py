@@ -1,0 +1,72 @@
+"""Rotary embeddings in every spelling of examples/rotaries.py: what they are found as, and whether
+the kernel texts compute what torch does."""
+
+import json
+import unittest
+
+from discovered import Discovered
+
+FOUND = {
+    "halves.project": ["linear_rotary"],
+    "chunked.project": ["linear_bias_rotary"],
+    "separate.project": ["linear_rotary"],
+    "unbound.project": ["linear_rotary"],
+    "interleaved.project": ["linear_rotary"],
+    "every_two.project": ["linear_rotary"],
+    "pairs.project": ["linear_rotary"],
+    "alone": ["rotary"],
+    "alone_interleaved": ["rotary"],
+    "alone_in_f32": ["rotary"],
+    "read_twice.project": ["linear"],
+    "read_twice": ["rotary"],
+    "partial.project": ["linear"],
+    "partial": ["rotary"],
+}
+
+
+class Rotaries(Discovered):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.found = {dtype: cls.discover(dtype) for dtype in ("bf16", "f32")}
+
+    @classmethod
+    def discover(cls, dtype):
+        archive = f"{dtype}.pt2"
+        cast = [] if dtype == "f32" else ["--dtype", dtype]
+        cls.fact("trace", "examples.rotaries:every", *cast, "-o", archive)
+        cls.fact("discover", archive, "-o", dtype)
+        return json.loads((cls.folder / dtype / "discovery.json").read_text())
+
+    def test_each_is_one_pattern(self):
+        for dtype, found in self.found.items():
+            names = {}
+            for pattern in found["patterns"]:
+                name = pattern["id"].split("_", 1)[1]
+                names.setdefault(pattern["where"]["module_path"], []).append(name)
+            self.assertEqual(names, FOUND, dtype)
+
+    def test_only_parts_of_heads_are_put_together_by_torch(self):
+        for found in self.found.values():
+            left = [(item["target"], item["where"]["module_path"]) for item in found["left_alone"]]
+            self.assertEqual(left, [("aten.cat.default", "partial")])
+
+    def test_a_rotation_is_one_flip_and_one_sign(self):
+        for found in self.found.values():
+            for pattern in found["patterns"]:
+                if "rotary" in pattern["id"]:
+                    self.assertEqual(pattern["kernel"].count("flip("), 1, pattern["kernel"])
+                    self.assertIn("where(index(2) == 0, -1.0, 1.0)", pattern["kernel"])
+
+    def test_every_text_computes_what_torch_does(self):
+        for dtype, found in self.found.items():
+            for pattern in found["patterns"]:
+                if "rotary" not in pattern["id"]:
+                    continue
+                with self.subTest(pattern["where"]["module_path"], dtype=dtype):
+                    call = self.folder / dtype / "calls" / f"{pattern['id']}.json"
+                    self.check(call, pattern, weights=str(self.folder / f"{dtype}.pt2"))
+
+
+if __name__ == "__main__":
+    unittest.main()

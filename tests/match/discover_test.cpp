@@ -273,14 +273,14 @@ TEST_F(Cases, AGateOfTwoLinearsIsOnePattern) {
     EXPECT_EQ(p.kernel, R"(kernel linear_silu_bias_mul(
     x: bf16[M, K],
     w: bf16[N, K],
-    b: bf16[N],
-    w2: bf16[N, K]
+    w2: bf16[N, K],
+    bias: bf16[N]
 ) -> (
     y: bf16[M, N]
 ) {
   acc  = x @ w.T
   acc2 = x @ w2.T
-  y    = silu(acc) * (acc2 + b)
+  y    = silu(acc) * (acc2 + bias)
 }
 )");
 }

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "numbers.cuh"
+#include "previous.cuh"
 
 namespace fact {
 
@@ -72,7 +73,10 @@ using Min = Extreme<false>;
 struct BlockRow {
     static constexpr int kRows = 1;  // rows a block has in hand at a time
 
-    __device__ static int64_t first() { return blockIdx.x; }
+    __device__ static int64_t first() {
+        wait_for_previous();
+        return blockIdx.x;
+    }
     template <class Visit>
     __device__ static void each(int64_t count, Visit visit) {
         for (int64_t i = threadIdx.x; i < count; i += kRowThreads) visit(i);
@@ -108,6 +112,7 @@ struct ColumnRow {
     static constexpr int kChunk = 64;  // summed on its own: a long sum of floats loses less
 
     __device__ static int64_t first() {
+        wait_for_previous();
         return static_cast<int64_t>(blockIdx.x) * kRows + threadIdx.x % 32;
     }
     template <class Visit>
@@ -148,6 +153,7 @@ struct ThreadRow {
     static constexpr int kRows = kRowThreads;
 
     __device__ static int64_t first() {
+        wait_for_previous();
         return static_cast<int64_t>(blockIdx.x) * kRowThreads + threadIdx.x;
     }
     template <class Visit>

@@ -153,6 +153,7 @@ struct VectorRow {
             return static_cast<int>(::min(start + within % kTogether, int64_t{rows} - 1));
         };
         Inputs ahead;
+        wait_for_previous();
         if (kAhead && first < rows) ahead.load(args, row_at(first));
         for (; first < rows; first += step) {
             if constexpr (!kAhead) ahead.load(args, row_at(first));

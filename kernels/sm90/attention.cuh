@@ -7,6 +7,7 @@
 #include <cutlass/arch/reg_reconfig.h>
 #include <cutlass/cutlass.h>
 
+#include "../common/previous.cuh"
 #include "attention_walk.cuh"
 #include "epilogue.cuh"
 #include "producer.cuh"
@@ -175,6 +176,7 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
         storage.v_ring.init();
     }
     __syncthreads();
+    wait_for_previous();
 
     if (warp_group == 0) {
         cutlass::arch::warpgroup_reg_dealloc<Shapes::kProducerRegisters>();

@@ -7,6 +7,7 @@
 #include <cutlass/arch/reg_reconfig.h>
 #include <cutlass/cutlass.h>
 
+#include "../common/previous.cuh"
 #include "epilogue.cuh"
 #include "partials.cuh"
 #include "producer.cuh"
@@ -66,6 +67,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
     } else {
         __syncthreads();
     }
+    wait_for_previous();
 
     constexpr int kProducerRegisters = 56, kConsumerRegisters = 224;  // 504 with two consumers
     if (warp_group == 0) {

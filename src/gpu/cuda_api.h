@@ -35,11 +35,13 @@ static_assert(sizeof(TensorMap) == 128);
 
 struct LaunchAttribute {
     static constexpr int kClusterDimension = 4;
+    static constexpr int kMayStartEarly = 6;  // programmatic stream serialization
     int id = 0, padding = 0;
     union {
         struct {
             unsigned x, y, z;
         } cluster;
+        int allowed;
         char bytes[64];
     } value{};
 };

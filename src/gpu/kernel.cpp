@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "gpu/context.h"
 #include "gpu/driver.h"
@@ -14,15 +15,27 @@ namespace {
 
 constexpr int kPromoteL2To256Bytes = 3;
 
-void set_cluster(const Launch& launch, cuda::LaunchConfig& config,
-                 cuda::LaunchAttribute& attribute) {
-    const unsigned blocks = launch.cluster[0] * launch.cluster[1];
-    if (blocks == 1) return;
-    attribute.id = cuda::LaunchAttribute::kClusterDimension;
-    attribute.value.cluster = {blocks, 1, 1};
-    config.attributes = &attribute;
-    config.num_attributes = 1;
-}
+// What a launch asks for beyond its sizes.
+class Attributes {
+  public:
+    Attributes(const Launch& launch, cuda::LaunchConfig& config) {
+        const unsigned blocks = launch.cluster[0] * launch.cluster[1];
+        config.attributes = all_.data();
+        if (blocks > 1) {
+            auto& cluster = all_[config.num_attributes++];
+            cluster.id = cuda::LaunchAttribute::kClusterDimension;
+            cluster.value.cluster = {blocks, 1, 1};
+        }
+        if (launch.waits) {
+            auto& early = all_[config.num_attributes++];
+            early.id = cuda::LaunchAttribute::kMayStartEarly;
+            early.value.allowed = 1;
+        }
+    }
+
+  private:
+    std::array<cuda::LaunchAttribute, 2> all_;
+};
 
 }  // namespace
 
@@ -73,12 +86,11 @@ Result<Kernel::State::Entry> Kernel::State::configure(const Launch& launch, int 
             return failure(api, "cuOccupancyMaxActiveBlocksPerMultiprocessor", status);
         entry.capacity = std::int64_t{resident} * num_sms;
     } else {
-        cuda::LaunchAttribute attribute;
         cuda::LaunchConfig config;
         config.grid_x = cluster;
         config.block_x = launch.block;
         config.shared_bytes = launch.shared_bytes;
-        set_cluster(launch, config, attribute);
+        const Attributes attributes(launch, config);
         if (auto status = api.active_clusters(&resident, entry.function, &config))
             return failure(api, "cuOccupancyMaxActiveClusters", status);
         entry.capacity = resident;
@@ -116,7 +128,6 @@ Result<> Kernel::State::launch_one(const Launch& launch, const Entry& entry,
     }
 
     const GridSize grid = grid_size(launch, tensors, entry.capacity);
-    cuda::LaunchAttribute attribute;
     cuda::LaunchConfig config;
     config.grid_x = static_cast<unsigned>(grid.x);
     config.grid_y = static_cast<unsigned>(grid.y);
@@ -124,7 +135,7 @@ Result<> Kernel::State::launch_one(const Launch& launch, const Entry& entry,
     config.block_x = launch.block;
     config.shared_bytes = launch.shared_bytes;
     config.stream = stream;
-    set_cluster(launch, config, attribute);
+    const Attributes attributes(launch, config);
     if (auto status = api.launch(&config, entry.function, params.data(), nullptr))
         return failure(api, fmt::format("launching '{}'", launch.entry), status);
     return Ok{};

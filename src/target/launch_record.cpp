@@ -106,13 +106,15 @@ Json write(const Grid& grid) {
 Json write(const Launch& launch) {
     Json params = Json::array();
     for (const KernelParam& param : launch.params) params.push_back(write(param));
-    return {{"entry", launch.entry},
-            {"grid", write(launch.grid)},
-            {"block", launch.block},
-            {"cluster", launch.cluster},
-            {"shared_bytes", launch.shared_bytes},
-            {"params", std::move(params)},
-            {"prepares_from", launch.prepares_from}};
+    Json json{{"entry", launch.entry},
+              {"grid", write(launch.grid)},
+              {"block", launch.block},
+              {"cluster", launch.cluster},
+              {"shared_bytes", launch.shared_bytes},
+              {"params", std::move(params)},
+              {"prepares_from", launch.prepares_from}};
+    if (launch.waits) json["waits"] = true;
+    return json;
 }
 
 Json write(const Alignment& rule) {
@@ -289,6 +291,7 @@ Launch read_launch(const Json& json) {
     result.shared_bytes = read_int(json.at("shared_bytes"));
     for (const Json& param : json.at("params")) result.params.push_back(read_param(param));
     result.prepares_from = read_int(json.at("prepares_from"));
+    result.waits = json.value("waits", false);
     return result;
 }
 

@@ -103,6 +103,9 @@ struct Launch {
     // The parameter this launch only prepares a workspace from, or -1. When that parameter is a
     // constant (a weight), the launcher may run it once and keep the workspace.
     int prepares_from = -1;
+    // The kernel waits by itself for what was launched before it, so that it may start while that
+    // ends.
+    bool waits = false;
     bool operator==(const Launch&) const = default;
 };
 

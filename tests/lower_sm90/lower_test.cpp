@@ -73,6 +73,44 @@ ir::Kernel scores() {
     return k;
 }
 
+// A gate: both products in one tile.
+ir::Kernel gated() {
+    auto k = declare("gated",
+                     {{"x", DType::bf16, {"M", "K"}},
+                      {"w", DType::bf16, {"N", "K"}},
+                      {"w2", DType::bf16, {"N", "K"}}},
+                     {"y", DType::bf16, {"M", "N"}});
+    Builder b(k);
+    const auto gate = b.product(b.param(0), b.transpose(b.param(1)));
+    const auto up = b.product(b.param(0), b.transpose(b.param(2)));
+    k.outputs[0].value = b.binary(BinaryOp::mul, b.unary(UnaryOp::silu, gate), up);
+    return k;
+}
+
+// A rotary embedding of heads of 128: cosines and sines begin anew with every head.
+ir::Kernel rotary() {
+    ir::Kernel k;
+    k.name = "linear_rotary";
+    const auto m = k.dim("M"), d = k.dim("K"), g = k.dim("G"), two = k.dim("2"), half = k.dim("64");
+    const auto head = k.dim_product({two, half}), n = k.dim_product({g, two, half});
+    k.params = {{"x", {DType::bf16, {m, d}}, {}},
+                {"w", {DType::bf16, {n, d}}, {}},
+                {"cosine", {DType::bf16, {m, head}}, {}},
+                {"sine", {DType::bf16, {m, head}}, {}}};
+    Builder b(k);
+    const auto acc = b.product(b.param(0), b.transpose(b.param(1)));
+    const auto h = b.view(acc, {m, g, two, half});
+    const auto first = b.binary(BinaryOp::eq, b.index(two), b.literal(0, DType::i32));
+    const auto sign = b.select(first, b.literal(-1), b.literal(1));
+    const auto turned = b.binary(BinaryOp::mul, b.flip(h, two), sign);
+    const auto cosine = b.view(b.param(2), {m, two, half});
+    const auto sine = b.view(b.param(3), {m, two, half});
+    const auto sum = b.binary(BinaryOp::add, b.binary(BinaryOp::mul, h, cosine),
+                              b.binary(BinaryOp::mul, turned, sine));
+    k.outputs = {{{"y", {DType::bf16, {m, n}}, {}}, b.view(sum, {m, n})}};
+    return k;
+}
+
 const schedule::Schedule kPingpong{{128, 128, 64}, {2, 1}, schedule::Mainloop::pingpong};
 const schedule::Schedule kWide{{128, 256, 64}, {1, 2}, schedule::Mainloop::cooperative};
 const schedule::Schedule kSplit{{128, 128, 32}, {1, 2}, schedule::Mainloop::cooperative};
@@ -101,6 +139,29 @@ TEST(LowerSm90, AResidualIsStagedThroughTheOutputsBoxes) {
     ASSERT_TRUE(single.ok()) << single.error().text();
     EXPECT_NE(single->source.find("kStages = 5"), std::string::npos);
     EXPECT_NE(single->source.find("kStoreBuffers = 4"), std::string::npos);
+}
+
+TEST(LowerSm90, TwoProductsOfOneMatrixShareATile) {
+    const auto lowered = lower(gated(), kPingpong);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    expect_golden("gated.cu", lowered->source);
+    expect_golden("gated.json", to_json(lowered->record));
+    // Half a tile of 64 columns is less than a line.
+    schedule::Schedule narrow = kWide;
+    narrow.tile.n = 64;
+    EXPECT_FALSE(lower(gated(), narrow).ok());
+}
+
+TEST(LowerSm90, ColumnsOfOneTileChangePlaces) {
+    const auto lowered = lower(rotary(), kPingpong);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    expect_golden("rotary.cu", lowered->source);
+    expect_golden("rotary.json", to_json(lowered->record));
+    schedule::Schedule parting = kWide;
+    parting.tile.n = 192;  // a head and a half
+    const auto parted = lower(rotary(), parting);
+    ASSERT_FALSE(parted.ok());
+    EXPECT_NE(parted.error().message.find("128 columns go together"), std::string::npos);
 }
 
 TEST(LowerSm90, StridedBatchWithMask) {

@@ -1,6 +1,8 @@
 // What every lowering writes into a launch record the same way.
 #pragma once
 
+#include <string_view>
+
 #include "ir/kernel.h"
 #include "target/launch_record.h"
 
@@ -19,5 +21,10 @@ class StructBuilder {
 
 // The kernel's parameters and outputs, and what must hold between their extents.
 void bind_tensors(const ir::Kernel& kernel, LaunchRecord& record);
+
+// Whether kernels for this GPU may start before the one before them has ended.
+inline bool can_wait(std::string_view arch) {
+    return arch == "sm90a";
+}
 
 }  // namespace fact::lower

@@ -107,6 +107,7 @@ LaunchRecord rows_record(const ir::Kernel& kernel, const RowsForm& form, std::st
     launch.grid = LinearGrid{extent_of(kernel, form.rows), shape.rows_a_block};
     launch.block = kRowThreads;
     launch.params = {arguments.finish()};
+    launch.waits = can_wait(arch);
     record.launches = {launch};
     return record;
 }
@@ -129,6 +130,7 @@ LaunchRecord vector_rows_record(const ir::Kernel& kernel, const VectorForm& form
     launch.grid = LinearGrid{rows, form.rows_a_block()};
     launch.block = form.block();
     launch.params = {arguments.finish()};
+    launch.waits = can_wait(arch);
     record.launches = {launch};
     return record;
 }

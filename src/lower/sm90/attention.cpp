@@ -248,6 +248,7 @@ class AttentionLowerer {
 
         Launch launch;
         launch.entry = kernel_.name + "_kernel";
+        launch.waits = true;
         PersistentGrid grid;
         grid.m = {{out, position(dims, m_)}};
         for (const int dim : out_batch)

@@ -141,6 +141,7 @@ class RecordBuilder {
 
         Launch launch;
         launch.entry = product_entry(kernel_);
+        launch.waits = true;
         PersistentGrid grid{dims_.m, dims_.n, dims_.batch, schedule_.tile.m,
                             columns_of(schedule_, problem_)};
         if (divides_depth(schedule_.scheduler)) grid.k = dims_.k, grid.tile_k = schedule_.tile.k;

@@ -26,8 +26,9 @@ struct Cost {
 };
 
 struct Pattern {
-    std::string id;    // "p03_linear_gelu", of a norm "n00_layer_norm_rows"; unique in the graph
-    std::string rule;  // "linear", "matmul", ...
+    // "p03_linear_gelu", of a norm "n00_layer_norm_rows", "r00_rotary"; unique in the graph.
+    std::string id;
+    std::string rule;                // "linear", "matmul", ...
     std::vector<std::string> nodes;  // names, in execution order
     // Nodes that make a constant from buffers and numbers, which the kernel knows by itself (a
     // causal mask): part of the original, but others may read them too.
@@ -61,10 +62,10 @@ struct Options {
 };
 
 // Grows a region around every product, resolves overlaps by gain; attention is a pattern of its
-// own, and where a skeleton holds it that goes before gain; so are norms that no product takes
-// along. `weights`, where they are given, tell what a buffer holds: whether a mask is causal. Of
-// one product there may be two patterns ("p00" and "p00b"), with what looks along its rows and
-// without: whoever composes decides.
+// own, and where a skeleton holds it that goes before gain; so are norms and rotary embeddings that
+// no product takes along. `weights`, where they are given, tell what a buffer holds: whether a mask
+// is causal. Of one product there may be two patterns ("p00" and "p00b"), with what looks along its
+// rows and without: whoever composes decides.
 Discovery discover(const graph::Graph& graph, const Options& options,
                    std::span<const graph::Weight> weights = {});
 

@@ -290,6 +290,7 @@ class Writer {
     std::string write_halving(NodeId id, const Halving& halving) {
         ExprId x = values_.at(halving.source);
         const ir::DimId dim = halved_dim(id, x);
+        if (kernel_[x].name.empty()) kernel_.exprs[ir::index(x)].name = "h";  // as in heads
         const ExprId other = build_.flip(x, dim);
         for (std::size_t i = 0; i < halving.halves.size(); ++i) {
             const ValueId value = graph_[id].outputs[i];

@@ -35,6 +35,7 @@ class Generator : Parts {
             {"gate", &Generator::gate},
             {"groups", &Generator::groups},
             {"attention", &Generator::attention},
+            {"rotary", &Generator::rotary},
             {"pipeline", &Generator::two_layers},
             {"columns", &Generator::column_statistics},
             {"pointwise", &Generator::pointwise}};
@@ -113,6 +114,39 @@ class Generator : Parts {
         const ExprId normal = layer_norm(x, {d});
         const ExprId w = b_.view(param("w", dtype, {channels}), {g, d});
         output(b_.view(b_.binary(BinaryOp::mul, normal, w), {rows, channels}), dtype);
+    }
+
+    // Heads turned by halves or by pairs, of a product or of a parameter.
+    void rotary() {
+        const DType dtype = floating();
+        const DimId rows = m(), heads = dim("H", {1, 3, 8}), two = kernel().dim("2");
+        const DimId half = kernel().dim(pick({"4", "8", "24", "64"}));
+        const bool pairs = chance(40);
+        const Dims apart{rows, heads, pairs ? half : two, pairs ? two : half};
+        const DimId whole = kernel().dim_product({apart.begin() + 1, apart.end()});
+        program_.extents.resize(kernel().dims.size(), ir::kUnknownExtent);
+        ExprId x;
+        if (chance(50)) {
+            const double depth = extent(k());
+            const ExprId a = param("x", dtype, {rows, k()});
+            const ExprId w = b_.transpose(param("w", dtype, {whole, k()}));
+            x = b_.binary(BinaryOp::mul, b_.product(a, w), b_.literal(1 / std::sqrt(depth)));
+        } else {
+            x = param("x", dtype, {rows, whole});
+        }
+        x = b_.view(x, apart);
+        if (chance(20)) x = layer_norm(x, {apart[2], apart[3]});
+        const Dims angles = chance(50) ? Dims{rows, half} : Dims{rows, apart[2], apart[3]};
+        const ExprId cosine = param("c", dtype, angles), sine = param("s", dtype, angles);
+        const ExprId index = b_.index(two), zero = b_.literal(0, DType::i32);
+        const ExprId first = b_.binary(BinaryOp::eq, index, zero);
+        const ExprId less = b_.literal(-1), more = b_.literal(1);
+        const ExprId turned =
+            b_.binary(BinaryOp::mul, b_.flip(x, two), b_.select(first, less, more));
+        const ExprId straight = b_.binary(BinaryOp::mul, x, cosine);
+        ExprId y = b_.binary(BinaryOp::add, straight, b_.binary(BinaryOp::mul, turned, sine));
+        if (chance(30)) y = b_.permute(y, {heads, rows, apart[2], apart[3]});
+        output(chance(50) && kernel()[y].type.dims == apart ? b_.view(y, {rows, whole}) : y, dtype);
     }
 
     void attention() {

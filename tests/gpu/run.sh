@@ -16,6 +16,7 @@
 #   types     the products of examples/products.py in fp16, and in TF32 where that is allowed
 #   chains    the operator chains of examples/chains.py: level 1 small, level 2 at full size
 #   spellings attention as models write it, examples/attentions.py, verified and timed in bf16
+#   rotaries  rotary embeddings as models write them, examples/rotaries.py, in bf16
 #   epilogue  what a 12-node epilogue costs, beside CUTLASS's collective builder
 #   programs  random kernels built, run and compared with the interpreter
 #   minigpt   the MiniGPT block in f32, optimized and benchmarked
@@ -33,7 +34,7 @@ out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
 known=(unit calibrate cold legal schedules stopping anchors anchors_f32 range rows gelu programs epilogue
-    products attention types chains spellings minigpt llama registry faults)
+    products attention types chains spellings rotaries minigpt llama registry faults)
 ((${#parts[@]})) || parts=("${known[@]}")
 for part in "${parts[@]}"; do
     [[ " ${known[*]} " == *" $part "* ]] || {
@@ -158,6 +159,11 @@ for part in "${parts[@]}"; do
             ATTENTIONS_FULL=1 optimize spellings 400 examples.attentions:every --dtype bf16 \
                 --no-bench --effort 1
             collect spellings.json spellings
+            ;;
+        rotaries)
+            ROTARIES_FULL=1 optimize rotaries 400 examples.rotaries:every --dtype bf16 \
+                --no-bench --effort 1
+            collect rotaries.json rotaries
             ;;
         epilogue)
             timeout -k 10 420 "${FACT_PYTHON:-python3}" "$root/bench/epilogue/run.py" "$out" \

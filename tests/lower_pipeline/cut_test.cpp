@@ -150,6 +150,28 @@ TEST(Cut, AttentionWrittenOutIsThreeKernels) {
     expect_stages(ir::expand_attention(f.kernel), "attend.txt");
 }
 
+// The heads of a projection, each turned by its halves: at most a product and what turns them.
+TEST(Cut, HeadsAreTurnedBehindTheirProduct) {
+    Fixture f("heads");
+    const ir::DimId h = f.kernel.dim("H"), two = f.kernel.dim("2"), half = f.kernel.dim("64");
+    const ir::DimId columns = f.kernel.dim_product({h, two, half});
+    const ExprId w = f.param("w", DType::bf16, {columns, f.k}), turned = f.b.transpose(w);
+    const ExprId acc = f.b.product(f.param("x", DType::bf16, {f.m, f.k}), turned);
+    const ExprId heads = f.b.view(acc, {f.m, h, two, half});
+    const ExprId sine = f.param("sine", DType::bf16, {f.m, half});
+    const ExprId other = f.b.binary(BinaryOp::mul, f.b.flip(heads, two), sine);
+    const ExprId y = f.b.binary(BinaryOp::add, heads, other);
+    f.output("y", DType::bf16, f.b.view(y, {f.m, columns}));
+    const auto pipeline = cut(f.kernel);
+    ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+    EXPECT_LE(pipeline->stages.size(), 2u);
+    EXPECT_EQ(pipeline->stages.front().kind, StageKind::product);
+    for (const Stage& stage : pipeline->stages) EXPECT_EQ(ir::verify(stage.kernel), "");
+    const auto lowered = lower(f.kernel, {});
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    EXPECT_EQ(inconsistency(lowered->record), "");
+}
+
 TEST(Cut, AnOutputThatOthersReadIsWrittenOnItsOwn) {
     Fixture f("both");
     const ExprId w = f.param("w", DType::bf16, {f.k, f.n});

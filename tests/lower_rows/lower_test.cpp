@@ -221,6 +221,68 @@ TEST(LowerRows, PointwiseWithSeveralOutputsAndAScalar) {
     expect_golden_kernel(f.kernel);
 }
 
+// What rotary embeddings compute, of heads in two parts.
+struct Rotary : Fixture {
+    ir::DimId t = kernel.dim("T"), h = kernel.dim("H"), two = kernel.dim("2"),
+              half = kernel.dim("64");
+
+    ir::ExprId rotated(ir::ExprId x, ir::ExprId cosine, ir::ExprId sine) {
+        const auto index = b.index(two), zero = b.literal(0, DType::i32);
+        const auto first = b.binary(BinaryOp::eq, index, zero);
+        const auto less = b.literal(-1), more = b.literal(1);
+        const auto sign = b.select(first, less, more);
+        const auto turned = b.binary(BinaryOp::mul, b.flip(x, two), sign);
+        const auto straight = b.binary(BinaryOp::mul, x, cosine);
+        return b.binary(BinaryOp::add, straight, b.binary(BinaryOp::mul, turned, sine));
+    }
+};
+
+TEST(LowerRows, AHalfReadsTheOtherOne) {
+    Rotary f;
+    f.kernel.name = "rotary";
+    const auto head = f.kernel.dim_product({f.two, f.half});
+    const auto x = f.b.param(f.param("x", DType::bf16, {f.t, f.h, f.two, f.half}));
+    const std::vector<ir::DimId> apart{f.t, f.two, f.half};
+    const auto cosine = f.b.view(f.b.param(f.param("c2", DType::bf16, {f.t, head})), apart);
+    const auto sine = f.b.view(f.b.param(f.param("sine", DType::bf16, {f.t, head})), apart);
+    f.output("y", DType::bf16, f.rotated(x, cosine, sine));
+    expect_golden_kernel(f.kernel);
+}
+
+// The other one of a pair is in the same vector, and a factor of the pair is read by itself.
+TEST(LowerRows, PairsAreReadTogether) {
+    Rotary f;
+    f.kernel.name = "rotary_pairs";
+    const auto heads = f.kernel.dim_product({f.h, f.half, f.two});
+    const auto x = f.b.param(f.param("x", DType::f32, {f.t, heads}));
+    const auto cosine = f.b.param(f.param("cosine", DType::f32, {f.t, f.half}));
+    const auto sine = f.b.param(f.param("sine", DType::f32, {f.t, f.half}));
+    const auto y = f.rotated(f.b.view(x, {f.t, f.h, f.half, f.two}), cosine, sine);
+    f.output("y", DType::f32, f.b.view(y, {f.t, heads}));
+    expect_golden_kernel(f.kernel);
+}
+
+// Statistics of a head are the same on both sides of a flip; those of a half are computed twice.
+TEST(LowerRows, FlipsGoToWhatIsRead) {
+    Rotary f;
+    f.kernel.name = "flipped_statistics";
+    const auto x = f.b.param(f.param("x", DType::f32, {f.t, f.two, f.half}));
+    const auto top = f.b.reduce(ReduceOp::max, x, {f.half});
+    const auto scaled = f.b.binary(BinaryOp::sub, x, top);
+    const auto place = f.b.flip(f.b.index(f.two), f.two);
+    f.output("y", DType::f32, f.b.binary(BinaryOp::mul, f.b.flip(scaled, f.two), place));
+    expect_golden_kernel(f.kernel);
+}
+
+// Longer than what a thread reads at a time: element by element.
+TEST(LowerRows, AWholeRowIsReadBackwards) {
+    Rotary f;
+    f.kernel.name = "backwards";
+    const auto x = f.b.param(f.param("x", DType::f32, {f.t, f.half}));
+    f.output("y", DType::f32, f.b.binary(BinaryOp::add, x, f.b.flip(x, f.half)));
+    expect_golden_kernel(f.kernel);
+}
+
 TEST(LowerRows, ReductionsOverDifferentDimensionsDoNotFit) {
     Fixture f;
     f.kernel.name = "both";

@@ -254,6 +254,38 @@ class Run(KernelCommands):
         self.assertTrue((h.view("u4") & 0xFFFF == 0).all())
 
     @unittest.skipUnless(numpy, "needs numpy")
+    def test_heads_are_turned_as_numpy_turns_them(self):
+        random = numpy.random.default_rng(0)
+        x, angle = random.standard_normal((3, 5, 16)), random.standard_normal((3, 1, 8))
+        wanted = {}
+        first, second = x[..., :8], x[..., 8:]
+        wanted["2, 8"] = numpy.concatenate(
+            [
+                first * numpy.cos(angle) - second * numpy.sin(angle),
+                second * numpy.cos(angle) + first * numpy.sin(angle),
+            ],
+            -1,
+        )
+        turned = (x[..., ::2] + 1j * x[..., 1::2]) * numpy.exp(1j * angle)
+        wanted["8, 2"] = numpy.stack([turned.real, turned.imag], -1).reshape(x.shape)
+        for name, values in {"x": x, "c": numpy.cos(angle)[:, 0], "s": numpy.sin(angle)[:, 0]}.items():
+            numpy.save(self.folder / f"{name}.npy", values.astype("f4"))
+        for parts, result in wanted.items():
+            whole = parts.replace(", ", "*")
+            text = f"""kernel turn(x: f32[T, H, {whole}], c: f32[T, 8], s: f32[T, 8]) -> (y: f32[T, H, {whole}]) {{
+  h = x.view(T, H, {parts})
+  r = flip(h, over: 2) * where(index(2) == 0, -1.0, 1.0)
+  y = (h * c + r * s).view(T, H, {whole})
+}}
+"""
+            self.done("check", "-", input=text)
+            files = [f"{name}={name}.npy" for name in ("x", "c", "s")]
+            given = [word for file in files for word in ("--in", file)]
+            self.done("run", "-", *given, "--out", "y=y.npy", input=text)
+            y = numpy.load(self.folder / "y.npy")
+            numpy.testing.assert_allclose(y, result, rtol=1e-5, atol=1e-6)
+
+    @unittest.skipUnless(numpy, "needs numpy")
     def test_every_type_numpy_shares(self):
         for dtype, name in (("bool", "bool"), ("int8", "i8"), ("uint8", "u8"), ("int16", "i16"),
                             ("int32", "i32"), ("int64", "i64"), ("float16", "f16")):  # fmt: skip

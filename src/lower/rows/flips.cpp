@@ -102,6 +102,15 @@ std::optional<FlippedLeaf> flipped_leaf(const ir::Kernel& kernel, ExprId id) {
     return found;
 }
 
+FlipSpan flip_span(const ir::Kernel& kernel, const std::vector<ir::DimId>& dims,
+                   ir::DimId flipped) {
+    FlipSpan span;
+    for (std::size_t i = dims.size(); i-- > 0 && dims[i] != flipped;)
+        span.step *= *kernel[dims[i]].extent;
+    span.length = span.step * *kernel[flipped].extent;
+    return span;
+}
+
 std::map<std::uint32_t, std::set<Flips>> ways_read(const ir::Kernel& kernel) {
     std::map<std::uint32_t, std::set<Flips>> ways;
     std::vector<bool> needed(kernel.exprs.size());

@@ -12,7 +12,7 @@ namespace {
 Lowered with_vectors(const ir::Kernel& kernel, const VectorForm& form, const std::string& arch) {
     const ir::DimId row = form.rows.over.front();
     ir::Kernel bound = kernel;
-    bound.dims[ir::index(row)].extent = form.length;
+    if (!kernel[row].extent) bound.dims[ir::index(row)].extent = form.length;
     Lowered lowered{vector_rows_source(bound, form), vector_rows_record(bound, form, arch)};
     if (!kernel[row].extent) lowered.fixed.push_back({row, form.length});
     return lowered;

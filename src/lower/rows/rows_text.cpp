@@ -62,7 +62,12 @@ void RowsText::name_coordinate(ir::DimId dim) {
     if (!name.empty() && std::isdigit(static_cast<unsigned char>(name[0]))) name = "c" + name;
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    coordinates_[dim] = text_.fresh(name);
+    // A parameter's row may have its name as a member.
+    const bool taken =
+        std::any_of(kernel_.params.begin(), kernel_.params.end(), [&](const ir::Tensor& param) {
+            return emit::identifier(param.name) == emit::identifier(name);
+        });
+    coordinates_[dim] = text_.fresh(taken ? name + "_at" : name);
 }
 
 std::string RowsText::coordinate(ir::DimId dim, const Flips& flips) const {

@@ -13,6 +13,7 @@ namespace {
 // what 1024 threads a multiprocessor may have each.
 constexpr double kMostHeld = 40;
 constexpr int kMostVector = 8, kMostThreads = 1024;
+constexpr std::int64_t kLongestPieces = 1024;
 constexpr double kLeastAhead = 32;  // bytes that each of those should have on their way
 
 int ceil_div(std::int64_t a, std::int64_t b) {
@@ -31,13 +32,13 @@ class Chooser {
         choose_vector();
         if (!choose_threads()) return std::nullopt;
         // What is read backwards along the row, a thread must have.
-        if (backwards_ && (result_.threads > 1 || result_.vector != result_.length))
-            return std::nullopt;
+        if (result_.vector % backwards_ != 0) return std::nullopt;
         return result_;
     }
 
   private:
-    // What is reduced over, or where nothing is, the last dimension of the output.
+    // What is reduced over, or where nothing is, the last dimension of the output; where that is
+    // flipped, and so no longer than what a thread reads at a time, with those before it.
     bool find_row() {
         RowsForm& form = result_.rows;
         if (form.over.empty()) {
@@ -46,6 +47,10 @@ class Chooser {
             form.rows.pop_back();
         }
         if (form.over.size() != 1 || form.rows.empty()) return false;
+        const bool pointwise = std::none_of(form.order.begin(), form.order.end(), [&](auto id) {
+            return std::holds_alternative<ir::Reduce>(kernel_[id].node);
+        });
+        if (pointwise && is_flipped(form.over.front())) return find_pieces();
         const ir::DimId dim = form.over.front();
         std::int64_t known = kernel_[dim].extent.value_or(ir::kUnknownExtent);
         if (known == ir::kUnknownExtent && ir::index(dim) < facts_.extents.size())
@@ -54,15 +59,39 @@ class Chooser {
         return known > 0;
     }
 
-    // Every tensor along the row has it as the fastest part of its last dimension.
+    bool is_flipped(ir::DimId dim) const {
+        return std::any_of(kernel_.exprs.begin(), kernel_.exprs.end(), [&](const ir::Expr& expr) {
+            const auto* flip = std::get_if<ir::Flip>(&expr.node);
+            return flip && flip->dim == dim;
+        });
+    }
+
+    bool find_pieces() {
+        RowsForm& form = result_.rows;
+        result_.length = *kernel_[form.over.front()].extent;
+        while (form.rows.size() > 1) {
+            const auto more = kernel_[form.rows.back()].extent;
+            if (!more || result_.length * *more > kLongestPieces) break;
+            result_.length *= *more;
+            form.over.insert(form.over.begin(), form.rows.back());
+            form.rows.pop_back();
+        }
+        return true;
+    }
+
+    // Every tensor along the row has it as the fastest part of its last dimension; of several
+    // dimensions some may also be missing, and it is then read element by element.
     bool find_tensors() {
-        const ir::DimId row = result_.rows.over.front();
+        const auto& row = result_.rows.over;
         const auto along = [&](const ir::Tensor& tensor) -> std::optional<bool> {
             const auto dims = kernel_.factors(tensor.type.dims);
-            const auto times = std::count(dims.begin(), dims.end(), row);
-            if (times == 0) return false;
-            if (times > 1 || dims.back() != row) return std::nullopt;
-            return true;
+            const auto times = std::count_if(dims.begin(), dims.end(), [&](ir::DimId dim) {
+                return std::find(row.begin(), row.end(), dim) != row.end();
+            });
+            const auto length = static_cast<std::ptrdiff_t>(row.size());
+            if (times == length && std::equal(row.begin(), row.end(), dims.end() - length))
+                return true;
+            return times == 0 || length > 1 ? std::optional(false) : std::nullopt;
         };
         auto ways = ways_read(kernel_);
         for (std::size_t i = 0; i < kernel_.params.size(); ++i) {
@@ -78,16 +107,19 @@ class Chooser {
             any_ = true;
             std::set<Flips> rows;  // those it is read from for one
             for (Flips flips : ways[static_cast<std::uint32_t>(i)]) {
-                backwards_ |= flips.erase(row) > 0;
+                for (const ir::DimId dim : row)
+                    if (flips.erase(dim) > 0)
+                        backwards_ = std::max(backwards_, flip_span(kernel_, row, dim).length);
                 rows.insert(flips);
             }
-            if (kernel_.factors(tensor.type.dims).size() == 1) continue;  // the same for all rows
+            // The same for all rows.
+            if (kernel_.factors(tensor.type.dims).size() == row.size()) continue;
             held_ahead_ += static_cast<double>(rows.size()) * info(tensor.type.dtype).bytes / 4;
             narrowest_ = std::min(narrowest_, info(tensor.type.dtype).bytes);
         }
         for (const ir::Output& output : kernel_.outputs) {
             const auto is = along(output.tensor);
-            if (!is) return false;
+            if (!is || (row.size() > 1 && !*is)) return false;
             result_.access.push_back(*is ? info(output.tensor.type.dtype).bytes : 0);
             if (*is) narrowest_ = std::min(narrowest_, info(output.tensor.type.dtype).bytes);
             any_ |= *is;
@@ -152,7 +184,7 @@ class Chooser {
     double held_ahead_ = 0;  // registers for what is loaded ahead, an element
     int narrowest_ = 8;
     bool any_ = false;
-    bool backwards_ = false;
+    std::int64_t backwards_ = 1;  // elements that have to be read together
 };
 
 }  // namespace

@@ -9,7 +9,9 @@
 namespace fact::lower {
 
 struct VectorForm {
-    RowsForm rows;  // `over` is the one dimension along the row, of pointwise kernels too
+    // `over` is the one dimension along the row, of pointwise kernels too; or several constant ones
+    // that lie in one piece.
+    RowsForm rows;
     std::int64_t length = 0;
     int vector = 1;           // elements that a thread reads at a time
     int threads = 32;         // of a row

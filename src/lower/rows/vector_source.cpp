@@ -15,7 +15,7 @@ namespace {
 class VectorWriter : RowsText {
   public:
     VectorWriter(const ir::Kernel& kernel, const VectorForm& form)
-        : RowsText(kernel, form.rows), vectors_(form), row_(form.rows.over.front()) {}
+        : RowsText(kernel, form.rows), vectors_(form) {}
 
     std::string write() {
         for (const char* word : {"args", "row", "team", "in", "i", "F", "Row", "Inputs"})
@@ -51,11 +51,12 @@ class VectorWriter : RowsText {
     bool along(std::size_t tensor) const { return vectors_.access[tensor] > 0; }
     // Along the row and of several rows: read from memory once.
     bool streamed(std::size_t param) const {
-        return along(param) && kernel_.factors(kernel_.params[param].type.dims).size() > 1;
+        return along(param) &&
+               kernel_.factors(kernel_.params[param].type.dims).size() > form_.over.size();
     }
     // Where its row starts.
     std::string start(const ir::Tensor& tensor, const Flips& flips = {}) {
-        coordinates_[row_] = "0";
+        for (const ir::DimId dim : form_.over) coordinates_[dim] = "0";
         return "&" + element(tensor, flips);
     }
 
@@ -77,7 +78,7 @@ class VectorWriter : RowsText {
     }
 
     Flips without_row(Flips flips) const {
-        flips.erase(row_);
+        for (const ir::DimId dim : form_.over) flips.erase(dim);
         return flips;
     }
 
@@ -129,17 +130,42 @@ class VectorWriter : RowsText {
     }
 
     std::string load(const ir::Param& param, const Flips& flips) const override {
-        const std::string i =
-            flips.contains(row_) ? fmt::format("{} - i", vectors_.length - 1) : "i";
+        const std::string i = place_of(flips);
         if (streamed(param.index))
             return fmt::format("in.{}[{}]", shares_.at({param.index, without_row(flips)}), i);
         if (along(param.index)) return fmt::format("{}[{}]", repeated_.at(param.index), i);
         return fmt::format("widen({})", element(kernel_.params[param.index], flips));
     }
 
+    // Which of a thread's elements is the one at `i` read backwards.
+    std::string place_of(const Flips& flips) const {
+        std::string at = "i";
+        for (const ir::DimId dim : form_.over) {
+            if (!flips.contains(dim)) continue;
+            const auto [step, length] = flip_span(kernel_, form_.over, dim);
+            const std::string own = step == 1 ? fmt::format("i % {}", length)
+                                              : fmt::format("i / {} % {}", step, length / step);
+            at += step == 1 ? fmt::format(" + {} - 2 * ({})", length - 1, own)
+                            : fmt::format(" + {} * ({} - 2 * ({}))", step, length / step - 1, own);
+        }
+        return at;
+    }
+
+    // The coordinates at a place of the row.
+    void walk_row() {
+        std::int64_t inner = 1;
+        for (std::size_t i = form_.over.size(); i-- > 0;) {
+            std::string at = "Row::place(i)";
+            if (inner > 1) at += fmt::format(" / {}", inner);
+            if (i > 0) at += fmt::format(" % {}", *kernel_[form_.over[i]].extent);
+            coordinates_[form_.over[i]] = at;
+            inner *= kernel_[form_.over[i]].extent.value_or(1);
+        }
+    }
+
     // What is needed of a value along the row before a function can compute it at a place.
     void prepare(ir::ExprId root) {
-        coordinates_[row_] = "Row::place(i)";
+        walk_row();
         for (const ir::ExprId id : form_.order)
             if (kept_.contains(id) && !text_.has(id) && reads(root, id)) keep(id);
         declare(text_, root, false);
@@ -220,7 +246,6 @@ class VectorWriter : RowsText {
     }
 
     const VectorForm& vectors_;
-    ir::DimId row_;
     // Rows that are loaded, by parameter and by what is flipped on the way to them.
     std::map<std::pair<std::size_t, Flips>, std::string> shares_;
     std::map<std::size_t, std::string> repeated_;  // parameters, and what their rows are called

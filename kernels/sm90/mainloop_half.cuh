@@ -45,6 +45,12 @@ struct MainloopHalf {
         }
     };
 
+    // Nothing is left to do before the epilogue's own functor.
+    template <class Functor, class AnyOperands>
+    __device__ static Functor const& finished_by(Functor const& functor, AnyOperands const&) {
+        return functor;
+    }
+
     // The 64-row block of the tile that a consumer group computes as its i-th.
     static constexpr int kBlockStride = Config::kPingpong ? 1 : 2;
     __device__ static int block_of(int group, int i) {
@@ -80,10 +86,9 @@ struct MainloopHalf {
         }
     }
 
-    template <class Ring, class Position, class AnyOperands, int kBatches>
+    template <class Ring, class Position>
     __device__ static void finish(Ring& ring, typename Ring::Signature const& signature,
-                                  Position const& position, AnyOperands const&,
-                                  TileAt<kBatches> const&, ExtentsOf<kBatches> const&, Sums& sums) {
+                                  Position const& position, Sums& sums) {
         cute::warpgroup_wait<0>();
         pin(sums);
         ring.release(position.before(), signature);

@@ -1,11 +1,11 @@
-// Prepares the second operand of an f32 product for mainloop_single.cuh, whatever its layout:
-// [batch][K / 32][N] rows of 128 bytes, zero beyond K. Weights take this pass once, activations on
-// every call.
+// Prepares the second operand of an f32 product for single_operands.cuh, whatever its layout:
+// [batch][K / 32][N] rows of 32 numbers in f16 parts, zero beyond K. Weights take these passes
+// once, activations on every call.
 #pragma once
 
 #include "../common/operands.cuh"
 #include "../common/tiles.cuh"
-#include "single_numbers.cuh"
+#include "single_operands.cuh"
 
 namespace fact::sm90 {
 
@@ -22,7 +22,7 @@ struct OperandSourceOf {
         return all;
     }
     __device__ int64_t rows() const { return static_cast<int64_t>(count()) * n; }
-    // Where the 128 bytes of a row's block lie, counted in such.
+    // Where a row's block of 32 numbers lies, counted in such.
     __device__ int64_t block(int at_batch, int at_n, int at_k) const {
         int64_t const blocks = (k + 31) / 32;
         return (at_batch * blocks + at_k / 32) * n + at_n;
@@ -30,12 +30,9 @@ struct OperandSourceOf {
 };
 using OperandSource = OperandSourceOf<2>;
 
-struct RoundedRows {
-    float* rows;
-};
-struct SplitRows {
+struct PreparedRows {
     half* rows;
-    float* scales;  // [batch][N]: what undoes a row's scale
+    float* scales;  // as RowScalesOfB has them
     float* maxima;  // [K / 1024][batch][N]
 };
 
@@ -49,13 +46,20 @@ __device__ inline int row_of_thread(int i) {
     return static_cast<int>(threadIdx.x) / (kPassTile / 4) + i * (kPassTile / kThreadRows);
 }
 
+// A block's one tile, whoever visits.
+using SharedTile = float[kPassTile][kPassTile + 1];
+__device__ inline SharedTile& shared_tile() {
+    __shared__ SharedTile tile;
+    return tile;
+}
+
 // Calls visit(i, k, x) for every four neighbours along K of a 64x64 tile, row row_of_thread(i):
 // read along whichever dimension is contiguous, zero outside of the matrix.
 template <int kBatches, class Visit>
 __device__ void visit_tile(OperandSourceOf<kBatches> const& source, int batch, int n0, int k0,
                            Visit visit) {
     constexpr int kQuads = kPassTile / 4;
-    __shared__ float tile[kPassTile][kPassTile + 1];
+    auto& tile = shared_tile();
     int at_batch[kBatches];
     find_in_batch(batch, source.batch, at_batch);
     float const* from = source.data + batch_offset(at_batch, source.batch_strides);
@@ -101,37 +105,40 @@ __device__ void for_each_matrix(OperandSourceOf<kBatches> const& source, Body bo
              static_cast<int>(blockIdx.x) * kDepth);
 }
 
-// Every number rounded to TF32.
+// Whether blocks find the maxima of their rows themselves: short rows are read twice, not in a pass
+// of their own.
 template <int kBatches>
-__device__ void round_pass(OperandSourceOf<kBatches> const& source, RoundedRows const& to) {
-    int const end = (source.k + 31) / 32 * 32;
-    for_each_matrix<kSpan>(source, [&](int batch, int n0, int first) {
-        for (int k0 = first; k0 < min(first + kSpan, end); k0 += kPassTile)
-            visit_tile(source, batch, n0, k0, [&](int i, int k, float4 const& x) {
-                int const n = n0 + row_of_thread(i);
-                if (n >= source.n || k >= end) return;
-                auto const rounded = [](float value) { return __uint_as_float(to_tf32(value)); };
-                *reinterpret_cast<float4*>(to.rows + source.block(batch, n, k) * 32 + k % 32) =
-                    make_float4(rounded(x.x), rounded(x.y), rounded(x.z), rounded(x.w));
-            });
-    });
+__device__ bool has_short_rows(OperandSourceOf<kBatches> const& source) {
+    return source.k <= kMaximumSpan;
 }
 
-// The largest magnitude in each row's span of 1024, before split_pass.
+// The largest magnitude of each of a thread's rows from `first` to `end`.
 template <int kBatches>
-__device__ void maximum_pass(OperandSourceOf<kBatches> const& source, SplitRows const& to) {
+__device__ void find_maxima(OperandSourceOf<kBatches> const& source, int batch, int n0, int first,
+                            int end, float (&most)[kThreadRows]) {
+#pragma unroll
+    for (float& row : most) row = 0.f;
+    for (int k0 = first; k0 < end; k0 += kPassTile)
+        visit_tile(source, batch, n0, k0, [&](int i, int, float4 const& x) {
+            most[i] =
+                fmaxf(most[i], fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fmaxf(fabsf(x.z), fabsf(x.w))));
+        });
+#pragma unroll
+    for (float& row : most)
+#pragma unroll
+        for (int lanes = kPassTile / 8; lanes > 0; lanes /= 2)
+            row = fmaxf(row, __shfl_xor_sync(0xffffffff, row, lanes));
+}
+
+// The largest magnitude in each span of 1024 of long rows, before prepare_pass.
+template <int kBatches>
+__device__ void maximum_pass(OperandSourceOf<kBatches> const& source, PreparedRows const& to) {
+    if (has_short_rows(source)) return;
     for_each_matrix<kMaximumSpan>(source, [&](int batch, int n0, int first) {
-        float most[kThreadRows] = {};
-        for (int k0 = first; k0 < min(first + kMaximumSpan, source.k); k0 += kPassTile)
-            visit_tile(source, batch, n0, k0, [&](int i, int, float4 const& x) {
-                most[i] = fmaxf(
-                    most[i], fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fmaxf(fabsf(x.z), fabsf(x.w))));
-            });
+        float most[kThreadRows];
+        find_maxima(source, batch, n0, first, min(first + kMaximumSpan, source.k), most);
 #pragma unroll
         for (int i = 0; i < kThreadRows; ++i) {
-#pragma unroll
-            for (int lanes = kPassTile / 8; lanes > 0; lanes /= 2)
-                most[i] = fmaxf(most[i], __shfl_xor_sync(0xffffffff, most[i], lanes));
             int const n = n0 + row_of_thread(i);
             if (threadIdx.x % (kPassTile / 4) == 0 && n < source.n)
                 to.maxima[blockIdx.x * source.rows() + static_cast<int64_t>(batch) * source.n + n] =
@@ -140,44 +147,59 @@ __device__ void maximum_pass(OperandSourceOf<kBatches> const& source, SplitRows 
     });
 }
 
-// Every number in two f16 parts, scaled by what maximum_pass found of its row.
-template <class Numbers, int kBatches>
-__device__ void split_pass(OperandSourceOf<kBatches> const& source, SplitRows const& to) {
+// The same of whole long rows, from what maximum_pass found.
+template <int kBatches>
+__device__ void gather_maxima(OperandSourceOf<kBatches> const& source, PreparedRows const& to,
+                              int batch, int n0, float (&most)[kThreadRows]) {
     constexpr int kGroups = kPassThreads / kPassTile;
     __shared__ float partial[kGroups][kPassTile];
-    int const end = (source.k + 31) / 32 * 32;
     int const spans = (source.k + kMaximumSpan - 1) / kMaximumSpan;
+    int const mine = threadIdx.x % kPassTile, group = threadIdx.x / kPassTile;
+    float const* found = to.maxima + static_cast<int64_t>(batch) * source.n + n0 + mine;
+    float largest = 0.f;
+    if (n0 + mine < source.n)
+        for (int span = group; span < spans; span += kGroups)
+            largest = fmaxf(largest, found[span * source.rows()]);
+    __syncthreads();  // the matrix before may still be read
+    partial[group][mine] = largest;
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < kThreadRows; ++i) {
+        most[i] = 0.f;
+#pragma unroll
+        for (int g = 0; g < kGroups; ++g) most[i] = fmaxf(most[i], partial[g][row_of_thread(i)]);
+    }
+}
+
+// Every number in its f16 parts, scaled by its row's largest.
+template <class Numbers, int kBatches>
+__device__ void prepare_pass(OperandSourceOf<kBatches> const& source, PreparedRows const& to) {
+    int const end = (source.k + 31) / 32 * 32;
     for_each_matrix<kSpan>(source, [&](int batch, int n0, int first) {
-        int64_t const row0 = static_cast<int64_t>(batch) * source.n + n0;
-        int const mine = threadIdx.x % kPassTile, group = threadIdx.x / kPassTile;
-        float most = 0.f;
-        if (n0 + mine < source.n)
-            for (int span = group; span < spans; span += kGroups)
-                most = fmaxf(most, to.maxima[span * source.rows() + row0 + mine]);
-        __syncthreads();  // the matrix before may still be read
-        partial[group][mine] = most;
-        __syncthreads();
+        float most[kThreadRows];
+        if (has_short_rows(source))
+            find_maxima(source, batch, n0, 0, source.k, most);
+        else
+            gather_maxima(source, to, batch, n0, most);
         float up[kThreadRows];
 #pragma unroll
         for (int i = 0; i < kThreadRows; ++i) {
-            float row_most = 0.f;
-            int const n = row_of_thread(i);
-#pragma unroll
-            for (int g = 0; g < kGroups; ++g) row_most = fmaxf(row_most, partial[g][n]);
-            PowerOfTwo const scale = PowerOfTwo::to_f16_range(row_most);
+            int const n = n0 + row_of_thread(i);
+            PowerOfTwo const scale = PowerOfTwo::to_f16_range(most[i]);
             up[i] = scale.up;
-            if (first == 0 && threadIdx.x % (kPassTile / 4) == 0 && n0 + n < source.n)
-                to.scales[row0 + n] = scale.down;
+            if (first == 0 && threadIdx.x % (kPassTile / 4) == 0 && n < source.n)
+                to.scales[batch * RowScalesOfB::pitch(source.n) + n] = scale.down;
         }
         for (int k0 = first; k0 < min(first + kSpan, end); k0 += kPassTile)
             visit_tile(source, batch, n0, k0, [&](int i, int k, float4 const& x) {
                 int const n = n0 + row_of_thread(i);
                 if (n >= source.n || k >= end) return;
-                half* row = to.rows + source.block(batch, n, k) * 64;
+                half* row = to.rows + source.block(batch, n, k) * (32 * Numbers::kParts);
                 auto const write = [&](int at_k, F16Parts const& parts) {
                     half* at = row + Numbers::position(at_k % 32);
                     *reinterpret_cast<uint32_t*>(at) = parts.large;
-                    *reinterpret_cast<uint32_t*>(at + 32) = parts.small;
+                    if constexpr (Numbers::kParts == 2)
+                        *reinterpret_cast<uint32_t*>(at + 32) = parts.small;
                 };
                 write(k, F16Parts::of(x.x * up[i], x.y * up[i]));
                 write(k + 2, F16Parts::of(x.z * up[i], x.w * up[i]));

@@ -29,10 +29,12 @@ struct OperandTile {
     using Element = Element_;
     static constexpr Major kMajor = kMajor_;
     static constexpr int kTile = kTile_, kTileK = kTileK_, kShared = kShared_;
-    static constexpr int kRow = 128 / sizeof(Element);  // elements in a swizzled row
+    static constexpr int kRowBytes = kMajor == Major::k ? kTileK * sizeof(Element) : 128;
+    static constexpr int kRow = kRowBytes / sizeof(Element);  // elements in a swizzled row
     static constexpr int kBytes = kTile * kTileK * sizeof(Element);
-    static_assert(kMajor == Major::k ? kTileK == kRow : kTile % kRow == 0);
+    static_assert(kRowBytes == 128 || kRowBytes == 64);
     static_assert(kMajor == Major::k ? kTile % kShared == 0 : (kTile / kRow) % kShared == 0);
+    static_assert(kMajor == Major::k || kTile % kRow == 0);
 
     // Loads this block's part of the tile whose first row is `row`, at depth `k`, for all blocks in
     // `mask`; `share` says which part is this block's.
@@ -42,7 +44,7 @@ struct OperandTile {
                                 uint16_t mask) {
         if constexpr (kMajor == Major::k) {
             constexpr int kRows = kTile / kShared;
-            copy(map, full, stage + share * kRows * 128, k, row + share * kRows, batch, mask);
+            copy(map, full, stage + share * kRows * kRowBytes, k, row + share * kRows, batch, mask);
         } else {
             constexpr int kSlabs = kTile / kRow / kShared;
 #pragma unroll

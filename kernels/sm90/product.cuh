@@ -96,8 +96,10 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
         int const group = warp_group - 1, warp = cutlass::canonical_warp_idx() % 4;
         int const lane = threadIdx.x % 32;
         int const consumer = group * 4 + warp;
-        Epilogue<Config, Functor, kBatches> epilogue{
-            functor, output, staged, extents, storage.store[consumer], storage.staged[consumer],
+        auto const& finish = Mainloop::finished_by(functor, operands);
+        using Finish = std::decay_t<decltype(finish)>;
+        Epilogue<Config, Finish, kBatches> epilogue{
+            finish, output, staged, extents, storage.store[consumer], storage.staged[consumer],
             lane};
         Turn<Config::kPingpong ? 2 : 1> const turn(group);
         typename decltype(Storage::ring)::Signature const signature(lane, Mainloop::signs(warp));
@@ -113,7 +115,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
             TileAt<kBatches> at;
             int row, column;
             auto const row_of = [&](int b) { return row + Mainloop::block_of(group, b) * 64; };
-            typename Functor::Fetched fetched;
+            typename Finish::Fetched fetched;
             // Finding the tile takes divisions, and fetching takes time: both are done while the
             // tensor cores are busy, with the other group's tile or with the last of this one.
             auto const begin_to_finish = [&] {
@@ -123,12 +125,13 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
             };
             if constexpr (Config::kPingpong) begin_to_finish();
 
+            Mainloop mainloop;
             typename Mainloop::Sums sums;
             turn.wait();
-            Mainloop::run(ring, signature, storage.stages, position, stretch.k_count, group, sums);
+            mainloop.run(ring, signature, storage.stages, position, stretch.k_count, group, sums);
             turn.pass();
             if constexpr (!Config::kPingpong) begin_to_finish();
-            Mainloop::finish(ring, signature, position, operands, at, extents, sums);
+            mainloop.finish(ring, signature, position, sums);
             if constexpr (kTakers == 2) position.advance(work.at(i + 1).k_count);
 
             if constexpr (Config::kDeal == Deal::divided) {

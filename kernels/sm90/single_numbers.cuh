@@ -1,5 +1,5 @@
 // What the tensor cores multiply in place of f32 numbers: two f16 parts of each, as accurate as f32
-// arithmetic, or the nearest TF32 number.
+// arithmetic, or one, which has as many bits as a TF32 number and is multiplied twice as fast.
 #pragma once
 
 #include "wgmma.cuh"
@@ -16,13 +16,16 @@ __device__ inline float const* element(unsigned char const* tile, int row, int k
     return reinterpret_cast<float const*>(tile + slab + outer * 128 + chunk * 16) + inner % 4;
 }
 
-// A power of two that brings numbers of at most `most` near the top of f16's range, and its
-// inverse: then two f16 parts hold 22 bits of every number down to 2^-16 of the largest. Smaller
-// ones lose up to 2^-40 of the largest, which shows where the largest itself meets a zero.
+// A power of two that brings numbers of at most `most` near the top of f16's range, `kRoom` powers
+// below it, and its inverse. Two f16 parts without room hold 22 bits of every number down to 2^-16
+// of the largest; smaller ones lose up to 2^-40 of the largest, which shows where the largest
+// itself meets a zero.
 struct PowerOfTwo {
     float up, down;
+    template <int kRoom = 0>
     __device__ static PowerOfTwo to_f16_range(float most) {
-        constexpr unsigned kTop = 127 + 14, kBias = 127, kLargest = 253;  // both stay normal
+        constexpr unsigned kTop = 127 + 14 - kRoom, kBias = 127,
+                           kLargest = 253;  // both stay normal
         unsigned const exponent = __float_as_uint(most) >> 23;
         unsigned const up = min(kTop + kBias - exponent, kLargest);
         return {__uint_as_float(up << 23), __uint_as_float((2 * kBias - up) << 23)};
@@ -40,22 +43,49 @@ struct F16Parts {
     }
 };
 
-// Two f16 parts, three products, the small ones first. A is scaled by row and k-tile, B by row.
-// A row of prepared B holds 32 large parts and then the 32 small ones.
+// The numbers of A that a lane multiplies, in one of the two 16-deep steps of a k-tile.
 template <Major kMajorA>
-struct SplitNumbers {
-    static constexpr bool kScaled = true;
-    struct Scales {
-        float const* data;
-    };
-
-    // Where k of a block of 32 lies among the large parts. Where A is contiguous along K a lane
-    // takes four neighbours at once, and no two lanes that load together the same banks: the
+struct LaneNumbers {
+    // Where k of a block of 32 lies among the numbers of prepared B. Where A is contiguous along K
+    // a lane takes four neighbours at once, and no two lanes that load together the same banks: the
     // products then see K in another order.
     __device__ static int position(int k) {
         if constexpr (kMajorA == Major::mn) return k;
         return k / 4 % 2 * 16 + k / 8 * 2 + k / 2 % 2 * 8 + k % 2;
     }
+
+    // Those of one row.
+    __device__ static void load(unsigned char const* tile, int row, int quad, int step,
+                                float (&x)[4]) {
+        if constexpr (kMajorA == Major::k) {
+            float4 const four =
+                *reinterpret_cast<float4 const*>(element<kMajorA>(tile, row, quad * 8 + step * 4));
+            x[0] = four.x, x[1] = four.y, x[2] = four.z, x[3] = four.w;
+        } else {
+#pragma unroll
+            for (int j = 0; j < 4; ++j)  // the swizzle is the same again eight rows on
+                x[j] = element<kMajorA>(tile, row, quad * 2 + j % 2)[(step * 16 + j / 2 * 8) * 32];
+        }
+    }
+};
+
+// The largest magnitude of a row, whose numbers four neighbouring lanes hold.
+template <int kCount>
+__device__ inline float row_maximum(float const (&x)[2][kCount]) {
+    float most = 0.f;
+#pragma unroll
+    for (auto const& step : x)
+#pragma unroll
+        for (float value : step) most = fmaxf(most, fabsf(value));
+    most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, 1));
+    return fmaxf(most, __shfl_xor_sync(0xffffffff, most, 2));
+}
+
+// Two f16 parts, three products, the small ones first. A is scaled by row and k-tile, B by row.
+// A row of prepared B holds 32 large parts and then the 32 small ones.
+template <Major kMajorA>
+struct SplitNumbers : LaneNumbers<kMajorA> {
+    static constexpr int kParts = 2;
 
     struct Fragment {
         uint32_t large[2][4], small[2][4];
@@ -65,16 +95,10 @@ struct SplitNumbers {
 #pragma unroll
             for (int half = 0; half < 2; ++half) {
                 float x[2][4];
-                float most = 0.f;
 #pragma unroll
-                for (int step = 0; step < 2; ++step) {
-                    load(tile, row + 8 * half, quad, step, x[step]);
-#pragma unroll
-                    for (float value : x[step]) most = fmaxf(most, fabsf(value));
-                }
-                most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, 1));
-                most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, 2));
-                PowerOfTwo const scale = PowerOfTwo::to_f16_range(most);
+                for (int step = 0; step < 2; ++step)
+                    SplitNumbers::load(tile, row + 8 * half, quad, step, x[step]);
+                PowerOfTwo const scale = PowerOfTwo::to_f16_range(row_maximum(x));
                 down[half] = scale.down;
 #pragma unroll
                 for (int step = 0; step < 2; ++step)
@@ -111,20 +135,6 @@ struct SplitNumbers {
         }
 
       private:
-        // The four numbers of a row that a lane multiplies in one 16-deep step.
-        __device__ static void load(unsigned char const* tile, int row, int quad, int step,
-                                    float (&x)[4]) {
-            if constexpr (kMajorA == Major::k) {
-                float4 const four = *reinterpret_cast<float4 const*>(
-                    element<kMajorA>(tile, row, quad * 8 + step * 4));
-                x[0] = four.x, x[1] = four.y, x[2] = four.z, x[3] = four.w;
-            } else {
-#pragma unroll
-                for (int j = 0; j < 4; ++j)
-                    x[j] = *element<kMajorA>(tile, row, step * 16 + quad * 2 + j / 2 * 8 + j % 2);
-            }
-        }
-
         template <int kN>
         __device__ static void products(uint32_t const (&a)[2][4], uint64_t b,
                                         float (&tile)[kN / 2], bool accumulate) {
@@ -136,42 +146,85 @@ struct SplitNumbers {
     };
 };
 
-// One TF32 product of the nearest TF32 numbers.
+// One f16 number, of as many bits as a TF32 number, and one product. Powers of two make up
+// for the smaller range: B's one a row, A's one a row and stretch of K, so that the tensor cores'
+// own sums go on from k-tile to k-tile. A row starts with the scale of its first k-tile, with room
+// for numbers 2^6 times as large; where larger ones come, its scale and its sums are lowered. Where
+// TF32 keeps all ten bits, a number below 2^-23 of the row's largest so far loses some: up to 2^-34
+// of that largest.
 template <Major kMajorA>
-struct Tf32Numbers {
-    static constexpr bool kScaled = false;
-    struct Scales {};
-    __device__ static int position(int k) { return k; }
+struct Tf32Numbers : LaneNumbers<kMajorA> {
+    static constexpr int kParts = 1, kRoom = 5;
+
+    // What two rows of A, eight apart, are multiplied by.
+    struct RowScales {
+        float up[2];
+        __device__ float down(int half) const {
+            return __uint_as_float((254u << 23) - __float_as_uint(up[half]));
+        }
+    };
+
+    // A lane's numbers of one k-tile as they come from memory.
+    struct Loaded {
+        float x[2][2][4];
+
+        __device__ void load(unsigned char const* tile, int row, int quad) {
+#pragma unroll
+            for (int half = 0; half < 2; ++half)
+#pragma unroll
+                for (int step = 0; step < 2; ++step)
+                    Tf32Numbers::load(tile, row + 8 * half, quad, step, x[half][step]);
+        }
+        __device__ RowScales scales() const {
+            RowScales all;
+#pragma unroll
+            for (int half = 0; half < 2; ++half)
+                all.up[half] = PowerOfTwo::to_f16_range<kRoom>(row_maximum(x[half])).up;
+            return all;
+        }
+    };
 
     struct Fragment {
-        uint32_t values[4][4];
+        uint32_t words[2][4];
 
-        __device__ void read(unsigned char const* tile, int row, int quad) {
+        // Whether every number is within f16's range after all: 0 * x is not 0 where x is not.
+        __device__ bool convert(Loaded const& from, RowScales const& scales) {
+            uint32_t seen = 0;
 #pragma unroll
-            for (int step = 0; step < 4; ++step)
+            for (int half = 0; half < 2; ++half) {
+                __half2 zeros = __float2half2_rn(0.f);
 #pragma unroll
-                for (int e = 0; e < 4; ++e)
-                    values[step][e] = to_tf32(
-                        *element<kMajorA>(tile, row + 8 * (e % 2), step * 8 + quad + 4 * (e / 2)));
+                for (int step = 0; step < 2; ++step)
+#pragma unroll
+                    for (int pair = 0; pair < 2; ++pair) {
+                        float const* x = from.x[half][step] + 2 * pair;
+                        __half2 const both =
+                            __floats2half2_rn(x[0] * scales.up[half], x[1] * scales.up[half]);
+                        zeros = __hfma2(both, __float2half2_rn(0.f), zeros);
+                        words[step][2 * pair + half] = reinterpret_cast<uint32_t const&>(both);
+                    }
+                seen |= reinterpret_cast<uint32_t const&>(zeros);
+            }
+            return seen == 0;
         }
 
+        // The registers are written before this point: the asynchronous products read them after.
         __device__ void pin() {
 #pragma unroll
-            for (auto& step : values)
+            for (auto& step : words)
 #pragma unroll
                 for (uint32_t& word : step) cute::warpgroup_fence_operand(word);
         }
 
         template <int kN>
-        __device__ void multiply(unsigned char const* b, float (&tile)[kN / 2]) const {
-            uint64_t const rows = descriptor(b, 16);
+        __device__ void multiply(unsigned char const* b, float (&sums)[kN / 2],
+                                 bool accumulate) const {
+            uint64_t const rows = descriptor<64>(b, 16);
 #pragma unroll
-            for (int step = 0; step < 4; ++step)
-                sm90::multiply<RegisterProduct<kN>>(values[step], further(rows, step * 32), tile,
-                                                    step > 0);
+            for (int step = 0; step < 2; ++step)
+                sm90::multiply<RegisterHalfProduct<half, kN, Major::k>>(
+                    words[step], further(rows, step * 32), sums, accumulate || step > 0);
         }
-
-        __device__ float added(float sum, float tile, int) const { return sum + tile; }
     };
 };
 

@@ -14,11 +14,16 @@ namespace GMMA = cute::SM90::GMMA;
 template <Major kMajor>
 inline constexpr GMMA::Major kGmmaMajor = kMajor == Major::k ? GMMA::Major::K : GMMA::Major::MN;
 
-// A shared-memory operand in 128-byte swizzled rows: groups of eight rows lie 1024 bytes apart;
-// `leading_bytes` is the distance between slabs for an operand contiguous along M or N.
+// A shared-memory operand in swizzled rows of 128 bytes, or of 64: groups of eight rows lie one
+// after another; `leading_bytes` is the distance between slabs for an operand contiguous along M or
+// N.
+template <int kRowBytes = 128>
 __device__ inline uint64_t descriptor(void const* address, int leading_bytes) {
+    static_assert(kRowBytes == 128 || kRowBytes == 64);
+    constexpr uint64_t kSwizzle = kRowBytes == 128 ? 1 : 2, kGroup = 8 * kRowBytes >> 4;
     uint64_t const at = (cute::cast_smem_ptr_to_uint(address) >> 4) & 0x3fff;
-    return at | (static_cast<uint64_t>(leading_bytes >> 4) << 16) | (64ull << 32) | (1ull << 62);
+    return at | (static_cast<uint64_t>(leading_bytes >> 4) << 16) | (kGroup << 32) |
+           (kSwizzle << 62);
 }
 
 // The same some bytes further on: one addition, where a new descriptor takes five instructions.
@@ -43,16 +48,6 @@ FACT_SHARED_PRODUCT(128)
 FACT_SHARED_PRODUCT(192)
 FACT_SHARED_PRODUCT(256)
 #undef FACT_SHARED_PRODUCT
-
-template <int kN>
-struct RegisterProduct;  // 64 x kN += 64 x 8 (TF32 in registers) times 8 x kN, K-major
-
-#define FACT_REGISTER_PRODUCT(N) \
-    template <>                  \
-    struct RegisterProduct<N> : GMMA::MMA_64x##N##x8_F32TF32TF32_RS_TN<> {};
-FACT_REGISTER_PRODUCT(64)
-FACT_REGISTER_PRODUCT(128)
-#undef FACT_REGISTER_PRODUCT
 
 // 64 x kN += 64 x 16 (16-bit, in registers) times 16 x kN in shared memory.
 template <class Element, int kN, Major kB>

@@ -30,7 +30,7 @@ std::string peak_of(const GpuSpec& gpu, const Ceiling& ceiling) {
     if (ceiling.name.starts_with("memory")) return share(gpu.memory_tbs);
     if (ceiling.name.starts_with("l2")) return share(gpu.l2_tbs);
     if (ceiling.name == "bf16" || ceiling.name == "f16") return share(gpu.bf16_tflops);
-    if (ceiling.name == "tf32") return share(gpu.tf32_tflops);
+    if (ceiling.name == "tf32") return share(gpu.rounded_tflops);
     if (ceiling.name == "f32_split") return share(gpu.split_tflops);
     if (ceiling.name == "fp32") return share(gpu.fp32_tflops);
     return "";

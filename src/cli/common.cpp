@@ -39,7 +39,7 @@ void add_arch(CLI::App& app, std::string& arch) {
 
 void add_allow_tf32(CLI::App& app, bool& allow) {
     app.add_flag("--allow-tf32", allow,
-                 "Compute fp32 products in one TF32 product: faster, and less exact than fp32");
+                 "Compute fp32 products in TF32's precision: faster, and less exact than fp32");
 }
 
 void add_registry_use(CLI::App& app, bool& registry, bool& retune) {

@@ -16,7 +16,7 @@ struct SpecialInfo {
 };
 inline constexpr std::array<SpecialInfo, 9> kSpecial{{
     {"where", "condition, a, b", "a where the condition holds, else b"},
-    {"matmul", "a, b, precision: exact", "a @ b; `tf32` rounds f32 operands to TF32"},
+    {"matmul", "a, b, precision: exact", "a @ b; `tf32` rounds f32 operands to TF32's bits"},
     {"index", "N", "the coordinate along a dimension, i32"},
     {"extent", "N", "how many elements a dimension has, i32"},
     {"sum", "x, over", "the sum, accumulated in f32; of nothing: 0"},

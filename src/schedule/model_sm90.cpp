@@ -55,15 +55,33 @@ struct Division {
           depth(ceil_div(p.k, s.tile.k) * s.tile.k) {}
 };
 
-// Bytes of operands, as the tensor cores take them.
-double element_bytes(const Problem& p) {
+// f32 operands as one f16 number each: kernels/sm90/mainloop_tf32.cuh.
+bool rounded(const Problem& p) {
+    return p.operands == DType::f32 && !p.split;
+}
+
+// Bytes of an element of the operands as they come to the multiprocessors: B prepared.
+double bytes_of_a(const Problem& p) {
     return info(p.operands).bytes;
+}
+double bytes_of_b(const Problem& p) {
+    return rounded(p) ? info(DType::f16).bytes : info(p.operands).bytes;
+}
+
+// Cycles of one tile's products. f32 numbers that become one f16 number each are many bytes for
+// little arithmetic: then what comes into a multiprocessor sets the pace, at the rate that 16-bit
+// tiles of 128x128 were seen to take. That kernel itself is not fitted.
+double mainloop_cycles(const Schedule& s, const Problem& p, double depth) {
+    const double m = s.tile.m, n = s.tile.n;
+    const double products = m * n * depth / (p.split ? 2048.0 / 3 : 2048.0) / efficiency(s);
+    if (!rounded(p)) return products;
+    constexpr double kComing = 56;  // bytes a cycle
+    return std::max(products, (m * bytes_of_a(p) + n * bytes_of_b(p)) * depth / kComing);
 }
 
 double tensor_us(const Schedule& s, const Problem& p, const Division& d) {
-    const double rate = p.operands != DType::f32 ? 2048.0 : p.split ? 2048.0 / 3 : 1024.0;
     const double area = static_cast<double>(s.tile.m) * s.tile.n;
-    const double mainloop = area * d.depth / rate / efficiency(s);
+    const double mainloop = mainloop_cycles(s, p, d.depth);
     const double finish = area / p.products / 128 * (kFinish + kFinishOperand * p.full_operands);
     if (divides_depth(s.scheduler) && d.tiles < d.clusters) {
         const bool split = s.scheduler == Scheduler::splitk;
@@ -92,21 +110,21 @@ double l2_us(const Schedule& s, const Problem& p, const Division& d) {
     const double rows = static_cast<double>(s.tile.m) / s.cluster.n;
     const double columns = static_cast<double>(s.tile.n) / s.cluster.m;
     const double tiles = d.tiles * s.cluster.m * s.cluster.n;
-    return (rows + columns) * d.depth * element_bytes(p) * tiles / kL2Rate;
+    return (rows * bytes_of_a(p) + columns * bytes_of_b(p)) * d.depth * tiles / kL2Rate;
 }
 
 // What comes from memory: an operand more than once where L2 does not hold it until it is wanted
 // again.
 double memory_us(const Schedule& s, const Problem& p, const Division& d) {
-    const double bytes = element_bytes(p), batch = static_cast<double>(p.batch);
-    const double a = p.m * d.depth * bytes * batch;
-    const double b = p.products * p.n * d.depth * bytes * batch;
+    const double batch = static_cast<double>(p.batch);
+    const double a = p.m * d.depth * bytes_of_a(p) * batch;
+    const double b = p.products * p.n * d.depth * bytes_of_b(p) * batch;
     const double output = static_cast<double>(p.m) * p.n * info(p.output).bytes * batch;
     const bool along_m = s.raster == Raster::m;
     const double along = along_m ? d.rows : d.columns, across = along_m ? d.columns : d.rows;
     const double band = std::min<double>(s.swizzle, along);
-    const double rows_bytes = s.tile.m * s.cluster.m * d.depth * bytes;
-    const double columns_bytes = s.tile.n * s.cluster.n * d.depth * bytes;
+    const double rows_bytes = s.tile.m * s.cluster.m * d.depth * bytes_of_a(p);
+    const double columns_bytes = s.tile.n * s.cluster.n * d.depth * bytes_of_b(p);
     const double unit_along = along_m ? rows_bytes : columns_bytes;
     const double unit_across = along_m ? columns_bytes : rows_bytes;
     const double in_flight = std::clamp(d.clusters / band, 1.0, std::max(1.0, across));

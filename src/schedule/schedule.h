@@ -50,7 +50,8 @@ enum class Major { k, mn };  // which dimension of an operand is contiguous
 struct Problem {
     DType operands = DType::bf16;  // bf16, f16 or f32
     DType output = DType::bf16;
-    bool split = false;  // f32 operands as two parts each, f16 on sm90 and TF32 on sm80
+    // f32 operands as two parts each, f16 on sm90 and TF32 on sm80; else rounded to one of them.
+    bool split = false;
     Major a = Major::k, b = Major::k;
     long m = 0, n = 0, k = 0, batch = 1;
     // Products with the same A whose tiles lie side by side: each has this part of a tile's
@@ -83,7 +84,7 @@ struct SharedMemory {
     int bytes = 0;          // sizeof(ProductStorage) in kernels/sm90/product.cuh
 };
 SharedMemory shared_memory_on_sm90(const Schedule& schedule, const Problem& problem);
-// Registers of a thread that hold sums: of f32 operands the k-tile's and the total.
+// Registers of a thread that hold sums: of split operands the k-tile's and the total.
 int accumulators_on_sm90(const Schedule& schedule, const Problem& problem);
 
 // The same for the sm80 skeleton, which newer GPUs run too. Results leave from registers: there are

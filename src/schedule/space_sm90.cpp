@@ -19,8 +19,14 @@ constexpr int kMultiprocessors = 132;  // only ranks candidates; launches ask th
 
 constexpr long kLongSum = 65536;  // beyond this one level of sums is rounded too often
 
-int stage_bytes(const Schedule& s) {
-    return (s.tile.m + s.tile.n) * 128;  // every row of a stage is 128 bytes
+// f32 operands rounded to TF32's bits: kernels/sm90/mainloop_tf32.cuh.
+bool rounded(const Problem& p) {
+    return p.operands == DType::f32 && !p.split;
+}
+
+// Every row of a stage is 128 bytes, but for prepared f16 rows 32 deep.
+int stage_bytes(const Schedule& s, const Problem& p) {
+    return s.tile.m * 128 + s.tile.n * (rounded(p) ? 64 : 128);
 }
 
 long ceil_div(long a, long b) {
@@ -51,7 +57,7 @@ bool worth_dividing(const Schedule& s, const Problem& problem) {
 }  // namespace
 
 SharedMemory shared_memory_on_sm90(const Schedule& s, const Problem& problem) {
-    const int stage = stage_bytes(s), room = kSharedBytes - kBarrierBytes;
+    const int stage = stage_bytes(s, problem), room = kSharedBytes - kBarrierBytes;
     SharedMemory memory;
     // A staged operand needs the boxes of two slabs; one of f32 values fills two boxes.
     memory.store_buffers = problem.staged && problem.output == DType::f32 ? 4 : 2;
@@ -67,7 +73,7 @@ SharedMemory shared_memory_on_sm90(const Schedule& s, const Problem& problem) {
 // Two groups of 128 threads share a tile, or have one each.
 int accumulators_on_sm90(const Schedule& s, const Problem& problem) {
     const int rows = s.mainloop == Mainloop::pingpong ? s.tile.m : s.tile.m / 2;
-    return (problem.operands == DType::f32 ? 2 : 1) * rows * s.tile.n / 128;
+    return (problem.split ? 2 : 1) * rows * s.tile.n / 128;
 }
 
 std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
@@ -76,13 +82,16 @@ std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
     const bool pingpong = s.mainloop == Mainloop::pingpong;
     if (s.tile.k != depth)
         return fmt::format("a k-tile is 128 bytes deep: {} of {}", depth, info(p.operands).name);
-    if (single && pingpong) return "f32 products are cooperative only";
+    if (p.split && pingpong) return "products of split f32 operands are cooperative only";
     const int group_rows = pingpong ? s.tile.m : s.tile.m / 2;
     if (group_rows != 64 && group_rows != 128)
         return fmt::format("a consumer group takes 64 or 128 rows of a tile, not {}", group_rows);
-    if (s.tile.n != 64 && s.tile.n != 128 && (single || (s.tile.n != 192 && s.tile.n != 256)))
+    if (rounded(p) && group_rows != 64)
+        return "a consumer group takes 64 rows where f32 operands are rounded: beside those of 128 "
+               "ptxas spills";
+    if (s.tile.n != 64 && s.tile.n != 128 && (p.split || (s.tile.n != 192 && s.tile.n != 256)))
         return fmt::format("a tile is 64 or 128 columns wide{}, not {}",
-                           single ? "" : ", 192 or 256", s.tile.n);
+                           p.split ? "" : ", 192 or 256", s.tile.n);
     if (p.products > 1 && columns_of(s, p) % (128 / info(p.output).bytes) != 0)
         return fmt::format(
             "each of {} products has {} columns of a tile, and whole lines of {} leave it",
@@ -94,7 +103,9 @@ std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
         return "ptxas serializes the products of a ping-pong tile of 128x64";
     if (const int sums = accumulators_on_sm90(s, p); sums > 128)
         return fmt::format("{} accumulators a thread do not fit beside its other registers", sums);
-    if (const long terms = longest_sum(s, p); terms > kLongSum && accumulators_on_sm90(s, p) > 64)
+    const int two_levels = rounded(p) ? 32 : 64;  // sums of tiles that keep as many once more
+    if (const long terms = longest_sum(s, p);
+        terms > kLongSum && accumulators_on_sm90(s, p) > two_levels)
         return fmt::format(
             "a sum over {} terms is kept in two levels, and the tile leaves no registers for them",
             terms);

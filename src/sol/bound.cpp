@@ -13,6 +13,8 @@ double hard_tflops(const GpuSpec& gpu, Unit unit) {
             return gpu.split_tflops;
         case Unit::tensor_tf32:
             return gpu.tf32_tflops;
+        case Unit::tensor_rounded:
+            return gpu.rounded_tflops;
         case Unit::cuda_core_fp32:
             break;
     }
@@ -27,6 +29,8 @@ double calibrated_tflops(const GpuSpec& gpu, Unit unit) {
             return gpu.calibrated_split_tflops;
         case Unit::tensor_tf32:
             return gpu.calibrated_tf32_tflops;
+        case Unit::tensor_rounded:
+            return gpu.calibrated_rounded_tflops;
         case Unit::cuda_core_fp32:
             break;
     }
@@ -67,11 +71,11 @@ Bound kernel_bound(const Work& work, const GpuSpec& gpu) {
 Unit kernel_unit(DType operands, bool allow_tf32) {
     if (operands == DType::f64) return Unit::cuda_core_fp32;  // as fast where f64 is at its best
     if (operands != DType::f32) return Unit::tensor_16bit;
-    return allow_tf32 ? Unit::tensor_tf32 : Unit::tensor_split;
+    return allow_tf32 ? Unit::tensor_rounded : Unit::tensor_split;
 }
 
 Unit torch_unit(DType operands, bool allow_tf32) {
-    if (operands == DType::f32 && !allow_tf32) return Unit::cuda_core_fp32;
+    if (operands == DType::f32) return allow_tf32 ? Unit::tensor_tf32 : Unit::cuda_core_fp32;
     return kernel_unit(operands, allow_tf32);
 }
 

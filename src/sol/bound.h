@@ -9,7 +9,8 @@ namespace fact::sol {
 // What the arithmetic of a product runs on.
 enum class Unit {
     tensor_16bit,    // bf16 and f16 operands
-    tensor_tf32,     // one TF32 product
+    tensor_tf32,     // one TF32 product, as torch does it
+    tensor_rounded,  // the same precision as our kernels compute it: in f16 on sm90
     tensor_split,    // f32 operands in two parts: three products
     cuda_core_fp32,  // f32 multiply-adds without tensor cores, as torch does them by default
 };

@@ -60,7 +60,8 @@ const std::vector<Slot>& slots() {
          {{"memory_read"}, {"memory_write"}, {"memory_copy"}}},
         {&GpuSpec::calibrated_l2_tbs, &GpuSpec::l2_tbs, {{"l2_read"}}},
         {&GpuSpec::calibrated_bf16_tflops, &GpuSpec::bf16_tflops, {{"bf16"}, {"f16"}}},
-        {&GpuSpec::calibrated_tf32_tflops, &GpuSpec::tf32_tflops, {{"tf32"}, {"bf16", 0.5}}},
+        {&GpuSpec::calibrated_tf32_tflops, &GpuSpec::tf32_tflops, {{"bf16", 0.5}}},
+        {&GpuSpec::calibrated_rounded_tflops, &GpuSpec::rounded_tflops, {{"tf32"}}},
         {&GpuSpec::calibrated_fp32_tflops, &GpuSpec::fp32_tflops, {{"fp32"}}},
         {&GpuSpec::calibrated_split_tflops, &GpuSpec::split_tflops, {{"f32_split"}}},
     };

@@ -40,8 +40,8 @@ Result<Calibration> calibration_from_json(std::string_view text);
 
 // The row with what was measured put in:
 //   memory the best of memory_read, memory_write and memory_copy; L2 l2_read
-//   tensor cores in 16 bits the better of bf16 and f16; in TF32 the better of tf32 and of half of
-//   bf16, which its tensor cores reach where our TF32 kernel does not; fp32 fp32; split f32_split
+//   tensor cores in 16 bits the better of bf16 and f16; in torch's TF32 half of bf16; in our own
+//   kernels' tf32; fp32 fp32; split f32_split
 //   launches launch
 // An Error names what is missing, or above the peak of the data sheet: that was no measurement.
 Result<GpuSpec> with_ceilings(GpuSpec spec, const Calibration& calibration);

@@ -34,6 +34,7 @@ constexpr double kL2BytesPerClock = 64;
 // measured numbers, the others are scaled until they are calibrated.
 struct Measured {
     double bf16_tflops = 790, tf32_tflops = 400, fp32_tflops = 52, split_tflops = 185;
+    double rounded_tflops = 790;  // of the same products in f16: not measured yet
     double memory_tbs = 4.3;
     double l2_share = 0.53;  // of L2's peak
     double launch_us = 1.3;
@@ -48,8 +49,9 @@ GpuSpec datasheet(const Row& row) {
     spec.bf16_tflops = tflops(row.bf16_flops);
     spec.tf32_tflops = tflops(row.tf32_flops);
     spec.fp32_tflops = tflops(row.fp32_flops);
-    // Three products: of f16 parts on sm90, of TF32 ones elsewhere.
-    spec.split_tflops = (row.arch == "sm90a" ? spec.bf16_tflops : spec.tf32_tflops) / 3;
+    // One product, or three: of f16 numbers on sm90, of TF32 ones elsewhere.
+    spec.rounded_tflops = row.arch == "sm90a" ? spec.bf16_tflops : spec.tf32_tflops;
+    spec.split_tflops = spec.rounded_tflops / 3;
     spec.memory_tbs = row.memory_tbs;
     spec.l2_tbs = row.num_sms * row.ghz * kL2BytesPerClock / 1000;
     spec.l2_mib = row.l2_mib;
@@ -73,6 +75,8 @@ std::vector<GpuSpec> make_table() {
             scaled(kMeasuredH200.fp32_tflops, spec.fp32_tflops, h200.fp32_tflops);
         spec.calibrated_split_tflops =
             scaled(kMeasuredH200.split_tflops, spec.split_tflops, h200.split_tflops);
+        spec.calibrated_rounded_tflops =
+            scaled(kMeasuredH200.rounded_tflops, spec.rounded_tflops, h200.rounded_tflops);
         spec.calibrated_memory_tbs =
             scaled(kMeasuredH200.memory_tbs, spec.memory_tbs, h200.memory_tbs);
         spec.calibrated_l2_tbs = kMeasuredH200.l2_share * spec.l2_tbs;

@@ -15,12 +15,15 @@ struct GpuSpec {
     int num_sms = 0;
     // Peak dense rates at the highest clock, in TFLOP/s, and memory rates in TB/s.
     double bf16_tflops = 0, tf32_tflops = 0, fp32_tflops = 0;
-    double split_tflops = 0;  // f32 products of operands in two parts, as the GPU's kernels do them
+    // f32 products as the GPU's kernels do them: of operands in two parts, and rounded to TF32's
+    // bits.
+    double split_tflops = 0, rounded_tflops = 0;
     double memory_tbs = 0, l2_tbs = 0;
     double l2_mib = 0;
     // The same as a long product or copy reaches it.
     double calibrated_bf16_tflops = 0, calibrated_tf32_tflops = 0, calibrated_fp32_tflops = 0,
-           calibrated_split_tflops = 0, calibrated_memory_tbs = 0, calibrated_l2_tbs = 0;
+           calibrated_split_tflops = 0, calibrated_rounded_tflops = 0, calibrated_memory_tbs = 0,
+           calibrated_l2_tbs = 0;
     double launch_us = 0;  // from one kernel to the next in a full queue, with nothing to do
 };
 

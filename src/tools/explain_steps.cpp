@@ -171,7 +171,7 @@ class Steps {
                                               num_elements(extents_, p.batch));
         const std::string_view how = p.operands != DType::f32 ? "exact products"
                                      : p.precision == ir::Precision::tf32
-                                         ? "operands cut to TF32"
+                                         ? "operands rounded to TF32's ten bits"
                                          : "as accurate as f32 arithmetic short of extreme ranges";
         return text + fmt::format("\n     {} operands, {}, sums in f32; {:.4g} GFLOP",
                                   info(p.operands).name, how, flops_of(p, extents_) * 1e-9);

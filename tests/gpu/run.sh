@@ -20,6 +20,7 @@
 #   epilogue  what a 12-node epilogue costs, beside CUTLASS's collective builder
 #   programs  random kernels built, run and compared with the interpreter
 #   minigpt   the MiniGPT block in f32, optimized and benchmarked
+#   minigpt_tf32 the same with --allow-tf32: against eager and torch.compile in TF32
 #   llama     a decoder layer of Llama 3 8B in bf16: torch's attention, written out, and batch 1
 #   calibrate the GPU's real ceilings, as `fact calibrate` measures them
 #   registry  the same module in a new run folder compiles and measures nothing
@@ -34,7 +35,7 @@ out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
 known=(unit calibrate cold legal schedules stopping anchors anchors_f32 range rows gelu programs epilogue
-    products attention types chains spellings rotaries minigpt llama registry faults)
+    products attention types chains spellings rotaries minigpt minigpt_tf32 llama registry faults)
 ((${#parts[@]})) || parts=("${known[@]}")
 for part in "${parts[@]}"; do
     [[ " ${known[*]} " == *" $part "* ]] || {
@@ -146,7 +147,7 @@ for part in "${parts[@]}"; do
             ;;
         types)
             optimize shapes_f16 240 examples.products:shapes --dtype fp16 --no-bench --effort 2
-            optimize shapes_tf32 240 examples.products:shapes --allow-tf32 --no-bench --effort 2
+            optimize shapes_tf32 240 examples.products:shapes --allow-tf32 --no-bench --effort 4
             collect types.json shapes_f16 shapes_tf32
             ;;
         chains)
@@ -187,6 +188,10 @@ for part in "${parts[@]}"; do
         minigpt)
             optimize minigpt_f32 400 examples/minigpt_block.py
             collect minigpt.json minigpt_f32
+            ;;
+        minigpt_tf32)
+            optimize minigpt_tf32 400 examples/minigpt_block.py --allow-tf32
+            collect minigpt_tf32.json minigpt_tf32
             ;;
         llama)
             optimize llama_sdpa 300 examples/llama_layer.py --dtype bf16

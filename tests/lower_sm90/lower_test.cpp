@@ -34,12 +34,12 @@ ir::Kernel declare(const std::string& name,
     return kernel;
 }
 
-ir::Kernel linear_gelu(DType dtype) {
+ir::Kernel linear_gelu(DType dtype, ir::Precision precision = ir::Precision::exact) {
     auto k = declare("linear_gelu_tanh",
                      {{"x", dtype, {"M", "K"}}, {"w", dtype, {"N", "K"}}, {"b", dtype, {"N"}}},
                      {"y", dtype, {"M", "N"}});
     Builder b(k);
-    const auto acc = b.product(b.param(0), b.transpose(b.param(1)));
+    const auto acc = b.product(b.param(0), b.transpose(b.param(1)), precision);
     k.outputs[0].value = b.unary(UnaryOp::gelu_tanh, b.binary(BinaryOp::add, acc, b.param(2)));
     return k;
 }
@@ -113,6 +113,7 @@ ir::Kernel rotary() {
 
 const schedule::Schedule kPingpong{{128, 128, 64}, {2, 1}, schedule::Mainloop::pingpong};
 const schedule::Schedule kWide{{128, 256, 64}, {1, 2}, schedule::Mainloop::cooperative};
+const schedule::Schedule kRounded{{128, 256, 32}, {2, 1}, schedule::Mainloop::cooperative};
 const schedule::Schedule kSplit{{128, 128, 32}, {1, 2}, schedule::Mainloop::cooperative};
 
 TEST(LowerSm90, LinearWithBiasAndGelu) {
@@ -127,6 +128,14 @@ TEST(LowerSm90, F32IsSplitAndItsWeightPrepared) {
     ASSERT_TRUE(lowered.ok()) << lowered.error().text();
     expect_golden("linear_gelu_f32.cu", lowered->source);
     expect_golden("linear_gelu_f32.json", to_json(lowered->record));
+}
+
+TEST(LowerSm90, F32RoundedToTf32IsOneProductOfF16) {
+    const auto lowered = lower(linear_gelu(DType::f32, ir::Precision::tf32), kRounded);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    expect_golden("linear_gelu_tf32.cu", lowered->source);
+    expect_golden("linear_gelu_tf32.json", to_json(lowered->record));
+    EXPECT_EQ(lowered->record.precision, "tf32");
 }
 
 TEST(LowerSm90, AResidualIsStagedThroughTheOutputsBoxes) {

@@ -33,11 +33,16 @@ TEST(Schedule, FewTilesAreDividedAlongK) {
 }
 
 TEST(Schedule, EveryCandidateIsLegalAndNamedOnce) {
-    for (const DType dtype : {DType::bf16, DType::f16, DType::f32})
+    struct Numbers {
+        DType dtype;
+        bool split = false;
+    };
+    for (const Numbers& numbers : {Numbers{DType::bf16}, Numbers{DType::f16},
+                                   Numbers{DType::f32, true}, Numbers{DType::f32, false}})
         for (const Major a : {Major::k, Major::mn})
             for (const Major b : {Major::k, Major::mn}) {
                 Problem p = minigpt_up();
-                p.operands = dtype, p.output = dtype, p.split = dtype == DType::f32;
+                p.operands = p.output = numbers.dtype, p.split = numbers.split;
                 p.a = a, p.b = b;
                 std::set<std::string> seen;
                 const auto candidates = candidates_on_sm90(p);
@@ -92,6 +97,25 @@ TEST(Schedule, LongSumsKeepTwoLevels) {
             EXPECT_LE(accumulators_on_sm90(s, p), 64);
         }
     }
+}
+
+// An f32 number of A that is converted feeds as many columns as there are.
+TEST(Schedule, OneRoundedProductTakesWiderTilesThanThreeOfParts) {
+    Problem p = minigpt_up();
+    p.operands = p.output = DType::f32, p.k = 8192;
+    const Schedule wide{{128, 256, 32}, {2, 1}};
+    EXPECT_EQ(illegal_on_sm90(wide, p), "");
+    EXPECT_EQ(candidates_on_sm90(p).front().tile, wide.tile);
+    EXPECT_EQ(accumulators_on_sm90(wide, p), 128);
+    EXPECT_EQ(shared_memory_on_sm90(wide, p).stages, 6) << "B comes in half the bytes";
+    const Schedule narrow{{128, 128, 32}, {2, 1}};
+    EXPECT_NE(illegal_on_sm90({{256, 128, 32}, {2, 1}}, p).find("64 rows"), std::string::npos);
+    Problem long_sum = p;
+    long_sum.k = 524288;
+    EXPECT_NE(illegal_on_sm90(narrow, long_sum).find("two levels"), std::string::npos);
+    p.split = true;
+    EXPECT_NE(illegal_on_sm90(wide, p).find("columns wide"), std::string::npos);
+    EXPECT_EQ(accumulators_on_sm90(narrow, p), 128);
 }
 
 TEST(Schedule, EachRefusalSaysWhy) {

@@ -37,14 +37,15 @@ TEST(Bound, AKernelTakesALaunch) {
 
 TEST(Bound, EachUnitHasItsRate) {
     EXPECT_DOUBLE_EQ(bound({1e12, 0, Unit::tensor_tf32}, round_gpu()).hard_us, 2000);
+    EXPECT_DOUBLE_EQ(bound({1e12, 0, Unit::tensor_rounded}, round_gpu()).hard_us, 1000);
     EXPECT_DOUBLE_EQ(bound({1e12, 0, Unit::tensor_split}, round_gpu()).hard_us, 1e6 / 300);
     EXPECT_DOUBLE_EQ(bound({1e12, 0, Unit::cuda_core_fp32}, round_gpu()).hard_us, 20000);
 }
 
 TEST(Bound, HardIsNeverAboveCalibratedOnKnownGpus) {
     for (const auto& gpu : gpu_table())
-        for (const Unit unit :
-             {Unit::tensor_16bit, Unit::tensor_tf32, Unit::tensor_split, Unit::cuda_core_fp32})
+        for (const Unit unit : {Unit::tensor_16bit, Unit::tensor_tf32, Unit::tensor_rounded,
+                                Unit::tensor_split, Unit::cuda_core_fp32})
             for (const double bytes : {1e3, 1e7, 1e10}) {
                 const Bound b = bound({1e11, bytes, unit}, gpu);
                 EXPECT_GT(b.hard_us, 0) << gpu.name;
@@ -55,7 +56,7 @@ TEST(Bound, HardIsNeverAboveCalibratedOnKnownGpus) {
 TEST(Bound, UnitsFollowTheOperands) {
     EXPECT_EQ(kernel_unit(DType::bf16, false), Unit::tensor_16bit);
     EXPECT_EQ(kernel_unit(DType::f32, false), Unit::tensor_split);
-    EXPECT_EQ(kernel_unit(DType::f32, true), Unit::tensor_tf32);
+    EXPECT_EQ(kernel_unit(DType::f32, true), Unit::tensor_rounded);
     EXPECT_EQ(torch_unit(DType::f32, false), Unit::cuda_core_fp32);
     EXPECT_EQ(torch_unit(DType::f32, true), Unit::tensor_tf32);
     EXPECT_EQ(torch_unit(DType::f64, true), Unit::cuda_core_fp32);

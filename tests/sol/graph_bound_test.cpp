@@ -87,7 +87,7 @@ TEST(GraphBound, FloatProductsAreSplitWhereTorchUsesNoTensorCores) {
     EXPECT_DOUBLE_EQ(exact[0].bound.calibrated_us, flops / 200e6);
     EXPECT_DOUBLE_EQ(exact[0].unfused_us, flops / 40e6);
     const auto tf32 = node_bounds(g.graph, true, round_gpu());
-    EXPECT_DOUBLE_EQ(tf32[0].bound.calibrated_us, flops / 400e6);
+    EXPECT_DOUBLE_EQ(tf32[0].bound.calibrated_us, flops / 800e6);
     EXPECT_DOUBLE_EQ(tf32[0].unfused_us, flops / 400e6);
 }
 

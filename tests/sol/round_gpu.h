@@ -12,6 +12,7 @@ inline GpuSpec round_gpu() {
     gpu.tf32_tflops = 500;
     gpu.fp32_tflops = 50;
     gpu.split_tflops = 300;
+    gpu.rounded_tflops = 1000;
     gpu.memory_tbs = 5;
     gpu.l2_tbs = 10;
     gpu.l2_mib = 50;
@@ -19,6 +20,7 @@ inline GpuSpec round_gpu() {
     gpu.calibrated_tf32_tflops = 400;
     gpu.calibrated_fp32_tflops = 40;
     gpu.calibrated_split_tflops = 200;
+    gpu.calibrated_rounded_tflops = 800;
     gpu.calibrated_memory_tbs = 4;
     gpu.calibrated_l2_tbs = 8;
     gpu.launch_us = 2;

@@ -15,8 +15,10 @@ TEST(GpuSpec, H200IsTheOneThatWasMeasured) {
     EXPECT_NEAR(h200->calibrated_fp32_tflops, 52, 1e-9);
     EXPECT_NEAR(h200->calibrated_split_tflops, 185, 1e-9);
     EXPECT_NEAR(h200->split_tflops, h200->bf16_tflops / 3, 1e-9) << "three f16 products";
+    EXPECT_NEAR(h200->rounded_tflops, h200->bf16_tflops, 1e-9) << "one f16 product";
     const auto a100 = find_gpu("a100-80gb");
     EXPECT_NEAR(a100->split_tflops, a100->tf32_tflops / 3, 1e-9) << "three TF32 products";
+    EXPECT_NEAR(a100->rounded_tflops, a100->tf32_tflops, 1e-9) << "one TF32 product";
     EXPECT_NEAR(h200->calibrated_memory_tbs, 4.3, 1e-9);
 }
 
@@ -40,6 +42,7 @@ TEST(GpuSpec, ACeilingIsNeverAboveThePeak) {
         EXPECT_LT(spec.calibrated_tf32_tflops, spec.tf32_tflops);
         EXPECT_LT(spec.calibrated_fp32_tflops, spec.fp32_tflops);
         EXPECT_LT(spec.calibrated_split_tflops, spec.split_tflops);
+        EXPECT_LT(spec.calibrated_rounded_tflops, spec.rounded_tflops);
         EXPECT_LT(spec.calibrated_memory_tbs, spec.memory_tbs);
         EXPECT_GT(spec.calibrated_memory_tbs, 0);
         EXPECT_GT(spec.l2_tbs, spec.memory_tbs);

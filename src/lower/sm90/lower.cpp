@@ -55,9 +55,9 @@ class SourceWriter {
     std::string write(std::string_view kernel_text) {
         emit_comment(out_, kernel_text);
         const bool single = problem_.operands == DType::f32;
-        out_.line(fmt::format("#include \"sm90/mainloop_{}.cuh\"", single     ? "single"
-                                                                   : paired() ? "paired"
-                                                                              : "half"));
+        out_.line(fmt::format(
+            "#include \"sm90/mainloop_{}.cuh\"",
+            single ? (problem_.split ? "single" : "tf32") : (paired() ? "paired" : "half")));
         if (single) out_.line("#include \"sm90/prepare_pass.cuh\"");
         out_.line("#include \"sm90/product.cuh\"");
         out_.line();
@@ -140,24 +140,20 @@ class SourceWriter {
 
     // The passes over B, before the product itself.
     void prepare() {
-        out_.line(fmt::format("using Numbers = {}Numbers<Config::kMajorA>;",
-                              problem_.split ? "Split" : "Tf32"));
+        out_.line(fmt::format("using Mainloop = Mainloop{}<Config>;",
+                              problem_.split ? "Single" : "Tf32"));
         out_.line();
-        if (!problem_.split) {
-            pass(prepare_entry(kernel_), "RoundedRows", "round_pass");
-            return;
-        }
-        pass(maximum_entry(kernel_), "SplitRows", "maximum_pass");
+        pass(maximum_entry(kernel_), "maximum_pass");
         out_.line();
-        pass(prepare_entry(kernel_), "SplitRows", "split_pass<Numbers>");
+        pass(prepare_entry(kernel_), "prepare_pass<Mainloop::Numbers>");
     }
 
-    void pass(const std::string& entry, std::string_view rows, std::string_view function) {
+    void pass(const std::string& entry, std::string_view function) {
         out_.line("extern \"C\" __global__ void __launch_bounds__(kPassThreads)");
         out_.list(entry + "(",
                   {fmt::format("__grid_constant__ {} const source",
                                batch_type("OperandSource", form_.num_batches())),
-                   fmt::format("__grid_constant__ {} const rows", rows)},
+                   "__grid_constant__ PreparedRows const rows"},
                   ") {");
         out_.line(fmt::format("    {}(source, rows);", function));
         out_.line("}");
@@ -188,17 +184,17 @@ class SourceWriter {
         if (has_members(form_)) params.push_back("__grid_constant__ Finish const finish");
         const bool divided = schedule::divides_depth(schedule_.scheduler);
         if (divided) params.push_back("__grid_constant__ Partials const partials");
-        if (problem_.split) params.push_back("__grid_constant__ Numbers::Scales const scales");
+        if (single) params.push_back("__grid_constant__ RowScalesOfB const scales");
         out_.line("extern \"C\" __global__ void __launch_bounds__(kProductThreads, 1)");
         if (blocks > 1) out_.line(fmt::format("__cluster_dims__({}, 1, 1)", blocks));
         out_.list(product_entry(kernel_) + "(", params, ") {");
-        out_.line(fmt::format("    using Mainloop = Mainloop{};", single ? "Single<Config, Numbers>"
-                                                                  : paired() ? "Paired<Config>"
-                                                                             : "Half<Config>"));
+        if (!single)
+            out_.line(fmt::format("    using Mainloop = Mainloop{}<Config>;",
+                                  paired() ? "Paired" : "Half"));
         const std::string operands = fmt::format("{{map_{}, map_{}{}{}}}", a, b, suffix,
-                                                 problem_.split ? ", scales"
-                                                 : paired()     ? ", map_" + second_name()
-                                                                : "");
+                                                 single     ? ", scales"
+                                                 : paired() ? ", map_" + second_name()
+                                                            : "");
         out_.line(
             fmt::format("    product<Config, Mainloop>({}, map_{}, {}, extents, order, {}{});",
                         operands, y, staged, has_members(form_) ? "finish" : "Finish{}",

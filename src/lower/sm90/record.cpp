@@ -16,7 +16,8 @@ constexpr int kMostBlocks = 144;      // as in partials.cuh
 
 // As in prepare_pass.cuh.
 constexpr int kPassTile = 64, kPassThreads = 256, kSpan = 256, kMaximumSpan = 1024;
-constexpr int kBlockDepth = 32, kBlockBytes = 128;
+constexpr int kBlockDepth = 32;
+constexpr int kScalesAligned = 4;  // RowScalesOfB in single_operands.cuh
 
 class RecordBuilder {
   public:
@@ -65,22 +66,22 @@ class RecordBuilder {
                                     : std::vector<DimOf>{{form_.b.param, form_.b.batch[i]}};
     }
 
-    // The passes over B: OperandSource and RoundedRows or SplitRows.
+    // A row's block of B: as many f16 parts of each number as the product multiplies.
+    int block_elements() const { return kBlockDepth * (problem_.split ? 2 : 1); }
+
+    // The passes over B: OperandSource and PreparedRows.
     void prepare() {
         const int b = form_.b.param;
         std::vector<DimOf> all_batch;
         for (std::size_t i = 0; i < form_.num_batches(); ++i)
             for (const DimOf& dim : batch_of_b(i)) all_batch.push_back(dim);
         const std::vector<DimOf> depth{{b, form_.b.k}};
-        const DType element = problem_.split ? DType::f16 : DType::f32;
         const ExtentField batch{all_batch}, columns{dims_.n};
         record_.workspaces.push_back(
-            {element,
-             {batch, {depth, 1, kBlockDepth}, columns, {{}, kBlockBytes / info(element).bytes}}});
-        if (problem_.split) {
-            record_.workspaces.push_back({DType::f32, {batch, columns}});
-            record_.workspaces.push_back({DType::f32, {{depth, 1, kMaximumSpan}, batch, columns}});
-        }
+            {DType::f16, {batch, {depth, 1, kBlockDepth}, columns, {{}, block_elements()}}});
+        record_.workspaces.push_back(
+            {DType::f32, {batch, {dims_.n, 1, kScalesAligned}, {{}, kScalesAligned}}});
+        record_.workspaces.push_back({DType::f32, {{depth, 1, kMaximumSpan}, batch, columns}});
 
         record_.alignments.push_back({b, 16});  // the passes read four neighbours at a time
 
@@ -96,20 +97,16 @@ class RecordBuilder {
 
         StructBuilder rows;
         rows.add(PointerField{rows_tensor()});
-        if (problem_.split) {
-            rows.add(PointerField{scales_tensor()});
-            rows.add(PointerField{maxima_tensor()});
-        }
+        rows.add(PointerField{scales_tensor()});
+        rows.add(PointerField{maxima_tensor()});
 
         Launch launch;
         launch.block = kPassThreads;
         launch.params = {source.finish(), rows.finish()};
         launch.prepares_from = b;
-        if (problem_.split) {
-            launch.entry = maximum_entry(kernel_);
-            launch.grid = TileGrid{dims_.n, depth, all_batch, kPassTile, kMaximumSpan, kMostZ};
-            record_.launches.push_back(launch);
-        }
+        launch.entry = maximum_entry(kernel_);
+        launch.grid = TileGrid{dims_.n, depth, all_batch, kPassTile, kMaximumSpan, kMostZ};
+        record_.launches.push_back(launch);
         launch.entry = prepare_entry(kernel_);
         launch.grid = TileGrid{dims_.n, depth, all_batch, kPassTile, kSpan, kMostZ};
         record_.launches.push_back(launch);
@@ -127,8 +124,8 @@ class RecordBuilder {
         TensorMapParam map;
         map.tensor = rows_tensor();
         map.dims = {3, 2, 1, 0};
-        map.box = {kBlockBytes / info(problem_.split ? DType::f16 : DType::f32).bytes,
-                   schedule_.tile.n / schedule_.cluster.m, 1, 1};
+        map.box = {block_elements(), schedule_.tile.n / schedule_.cluster.m, 1, 1};
+        map.swizzle_bytes = block_elements() * info(DType::f16).bytes;
         return map;
     }
 
@@ -166,7 +163,7 @@ class RecordBuilder {
         launch.params.push_back(order_param(schedule_));
         if (has_members(form_)) launch.params.push_back(functor_param(form_));
         if (divides_depth(schedule_.scheduler)) launch.params.push_back(partials());
-        if (problem_.split) {
+        if (problem_.operands == DType::f32) {
             StructBuilder scales;
             scales.add(PointerField{scales_tensor()});
             launch.params.push_back(scales.finish());

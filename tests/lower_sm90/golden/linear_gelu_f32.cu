@@ -34,18 +34,18 @@ struct Finish {
     }
 };
 
-using Numbers = SplitNumbers<Config::kMajorA>;
+using Mainloop = MainloopSingle<Config>;
 
 extern "C" __global__ void __launch_bounds__(kPassThreads)
 linear_gelu_tanh_maximum(__grid_constant__ OperandSource const source,
-                         __grid_constant__ SplitRows const rows) {
+                         __grid_constant__ PreparedRows const rows) {
     maximum_pass(source, rows);
 }
 
 extern "C" __global__ void __launch_bounds__(kPassThreads)
 linear_gelu_tanh_prepare(__grid_constant__ OperandSource const source,
-                         __grid_constant__ SplitRows const rows) {
-    split_pass<Numbers>(source, rows);
+                         __grid_constant__ PreparedRows const rows) {
+    prepare_pass<Mainloop::Numbers>(source, rows);
 }
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
@@ -56,7 +56,6 @@ linear_gelu_tanh_kernel(__grid_constant__ CUtensorMap const map_x,
                         __grid_constant__ Extents const extents,
                         __grid_constant__ WalkOrder const order,
                         __grid_constant__ Finish const finish,
-                        __grid_constant__ Numbers::Scales const scales) {
-    using Mainloop = MainloopSingle<Config, Numbers>;
+                        __grid_constant__ RowScalesOfB const scales) {
     product<Config, Mainloop>({map_x, map_w_rows, scales}, map_y, map_y, extents, order, finish);
 }

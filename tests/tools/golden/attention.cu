@@ -195,18 +195,18 @@ struct Finish {
     }
 };
 
-using Numbers = SplitNumbers<Config::kMajorA>;
+using Mainloop = MainloopSingle<Config>;
 
 extern "C" __global__ void __launch_bounds__(kPassThreads)
 biased_0_maximum(__grid_constant__ OperandSource const source,
-                 __grid_constant__ SplitRows const rows) {
+                 __grid_constant__ PreparedRows const rows) {
     maximum_pass(source, rows);
 }
 
 extern "C" __global__ void __launch_bounds__(kPassThreads)
 biased_0_prepare(__grid_constant__ OperandSource const source,
-                 __grid_constant__ SplitRows const rows) {
-    split_pass<Numbers>(source, rows);
+                 __grid_constant__ PreparedRows const rows) {
+    prepare_pass<Mainloop::Numbers>(source, rows);
 }
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
@@ -215,8 +215,7 @@ biased_0_kernel(__grid_constant__ CUtensorMap const map_q,
                 __grid_constant__ CUtensorMap const map_k_rows,
                 __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents,
                 __grid_constant__ WalkOrder const order, __grid_constant__ Finish const finish,
-                __grid_constant__ Numbers::Scales const scales) {
-    using Mainloop = MainloopSingle<Config, Numbers>;
+                __grid_constant__ RowScalesOfB const scales) {
     product<Config, Mainloop>({map_q, map_k_rows, scales}, map_y, map_y, extents, order, finish);
 }
 }  // namespace biased_0
@@ -281,18 +280,18 @@ struct Finish {
     }
 };
 
-using Numbers = SplitNumbers<Config::kMajorA>;
+using Mainloop = MainloopSingle<Config>;
 
 extern "C" __global__ void __launch_bounds__(kPassThreads)
 biased_2_maximum(__grid_constant__ OperandSource const source,
-                 __grid_constant__ SplitRows const rows) {
+                 __grid_constant__ PreparedRows const rows) {
     maximum_pass(source, rows);
 }
 
 extern "C" __global__ void __launch_bounds__(kPassThreads)
 biased_2_prepare(__grid_constant__ OperandSource const source,
-                 __grid_constant__ SplitRows const rows) {
-    split_pass<Numbers>(source, rows);
+                 __grid_constant__ PreparedRows const rows) {
+    prepare_pass<Mainloop::Numbers>(source, rows);
 }
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
@@ -300,8 +299,7 @@ biased_2_kernel(__grid_constant__ CUtensorMap const map_t,
                 __grid_constant__ CUtensorMap const map_v_rows,
                 __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents,
                 __grid_constant__ WalkOrder const order,
-                __grid_constant__ Numbers::Scales const scales) {
-    using Mainloop = MainloopSingle<Config, Numbers>;
+                __grid_constant__ RowScalesOfB const scales) {
     product<Config, Mainloop>({map_t, map_v_rows, scales}, map_y, map_y, extents, order, Finish{});
 }
 }  // namespace biased_2

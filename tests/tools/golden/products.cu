@@ -129,10 +129,11 @@ gated_1_kernel(__grid_constant__ CUtensorMap const map_x, __grid_constant__ CUte
 }
 }  // namespace gated_1
 
-// ---- accurate: tile 128x128x32  cluster 1x1  mainloop cooperative  stages 6  scheduler persistent(raster: m, swizzle: 16)
+// ---- accurate: tile 128x128x32  cluster 1x1  mainloop cooperative  stages 6  scheduler persistent(raster: m, swizzle: 16); tile 128x256x32  cluster 2x1  mainloop cooperative  stages 6  scheduler persistent(raster: m, swizzle: 8)
 #include "sm90/mainloop_single.cuh"
 #include "sm90/prepare_pass.cuh"
 #include "sm90/product.cuh"
+#include "sm90/mainloop_tf32.cuh"
 
 using namespace fact;
 
@@ -167,18 +168,18 @@ struct Finish {
     }
 };
 
-using Numbers = SplitNumbers<Config::kMajorA>;
+using Mainloop = MainloopSingle<Config>;
 
 extern "C" __global__ void __launch_bounds__(kPassThreads)
 accurate_0_maximum(__grid_constant__ OperandSource const source,
-                   __grid_constant__ SplitRows const rows) {
+                   __grid_constant__ PreparedRows const rows) {
     maximum_pass(source, rows);
 }
 
 extern "C" __global__ void __launch_bounds__(kPassThreads)
 accurate_0_prepare(__grid_constant__ OperandSource const source,
-                   __grid_constant__ SplitRows const rows) {
-    split_pass<Numbers>(source, rows);
+                   __grid_constant__ PreparedRows const rows) {
+    prepare_pass<Mainloop::Numbers>(source, rows);
 }
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
@@ -187,8 +188,7 @@ accurate_0_kernel(__grid_constant__ CUtensorMap const map_x,
                   __grid_constant__ CUtensorMap const map_y,
                   __grid_constant__ Extents const extents, __grid_constant__ WalkOrder const order,
                   __grid_constant__ Finish const finish,
-                  __grid_constant__ Numbers::Scales const scales) {
-    using Mainloop = MainloopSingle<Config, Numbers>;
+                  __grid_constant__ RowScalesOfB const scales) {
     product<Config, Mainloop>({map_x, map_w_rows, scales}, map_y, map_y, extents, order, finish);
 }
 }  // namespace accurate_0
@@ -198,9 +198,9 @@ using namespace fact::sm90;
 
 struct Config {
     using Output = float;
-    static constexpr int kTileM = 128, kTileN = 128, kTileK = 32, kStages = 6;
+    static constexpr int kTileM = 128, kTileN = 256, kTileK = 32, kStages = 6;
     static constexpr int kStoreBuffers = 2;
-    static constexpr int kClusterM = 1, kClusterN = 1;
+    static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = false;
     static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k;
@@ -218,22 +218,28 @@ struct Finish {
     }
 };
 
-using Numbers = Tf32Numbers<Config::kMajorA>;
+using Mainloop = MainloopTf32<Config>;
+
+extern "C" __global__ void __launch_bounds__(kPassThreads)
+accurate_1_maximum(__grid_constant__ OperandSource const source,
+                   __grid_constant__ PreparedRows const rows) {
+    maximum_pass(source, rows);
+}
 
 extern "C" __global__ void __launch_bounds__(kPassThreads)
 accurate_1_prepare(__grid_constant__ OperandSource const source,
-                   __grid_constant__ RoundedRows const rows) {
-    round_pass(source, rows);
+                   __grid_constant__ PreparedRows const rows) {
+    prepare_pass<Mainloop::Numbers>(source, rows);
 }
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
+__cluster_dims__(2, 1, 1)
 accurate_1_kernel(__grid_constant__ CUtensorMap const map_x,
                   __grid_constant__ CUtensorMap const map_w_rows,
                   __grid_constant__ CUtensorMap const map_fast,
-                  __grid_constant__ Extents const extents,
-                  __grid_constant__ WalkOrder const order) {
-    using Mainloop = MainloopSingle<Config, Numbers>;
-    product<Config, Mainloop>({map_x, map_w_rows}, map_fast, map_fast, extents, order, Finish{});
+                  __grid_constant__ Extents const extents, __grid_constant__ WalkOrder const order,
+                  __grid_constant__ RowScalesOfB const scales) {
+    product<Config, Mainloop>({map_x, map_w_rows, scales}, map_fast, map_fast, extents, order, Finish{});
 }
 }  // namespace accurate_1
 

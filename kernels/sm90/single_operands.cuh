@@ -1,0 +1,66 @@
+// The operands of an f32 product. A is brought into the tensor cores' numbers on its way through
+// registers, so activations need no pass of their own and may be contiguous along M or K. B comes
+// prepared by prepare_pass.cuh: blocks of 32 along K, of N rows of f16 numbers each.
+//
+// `Numbers` (single_numbers.cuh) says what those numbers are.
+#pragma once
+
+#include "producer.cuh"
+#include "single_numbers.cuh"
+#include "unscaled_functor.cuh"
+
+namespace fact::sm90 {
+
+template <class Config, class Numbers_>
+struct SingleOperands {
+    using Numbers = Numbers_;
+    static constexpr int kTileK = 32;
+    static_assert(Config::kTileK == kTileK);
+    // A row of B with all parts of its numbers.
+    using TileA = OperandTile<float, Config::kMajorA, Config::kTileM, kTileK, Config::kClusterN>;
+    using TileB =
+        OperandTile<half, Major::k, Config::kTileN, kTileK * Numbers::kParts, Config::kClusterM>;
+    static constexpr int kStageBytes = TileA::kBytes + TileB::kBytes;
+    static constexpr int kGroups = Config::kPingpong ? 1 : 2;  // on one tile
+    static constexpr int kReleases = 4 * kGroups;  // each warp reads A itself, and signs for itself
+    __device__ static constexpr bool signs(int) { return true; }
+    static constexpr int kBlocks = Config::kTileM / 64 / kGroups;
+    using Sums = float[kBlocks][Config::kTileN / 2];
+    static constexpr int kSumsAtOnce = 1;  // other blocks', that the registers hold
+
+    // The 64-row block of the tile that a consumer group computes as its i-th.
+    __device__ static int block_of(int group, int i) {
+        return Config::kPingpong ? i : i * kGroups + group;
+    }
+
+    struct Operands {
+        CUtensorMap const &a, &b;
+        RowScalesOfB scales;
+
+        template <int kBatches>
+        __device__ void load(FullBarrier& full, unsigned char* stage, TileAt<kBatches> const& at,
+                             ExtentsOf<kBatches> const& extents, int k, int rank) const {
+            int const m = rank % Config::kClusterM, n = rank / Config::kClusterM;
+            BatchOf<Config::kBatchA, kBatches> const batch_a(at.batch);
+            auto const load_a = [&] {
+                TileA::load(a, full, stage, at.m * Config::kTileM, k, batch_a.at, n,
+                            Multicast<Config>::of_a(m));
+            };
+            constexpr bool kSharesB = Config::kClusterM > 1;  // what is shared goes first
+            if constexpr (!kSharesB) load_a();
+            int const block[] = {k / kTileK, batch_of_b<Config>(at.batch, extents)};
+            TileB::load(b, full, stage + TileA::kBytes, at.n * Config::kTileN, 0, block, m,
+                        Multicast<Config>::of_b(n));
+            if constexpr (kSharesB) load_a();
+        }
+    };
+
+    // The epilogue's functor begins with what undoes the scales of B.
+    template <class Functor>
+    __device__ static UnscaledFunctor<Config, Functor> finished_by(Functor const& functor,
+                                                                   Operands const& operands) {
+        return {functor, operands.scales};
+    }
+};
+
+}  // namespace fact::sm90

@@ -1,0 +1,76 @@
+// The epilogue of an f32 product, whose sums the scales of B's rows are still in.
+#pragma once
+
+#include "epilogue.cuh"
+
+namespace fact::sm90 {
+
+// What undoes the scales of B's rows: [batch][N], each batch's begin aligned.
+struct RowScalesOfB {
+    float const* data;
+    __device__ static int64_t pitch(int n) { return (n + 3) / 4 * 4; }
+};
+
+// Among B's own matrices, one after another for what it varies with.
+template <class Config, int kBatches>
+__device__ int batch_of_b(int const (&at)[kBatches], ExtentsOf<kBatches> const& extents) {
+    int batch = 0;
+#pragma unroll
+    for (int i = 0; i < kBatches; ++i)
+        if (Config::kBatchB >> i & 1) batch = batch * extents.batch[i] + at[i];
+    return batch;
+}
+
+// The kernel's own functor behind what undoes those scales, which are fetched as its operands are.
+template <class Config, class Functor>
+struct UnscaledFunctor {
+    static constexpr int kFlip = sm90::kFlip<Functor>;
+    Functor const& functor;
+    RowScalesOfB scales;
+
+    // Of a lane's columns of a slab.
+    struct Down {
+        float2 values[kSlabColumns / 8];
+        __device__ float at(int i) const { return i % 2 ? values[i / 4].y : values[i / 4].x; }
+    };
+    struct Fetched {
+        typename Functor::Fetched own;
+        Down down, flipped;  // and of those they change places with
+    };
+    template <int kBatches>
+    __device__ Fetched fetch(SlabOf<kBatches> const& slab) const {
+        Fetched fetched{functor.fetch(slab), {}, {}};
+        float const* of_batch = scales.data + batch_of_b<Config>(slab.batch, slab.extents) *
+                                                  RowScalesOfB::pitch(slab.extents.n);
+#pragma unroll
+        for (int g = 0; g < kSlabColumns / 8; ++g) {
+            int const column = slab.column + 8 * g;
+            if (column < slab.extents.n)
+                fetched.down.values[g] = *reinterpret_cast<float2 const*>(of_batch + column);
+            if constexpr (kFlip == 1) {
+                float2 const own = fetched.down.values[g];
+                fetched.flipped.values[g] = make_float2(own.y, own.x);
+            } else if constexpr (kFlip > 1) {
+                int const other = column + (column / kFlip % 2 == 0 ? kFlip : -kFlip);
+                if (other < slab.extents.n)
+                    fetched.flipped.values[g] = *reinterpret_cast<float2 const*>(of_batch + other);
+            }
+        }
+        return fetched;
+    }
+    __device__ void read_staged(Fetched& at, unsigned char const* box, int lane, int first) const {
+        functor.read_staged(at.own, box, lane, first);
+    }
+    template <int kBatches>
+    __device__ float operator()(float sum, Fetched const& at, SlabOf<kBatches> const& slab,
+                                int i) const {
+        return functor(sum * at.down.at(i), at.own, slab, i);
+    }
+    template <int kBatches>
+    __device__ float operator()(float sum, float flipped, Fetched const& at,
+                                SlabOf<kBatches> const& slab, int i) const {
+        return functor(sum * at.down.at(i), flipped * at.flipped.at(i), at.own, slab, i);
+    }
+};
+
+}  // namespace fact::sm90

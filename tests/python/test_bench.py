@@ -87,6 +87,13 @@ class Bench(unittest.TestCase):
         self.assertIn("TOO LARGE", printed)
 
 
+class Memory(unittest.TestCase):
+    def test_a_module_that_does_not_fit_in_f64(self):
+        module = torch.nn.Linear(100, 100, bias=False)  # 80000 bytes in f64
+        self.assertTrue(bench.fits_in_f64(module, 120_000))
+        self.assertFalse(bench.fits_in_f64(module, 119_000))
+
+
 class Agreement(unittest.TestCase):
     def test_an_output_that_overflows_hides_no_other(self):
         exact = [torch.ones(4, dtype=torch.float64), torch.full((4,), 1e39, dtype=torch.float64)]

@@ -178,6 +178,7 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
         out.failed = report.statistics.realized == 0;
     } else {
         report.package = output.string();
+        report.without_weights = settings.without_weights;
     }
     if (chosen.fused() && request.bench) {
         watch.enter("bench");

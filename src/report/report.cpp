@@ -191,7 +191,9 @@ std::string to_text(const Report& report) {
             report.why_not_measured);
     if (!report.run.empty()) out += fmt::format("\nfiles of this run: {}\n", report.run);
     if (!report.package.empty())
-        out += fmt::format("package: {0}\n  use it: module = fact.load(\"{0}\")\n", report.package);
+        out +=
+            fmt::format("package: {0}\n  use it: module = fact.load(\"{0}\"{1})\n", report.package,
+                        report.without_weights ? ", weights=original_module" : "");
     return out;
 }
 

@@ -55,8 +55,9 @@ struct Report {
     std::vector<match::LeftAlone> left_alone;
     std::vector<std::string> incidents;  // candidates that hung, crashed or were wrong, by name
     Statistics statistics;
-    std::string run;      // folder with the files of the run
-    std::string package;  // path; "" when none was written
+    std::string run;               // folder with the files of the run
+    std::string package;           // path; "" when none was written
+    bool without_weights = false;  // the package asks for them when it is loaded
 };
 
 std::string to_text(const Report& report);

@@ -65,6 +65,14 @@ package: out/package
 )");
 }
 
+TEST(Report, APackageWithoutWeightsIsLoadedWithThem) {
+    auto r = example();
+    r.package = "out/package";
+    r.without_weights = true;
+    EXPECT_NE(to_text(r).find("fact.load(\"out/package\", weights=original_module)\n"),
+              std::string::npos);
+}
+
 TEST(Report, TimesCarryTheirSpread) {
     auto r = example();
     r.device = "NVIDIA H200";

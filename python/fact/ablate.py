@@ -15,13 +15,13 @@ from fact.package import load
 from fact.trace import DTYPES, BadInput, load_model
 
 
-def run(source, packages, dtype=None, allow_tf32=False, training=False):
+def run(source, packages, dtype=None, allow_tf32=False, training=False, device="cuda"):
     """The module's timing, and one for each package, in their order."""
     torch.backends.cuda.matmul.allow_tf32 = allow_tf32
     torch.backends.cudnn.allow_tf32 = allow_tf32
-    original, inputs = load_model(source, dtype, "cuda", training)
+    original, inputs = load_model(source, dtype, device, training)
     # All share the original's weights: as many copies of a large model would not fit.
-    loaded = [load(package, weights=original).to("cuda").eval() for package in packages]
+    loaded = [load(package, weights=original).to(device).eval() for package in packages]
     works = [lambda module=module: module(*inputs) for module in [original, *loaded]]
     eager, *times = _timing.single(works)
     return {"eager": eager, "times": times}

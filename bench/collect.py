@@ -1,10 +1,11 @@
 """Joins the reports of several runs into one results file and prints its table.
 
-    python bench/collect.py RESULTS.json RUN_FOLDER...
+    python bench/collect.py [--never-slower] RESULTS.json RUN_FOLDER...
     python bench/collect.py --join RESULTS.json PART.json...
 
 Each run folder holds what `fact optimize` left: report.json, and bench.json where the whole module
-was timed. The results file adds the date, the commit, the versions and the command.
+was timed. The results file adds the date, the commit, the versions and the command. With
+--never-slower a composed module that is slower than eager by more than the spread is a failure.
 """
 
 import datetime
@@ -101,6 +102,37 @@ def module_lines(bench):
         ]
 
 
+def ablation_lines(ablation):
+    """Each family alone and left out, all and none, as rows of the same table."""
+    eager = ablation["eager"]
+    yield ["", "", "", "", "", "", ""]
+    yield ["ablation", "kept", "alone", "over eager", "all but it, over eager", "patterns", ""]
+    for row in ablation["families"]:
+        alone = row["alone"]
+        yield [
+            row["family"],
+            "yes" if row["kept"] else "no",
+            f"{alone['median_us'] / 1e3:.3f} ms" if alone else "-",
+            ratio(alone, eager),
+            ratio(row["all_but"], eager),
+            str(row["patterns"]),
+            "",
+        ]
+    every = ablation["all"]
+    count = str(ablation["patterns"])
+    yield ["all", "", f"{every['median_us'] / 1e3:.3f} ms", ratio(every, eager), "", count, ""]
+
+
+def slower(bench):
+    """Whether the composed module lost against eager by more than what the spreads allow."""
+    rows = {row["name"]: row for row in bench["rows"]}
+    return any(
+        rows["composed"][how]["low_us"] > rows["eager"][how]["high_us"]
+        for how in ("single", "sustained")
+        if rows["composed"].get(how) and rows["eager"].get(how)
+    )
+
+
 def print_table(lines):
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     for line in lines:
@@ -108,6 +140,9 @@ def print_table(lines):
 
 
 def main():
+    strict = sys.argv[1:2] == ["--never-slower"]
+    if strict:
+        del sys.argv[1]
     if len(sys.argv) < 3:
         print(__doc__.strip(), file=sys.stderr)
         return 2
@@ -131,8 +166,13 @@ def main():
         lines += pattern_lines(run["report"])
         if run["bench"]:
             lines += module_lines(run["bench"])
+        if run["report"].get("ablation"):
+            lines += ablation_lines(run["report"]["ablation"])
         print_table(lines)
-    return 0
+    losers = [name for name, run in runs.items() if run["bench"] and slower(run["bench"])]
+    if strict and losers:
+        print(f"FAILED: slower than eager: {', '.join(losers)}", file=sys.stderr)
+    return int(strict and bool(losers))
 
 
 def write(target, runs):

@@ -62,8 +62,8 @@ std::vector<at::Tensor> run_package(Handle handle, const std::vector<at::Tensor>
     return packages().at(handle)->run(inputs);
 }
 
-std::vector<at::Tensor> package_weights(Handle handle) {
-    return packages().at(handle)->weights();
+std::vector<at::Tensor> package_weights(Handle handle, const std::vector<std::int64_t>& which) {
+    return packages().at(handle)->weights(which);
 }
 
 std::string package_signature(Handle handle) {
@@ -94,7 +94,7 @@ TORCH_LIBRARY(fact, library) {
     library.def("open_package(str path) -> int", open_package);
     library.def("close_package(int handle) -> ()", close_package);
     library.def("run_package(int handle, Tensor[] inputs) -> Tensor[]", run_package);
-    library.def("package_weights(int handle) -> Tensor[]", package_weights);
+    library.def("package_weights(int handle, int[] which) -> Tensor[]", package_weights);
     library.def("package_signature(int handle) -> str", package_signature);
     library.def("open_kernel(str folder) -> int", open_kernel);
     library.def("close_kernel(int handle) -> ()", close_kernel);

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <unordered_map>
 
 #include "graph/canonical.h"
@@ -28,7 +29,12 @@ constexpr int kFormat = 1;
 constexpr std::string_view kAgain =
     "write the package again with `fact optimize`, or `fact compose` on its run folder";
 
-Result<std::vector<std::string>> calls_of(const fs::path& folder) {
+struct Manifest {
+    std::vector<std::string> calls;
+    bool without_weights = false;
+};
+
+Result<Manifest> read_manifest(const fs::path& folder) {
     const auto text = read_file(folder / "manifest.json");
     if (!text)
         return Error{fmt::format("{} is not a package: {}", folder.string(), text.error().message),
@@ -41,10 +47,12 @@ Result<std::vector<std::string>> calls_of(const fs::path& folder) {
         return Error{fmt::format("{} was written by another version of FACT (format {})",
                                  folder.string(), manifest.value("format", 0)),
                      "compose the package again with this version"};
-    std::vector<std::string> ids;
+    Manifest out;
     for (const auto& id : manifest["calls"])
-        if (id.is_string()) ids.push_back(id.get<std::string>());
-    return ids;
+        if (id.is_string()) out.calls.push_back(id.get<std::string>());
+    const auto original = manifest.value("original", json::object());
+    out.without_weights = original.is_object() && original.value("without_weights", false);
+    return out;
 }
 
 // What torch.export recorded for an argument that is not a tensor.
@@ -61,6 +69,7 @@ json fixed_value(const graph::Argument& argument) {
 struct Package::State {
     graph::Graph graph;
     graph::Archive archive;
+    bool without_weights = false;
     std::map<std::string, std::shared_ptr<FusedKernel>> calls;
     std::mutex mutex;
     std::unordered_map<c10::Device, GraphExecutor> executors;
@@ -95,8 +104,8 @@ Result<std::shared_ptr<Package>> Package::open_archive(const fs::path& file) {
 
 Result<std::shared_ptr<Package>> Package::open(const fs::path& folder) {
     if (fs::is_regular_file(folder)) return open_archive(folder);
-    const auto ids = calls_of(folder);
-    if (!ids) return ids.error();
+    const auto manifest = read_manifest(folder);
+    if (!manifest) return manifest.error();
     const auto text = read_file(folder / "graph.json");
     if (!text) return text.error();
     auto graph = graph::graph_from_json(*text);
@@ -107,9 +116,10 @@ Result<std::shared_ptr<Package>> Package::open(const fs::path& folder) {
     auto state = std::make_unique<State>();
     state->graph = std::move(*graph);
     state->archive = std::move(*archive);
+    state->without_weights = manifest->without_weights;
     const bool on_gpu = cuda_available();
     std::map<std::string, Compiled> compiled;  // calls of one family share a kernel
-    for (const auto& id : *ids) {
+    for (const auto& id : manifest->calls) {
         auto call = read_call(folder / "calls" / (id + ".json"));
         if (!call) return call.error();
         const auto files = folder / "kernels" / call->kernel;
@@ -141,15 +151,20 @@ const graph::Graph& Package::graph() const {
     return state_->graph;
 }
 
-Tensors Package::weights() const {
+Tensors Package::weights(const std::vector<std::int64_t>& which) const {
     const auto& sources = state_->archive.weights;
     Tensors result;
-    for (const auto& weight : sources) {
+    for (const auto place : which) {
+        TORCH_CHECK(place >= 0 && place < static_cast<std::int64_t>(sources.size()),
+                    "the archive has ", sources.size(), " weights, not one at ", place);
+        const auto& weight = sources[static_cast<std::size_t>(place)];
         at::Tensor tensor;
-        for (std::size_t i = 0; i < result.size() && !tensor.defined(); ++i)
-            if (sources[i].storage.data() == weight.storage.data() &&
-                sources[i].type == weight.type && !weight.storage.empty())
+        for (std::size_t i = 0; i < result.size() && !tensor.defined(); ++i) {
+            const auto& before = sources[static_cast<std::size_t>(which[i])];
+            if (before.storage.data() == weight.storage.data() && before.type == weight.type &&
+                !weight.storage.empty())
                 tensor = result[i];
+        }
         result.push_back(tensor.defined() ? tensor : load_weight(weight));
     }
     return result;
@@ -162,6 +177,8 @@ Tensors Package::run(const Tensors& inputs) {
 
 Tensors Package::run_with_own_weights(const Tensors& user_inputs) {
     TORCH_CHECK(!user_inputs.empty(), "a package needs at least one tensor to run on");
+    TORCH_CHECK(!state_->without_weights,
+                "the package was made without weights: give them to run() among its inputs");
     const auto device = user_inputs[0].device();
     const Tensors* lifted = nullptr;
     {
@@ -169,7 +186,9 @@ Tensors Package::run_with_own_weights(const Tensors& user_inputs) {
         auto found = state_->own_weights.find(device);
         if (found == state_->own_weights.end()) {
             std::map<std::string, at::Tensor> by_fqn;
-            const auto loaded = weights();
+            std::vector<std::int64_t> all(state_->archive.weights.size());
+            std::iota(all.begin(), all.end(), 0);
+            const auto loaded = weights(all);
             for (std::size_t i = 0; i < loaded.size(); ++i)
                 by_fqn[state_->archive.weights[i].fqn] = loaded[i].to(device);
             Tensors tensors;
@@ -201,6 +220,8 @@ std::string Package::signature_json() const {
     for (const auto& weight : state_->archive.weights)
         weights.push_back({{"fqn", weight.fqn},
                            {"parameter", weight.is_parameter},
+                           {"sizes", weight.type.sizes},
+                           {"dtype", info(weight.type.dtype).torch},
                            {"persistent", weight.persistent}});
     for (const auto& input : graph.inputs) {
         json entry{{"user", input.kind == graph::InputKind::user}, {"fqn", input.fqn}};

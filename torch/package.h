@@ -19,9 +19,9 @@ class Package {
 
     const graph::Graph& graph() const;
 
-    // Every parameter, buffer and constant of the model, on the CPU; aliases are one tensor.
-    // In the archive's order, as signature_json names them.
-    Tensors weights() const;
+    // Parameters, buffers and constants of the model, on the CPU, those at these places of the
+    // archive, whose order is signature_json's; aliases are one tensor.
+    Tensors weights(const std::vector<std::int64_t>& which) const;
 
     // What a caller has to know, as JSON: in_spec, out_spec, inputs, outputs, names of weights.
     std::string signature_json() const;
@@ -30,7 +30,7 @@ class Package {
     Tensors run(const Tensors& inputs);
 
     // The same from C++ alone: the weights are those of the archive, moved once to the device of
-    // the first tensor.
+    // the first tensor. A package without weights has none to run with.
     Tensors run_with_own_weights(const Tensors& user_inputs);
 
   private:

@@ -1,4 +1,4 @@
-"""Several packages of one module timed in turns: `python -m fact.ablate SOURCE PACKAGE...`.
+"""A module and several packages of it timed in turns: `python -m fact.ablate SOURCE PACKAGE...`.
 
 The composer asks this which fused patterns pay in the whole module.
 """
@@ -15,13 +15,16 @@ from fact.package import load
 from fact.trace import DTYPES, BadInput, load_model
 
 
-def run(source, packages, dtype=None, allow_tf32=False):
-    """One timing for each package, in their order."""
+def run(source, packages, dtype=None, allow_tf32=False, training=False, device="cuda"):
+    """The module's timing, and one for each package, in their order."""
     torch.backends.cuda.matmul.allow_tf32 = allow_tf32
     torch.backends.cudnn.allow_tf32 = allow_tf32
-    _, inputs = load_model(source, dtype, "cuda")
-    modules = [load(package).to("cuda").eval() for package in packages]
-    return _timing.single([lambda module=module: module(*inputs) for module in modules])
+    original, inputs = load_model(source, dtype, device, training)
+    # All share the original's weights: as many copies of a large model would not fit.
+    loaded = [load(package, weights=original).to(device).eval() for package in packages]
+    works = [lambda module=module: module(*inputs) for module in [original, *loaded]]
+    eager, *times = _timing.single(works)
+    return {"eager": eager, "times": times}
 
 
 def main(arguments=None):
@@ -30,15 +33,22 @@ def main(arguments=None):
     parser.add_argument("packages", nargs="+", help="package folders")
     parser.add_argument("--dtype", choices=sorted(DTYPES))
     parser.add_argument("--allow-tf32", action="store_true")
+    parser.add_argument("--training", action="store_true")
     parser.add_argument("--json", required=True, help="where to write the times")
     options = parser.parse_args(arguments)
     try:
         with torch.no_grad():
-            times = run(options.source, options.packages, options.dtype, options.allow_tf32)
+            result = run(
+                options.source,
+                options.packages,
+                options.dtype,
+                options.allow_tf32,
+                options.training,
+            )
     except BadInput as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    write_text(options.json, json.dumps({"times": times}) + "\n")
+    write_text(options.json, json.dumps(result) + "\n")
     return 0
 
 

@@ -35,7 +35,7 @@ class PackagedModule(torch.nn.Module):
     into a CUDA graph (capture again).
     """
 
-    def __init__(self, path):
+    def __init__(self, path, weights=None):
         super().__init__()
         self.path = os.fspath(path)
         self._handle = _Handle(self.path)
@@ -46,19 +46,27 @@ class PackagedModule(torch.nn.Module):
         self._out_spec = pytree.treespec_loads(signature["out_spec"])
         original = _original(self.path)
         self._signature, self._names = _traced_call(self._in_spec, original.get("parameters"))
-        weights = list(zip(signature["weights"], ops().package_weights(self._handle.number)))
+        built_in = built_in_buffers(self.path)
+        given = _given(weights)
+        if original.get("without_weights"):
+            _check_complete(self.path, signature["weights"], given)
+        stored = self._stored(signature["weights"], set(given) - set(built_in))
+        weights = []
+        for entry in signature["weights"]:
+            if entry["fqn"] in given:
+                _check_fits(entry, given[entry["fqn"]])
+            weights.append((entry, given.get(entry["fqn"], stored.get(entry["fqn"]))))
         order = {name: position for position, name in enumerate(original.get("state_dict", []))}
         weights.sort(key=lambda weight: order.get(weight[0]["fqn"], len(order)))
         parameters = {}  # aliased weights come as one tensor and must become one parameter
         for entry, tensor in weights:
             if entry["parameter"]:
-                fresh = torch.nn.Parameter(tensor, requires_grad=False)
+                fresh = torch.nn.Parameter(tensor.detach(), requires_grad=False)
                 _register(self, entry["fqn"], parameters.setdefault(id(tensor), fresh))
             else:
                 _register(self, entry["fqn"], tensor, entry["persistent"])
-        self._built_in = {
-            name: BuiltIn(_attribute(self, name)) for name in built_in_buffers(self.path)
-        }
+        # The archive's values are the ones the kernels were made for.
+        self._built_in = {name: BuiltIn(stored[name]) for name in built_in}
 
     def forward(self, *args, **kwargs):
         if self._signature:
@@ -85,6 +93,12 @@ class PackagedModule(torch.nn.Module):
         ]
         return pytree.tree_unflatten(flat_results, self._out_spec)
 
+    def _stored(self, entries, without):
+        """The archive's weights by name, but for some."""
+        wanted = [i for i, entry in enumerate(entries) if entry["fqn"] not in without]
+        tensors = ops().package_weights(self._handle.number, wanted)
+        return {entries[i]["fqn"]: tensor for i, tensor in zip(wanted, tensors)}
+
     def extra_repr(self):
         return self.path
 
@@ -108,9 +122,49 @@ class PackagedModule(torch.nn.Module):
         return tensors
 
 
-def load(path) -> PackagedModule:
-    """Loads a package folder that `fact optimize` or `fact compose` wrote."""
-    return PackagedModule(path)
+def load(path, weights=None) -> PackagedModule:
+    """Loads a package folder that `fact optimize` or `fact compose` wrote.
+
+    `weights`, the original module or a state_dict, are shared with it, not copied; what they do not
+    hold comes from the package. One that was made `--without-weights` needs them.
+    """
+    return PackagedModule(path, weights)
+
+
+def needs_weights(path):
+    """Whether the package was made without its own."""
+    return bool(_original(os.fspath(path)).get("without_weights"))
+
+
+def _given(weights):
+    """Parameters and buffers by name."""
+    if weights is None:
+        return {}
+    if isinstance(weights, torch.nn.Module):
+        return {
+            **dict(weights.named_parameters(remove_duplicate=False)),
+            **dict(weights.named_buffers(remove_duplicate=False)),
+        }
+    return dict(weights)
+
+
+def _check_complete(path, entries, given):
+    missing = [entry["fqn"] for entry in entries if entry["parameter"] and entry["fqn"] not in given]
+    if missing:
+        others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise ValueError(
+            f"{path} was made without weights, and {missing[0]}{others} was not given: "
+            "fact.load(path, weights=module), with the original module or a state_dict"
+        )
+
+
+def _check_fits(entry, tensor):
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    if list(tensor.shape) != entry["sizes"] or dtype != entry["dtype"]:
+        raise ValueError(
+            f"{entry['fqn']} was {entry['dtype']}{entry['sizes']} when the module was traced, "
+            f"got {dtype}{list(tensor.shape)}"
+        )
 
 
 def _original(path):

@@ -30,9 +30,9 @@ class BadInput(Exception):
     """Something in what the user gave; its text is all the user sees."""
 
 
-def load_model(spec, dtype=None, device=None, training=False):
+def load_model(spec, dtype=None, device=None, training=False, hollow=False):
     """The module (in eval mode unless `training`) and the list of its inputs; the same values on
-    every call."""
+    every call. Where it is `hollow`, its parameters hold nothing: moving them costs nothing."""
     import torch
 
     build = _factory(spec) if ":" in spec and not os.path.exists(spec) else _from_file(spec)
@@ -49,6 +49,12 @@ def load_model(spec, dtype=None, device=None, training=False):
         kind = getattr(torch, DTYPES[dtype])
         module = module.to(kind)
         inputs = [_map(x, lambda t: t.to(kind) if t.is_floating_point() else t) for x in inputs]
+    if hollow:
+        for parameter in module.parameters():
+            # Memory nobody writes to is never given by the system.
+            parameter.data = torch.empty_strided(
+                parameter.size(), parameter.stride(), dtype=parameter.dtype, device=device or "cpu"
+            )
     if device is not None:
         module = module.to(device)
         inputs = [_map(x, lambda t: t.to(device)) for x in inputs]
@@ -79,10 +85,11 @@ def refuse(spec, program):
             )
 
 
-def save(program, path, module=None):
+def save(program, path, module=None, hollow=False):
     """Writes the archive without the example inputs, which nobody reads back.
 
-    With the module, its parameters and the order of its state_dict go along.
+    With the module, its parameters and the order of its state_dict go along. A `hollow` program's
+    parameters become one element each, repeated: an archive like any other, but small.
     """
     import torch
 
@@ -90,8 +97,17 @@ def save(program, path, module=None):
 
     program._example_inputs = None
     extra = {}
+    if hollow:
+        emptied = {}  # one parameter under two names stays one
+        for name, value in program.state_dict.items():
+            if isinstance(value, torch.nn.Parameter):
+                nothing = torch.zeros((), dtype=value.dtype).expand(value.shape)
+                fresh = torch.nn.Parameter(nothing, requires_grad=False)
+                program.state_dict[name] = emptied.setdefault(id(value), fresh)
     if module is not None:
         original = {"parameters": describe(module.forward), "state_dict": list(module.state_dict())}
+        if hollow:
+            original["without_weights"] = True
         extra["fact.json"] = json.dumps(original)
     path = target(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -228,7 +244,7 @@ def _trace(options):
 
     with Watch() as watch:
         module, inputs = load_model(
-            options.spec, options.dtype, options.device, options.training
+            options.spec, options.dtype, options.device, options.training, options.without_weights
         )
         try:
             # On failure torch prints the half-made graph: only its reason is worth showing.
@@ -240,7 +256,7 @@ def _trace(options):
             raise BadInput(_blame(options.spec, error, "torch cannot export this")) from None
     refuse(options.spec, program)
     try:
-        save(program, options.output, module)
+        save(program, options.output, module, options.without_weights)
     except NotImplementedError as error:
         # Named results such as torch.max(x, 1) have no place in an archive.
         raise BadInput(
@@ -268,6 +284,11 @@ def main(arguments=None):
         "--training",
         action="store_true",
         help="keep training mode: norms by the batch's statistics, dropout that drops",
+    )
+    parser.add_argument(
+        "--without-weights",
+        action="store_true",
+        help="leave the parameters out of the archive; whoever loads it gives them",
     )
     parser.add_argument("--sources", help="also list what the module was built from here, as JSON")
     options = parser.parse_args(arguments)

@@ -40,6 +40,7 @@ void print(std::string_view text);
 // Options several subcommands share.
 void add_dtype(CLI::App& app, std::string& dtype);
 void add_training(CLI::App& app, bool& training);
+void add_without_weights(CLI::App& app, bool& without_weights);
 void add_arch(CLI::App& app, std::string& arch);
 void add_allow_tf32(CLI::App& app, bool& allow);
 void add_registry_use(CLI::App& app, bool& registry, bool& retune);

@@ -27,6 +27,12 @@ void add_dtype(CLI::App& app, std::string& dtype) {
         ->check(CLI::IsMember({"bf16", "fp16"}));
 }
 
+void add_without_weights(CLI::App& app, bool& without_weights) {
+    app.add_flag("--without-weights", without_weights,
+                 "Leave the parameters out of the archive and the package: fact.load(PACKAGE, "
+                 "weights=MODULE) brings them");
+}
+
 void add_training(CLI::App& app, bool& training) {
     app.add_flag("--training", training,
                  "Take the module in training mode: norms by the batch's statistics, dropout that "

@@ -44,6 +44,7 @@ void add_optimize(CLI::App& app, Action& action) {
         ->required();
     add_dtype(*command, request.settings.dtype);
     add_training(*command, request.settings.training);
+    add_without_weights(*command, request.settings.without_weights);
     add_allow_tf32(*command, request.settings.allow_tf32);
     command->add_option("-o,--output", options->output,
                         "Package folder to write (default: package/ in the run folder)");

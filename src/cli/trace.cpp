@@ -36,6 +36,7 @@ void add_trace(CLI::App& app, Action& action) {
         ->capture_default_str();
     add_dtype(*command, options->request.dtype);
     add_training(*command, options->request.training);
+    add_without_weights(*command, options->request.without_weights);
     command->callback([&action, options] { action = [options] { return trace(*options); }; });
 }
 

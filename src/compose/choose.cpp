@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 
 #include "compose/rewrite.h"
 
@@ -30,14 +31,50 @@ std::string not_worth_it(const Candidate& c) {
     return {};
 }
 
-// The first of the patterns that shares a node with this one.
-const match::Pattern* overlapping(const match::Pattern& pattern,
-                                  const std::vector<const match::Pattern*>& taken) {
-    for (const auto* other : taken)
-        for (const auto& node : other->nodes)
-            if (std::find(pattern.nodes.begin(), pattern.nodes.end(), node) != pattern.nodes.end())
-                return other;
-    return nullptr;
+// The patterns that were taken, and the nodes that are gone with them.
+struct Taken {
+    std::vector<const match::Pattern*> patterns;
+    std::unordered_map<std::string, const match::Pattern*> owner;
+
+    const match::Pattern* overlapping(const match::Pattern& pattern) const {
+        for (const auto& node : pattern.nodes)
+            if (const auto at = owner.find(node); at != owner.end()) return at->second;
+        return nullptr;
+    }
+    void add(const match::Pattern& pattern) {
+        patterns.push_back(&pattern);
+        for (const auto& node : pattern.nodes) owner.emplace(node, &pattern);
+    }
+    void drop_last() {
+        for (const auto& node : patterns.back()->nodes) owner.erase(node);
+        patterns.pop_back();
+    }
+};
+
+// One after the other; `each` asks of every one whether the graph still has an order with it.
+std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidate>& candidates,
+                           const std::vector<std::size_t>& order, bool each, Taken& taken) {
+    std::vector<Choice> choices(candidates.size());
+    for (const auto i : order) {
+        const auto& candidate = candidates[i];
+        auto& choice = choices[i];
+        choice.why = candidate.realized ? not_worth_it(candidate) : candidate.why;
+        if (!candidate.realized && choice.why.empty()) choice.why = "not realized";
+        if (!choice.why.empty()) continue;
+        if (const auto* other = taken.overlapping(*candidate.pattern)) {
+            choice.why = fmt::format("{} takes its product and saves more", other->id);
+            continue;
+        }
+        taken.add(*candidate.pattern);
+        if (each)
+            if (const auto fits = rewrite(graph, taken.patterns); !fits) {
+                choice.why = fits.error().message;
+                taken.drop_last();
+                continue;
+            }
+        choice.fused = true;
+    }
+    return choices;
 }
 
 }  // namespace
@@ -48,27 +85,12 @@ std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidat
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return gain(candidates[a]) > gain(candidates[b]);
     });
-    std::vector<Choice> choices(candidates.size());
-    std::vector<const match::Pattern*> taken;
-    for (const auto i : order) {
-        const auto& candidate = candidates[i];
-        auto& choice = choices[i];
-        choice.why = candidate.realized ? not_worth_it(candidate) : candidate.why;
-        if (!candidate.realized && choice.why.empty()) choice.why = "not realized";
-        if (!choice.why.empty()) continue;
-        if (const auto* other = overlapping(*candidate.pattern, taken)) {
-            choice.why = fmt::format("{} takes its product and saves more", other->id);
-            continue;
-        }
-        taken.push_back(candidate.pattern);
-        if (const auto fits = rewrite(graph, taken); !fits) {
-            choice.why = fits.error().message;
-            taken.pop_back();
-            continue;
-        }
-        choice.fused = true;
-    }
-    return choices;
+    // Hundreds of patterns of a deep model nearly always fit together: asked once for all.
+    Taken taken;
+    auto choices = choose(graph, candidates, order, false, taken);
+    if (rewrite(graph, taken.patterns)) return choices;
+    taken = {};
+    return choose(graph, candidates, order, true, taken);
 }
 
 }  // namespace fact::compose

@@ -18,32 +18,57 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A package to measure: all patterns, or all but one family's.
+// More families than these are not each measured alone: it takes a package for every one.
+constexpr std::size_t kMostAlone = 16;
+
+// A package to measure.
 struct Trial {
-    std::string without;  // "" is the whole
     std::vector<const match::Pattern*> patterns;
-    double median_us = 0;
+    report::Times* times;  // where its times go
 };
 
-std::vector<Trial> trials(const std::vector<const match::Pattern*>& all) {
-    std::vector<Trial> out{{"", all, 0}};
-    std::set<std::string> seen;
-    for (const auto* pattern : all) {
-        if (!seen.insert(pattern->family).second) continue;
-        Trial trial{pattern->family, {}, 0};
-        for (const auto* other : all)
-            if (other->family != pattern->family) trial.patterns.push_back(other);
-        out.push_back(std::move(trial));
-    }
+struct Trials {
+    report::Ablation ablation;
+    std::vector<Trial> packages;  // all, then each family left out, then each alone
+};
+
+std::vector<const match::Pattern*> of_family(const std::vector<const match::Pattern*>& all,
+                                             const std::string& family, bool its_own) {
+    std::vector<const match::Pattern*> out;
+    for (const auto* pattern : all)
+        if ((pattern->family == family) == its_own) out.push_back(pattern);
     return out;
 }
 
-// Fills in the medians from what fact.ablate wrote.
-Result<> read_times(const std::string& text, std::vector<Trial>& trials) {
+void plan_trials(const std::vector<const match::Pattern*>& all, Trials& trials) {
+    auto& ablation = trials.ablation;
+    ablation.patterns = static_cast<int>(all.size());
+    std::set<std::string> seen;
+    for (const auto* pattern : all)
+        if (seen.insert(pattern->family).second)
+            ablation.rows.push_back({.family = pattern->family, .alone = {}, .all_but = {}});
+    trials.packages.push_back({all, &ablation.all});
+    for (auto& row : ablation.rows) {
+        trials.packages.push_back({of_family(all, row.family, false), &row.all_but});
+        row.patterns = static_cast<int>(of_family(all, row.family, true).size());
+    }
+    // With one family, alone is all.
+    if (ablation.rows.size() < 2 || ablation.rows.size() > kMostAlone) return;
+    for (auto& row : ablation.rows)
+        trials.packages.push_back({of_family(all, row.family, true), &row.alone});
+}
+
+// Fills in the times from what fact.ablate wrote.
+Result<> read_times(const std::string& text, Trials& trials) {
+    const auto times = [](const nlohmann::json& json) {
+        return report::Times{json.at("median_us").get<double>(), json.at("low_us").get<double>(),
+                             json.at("high_us").get<double>(), json.at("runs").get<int>()};
+    };
     try {
-        const auto times = nlohmann::json::parse(text).at("times");
-        for (std::size_t i = 0; i < trials.size(); ++i)
-            trials[i].median_us = times.at(i).at("median_us").get<double>();
+        const auto json = nlohmann::json::parse(text);
+        trials.ablation.eager = times(json.at("eager"));
+        for (std::size_t i = 0; i < trials.packages.size(); ++i)
+            *trials.packages[i].times = times(json.at("times").at(i));
     } catch (const nlohmann::json::exception& error) {
         return Error{
             fmt::format("the times of the trial packages cannot be read: {}", error.what()), {}};
@@ -58,6 +83,7 @@ Result<std::string> measure(const Environment& environment, const Settings& sett
     arguments.insert(arguments.end(), {"--json", result.string()});
     if (!settings.dtype.empty()) arguments.insert(arguments.end(), {"--dtype", settings.dtype});
     if (settings.allow_tf32) arguments.push_back("--allow-tf32");
+    if (settings.training) arguments.push_back("--training");
     const auto exit = fact::run(python_module(environment, "fact.ablate", arguments));
     if (!exit) return exit.error();
     if (interrupted()) return Error{"interrupted", {}};
@@ -65,25 +91,49 @@ Result<std::string> measure(const Environment& environment, const Settings& sett
     return read_file(result);
 }
 
+// What an earlier run of the same module measured; nothing where it is damaged.
 std::optional<std::string> recall(const Environment& environment, const std::string& module,
-                                  const std::string& anywhere, std::vector<Trial> trials) {
+                                  const std::string& anywhere, Trials& trials) {
     if (module.empty()) return std::nullopt;
     auto text = recalled(environment, "ablation", anywhere);
-    if (text && !read_times(*text, trials)) text.reset();  // damaged: measured again
+    if (text && !read_times(*text, trials)) text.reset();
     return text;
+}
+
+// Takes out what does not pay.
+void apply(report::Ablation& ablation, const Discovered& found, const Realizations& realizations,
+           Plan& plan) {
+    std::map<std::string, std::string> dropped;
+    std::map<std::string, double> saves;
+    for (auto& row : ablation.rows) {
+        const double saved = row.all_but.median_us - ablation.all.median_us;
+        saves[row.family] = saved;
+        row.kept = saved > 0;
+        if (!row.kept)
+            dropped[row.family] =
+                fmt::format("the whole module is {:.1f} us faster without it", -saved);
+    }
+    // Where a pattern goes, another one of the same product may take its place.
+    if (!dropped.empty()) plan = driver::plan(found, realizations, dropped);
+    for (std::size_t i = 0; i < plan.choices.size(); ++i)
+        if (const auto at = saves.find(found.discovery.patterns[i].family); at != saves.end())
+            if (plan.choices[i].fused || dropped.contains(at->first))
+                plan.choices[i].saves_us = at->second;
 }
 
 }  // namespace
 
-Result<> ablate_stage(const Environment& environment, const RunFolder& run,
-                      const Settings& settings, const Discovered& found,
-                      const Realizations& realizations, const std::string& module, Plan& plan) {
-    if (!environment.gpu || settings.source.empty() || plan.fused() == 0) return Ok{};
-    auto todo = trials(plan.patterns(found.discovery));
+Result<report::Ablation> ablate_stage(const Environment& environment, const RunFolder& run,
+                                      const Settings& settings, const Discovered& found,
+                                      const Realizations& realizations, const std::string& module,
+                                      Plan& plan) {
+    Trials trials;
+    if (!environment.gpu || settings.source.empty() || plan.fused() == 0) return trials.ablation;
+    plan_trials(plan.patterns(found.discovery), trials);
     const auto kept = run.path() / "ablation.json";
     std::string inputs = environment.gpu->name, anywhere = module;
     std::vector<compose::Package> packages;
-    for (const auto& trial : todo) {
+    for (const auto& trial : trials.packages) {
         auto package = assemble(run, settings, found, realizations, trial.patterns);
         if (!package) return package.error();
         auto from = package_inputs(*package, run);
@@ -98,44 +148,31 @@ Result<> ablate_stage(const Environment& environment, const RunFolder& run,
     auto text = read_file(kept);
     if (text && run.current("ablate", inputs)) {
         how = "unchanged since the last run";
-    } else if (auto before = recall(environment, module, anywhere, todo)) {
+    } else if (auto before = recall(environment, module, anywhere, trials)) {
         how = "known from an earlier run";
         text = std::move(*before);
     } else {
-        progress.status("each pattern left out in turn");
+        progress.status("each pattern alone, and left out in turn");
         const TemporaryFolder work(run.path(), ".trials");
         std::vector<std::string> folders;
         for (std::size_t i = 0; i < packages.size(); ++i) {
             folders.push_back((work.path() / std::to_string(i)).string());
-            if (auto done = compose::write_package(packages[i], folders.back()); !done) return done;
+            if (auto done = compose::write_package(packages[i], folders.back()); !done)
+                return done.error();
         }
         text = measure(environment, settings, folders, work.path() / "times.json");
         if (!text) return text.error();
-        if (auto done = append_journal(run, "choose", *text); !done) return done;
+        if (auto done = append_journal(run, "choose", *text); !done) return done.error();
         if (!module.empty())
-            if (auto done = memorize(environment, "ablation", anywhere, *text); !done) return done;
+            if (auto done = memorize(environment, "ablation", anywhere, *text); !done)
+                return done.error();
     }
-    if (auto done = write_file_atomic(kept, *text); !done) return done;
-    if (auto done = run.stamp("ablate", inputs); !done) return done;
-    if (auto done = read_times(*text, todo); !done) return done;
-    std::map<std::string, std::string> dropped;
-    std::map<std::string, double> saves;
-    for (const auto& trial : todo) {
-        if (trial.without.empty()) continue;
-        const double saved = trial.median_us - todo.front().median_us;
-        saves[trial.without] = saved;
-        if (saved <= 0)
-            dropped[trial.without] =
-                fmt::format("the whole module is {:.1f} us faster without it", -saved);
-    }
-    // Where a pattern goes, another one of the same product may take its place.
-    if (!dropped.empty()) plan = driver::plan(found, realizations, dropped);
-    for (std::size_t i = 0; i < plan.choices.size(); ++i)
-        if (const auto at = saves.find(found.discovery.patterns[i].family); at != saves.end())
-            if (plan.choices[i].fused || dropped.contains(at->first))
-                plan.choices[i].saves_us = at->second;
+    if (auto done = write_file_atomic(kept, *text); !done) return done.error();
+    if (auto done = run.stamp("ablate", inputs); !done) return done.error();
+    if (auto done = read_times(*text, trials); !done) return done.error();
+    apply(trials.ablation, found, realizations, plan);
     progress.finish(how);
-    return Ok{};
+    return trials.ablation;
 }
 
 }  // namespace fact::driver

@@ -1,15 +1,18 @@
-// Which fused patterns pay in the whole module: each one left out, measured beside all together.
+// Which fused patterns pay in the whole module: each family alone and each one left out, measured
+// beside all together and beside the original.
 #pragma once
 
 #include "driver/compose.h"
+#include "report/ablation.h"
 
 namespace fact::driver {
 
-// Takes out of the plan the families without which the module is faster. Does nothing without a
-// GPU, or when the source is not known. `module`: what the module was built from, so that other
-// runs of it know the times; "" keeps them to the run folder.
-Result<> ablate_stage(const Environment& environment, const RunFolder& run,
-                      const Settings& settings, const Discovered& found,
-                      const Realizations& realizations, const std::string& module, Plan& plan);
+// Takes out of the plan the families without which the module is faster, and gives what was
+// measured. Does nothing without a GPU, or when the source is not known. `module`: what the module
+// was built from, so that other runs of it know the times; "" keeps them to the run folder.
+Result<report::Ablation> ablate_stage(const Environment& environment, const RunFolder& run,
+                                      const Settings& settings, const Discovered& found,
+                                      const Realizations& realizations, const std::string& module,
+                                      Plan& plan);
 
 }  // namespace fact::driver

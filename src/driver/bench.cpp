@@ -31,7 +31,8 @@ Result<Benched> parse(const std::string& text) {
         for (const auto& row : json.at("rows"))
             out.whole.push_back({row.at("name").get<std::string>(),
                                  times(row.value("single", Json())),
-                                 times(row.value("sustained", Json())), row.value("why", "")});
+                                 times(row.value("sustained", Json())), row.value("why", ""),
+                                 row.value("peak_bytes", 0.0)});
         out.note = json.value("note", "");
         out.agrees = json.value("agrees", true);
     } catch (const Json::exception& error) {

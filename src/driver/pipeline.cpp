@@ -80,7 +80,7 @@ Result<> check_places(const RunFolder& run, const fs::path& output) {
 }
 
 TraceRequest tracing_of(const Settings& settings) {
-    return {settings.source, settings.dtype, settings.training};
+    return {settings.source, settings.dtype, settings.training, settings.without_weights};
 }
 
 Asked asked(const OptimizeRequest& request) {
@@ -162,10 +162,9 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
     const auto module = request.registry && !request.retune
                             ? module_identity(*environment, tracing_of(settings), run)
                             : std::string();
-    if (auto done =
-            ablate_stage(*environment, run, settings, *found, *realizations, module, chosen);
-        !done)
-        return watch.failed(done.error());
+    const auto ablation =
+        ablate_stage(*environment, run, settings, *found, *realizations, module, chosen);
+    if (!ablation) return watch.failed(ablation.error());
     watch.enter("compose");
     const auto composed = compose_stage(run, settings, *found, *realizations, chosen, output);
     if (!composed) return watch.failed(composed.error());
@@ -173,11 +172,13 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
         fmt::format("{} of {} patterns fused", chosen.fused(), found->discovery.patterns.size()));
     auto report = summarize(*environment, settings, *found, *realizations, chosen);
     report.run = run.path().string();
+    report.ablation = *ablation;
     if (chosen.fused() == 0) {
         out.message = none_composed(*found, chosen, output);
         out.failed = report.statistics.realized == 0;
     } else {
         report.package = output.string();
+        report.without_weights = settings.without_weights;
     }
     if (chosen.fused() && request.bench) {
         watch.enter("bench");

@@ -20,11 +20,9 @@ std::string dump(const Json& json) {
 }
 
 Json to_json(const Settings& s) {
-    return {{"source", s.source},
-            {"dtype", s.dtype},
-            {"arch", s.arch},
-            {"allow_tf32", s.allow_tf32},
-            {"training", s.training}};
+    return {{"source", s.source},     {"dtype", s.dtype},
+            {"arch", s.arch},         {"allow_tf32", s.allow_tf32},
+            {"training", s.training}, {"without_weights", s.without_weights}};
 }
 
 fs::path stamp_file(const fs::path& folder, const std::string& stage) {
@@ -68,6 +66,7 @@ Result<Settings> RunFolder::settings() const {
         settings.arch = json.value("arch", settings.arch);
         settings.allow_tf32 = json.value("allow_tf32", false);
         settings.training = json.value("training", false);
+        settings.without_weights = json.value("without_weights", false);
     });
     if (!done) return done.error();
     return settings;

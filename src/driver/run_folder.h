@@ -18,6 +18,7 @@ struct Settings {
     std::string arch = "sm90a";
     bool allow_tf32 = false;
     bool training = false;  // the module is taken in training mode
+    bool without_weights = false;
     bool operator==(const Settings&) const = default;
 };
 

@@ -77,10 +77,9 @@ Result<report::SpeedOfLight> speed_of_light(const SolRequest& request) {
     const auto archive = work.path() / "model.pt2";
     Progress tracing("trace", 0);
     tracing.status(settings.source);
-    if (auto done =
-            trace(*environment, {settings.source, settings.dtype, settings.training}, archive, {});
-        !done)
-        return done.error();
+    // What parameters hold costs nothing.
+    const TraceRequest hollow{settings.source, settings.dtype, settings.training, true};
+    if (auto done = trace(*environment, hollow, archive, {}); !done) return done.error();
     tracing.finish("exported");
     return count(archive, settings, *ceilings);
 }

@@ -84,9 +84,10 @@ std::string module_identity(const Environment& environment, const TraceRequest& 
     const auto listing = read_file(run.sources());
     if (!listing) return {};
     std::error_code ignored;
-    auto out = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", fs::current_path(ignored).string(),
-                           request.source, request.dtype, request.training, request.device,
-                           environment.python, environment.gpu ? environment.gpu->name : "");
+    auto out = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", fs::current_path(ignored).string(),
+                           request.source, request.dtype, request.training, request.without_weights,
+                           request.device, environment.python,
+                           environment.gpu ? environment.gpu->name : "");
     try {
         const auto json = nlohmann::json::parse(*listing);
         out += json.value("torch", "") + "\n";
@@ -131,6 +132,7 @@ Result<> trace(const Environment& environment, const TraceRequest& request, cons
                                        listed.string(), "--device", request.device};
     if (!request.dtype.empty()) arguments.insert(arguments.end(), {"--dtype", request.dtype});
     if (request.training) arguments.push_back("--training");
+    if (request.without_weights) arguments.push_back("--without-weights");
     const auto exit = fact::run(python_module(environment, "fact.trace", arguments));
     if (!exit) return exit.error();
     if (!exit->ok() || interrupted() || !status_of(made)) return tracing_failed(*exit);

@@ -10,6 +10,7 @@ namespace fact::driver {
 struct TraceRequest {
     std::string source, dtype;
     bool training = false;
+    bool without_weights = false;  // the archive holds no parameters
     std::string device = "cpu";
 };
 

@@ -61,18 +61,50 @@ std::optional<KnownTensor> expanded(const KnownTensor& tensor, const Sizes& size
     return wide;
 }
 
-// In memory order, so that any reshaping of it is a view.
-std::optional<KnownTensor> reshaped(const KnownTensor& tensor, const Sizes& sizes) {
-    if (count(tensor.sizes) != count(sizes) || count(sizes) > kMostKnown) return std::nullopt;
-    if (const auto number = tensor.number()) return filled(sizes, *number);
-    auto elements = std::make_shared<std::vector<double>>();
-    elements->reserve(static_cast<std::size_t>(count(sizes)));
-    for_each_place(tensor.sizes,
-                   [&](const Sizes& place) { elements->push_back(tensor.at(place)); });
+Sizes without_ones(Sizes sizes) {
+    std::erase(sizes, 1);
+    return sizes;
+}
+
+KnownTensor packed(const Sizes& sizes, std::shared_ptr<const std::vector<double>> elements) {
     KnownTensor result{sizes, Sizes(sizes.size(), 1), 0, std::move(elements)};
     for (std::size_t d = sizes.size(); d-- > 1;)
         result.strides[d - 1] = result.strides[d] * sizes[d];
     return result;
+}
+
+// In memory order, so that any reshaping of it is a view. What only puts in or takes out dimensions
+// of one element is a view as it is: repeated dimensions stay repeated.
+std::optional<KnownTensor> reshaped(const KnownTensor& tensor, const Sizes& sizes) {
+    if (count(tensor.sizes) != count(sizes)) return std::nullopt;
+    if (const auto number = tensor.number()) return filled(sizes, *number);
+    if (without_ones(tensor.sizes) == without_ones(sizes)) {
+        KnownTensor result{sizes, Sizes(sizes.size(), 0), tensor.offset, tensor.elements};
+        std::size_t from = 0;
+        for (std::size_t d = 0; d < sizes.size(); ++d) {
+            if (sizes[d] == 1) continue;
+            while (tensor.sizes[from] == 1) ++from;
+            result.strides[d] = tensor.strides[from++];
+        }
+        return result;
+    }
+    if (count(sizes) > kMostKnown) return std::nullopt;
+    auto elements = std::make_shared<std::vector<double>>();
+    elements->reserve(static_cast<std::size_t>(count(sizes)));
+    for_each_place(tensor.sizes,
+                   [&](const Sizes& place) { elements->push_back(tensor.at(place)); });
+    return packed(sizes, std::move(elements));
+}
+
+// Whether every element is that of the same place with 0 in this dimension.
+bool repeats(const KnownTensor& tensor, std::size_t dim) {
+    bool same = true;
+    for_each_place(tensor.sizes, [&](const Sizes& place) {
+        Sizes first = place;
+        first[dim] = 0;
+        same = same && tensor.at(place) == tensor.at(first);
+    });
+    return same;
 }
 
 }  // namespace
@@ -127,6 +159,20 @@ std::optional<KnownTensor> map_elements(
         if (varied[d] != 1) result.strides[d] = stride;
         stride *= varied[d];
     }
+    return result;
+}
+
+std::optional<KnownTensor> gathered(
+    const Sizes& sizes,
+    const std::function<double(const Sizes&, std::span<const double>)>& element) {
+    if (count(sizes) == 0 || count(sizes) > kMostKnown) return std::nullopt;
+    auto elements = std::make_shared<std::vector<double>>();
+    elements->reserve(static_cast<std::size_t>(count(sizes)));
+    for_each_place(sizes,
+                   [&](const Sizes& place) { elements->push_back(element(place, *elements)); });
+    KnownTensor result = packed(sizes, std::move(elements));
+    for (std::size_t d = 0; d < sizes.size(); ++d)
+        if (repeats(result, d)) result.strides[d] = 0;
     return result;
 }
 

@@ -21,6 +21,12 @@ std::optional<KnownTensor> map_elements(
     const std::vector<std::int64_t>& sizes, DType dtype, const std::vector<KnownTensor>& operands,
     const std::function<double(std::span<const double>)>& operation);
 
+// A tensor made element by element, in memory order; `element` is given the place and the elements
+// before it. Dimensions along which nothing changes are repeated. Nothing where it is too large.
+std::optional<KnownTensor> gathered(const std::vector<std::int64_t>& sizes,
+                                    const std::function<double(const std::vector<std::int64_t>&,
+                                                               std::span<const double>)>& element);
+
 // The result of a view of a known tensor; nothing where the node is no view.
 std::optional<KnownTensor> known_view(const graph::Node& node,
                                       const std::vector<std::int64_t>& sizes, KnownTensor of);

@@ -6,6 +6,7 @@
 
 #include "graph/arguments.h"
 #include "ir/number.h"
+#include "match/known_indexing.h"
 #include "match/known_tensor.h"
 
 namespace fact::match {
@@ -191,7 +192,39 @@ std::optional<KnownTensor> KnownValues::compute(ValueId value) {
     if (!source) return std::nullopt;
     if (node.target == "aten.tril.default" || node.target == "aten.triu.default")
         return triangle(node, *type, std::move(*source));
+    if (node.target == "aten.cumsum.default") return known_cumsum(node, *type, *source);
+    if (node.target == "aten.diff.default") {
+        const auto before = graph::tensor_argument(node, "prepend");
+        const auto prepend = before ? find(*before, false) : std::nullopt;
+        if (before.has_value() != prepend.has_value() || graph::tensor_argument(node, "append"))
+            return std::nullopt;
+        return known_diff(node, *type, *source, prepend);
+    }
+    if (node.target == "aten.index.Tensor") {
+        const auto indices = find_indices(node);
+        return indices ? known_index(*type, *source, *indices) : std::nullopt;
+    }
     return known_view(node, type->sizes, std::move(*source));
+}
+
+// The integers that each of the first dimensions is read at.
+std::optional<std::vector<KnownTensor>> KnownValues::find_indices(const Node& node) {
+    const auto* argument = graph::find_argument(node, "indices");
+    if (argument == nullptr) return std::nullopt;
+    std::vector<KnownTensor> found;
+    const auto values = graph::tensor_inputs(node);
+    std::size_t listed = 0;
+    if (const auto* list = std::get_if<std::vector<std::optional<ValueId>>>(argument))
+        listed = list->size();
+    else if (const auto* plain = std::get_if<std::vector<ValueId>>(argument))
+        listed = plain->size();
+    if (values.size() != listed + 1) return std::nullopt;  // a dimension is taken whole
+    for (std::size_t i = 1; i < values.size(); ++i) {
+        auto index = find(values[i], false);
+        if (!index || graph_[values[i]].type->dtype != DType::i64) return std::nullopt;
+        found.push_back(std::move(*index));
+    }
+    return found;
 }
 
 std::set<NodeId> KnownValues::nodes_behind(ValueId value) const {

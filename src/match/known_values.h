@@ -41,6 +41,7 @@ class KnownValues {
     std::optional<KnownTensor> find(graph::ValueId value, bool keep);
     std::optional<KnownTensor> compute(graph::ValueId value);
     std::optional<KnownTensor> load(graph::ValueId value) const;
+    std::optional<std::vector<KnownTensor>> find_indices(const graph::Node& node);
 
     const graph::Graph& graph_;
     std::map<graph::ValueId, const graph::Weight*> weights_;

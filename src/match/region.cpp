@@ -71,6 +71,8 @@ void take_producers(const Graph& graph, const Facts& facts, Region& region, Node
         for (const auto& side : space.sides()) {
             const auto producer = graph[side.value].producer;
             if (!producer) continue;
+            // The product itself reads it, too: then it has to be there.
+            if (side.value == region.anchor.a || side.value == region.anchor.b) continue;
             if (facts.after_product.contains(*producer)) continue;
             if (!only_used_in(facts, side.value, nodes)) continue;
             if (count(*graph[side.value].type) > limit) continue;
@@ -127,6 +129,28 @@ std::string find_outputs(const Graph& graph, const Facts& facts, const NodeSet& 
     return "";
 }
 
+// Why no region with this node is convex: one of its operands is made outside from what the product
+// or a node of `inside` gives. "" where that is not so. In a deep network every later residual is
+// such a node, and growing through them all would take as long as the network is deep, squared.
+std::string returns_to(const Graph& graph, const NodeSet& inside, NodeId first, NodeId id) {
+    NodeSet seen;
+    std::vector<NodeId> open{id};
+    while (!open.empty()) {
+        const NodeId at = open.back();
+        open.pop_back();
+        for (const ValueId value : graph::tensor_inputs(graph[at])) {
+            const auto producer = graph[value].producer;
+            if (!producer || *producer < first) continue;
+            if (!inside.contains(*producer)) {
+                if (seen.insert(*producer).second) open.push_back(*producer);
+            } else if (at != id) {
+                return fmt::format("{} is also used by {}", graph[value].name, graph[at].name);
+            }
+        }
+    }
+    return "";
+}
+
 }  // namespace
 
 Facts::Facts(const Graph& graph)
@@ -169,10 +193,16 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& take
     Space space = growth.anchor.space;
     const auto& first = facts.users[graph::index(growth.anchor.result)];
     NodeSet open(first.begin(), first.end());  // in execution order, so operands come first
+    NodeSet inside{growth.anchor.node};
     while (!open.empty()) {
         const NodeId id = *open.begin();
         open.erase(open.begin());
         if (is_anchor(graph[id]) || is_attention(graph[id]) || taken.contains(id)) continue;
+        if (std::string reason = returns_to(graph, inside, growth.anchor.node, id);
+            !reason.empty()) {
+            growth.stops[id] = std::move(reason);
+            continue;
+        }
         Space grown = space;
         if (std::string reason = grown.absorb(graph, id); !reason.empty()) {
             growth.stops[id] = std::move(reason);
@@ -180,6 +210,7 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& take
         }
         space = std::move(grown);
         growth.reach.push_back(id);
+        inside.insert(id);
         for (const ValueId value : graph[id].outputs) {
             if (!space.contains(value)) continue;
             const auto& next = facts.users[graph::index(value)];

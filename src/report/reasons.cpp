@@ -6,6 +6,30 @@
 
 namespace fact::report {
 
+namespace {
+
+// "transpose is also used by slice" of "transpose_13 is also used by slice_14": the same in every
+// layer.
+std::string without_numbers(std::string_view reason) {
+    std::string out;
+    for (std::size_t i = 0; i < reason.size(); ++i) {
+        std::size_t end = i + 1;
+        while (end < reason.size() && reason[end] >= '0' && reason[end] <= '9') ++end;
+        if (reason[i] == '_' && end > i + 1)
+            i = end - 1;
+        else
+            out += reason[i];
+    }
+    return out;
+}
+
+std::string line_of(graph::Provenance where) {
+    where.module_path.clear();
+    return graph::describe(where);
+}
+
+}  // namespace
+
 std::string reasons(const std::vector<match::LeftAlone>& left_alone, std::size_t most) {
     struct Group {
         const match::LeftAlone* first;
@@ -14,7 +38,8 @@ std::string reasons(const std::vector<match::LeftAlone>& left_alone, std::size_t
     std::vector<Group> groups;
     std::map<std::string, std::size_t> seen;
     for (const auto& item : left_alone) {
-        const auto key = item.target + "\n" + item.reason + "\n" + graph::describe(item.where);
+        const auto key =
+            item.target + "\n" + without_numbers(item.reason) + "\n" + line_of(item.where);
         const auto [at, fresh] = seen.try_emplace(key, groups.size());
         if (fresh)
             groups.push_back({&item, 1});

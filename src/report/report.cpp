@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "report/table.h"
@@ -12,10 +13,6 @@ namespace fact::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string time_text(const Times& times) {
-    return times.runs ? duration(times.median_us) : "-";
-}
 
 std::string error_cell(const PatternRow& row) {
     const auto& e = row.compiled.checks ? row.compiled : row.text;
@@ -46,10 +43,34 @@ std::string error_title(const Report& report) {
     return compiled ? "error / torch's" : "text's error / torch's";
 }
 
+// Patterns of one kernel with the same fate, as layers of a kind have, are one row.
+struct Alike {
+    const PatternRow* first;
+    int count;
+};
+
+std::vector<Alike> alike(const std::vector<PatternRow>& rows) {
+    std::vector<Alike> out;
+    std::map<std::string, std::size_t> seen;
+    for (const auto& row : rows) {
+        const auto key = fmt::format("{}\n{}\n{}", row.kernel, row.fused, row.why);
+        const auto [at, fresh] = seen.try_emplace(row.kernel.empty() ? row.id : key, out.size());
+        if (fresh)
+            out.push_back({&row, 1});
+        else
+            ++out[at->second].count;
+    }
+    return out;
+}
+
 std::string pattern_table(const Report& report) {
     const bool timed = any_timed(report);
-    std::vector<Column> columns{
-        {"pattern"}, {"source"}, {"precision"}, {"schedule"}, {error_title(report), Align::right}};
+    const auto groups = alike(report.patterns);
+    const bool repeated = groups.size() < report.patterns.size();
+    std::vector<Column> columns{{"pattern"}};
+    if (repeated) columns.push_back({"count", Align::right});
+    columns.insert(columns.end(),
+                   {{"source"}, {"precision"}, {"schedule"}, {error_title(report), Align::right}});
     if (timed)
         columns.insert(columns.end(), {{"time", Align::right},
                                        {"torch", Align::right},
@@ -58,9 +79,12 @@ std::string pattern_table(const Report& report) {
                                        {"runs", Align::right}});
     columns.push_back({"result"});
     Table table(columns);
-    for (const auto& row : report.patterns) {
-        std::vector<std::string> cells{row.id, row.where, row.precision,
-                                       short_schedule(row.schedule), error_cell(row)};
+    for (const auto& [first, count] : groups) {
+        const auto& row = *first;
+        std::vector<std::string> cells{row.id};
+        if (repeated) cells.push_back(std::to_string(count));
+        cells.insert(cells.end(),
+                     {row.where, row.precision, short_schedule(row.schedule), error_cell(row)});
         if (timed) {
             cells.push_back(time_text(row.single));
             cells.push_back(time_text(row.baseline_single));
@@ -99,6 +123,21 @@ Json json_of(const Errors& e) {
     return {{"kernel", e.kernel}, {"eager", e.eager}, {"checks", e.checks}};
 }
 
+Json json_of(const Ablation& ablation) {
+    if (!ablation.measured()) return nullptr;
+    Json rows = Json::array();
+    for (const auto& row : ablation.rows)
+        rows.push_back({{"family", row.family},
+                        {"patterns", row.patterns},
+                        {"alone", json_of(row.alone)},
+                        {"all_but", json_of(row.all_but)},
+                        {"kept", row.kept}});
+    return {{"eager", json_of(ablation.eager)},
+            {"all", json_of(ablation.all)},
+            {"patterns", ablation.patterns},
+            {"families", rows}};
+}
+
 }  // namespace
 
 std::string module_table(const std::vector<ModuleRow>& whole) {
@@ -113,20 +152,15 @@ std::string module_table(const std::vector<ModuleRow>& whole) {
                  {"sustained", Align::right},
                  {"against eager"},
                  {"runs", Align::right},
+                 {"peak memory", Align::right},
                  {"note"}});
     for (const auto& row : whole)
         table.row({row.name, time_text(row.single), speedup(row.single, single),
                    time_text(row.held), speedup(row.held, held),
-                   row.single.runs ? std::to_string(row.single.runs) : "-", row.why});
+                   row.single.runs ? std::to_string(row.single.runs) : "-",
+                   row.peak_bytes > 0 ? fmt::format("{:.0f} MiB", row.peak_bytes / (1 << 20)) : "-",
+                   row.why});
     return table.text();
-}
-
-std::string speedup(const Times& fused, const Times& baseline) {
-    if (!fused.runs || !baseline.runs || fused.median_us <= 0) return "-";
-    if (&fused == &baseline) return "1";
-    const auto over = [](double a, double b) { return b > 0 ? a / b : 0; };
-    return fmt::format("{:.2f}x ({:.2f} to {:.2f})", over(baseline.median_us, fused.median_us),
-                       over(baseline.low_us, fused.high_us), over(baseline.high_us, fused.low_us));
 }
 
 std::string to_text(const Report& report) {
@@ -139,6 +173,7 @@ std::string to_text(const Report& report) {
             "  time: median of single launches; in brackets what the 10th and 90th percentiles "
             "allow\n";
     out += "  error: largest, over the output's largest magnitude, against f64\n";
+    if (report.ablation.measured()) out += fmt::format("\n{}", ablation_table(report.ablation));
     if (module_timed(report)) out += fmt::format("\n{}", module_table(report.whole));
     if (!report.whole_note.empty()) out += fmt::format("  whole module: {}\n", report.whole_note);
     if (!report.left_alone.empty())
@@ -156,7 +191,9 @@ std::string to_text(const Report& report) {
             report.why_not_measured);
     if (!report.run.empty()) out += fmt::format("\nfiles of this run: {}\n", report.run);
     if (!report.package.empty())
-        out += fmt::format("package: {0}\n  use it: module = fact.load(\"{0}\")\n", report.package);
+        out +=
+            fmt::format("package: {0}\n  use it: module = fact.load(\"{0}\"{1})\n", report.package,
+                        report.without_weights ? ", weights=original_module" : "");
     return out;
 }
 
@@ -182,6 +219,7 @@ std::string to_json(const Report& report) {
         whole.push_back({{"name", row.name},
                          {"single", json_of(row.single)},
                          {"sustained", json_of(row.held)},
+                         {"peak_bytes", row.peak_bytes > 0 ? Json(row.peak_bytes) : Json()},
                          {"why", row.why}});
     for (const auto& item : report.left_alone)
         alone.push_back({{"node", item.node},
@@ -196,6 +234,7 @@ std::string to_json(const Report& report) {
                    {"patterns", patterns},
                    {"whole", whole},
                    {"whole_note", report.whole_note},
+                   {"ablation", json_of(report.ablation)},
                    {"left_alone", alone},
                    {"incidents", report.incidents},
                    {"statistics",

@@ -7,13 +7,10 @@
 #include <vector>
 
 #include "match/pattern.h"
+#include "report/ablation.h"
+#include "report/times.h"
 
 namespace fact::report {
-
-struct Times {
-    double median_us = 0, low_us = 0, high_us = 0;  // low and high: 10th and 90th percentile
-    int runs = 0;                                   // 0: not measured
-};
 
 // Relative error against f64, of the kernel and of torch in the module's own dtype: the worst
 // check.
@@ -35,7 +32,8 @@ struct PatternRow {
 struct ModuleRow {
     std::string name;  // "eager", "torch.compile", "composed"
     Times single, held;
-    std::string why;  // when it was not measured
+    std::string why;        // when it was not measured
+    double peak_bytes = 0;  // beyond inputs and weights; 0: not measured
 };
 
 // How the workflow itself went.
@@ -52,12 +50,14 @@ struct Report {
     std::string why_not_measured;       // set without a GPU
     std::vector<PatternRow> patterns;
     std::vector<ModuleRow> whole;
+    Ablation ablation;
     std::string whole_note;  // how the composed module compares numerically
     std::vector<match::LeftAlone> left_alone;
     std::vector<std::string> incidents;  // candidates that hung, crashed or were wrong, by name
     Statistics statistics;
-    std::string run;      // folder with the files of the run
-    std::string package;  // path; "" when none was written
+    std::string run;               // folder with the files of the run
+    std::string package;           // path; "" when none was written
+    bool without_weights = false;  // the package asks for them when it is loaded
 };
 
 std::string to_text(const Report& report);
@@ -65,10 +65,8 @@ std::string to_json(const Report& report);
 
 // Eager and the others, each against eager.
 std::string module_table(const std::vector<ModuleRow>& whole);
-// The reasons products were left alone, one line each, equal ones joined.
+// The reasons products were left alone, one line each; equal ones, and those of layers that differ
+// only in the numbers of their names, are joined.
 std::string reasons(const std::vector<match::LeftAlone>& left_alone, std::size_t most = 12);
-
-// "1.31x (1.28 to 1.33)": how much faster `fused` is, with what the spreads allow.
-std::string speedup(const Times& fused, const Times& baseline);
 
 }  // namespace fact::report

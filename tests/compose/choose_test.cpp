@@ -47,5 +47,14 @@ TEST(Choose, OfOverlappingPatternsTheOneThatSavesMoreIsKept) {
     EXPECT_NE(choices[0].why.find("takes its product and saves more"), std::string::npos);
 }
 
+TEST(Choose, OfPatternsThatWaitForEachOtherTheOneThatSavesMoreIsKept) {
+    const auto around = make_pattern("p0", {"a", "c"}, {"x", "b"}, {"a", "c"}, 1);
+    const auto between = make_pattern("p1", {"b"}, {"a"}, {"b"}, 5);
+    const auto choices = choose(kGraph, {candidate(around), candidate(between)});
+    EXPECT_FALSE(choices[0].fused);
+    EXPECT_TRUE(choices[1].fused);
+    EXPECT_NE(choices[0].why.find("cannot all be fused"), std::string::npos) << choices[0].why;
+}
+
 }  // namespace
 }  // namespace fact::compose

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/fused.h"
 #include "graph/graph.h"
 #include "match/pattern.h"
 

@@ -22,6 +22,12 @@
 #   minigpt   the MiniGPT block in f32, optimized and benchmarked
 #   minigpt_tf32 the same with --allow-tf32: against eager and torch.compile in TF32
 #   llama     a decoder layer of Llama 3 8B in bf16: torch's attention, written out, and batch 1
+#   gpt2      the 12 layers of GPT-2 in bf16, from an empty cache, and once more
+#   llama_model  the 32 layers of Llama 3 8B in bf16, weights made on the GPU; the same
+#   encoder   a block of an encoder with a bias and a padding mask, written out and by torch's operator
+#   mixed     a block that FACT knows only in part, in bf16 and f32: not slower than eager
+#   examples  what a decoder layer of Llama takes, cold and again, and the table of all examples that
+#             the parts before have left in OUT
 #   calibrate the GPU's real ceilings, as `fact calibrate` measures them
 #   registry  the same module in a new run folder compiles and measures nothing
 #   faults    the hostile kernels of tests/gpu/faults, each of which has to get its own verdict
@@ -35,7 +41,8 @@ out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
 known=(unit calibrate cold legal schedules stopping anchors anchors_f32 range rows gelu programs epilogue
-    products attention types chains spellings rotaries minigpt minigpt_tf32 llama registry faults)
+    products attention types chains spellings rotaries minigpt minigpt_tf32 llama gpt2 encoder mixed
+    llama_model examples registry faults)
 ((${#parts[@]})) || parts=("${known[@]}")
 for part in "${parts[@]}"; do
     [[ " ${known[*]} " == *" $part "* ]] || {
@@ -67,11 +74,26 @@ optimize() {
     fi
 }
 
-collect() { # collect FILE NAME...
+# twice NAME SECONDS SPEC ARGUMENTS...: from an empty cache, and once more in a new run folder.
+twice() {
+    local name=$1 limit=$2 turn
+    shift 2
+    rm -rf "$work/cache-$name" "$work/${name}_cold" "$work/${name}_again"
+    for turn in cold again; do
+        FACT_CACHE_DIR=$work/cache-$name FACT_REGISTRY=$work/cache-$name/registry retune='' \
+            TORCHINDUCTOR_CACHE_DIR=$work/cache-$name/inductor \
+            optimize "${name}_$turn" "$limit" "$@"
+    done
+    cp -r "$work/cache-$name/registry/." "$out/registry/"
+}
+
+collect() { # collect [--never-slower] FILE NAME...
+    local option=()
+    [[ $1 == --* ]] && option=("$1") && shift
     local file=$1
     shift
     FACT_COMMAND="FACT_GPU_EFFORT=$effort tests/gpu/run.sh OUT ${parts[*]}" "${FACT_PYTHON:-python3}" \
-        "$root/bench/collect.py" "$out/$file" "${@/#/$work/}"
+        "$root/bench/collect.py" "${option[@]}" "$out/$file" "${@/#/$work/}" || ((++failures))
 }
 
 cd "$root" || exit 2
@@ -198,6 +220,30 @@ for part in "${parts[@]}"; do
             LLAMA_ATTENTION=eager retune='' optimize llama_eager 200 examples/llama_layer.py --dtype bf16
             LLAMA_BATCH=1 optimize llama_one 200 examples/llama_layer.py --dtype bf16
             collect llama.json llama_sdpa llama_eager llama_one
+            ;;
+        gpt2)
+            twice gpt2 300 examples/gpt2.py --dtype bf16
+            collect --never-slower gpt2.json gpt2_cold gpt2_again
+            ;;
+        llama_model) # 16 GB of weights: they stay where they are made
+            twice llama_model 440 examples/llama_model.py --without-weights
+            collect --never-slower llama_model.json llama_model_cold llama_model_again
+            ;;
+        encoder)
+            twice encoder 200 examples/encoder_block.py --dtype bf16
+            ENCODER_ATTENTION=sdpa optimize encoder_sdpa 200 examples/encoder_block.py --dtype bf16
+            collect --never-slower encoder.json encoder_cold encoder_again encoder_sdpa
+            ;;
+        mixed)
+            twice mixed 200 examples/mixed.py --dtype bf16
+            optimize mixed_f32 200 examples/mixed.py
+            collect --never-slower mixed.json mixed_cold mixed_again mixed_f32
+            ;;
+        examples)
+            twice llama_layer 200 examples/llama_layer.py --dtype bf16
+            collect llama_layer.json llama_layer_cold llama_layer_again
+            FACT_COMMAND="tests/gpu/run.sh OUT examples" "${FACT_PYTHON:-python3}" \
+                "$root/bench/examples.py" "$out" || ((++failures))
             ;;
         calibrate)
             note "calibrate"

@@ -142,6 +142,77 @@ TEST(KnownValues, ComparedRangesMakeATriangle) {
     EXPECT_EQ(known.nodes_behind(added).size(), 4u);
 }
 
+// Where positions start again, another sequence begins: rows see only their own.
+TEST(KnownValues, PackedSequencesAreToldApart) {
+    for (const bool one : {true, false}) {
+        Masks net;
+        const auto wide = [&](ValueId id) { return net.as(DType::i64, id); };
+        std::vector<std::int64_t> positions(kRows);
+        for (std::int64_t i = 0; i < kRows; ++i) positions[i] = one ? i : i % 4;
+        const auto row = net.buffer<std::int64_t>("positions", DType::i64, {1, kRows}, positions);
+        const auto both = wide(
+            net.op("both", "expand.default", {{"self", row}, {"size", Ints{2, -1}}}, {2, kRows}));
+        const auto first = wide(net.op("first", "slice.Tensor",
+                                       {{"self", both},
+                                        {"dim", std::int64_t{1}},
+                                        {"start", std::int64_t{0}},
+                                        {"end", std::int64_t{1}},
+                                        {"step", std::int64_t{1}}},
+                                       {2, 1}));
+        const auto less = wide(
+            net.op("less", "sub.Tensor", {{"self", first}, {"other", std::int64_t{1}}}, {2, 1}));
+        const auto steps = wide(net.op(
+            "steps", "diff.default",
+            {{"self", both}, {"n", std::int64_t{1}}, {"dim", std::int64_t{-1}}, {"prepend", less}},
+            {2, kRows}));
+        const auto jumps = net.as(
+            DType::boolean, net.op("jumps", "ne.Scalar",
+                                   {{"self", steps}, {"other", std::int64_t{1}}}, {2, kRows}));
+        const auto sequence =
+            wide(net.op("sequence", "cumsum.default", {{"self", jumps}, {"dim", std::int64_t{-1}}},
+                        {2, kRows}));
+        const auto range = net.range("range");
+        const auto batch = wide(net.op("batch", "arange.default", {{"end", std::int64_t{2}}}, {2}));
+        const auto each =
+            wide(net.op("each", "view.default", {{"self", batch}, {"size", Ints{2, 1}}}, {2, 1}));
+        const auto read = wide(net.op(
+            "read", "index.Tensor",
+            {{"self", sequence}, {"indices", std::vector<std::optional<ValueId>>{each, range}}},
+            {2, kRows}));
+        const auto of_rows =
+            wide(net.op("of_rows", "view.default", {{"self", read}, {"size", Ints{2, kRows, 1}}},
+                        {2, kRows, 1}));
+        const auto of_columns =
+            wide(net.op("of_columns", "view.default", {{"self", read}, {"size", Ints{2, 1, kRows}}},
+                        {2, 1, kRows}));
+        const auto same = net.as(
+            DType::boolean, net.op("same", "eq.Tensor", {{"self", of_rows}, {"other", of_columns}},
+                                   {2, kRows, kRows}));
+        const auto mask = net.as(
+            DType::boolean, net.op("mask", "tril.default", {{"self", same}}, {2, kRows, kRows}));
+        EXPECT_EQ(net.sight(mask, MaskMeaning::show_where), one ? Sight::causal : Sight::other);
+        const auto known = net.known(sequence);
+        ASSERT_TRUE(known);
+        EXPECT_EQ(known->at(Ints{1, kRows - 1}), one ? 0 : 1);
+        EXPECT_EQ(known->strides[0], 0);  // the same in both
+    }
+}
+
+TEST(KnownValues, WhatIsReadOutsideIsNotKnown) {
+    for (const std::int64_t at : {2, -3, 3}) {
+        Masks net;
+        const auto m = net.buffer<float>("m", DType::f32, {3, 2}, {0, 1, 2, 3, 4, 5});
+        const auto where = net.buffer<std::int64_t>("where", DType::i64, {1}, {at});
+        const auto read =
+            net.op("read", "index.Tensor",
+                   {{"self", m}, {"indices", std::vector<std::optional<ValueId>>{where}}}, {1, 2});
+        const auto known = net.known(read);
+        ASSERT_EQ(known.has_value(), at != 3);
+        if (at == 3) continue;
+        EXPECT_EQ(known->at(Ints{0, 1}), at == 2 ? 5 : 1);
+    }
+}
+
 TEST(KnownValues, TrianglesOfFactoriesCountFromTheDiagonal) {
     Masks net;
     const auto low = net.op(

@@ -167,6 +167,18 @@ TEST(Region, ResidualMayBeTheOperandItself) {
     EXPECT_DOUBLE_EQ(p.cost.flops, 2.0 * 64 * 48 * 48);
 }
 
+// What only the region reads, but as an operand of its product, is made outside all the same.
+TEST(Region, AProducerThatTheProductReadsTooStaysOutside) {
+    Net net;
+    const auto x = net.pointwise("x", "tanh.default", net.input("raw", {64, 48}));
+    const auto y = net.linear("y", x, net.weight("w", {48, 48}));
+    net.output(net.pointwise("z", "mul.Tensor", y, x));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(found.patterns[0].nodes, (Names{"y", "z"}));
+    EXPECT_EQ(found.patterns[0].inputs, (Names{"x", "w"}));
+}
+
 // Torch does not read the addend when beta is zero, so NaN in it must not spread.
 TEST(Region, AddendTimesZeroIsNotRead) {
     for (const double beta : {0.0, 1.0}) {

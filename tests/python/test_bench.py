@@ -6,6 +6,7 @@ import json
 import pathlib
 import tempfile
 import unittest
+from unittest import mock
 
 import torch
 from built import needs_ops
@@ -85,6 +86,31 @@ class Bench(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertFalse(result["agrees"])
         self.assertIn("TOO LARGE", printed)
+
+
+    def test_trials_share_the_weights_of_the_module(self):
+        from fact import _timing, ablate
+
+        self.write(lambda module: module.up.weight.data.mul_(2))  # the package's own are others
+
+        def single(works):
+            results = [work() for work in works]
+            for result in results[1:]:
+                torch.testing.assert_close(result, results[0], rtol=1e-5, atol=1e-6)
+            return [{"median_us": float(i)} for i in range(len(works))]
+
+        package = str(self.folder / "package")
+        with mock.patch.object(_timing, "single", single), torch.no_grad():
+            result = ablate.run(str(self.folder / "source.py"), [package] * 2, device="cpu")
+        self.assertEqual(result["eager"]["median_us"], 0)
+        self.assertEqual([times["median_us"] for times in result["times"]], [1, 2])
+
+
+class Memory(unittest.TestCase):
+    def test_a_module_that_does_not_fit_in_f64(self):
+        module = torch.nn.Linear(100, 100, bias=False)  # 80000 bytes in f64
+        self.assertTrue(bench.fits_in_f64(module, 120_000))
+        self.assertFalse(bench.fits_in_f64(module, 119_000))
 
 
 class Agreement(unittest.TestCase):

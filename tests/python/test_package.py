@@ -48,6 +48,34 @@ class Package(unittest.TestCase):
             turned = torch.randn(8, 2, 32).transpose(0, 1)  # rows do not lie behind one another
             torch.testing.assert_close(packaged(turned), other(turned), rtol=1e-5, atol=1e-6)
 
+    def test_weights_that_are_given_are_shared(self):
+        from fact.package import load
+
+        other = Up().eval()
+        for weights in (other, other.state_dict()):
+            packaged = load(self.folder, weights=weights)
+            self.assertEqual(packaged.up.weight.data_ptr(), other.up.weight.data_ptr())
+            with torch.no_grad():
+                torch.testing.assert_close(packaged(self.x), other(self.x), rtol=1e-5, atol=1e-6)
+        part = load(self.folder, weights={"up.bias": other.up.bias})
+        torch.testing.assert_close(part.up.weight, self.module.up.weight, rtol=0, atol=0)
+        with self.assertRaisesRegex(ValueError, r"up.bias was float32\[48\].*got float32\[7\]"):
+            load(self.folder, weights={"up.bias": torch.zeros(7)})
+
+    def test_a_package_without_weights_asks_for_them(self):
+        from fact.package import load, needs_weights
+
+        self.assertFalse(needs_weights(self.folder))
+        manifest = json.loads((self.folder / "manifest.json").read_text())
+        manifest["original"] = {"without_weights": True}
+        (self.folder / "manifest.json").write_text(json.dumps(manifest))
+        self.assertTrue(needs_weights(self.folder))
+        with self.assertRaisesRegex(ValueError, "made without weights, and .* and 1 more"):
+            load(self.folder)
+        with torch.no_grad():
+            got = load(self.folder, weights=self.module)(self.x)
+            torch.testing.assert_close(got, self.module(self.x), rtol=1e-5, atol=1e-6)
+
     def test_a_copy_outlives_the_original(self):
         packaged = self.load()
         twin = copy.deepcopy(packaged)

@@ -8,11 +8,11 @@ import pathlib
 import tempfile
 import unittest
 
-import built  # noqa: F401  (puts python/ on the path)
+from built import OPS
 import torch
 
 from fact import _files, _watch
-from fact.trace import main, save
+from fact.trace import load_model, main, save
 
 
 class InAFolder(unittest.TestCase):
@@ -121,6 +121,24 @@ def get_init_inputs(): return [os.path.join(os.path.dirname(__file__), "config.j
             self.assertEqual(listing["files"][file], _watch.stamp(file))
         self.assertIn("FT", listing["variables"])
         self.assertNotIn("PATH", listing["variables"])
+
+    def test_an_archive_without_weights_is_small_and_runs_with_them(self):
+        self.write("config.json", '{"n": 100000}')
+        model, archive = self.write("model.py", self.MODEL), self.folder / "m.pt2"
+        self.assertEqual(self.trace(model, "--without-weights", "-o", archive), (0, ""))
+        self.assertLess(archive.stat().st_size, 100_000)
+        program = torch.export.load(archive)
+        self.assertEqual(program.state_dict["wide.weight"].shape, (100_000, 4))
+        # The graph has the strides of the real ones.
+        weight = next(node for node in program.graph.nodes if node.name == "p_wide_weight")
+        self.assertEqual(weight.meta["val"].stride(), (4, 1))
+        if not os.path.exists(OPS):
+            return
+        from fact.package import load
+
+        module, (x,) = load_model(model)
+        with torch.no_grad():
+            torch.testing.assert_close(load(archive, weights=module)(x), module(x))
 
     def test_only_files_are_replaced_and_links_are_followed(self):
         program = torch.export.export(torch.nn.ReLU(), (torch.randn(2),))

@@ -65,6 +65,14 @@ package: out/package
 )");
 }
 
+TEST(Report, APackageWithoutWeightsIsLoadedWithThem) {
+    auto r = example();
+    r.package = "out/package";
+    r.without_weights = true;
+    EXPECT_NE(to_text(r).find("fact.load(\"out/package\", weights=original_module)\n"),
+              std::string::npos);
+}
+
 TEST(Report, TimesCarryTheirSpread) {
     auto r = example();
     r.device = "NVIDIA H200";
@@ -78,6 +86,46 @@ TEST(Report, TimesCarryTheirSpread) {
     EXPECT_NE(text.find("2.00x (1.96 to 2.04)"), std::string::npos) << text;
     EXPECT_NE(text.find("failed: no compiler"), std::string::npos) << text;
     EXPECT_EQ(text.find("not measured"), std::string::npos) << text;
+}
+
+TEST(Report, PatternsOfOneKernelAreOneRow) {
+    auto r = example();
+    r.patterns[1] = r.patterns[0];
+    r.patterns[0].kernel = r.patterns[1].kernel = "linear_gelu_12";
+    r.patterns[1].id = "p07_linear_gelu";
+    r.patterns.push_back(r.patterns[1]);
+    r.patterns.back().fused = false;
+    r.patterns.back().id = "p09_linear_gelu";
+    r.patterns.back().why = "slower than torch (0.90x)";
+    const auto text = to_text(r);
+    EXPECT_NE(text.find("  p00_linear_gelu      2  block.py:12"), std::string::npos) << text;
+    EXPECT_EQ(text.find("p07"), std::string::npos) << text;
+    EXPECT_NE(text.find("  p09_linear_gelu      1  block.py:12"), std::string::npos) << text;
+    EXPECT_EQ(nlohmann::json::parse(to_json(r)).at("patterns").size(), 3u);
+}
+
+TEST(Report, TheAblationIsATable) {
+    auto r = example();
+    EXPECT_TRUE(nlohmann::json::parse(to_json(r)).at("ablation").is_null());
+    r.ablation.eager = {1000, 990, 1010, 20};
+    r.ablation.all = {400, 396, 404, 20};
+    r.ablation.patterns = 3;
+    r.ablation.rows = {{"linear", 2, {500, 495, 505, 20}, {800, 790, 810, 20}, true},
+                       {"norm", 1, {}, {399, 390, 400, 20}, false}};
+    EXPECT_EQ(
+        ablation_table(r.ablation),
+        R"(  ablation     patterns    alone  against eager         all but it  against eager         runs  in the package
+  -----------  --------  -------  --------------------  ----------  --------------------  ----  --------------
+  linear              2   500 us  2.00x (1.96 to 2.04)      800 us  1.25x (1.22 to 1.28)    20  yes
+  norm                1        -  -                         399 us  2.51x (2.48 to 2.59)    20  no
+  all                 3   400 us  2.50x (2.45 to 2.55)                                      20
+  none: eager         0  1.00 ms  1                                                         20
+)");
+    const auto json = nlohmann::json::parse(to_json(r)).at("ablation");
+    EXPECT_EQ(json.at("all").at("median_us"), 400);
+    EXPECT_EQ(json.at("families").at(0).at("alone").at("runs"), 20);
+    EXPECT_TRUE(json.at("families").at(1).at("alone").is_null());
+    EXPECT_EQ(json.at("families").at(1).at("kept"), false);
 }
 
 TEST(Report, TheJsonHoldsTheSame) {
@@ -95,6 +143,13 @@ TEST(Report, EqualReasonsAreJoined) {
     const match::LeftAlone odd{"mm", "aten.mm.default", "its rows are 1001 elements", where};
     EXPECT_EQ(reasons({odd, odd}),
               "  aten.mm.default (2 times) at block.py:3: its rows are 1001 elements\n");
+    // Layers of a kind differ in the numbers of names and in their module.
+    auto first = odd, second = odd;
+    first.reason = "view_1 is also used by slice_2", first.where.module_path = "layers.0";
+    second.reason = "view_13 is also used by slice_4", second.where.module_path = "layers.1";
+    EXPECT_EQ(
+        reasons({first, second}),
+        "  aten.mm.default (2 times) at block.py:3, layers.0: view_1 is also used by slice_2\n");
     std::vector<match::LeftAlone> many;
     for (int i = 0; i < 5; ++i) {
         many.push_back(odd);

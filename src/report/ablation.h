@@ -1,0 +1,28 @@
+// The ablation: the whole module with each family of patterns alone, with all but it, with all.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/times.h"
+
+namespace fact::report {
+
+struct AblationRow {
+    std::string family;
+    int patterns = 0;      // of it, in the module
+    Times alone, all_but;  // the module with only it; with all the others
+    bool kept = true;      // whether the package has it in the end
+};
+
+struct Ablation {
+    Times eager, all;
+    int patterns = 0;  // in `all`
+    std::vector<AblationRow> rows;
+
+    bool measured() const { return all.runs > 0; }
+};
+
+std::string ablation_table(const Ablation& ablation);
+
+}  // namespace fact::report

@@ -1,0 +1,101 @@
+// The ablation with a Python of ours: which packages it is given, and what becomes of the times.
+#include "driver/ablate.h"
+
+#include <gtest/gtest.h>
+
+#include "../compose/graphs.h"
+#include "support/files.h"
+
+namespace fact::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+// -m fact.ablate SOURCE PACKAGE... --json FILE: kernels of family_a save 300 us, of family_b
+// lose 50.
+constexpr std::string_view kPython = R"sh(#!/bin/sh
+shift 3
+spell() { printf '{"median_us":%s,"low_us":%s,"high_us":%s,"runs":11}' $1 $1 $1; }
+times=
+while [ "$1" != --json ]; do
+    us=1000
+    grep -q family_a "$1/manifest.json" && us=$((us - 300))
+    grep -q family_b "$1/manifest.json" && us=$((us + 50))
+    times="$times,$(spell $us)"
+    shift
+done
+printf '{"eager":%s,"times":[%s]}' "$(spell 1000)" "${times#,}" >"$2"
+)sh";
+
+struct Ablate : ::testing::Test {
+    TemporaryFolder folder{fs::temp_directory_path(), "ablate-test"};
+    RunFolder run{folder.path() / "run"};
+    Environment environment;
+    Settings settings;
+    Discovered found;
+    Realizations realizations;
+
+    void SetUp() override {
+        fs::create_directories(run.path());
+        fs::copy_file(fs::path(FACT_SOURCE_DIR) / "tests/graph/data/gpt_block.pt2", run.archive());
+        environment.python = (folder.path() / "python").string();
+        ASSERT_TRUE(write_file_atomic(environment.python, std::string(kPython)));
+        fs::permissions(environment.python, fs::perms::owner_all);
+        environment.gpu.emplace();
+        environment.gpu->name = "a GPU";
+        settings.source = "model.py";
+        found.graph = compose::make_graph({"x"}, {{"a", "x"}, {"b", "a"}, {"c", "b"}}, {"c"});
+        for (const auto& [name, from, family] :
+             {std::tuple{"a", "x", "family_a"}, {"b", "a", "family_b"}, {"c", "b", "family_a"}}) {
+            auto pattern = compose::make_pattern(name, {name}, {from}, {name});
+            pattern.family = family;
+            found.discovery.patterns.push_back(pattern);
+            auto& kernel = realizations[family];
+            kernel.family = family;
+            kernel.realized = true;
+            kernel.folder = folder.path() / family;
+            for (const auto* file : {"kernel.fact", "kernel.cu", "kernel.cubin", "record.json"})
+                ASSERT_TRUE(write_file_atomic(kernel.folder / file, std::string("text")));
+        }
+    }
+
+    Result<report::Ablation> ablate(Plan& chosen) {
+        return ablate_stage(environment, run, settings, found, realizations, "", chosen);
+    }
+};
+
+TEST_F(Ablate, EachFamilyAloneAndLeftOut) {
+    auto chosen = plan(found, realizations);
+    ASSERT_EQ(chosen.fused(), 3);
+    const auto done = ablate(chosen);
+    ASSERT_TRUE(done) << done.error().text();
+    EXPECT_EQ(done->eager.median_us, 1000);
+    EXPECT_EQ(done->all.median_us, 750);
+    EXPECT_EQ(done->patterns, 3);
+    ASSERT_EQ(done->rows.size(), 2u);
+    const auto &a = done->rows[0], &b = done->rows[1];
+    EXPECT_EQ(a.family, "family_a");
+    EXPECT_EQ(a.patterns, 2);
+    EXPECT_EQ(a.alone.median_us, 700);
+    EXPECT_EQ(a.all_but.median_us, 1050);
+    EXPECT_TRUE(a.kept);
+    EXPECT_EQ(b.alone.median_us, 1050);
+    EXPECT_EQ(b.all_but.median_us, 700);
+    EXPECT_FALSE(b.kept);
+    EXPECT_EQ(chosen.fused(), 2);
+    EXPECT_EQ(chosen.choices[1].why, "the whole module is 50.0 us faster without it");
+    EXPECT_EQ(chosen.choices[0].saves_us, 300);
+}
+
+TEST_F(Ablate, WhatWasMeasuredIsKept) {
+    for (const bool again : {false, true}) {
+        auto chosen = plan(found, realizations);
+        if (again) environment.python = "/bin/false";
+        const auto done = ablate(chosen);
+        ASSERT_TRUE(done) << done.error().text();
+        EXPECT_EQ(done->all.median_us, 750);
+    }
+}
+
+}  // namespace
+}  // namespace fact::driver

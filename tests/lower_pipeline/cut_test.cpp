@@ -162,7 +162,7 @@ TEST(Cut, HeadsAreTurnedBehindTheirProduct) {
     const ExprId other = f.b.binary(BinaryOp::mul, f.b.flip(heads, two), sine);
     const ExprId y = f.b.binary(BinaryOp::add, heads, other);
     f.output("y", DType::bf16, f.b.view(y, {f.m, columns}));
-    const auto pipeline = cut(f.kernel);
+    const auto pipeline = cut(f.kernel, true);
     ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
     EXPECT_LE(pipeline->stages.size(), 2u);
     EXPECT_EQ(pipeline->stages.front().kind, StageKind::product);

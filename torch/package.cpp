@@ -119,12 +119,16 @@ Result<std::shared_ptr<Package>> Package::open(const fs::path& folder) {
     state->without_weights = manifest->without_weights;
     const bool on_gpu = cuda_available();
     std::map<std::string, Compiled> compiled;  // calls of one family share a kernel
+    std::map<std::string, ir::Kernel> texts;
     for (const auto& id : manifest->calls) {
         auto call = read_call(folder / "calls" / (id + ".json"));
         if (!call) return call.error();
         const auto files = folder / "kernels" / call->kernel;
-        auto kernel_text = read_kernel_text(files / "kernel.fact");
-        if (!kernel_text) return kernel_text.error();
+        if (!texts.contains(call->kernel)) {
+            auto kernel_text = read_kernel_text(files / "kernel.fact");
+            if (!kernel_text) return kernel_text.error();
+            texts.emplace(call->kernel, std::move(*kernel_text));
+        }
         if (on_gpu && !compiled.contains(call->kernel)) {
             const auto device = c10::impl::VirtualGuardImpl(c10::kCUDA).getDevice();
             // Makes torch set up the primary context the kernel is loaded into.
@@ -140,7 +144,8 @@ Result<std::shared_ptr<Package>> Package::open(const fs::path& folder) {
         }
         const auto found = compiled.find(call->kernel);
         auto entry = found != compiled.end() ? found->second : Compiled{{}, "there is no GPU", 0};
-        auto kernel = FusedKernel::make(std::move(*call), std::move(*kernel_text), entry);
+        const ir::Kernel& kernel_text = texts.at(call->kernel);
+        auto kernel = FusedKernel::make(std::move(*call), kernel_text, entry);
         if (!kernel) return kernel.error();
         state->calls.emplace(id, std::move(*kernel));
     }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 
 #include "graph/arguments.h"
 #include "verify/extents.h"
@@ -69,13 +70,19 @@ bool ExtentClasses::visit_convolution(const Node& node) {
     return true;
 }
 
-// Queries, keys and values end in [M, D], [N, D] and [N, E]; the scale may follow from D.
+// Queries, keys and values end in [M, D], [N, D] and [N, E], a mask in [M, N]; the scale may follow
+// from D.
 bool ExtentClasses::visit_attention(const Node& node) {
     if (node.target != "aten.scaled_dot_product_attention.default") return false;
-    const auto values = graph::tensor_inputs(node);
+    auto values = graph::tensor_inputs(node);
     const ValueId out = node.outputs[0];
     const int r = rank(out);
-    if (values.size() != 3 || r < 2) return false;
+    std::optional<ValueId> mask;
+    if (values.size() == 4) {
+        mask = values.back();
+        values.pop_back();
+    }
+    if (values.size() != 3 || r < 2 || (mask && rank(*mask) > r)) return false;
     for (const ValueId value : values)
         if (rank(value) != r) return false;
     const ValueId q = values[0], k = values[1], v = values[2];
@@ -87,6 +94,14 @@ bool ExtentClasses::visit_attention(const Node& node) {
     for (int d = 0; d < r - 2; ++d)
         for (const ValueId value : values)
             if (extent(value, d) == extent(out, d)) tie(value, d, out, d);
+    if (!mask) return true;
+    // Dimensions match from the right; one of a single element is broadcast.
+    const int shift = r - rank(*mask);
+    for (int d = 0; d < rank(*mask); ++d) {
+        if (extent(*mask, d) == 1) continue;
+        const bool columns = d + shift == r - 1;
+        tie(*mask, d, columns ? k : out, columns ? r - 2 : d + shift);
+    }
     return true;
 }
 

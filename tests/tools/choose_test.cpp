@@ -146,9 +146,10 @@ TEST_F(Choose, TheSkeletonFollowsTheSizes) {
 
 TEST_F(Choose, WhatOneKernelCannotHoldIsCut) {
     program_ = compiled(
-        "kernel gated(x: bf16[M, K], a: bf16[N, K], b: bf16[N, K]) -> (y: bf16[M, N]) {\n"
+        "kernel gated(x: bf16[M, K], z: bf16[M, K], a: bf16[N, K], b: bf16[N, K])\n"
+        "    -> (y: bf16[M, N]) {\n"
         "  gate = x @ a.T\n"
-        "  y = silu(gate) * (x @ b.T)\n"
+        "  y = silu(gate) * (z @ b.T)\n"
         "}\n");
     const ir::Kernel& kernel = program_.kernels[0];
     const auto plan = plan_stages(kernel, "sm90a", bound(kernel, {}));

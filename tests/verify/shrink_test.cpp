@@ -212,5 +212,26 @@ TEST(Shrink, AttentionFollowsItsText) {
     EXPECT_EQ(keys[3], 128);
 }
 
+// A mask's rows and columns change with those of the scores; what it is broadcast along stays one.
+TEST(Shrink, AMaskFollowsTheScores) {
+    FusedCall call;
+    auto& g = call.original;
+    const auto q = add_input(g, "q", dense(DType::bf16, {32, 12, 384, 64}));
+    const auto k = add_input(g, "k", dense(DType::bf16, {32, 12, 512, 64}));
+    const auto v = add_input(g, "v", dense(DType::bf16, {32, 12, 512, 64}));
+    const auto mask = add_input(g, "mask", dense(DType::bf16, {32, 1, 384, 512}));
+    const auto y = add_node(g, "aten.scaled_dot_product_attention.default",
+                            {{"query", q}, {"key", k}, {"value", v}, {"attn_mask", mask}},
+                            dense(DType::bf16, {32, 12, 384, 64}));
+    add_output(g, y);
+    const auto shrunk = shrink(call, {}, 1e6);
+    ASSERT_TRUE(shrunk.has_value());
+    const auto& small = shrunk->call.original;
+    EXPECT_LE(work(small), 1e6);
+    const Sizes queries = type_of(small, "q").sizes, keys = type_of(small, "k").sizes;
+    EXPECT_EQ(type_of(small, "mask").sizes, (Sizes{queries[0], 1, queries[2], keys[2]}));
+    EXPECT_EQ(queries[3], 64);
+}
+
 }  // namespace
 }  // namespace fact::verify

@@ -164,9 +164,9 @@ mlp_1_kernel(__grid_constant__ Arguments const args) {
     int64_t const rows = int64_t{args.M};
     for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
         int const m = static_cast<int>(row);
-        auto const t0 = Row::reduce<Sum>(int64_t{args.H}, [&](int h) {
-            float const h1 = widen(args.h(m, h));
-            return h1;
+        auto const t0 = Row::reduce<Sum>(int64_t{args.H}, [&](int h_at) {
+            float const h = widen(args.h(m, h_at));
+            return h;
         });
         int const t1 = args.H;
         float const m1 = F::divide(t0, static_cast<float>(t1));
@@ -191,9 +191,9 @@ mlp_2_kernel(__grid_constant__ Arguments const args) {
     int64_t const rows = int64_t{args.M};
     for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
         int const m = static_cast<int>(row);
-        auto const s = Row::reduce<Sum>(int64_t{args.H}, [&](int h) {
-            float const h1 = widen(args.h(m, h));
-            float const t0 = h1 * h1;
+        auto const s = Row::reduce<Sum>(int64_t{args.H}, [&](int h_at) {
+            float const h = widen(args.h(m, h_at));
+            float const t0 = h * h;
             return t0;
         });
         Row::once([&] {
@@ -217,13 +217,13 @@ mlp_3_kernel(__grid_constant__ Arguments const args) {
     using Row = ThreadRow;
     int64_t const rows = int64_t{args.M} * args.H;
     for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
-        int const h = static_cast<int>(row % args.H);
-        int const m = static_cast<int>(row / args.H);
-        float const h1 = widen(args.h(m, h));
-        float const m1 = widen(args.m(m));
-        float const t0 = h1 - m1;
+        int const h_at = static_cast<int>(row % args.H);
+        int const m_at = static_cast<int>(row / args.H);
+        float const h = widen(args.h(m_at, h_at));
+        float const m = widen(args.m(m_at));
+        float const t0 = h - m;
         float const t1 = rounded<bf16>(t0);
-        args.y(m, h) = narrow<bf16>(t1);
+        args.y(m_at, h_at) = narrow<bf16>(t1);
     }
 }
 }  // namespace mlp_3
@@ -313,11 +313,11 @@ heads_1_kernel(__grid_constant__ Arguments const args) {
     using Row = ThreadRow;
     int64_t const rows = int64_t{4} * 16 * args.T;
     for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
-        int const t = static_cast<int>(row % args.T);
+        int const t_at = static_cast<int>(row % args.T);
         int const c16 = static_cast<int>(row / args.T % 16);
         int const c4 = static_cast<int>(row / (int64_t{16} * args.T));
-        float const t1 = widen(args.t(t, c4 * 16 + c16));
-        args.y(c4 * 16 + c16, t) = narrow<bf16>(t1);
+        float const t = widen(args.t(t_at, c4 * 16 + c16));
+        args.y(c4 * 16 + c16, t_at) = narrow<bf16>(t);
     }
 }
 }  // namespace heads_1

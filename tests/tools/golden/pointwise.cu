@@ -44,13 +44,13 @@ operators_1_kernel(__grid_constant__ Arguments const args) {
     int64_t const rows = int64_t{args.M} * args.N;
     for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
         int const n = static_cast<int>(row % args.N);
-        int const m = static_cast<int>(row / args.N);
-        bool const m1 = widen(args.m(m, n));
-        bool const t0 = !m1;
+        int const m_at = static_cast<int>(row / args.N);
+        bool const m = widen(args.m(m_at, n));
+        bool const t0 = !m;
         int const t1 = n;
-        int const t2 = m;
+        int const t2 = m_at;
         bool const t3 = t1 <= t2;
-        float const x = widen(args.x(m, n));
+        float const x = widen(args.x(m_at, n));
         bool const t4 = x != 0.5f;
         bool const t5 = t3 && t4;
         bool const t6 = t0 || t5;
@@ -59,9 +59,9 @@ operators_1_kernel(__grid_constant__ Arguments const args) {
         float const t9 = x * x;
         float const t10 = t9 - INFINITY;
         float const y = t6 ? t8 : t10;
-        bool const b = m1 == true;
-        args.y(m, n) = narrow<float>(y);
-        args.b(m, n) = narrow<bool>(b);
+        bool const b = m == true;
+        args.y(m_at, n) = narrow<float>(y);
+        args.b(m_at, n) = narrow<bool>(b);
     }
 }
 }  // namespace operators_1

@@ -45,18 +45,17 @@ batched_kernel(__grid_constant__ CUtensorMap const map_x, __grid_constant__ CUte
 }
 
 // ---- gated: tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8)
-#include "sm90/mainloop_half.cuh"
+#include "sm90/mainloop_paired.cuh"
 #include "sm90/product.cuh"
 
 using namespace fact;
-
-namespace gated_0 {
 using namespace fact::sm90;
 
 struct Config {
     using Element = half;
-    using Output = float;
+    using Output = half;
     static constexpr int kTileM = 128, kTileN = 256, kTileK = 64, kStages = 4;
+    static constexpr int kProducts = 2;
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
     static constexpr bool kPingpong = false;
@@ -70,64 +69,21 @@ struct Finish {
     struct Fetched {};
     __device__ Fetched fetch(Slab const&) const { return {}; }
 
-    __device__ float operator()(float acc, Fetched const& at, Slab const& slab, int i) const {
-        using F = Functions<float>;
-        return acc;
-    }
-};
-
-extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
-__cluster_dims__(2, 1, 1)
-gated_0_kernel(__grid_constant__ CUtensorMap const map_x, __grid_constant__ CUtensorMap const map_a,
-               __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents,
-               __grid_constant__ WalkOrder const order) {
-    using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_x, map_a}, map_y, map_y, extents, order, Finish{});
-}
-}  // namespace gated_0
-
-namespace gated_1 {
-using namespace fact::sm90;
-
-struct Config {
-    using Element = half;
-    using Output = half;
-    static constexpr int kTileM = 128, kTileN = 256, kTileK = 64, kStages = 4;
-    static constexpr int kStoreBuffers = 2;
-    static constexpr int kClusterM = 2, kClusterN = 1;
-    static constexpr bool kPingpong = false;
-    static constexpr Deal kDeal = Deal::whole;
-    static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
-    static constexpr int kBatchA = 0b00, kBatchB = 0b00;
-    static constexpr bool kStaged = false;
-};
-
-struct Finish {
-    Matrix<float> t;
-
-    struct Fetched {
-        Matrix<float>::Fetched t;
-    };
-    __device__ Fetched fetch(Slab const& slab) const {
-        return {t.fetch(slab)};
-    }
-
-    __device__ float operator()(float acc, Fetched const& at, Slab const& slab, int i) const {
+    __device__ float operator()(float acc, float other, Fetched const& at, Slab const& slab, int i) const {
         using F = Functions<half>;
-        float const t0 = F::silu(at.t.at(i));
-        return t0 * acc;
+        float const t0 = F::silu(acc);
+        return t0 * other;
     }
 };
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
-gated_1_kernel(__grid_constant__ CUtensorMap const map_x, __grid_constant__ CUtensorMap const map_b,
-               __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents,
-               __grid_constant__ WalkOrder const order, __grid_constant__ Finish const finish) {
-    using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_x, map_b}, map_y, map_y, extents, order, finish);
+gated_kernel(__grid_constant__ CUtensorMap const map_x, __grid_constant__ CUtensorMap const map_a,
+             __grid_constant__ CUtensorMap const map_b, __grid_constant__ CUtensorMap const map_y,
+             __grid_constant__ Extents const extents, __grid_constant__ WalkOrder const order) {
+    using Mainloop = MainloopPaired<Config>;
+    product<Config, Mainloop>({map_x, map_a, map_b}, map_y, map_y, extents, order, Finish{});
 }
-}  // namespace gated_1
 
 // ---- accurate: tile 128x128x32  cluster 1x1  mainloop cooperative  stages 6  scheduler persistent(raster: m, swizzle: 16); tile 128x256x32  cluster 2x1  mainloop cooperative  stages 6  scheduler persistent(raster: m, swizzle: 8)
 #include "sm90/mainloop_single.cuh"

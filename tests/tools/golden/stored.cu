@@ -55,10 +55,10 @@ two_1_kernel(__grid_constant__ Arguments const args) {
     using Row = ThreadRow;
     int64_t const rows = int64_t{args.M} * args.H;
     for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
-        int const h = static_cast<int>(row % args.H);
+        int const h_at = static_cast<int>(row % args.H);
         int const m = static_cast<int>(row / args.H);
-        float const h1 = widen(args.h(m, h));
-        args.h1(m, h) = narrow<bf16>(h1);
+        float const h = widen(args.h(m, h_at));
+        args.h1(m, h_at) = narrow<bf16>(h);
     }
 }
 }  // namespace two_1

@@ -55,15 +55,15 @@ heads_1_kernel(__grid_constant__ Arguments const args) {
     using Row = ThreadRow;
     int64_t const rows = int64_t{args.B} * args.M * 3 * args.H * args.D;
     for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
-        int const d = static_cast<int>(row % args.D);
+        int const d_at = static_cast<int>(row % args.D);
         int const h = static_cast<int>(row / args.D % args.H);
         int const c3 = static_cast<int>(row / (int64_t{args.H} * args.D) % 3);
         int const m = static_cast<int>(row / (int64_t{3} * args.H * args.D) % args.M);
         int const b = static_cast<int>(row / (int64_t{args.M} * 3 * args.H * args.D));
-        float const acc = widen(args.acc(b, m, (c3 * args.H + h) * args.D + d));
-        float const d1 = widen(args.d(d));
-        float const y = acc * d1;
-        args.y(b, m, c3, h, d) = narrow<bf16>(y);
+        float const acc = widen(args.acc(b, m, (c3 * args.H + h) * args.D + d_at));
+        float const d = widen(args.d(d_at));
+        float const y = acc * d;
+        args.y(b, m, c3, h, d_at) = narrow<bf16>(y);
     }
 }
 }  // namespace heads_1
@@ -164,5 +164,64 @@ coordinates_kernel(__grid_constant__ Arguments const args) {
         float const y = t2 ? x : t4;
         args.y(m, c2 * args.N + n) = narrow<float>(y);
     }
+}
+
+// ---- linear_rotary: tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8)
+#include "sm90/mainloop_half.cuh"
+#include "sm90/product.cuh"
+
+using namespace fact;
+using namespace fact::sm90;
+
+struct Config {
+    using Element = bf16;
+    using Output = bf16;
+    static constexpr int kTileM = 128, kTileN = 256, kTileK = 64, kStages = 4;
+    static constexpr int kStoreBuffers = 2;
+    static constexpr int kClusterM = 2, kClusterN = 1;
+    static constexpr bool kPingpong = false;
+    static constexpr Deal kDeal = Deal::whole;
+    static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
+    static constexpr int kBatchA = 0b01, kBatchB = 0b00;
+    static constexpr bool kStaged = false;
+};
+
+struct Finish {
+    static constexpr int kFlip = 64;
+
+    Repeated<Matrix<bf16>, 128> cos_;
+    Repeated<Matrix<bf16>, 128> sin_;
+
+    struct Fetched {
+        Repeated<Matrix<bf16>, 128>::Fetched cos_;
+        Repeated<Matrix<bf16>, 128>::Fetched sin_;
+    };
+    __device__ Fetched fetch(Slab const& slab) const {
+        return {cos_.fetch(slab), sin_.fetch(slab)};
+    }
+
+    __device__ float operator()(float acc, float flipped, Fetched const& at, Slab const& slab, int i) const {
+        using F = Functions<bf16>;
+        float const t0 = acc * at.cos_.at(i);
+        int const t1 = slab.column_of(i) / 64 % 2;
+        bool const t2 = t1 == 0;
+        float const t3 = t2 ? -1.f : 1.f;
+        float const r = flipped * t3;
+        float const t4 = r * at.sin_.at(i);
+        float const t5 = t0 + t4;
+        return t5;
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
+__cluster_dims__(2, 1, 1)
+linear_rotary_kernel(__grid_constant__ CUtensorMap const map_x,
+                     __grid_constant__ CUtensorMap const map_w,
+                     __grid_constant__ CUtensorMap const map_y,
+                     __grid_constant__ Extents const extents,
+                     __grid_constant__ WalkOrder const order,
+                     __grid_constant__ Finish const finish) {
+    using Mainloop = MainloopHalf<Config>;
+    product<Config, Mainloop>({map_x, map_w}, map_y, map_y, extents, order, finish);
 }
 

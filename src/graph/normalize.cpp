@@ -1,6 +1,9 @@
 #include "graph/normalize.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 
@@ -97,6 +100,17 @@ void make_cast(const Graph& graph, Node& node) {
     node.inputs.push_back({"dtype", DTypeArg{result->dtype}, true});
 }
 
+// Python's operators on integers and flags have names of their own.
+void make_bitwise(Node& node) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOperators{
+        {{"__and__", "and"}, {"__or__", "or"}, {"__xor__", "xor"}}};
+    const std::string_view name = aten_name(node.target);
+    for (const auto& [python, plain] : kOperators)
+        if (name == python)
+            node.target =
+                fmt::format("aten.bitwise_{}{}", plain, node.target.substr(node.target.rfind('.')));
+}
+
 // The rank that an operator's dims count in; nullopt where that is not known for certain.
 std::optional<std::int64_t> dim_rank(const Graph& graph, const Node& node) {
     const std::string_view name = aten_name(node.target);
@@ -167,6 +181,7 @@ void make_sizes_explicit(const Graph& graph, Node& node, std::string_view argume
 void normalize_arguments(const Graph& graph, Node& node) {
     make_permute(graph, node);
     make_cast(graph, node);
+    make_bitwise(node);
     wrap_dims(graph, node);
     const std::string_view target = node.target, name = aten_name(target);
     if (target == "aten.slice.Tensor" || target == "aten.slice_scatter.default")

@@ -5,9 +5,10 @@
 
 namespace fact::graph {
 
-// Makes t, transpose and their like "aten.permute.default" and type_as a plain cast; makes dims,
-// slice bounds and select indices non-negative and explicit; replaces the -1 of view and expand by
-// the extent it stands for. Leaves alone what depends on extents known only at run time.
+// Makes t, transpose and their like "aten.permute.default", type_as a plain cast, and __and__ and
+// its like bitwise operators; makes dims, slice bounds and select indices non-negative and
+// explicit; replaces the -1 of view and expand by the extent it stands for. Leaves alone what
+// depends on extents known only at run time.
 void normalize_arguments(const Graph& graph, Node& node);
 
 }  // namespace fact::graph

@@ -50,6 +50,18 @@ TEST(Canonical, TypeAsIsACast) {
               (Arguments{{"self", x}, {"dtype", DTypeArg{DType::bf16}, true}}));
 }
 
+// `a & b` is exported under Python's name for it.
+TEST(Canonical, PythonsOperatorsAreBitwiseOnes) {
+    TensorType flags = tensor({2, 4});
+    flags.dtype = DType::boolean;
+    GraphBuilder b;
+    const ValueId x = b.input("x", flags), y = b.input("y", flags);
+    b.output(b.node("both", "aten.__and__.Tensor", {{"self", x}, {"other", y}}, flags));
+    const Graph result = canonicalize(b.graph);
+    ASSERT_EQ(result.nodes.size(), 1u);
+    EXPECT_EQ(result.nodes[0].target, "aten.bitwise_and.Tensor");
+}
+
 TEST(Canonical, DropsWhatDoesNothing) {
     const TensorType t = tensor({2, 4});
     EXPECT_EQ(target_after("aten.alias.default", {}, t, t), "");

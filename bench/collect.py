@@ -72,11 +72,20 @@ def ratio(times, base):
     )
 
 
+def by_kernel(report):
+    """The report with one row for all patterns that share a kernel and a fate: `times` counts them."""
+    rows = {}
+    for row in report["patterns"]:
+        first = rows.setdefault((row["kernel"], row.get("fused"), row.get("why")), dict(row, times=0))
+        first["times"] += 1
+    return {**report, "patterns": list(rows.values())}
+
+
 def pattern_lines(report):
     for row in report["patterns"]:
         single = row.get("single") or {}
         yield [
-            row["id"],
+            row["id"] + (f", {row['times']} times" if row["times"] > 1 else ""),
             "fused" if row.get("fused") else "left",
             f"{single.get('median_us', 0):.1f} us" if single.get("runs") else "-",
             ratio(row.get("single"), row.get("torch_single")),
@@ -157,7 +166,7 @@ def main():
         if report is None:
             print(f"{folder}: no report.json, the run did not finish", file=sys.stderr)
             continue
-        run = {"report": report, "bench": read(folder / "bench.json")}
+        run = {"report": by_kernel(report), "bench": read(folder / "bench.json")}
         runs[folder.name] = without_paths(run, folder)
     write(target, runs)
     for name, run in runs.items():

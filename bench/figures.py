@@ -86,7 +86,8 @@ def of_what(name, run):
     report = run["report"]
     source = Path(report["source"]).stem if ".py" in report["source"] else report["source"]
     kind = name.rpartition("_")[2]
-    more = f", {kind}" if kind in ("sdpa", "eager") else ""
+    kinds = {"sdpa": ", sdpa", "eager": ", attention written out", "one": ", batch 1", "tf32": ", TF32"}
+    more = kinds.get(kind, "")
     return f"{source} ({report['dtype'] or 'own dtype'}{more})"
 
 

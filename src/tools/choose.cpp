@@ -92,10 +92,40 @@ std::vector<Option> options_of(const dsl::Program& program, std::string_view ker
     return options;
 }
 
+namespace {
+
+// A product that shares another one's tile takes the other's schedule: one of its own would be
+// passed over in silence.
+Result<> refuse_shared(const dsl::Program& program, const ir::Kernel& kernel, std::string_view arch,
+                       const std::vector<PlannedStage>& stages) {
+    const auto planned = [&](const std::string& name) {
+        return std::ranges::any_of(stages, [&](const PlannedStage& stage) {
+            return stage.product && stage.product->name == name;
+        });
+    };
+    const auto is_product = [&](const std::string& name) {
+        return std::ranges::any_of(kernel.exprs, [&](const ir::Expr& expr) {
+            return expr.name == name && std::holds_alternative<ir::Product>(expr.node);
+        });
+    };
+    for (const dsl::ScheduleBlock& block : program.schedules)
+        if (block.kernel == kernel.name && block.arch == arch && is_product(block.product) &&
+            !planned(block.product))
+            return Error{fmt::format("kernel {}: {} shares a tile with another product on {}, and "
+                                     "has no schedule of its own",
+                                     kernel.name, block.product, arch),
+                         "give the schedule of the product before it", true};
+    return Ok{};
+}
+
+}  // namespace
+
 Result<Choice> choose_schedules(const dsl::Program& program, const ir::Kernel& kernel,
                                 std::string_view arch, const Extents& extents) {
     const auto plan = plan_stages(kernel, arch, extents);
     if (!plan) return plan.error();
+    if (const auto shared = refuse_shared(program, kernel, arch, plan->stages); !shared)
+        return shared.error();
     Choice choice;
     for (const PlannedStage& stage : plan->stages) {
         if (!stage.product) continue;

@@ -164,5 +164,25 @@ TEST_F(Choose, WhatOneKernelCannotHoldIsCut) {
     EXPECT_TRUE(emit(kernel, *choice, "sm90a", bound(kernel, {})));
 }
 
+// Two products of one matrix are one kernel: the first one's schedule is that of both.
+TEST_F(Choose, AProductThatSharesATileHasNoScheduleOfItsOwn) {
+    const std::string text =
+        "kernel gated(x: bf16[M, K], a: bf16[N, K], b: bf16[N, K]) -> (y: bf16[M, N]) {\n"
+        "  gate = x @ a.T\n"
+        "  up = x @ b.T\n"
+        "  y = silu(gate) * up\n"
+        "}\n";
+    const auto choose = [&](const std::string& product) {
+        program_ = compiled(text + "schedule gated." + product +
+                            " on sm90a { tile 128x128x64  mainloop pingpong }\n");
+        const ir::Kernel& kernel = program_.kernels[0];
+        return choose_schedules(program_, kernel, "sm90a", bound(kernel, {}));
+    };
+    EXPECT_TRUE(choose("gate"));
+    const auto refused = choose("up");
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("up shares a tile"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace fact::tools

@@ -104,9 +104,8 @@ void make_cast(const Graph& graph, Node& node) {
 void make_bitwise(Node& node) {
     constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOperators{
         {{"__and__", "and"}, {"__or__", "or"}, {"__xor__", "xor"}}};
-    const std::string_view name = aten_name(node.target);
     for (const auto& [python, plain] : kOperators)
-        if (name == python)
+        if (aten_name(node.target) == python)
             node.target =
                 fmt::format("aten.bitwise_{}{}", plain, node.target.substr(node.target.rfind('.')));
 }

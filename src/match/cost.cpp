@@ -12,6 +12,24 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
+namespace {
+
+// What the operators take one by one; returns their flops.
+double add_operators(const Graph& graph, const std::vector<NodeId>& nodes, const Options& options,
+                     const GpuSpec& gpu, Cost& cost) {
+    double flops = 0;
+    for (const NodeId id : nodes) {
+        const sol::NodeWork own = sol::work_of(graph, graph[id]);
+        const sol::Work work = sol::as_work(own, sol::By::torch, options.allow_tf32);
+        flops += work.flops;
+        cost.unfused_bytes += own.bytes();
+        cost.unfused_us += sol::kernel_bound(work, gpu).calibrated_us;
+    }
+    return flops;
+}
+
+}  // namespace
+
 Cost cost_of(const Graph& graph, const Region& region, const Layout& layout, const Options& options,
              const GpuSpec& gpu) {
     Cost cost;
@@ -38,13 +56,7 @@ Cost cost_of(const Graph& graph, const Region& region, const Layout& layout, con
         {cost.flops, cost.bytes, sol::kernel_unit(operands, options.allow_tf32)}, gpu);
     cost.hard_us = fused.hard_us;
     cost.bound_us = fused.calibrated_us;
-    for (const NodeId id : region.nodes) {
-        const sol::NodeWork own = sol::work_of(graph, graph[id]);
-        cost.unfused_bytes += own.bytes();
-        cost.unfused_us +=
-            sol::kernel_bound(sol::as_work(own, sol::By::torch, options.allow_tf32), gpu)
-                .calibrated_us;
-    }
+    add_operators(graph, region.nodes, options, gpu, cost);
     return cost;
 }
 
@@ -58,13 +70,7 @@ Cost cost_of(const Graph& graph, const std::vector<NodeId>& nodes, const Pattern
     };
     add(pattern.inputs);
     add(pattern.outputs);
-    for (const NodeId id : nodes) {
-        const sol::NodeWork own = sol::work_of(graph, graph[id]);
-        const sol::Work work = sol::as_work(own, sol::By::torch, options.allow_tf32);
-        cost.flops += work.flops;
-        cost.unfused_bytes += own.bytes();
-        cost.unfused_us += sol::kernel_bound(work, gpu).calibrated_us;
-    }
+    cost.flops = add_operators(graph, nodes, options, gpu, cost);
     const sol::NodeWork one = sol::work_of(graph, graph[nodes.front()]);
     const auto unit = sol::as_work(one, sol::By::torch, options.allow_tf32).unit;
     const auto fused = sol::kernel_bound({cost.flops, cost.bytes, unit}, gpu);

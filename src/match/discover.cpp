@@ -68,20 +68,18 @@ class Finder {
         // All products have grown: what one may absorb is no other's side operand to compute.
         for (auto& growth : growths_) add_candidates(growth);
         Discovery discovery;
-        int products = -1, norms = 0, rotaries = 0;
+        int products = -1;
+        std::map<std::string, int> others;  // by rule: it begins with the id's letter
         std::optional<NodeId> last;
         auto chosen = choose();
         add_norms(chosen);
         add_rotaries(chosen);
         std::ranges::stable_sort(chosen, {}, &Candidate::anchor);
         for (auto& candidate : chosen) {
-            if (candidate.pattern.rule == "rotary") {
-                candidate.pattern.id = fmt::format("r{:02}_{}", rotaries++, candidate.pattern.id);
-                discovery.patterns.push_back(std::move(candidate.pattern));
-                continue;
-            }
-            if (candidate.pattern.rule == "norm") {
-                candidate.pattern.id = fmt::format("n{:02}_{}", norms++, candidate.pattern.id);
+            if (const std::string& rule = candidate.pattern.rule;
+                rule == "norm" || rule == "rotary") {
+                candidate.pattern.id =
+                    fmt::format("{}{:02}_{}", rule.front(), others[rule]++, candidate.pattern.id);
                 discovery.patterns.push_back(std::move(candidate.pattern));
                 continue;
             }
@@ -136,29 +134,29 @@ class Finder {
 
     // Of what no product and no attention has taken.
     void add_norms(std::vector<Candidate>& chosen) {
-        for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-            const auto id = static_cast<NodeId>(i);
-            if (taken_.contains(id) || !is_norm(graph_, graph_[id])) continue;
-            auto found =
-                guarded([&] { return norm_pattern(graph_, facts_, taken_, id, options_, gpu_); });
-            if (!found) {
-                reasons_[id] = found.error().message;
-                continue;
-            }
-            taken_.insert(found->nodes.begin(), found->nodes.end());
-            chosen.push_back({id, std::move(found->nodes), std::move(found->pattern), false});
-        }
+        add_others(
+            chosen, [&](const Node& node) { return is_norm(graph_, node); },
+            [&](NodeId id) { return norm_pattern(graph_, facts_, taken_, id, options_, gpu_); },
+            [&](NodeId id, const std::string& reason) { reasons_[id] = reason; });
     }
 
     // Of what is left then.
     void add_rotaries(std::vector<Candidate>& chosen) {
+        add_others(
+            chosen, [&](const Node& node) { return read_halving(graph_, node).has_value(); },
+            [&](NodeId id) { return rotary_pattern(graph_, facts_, taken_, id, options_, gpu_); },
+            [&](NodeId id, const std::string& reason) { note_around(id, reason); });
+    }
+
+    // Patterns without a product, each from a node that may begin one.
+    template <class Begins, class Find, class Fail>
+    void add_others(std::vector<Candidate>& chosen, Begins begins, Find find, Fail fail) {
         for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
             const auto id = static_cast<NodeId>(i);
-            if (taken_.contains(id) || !read_halving(graph_, graph_[id])) continue;
-            auto found =
-                guarded([&] { return rotary_pattern(graph_, facts_, taken_, id, options_, gpu_); });
+            if (taken_.contains(id) || !begins(graph_[id])) continue;
+            auto found = guarded([&] { return find(id); });
             if (!found) {
-                note_around(id, found.error().message);
+                fail(id, found.error().message);
                 continue;
             }
             taken_.insert(found->nodes.begin(), found->nodes.end());

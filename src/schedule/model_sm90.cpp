@@ -55,11 +55,6 @@ struct Division {
           depth(ceil_div(p.k, s.tile.k) * s.tile.k) {}
 };
 
-// f32 operands as one f16 number each: kernels/sm90/mainloop_tf32.cuh.
-bool rounded(const Problem& p) {
-    return p.operands == DType::f32 && !p.split;
-}
-
 // Bytes of an element of the operands as they come to the multiprocessors: B prepared.
 double bytes_of_a(const Problem& p) {
     return info(p.operands).bytes;

@@ -63,6 +63,11 @@ struct Problem {
     bool strided = false;   // some tensor of the epilogue is taken element by element
 };
 
+// Whether f32 operands become one number each: f16 on sm90 (kernels/sm90/mainloop_tf32.cuh).
+constexpr bool rounded(const Problem& problem) {
+    return problem.operands == DType::f32 && !problem.split;
+}
+
 // Why the schedule cannot serve the problem on sm90a, or "".
 std::string illegal_on_sm90(const Schedule& schedule, const Problem& problem);
 // Columns of the output that a tile covers.

@@ -19,11 +19,6 @@ constexpr int kMultiprocessors = 132;  // only ranks candidates; launches ask th
 
 constexpr long kLongSum = 65536;  // beyond this one level of sums is rounded too often
 
-// f32 operands rounded to TF32's bits: kernels/sm90/mainloop_tf32.cuh.
-bool rounded(const Problem& p) {
-    return p.operands == DType::f32 && !p.split;
-}
-
 // Every row of a stage is 128 bytes, but for prepared f16 rows 32 deep.
 int stage_bytes(const Schedule& s, const Problem& p) {
     return s.tile.m * 128 + s.tile.n * (rounded(p) ? 64 : 128);

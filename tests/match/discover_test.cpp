@@ -161,6 +161,9 @@ TEST_F(Block, SameTextWithAnotherProblemIsAnotherFamily) {
 TEST_F(Block, NormsStandAlone) {
     EXPECT_EQ(find(*found, "n00_layer_norm_rows").nodes, Names{"layer_norm"});
     EXPECT_EQ(find(*found, "n01_layer_norm_rows").nodes, Names{"layer_norm_1"});
+    // The same text, problem and operators: one realization serves both.
+    EXPECT_EQ(find(*found, "n00_layer_norm_rows").family,
+              find(*found, "n01_layer_norm_rows").family);
     EXPECT_TRUE(found->left_alone.empty());
 }
 

@@ -1,5 +1,6 @@
 """What tests of discovery share: the program run in a folder of their own, and the proof of a text."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -35,6 +36,13 @@ class Discovered(unittest.TestCase):
         if done.returncode != 0:
             raise AssertionError(f"fact {' '.join(arguments)}:\n{done.stdout}{done.stderr}")
         return done.stdout
+
+    @classmethod
+    def discover(cls, spec, name, *options):
+        """What is found in the module, traced with these options: in NAME.pt2 and the run folder NAME."""
+        cls.fact("trace", spec, *options, "-o", f"{name}.pt2")
+        cls.fact("discover", f"{name}.pt2", "-o", name)
+        return json.loads((cls.folder / name / "discovery.json").read_text())
 
     def check(self, call, pattern, **more):
         """That the pattern's text computes what torch does."""

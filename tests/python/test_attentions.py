@@ -1,7 +1,6 @@
 """Attention in every spelling of examples/attentions.py: what it is found as, and whether the
 kernel texts compute what torch does."""
 
-import json
 import unittest
 
 from discovered import Discovered
@@ -27,15 +26,8 @@ class Attentions(Discovered):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.found = {dtype: cls.discover(dtype) for dtype in ("bf16", "f32")}
-
-    @classmethod
-    def discover(cls, dtype):
-        archive = f"{dtype}.pt2"
-        cast = [] if dtype == "f32" else ["--dtype", dtype]
-        cls.fact("trace", "examples.attentions:every", *cast, "-o", archive)
-        cls.fact("discover", archive, "-o", dtype)
-        return json.loads((cls.folder / dtype / "discovery.json").read_text())
+        spec = "examples.attentions:every"
+        cls.found = {"bf16": cls.discover(spec, "bf16", "--dtype", "bf16"), "f32": cls.discover(spec, "f32")}
 
     def attentions(self, dtype):
         return {

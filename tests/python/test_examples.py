@@ -2,7 +2,6 @@
 families, and that a module without its weights is found the same way."""
 
 import importlib.util
-import json
 import os
 import unittest
 from unittest import mock
@@ -25,16 +24,14 @@ def kinds(discovery):
 
 
 class Examples(Discovered):
-    def discover(self, name, dtype=None, **variables):
+    def example(self, name, dtype=None, **variables):
         """The archive's size and the discovery of an example, in its small size."""
         folder = f"{name}-{'-'.join(variables.values())}"
         cast = ["--dtype", dtype] if dtype else []
         small = {"GPT2_SMALL": "1", "LLAMA_SMALL": "1", "ENCODER_SMALL": "1", "MIXED_SMALL": "1"}
         with mock.patch.dict(os.environ, {**small, **variables}):
             source = str(ROOT / "examples" / f"{name}.py")
-            self.fact("trace", source, *cast, "--without-weights", "-o", f"{folder}.pt2")
-            self.fact("discover", f"{folder}.pt2", "-o", folder)
-        found = json.loads((self.folder / folder / "discovery.json").read_text())
+            found = self.discover(source, folder, *cast, "--without-weights")
         return (self.folder / f"{folder}.pt2").stat().st_size, found
 
     def families(self, discovery):
@@ -42,8 +39,8 @@ class Examples(Discovered):
 
     @needs_transformers
     def test_layers_of_gpt2_share_their_families(self):
-        _, two = self.discover("gpt2", "bf16", GPT2_LAYERS="2")
-        size, four = self.discover("gpt2", "bf16", GPT2_LAYERS="4")
+        _, two = self.example("gpt2", "bf16", GPT2_LAYERS="2")
+        size, four = self.example("gpt2", "bf16", GPT2_LAYERS="4")
         self.assertEqual(self.families(two), self.families(four))
         found = kinds(four)
         for kind, count in {
@@ -60,8 +57,8 @@ class Examples(Discovered):
 
     @needs_transformers
     def test_layers_of_llama_share_their_families(self):
-        _, two = self.discover("llama_model", LLAMA_LAYERS="2")
-        _, four = self.discover("llama_model", LLAMA_LAYERS="4")
+        _, two = self.example("llama_model", LLAMA_LAYERS="2")
+        _, four = self.example("llama_model", LLAMA_LAYERS="4")
         self.assertEqual(self.families(two), self.families(four))
         found = kinds(four)
         self.assertEqual(found.get("sdpa_causal"), 4, found)
@@ -71,11 +68,11 @@ class Examples(Discovered):
     def test_an_encoder_keeps_its_bias_and_its_mask(self):
         for how in ("", "sdpa"):
             with self.subTest(attention=how or "written out"):
-                _, found = self.discover("encoder_block", "bf16", ENCODER_ATTENTION=how)
+                _, found = self.example("encoder_block", "bf16", ENCODER_ATTENTION=how)
                 self.assertEqual(kinds(found).get("sdpa_bias"), 1, kinds(found))
 
     def test_what_is_not_known_stays_and_says_why(self):
-        _, found = self.discover("mixed", "bf16")
+        _, found = self.example("mixed", "bf16")
         left = {item["target"]: item["reason"] for item in found["left_alone"]}
         for target in ("aten.sort.default", "aten.scatter.src", "aten.cumsum.default"):
             self.assertIn("no rule covers", left.get(target, ""), left)

@@ -1,7 +1,6 @@
 """Rotary embeddings in every spelling of examples/rotaries.py: what they are found as, and whether
 the kernel texts compute what torch does."""
 
-import json
 import unittest
 
 from discovered import Discovered
@@ -28,15 +27,8 @@ class Rotaries(Discovered):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.found = {dtype: cls.discover(dtype) for dtype in ("bf16", "f32")}
-
-    @classmethod
-    def discover(cls, dtype):
-        archive = f"{dtype}.pt2"
-        cast = [] if dtype == "f32" else ["--dtype", dtype]
-        cls.fact("trace", "examples.rotaries:every", *cast, "-o", archive)
-        cls.fact("discover", archive, "-o", dtype)
-        return json.loads((cls.folder / dtype / "discovery.json").read_text())
+        spec = "examples.rotaries:every"
+        cls.found = {"bf16": cls.discover(spec, "bf16", "--dtype", "bf16"), "f32": cls.discover(spec, "f32")}
 
     def test_each_is_one_pattern(self):
         for dtype, found in self.found.items():

@@ -11,6 +11,7 @@
 #include "attention_walk.cuh"
 #include "epilogue.cuh"
 #include "producer.cuh"
+#include "scaled_blocks.cuh"
 #include "softmax.cuh"
 #include "turn.cuh"
 
@@ -156,10 +157,11 @@ struct AttentionProducts {
     }
 };
 
-template <class Config, class Bias, int kBatches>
+template <class Config, class Bias, int kBatches, class Factors = NoFactors>
 __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
                           CUtensorMap const& map_v, CUtensorMap const& map_y,
-                          AttentionExtentsOf<kBatches> const& extents, Bias const& bias) {
+                          AttentionExtentsOf<kBatches> const& extents, Bias const& bias,
+                          Factors const& factors = {}) {
     using Shapes = AttentionShapes<Config>;
     using Storage = AttentionStorage<Config>;
     using Products = AttentionProducts<Config>;
@@ -205,20 +207,23 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
         typename Shapes::Weights weights;
         typename Shapes::Sums sums;
         RunningSoftmax<Config> softmax;
+        TileFactors<Config, Factors, kBatches> const tile_factors(factors, at);
+        SumsFactor<Factors> sums_factor;
         auto const place = [&](int n) -> SlabOf<kBatches> {
             return {row + lane / 4, n * Shapes::kColumns + 2 * (lane % 4), at.batch, matrix};
         };
         // Scores of block n, whose products are over, become weights.
-        auto const weigh = [&](auto& scores, auto const& added, int n) {
+        auto const weigh = [&](auto& scores, auto const& added, auto const& factor, int n) {
             constexpr int kColumns = static_cast<int>(sizeof(scores) / sizeof(float)) * 2;
             k_ring.release(k_at.stage, signature);
             k_at.advance();
-            added.add_to(scores[0], bias, place(n));
+            added.add_to(scores[0], Config::kScale * factor.score, bias, place(n));
             // The last columns may lie beyond the tensor, or beyond a row's own place.
             int const end = n * Shapes::kColumns + kColumns;
             if (end > extents.columns || (Config::kCausal && end - 1 > row))
                 hide<Config>(scores[0], place(n));
-            softmax.take(scores[0]);
+            softmax.take(scores[0], Config::kBias ? 1.f : factor.score);
+            sums_factor.take(scores[0], factor);
         };
         auto const begin = [&]<int kColumns>() {
             float scores[1][kColumns / 2];
@@ -227,9 +232,10 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
             Products::scores(q, storage.k[k_at.stage], scores);
             turn.pass();
             BlockBias<Config, Bias, kBatches, kColumns / 2> const added(bias, place(blocks - 1));
+            auto const factor = tile_factors.of_block(blocks - 1);
             cute::warpgroup_wait<0>();
             pin(scores);
-            weigh(scores, added, blocks - 1);
+            weigh(scores, added, factor, blocks - 1);
             as_operand<typename Config::Element>(scores[0], weights);
         };
 
@@ -249,14 +255,16 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
             Products::values(weights, storage.v[v_at.stage], sums, n + 2 == blocks);
             turn.pass();
             BlockBias<Config, Bias, kBatches, Shapes::kColumns / 2> const added(bias, place(n));
+            auto const factor = tile_factors.of_block(n);
             cute::warpgroup_wait<1>();
             pin(scores);
-            weigh(scores, added, n);
+            weigh(scores, added, factor, n);
             cute::warpgroup_wait<0>();
             pin(sums);
             v_ring.release(v_at.stage, signature);
             v_at.advance();
             if (softmax.shrinks) scale_rows(sums[0], softmax.shrink);
+            sums_factor.apply_to(sums[0]);
             as_operand<typename Config::Element>(scores[0], weights);
         }
         q_ring.release(q_at.stage, row_signature);
@@ -265,6 +273,7 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
         Products::values(weights, storage.v[v_at.stage], sums, blocks == 1);
         float inverse[2];
         softmax.finish(inverse);
+        sums_factor.finish(inverse);
         cute::warpgroup_wait<0>();
         pin(sums);
         v_ring.release(v_at.stage, signature);

@@ -3,32 +3,17 @@
 // once, activations on every call.
 #pragma once
 
-#include "../common/operands.cuh"
-#include "../common/tiles.cuh"
+#include "operand_source.cuh"
 #include "single_operands.cuh"
 
 namespace fact::sm90 {
 
+// Where a row's block of 32 numbers lies among the prepared ones, counted in such.
 template <int kBatches>
-struct OperandSourceOf {
-    float const* data;
-    int64_t n_stride, k_stride, batch_strides[kBatches];
-    int n, k, batch[kBatches];  // of the operand itself: one where it lacks a dimension
-
-    __device__ int count() const {
-        int all = 1;
-#pragma unroll
-        for (int i = 0; i < kBatches; ++i) all *= batch[i];
-        return all;
-    }
-    __device__ int64_t rows() const { return static_cast<int64_t>(count()) * n; }
-    // Where a row's block of 32 numbers lies, counted in such.
-    __device__ int64_t block(int at_batch, int at_n, int at_k) const {
-        int64_t const blocks = (k + 31) / 32;
-        return (at_batch * blocks + at_k / 32) * n + at_n;
-    }
-};
-using OperandSource = OperandSourceOf<2>;
+__device__ int64_t block_of(OperandSourceOf<kBatches> const& source, int batch, int n, int k) {
+    int64_t const blocks = (source.k + 31) / 32;
+    return (batch * blocks + k / 32) * source.n + n;
+}
 
 struct PreparedRows {
     half* rows;
@@ -60,9 +45,7 @@ __device__ void visit_tile(OperandSourceOf<kBatches> const& source, int batch, i
                            Visit visit) {
     constexpr int kQuads = kPassTile / 4;
     auto& tile = shared_tile();
-    int at_batch[kBatches];
-    find_in_batch(batch, source.batch, at_batch);
-    float const* from = source.data + batch_offset(at_batch, source.batch_strides);
+    float const* from = source.matrix(batch);
     bool const along_k = source.k_stride == 1;
     if (!along_k) {
         __syncthreads();  // the tile before may still be read
@@ -194,7 +177,7 @@ __device__ void prepare_pass(OperandSourceOf<kBatches> const& source, PreparedRo
             visit_tile(source, batch, n0, k0, [&](int i, int k, float4 const& x) {
                 int const n = n0 + row_of_thread(i);
                 if (n >= source.n || k >= end) return;
-                half* row = to.rows + source.block(batch, n, k) * (32 * Numbers::kParts);
+                half* row = to.rows + block_of(source, batch, n, k) * (32 * Numbers::kParts);
                 auto const write = [&](int at_k, F16Parts const& parts) {
                     half* at = row + Numbers::position(at_k % 32);
                     *reinterpret_cast<uint32_t*>(at) = parts.large;

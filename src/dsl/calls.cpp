@@ -35,7 +35,8 @@ const Signature& attention_signature() {
                                       {"mask", ArgumentKind::word, false, false, {}},
                                       {"bias", ArgumentKind::value, false, false, {}},
                                       {"unseen", ArgumentKind::word, false, false, {}},
-                                      {"scale", ArgumentKind::number, false, false, {}}}};
+                                      {"scale", ArgumentKind::number, false, false, {}},
+                                      {"precision", ArgumentKind::word, false, false, {}}}};
     return signature;
 }
 
@@ -124,19 +125,23 @@ Value Evaluator::flip(const ast::Call& call, Span span) {
     return builder_.add(ir::Flip{std::get<ir::ExprId>((*bound)[0]), over.front()}, span);
 }
 
+bool Evaluator::read_precision(const Argument& argument, ir::Precision& precision) {
+    const auto* word = std::get_if<ast::Word>(&argument);
+    if (!word) return true;
+    if (word->text != "tf32" && word->text != "exact") {
+        unknown_word("precision", *word, "Use `exact` or `tf32`.");
+        return false;
+    }
+    precision = word->text == "tf32" ? ir::Precision::tf32 : ir::Precision::exact;
+    return true;
+}
+
 Value Evaluator::matmul(const ast::Call& call, Span span) {
     const auto bound = bind(matmul_signature(), call, span);
     if (!bound) return {};
     ir::Product product{std::get<ir::ExprId>((*bound)[0]), std::get<ir::ExprId>((*bound)[1]),
                         ir::Precision::exact};
-    if (const auto* word = std::get_if<ast::Word>(&(*bound)[2])) {
-        if (word->text == "tf32") {
-            product.precision = ir::Precision::tf32;
-        } else if (word->text != "exact") {
-            unknown_word("precision", *word, "Use `exact` or `tf32`.");
-            return {};
-        }
-    }
+    if (!read_precision((*bound)[2], product.precision)) return {};
     return builder_.add(product, span);
 }
 
@@ -162,6 +167,7 @@ Value Evaluator::attention(const ast::Call& call, Span span) {
         }
         node.zero_unseen = word->text == "zero";
     }
+    if (!read_precision((*bound)[7], node.precision)) return {};
     const ir::Kernel& kernel = builder_.kernel();
     const auto& q_dims = kernel[node.q].type.dims;
     if (const auto* scale = std::get_if<double>(&(*bound)[6])) {

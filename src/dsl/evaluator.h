@@ -66,6 +66,7 @@ class Evaluator {
     Value matmul(const ast::Call& call, Span span);
     Value composite(const ast::Call& call, Span span);
     void unknown_function(const ast::Call& call);
+    bool read_precision(const Argument& argument, ir::Precision& precision);
     void unknown_word(std::string_view what, const ast::Word& word, std::string fix);
 
     // Calls of kernels, in kernel_calls.cpp. Nothing after an error.

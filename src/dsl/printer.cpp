@@ -219,6 +219,7 @@ class Printer {
         if (node.causal) text += ", mask: causal";
         if (node.bias) text += fmt::format(", bias: {}", operand(*node.bias));
         if (node.zero_unseen) text += ", unseen: zero";
+        if (node.precision == ir::Precision::tf32) text += ", precision: tf32";
         return {fmt::format("{}, scale: {})", text, literal_text(node.scale, DType::f32))};
     }
 

@@ -23,7 +23,7 @@ inline constexpr std::array<SpecialInfo, 9> kSpecial{{
     {"max", "x, over", "the largest; NaN if any is, of nothing: -inf"},
     {"min", "x, over", "the smallest; NaN if any is, of nothing: inf"},
     {"flip", "x, over", "x reversed along a dimension, whose extent is a number"},
-    {"attention", "q, k, v, mask: none, bias, unseen: nan, scale",
+    {"attention", "q, k, v, mask: none, bias, unseen: nan, scale, precision: exact",
      "softmax(scale * q @ k.T + bias, over: N) @ v; causal: row i sees columns 0 to i"},
 }};
 

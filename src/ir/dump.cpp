@@ -45,8 +45,9 @@ std::string node_text(const Kernel& kernel, const Node& node) {
                 return std::string(n.precision == Precision::tf32 ? "product tf32" : "product");
             },
             [](const Attention& n) {
-                return fmt::format("attention{}{} scale {}", n.causal ? " causal" : "",
-                                   n.zero_unseen ? " unseen zero" : "", n.scale);
+                return fmt::format(
+                    "attention{}{}{} scale {}", n.precision == Precision::tf32 ? " tf32" : "",
+                    n.causal ? " causal" : "", n.zero_unseen ? " unseen zero" : "", n.scale);
             },
         },
         node);

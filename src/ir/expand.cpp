@@ -13,7 +13,7 @@ constexpr double kTiny = 1e-30;  // of a row that sees something the sum is at l
 ExprId written_out(Kernel& kernel, const Attention& node) {
     Builder b(kernel);
     const DimId m = kernel[node.q].type.dims.end()[-2], n = kernel[node.k].type.dims.end()[-2];
-    ExprId scores = b.product(node.q, b.transpose(node.k));
+    ExprId scores = b.product(node.q, b.transpose(node.k), node.precision);
     scores = b.binary(BinaryOp::mul, scores, b.literal(node.scale));
     if (node.bias) scores = b.binary(BinaryOp::add, scores, *node.bias);
     if (node.causal) {
@@ -28,7 +28,7 @@ ExprId written_out(Kernel& kernel, const Attention& node) {
     ExprId sum = b.reduce(ReduceOp::sum, weights, {n});
     if (node.zero_unseen) sum = b.binary(BinaryOp::max, sum, b.literal(kTiny));
     const ExprId shares = b.binary(BinaryOp::div, weights, sum);
-    return b.product(b.cast(kernel[node.v].type.dtype, shares), node.v);
+    return b.product(b.cast(kernel[node.v].type.dtype, shares), node.v, node.precision);
 }
 
 }  // namespace

@@ -129,13 +129,14 @@ struct Product {
 // dimensions match by id, and k and v may lack some of q's (grouped heads). Causal: row i sees
 // columns 0 to i. A row that sees nothing, its scores all -inf, is NaN or, if `zero_unseen`, 0.
 // Scores and sums are f32; kernels round the probabilities, before they are divided by their sum,
-// to the type of v.
+// to the type of v. `precision` is of both products of f32 operands.
 struct Attention {
     ExprId q{}, k{}, v{};
     std::optional<ExprId> bias;
     bool causal = false;
     double scale = 1;
     bool zero_unseen = false;
+    Precision precision = Precision::exact;
     bool operator==(const Attention&) const = default;
 };
 

@@ -106,6 +106,14 @@ Typing permute_type(const Kernel& kernel, const Type& x, const Dims& order) {
                      "Name each of the operand's dimensions once."};
 }
 
+std::optional<TypeError> unfit(Precision precision, DType operands) {
+    if (precision == Precision::exact || operands == DType::f32) return {};
+    return TypeError{
+        Fault::precision,
+        fmt::format("A precision is for f32 operands, but these are {}.", info(operands).name),
+        "Leave the precision out."};
+}
+
 Typing product_type(const Kernel& kernel, const Product& node, const Type& a, const Type& b) {
     const auto text = [&](const Dims& dims) { return to_string(kernel, dims); };
     if (a.dims.size() < 2 || b.dims.size() < 2)
@@ -145,11 +153,7 @@ Typing product_type(const Kernel& kernel, const Product& node, const Type& a, co
                                      "{}.",
                                      info(a.dtype).name, info(b.dtype).name),
                          "Cast one operand, for example `bf16(x)`; arithmetic gives f32."};
-    if (node.precision != Precision::exact && a.dtype != DType::f32)
-        return TypeError{
-            Fault::precision,
-            fmt::format("A precision is for f32 operands, but these are {}.", info(a.dtype).name),
-            "Leave the precision out."};
+    if (auto fault = unfit(node.precision, a.dtype)) return *std::move(fault);
     dims->push_back(m);
     dims->push_back(n);
     return Type{DType::f32, *dims};
@@ -214,6 +218,7 @@ Typing attention_type(const Kernel& kernel, const Attention& node) {
             fmt::format("Attention takes operands of one floating type, not {}, {} and {}.",
                         info(q.dtype).name, info(k.dtype).name, info(v.dtype).name),
             "Cast them alike, for example `bf16(q)`.");
+    if (auto fault = unfit(node.precision, q.dtype)) return *std::move(fault);
     const DimId m = q.dims.end()[-2], n = k.dims.end()[-2], e = v.dims.back();
     if (q.dims.back() != k.dims.back() || v.dims.end()[-2] != n)
         return wrong(fmt::format("Attention takes q[M, D], k[N, D] and v[N, E], not {}, {} and {}.",

@@ -46,6 +46,7 @@ class Writer {
         }
         ir::Attention node{loaded[0], loaded[1], loaded[2], {}, call_.causal, call_.scale};
         node.zero_unseen = call_.zero_unseen;
+        if (options.allow_tf32 && dtype == DType::f32) node.precision = ir::Precision::tf32;
         for (std::size_t i = 0; i < call_.masks.size(); ++i) {
             const auto term = masked(call_.masks[i], i);
             if (!term) return term.error();

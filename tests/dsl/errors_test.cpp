@@ -111,6 +111,7 @@ const Case kCases[] = {
     {"F0209", BODY("y = elu(c, `beta`: 1.0)")},
     {"F0209", BODY("t = bf16(c)\n  y = attention(t, t, t, mask: `triangle`, scale: 1.0)")},
     {"F0209", BODY("t = bf16(c)\n  y = attention(t, t, t, unseen: `one`, scale: 1.0)")},
+    {"F0209", BODY("y = attention(c, c, c, scale: 1.0, precision: `half`)")},
     {"F0209", PIPELINE("y = up(x, `ww`: w)")},
     {"F0210", BODY("y = c.`t`")},
     {"F0210", BODY("y = c.`reshape`(M, N)")},

@@ -52,6 +52,11 @@ struct Heads {
         const ir::ExprId y = build.attention(node);
         kernel.outputs.push_back({{"y", {dtype, kernel[y].type.dims}, {}}, y});
     }
+    void allow_tf32() {
+        for (ir::Expr& expr : kernel.exprs)
+            if (auto* node = std::get_if<ir::Attention>(&expr.node))
+                node->precision = ir::Precision::tf32;
+    }
 };
 
 TEST(LowerAttention, HeadsOfAPackedProjection) {
@@ -82,6 +87,19 @@ TEST(LowerAttention, ABiasIsComputedWhereItIsAdded) {
     ASSERT_TRUE(strided.ok()) << strided.error().text();
     EXPECT_NE(strided->source.find("StridedRow<bool> seen"), std::string::npos);
     EXPECT_TRUE(strided->record.alignments.empty());
+}
+
+// Passes write the operands as f16 numbers, with a factor for every block of their rows.
+TEST(LowerAttention, F32OperandsThatMayBeRounded) {
+    Heads heads(DType::f32, true);
+    heads.allow_tf32();
+    ASSERT_EQ(ir::verify(heads.kernel), "");
+    const auto lowered = lower_attention(heads.kernel, heads.extents);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    expect_golden("attention_tf32.cu", lowered->source);
+    expect_golden("attention_tf32.json", to_json(lowered->record));
+    EXPECT_EQ(lowered->record.launches.size(), 4u);
+    EXPECT_EQ(lowered->record.workspaces.size(), 6u);
 }
 
 TEST(LowerAttention, GroupedHeadsShareKAndV) {

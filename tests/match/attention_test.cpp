@@ -316,7 +316,7 @@ TEST(Attention, WhatOthersReadStaysApart) {
 }
 
 TEST(Attention, WhatNoSkeletonHoldsStaysApart) {
-    const auto chain = [](DType dtype, std::int64_t depth) {
+    const auto chain = [](DType dtype, std::int64_t depth, bool allow_tf32 = false) {
         Net net;
         net.dtype = dtype;
         std::vector<ValueId> heads;
@@ -328,12 +328,14 @@ TEST(Attention, WhatNoSkeletonHoldsStaysApart) {
                                     {{"self", scores}, {"dim", std::int64_t{2}}}, {kB, kT, kT});
         net.output(net.op("mixed", "bmm.default", {{"self", weights}, {"mat2", heads[2]}},
                           {kB, kT, depth}));
-        const auto found = net.discover();
+        const auto found = net.discover({.allow_tf32 = allow_tf32});
         return attention(found) != nullptr;
     };
     EXPECT_TRUE(chain(DType::bf16, 128));
     EXPECT_TRUE(chain(DType::f16, 64));
     EXPECT_FALSE(chain(DType::f32, 64));
+    EXPECT_TRUE(chain(DType::f32, 64, true));
+    EXPECT_FALSE(chain(DType::f32, 68, true));
     EXPECT_FALSE(chain(DType::bf16, 264));
     EXPECT_FALSE(chain(DType::bf16, 44));
 }

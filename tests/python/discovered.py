@@ -38,10 +38,10 @@ class Discovered(unittest.TestCase):
         return done.stdout
 
     @classmethod
-    def discover(cls, spec, name, *options):
+    def discover(cls, spec, name, *options, allowing=()):
         """What is found in the module, traced with these options: in NAME.pt2 and the run folder NAME."""
         cls.fact("trace", spec, *options, "-o", f"{name}.pt2")
-        cls.fact("discover", f"{name}.pt2", "-o", name)
+        cls.fact("discover", f"{name}.pt2", *allowing, "-o", name)
         return json.loads((cls.folder / name / "discovery.json").read_text())
 
     def check(self, call, pattern, **more):

@@ -27,7 +27,11 @@ class Attentions(Discovered):
     def setUpClass(cls):
         super().setUpClass()
         spec = "examples.attentions:every"
-        cls.found = {"bf16": cls.discover(spec, "bf16", "--dtype", "bf16"), "f32": cls.discover(spec, "f32")}
+        cls.found = {
+            "bf16": cls.discover(spec, "bf16", "--dtype", "bf16"),
+            "f32": cls.discover(spec, "f32"),
+            "tf32": cls.discover(spec, "tf32", allowing=["--allow-tf32"]),
+        }
 
     def attentions(self, dtype):
         return {
@@ -48,6 +52,10 @@ class Attentions(Discovered):
 
     def test_f32_keeps_its_products(self):
         self.assertEqual(list(self.attentions("f32")), ["operator_with_mask", "operator_shown"])
+
+    def test_rounded_f32_does_not(self):
+        names = {where: pattern["id"].split("_", 1)[1] for where, pattern in self.attentions("tf32").items()}
+        self.assertEqual(names, FOUND)
 
     def test_every_text_computes_what_torch_does(self):
         for where, pattern in self.attentions("bf16").items():

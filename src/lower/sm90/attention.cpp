@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "emit/code_writer.h"
@@ -13,6 +14,7 @@
 #include "lower/record/record_parts.h"
 #include "lower/sm90/attention_shape.h"
 #include "lower/sm90/matrix_map.h"
+#include "lower/sm90/scaled_operands.h"
 
 namespace fact::lower::sm90 {
 
@@ -69,7 +71,8 @@ class AttentionLowerer {
                 return cannot(fmt::format("{} of {} features", kernel_[dim].name, extent));
         }
         const DType dtype = kernel_[node->q].type.dtype;
-        if (dtype != DType::bf16 && dtype != DType::f16) return cannot("f32 operands");
+        if (scaled() && node->precision == ir::Precision::exact)
+            return cannot("f32 operands that keep their precision");
         if (output.tensor.type.dtype != dtype) return cannot("an output of another type");
         for (auto [id, to, rows, features] :
              {std::tuple{node->q, &q_, m_, d_}, std::tuple{node->k, &k_, n_, d_},
@@ -79,7 +82,7 @@ class AttentionLowerer {
             if (std::string why = unplaced(*to, to == &q_); !why.empty()) return cannot(why);
             if (to->features != static_cast<int>(param(*to).type.dims.size()) - 1)
                 return cannot("an operand not contiguous along its features");
-            if (extents_[ir::index(features)] * info(dtype).bytes % 16 != 0)
+            if (extents_[ir::index(features)] * info(element()).bytes % 16 != 0)
                 return cannot("rows of features that are no multiple of 16 bytes");
         }
         const auto scale = static_cast<float>(node->scale);
@@ -157,24 +160,37 @@ class AttentionLowerer {
     const ir::Tensor& param(const Operand& operand) const {
         return kernel_.params[static_cast<std::size_t>(operand.param)];
     }
+    DType output_type() const { return kernel_.outputs.front().tensor.type.dtype; }
     static const char* yes(bool value) { return value ? "true" : "false"; }
     AttentionShape shape() const {
         return attention_shape(extents_[ir::index(d_)], extents_[ir::index(e_)],
                                extents_[ir::index(m_)], node_->causal || node_->bias);
     }
-    std::string_view element() const { return info(param(q_).type.dtype).cuda; }
+    // f32 numbers are multiplied in f16, a factor for every block of rows.
+    bool scaled() const { return kernel_[node_->q].type.dtype == DType::f32; }
+    DType element() const { return scaled() ? DType::f16 : kernel_[node_->q].type.dtype; }
+    std::vector<ScaledOperand> scaled_operands() const {
+        const auto one = [&](const Operand& at, int rows, ir::DimId features) {
+            return ScaledOperand{at.param,    at.rows,
+                                 at.features, at.batch,
+                                 rows,        static_cast<int>(extents_[ir::index(features)])};
+        };
+        const AttentionShape own = shape();
+        return {one(q_, own.rows(), d_), one(k_, own.columns, d_), one(v_, own.columns, e_)};
+    }
 
     std::string source() const {
         emit::CodeWriter out;
         out.line("#include \"sm90/attention.cuh\"");
+        if (scaled()) out.line("#include \"sm90/scale_pass.cuh\"");
         out.line();
         out.line("using namespace fact;");
         out.line("using namespace fact::sm90;");
         out.line();
         {
             auto config = out.block("struct Config", ";");
-            out.line(fmt::format("using Element = {0};", element()));
-            out.line(fmt::format("using Output = {0};", element()));
+            out.line(fmt::format("using Element = {};", info(element()).cuda));
+            out.line(fmt::format("using Output = {};", info(output_type()).cuda));
             const AttentionShape own = shape();
             out.line(fmt::format("static constexpr int kDepth = {}, kWidth = {};", own.depth,
                                  own.width));
@@ -199,6 +215,7 @@ class AttentionLowerer {
             emit_functor(out, kernel_, *bias_, "Bias");
             out.line();
         }
+        if (scaled()) emit_scale_passes(out, kernel_.name, scaled_operands());
         std::vector<std::string> params;
         for (const char* name : {"q", "k", "v", "y"})
             params.push_back(fmt::format("__grid_constant__ CUtensorMap const map_{}", name));
@@ -206,21 +223,32 @@ class AttentionLowerer {
                                      batch_type("AttentionExtents", num_batches())));
         const bool members = bias_ && has_members(*bias_);
         if (members) params.push_back("__grid_constant__ Bias const bias");
+        if (scaled())
+            params.push_back(fmt::format("__grid_constant__ {} const factors",
+                                         batch_type("AttentionFactors", num_batches())));
         out.line(
             "extern \"C\" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads, 1)");
         out.list(kernel_.name + "_kernel(", params, ") {");
-        out.line(fmt::format("    attention<Config>(map_q, map_k, map_v, map_y, extents, {});",
+        out.line(fmt::format("    attention<Config>(map_q, map_k, map_v, map_y, extents, {}{});",
                              members ? "bias"
                              : bias_ ? "Bias{}"
-                                     : "NoBias{}"),
+                                     : "NoBias{}",
+                             scaled() ? ", factors" : ""),
                  kernel_.line_of(span_));
         out.line("}");
         return out.text();
     }
 
+    // Boxes of 128 bytes a row.
     static TensorMapParam map(int tensor, int rows, int features, const std::vector<int>& batch,
-                              int box_rows) {
-        return matrix_map(tensor, features, rows, batch, 64, box_rows);
+                              DType dtype, int box_rows) {
+        return matrix_map(tensor, features, rows, batch, 128 / info(dtype).bytes, box_rows);
+    }
+    TensorMapParam map(const Operand& at, int box_rows) const {
+        return map(at.param, at.rows, at.features, at.batch, element(), box_rows);
+    }
+    static TensorMapParam map(const ScaledTensors& at, int box_rows) {
+        return map(at.rows, at.rank - 2, at.rank - 1, at.batch, DType::f16, box_rows);
     }
 
     LaunchRecord record() const {
@@ -230,7 +258,7 @@ class AttentionLowerer {
         const AttentionShape own = shape();
         record.schedule = fmt::format("attention {}x{}, {} by {} features", own.rows(), own.columns,
                                       own.depth, own.width);
-        record.precision = std::string(info(param(q_).type.dtype).name);
+        record.precision = scaled() ? "tf32" : std::string(info(element()).name);
         bind_tensors(kernel_, record);
         // Zeros pad the features, but only to the width the kernel was written for.
         for (const Operand* operand : {&q_, &v_})
@@ -257,11 +285,17 @@ class AttentionLowerer {
         launch.grid = grid;
         launch.block = own.threads();
         launch.shared_bytes = own.shared_bytes();
-        launch.params = {map(q_.param, q_.rows, q_.features, q_.batch, own.rows()),
-                         map(k_.param, k_.rows, k_.features, k_.batch, own.columns),
-                         map(v_.param, v_.rows, v_.features, v_.batch, own.columns),
-                         map(out, position(dims, m_), position(dims, e_), out_batch, kStoreRows),
-                         extents.finish()};
+        std::vector<ScaledTensors> scaled_tensors;
+        if (scaled())
+            for (const ScaledOperand& operand : scaled_operands())
+                scaled_tensors.push_back(add_scale_pass(record, operand));
+        const int boxes[] = {own.rows(), own.columns, own.columns};
+        for (std::size_t i = 0; i < 3; ++i)
+            launch.params.push_back(scaled() ? map(scaled_tensors[i], boxes[i])
+                                             : map(*std::array{&q_, &k_, &v_}[i], boxes[i]));
+        launch.params.push_back(
+            map(out, position(dims, m_), position(dims, e_), out_batch, output_type(), kStoreRows));
+        launch.params.push_back(extents.finish());
         if (bias_) {
             if (has_members(*bias_)) launch.params.push_back(functor_param(*bias_));
             for (const EpilogueForm& extra : bias_->extras) {
@@ -270,7 +304,8 @@ class AttentionLowerer {
                     record.alignments.push_back({extra.tensor, 2 * info(tensor.type.dtype).bytes});
             }
         }
-        record.launches = {launch};
+        if (scaled()) launch.params.push_back(factors_param(scaled_tensors));
+        record.launches.push_back(launch);
         return record;
     }
 

@@ -1,0 +1,83 @@
+// Writes an f32 operand of attention as scaled_blocks.cuh reads it.
+#pragma once
+
+#include "../common/previous.cuh"
+#include "operand_source.cuh"
+#include "single_numbers.cuh"
+
+namespace fact::sm90 {
+
+struct ScaledRows {
+    half* rows;      // [batch][rows][features]
+    float* factors;  // [batch][blocks]
+};
+
+inline constexpr int kScaleThreads = 256;
+
+// The largest of all threads' numbers.
+__device__ inline float block_maximum(float mine) {
+    __shared__ float of_warps[kScaleThreads / 32];
+#pragma unroll
+    for (int lanes = 16; lanes > 0; lanes /= 2)
+        mine = fmaxf(mine, __shfl_xor_sync(0xffffffff, mine, lanes));
+    __syncthreads();  // those of the block of rows before may still be read
+    if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = mine;
+    __syncthreads();
+    float most = of_warps[0];
+#pragma unroll
+    for (int warp = 1; warp < kScaleThreads / 32; ++warp) most = fmaxf(most, of_warps[warp]);
+    return most;
+}
+
+// A block of threads takes a block of rows, held in registers between its maximum and its scaling.
+// Rows are contiguous, of kFeatures numbers.
+template <int kRows, int kFeatures, int kBatches>
+__device__ void scale_pass(OperandSourceOf<kBatches> const& source, ScaledRows const& to) {
+    constexpr int kOctets = kFeatures / 8;  // of a row
+    constexpr int kTurns = (kRows * kOctets + kScaleThreads - 1) / kScaleThreads;
+    static_assert(kFeatures % 8 == 0);
+    wait_for_previous();
+    for (int batch = blockIdx.z; batch < source.count(); batch += gridDim.z) {
+        float const* const from = source.matrix(batch);
+        auto const place = [&](int turn, int& row, int& feature) {
+            int const octet = turn * kScaleThreads + static_cast<int>(threadIdx.x);
+            row = static_cast<int>(blockIdx.y) * kRows + octet / kOctets;
+            feature = octet % kOctets * 8;
+            return octet < kRows * kOctets && row < source.n;
+        };
+        float4 numbers[kTurns][2] = {};
+        int row, feature;
+#pragma unroll
+        for (int turn = 0; turn < kTurns; ++turn)
+            if (place(turn, row, feature)) {
+                auto const* at =
+                    reinterpret_cast<float4 const*>(from + row * source.n_stride + feature);
+                numbers[turn][0] = __ldcs(at);
+                numbers[turn][1] = __ldcs(at + 1);
+            }
+        float most = 0.f;
+#pragma unroll
+        for (auto const& octet : numbers)
+#pragma unroll
+            for (float4 const& x : octet)
+                most = fmaxf(most,
+                             fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fmaxf(fabsf(x.z), fabsf(x.w))));
+        PowerOfTwo const factor = PowerOfTwo::to_f16_range(block_maximum(most));
+        if (threadIdx.x == 0)
+            to.factors[static_cast<int64_t>(batch) * gridDim.y + blockIdx.y] = factor.down;
+        half* const rows = to.rows + static_cast<int64_t>(batch) * source.n * kFeatures;
+        auto const pair = [&](float x, float y) {
+            __half2 const rounded = __floats2half2_rn(x * factor.up, y * factor.up);
+            return reinterpret_cast<uint32_t const&>(rounded);
+        };
+#pragma unroll
+        for (int turn = 0; turn < kTurns; ++turn)
+            if (place(turn, row, feature)) {
+                float4 const &x = numbers[turn][0], &y = numbers[turn][1];
+                *reinterpret_cast<uint4*>(rows + static_cast<int64_t>(row) * kFeatures + feature) =
+                    make_uint4(pair(x.x, x.y), pair(x.z, x.w), pair(y.x, y.y), pair(y.z, y.w));
+            }
+    }
+}
+
+}  // namespace fact::sm90

@@ -1,0 +1,99 @@
+// f32 operands of attention as f16 numbers, which have as many bits as TF32's: every block of rows
+// is brought to f16's range by a power of two of its own.
+#pragma once
+
+#include <cfloat>
+
+#include "../common/operands.cuh"
+#include "boxes.cuh"
+
+namespace fact::sm90 {
+
+// What every block's numbers are multiplied by to be the operand's own.
+template <int kBatches>
+struct BlockFactorsOf {
+    float const* data;  // [batch][blocks]
+    int64_t strides[kBatches];
+
+    __device__ float at(int const (&batch)[kBatches], int block) const {
+        return data[batch_offset(batch, strides) + block];
+    }
+};
+
+template <int kBatches>
+struct AttentionFactorsOf {
+    BlockFactorsOf<kBatches> q, k, v;
+};
+using AttentionFactors = AttentionFactorsOf<2>;
+
+struct NoFactors {};
+
+// The factors of a block's scores and of its values, as they are met on the way along a tile's
+// columns.
+struct BlockFactors {
+    float score, value;
+};
+struct NoBlockFactors {
+    static constexpr float score = 1.f, value = 1.f;
+};
+
+template <class Config, class Factors, int kBatches>
+struct TileFactors {
+    Factors const& all;
+    float q;
+    BatchOf<Config::kBatchK, kBatches> batch_k;
+    BatchOf<Config::kBatchV, kBatches> batch_v;
+
+    __device__ TileFactors(Factors const& factors, TileAt<kBatches> const& at)
+        : all(factors), q(factors.q.at(at.batch, at.m)), batch_k(at.batch), batch_v(at.batch) {
+        batch_k.at[Config::kHeads] /= Config::kRepeats;
+        batch_v.at[Config::kHeads] /= Config::kRepeats;
+    }
+    // Never zero: what is hidden has to stay so.
+    __device__ BlockFactors of_block(int n) const {
+        return {fmaxf(q * all.k.at(batch_k.at, n), FLT_MIN), all.v.at(batch_v.at, n)};
+    }
+};
+template <class Config, int kBatches>
+struct TileFactors<Config, NoFactors, kBatches> {
+    __device__ TileFactors(NoFactors const&, TileAt<kBatches> const&) {}
+    __device__ NoBlockFactors of_block(int) const { return {}; }
+};
+
+// The weighted sums of values stand for numbers in the largest factor met so far.
+template <class Factors>
+struct SumsFactor {
+    float most = 0.f, fade;
+
+    // Weights of a block whose values have a smaller factor shrink.
+    template <int kCount>
+    __device__ void take(float (&weights)[kCount], BlockFactors const& of_block) {
+        float const before = most;
+        most = fmaxf(before, of_block.value);
+        fade = before / most;
+        float const share = of_block.value / most;
+#pragma unroll
+        for (float& weight : weights) weight *= share;
+    }
+    // What was summed before that block.
+    template <int kCount>
+    __device__ void apply_to(float (&sums)[kCount]) const {
+        if (fade == 1.f) return;
+#pragma unroll
+        for (float& sum : sums) sum *= fade;
+    }
+    __device__ void finish(float (&inverse)[2]) const {
+        inverse[0] *= most;
+        inverse[1] *= most;
+    }
+};
+template <>
+struct SumsFactor<NoFactors> {
+    template <int kCount>
+    __device__ void take(float (&)[kCount], NoBlockFactors const&) {}
+    template <int kCount>
+    __device__ void apply_to(float (&)[kCount]) const {}
+    __device__ void finish(float (&)[2]) const {}
+};
+
+}  // namespace fact::sm90

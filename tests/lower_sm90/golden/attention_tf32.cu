@@ -1,0 +1,32 @@
+#include "sm90/attention.cuh"
+#include "sm90/scale_pass.cuh"
+
+using namespace fact;
+using namespace fact::sm90;
+
+struct Config {
+    using Element = half;
+    using Output = float;
+    static constexpr int kDepth = 96, kWidth = 96;
+    static constexpr int kGroups = 2, kColumns = 128;
+    static constexpr int kStages = 2, kRowStages = 2, kStoreBuffers = 2;
+    static constexpr bool kCausal = true, kBias = false;
+    static constexpr bool kZeroUnseen = false;
+    static constexpr float kScale = 0.125f;
+    static constexpr int kBatchK = 0b01, kBatchV = 0b01;
+    static constexpr int kHeads = 0, kRepeats = 1;
+};
+
+extern "C" __global__ void __launch_bounds__(kScaleThreads)
+attend_scale_128x96(__grid_constant__ OperandSource const source,
+                    __grid_constant__ ScaledRows const rows) {
+    scale_pass<128, 96>(source, rows);
+}
+
+extern "C" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads, 1)
+attend_kernel(__grid_constant__ CUtensorMap const map_q, __grid_constant__ CUtensorMap const map_k,
+              __grid_constant__ CUtensorMap const map_v, __grid_constant__ CUtensorMap const map_y,
+              __grid_constant__ AttentionExtents const extents,
+              __grid_constant__ AttentionFactors const factors) {
+    attention<Config>(map_q, map_k, map_v, map_y, extents, NoBias{}, factors);
+}

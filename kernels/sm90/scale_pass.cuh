@@ -30,12 +30,11 @@ __device__ inline float block_maximum(float mine) {
 }
 
 // A block of threads takes a block of rows, held in registers between its maximum and its scaling.
-// Rows are contiguous, of kFeatures numbers.
+// Rows are contiguous, of at most kFeatures numbers, a multiple of eight.
 template <int kRows, int kFeatures, int kBatches>
 __device__ void scale_pass(OperandSourceOf<kBatches> const& source, ScaledRows const& to) {
-    constexpr int kOctets = kFeatures / 8;  // of a row
+    constexpr int kOctets = (kFeatures + 7) / 8;  // of a row
     constexpr int kTurns = (kRows * kOctets + kScaleThreads - 1) / kScaleThreads;
-    static_assert(kFeatures % 8 == 0);
     wait_for_previous();
     for (int batch = blockIdx.z; batch < source.count(); batch += gridDim.z) {
         float const* const from = source.matrix(batch);
@@ -43,7 +42,7 @@ __device__ void scale_pass(OperandSourceOf<kBatches> const& source, ScaledRows c
             int const octet = turn * kScaleThreads + static_cast<int>(threadIdx.x);
             row = static_cast<int>(blockIdx.y) * kRows + octet / kOctets;
             feature = octet % kOctets * 8;
-            return octet < kRows * kOctets && row < source.n;
+            return octet < kRows * kOctets && row < source.n && feature < source.k;
         };
         float4 numbers[kTurns][2] = {};
         int row, feature;
@@ -65,7 +64,7 @@ __device__ void scale_pass(OperandSourceOf<kBatches> const& source, ScaledRows c
         PowerOfTwo const factor = PowerOfTwo::to_f16_range(block_maximum(most));
         if (threadIdx.x == 0)
             to.factors[static_cast<int64_t>(batch) * gridDim.y + blockIdx.y] = factor.down;
-        half* const rows = to.rows + static_cast<int64_t>(batch) * source.n * kFeatures;
+        half* const rows = to.rows + static_cast<int64_t>(batch) * source.n * source.k;
         auto const pair = [&](float x, float y) {
             __half2 const rounded = __floats2half2_rn(x * factor.up, y * factor.up);
             return reinterpret_cast<uint32_t const&>(rounded);
@@ -74,7 +73,7 @@ __device__ void scale_pass(OperandSourceOf<kBatches> const& source, ScaledRows c
         for (int turn = 0; turn < kTurns; ++turn)
             if (place(turn, row, feature)) {
                 float4 const &x = numbers[turn][0], &y = numbers[turn][1];
-                *reinterpret_cast<uint4*>(rows + static_cast<int64_t>(row) * kFeatures + feature) =
+                *reinterpret_cast<uint4*>(rows + static_cast<int64_t>(row) * source.k + feature) =
                     make_uint4(pair(x.x, x.y), pair(x.z, x.w), pair(y.x, y.y), pair(y.z, y.w));
             }
     }

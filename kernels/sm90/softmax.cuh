@@ -85,7 +85,6 @@ struct RunningSoftmax {
     // Scores become weights; `by`: what the block's scores are multiplied by, beside their unit.
     template <int kCount>
     __device__ void take(float (&scores)[kCount], float by) {
-        float const unit = by * kUnit;
         float top[2];
         bool rises = false;
 #pragma unroll
@@ -113,18 +112,24 @@ struct RunningSoftmax {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
             float const zero = base[half] == -INFINITY ? 0.f : base[half];
+            float const unit = by * unit_beside(zero), power = zero * unit_beside(zero);
             float added = 0.f;
 #pragma unroll
             for (int i = half * 2; i < kCount; i += 4)
 #pragma unroll
                 for (int j = i; j < i + 2; ++j) {
-                    // A mask of the lowest numbers there are leaves no room for a unit.
-                    scores[j] = power_of_two(Config::kBias ? (scores[j] - zero) * kUnit
-                                                           : fmaf(scores[j], unit, -zero * kUnit));
+                    scores[j] = power_of_two(fmaf(scores[j], unit, -power));
                     added += scores[j];
                 }
             sum[half] += added;
         }
+    }
+
+    // A base times its unit is rounded, which all weights of a row share. A mask may be so low that
+    // this is no power of two any more: beside such numbers scores are equal or far apart, and
+    // their differences are taken exactly.
+    __device__ static float unit_beside(float base) {
+        return Config::kBias && fabsf(base) > 0x1p28f ? 1.f : kUnit;
     }
 
     // What the weighted sums are multiplied by at the end.

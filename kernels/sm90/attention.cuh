@@ -7,8 +7,8 @@
 #include <cutlass/arch/reg_reconfig.h>
 #include <cutlass/cutlass.h>
 
+#include "../common/attention_walk.cuh"
 #include "../common/previous.cuh"
-#include "attention_walk.cuh"
 #include "epilogue.cuh"
 #include "producer.cuh"
 #include "scaled_blocks.cuh"
@@ -39,6 +39,10 @@ struct AttentionShapes {
     static constexpr int kProducerRegisters = kGroups == 2 ? 40 : 32;
     static constexpr int kConsumerRegisters = kGroups == 2 ? 232 : 160;
 };
+
+template <class Config, int kBatches>
+using AttentionWalkOf = AttentionWalk<AttentionShapes<Config>::kRows, Config::kColumns,
+                                      Config::kCausal, kBatches>;
 
 template <class Config>
 struct AttentionStorage {
@@ -83,7 +87,7 @@ struct AsIs {
 // The producer: k is asked for a block ahead of v, as it is needed.
 template <class Config, int kBatches>
 __device__ void load_attention(AttentionStorage<Config>& storage,
-                               AttentionWalk<Config, kBatches> const& walk,
+                               AttentionWalkOf<Config, kBatches> const& walk,
                                CUtensorMap const& map_q, CUtensorMap const& map_k,
                                CUtensorMap const& map_v) {
     using Shapes = AttentionShapes<Config>;
@@ -168,7 +172,7 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
     extern __shared__ __align__(1024) unsigned char shared[];
     Storage& storage = *reinterpret_cast<Storage*>(shared);
     int const warp_group = cutlass::canonical_warp_group_idx();
-    AttentionWalk<Config, kBatches> const walk(extents);
+    AttentionWalkOf<Config, kBatches> const walk(extents);
 
     if (threadIdx.x == 0) {
         for (CUtensorMap const* map : {&map_q, &map_k, &map_v, &map_y})

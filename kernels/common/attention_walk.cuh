@@ -1,9 +1,9 @@
 // The order in which a persistent grid walks the rows of attention.
 #pragma once
 
-#include "../common/tiles.cuh"
+#include "tiles.cuh"
 
-namespace fact::sm90 {
+namespace fact {
 
 template <int kBatches>
 struct AttentionExtentsOf {
@@ -14,16 +14,15 @@ using AttentionExtents = AttentionExtentsOf<2>;
 
 // A block takes tiles of rows; of a causal problem a heavy one (late rows see more) and a light one
 // of the same head together, so that all turns weigh the same.
-template <class Config, int kBatches>
+template <int kRows, int kColumns, bool kCausal, int kBatches>
 struct AttentionWalk {
-    static constexpr int kRows = 64 * Config::kGroups, kColumns = Config::kColumns;
     AttentionExtentsOf<kBatches> const& extents;
     int tiles, turns, total;
 
     __device__ explicit AttentionWalk(AttentionExtentsOf<kBatches> const& e)
         : extents(e),
           tiles((e.rows + kRows - 1) / kRows),
-          turns(Config::kCausal ? (tiles + 1) / 2 : tiles),
+          turns(kCausal ? (tiles + 1) / 2 : tiles),
           total(turns) {
 #pragma unroll
         for (int i = 0; i < kBatches; ++i) total *= e.batch[i];
@@ -46,7 +45,7 @@ struct AttentionWalk {
             find_in_batch(i / turns, extents.batch, at.batch);
             for (;;) {
                 visit(at, blocks(at.m));
-                if (!Config::kCausal || at.m == turn) break;
+                if (!kCausal || at.m == turn) break;
                 at.m = turn;
             }
         }
@@ -54,7 +53,7 @@ struct AttentionWalk {
 
     // How many columns a row sees.
     __device__ int seen(int row) const {
-        return Config::kCausal ? min(extents.columns, row + 1) : extents.columns;
+        return kCausal ? min(extents.columns, row + 1) : extents.columns;
     }
 
   private:
@@ -63,4 +62,4 @@ struct AttentionWalk {
     }
 };
 
-}  // namespace fact::sm90
+}  // namespace fact

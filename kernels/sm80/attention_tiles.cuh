@@ -1,0 +1,76 @@
+// How much of q, k and v a block of attention holds, and how it comes there.
+#pragma once
+
+#include <cstdint>
+
+#include "../common/operands.cuh"
+#include "operand_tile.cuh"
+
+namespace fact::sm80 {
+
+template <class Config>
+struct AttentionShapes {
+    using Element = typename Config::Element;
+    static constexpr int kWarps = 4, kThreads = 32 * kWarps;
+    static constexpr int kRows = Config::kRows, kColumns = Config::kColumns;
+    static constexpr int kWarpRows = kRows / kWarps, kBlocks = kWarpRows / 16;
+    // Sixteens of features: of q and k, which a score sums, and of v.
+    static constexpr int kSteps = (Config::kDepth + 15) / 16, kWide = (Config::kWidth + 15) / 16;
+    // A slab is 64 features wide: 128 bytes a row, which span the banks.
+    static constexpr int kSlabs = (kSteps + 3) / 4, kWideSlabs = (kWide + 3) / 4;
+    using RowSlab = StageLayout<Element, Major::k, kRows, 64>;
+    using KeySlab = StageLayout<Element, Major::k, kColumns, 64>;
+    using ValueSlab = StageLayout<Element, Major::mn, 64, kColumns>;
+    static constexpr int kQBytes = kSlabs * RowSlab::kBytes;
+    static constexpr int kKBytes = kSlabs * KeySlab::kBytes;
+    static constexpr int kStageBytes = kKBytes + kWideSlabs * ValueSlab::kBytes;
+    // A warp's, sixteen rows after another.
+    using Scores = float[kBlocks][kColumns / 2];
+    using Sums = float[kBlocks][kWide * 8];
+};
+
+// Copies rows of kFeatures into slabs, so many at a time: every thread the same 16 bytes of each
+// slab. Rows beyond the tensor read as zeros, as do features that only fill up the last sixteen;
+// addresses and strides are multiples of 16 bytes (the launch record asks for it).
+template <class Slab, int kRows, int kFeatures, int kThreads>
+struct RowCopier {
+    using Element = typename Slab::Element;
+    static constexpr int kPerCopy = 16 / sizeof(Element), kPerSlab = 64;
+    static constexpr int kAtOnce = kThreads * kPerCopy / kPerSlab, kPasses = kRows / kAtOnce;
+    static constexpr int kRead = (kFeatures + 15) / 16 * 16;
+    // A pass further, chunks are exchanged as before.
+    static_assert(kAtOnce % 8 == 0 && kRows % kAtOnce == 0 && kFeatures % kPerCopy == 0);
+
+    Element const* from;  // the thread's first element of the rows to come
+    int64_t stride;
+    int left;  // rows of the tensor, from there on
+
+    template <int kBatches>
+    __device__ RowCopier(Source<Element, kBatches> const& source, int const (&batch)[kBatches],
+                         int first, int rows)
+        : from(source.data + batch_offset(batch, source.batch_strides) +
+               (first + row()) * source.outer_stride + feature()),
+          stride(source.outer_stride),
+          left(rows - first - row()) {}
+
+    __device__ void copy(unsigned char* slabs) {
+        unsigned char* const to = slabs + Slab::offset(row(), feature());
+#pragma unroll
+        for (int pass = 0; pass < kPasses; ++pass)
+#pragma unroll
+            for (int first = 0; first < kRead; first += kPerSlab)
+                if (first + kPerSlab <= kRead || first + feature() < kRead)
+                    copy_async<16>(
+                        to + first / kPerSlab * Slab::kBytes + pass * kAtOnce * Slab::kRowBytes,
+                        from + pass * kAtOnce * stride + first,
+                        pass * kAtOnce < left && first + feature() < kFeatures);
+        from += kRows * stride;
+        left -= kRows;
+    }
+
+  private:
+    __device__ static int row() { return threadIdx.x * kPerCopy / kPerSlab; }
+    __device__ static int feature() { return threadIdx.x * kPerCopy % kPerSlab; }
+};
+
+}  // namespace fact::sm80

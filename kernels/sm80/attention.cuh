@@ -31,9 +31,9 @@ struct AttentionProducts {
         v = Shapes::ValueSlab::lane_offset(lane, 0);
     }
 
+    // Adds the products of rows and keys.
     __device__ void scores(unsigned char const* rows, unsigned char const* keys,
                            typename Shapes::Scores& scores) const {
-        clear(scores);
 #pragma unroll
         for (int step = 0; step < Shapes::kSteps; ++step) {
             Fragment a[Shapes::kBlocks];
@@ -67,14 +67,6 @@ struct AttentionProducts {
                 multiply_all(a, b, sums, j);
             }
         }
-    }
-
-    template <int kCount>
-    __device__ static void clear(float (&sums)[Shapes::kBlocks][kCount]) {
-#pragma unroll
-        for (auto& block : sums)
-#pragma unroll
-            for (float& x : block) x = 0.f;
     }
 
   private:
@@ -117,8 +109,8 @@ struct AttentionRows {
     ExtentsOf<kBatches> const& matrix;  // of scores
     int const (&batch)[kBatches];
     int row;  // the warp's first
-    typename Shapes::Sums sums;
-    RunningSoftmax<Config> softmax[Shapes::kBlocks];
+    typename Shapes::Sums sums = {};
+    RunningSoftmax<Config> softmax[Shapes::kBlocks] = {};
 
     // Where the lane's values of block i begin.
     __device__ SlabOf<kBatches> place(ExtentsOf<kBatches> const& extents, int i, int column) const {
@@ -129,7 +121,7 @@ struct AttentionRows {
     // Takes a block of columns from `column` on.
     __device__ void take(unsigned char const* q, unsigned char const* stage, int column) {
         if (Config::kCausal && column >= row + Shapes::kWarpRows) return;  // nothing is seen
-        typename Shapes::Scores scores;
+        typename Shapes::Scores scores = {};
         // Asked for before the products, which it arrives behind.
         AllAdded const added = ask(column, std::make_integer_sequence<int, Shapes::kBlocks>{});
         products.scores(q, stage, scores);
@@ -137,11 +129,11 @@ struct AttentionRows {
 #pragma unroll
         for (int i = 0; i < Shapes::kBlocks; ++i) {
             SlabOf<kBatches> const at = place(matrix, i, column);
-            added.of[i].add_to(scores[i], bias, at);
+            added.of[i].add_to(scores[i], Config::kScale, bias, at);
             // The last columns may lie beyond the tensor, or beyond a row's own place.
             if (end > matrix.n || (Config::kCausal && end - 1 > row + 16 * i))
                 sm90::hide<Config>(scores[i], at);
-            softmax[i].take(scores[i]);
+            softmax[i].take(scores[i], 1.f);
             if (softmax[i].shrinks) sm90::scale_rows(sums[i], softmax[i].shrink);
         }
         products.values(scores, stage + Shapes::kKBytes, sums);
@@ -204,9 +196,8 @@ __device__ void attention(Source<typename Config::Element, kBatches> const& q,
             end_group();
         };
 
-        AttentionRows<Config, Bias, kBatches> rows{
-            products, bias, matrix, at.batch, row + int(threadIdx.x) / 32 * Shapes::kWarpRows};
-        products.clear(rows.sums);
+        AttentionRows<Config, Bias, kBatches> rows{products, bias, matrix, at.batch,
+                                                   row + int(threadIdx.x) / 32 * Shapes::kWarpRows};
         __syncthreads();  // nobody reads the tile before any more
         queries.copy(shared);
         copy(0);

@@ -143,8 +143,8 @@ TEST(LowerAttention, HeadsThatShareKeysLieSideBySide) {
 }
 
 TEST(LowerAttention, EveryShapeFitsIntoSharedMemory) {
-    for (int depth = 8; depth <= AttentionShape::kMostFeatures; depth += 8)
-        for (int width = 8; width <= AttentionShape::kMostFeatures; width += 8)
+    for (int depth = 8; depth <= kMostFeatures; depth += 8)
+        for (int width = 8; width <= kMostFeatures; width += 8)
             for (const bool masked : {false, true}) {
                 const auto shape = attention_shape(depth, width, 4096, masked);
                 EXPECT_LE(shape.shared_bytes(), 227 * 1024) << depth << " by " << width;

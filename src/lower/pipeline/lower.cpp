@@ -12,6 +12,7 @@
 #include "lower/pipeline/uses.h"
 #include "lower/product/product_form.h"
 #include "lower/rows/lower.h"
+#include "lower/sm80/attention.h"
 #include "lower/sm80/lower.h"
 #include "lower/sm90/attention.h"
 #include "lower/sm90/lower.h"
@@ -24,6 +25,14 @@ namespace {
 void verify(std::string_view pass, const ir::Kernel& kernel) {
     if (std::string problem = ir::verify(kernel); !problem.empty())
         throw InternalError(fmt::format("kernel {} after pass {}: {}", kernel.name, pass, problem));
+}
+
+// TMA addresses fewer batches than plain pointers do.
+Result<Lowered> attention(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents,
+                          const LowerOptions& options) {
+    if (options.tma && options.arch == "sm90a")
+        if (auto lowered = sm90::lower_attention(kernel, extents)) return lowered;
+    return sm80::lower_attention(kernel, extents, options.arch);
 }
 
 class Lowerer {
@@ -61,7 +70,7 @@ class Lowerer {
             auto lowered = stage.kind == StageKind::rows ? rows(stage)
                            : stage.kind == StageKind::product
                                ? product(stage)
-                               : sm90::lower_attention(stage.kernel, facts_.extents);
+                               : attention(stage.kernel, facts_.extents, options_);
             if (!lowered) return lowered.error();
             stages.push_back(std::move(*lowered));
         }
@@ -124,12 +133,12 @@ class Lowerer {
     TensorFacts facts_;
 };
 
-// Whether TMA can address these, where they are parameters, and the outputs.
+// Whether attention can copy these, where they are parameters, and store the outputs.
 bool aligned(const ir::Kernel& kernel, const std::vector<ir::ExprId>& operands,
              const std::vector<int>& alignment) {
-    constexpr int kTmaBytes = 16;
+    constexpr int kCopyBytes = 16;
     const auto reached = [&](std::size_t tensor) {
-        return tensor >= alignment.size() || alignment[tensor] >= kTmaBytes;
+        return tensor >= alignment.size() || alignment[tensor] >= kCopyBytes;
     };
     for (const ir::ExprId id : operands)
         if (const auto* param = std::get_if<ir::Param>(&kernel[id].node);
@@ -140,24 +149,23 @@ bool aligned(const ir::Kernel& kernel, const std::vector<ir::ExprId>& operands,
     return true;
 }
 
-// The attentions that the sm90 skeleton takes, at these extents: those whose stage it can lower.
+// The attentions that a skeleton takes, at these extents: those whose stage it can lower.
 std::set<ir::ExprId> held_by_skeleton(const ir::Kernel& kernel, const LowerOptions& options) {
     std::set<ir::ExprId> held;
     std::vector<std::int64_t> extents = options.extents;
     extents.resize(kernel.dims.size(), ir::kUnknownExtent);
-    if (!options.tma || options.arch != "sm90a" || !ir::solve_extents(kernel, extents).empty())
-        return held;
+    if (!ir::solve_extents(kernel, extents).empty()) return held;
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
         const auto id = static_cast<ir::ExprId>(i);
-        const auto* attention = std::get_if<ir::Attention>(&kernel[id].node);
-        if (!attention) continue;
-        const auto reads = attention_reads(kernel, *attention);
+        const auto* node = std::get_if<ir::Attention>(&kernel[id].node);
+        if (!node) continue;
+        const auto reads = attention_reads(kernel, *node);
         if (!aligned(kernel, {reads[0], reads[1], reads[2]}, options.alignment)) continue;
         const std::set<ir::ExprId> operands(reads.begin(), reads.end());
         const AttentionEnd end = attention_end(kernel, id);
         ir::Kernel part = extract(kernel, end.last, operands).kernel;
-        part.outputs.front().tensor.type.dtype = kernel[attention->q].type.dtype;
-        if (end.narrow && sm90::lower_attention(part, extents).ok()) held.insert(id);
+        part.outputs.front().tensor.type.dtype = kernel[node->q].type.dtype;
+        if (end.narrow && attention(part, extents, options).ok()) held.insert(id);
     }
     return held;
 }

@@ -11,15 +11,6 @@ namespace fact::lower::sm80 {
 
 namespace {
 
-// A pointer and its strides, the matrix's first: Source and Destination of kernels/sm80.
-StructParam strided(int tensor, int rows, int columns, const std::vector<int>& batch) {
-    StructBuilder builder;
-    builder.add(PointerField{tensor});
-    for (const int dim : {rows, columns}) builder.add(StrideField{tensor, dim});
-    for (const int dim : batch) builder.add(StrideField{tensor, dim});
-    return builder.finish();
-}
-
 StructParam source(const OperandForm& operand) {
     return strided(operand.param, operand.outer, operand.k, operand.batch);
 }
@@ -49,6 +40,14 @@ std::vector<Alignment> alignments(const ir::Kernel& kernel, const ProductForm& f
 }
 
 }  // namespace
+
+StructParam strided(int tensor, int rows, int columns, const std::vector<int>& batch) {
+    StructBuilder builder;
+    builder.add(PointerField{tensor});
+    for (const int dim : {rows, columns}) builder.add(StrideField{tensor, dim});
+    for (const int dim : batch) builder.add(StrideField{tensor, dim});
+    return builder.finish();
+}
 
 LaunchRecord product_record(const ir::Kernel& kernel, const ProductForm& form,
                             const CopyBytes& copies, const schedule::Schedule& schedule,

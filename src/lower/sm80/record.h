@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "ir/kernel.h"
 #include "lower/product/product_form.h"
@@ -11,6 +12,9 @@
 #include "target/launch_record.h"
 
 namespace fact::lower::sm80 {
+
+// A pointer and its strides, the matrix's first: Source and Destination of kernels/sm80.
+StructParam strided(int tensor, int rows, int columns, const std::vector<int>& batch);
 
 // `schedule` has its number of stages settled.
 LaunchRecord product_record(const ir::Kernel& kernel, const ProductForm& form,

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kMostShared = 227 * 1024;
 // Of products with v.
-constexpr int kWidths[] = {32, 64, 96, 128, 192, AttentionShape::kMostFeatures};
+constexpr int kWidths[] = {32, 64, 96, 128, 192, kMostFeatures};
 
 }  // namespace
 

@@ -3,12 +3,13 @@
 
 #include <cstdint>
 
+#include "lower/attention/attention_form.h"
+
 namespace fact::lower::sm90 {
 
 // As kernels/sm90/attention.cuh lays it out.
 struct AttentionShape {
     static constexpr int kStages = 2, kStoreBuffers = 2;
-    static constexpr int kMostFeatures = 256;  // accumulators of more do not fit
 
     int groups = 2;            // consumer groups, of 64 rows each
     int columns = 128;         // of a block

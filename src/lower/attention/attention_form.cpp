@@ -1,0 +1,157 @@
+#include "lower/attention/attention_form.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "ir/reorderings.h"
+
+namespace fact::lower {
+
+namespace {
+
+using Dims = std::vector<ir::DimId>;
+
+int position(const Dims& dims, ir::DimId dim) {
+    const auto at = std::find(dims.begin(), dims.end(), dim);
+    return at == dims.end() ? -1 : static_cast<int>(at - dims.begin());
+}
+
+class AttentionReader {
+  public:
+    AttentionReader(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents)
+        : kernel_(kernel), extents_(extents) {}
+
+    Result<AttentionForm> run() {
+        const ir::Tensor& output = kernel_.outputs.front().tensor;
+        const Dims& dims = output.type.dims;
+        // The stage may end with its rounding, between reorderings.
+        ir::ExprId value = ir::behind_reorderings(kernel_, kernel_.outputs.front().value);
+        while (const auto* cast = std::get_if<ir::Cast>(&kernel_[value].node))
+            value = ir::behind_reorderings(kernel_, cast->x);
+        const auto* node = std::get_if<ir::Attention>(&kernel_[value].node);
+        if (!node) return cannot("something beside attention");
+        form_.node = *node;
+        form_.span = kernel_[value].span;
+        form_.dtype = kernel_[node->q].type.dtype;
+        const Dims& own = kernel_[value].type.dims;
+        form_.batch.assign(own.begin(), own.end() - 2);
+        form_.m = own.end()[-2];
+        form_.e = own.back();
+        if (dims.back() != form_.e) return cannot("an output not contiguous along its features");
+        form_.n = kernel_[node->k].type.dims.end()[-2];
+        form_.d = kernel_[node->q].type.dims.back();
+        merge_heads(dims);
+        for (const ir::DimId dim : form_.batch)
+            if (position(dims, dim) < 0) return cannot("an output that lacks a dimension");
+        form_.depth = extents_[ir::index(form_.d)];
+        form_.width = extents_[ir::index(form_.e)];
+        for (const auto& [dim, extent] :
+             {std::pair{form_.d, form_.depth}, std::pair{form_.e, form_.width}})
+            if (extent < 1 || extent > kMostFeatures)
+                return cannot(fmt::format("{} of {} features", kernel_[dim].name, extent));
+        if (output.type.dtype != form_.dtype) return cannot("an output of another type");
+        for (auto [id, to, rows, features] : {std::tuple{node->q, &form_.q, form_.m, form_.d},
+                                              std::tuple{node->k, &form_.k, form_.n, form_.d},
+                                              std::tuple{node->v, &form_.v, form_.n, form_.e}}) {
+            *to = operand(id, rows, features);
+            if (to->tensor < 0) return cannot("an operand that is no parameter");
+            if (std::string why = unplaced(*to, to == &form_.q); !why.empty()) return cannot(why);
+            if (to->features != static_cast<int>(param(*to).type.dims.size()) - 1)
+                return cannot("an operand not contiguous along its features");
+            // Kernels multiply 16-bit numbers, whatever their operands are.
+            if (extents_[ir::index(features)] * 2 % 16 != 0)
+                return cannot("rows of features that are no multiple of 16 bytes");
+        }
+        form_.y = {static_cast<int>(kernel_.params.size()), position(dims, form_.m),
+                   position(dims, form_.e), places_in_batch(dims)};
+        const auto scale = static_cast<float>(node->scale);
+        if (!(scale > 0) || !std::isfinite(scale)) return cannot("a scale that is no positive f32");
+        if (node->bias) {
+            auto bias = pointwise_form(kernel_, *node->bias, form_.m, form_.n, form_.batch);
+            if (!bias) return bias.error();
+            for (EpilogueForm& extra : bias->extras)
+                extra.paired = extra.paired && extents_[ir::index(form_.n)] % 2 == 0;
+            form_.bias = std::move(*bias);
+        }
+        return std::move(form_);
+    }
+
+  private:
+    Error cannot(const std::string& what) const { return no_attention(kernel_, what); }
+
+    // Heads that share keys, [G, R] where k and v have G, may be one dimension of q and of the
+    // output: then they are one of the batch, and k's place is a share of it.
+    void merge_heads(const Dims& output) {
+        Dims& batch = form_.batch;
+        for (const ir::DimId dim : output) {
+            const auto& factors = kernel_[dim].factors;
+            const auto at = std::ranges::search(batch, factors).begin();
+            if (factors.size() != 2 || at == batch.end() || !kernel_[factors.back()].extent)
+                continue;
+            shared_ = factors.front();
+            form_.heads = static_cast<int>(at - batch.begin());
+            form_.repeats = extents_[ir::index(factors.back())];
+            *at = dim;
+            batch.erase(at + 1);
+            return;
+        }
+    }
+
+    AttentionOperand operand(ir::ExprId id, ir::DimId rows, ir::DimId features) const {
+        id = ir::behind_reorderings(kernel_, id);
+        const auto* param = std::get_if<ir::Param>(&kernel_[id].node);
+        if (!param) return {};
+        const Dims& dims = kernel_.params[param->index].type.dims;
+        return {static_cast<int>(param->index), position(dims, rows), position(dims, features),
+                places_in_batch(dims)};
+    }
+
+    std::vector<int> places_in_batch(const Dims& dims) const {
+        std::vector<int> places(form_.num_batches(), -1);
+        for (std::size_t i = 0; i < form_.batch.size(); ++i)
+            places[i] = position(dims, form_.batch[i]);
+        if (form_.heads >= 0 && places[static_cast<std::size_t>(form_.heads)] < 0)
+            places[static_cast<std::size_t>(form_.heads)] = position(dims, shared_);
+        return places;
+    }
+
+    // Which dimension of an operand has no part in the skeleton.
+    std::string unplaced(const AttentionOperand& operand, bool rows_of_q) const {
+        const Dims& dims = param(operand).type.dims;
+        std::size_t placed = 2;
+        for (const int at : operand.batch) placed += at >= 0;
+        if (operand.rows < 0 || operand.features < 0 || placed != dims.size())
+            return "an operand in other parts than its batches, rows and features";
+        const bool whole = form_.heads < 0 ||
+                           position(dims, form_.batch[static_cast<std::size_t>(form_.heads)]) >= 0;
+        if (form_.heads >= 0 && whole != rows_of_q) return "heads that only some operands share";
+        return "";
+    }
+
+    const ir::Tensor& param(const AttentionOperand& operand) const {
+        return kernel_.params[static_cast<std::size_t>(operand.tensor)];
+    }
+
+    const ir::Kernel& kernel_;
+    const std::vector<std::int64_t>& extents_;
+    AttentionForm form_;
+    ir::DimId shared_{};  // of k and v, where heads share keys
+};
+
+}  // namespace
+
+Result<AttentionForm> attention_form(const ir::Kernel& kernel,
+                                     const std::vector<std::int64_t>& extents) {
+    return AttentionReader(kernel, extents).run();
+}
+
+Error no_attention(const ir::Kernel& kernel, const std::string& what) {
+    return Error{
+        fmt::format("kernel {}: {} does not fit the attention skeleton", kernel.name, what),
+        "It is written out as products and a softmax."};
+}
+
+}  // namespace fact::lower

@@ -1,0 +1,27 @@
+#include "lower/sm80/attention_shape.h"
+
+#include <algorithm>
+
+namespace fact::lower::sm80 {
+
+int AttentionShape::shared_bytes() const {
+    constexpr int kRowBytes = 128;  // of a slab: 64 features
+    const auto slabs = [](int features) { return (features + 63) / 64; };
+    const int q = slabs(depth) * rows, stage = (slabs(depth) + slabs(width)) * columns;
+    return (q + kStages * stage) * kRowBytes;
+}
+
+AttentionShape attention_shape(std::int64_t depth, std::int64_t width, std::int64_t rows,
+                               bool biased) {
+    AttentionShape shape;
+    shape.depth = static_cast<int>(depth);
+    shape.width = static_cast<int>(width);
+    // Sums, scores and what is added to them live in registers, and two blocks of four warps should
+    // share a multiprocessor: the more features, the fewer columns; then fewer rows.
+    const int features = std::max(shape.depth, shape.width);
+    if (features > 64 || biased) shape.columns = 32;
+    if (features > 128 || (rows > 0 && rows <= 64)) shape.rows = 64;
+    return shape;
+}
+
+}  // namespace fact::lower::sm80

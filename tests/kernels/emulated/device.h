@@ -1,0 +1,64 @@
+// A block of threads on the host: what skeletons for mma.sync need of CUDA. Threads take turns in a
+// random order, so that a missing barrier shows, and copies arrive at once or as late as they may.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace emulated {
+
+// Runs `thread` as every thread of every block of the grid, one block after another.
+struct Launch {
+    int grid = 1, threads = 128;
+    bool late_copies = false;
+    unsigned seed = 1;
+};
+void run(const Launch& launch, const std::function<void()>& thread);
+
+// Memory that copies may read; a copy from elsewhere is counted.
+void allow(const void* data, std::size_t bytes);
+int copies_outside();
+
+// Every thread of the block has come this far.
+void meet_block();
+
+// What all lanes of the warp give, by lane. It holds until the next exchange but one.
+constexpr int kMostWords = 8;
+struct Words {
+    std::uint64_t of[kMostWords];
+};
+const Words* exchange(const Words& own);
+
+// cp.async: the thread's copies since the last group.
+void begin_copy(void* to, const void* from, std::size_t bytes, bool inside);
+void end_copies();
+void wait_copies(int pending);
+
+struct Index {
+    unsigned x;
+};
+
+}  // namespace emulated
+
+extern emulated::Index threadIdx, blockIdx, gridDim;
+
+#define __device__
+#define __shared__
+#define __align__(bytes) __attribute__((aligned(bytes)))
+
+inline void __syncthreads() {
+    emulated::meet_block();
+}
+inline float __shfl_xor_sync(unsigned, float x, int mask) {
+    emulated::Words own{};
+    own.of[0] = reinterpret_cast<const std::uint32_t&>(x);
+    const auto bits = static_cast<std::uint32_t>(
+        emulated::exchange(own)[threadIdx.x % 32 ^ static_cast<unsigned>(mask)].of[0]);
+    return reinterpret_cast<const float&>(bits);
+}
+inline bool __any_sync(unsigned, bool x) {
+    const emulated::Words* const all = emulated::exchange({{x}});
+    bool any = false;
+    for (int lane = 0; lane < 32; ++lane) any = any || all[lane].of[0] != 0;
+    return any;
+}

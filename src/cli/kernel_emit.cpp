@@ -20,7 +20,8 @@ Result<EmittedKernel> emit_kernel(const EmitOptions& options) {
     if (!options.schedule.empty())
         given = tools::with_schedule(loaded->source, kernel, options.arch, options.schedule);
     if (!given) return given.error();
-    const auto choice = tools::choose_schedules(*given, kernel, options.arch, *extents);
+    const auto choice =
+        tools::choose_schedules(*given, kernel, options.arch, *extents, options.tma);
     if (!choice) return choice.error();
     auto emitted = tools::emit(kernel, *choice, options.arch, *extents, options.dump_after);
     if (!emitted) return emitted.error();

@@ -72,6 +72,7 @@ inline constexpr Code unknown_entry = "F0405";
 inline constexpr Code repeated_entry = "F0406";
 inline constexpr Code entry_value = "F0407";
 inline constexpr Code too_many_choices = "F0408";
+inline constexpr Code attention_schedule = "F0409";
 
 // Pipelines.
 inline constexpr Code kernel_call = "F0501";

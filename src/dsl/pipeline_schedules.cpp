@@ -12,8 +12,7 @@ namespace fact::dsl {
 namespace {
 
 bool is_scheduled(const ir::Expr& expr) {
-    return std::holds_alternative<ir::Product>(expr.node) ||
-           std::holds_alternative<ir::Attention>(expr.node);
+    return std::holds_alternative<ir::Product>(expr.node);
 }
 
 using Blocks = std::vector<ScheduleBlock>;

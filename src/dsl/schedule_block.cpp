@@ -187,14 +187,22 @@ class ScheduleChecker {
 // The name of the product the block is for; none after an error.
 std::optional<std::string> find_product(const ast::Schedule& source, const ir::Kernel& kernel,
                                         Reporter& reporter) {
-    std::vector<std::string> products;
-    for (const ir::Expr& expr : kernel.exprs)
-        if (std::holds_alternative<ir::Product>(expr.node) ||
-            std::holds_alternative<ir::Attention>(expr.node))
-            products.push_back(expr.name);
+    std::vector<std::string> products, attentions;
+    for (const ir::Expr& expr : kernel.exprs) {
+        if (std::holds_alternative<ir::Product>(expr.node)) products.push_back(expr.name);
+        if (std::holds_alternative<ir::Attention>(expr.node)) attentions.push_back(expr.name);
+    }
+    const auto is_attention = [&](Span at, const std::string& name) {
+        reporter.error(code::attention_schedule, at,
+                       fmt::format("'{}' is an attention, which takes no schedule.", name),
+                       "Remove the block: an attention's tiles follow from its features.");
+        return std::nullopt;
+    };
     if (source.product) {
         const std::string name(source.product->text);
         if (std::count(products.begin(), products.end(), name)) return name;
+        if (std::count(attentions.begin(), attentions.end(), name))
+            return is_attention(source.product->span, name);
         const std::string near = nearest(name, products);
         reporter.error(code::unknown_product, source.product->span,
                        fmt::format("'{}' has no product '{}'.", kernel.name, name),
@@ -203,6 +211,8 @@ std::optional<std::string> find_product(const ast::Schedule& source, const ir::K
         return std::nullopt;
     }
     if (products.size() == 1) return products[0];
+    if (products.empty() && !attentions.empty())
+        return is_attention(source.kernel.span, kernel.name);
     if (products.empty())
         reporter.error(code::unknown_product, source.kernel.span,
                        fmt::format("'{}' has no product to schedule.", kernel.name),

@@ -46,6 +46,7 @@ Result<Emitted> emit(const ir::Kernel& kernel, const Choice& choice, std::string
     options.arch = arch;
     options.extents = extents.of;
     options.assumed = extents.assumed;
+    options.tma = choice.tma;
     options.schedule = [&](const std::string& product) -> const schedule::Schedule* {
         const auto found = choice.schedules.find(product);
         return found == choice.schedules.end() ? nullptr : &found->second;

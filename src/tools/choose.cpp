@@ -121,12 +121,13 @@ Result<> refuse_shared(const dsl::Program& program, const ir::Kernel& kernel, st
 }  // namespace
 
 Result<Choice> choose_schedules(const dsl::Program& program, const ir::Kernel& kernel,
-                                std::string_view arch, const Extents& extents) {
-    const auto plan = plan_stages(kernel, arch, extents);
+                                std::string_view arch, const Extents& extents, bool tma) {
+    const auto plan = plan_stages(kernel, arch, extents, tma);
     if (!plan) return plan.error();
     if (const auto shared = refuse_shared(program, kernel, arch, plan->stages); !shared)
         return shared.error();
     Choice choice;
+    choice.tma = tma;
     for (const PlannedStage& stage : plan->stages) {
         if (!stage.product) continue;
         const PlannedProduct& product = *stage.product;
@@ -138,7 +139,7 @@ Result<Choice> choose_schedules(const dsl::Program& program, const ir::Kernel& k
                 (!best || rank(ranked, option.schedule) < rank(ranked, best->schedule)))
                 best = &option;
         // A product that TMA cannot address is sm80's whatever the GPU.
-        const bool without_maps = arch == "sm90a" && product.skeleton == Skeleton::sm80;
+        const bool without_maps = tma && arch == "sm90a" && product.skeleton == Skeleton::sm80;
         if (!best && !options.empty())
             return Error{
                 fmt::format("kernel {}: no schedule of the text is legal on {}; \"{}\": {}{}",

@@ -29,10 +29,11 @@ std::vector<Option> options_of(const dsl::Program& program, std::string_view ker
                                std::string_view arch, const PlannedProduct& product);
 
 struct Choice {
-    std::map<std::string, schedule::Schedule> schedules;  // by the product's name
-    std::vector<std::string> notes;                       // which, and why, for the user
+    std::map<std::string, schedule::Schedule> schedules = {};  // by the product's name
+    std::vector<std::string> notes = {};                       // which, and why, for the user
+    bool tma = true;  // whether skeletons that need tensor maps are wanted
 };
 Result<Choice> choose_schedules(const dsl::Program& program, const ir::Kernel& kernel,
-                                std::string_view arch, const Extents& extents);
+                                std::string_view arch, const Extents& extents, bool tma = true);
 
 }  // namespace fact::tools

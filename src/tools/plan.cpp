@@ -9,8 +9,8 @@ namespace fact::tools {
 namespace {
 
 Result<PlannedProduct> planned_product(const lower::Stage& stage, std::string_view arch,
-                                       const Extents& extents) {
-    const auto plan = lower::plan_product(stage, {std::string(arch), extents.of, {}, true});
+                                       const Extents& extents, bool tma) {
+    const auto plan = lower::plan_product(stage, {std::string(arch), extents.of, {}, tma});
     if (!plan) return plan.error();
     return PlannedProduct{plan->product, 0, plan->skeleton, plan->problem};
 }
@@ -32,11 +32,13 @@ std::string title(const PlannedProduct& product) {
     return fmt::format("the product of kernel {}", product.stage + 1);
 }
 
-Result<Plan> plan_stages(const ir::Kernel& kernel, std::string_view arch, const Extents& extents) {
+Result<Plan> plan_stages(const ir::Kernel& kernel, std::string_view arch, const Extents& extents,
+                         bool tma) {
     if (auto fine = check_arch(arch); !fine) return fine.error();
     lower::LowerOptions options;
     options.arch = arch;
     options.extents = extents.of;
+    options.tma = tma;
     const auto pipeline = lower::stages(kernel, options);
     if (!pipeline) return blame_input(pipeline.error());
     Plan plan{{}, {}, pipeline->cuts, extents};
@@ -54,7 +56,7 @@ Result<Plan> plan_stages(const ir::Kernel& kernel, std::string_view arch, const 
         for (const int tensor : stage.outputs)
             planned.writes.push_back(tensor_name(*pipeline, tensor));
         if (stage.kind == lower::StageKind::product) {
-            auto product = planned_product(stage, arch, plan.extents);
+            auto product = planned_product(stage, arch, plan.extents, tma);
             if (!product) return blame_input(product.error());
             planned.product = std::move(*product);
             planned.product->stage = plan.stages.size();

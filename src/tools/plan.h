@@ -38,7 +38,9 @@ struct Plan {
     Extents extents;                   // of the stages' dimensions
 };
 
-// An Error names what no skeleton can compute.
-Result<Plan> plan_stages(const ir::Kernel& kernel, std::string_view arch, const Extents& extents);
+// An Error names what no skeleton can compute. `tma`: whether those that need tensor maps are
+// wanted.
+Result<Plan> plan_stages(const ir::Kernel& kernel, std::string_view arch, const Extents& extents,
+                         bool tma = true);
 
 }  // namespace fact::tools

@@ -245,6 +245,12 @@ const Case kCases[] = {
     {"F0407", SCHEDULE("f on sm90a", "stages 2(`n`: m)")},
     {"F0407", SCHEDULE("f on sm90a", "scheduler `static`")},
     {"F0407", SCHEDULE("f on sm90a", "scheduler persistent(swizzle: `m`)")},
+    {"F0409",
+     "kernel f(q: f16[M, 64], k: f16[N, 64], v: f16[N, 64]) -> (y: f16[M, 64]) {\n"
+     "  y = attention(q, k, v)\n}\nschedule `f` on sm80 {\n}\n"},
+    {"F0409",
+     "kernel f(q: f16[M, 64], k: f16[N, 64], v: f16[N, 64]) -> (y: f16[M, 64]) {\n"
+     "  y = attention(q, k, v)\n}\nschedule f.`y` on sm90a {\n}\n"},
 
     {"F0501", BODY("y = `f`(x, w, b, c, m, s)")},
     {"F0501",

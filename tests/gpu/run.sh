@@ -8,6 +8,7 @@
 #   rows      norms and softmax beside torch's own and beside the memory's speed
 #   stopping  the same in bf16 with every candidate tried: what stopping early saves, and costs
 #   attention attention kernels beside cuDNN's and flash, many shapes
+#   attention_sm80  the attention of sm80, compiled for this GPU, beside f64 and torch's own
 #   gelu      products with bias beside the same with a GELU fused, bf16
 #   schedules every legal schedule of many shapes, beside what the model would try first
 #   legal     sampled schedules of many texts: all compile, launch and are right
@@ -41,7 +42,7 @@ out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
 known=(unit calibrate cold legal schedules stopping anchors anchors_f32 range rows gelu programs epilogue
-    products attention types chains spellings rotaries minigpt minigpt_tf32 llama gpt2 encoder mixed
+    products attention attention_sm80 types chains spellings rotaries minigpt minigpt_tf32 llama gpt2 encoder mixed
     llama_model examples registry faults)
 ((${#parts[@]})) || parts=("${known[@]}")
 for part in "${parts[@]}"; do
@@ -130,6 +131,11 @@ for part in "${parts[@]}"; do
         attention)
             FACT_COMMAND="tests/gpu/run.sh OUT attention" timeout -k 10 300 "${FACT_PYTHON:-python3}" \
                 "$root/bench/attention.py" "$out/attention.json" || ((++failures))
+            ;;
+        attention_sm80)
+            FACT_COMMAND="tests/gpu/run.sh OUT attention_sm80" timeout -k 10 400 \
+                "${FACT_PYTHON:-python3}" "$root/bench/attention_sm80.py" "$out/attention_sm80.json" ||
+                ((++failures))
             ;;
         rows)
             FACT_COMMAND="tests/gpu/run.sh OUT rows" timeout -k 10 400 "${FACT_PYTHON:-python3}" \

@@ -23,6 +23,12 @@ kernel mlp_up(x: bf16[M, K], w: bf16[N, K], b: bf16[N]) -> (y: bf16[M, N]) {
   y   = gelu_tanh(acc + b)
 }
 """
+ATTENTION = """\
+kernel attend(q: bf16[B, M, {d}], k: bf16[B, N, {d}], v: bf16[B, N, {d}], b: bf16[M, N])
+    -> (y: bf16[B, M, {d}]) {{
+  y = attention(q, k, v, {how})
+}}
+"""
 SCHEDULE = """\
 schedule mlp_up on sm90a {
   tile 128x128x64  cluster 2x1  mainloop pingpong
@@ -340,6 +346,13 @@ class Emit(KernelCommands):
         large = self.done("emit", "-", "--set", "M=8192,N=8192,K=4096", input=MLP)
         self.assertNotEqual(small, large)
 
+    def test_without_tensor_maps(self):
+        self.assertIn("sm90/product.cuh", self.done("emit", "-", input=MLP))
+        self.assertIn("sm80/product.cuh", self.done("emit", "-", "--no-tma", input=MLP))
+        text = ATTENTION.format(d=64, how="bias: b")
+        self.assertIn("sm90/attention.cuh", self.done("emit", "-", input=text))
+        self.assertIn("sm80/attention.cuh", self.done("emit", "-", "--no-tma", input=text))
+
     def test_unknown_arch(self):
         self.refused(self.kernel("emit", "-", "--arch", "sm70", input=MLP), "sm70")
         self.refused(self.kernel("build", "-", "--arch", "sm70", input=MLP), "sm70")
@@ -383,6 +396,16 @@ class Build(KernelCommands):
         again = self.done("build", "-", input=MLP + SCHEDULE)
         self.assertIn("by an earlier run", again)
         self.assertTrue((self.folder / "mlp_up.sm90a" / "kernel.cubin").exists())
+
+    def test_attention_for_sm80_spills_nothing(self):
+        causal, added = "mask: causal", "bias: b"
+        for features, how in ((64, causal), (80, added), (128, causal), (128, added)):
+            text = ATTENTION.format(d=features, how=how)
+            said = self.done("build", "-", "--arch", "sm80", "--set", "M=1000,N=1000", "-o", "out", input=text)
+            self.assertIn(" 0 bytes spilled\n", said)
+            source = (self.folder / "out" / "kernel.cu").read_text()
+            self.assertIn('#include "sm80/attention.cuh"', source)
+            self.assertEqual(json.loads((self.folder / "out" / "record.json").read_text())["arch"], "sm80")
 
     def test_a_folder_that_cannot_be(self):
         self.write("file", "in the way")

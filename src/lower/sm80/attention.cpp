@@ -98,7 +98,7 @@ class AttentionWriter {
         const bool members = form_.bias && has_members(*form_.bias);
         if (members) params.push_back("__grid_constant__ Bias const bias");
         out.line(
-            "extern \"C\" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads)");
+            "extern \"C\" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads, 2)");
         out.list(product_entry(kernel_) + "(", params, ") {");
         out.line(
             fmt::format(

@@ -16,11 +16,12 @@ AttentionShape attention_shape(std::int64_t depth, std::int64_t width, std::int6
     AttentionShape shape;
     shape.depth = static_cast<int>(depth);
     shape.width = static_cast<int>(width);
-    // Sums, scores and what is added to them live in registers, and two blocks of four warps should
-    // share a multiprocessor: the more features, the fewer columns; then fewer rows.
+    // Sums, scores and what is added to them live in registers: the more of them, the fewer columns,
+    // then rows. Two blocks of four warps share a multiprocessor.
     const int features = std::max(shape.depth, shape.width);
     if (features > 64 || biased) shape.columns = 32;
-    if (features > 128 || (rows > 0 && rows <= 64)) shape.rows = 64;
+    const bool few_rows = rows > 0 && rows <= 64;
+    if (features > 128 || (features > 64 && biased) || few_rows) shape.rows = 64;
     return shape;
 }
 

@@ -12,7 +12,7 @@ struct Config {
     static constexpr int kHeads = 0, kRepeats = 1;
 };
 
-extern "C" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads)
+extern "C" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads, 2)
 attend_kernel(__grid_constant__ Source<bf16> const operand_q,
               __grid_constant__ Source<bf16> const operand_k,
               __grid_constant__ Source<bf16> const operand_v,

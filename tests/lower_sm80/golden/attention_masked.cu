@@ -6,7 +6,7 @@ using namespace fact::sm80;
 struct Config {
     using Element = half;
     static constexpr int kDepth = 64, kWidth = 96;
-    static constexpr int kRows = 128, kColumns = 32;
+    static constexpr int kRows = 64, kColumns = 32;
     static constexpr bool kCausal = false, kBias = true, kZeroUnseen = true;
     static constexpr float kScale = 0.125f;
     static constexpr int kHeads = 0, kRepeats = 1;
@@ -28,7 +28,7 @@ struct Bias {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads)
+extern "C" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads, 2)
 attend_kernel(__grid_constant__ Source<half> const operand_q,
               __grid_constant__ Source<half> const operand_k,
               __grid_constant__ Source<half> const operand_v,

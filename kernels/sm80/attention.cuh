@@ -7,15 +7,11 @@
 #include <utility>
 
 #include "../common/attention_walk.cuh"
-#include "../sm90/softmax.cuh"
+#include "../common/softmax.cuh"
 #include "attention_tiles.cuh"
 #include "epilogue.cuh"
 
 namespace fact::sm80 {
-
-using sm90::BlockBias;
-using sm90::NoBias;
-using sm90::RunningSoftmax;
 
 // A warp's products of one block of columns.
 template <class Config>
@@ -132,9 +128,9 @@ struct AttentionRows {
             added.of[i].add_to(scores[i], Config::kScale, bias, at);
             // The last columns may lie beyond the tensor, or beyond a row's own place.
             if (end > matrix.n || (Config::kCausal && end - 1 > row + 16 * i))
-                sm90::hide<Config>(scores[i], at);
+                hide<Config>(scores[i], at);
             softmax[i].take(scores[i], 1.f);
-            if (softmax[i].shrinks) sm90::scale_rows(sums[i], softmax[i].shrink);
+            if (softmax[i].shrinks) scale_rows(sums[i], softmax[i].shrink);
         }
         products.values(scores, stage + Shapes::kKBytes, sums);
     }
@@ -145,7 +141,7 @@ struct AttentionRows {
         for (int i = 0; i < Shapes::kBlocks; ++i) {
             float inverse[2];
             softmax[i].finish(inverse);
-            sm90::scale_rows(sums[i], inverse);
+            scale_rows(sums[i], inverse);
 #pragma unroll
             for (int first = 0; first < Shapes::kWide * 8; first += kSlabValues) {
                 float values[kSlabValues] = {};  // the last slab may be half one

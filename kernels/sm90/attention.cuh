@@ -9,10 +9,10 @@
 
 #include "../common/attention_walk.cuh"
 #include "../common/previous.cuh"
+#include "../common/softmax.cuh"
 #include "epilogue.cuh"
 #include "producer.cuh"
 #include "scaled_blocks.cuh"
-#include "softmax.cuh"
 #include "turn.cuh"
 
 namespace fact::sm90 {

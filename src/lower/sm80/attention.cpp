@@ -7,6 +7,7 @@
 #include "emit/code_writer.h"
 #include "lower/attention/attention_form.h"
 #include "lower/attention/attention_record.h"
+#include "lower/attention/attention_source.h"
 #include "lower/product/epilogue_functor.h"
 #include "lower/product/launch_parts.h"
 #include "lower/record/record_parts.h"
@@ -16,10 +17,6 @@
 namespace fact::lower::sm80 {
 
 namespace {
-
-const char* yes(bool value) {
-    return value ? "true" : "false";
-}
 
 class AttentionWriter {
   public:
@@ -36,10 +33,7 @@ class AttentionWriter {
         out.line();
         config(out);
         out.line();
-        if (form_.bias) {
-            emit_functor(out, kernel_, *form_.bias, "Bias");
-            out.line();
-        }
+        emit_bias(out, kernel_, form_);
         entry(out);
         return out.text();
     }
@@ -62,8 +56,7 @@ class AttentionWriter {
         for (const AttentionOperand* of : {&form_.q, &form_.k, &form_.v, &form_.y})
             launch.params.push_back(strided(of->tensor, of->rows, of->features, of->batch));
         launch.params.push_back(attention_extents(kernel_, form_));
-        if (form_.bias && has_members(*form_.bias))
-            launch.params.push_back(functor_param(*form_.bias));
+        if (takes_bias(form_)) launch.params.push_back(functor_param(*form_.bias));
         record.launches = {launch};
         return record;
     }
@@ -76,13 +69,8 @@ class AttentionWriter {
                              shape_.width));
         out.line(fmt::format("static constexpr int kRows = {}, kColumns = {};", shape_.rows,
                              shape_.columns));
-        out.line(fmt::format("static constexpr bool kCausal = {}, kBias = {}, kZeroUnseen = {};",
-                             yes(form_.node.causal), yes(form_.bias.has_value()),
-                             yes(form_.node.zero_unseen)));
-        out.line(fmt::format("static constexpr float kScale = {};",
-                             emit::float_literal(form_.node.scale)));
-        out.line(fmt::format("static constexpr int kHeads = {}, kRepeats = {};",
-                             std::max(form_.heads, 0), form_.repeats));
+        emit_score_constants(out, form_);
+        emit_head_constants(out, form_);
     }
 
     void entry(emit::CodeWriter& out) const {
@@ -95,17 +83,14 @@ class AttentionWriter {
         params.push_back(fmt::format("__grid_constant__ Output<{}> const output_y", element));
         params.push_back(fmt::format("__grid_constant__ {} const extents",
                                      batch_type("AttentionExtents", form_.num_batches())));
-        const bool members = form_.bias && has_members(*form_.bias);
-        if (members) params.push_back("__grid_constant__ Bias const bias");
+        if (takes_bias(form_)) params.push_back("__grid_constant__ Bias const bias");
         out.line(
             "extern \"C\" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads, 2)");
         out.list(product_entry(kernel_) + "(", params, ") {");
         out.line(
             fmt::format(
                 "    attention<Config>(operand_q, operand_k, operand_v, output_y, extents, {});",
-                members      ? "bias"
-                : form_.bias ? "Bias{}"
-                             : "NoBias{}"),
+                bias_argument(form_)),
             kernel_.line_of(form_.span));
         out.line("}");
     }

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 #include "emit/code_writer.h"
 #include "lower/attention/attention_form.h"
 #include "lower/attention/attention_record.h"
+#include "lower/attention/attention_source.h"
 #include "lower/product/epilogue_functor.h"
 #include "lower/product/launch_parts.h"
 #include "lower/record/record_parts.h"
@@ -20,10 +20,6 @@ namespace fact::lower::sm90 {
 namespace {
 
 constexpr int kStoreRows = 16;
-
-const char* yes(bool value) {
-    return value ? "true" : "false";
-}
 
 class AttentionWriter {
   public:
@@ -50,30 +46,20 @@ class AttentionWriter {
             out.line(fmt::format(
                 "static constexpr int kStages = {}, kRowStages = {}, kStoreBuffers = {};",
                 AttentionShape::kStages, shape_.row_stages, AttentionShape::kStoreBuffers));
-            out.line(fmt::format("static constexpr bool kCausal = {}, kBias = {};",
-                                 yes(form_.node.causal), yes(form_.bias.has_value())));
-            out.line(fmt::format("static constexpr bool kZeroUnseen = {};",
-                                 yes(form_.node.zero_unseen)));
-            out.line(fmt::format("static constexpr float kScale = {};",
-                                 emit::float_literal(form_.node.scale)));
+            emit_score_constants(out, form_);
             out.line(fmt::format("static constexpr int kBatchK = {}, kBatchV = {};",
                                  batch_bits(form_.k.batch), batch_bits(form_.v.batch)));
-            out.line(fmt::format("static constexpr int kHeads = {}, kRepeats = {};",
-                                 std::max(form_.heads, 0), form_.repeats));
+            emit_head_constants(out, form_);
         }
         out.line();
-        if (form_.bias) {
-            emit_functor(out, kernel_, *form_.bias, "Bias");
-            out.line();
-        }
+        emit_bias(out, kernel_, form_);
         if (scaled()) emit_scale_passes(out, kernel_.name, scaled_operands());
         std::vector<std::string> params;
         for (const char* name : {"q", "k", "v", "y"})
             params.push_back(fmt::format("__grid_constant__ CUtensorMap const map_{}", name));
         params.push_back(fmt::format("__grid_constant__ {} const extents",
                                      batch_type("AttentionExtents", form_.num_batches())));
-        const bool members = form_.bias && has_members(*form_.bias);
-        if (members) params.push_back("__grid_constant__ Bias const bias");
+        if (takes_bias(form_)) params.push_back("__grid_constant__ Bias const bias");
         if (scaled())
             params.push_back(fmt::format("__grid_constant__ {} const factors",
                                          batch_type("AttentionFactors", form_.num_batches())));
@@ -81,10 +67,7 @@ class AttentionWriter {
             "extern \"C\" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads, 1)");
         out.list(product_entry(kernel_) + "(", params, ") {");
         out.line(fmt::format("    attention<Config>(map_q, map_k, map_v, map_y, extents, {}{});",
-                             members      ? "bias"
-                             : form_.bias ? "Bias{}"
-                                          : "NoBias{}",
-                             scaled() ? ", factors" : ""),
+                             bias_argument(form_), scaled() ? ", factors" : ""),
                  kernel_.line_of(form_.span));
         out.line("}");
         return out.text();
@@ -117,8 +100,7 @@ class AttentionWriter {
                          : map(*std::array{&form_.q, &form_.k, &form_.v}[i], boxes[i]));
         launch.params.push_back(map(form_.y, kStoreRows));
         launch.params.push_back(attention_extents(kernel_, form_));
-        if (form_.bias && has_members(*form_.bias))
-            launch.params.push_back(functor_param(*form_.bias));
+        if (takes_bias(form_)) launch.params.push_back(functor_param(*form_.bias));
         if (scaled()) launch.params.push_back(factors_param(scaled_tensors));
         record.launches.push_back(launch);
         return record;

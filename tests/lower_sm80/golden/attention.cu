@@ -7,7 +7,8 @@ struct Config {
     using Element = bf16;
     static constexpr int kDepth = 96, kWidth = 96;
     static constexpr int kRows = 128, kColumns = 32;
-    static constexpr bool kCausal = true, kBias = false, kZeroUnseen = false;
+    static constexpr bool kCausal = true, kBias = false;
+    static constexpr bool kZeroUnseen = false;
     static constexpr float kScale = 0.125f;
     static constexpr int kHeads = 0, kRepeats = 1;
 };

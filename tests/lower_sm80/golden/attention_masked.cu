@@ -7,7 +7,8 @@ struct Config {
     using Element = half;
     static constexpr int kDepth = 64, kWidth = 96;
     static constexpr int kRows = 64, kColumns = 32;
-    static constexpr bool kCausal = false, kBias = true, kZeroUnseen = true;
+    static constexpr bool kCausal = false, kBias = true;
+    static constexpr bool kZeroUnseen = true;
     static constexpr float kScale = 0.125f;
     static constexpr int kHeads = 0, kRepeats = 1;
 };

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstdint>
 
-#include "../common/operands.cuh"
+#include "operands.cuh"
 
-namespace fact::sm90 {
+namespace fact {
 
 inline constexpr float kLog2e = 1.4426950408889634f;
 
@@ -167,4 +167,4 @@ __device__ void as_operand(float const (&weights)[kCount], uint32_t (&to)[kSteps
         }
 }
 
-}  // namespace fact::sm90
+}  // namespace fact

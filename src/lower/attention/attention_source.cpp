@@ -1,0 +1,40 @@
+#include "lower/attention/attention_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lower/product/epilogue_functor.h"
+
+namespace fact::lower {
+
+void emit_score_constants(emit::CodeWriter& out, const AttentionForm& form) {
+    const auto yes = [](bool value) { return value ? "true" : "false"; };
+    out.line(fmt::format("static constexpr bool kCausal = {}, kBias = {};", yes(form.node.causal),
+                         yes(form.bias.has_value())));
+    out.line(fmt::format("static constexpr bool kZeroUnseen = {};", yes(form.node.zero_unseen)));
+    out.line(
+        fmt::format("static constexpr float kScale = {};", emit::float_literal(form.node.scale)));
+}
+
+void emit_head_constants(emit::CodeWriter& out, const AttentionForm& form) {
+    out.line(fmt::format("static constexpr int kHeads = {}, kRepeats = {};",
+                         std::max(form.heads, 0), form.repeats));
+}
+
+void emit_bias(emit::CodeWriter& out, const ir::Kernel& kernel, const AttentionForm& form) {
+    if (!form.bias) return;
+    emit_functor(out, kernel, *form.bias, "Bias");
+    out.line();
+}
+
+bool takes_bias(const AttentionForm& form) {
+    return form.bias && has_members(*form.bias);
+}
+
+std::string bias_argument(const AttentionForm& form) {
+    if (!form.bias) return "NoBias{}";
+    return takes_bias(form) ? "bias" : "Bias{}";
+}
+
+}  // namespace fact::lower

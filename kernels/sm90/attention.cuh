@@ -41,8 +41,8 @@ struct AttentionShapes {
 };
 
 template <class Config, int kBatches>
-using AttentionWalkOf = AttentionWalk<AttentionShapes<Config>::kRows, Config::kColumns,
-                                      Config::kCausal, kBatches>;
+using AttentionWalkOf =
+    AttentionWalk<AttentionShapes<Config>::kRows, Config::kColumns, Config::kCausal, kBatches>;
 
 template <class Config>
 struct AttentionStorage {

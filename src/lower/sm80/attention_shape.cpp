@@ -16,8 +16,8 @@ AttentionShape attention_shape(std::int64_t depth, std::int64_t width, std::int6
     AttentionShape shape;
     shape.depth = static_cast<int>(depth);
     shape.width = static_cast<int>(width);
-    // Sums, scores and what is added to them live in registers: the more of them, the fewer columns,
-    // then rows. Two blocks of four warps share a multiprocessor.
+    // Sums, scores and what is added to them live in registers: the more of them, the fewer
+    // columns, then rows. Two blocks of four warps share a multiprocessor.
     const int features = std::max(shape.depth, shape.width);
     if (features > 64 || biased) shape.columns = 32;
     const bool few_rows = rows > 0 && rows <= 64;

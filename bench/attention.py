@@ -42,6 +42,8 @@ SHAPES = [
     (8, 16, 16, 1024, 1024, 64, "added", "packed"),
     (4, 16, 16, 1000, 1000, 128, "added", "packed"),
     (4, 16, 16, 2048, 2048, 96, "window", "packed"),
+    (32, 12, 12, 512, 512, 64, "joined", "packed"),
+    (32, 12, 12, 512, 512, 64, "across", "packed"),
 ]
 
 # How each mask is written: more parameters, and what attention is given.
@@ -50,6 +52,14 @@ MASKS = {
     "causal": ("", "mask: causal"),
     "keys": (", m: bool[B, N]", "bias: where(m, 0.0, -inf), unseen: zero"),
     "added": (", b: bf16[G, R, M, N]", "bias: b"),
+    "joined": (
+        ", b: bf16[G, R, M, N], m: bool[B, N]",
+        "bias: where(m, b.expand(B, G, R, M, N), -inf)",
+    ),
+    "across": (  # as a lookup by distance gives it
+        ", b: bf16[M, N, G, R], m: bool[B, N]",
+        "bias: where(m, b.permute(G, R, M, N).expand(B, G, R, M, N), -inf)",
+    ),
     "window": ("", "mask: causal, bias: where(index(M) - index(N) < 256, 0.0, -inf)"),
 }
 
@@ -101,6 +111,12 @@ def mask_of(shape):
     if mask == "added":
         added = torch.randn(kv, h // kv, m, n, device="cuda", dtype=torch.bfloat16)
         return [added], added.flatten(0, 1)[None].expand(b, -1, -1, -1)
+    if mask in ("joined", "across"):  # torch is given the two as one tensor
+        added = torch.randn(kv, h // kv, m, n, device="cuda", dtype=torch.bfloat16)
+        seen = torch.arange(n, device="cuda") < torch.linspace(0.5 * n, n, b, device="cuda")[:, None]
+        joined = added.flatten(0, 1)[None].masked_fill(~seen[:, None, None], -math.inf)
+        across = added.permute(2, 3, 0, 1).contiguous()
+        return [across if mask == "across" else added, seen], joined
     if mask == "window":
         apart = torch.arange(m, device="cuda")[:, None] - torch.arange(n, device="cuda")
         return [], (apart >= 0) & (apart < 256)
@@ -138,7 +154,9 @@ def compare(shape, kernel):
     seen = attn_mask
     if seen is not None and seen.dim() == 4:
         seen = seen[-1:, : max(1, h // 4)] if seen.shape[1] > 1 else seen[-1:]
-    exact = torch_call(SDPBackend.MATH, some, seen.double() if mask == "added" else seen)
+    if seen is not None and seen.is_floating_point():
+        seen = seen.double()
+    exact = torch_call(SDPBackend.MATH, some, seen)
     row = {"shape": name_of(shape), "flops": 4 * b * h * m * n * d / (2 if causal else 1), "errors": {}}
     for name, result in results.items():
         off = result[-1:, : exact.shape[1]].double() - exact

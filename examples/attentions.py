@@ -161,6 +161,48 @@ def relative():
 
 
 @attention
+def padded():
+    """A bias by head and distance, the heads innermost, and a mask of numbers for padding, added up."""
+
+    def core(self, q, k, v, present):
+        bias = self.by_distance[self.distance].permute(2, 0, 1)[None]
+        bias = bias + (1.0 - present[:, None, None, :]) * torch.finfo(q.dtype).min
+        scores = q @ k.transpose(3, 2)
+        scores += bias
+        return F.softmax(scores.float(), dim=-1).type_as(scores) @ v
+
+    place = torch.arange(TOKENS)
+    buffers = {
+        "by_distance": torch.randn(2 * TOKENS - 1, HEADS),
+        "distance": place[:, None] - place[None, :] + TOKENS - 1,
+    }
+    return [{"core": core, **buffers}, (torch.rand(BATCH, TOKENS) < 0.8).float()]
+
+
+@attention
+def apart():
+    """A bias by head, and behind it a boolean mask for padding."""
+
+    def core(self, q, k, v, absent):
+        scores = (scores_of(q, k) + self.bias).masked_fill(absent[:, None, None, :], -math.inf)
+        return scores.softmax(dim=-1) @ v
+
+    return [{"core": core, "bias": torch.randn(HEADS, TOKENS, TOKENS)}, torch.rand(BATCH, TOKENS) < 0.2]
+
+
+@attention
+def capped():
+    """Scores that approach a cap."""
+
+    def core(self, q, k, v):
+        scores = torch.matmul(q, k.transpose(2, 3)) * DEPTH**-0.5
+        scores = torch.tanh(scores / 3.0) * 3.0 + self.mask
+        return F.softmax(scores, dim=-1, dtype=torch.float32).to(q.dtype) @ v
+
+    return [{"core": core, "mask": torch.full((TOKENS, TOKENS), -math.inf).triu(1)[None, None]}]
+
+
+@attention
 def batched():
     """Products of one batch dimension, on copies in the order of the heads."""
 
@@ -204,6 +246,18 @@ def operator_shown():
         return F.scaled_dot_product_attention(q, k, v, attn_mask=shown)
 
     return [{"core": core}, torch.rand(BATCH, 1, TOKENS, TOKENS) < 0.2]
+
+
+@attention
+def operator_joined():
+    """Torch's operator with a bias by head in which padding is hidden."""
+
+    def core(self, q, k, v, present):
+        bias = self.bias.masked_fill(~present[:, None, None, :], -math.inf)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+
+    bias = torch.randn(1, HEADS, TOKENS, TOKENS)
+    return [{"core": core, "bias": bias}, torch.rand(BATCH, TOKENS) < 0.8]
 
 
 @attention

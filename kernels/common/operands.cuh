@@ -71,6 +71,16 @@ struct Pair<half> {
     }
 };
 
+// Two bytes, loaded and kept as one.
+template <>
+struct Pair<bool> {
+    uint16_t word;
+    __device__ static Pair of(bool left, bool right) {
+        return {static_cast<uint16_t>(left | right << 8)};
+    }
+    __device__ bool at(int i) const { return (i ? word >> 8 : word & 0xff) != 0; }
+};
+
 // An operand that varies along M if kRows, along N if kColumns. kPaired: neighbouring columns are
 // contiguous and every pair is aligned (the launch record asks for it), so that one load takes
 // both.

@@ -11,6 +11,10 @@ namespace fact {
 
 inline constexpr float kLog2e = 1.4426950408889634f;
 
+// What scores are multiplied by here; where there is a cap (kCap is not 0) they are scaled already.
+template <class Config>
+inline constexpr float kScaleLeft = Config::kCap > 0.f ? 1.f : Config::kScale;
+
 struct NoBias {};
 
 // What is added to a block's scores, asked for while their products run: the functor gives a number
@@ -81,7 +85,7 @@ __device__ inline float power_of_two(float x) {
 template <class Config>
 struct RunningSoftmax {
     // What brings scores to powers of two; with a bias they are scaled already.
-    static constexpr float kUnit = Config::kBias ? kLog2e : Config::kScale * kLog2e;
+    static constexpr float kUnit = Config::kBias ? kLog2e : kScaleLeft<Config> * kLog2e;
     float base[2] = {-INFINITY, -INFINITY}, sum[2] = {0.f, 0.f};
     float shrink[2];  // what everything summed before the last block is multiplied by
     bool shrinks;     // for the whole warp

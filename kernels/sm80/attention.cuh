@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "../common/attention_walk.cuh"
-#include "../common/softmax.cuh"
+#include "../common/soft_cap.cuh"
 #include "attention_tiles.cuh"
 #include "epilogue.cuh"
 
@@ -125,7 +125,8 @@ struct AttentionRows {
 #pragma unroll
         for (int i = 0; i < Shapes::kBlocks; ++i) {
             SlabOf<kBatches> const at = place(matrix, i, column);
-            added.of[i].add_to(scores[i], Config::kScale, bias, at);
+            cap_scores<Config>(scores[i], 1.f);
+            added.of[i].add_to(scores[i], kScaleLeft<Config>, bias, at);
             // The last columns may lie beyond the tensor, or beyond a row's own place.
             if (end > matrix.n || (Config::kCausal && end - 1 > row + 16 * i))
                 hide<Config>(scores[i], at);

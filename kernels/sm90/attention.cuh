@@ -9,7 +9,7 @@
 
 #include "../common/attention_walk.cuh"
 #include "../common/previous.cuh"
-#include "../common/softmax.cuh"
+#include "../common/soft_cap.cuh"
 #include "epilogue.cuh"
 #include "producer.cuh"
 #include "scaled_blocks.cuh"
@@ -221,12 +221,14 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
             constexpr int kColumns = static_cast<int>(sizeof(scores) / sizeof(float)) * 2;
             k_ring.release(k_at.stage, signature);
             k_at.advance();
-            added.add_to(scores[0], Config::kScale * factor.score, bias, place(n));
+            cap_scores<Config>(scores[0], factor.score);
+            float const by = Config::kCap > 0.f ? 1.f : factor.score;
+            added.add_to(scores[0], kScaleLeft<Config> * by, bias, place(n));
             // The last columns may lie beyond the tensor, or beyond a row's own place.
             int const end = n * Shapes::kColumns + kColumns;
             if (end > extents.columns || (Config::kCausal && end - 1 > row))
                 hide<Config>(scores[0], place(n));
-            softmax.take(scores[0], Config::kBias ? 1.f : factor.score);
+            softmax.take(scores[0], Config::kBias ? 1.f : by);
             sums_factor.take(scores[0], factor);
         };
         auto const begin = [&]<int kColumns>() {

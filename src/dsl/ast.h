@@ -70,13 +70,17 @@ struct Permute {
     ExprId x{};
     std::vector<Dim> dims;
 };
+struct Expand {
+    ExprId x{};
+    std::vector<Dim> dims;
+};
 struct View {
     ExprId x{};
     std::vector<Dim> dims;
 };
 
 using Node = std::variant<Name, Number, Truth, Index, Extent, Unary, Binary, Matmul, Call,
-                          Transpose, Permute, View>;
+                          Transpose, Permute, Expand, View>;
 
 struct Expr {
     Node node;

@@ -36,7 +36,8 @@ const Signature& attention_signature() {
                                       {"bias", ArgumentKind::value, false, false, {}},
                                       {"unseen", ArgumentKind::word, false, false, {}},
                                       {"scale", ArgumentKind::number, false, false, {}},
-                                      {"precision", ArgumentKind::word, false, false, {}}}};
+                                      {"precision", ArgumentKind::word, false, false, {}},
+                                      {"cap", ArgumentKind::number, false, false, {}}}};
     return signature;
 }
 
@@ -168,6 +169,7 @@ Value Evaluator::attention(const ast::Call& call, Span span) {
         node.zero_unseen = word->text == "zero";
     }
     if (!read_precision((*bound)[7], node.precision)) return {};
+    if (const auto* cap = std::get_if<double>(&(*bound)[8])) node.cap = *cap;
     const ir::Kernel& kernel = builder_.kernel();
     const auto& q_dims = kernel[node.q].type.dims;
     if (const auto* scale = std::get_if<double>(&(*bound)[6])) {

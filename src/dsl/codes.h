@@ -62,6 +62,7 @@ inline constexpr Code attention_scale = "F0321";
 inline constexpr Code unknown_extent = "F0322";
 inline constexpr Code constraint = "F0323";
 inline constexpr Code flip = "F0324";
+inline constexpr Code expand = "F0325";
 
 // Schedules.
 inline constexpr Code unknown_kernel = "F0401";

@@ -35,44 +35,47 @@ Value Evaluator::expression(const ast::Expr& expr) {
     const auto add = [&](ir::Node node, const ir::Type& given = {}) {
         return builder_.add(std::move(node), span, given);
     };
-    return std::visit(overloaded{
-                          [&](const ast::Name& n) { return names_.value({n.text, span}); },
-                          [&](const ast::Number& n) {
-                              return add(ir::Literal{n.value},
-                                         {n.integer ? DType::i32 : DType::f32, {}});
-                          },
-                          [&](const ast::Truth& n) {
-                              return add(ir::Literal{n.value ? 1.0 : 0.0}, {DType::boolean, {}});
-                          },
-                          [&](const ast::Index& n) -> Value {
-                              const auto id = dim(n.dim);
-                              return id ? add(ir::Index{*id}) : Value{};
-                          },
-                          [&](const ast::Extent& n) -> Value {
-                              const auto id = dim(n.dim);
-                              return id ? add(ir::Extent{*id}) : Value{};
-                          },
-                          [&](const ast::Unary& n) -> Value {
-                              const auto x = value(n.x);
-                              return x ? add(ir::Unary{n.op, *x}) : Value{};
-                          },
-                          [&](const ast::Binary& n) -> Value {
-                              const auto a = value(n.a), b = value(n.b);
-                              return a && b ? add(ir::Binary{n.op, *a, *b}) : Value{};
-                          },
-                          [&](const ast::Matmul& n) -> Value {
-                              const auto a = value(n.a), b = value(n.b);
-                              return a && b ? add(ir::Product{*a, *b}) : Value{};
-                          },
-                          [&](const ast::Call& n) { return call(n, span); },
-                          [&](const ast::Transpose& n) -> Value {
-                              const auto x = value(n.x);
-                              return x ? builder_.transpose(*x, span) : Value{};
-                          },
-                          [&](const ast::Permute& n) { return reshape(n.x, n.dims, false, span); },
-                          [&](const ast::View& n) { return reshape(n.x, n.dims, true, span); },
-                      },
-                      expr.node);
+    return std::visit(
+        overloaded{
+            [&](const ast::Name& n) { return names_.value({n.text, span}); },
+            [&](const ast::Number& n) {
+                return add(ir::Literal{n.value}, {n.integer ? DType::i32 : DType::f32, {}});
+            },
+            [&](const ast::Truth& n) {
+                return add(ir::Literal{n.value ? 1.0 : 0.0}, {DType::boolean, {}});
+            },
+            [&](const ast::Index& n) -> Value {
+                const auto id = dim(n.dim);
+                return id ? add(ir::Index{*id}) : Value{};
+            },
+            [&](const ast::Extent& n) -> Value {
+                const auto id = dim(n.dim);
+                return id ? add(ir::Extent{*id}) : Value{};
+            },
+            [&](const ast::Unary& n) -> Value {
+                const auto x = value(n.x);
+                return x ? add(ir::Unary{n.op, *x}) : Value{};
+            },
+            [&](const ast::Binary& n) -> Value {
+                const auto a = value(n.a), b = value(n.b);
+                return a && b ? add(ir::Binary{n.op, *a, *b}) : Value{};
+            },
+            [&](const ast::Matmul& n) -> Value {
+                const auto a = value(n.a), b = value(n.b);
+                return a && b ? add(ir::Product{*a, *b}) : Value{};
+            },
+            [&](const ast::Call& n) { return call(n, span); },
+            [&](const ast::Transpose& n) -> Value {
+                const auto x = value(n.x);
+                return x ? builder_.transpose(*x, span) : Value{};
+            },
+            [&](const ast::Permute& n) {
+                return reshape(n.x, n.dims, &NodeBuilder::permute, span);
+            },
+            [&](const ast::Expand& n) { return reshape(n.x, n.dims, &NodeBuilder::expand, span); },
+            [&](const ast::View& n) { return reshape(n.x, n.dims, &NodeBuilder::view, span); },
+        },
+        expr.node);
 }
 
 std::optional<std::vector<ir::DimId>> Evaluator::dims(const std::vector<ast::Dim>& list) {
@@ -92,11 +95,10 @@ std::optional<ir::DimId> Evaluator::dim(const ast::Dim& dim) {
     return builder_.dim_product(*found, span_of(dim.span));
 }
 
-Value Evaluator::reshape(ast::ExprId x, const std::vector<ast::Dim>& list, bool view, Span span) {
+Value Evaluator::reshape(ast::ExprId x, const std::vector<ast::Dim>& list, Reshape how, Span span) {
     auto order = dims(list);
     if (!order || !value(x)) return {};
-    return view ? builder_.view(*value(x), std::move(*order), span)
-                : builder_.permute(*value(x), std::move(*order), span);
+    return (builder_.*how)(*value(x), std::move(*order), span);
 }
 
 }  // namespace fact::dsl

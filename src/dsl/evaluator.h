@@ -57,7 +57,8 @@ class Evaluator {
     Value expression(const ast::Expr& expr);
     std::optional<std::vector<ir::DimId>> dims(const std::vector<ast::Dim>& list);
     std::optional<ir::DimId> dim(const ast::Dim& dim);
-    Value reshape(ast::ExprId x, const std::vector<ast::Dim>& list, bool view, Span span);
+    using Reshape = Value (NodeBuilder::*)(ir::ExprId, std::vector<ir::DimId>, Span);
+    Value reshape(ast::ExprId x, const std::vector<ast::Dim>& list, Reshape how, Span span);
 
     // Function calls, in calls.cpp.
     Value call(const ast::Call& call, Span span);

@@ -94,29 +94,30 @@ class ExpressionParser {
         ExprId x = primary();
         while (tokens_.peek().is(".") && !line_ended()) {
             tokens_.take();
-            const ast::Word view = tokens_.expect_name("'T', 'permute' or 'view'");
+            const ast::Word view = tokens_.expect_name("'T', 'permute', 'expand' or 'view'");
             if (view.text == "T")
                 x = add(ast::Transpose{x}, since(first));
-            else if (view.text == "permute" || view.text == "view")
-                x = reshaped(x, view.text == "view", first);
+            else if (view.text == "permute" || view.text == "expand" || view.text == "view")
+                x = reshaped(x, view.text, first);
             else
                 tokens_.fail(code::unknown_view, view.span,
                              fmt::format("There is no view '.{}'.", view.text),
-                             "Use `.T` to swap the last two dimensions, `.permute(...)` or "
-                             "`.view(...)`.");
+                             "Use `.T` to swap the last two dimensions, `.permute(...)`, "
+                             "`.expand(...)` or `.view(...)`.");
         }
         return x;
     }
 
-    // `.permute(M, K)` or `.view(M, G*D)`, from the parenthesis on.
-    ExprId reshaped(ExprId x, bool view, const Token& first) {
+    // `.permute(M, K)`, `.expand(M, K)` or `.view(M, G*D)`, from the parenthesis on.
+    ExprId reshaped(ExprId x, std::string_view how, const Token& first) {
         const Token& open = tokens_.peek();
         tokens_.expect("(", "'('");
         std::vector<ast::Dim> dims;
         do dims.push_back(parse_dim(tokens_));
         while (tokens_.accept(","));
         tokens_.expect_close(")", open);
-        if (view) return add(ast::View{x, std::move(dims)}, since(first));
+        if (how == "view") return add(ast::View{x, std::move(dims)}, since(first));
+        if (how == "expand") return add(ast::Expand{x, std::move(dims)}, since(first));
         return add(ast::Permute{x, std::move(dims)}, since(first));
     }
 

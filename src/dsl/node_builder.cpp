@@ -25,6 +25,8 @@ code::Code code_of(ir::Fault fault) {
             return code::needs_bool;
         case ir::Fault::permutation:
             return code::permutation;
+        case ir::Fault::expand:
+            return code::expand;
         case ir::Fault::product_rank:
             return code::product_rank;
         case ir::Fault::contraction:
@@ -149,6 +151,11 @@ Value NodeBuilder::transpose(ir::ExprId x, Span span) {
     }
     std::swap(dims.end()[-1], dims.end()[-2]);
     return permute(x, std::move(dims), span);
+}
+
+Value NodeBuilder::expand(ir::ExprId x, std::vector<ir::DimId> dims, Span span) {
+    if (kernel_[x].type.dims == dims) return x;
+    return add(ir::Expand{x}, span, {DType::f32, std::move(dims)});
 }
 
 Value NodeBuilder::view(ir::ExprId x, std::vector<ir::DimId> dims, Span span) {

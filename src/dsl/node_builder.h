@@ -42,6 +42,7 @@ class NodeBuilder {
     Value cast(DType dtype, ir::ExprId x, Span span);
     Value permute(ir::ExprId x, std::vector<ir::DimId> dims, Span span);
     Value transpose(ir::ExprId x, Span span);
+    Value expand(ir::ExprId x, std::vector<ir::DimId> dims, Span span);
     Value view(ir::ExprId x, std::vector<ir::DimId> dims, Span span);
 
     // Reports extents that no parameter tells, and too many dimensions.

@@ -93,6 +93,8 @@ class Printer {
         const ir::Node& node = kernel_.exprs[i].node;
         if (const auto* permute = std::get_if<ir::Permute>(&node))
             return std::holds_alternative<ir::Param>(kernel_[permute->x].node);
+        if (const auto* expand = std::get_if<ir::Expand>(&node))
+            return std::holds_alternative<ir::Param>(kernel_[expand->x].node);
         if (const auto* view = std::get_if<ir::View>(&node))
             return std::holds_alternative<ir::Param>(kernel_[view->x].node);
         return std::holds_alternative<ir::Param>(node) ||
@@ -163,6 +165,10 @@ class Printer {
                     return Text{fmt::format("{}({})", info(expr.type.dtype).name, operand(n.x))};
                 },
                 [&](const ir::Permute& n) { return permute(n, expr.type.dims); },
+                [&](const ir::Expand& n) {
+                    return Text{fmt::format("{}.expand({})", operand(n.x, precedence::atom),
+                                            dims_text(expr.type.dims))};
+                },
                 [&](const ir::View& n) {
                     return Text{fmt::format("{}.view({})", operand(n.x, precedence::atom),
                                             dims_text(expr.type.dims))};
@@ -220,7 +226,9 @@ class Printer {
         if (node.bias) text += fmt::format(", bias: {}", operand(*node.bias));
         if (node.zero_unseen) text += ", unseen: zero";
         if (node.precision == ir::Precision::tf32) text += ", precision: tf32";
-        return {fmt::format("{}, scale: {})", text, literal_text(node.scale, DType::f32))};
+        text += fmt::format(", scale: {}", literal_text(node.scale, DType::f32));
+        if (node.cap) text += fmt::format(", cap: {}", literal_text(*node.cap, DType::f32));
+        return {text + ")"};
     }
 
     std::string dims_text(const std::vector<ir::DimId>& dims) const {

@@ -35,6 +35,7 @@ std::string node_text(const Kernel& kernel, const Node& node) {
             [](const Select&) { return std::string("where"); },
             [](const Cast&) { return std::string("cast"); },
             [](const Permute&) { return std::string("permute"); },
+            [](const Expand&) { return std::string("expand"); },
             [](const View&) { return std::string("view"); },
             [&](const Flip& n) { return fmt::format("flip {}", kernel[n.dim].name); },
             [&](const Reduce& n) {
@@ -45,9 +46,10 @@ std::string node_text(const Kernel& kernel, const Node& node) {
                 return std::string(n.precision == Precision::tf32 ? "product tf32" : "product");
             },
             [](const Attention& n) {
-                return fmt::format(
-                    "attention{}{}{} scale {}", n.precision == Precision::tf32 ? " tf32" : "",
-                    n.causal ? " causal" : "", n.zero_unseen ? " unseen zero" : "", n.scale);
+                return fmt::format("attention{}{}{} scale {}{}",
+                                   n.precision == Precision::tf32 ? " tf32" : "",
+                                   n.causal ? " causal" : "", n.zero_unseen ? " unseen zero" : "",
+                                   n.scale, n.cap ? fmt::format(" cap {}", *n.cap) : "");
             },
         },
         node);

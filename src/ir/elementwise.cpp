@@ -54,10 +54,12 @@ class Program {
         const auto source = environment_.sources.find(static_cast<std::uint32_t>(index(id)));
         const auto& dims = expr.type.dims;
         const bool varies = inner_ && std::find(dims.begin(), dims.end(), *inner_) != dims.end();
+        // Elements are found by name, so another order of dimensions is the same row, and so is one
+        // with more of them.
         const auto* permute = std::get_if<Permute>(&expr.node);
-        if (permute && source == environment_.sources.end()) {
-            // Elements are found by name, so another order of dimensions is the same row.
-            registers_[index(id)] = registers_[index(permute->x)];
+        const auto* expand = std::get_if<Expand>(&expr.node);
+        if ((permute || expand) && source == environment_.sources.end()) {
+            registers_[index(id)] = registers_[index(permute ? permute->x : expand->x)];
             return;
         }
         registers_[index(id)] = steps_.size();
@@ -90,6 +92,7 @@ class Program {
                 [&](const Select& n) { select(in(n.condition), in(n.a), in(n.b), count, out); },
                 [&](const Cast& n) { cast(in(n.x), expr.type.dtype, count, out); },
                 [](const Permute&) {},
+                [](const Expand&) {},
                 [](const auto&) { throw InternalError("an expression has no source"); },
             },
             expr.node);

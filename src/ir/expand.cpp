@@ -15,6 +15,10 @@ ExprId written_out(Kernel& kernel, const Attention& node) {
     const DimId m = kernel[node.q].type.dims.end()[-2], n = kernel[node.k].type.dims.end()[-2];
     ExprId scores = b.product(node.q, b.transpose(node.k), node.precision);
     scores = b.binary(BinaryOp::mul, scores, b.literal(node.scale));
+    if (node.cap) {
+        const ExprId share = b.binary(BinaryOp::mul, scores, b.literal(1 / *node.cap));
+        scores = b.binary(BinaryOp::mul, b.unary(UnaryOp::tanh, share), b.literal(*node.cap));
+    }
     if (node.bias) scores = b.binary(BinaryOp::add, scores, *node.bias);
     if (node.causal) {
         // Named, as compilers differ in which argument they evaluate first.

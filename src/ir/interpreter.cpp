@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "ir/elementwise.h"
@@ -142,7 +143,9 @@ class Interpreter {
         for (std::int64_t r = 0; r < rows; ++r)
             for (std::int64_t c = 0; c < columns; ++c) {
                 double& score = scores[r * columns + c];
-                score = score * node.scale + (bias.empty() ? 0 : bias[r * columns + c]);
+                score *= node.scale;
+                if (node.cap) score = *node.cap * std::tanh(score / *node.cap);
+                if (!bias.empty()) score += bias[r * columns + c];
                 if (node.causal && c > r % extent(m))
                     score = -std::numeric_limits<double>::infinity();
                 if (score != -std::numeric_limits<double>::infinity()) unseen[r] = false;

@@ -104,6 +104,11 @@ ExprId Builder::transpose(ExprId x) {
     return permute(x, std::move(dims));
 }
 
+ExprId Builder::expand(ExprId x, std::vector<DimId> dims) {
+    if (kernel_[x].type.dims == dims) return x;
+    return append(kernel_, Expand{x}, {DType::f32, std::move(dims)});
+}
+
 ExprId Builder::view(ExprId x, std::vector<DimId> dims) {
     if (kernel_[x].type.dims == dims) return x;
     return append(kernel_, View{x}, {DType::f32, std::move(dims)});

@@ -89,6 +89,12 @@ struct Permute {  // the same elements, dimensions in the order of the expressio
     bool operator==(const Permute&) const = default;
 };
 
+// x repeated along the dimensions of the expression's type that it lacks; they come in any order.
+struct Expand {
+    ExprId x{};
+    bool operator==(const Expand&) const = default;
+};
+
 // The same elements in the same order under other dimensions: products of dimensions taken apart or
 // put together, as the expression's type says.
 struct View {
@@ -126,10 +132,11 @@ struct Product {
 };
 
 // softmax(scale * q @ k.T + bias) @ v over q[..., M, D], k[..., N, D], v[..., N, E]: batch
-// dimensions match by id, and k and v may lack some of q's (grouped heads). Causal: row i sees
-// columns 0 to i. A row that sees nothing, its scores all -inf, is NaN or, if `zero_unseen`, 0.
-// Scores and sums are f32; kernels round the probabilities, before they are divided by their sum,
-// to the type of v. `precision` is of both products of f32 operands.
+// dimensions match by id, and k and v may lack some of q's (grouped heads). With a cap, scaled
+// scores s become cap * tanh(s / cap) before the bias is added. Causal: row i sees columns 0 to i.
+// A row that sees nothing, its scores all -inf, is NaN or, if `zero_unseen`, 0. Scores and sums are
+// f32; kernels round the probabilities, before they are divided by their sum, to the type of v.
+// `precision` is of both products of f32 operands.
 struct Attention {
     ExprId q{}, k{}, v{};
     std::optional<ExprId> bias;
@@ -137,11 +144,12 @@ struct Attention {
     double scale = 1;
     bool zero_unseen = false;
     Precision precision = Precision::exact;
+    std::optional<double> cap = {};  // positive
     bool operator==(const Attention&) const = default;
 };
 
-using Node = std::variant<Param, Literal, Index, Extent, Unary, Binary, Select, Cast, Permute, View,
-                          Flip, Reduce, Product, Attention>;
+using Node = std::variant<Param, Literal, Index, Extent, Unary, Binary, Select, Cast, Permute,
+                          Expand, View, Flip, Reduce, Product, Attention>;
 
 struct Expr {
     Node node;
@@ -206,6 +214,8 @@ void for_each_operand(AnyNode& node, Visit visit) {
         visit(n->x);
     else if (auto* n = std::get_if<Permute>(&node))
         visit(n->x);
+    else if (auto* n = std::get_if<Expand>(&node))
+        visit(n->x);
     else if (auto* n = std::get_if<View>(&node))
         visit(n->x);
     else if (auto* n = std::get_if<Flip>(&node))
@@ -235,6 +245,7 @@ class Builder {
     ExprId cast(DType dtype, ExprId x);
     ExprId permute(ExprId x, std::vector<DimId> dims);  // an identity permutation gives x back
     ExprId transpose(ExprId x);                         // swaps the last two
+    ExprId expand(ExprId x, std::vector<DimId> dims);   // to its own dimensions gives x back
     ExprId view(ExprId x, std::vector<DimId> dims);     // of its own dimensions gives x back
     ExprId flip(ExprId x, DimId dim);
     ExprId extent(DimId dim);

@@ -25,7 +25,8 @@ TypeError no_broadcast(const Kernel& kernel, const Dims& a, const Dims& b) {
     return {Fault::broadcast,
             fmt::format("Dimensions {} and {} do not broadcast: neither holds all of the other's.",
                         to_string(kernel, a), to_string(kernel, b)),
-            "Give one operand every dimension of the other, under the same names."};
+            "Give one operand every dimension of the other, under the same names, or repeat it "
+            "along those it lacks: `.expand(...)`."};
 }
 
 TypeError needs_bool(std::string_view what, DType dtype) {
@@ -104,6 +105,19 @@ Typing permute_type(const Kernel& kernel, const Type& x, const Dims& order) {
                      fmt::format("{} is no reordering of {}.", to_string(kernel, order),
                                  to_string(kernel, x.dims)),
                      "Name each of the operand's dimensions once."};
+}
+
+Typing expand_type(const Kernel& kernel, const Type& x, const Dims& dims) {
+    for (const DimId dim : dims)
+        if (std::count(dims.begin(), dims.end(), dim) > 1)
+            return TypeError{Fault::repeated_dim,
+                             fmt::format("`.expand` has dimension {} twice.", kernel[dim].name),
+                             "Give each dimension a name of its own."};
+    if (contains(dims, x.dims)) return Type{x.dtype, dims};
+    return TypeError{Fault::expand,
+                     fmt::format("{} lacks a dimension of {}: `.expand` only adds some.",
+                                 to_string(kernel, dims), to_string(kernel, x.dims)),
+                     "Name all of the operand's dimensions beside those to repeat it along."};
 }
 
 std::optional<TypeError> unfit(Precision precision, DType operands) {
@@ -237,6 +251,9 @@ Typing attention_type(const Kernel& kernel, const Attention& node) {
                                      to_string(kernel, q.dims), to_string(kernel, k.dims),
                                      to_string(kernel, v.dims)),
                          "Batches, rows, columns and features need names of their own.");
+    if (node.cap && !(*node.cap > 0 && std::isfinite(static_cast<float>(*node.cap))))
+        return wrong("The cap of attention must be a positive number.",
+                     "Use a number such as 50.0, or leave it out.");
     Dims dims = batch;
     dims.push_back(m);
     if (node.bias) {
@@ -281,6 +298,7 @@ std::variant<Type, TypeError> type_of(const Kernel& kernel, const Node& node, co
                 return TypeError{Fault::cast, "Kernels do not compute in f64.", "Use f32."};
             },
             [&](const Permute& n) { return permute_type(kernel, type(n.x), given.dims); },
+            [&](const Expand& n) { return expand_type(kernel, type(n.x), given.dims); },
             [&](const View& n) { return view_type(kernel, type(n.x), given.dims); },
             [&](const Extent& n) -> Typing {
                 if (index(n.dim) < kernel.dims.size()) return Type{DType::i32, {}};

@@ -16,6 +16,7 @@ enum class Fault {
     broadcast,      // neither operand's dimensions contain the other's
     needs_bool,     // a condition or a logical operand that is not bool
     permutation,    // not a reordering of the operand's dimensions
+    expand,         // to dimensions without all of the operand's
     product_rank,   // an operand with fewer than two dimensions
     contraction,    // the summed dimensions differ
     product_dims,   // the result would repeat a dimension

@@ -22,10 +22,12 @@ Result<AttentionPattern> attention_pattern(const Graph& graph, const Facts& fact
     AttentionCall furthest = plain;
     read_permuted(graph, facts, plain);
     read_as_it_lies(graph, facts, furthest);
-    for (const AttentionCall* call : {&furthest, &plain}) {
-        auto written = write_attention(graph, facts, *call, options, gpu);
-        if (written && written->held) return written;
-    }
+    for (const bool apart : {true, false})
+        for (AttentionCall call : {furthest, plain}) {
+            if (apart && !take_masks_apart(graph, known, call)) continue;
+            auto written = write_attention(graph, facts, call, options, gpu);
+            if (written && written->held) return written;
+        }
     if (!whole) return Error{"", ""};
     // Written out, heads that share keys would be multiplied one by one.
     if (graph::flag_argument(graph[node], "enable_gqa", false))

@@ -10,6 +10,7 @@
 #include "match/grouping.h"
 #include "match/known_values.h"
 #include "match/mask.h"
+#include "match/mask_source.h"
 #include "match/region.h"
 #include "support/result.h"
 
@@ -20,10 +21,11 @@ struct AttentionMask {
     Placed tensor;
     MaskMeaning meaning = MaskMeaning::add;
     double low = 0;
+    std::optional<MaskSource> source = {};  // what the kernel makes it of
 };
 
-// result = softmax(scale * q @ k.T, masked, over the columns) @ v, where a causal row i sees
-// columns 0 to i.
+// result = softmax(scale * q @ k.T, capped, masked, over the columns) @ v, where a causal row i
+// sees columns 0 to i.
 struct AttentionCall {
     graph::NodeId node{};               // torch's operator, or the softmax
     std::vector<std::int64_t> extents;  // of the axes
@@ -33,6 +35,7 @@ struct AttentionCall {
     bool causal = false;
     bool zero_unseen = false;  // rows that see nothing are 0, not NaN
     double scale = 1;
+    std::optional<double> cap = {};  // scaled scores s become cap * tanh(s / cap)
     std::set<graph::NodeId> nodes;   // what the kernel computes instead
     std::set<graph::NodeId> copied;  // what makes a mask that the kernel knows by itself
 
@@ -58,6 +61,9 @@ std::optional<AttentionCall> read_attention_chain(const graph::Graph& graph, con
 void read_permuted(const graph::Graph& graph, const Facts& facts, AttentionCall& call);
 // Through reshapes, copies, repeated heads and factors too: the kernel then reads what they read.
 void read_as_it_lies(const graph::Graph& graph, const Facts& facts, AttentionCall& call);
+
+// Makes the kernel read what masks are made of, where that is less. Returns whether there are any.
+bool take_masks_apart(const graph::Graph& graph, KnownValues& known, AttentionCall& call);
 
 // Makes the copy that follows the result the result, or else where its dimensions first come apart:
 // the kernel writes what the next operator reads.

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "graph/arguments.h"
 #include "match/attention_call.h"
@@ -106,7 +107,15 @@ class Reader {
         }
         const bool times = node.target.starts_with("aten.mul.");
         if (times || node.target.starts_with("aten.div.")) return take_scale(id, times);
+        if (node.target == "aten.tanh.default") return take_cap(id);
         if (!reorders_or_rounds(id) && !read_mask(id)) return false;
+        return absorb(id);
+    }
+
+    // Scores s / cap become tanh of it, and times the cap again.
+    bool take_cap(NodeId id) {
+        if (inside_cap_ || !masks_.empty()) return false;
+        inside_cap_ = std::exchange(scale_, 1);
         return absorb(id);
     }
 
@@ -217,7 +226,8 @@ class Reader {
     std::optional<AttentionCall> finish() {
         AttentionCall call;
         call.node = *softmax_;
-        call.scale = scale_;
+        call.scale = inside_cap_ ? *inside_cap_ * scale_ : scale_;
+        if (inside_cap_) call.cap = scale_;
         call.n = n_;
         call.e = e_;
         call.d = anchor_.k;
@@ -289,6 +299,7 @@ class Reader {
     Space space_;
     ValueId value_{};  // where the chain has come to
     double scale_ = 1;
+    std::optional<double> inside_cap_;  // the scale before a tanh; scale_ is then what follows it
     std::vector<MaskUse> masks_;
     std::optional<NodeId> softmax_;
     NodeId mix_{};

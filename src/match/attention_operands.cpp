@@ -207,6 +207,18 @@ void read_as_it_lies(const Graph& graph, const Facts& facts, AttentionCall& call
     });
 }
 
+bool take_masks_apart(const Graph& graph, KnownValues& known, AttentionCall& call) {
+    bool any = false;
+    for (AttentionMask& mask : call.masks) {
+        mask.source = find_mask_source(graph, known, mask.tensor, call.extents);
+        if (!mask.source) continue;
+        any = true;
+        call.copied.insert(mask.source->nodes.begin(), mask.source->nodes.end());
+        call.copied.insert(mask.source->numbered.begin(), mask.source->numbered.end());
+    }
+    return any;
+}
+
 void write_where_wanted(const Graph& graph, const Facts& facts, AttentionCall& call) {
     AttentionCall way = call;
     bool placed = apart(call.result), copies = false;

@@ -35,7 +35,8 @@ const std::vector<std::int64_t>& sizes_of(const Graph& graph, ValueId value) {
     return graph[value].type->sizes;
 }
 
-// The shape of a tensor broadcast against `result`: dimensions match from the right.
+}  // namespace
+
 Shape broadcast_shape(const graph::TensorType& type, const Shape& result) {
     Shape shape(type.sizes.size());
     for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -46,8 +47,6 @@ Shape broadcast_shape(const graph::TensorType& type, const Shape& result) {
     }
     return shape;
 }
-
-}  // namespace
 
 bool is_reshape(const Node& node) {
     return std::ranges::find(kReshapes, node.target) != kReshapes.end();

@@ -96,6 +96,9 @@ class Space {
     std::int64_t product_size_ = 0;  // elements of the product's result
 };
 
+// The shape of a tensor broadcast against `result`: dimensions match from the right.
+Shape broadcast_shape(const graph::TensorType& type, const Shape& result);
+
 // Operators that only change how a tensor is looked at: they move no bytes.
 bool is_view(const graph::Node& node);
 // Those of them that keep the elements in their order.

@@ -8,6 +8,7 @@
 
 #include "lower/pipeline/lower.h"
 #include "match/write.h"
+#include "match/write_mask.h"
 #include "sol/work.h"
 
 namespace fact::match {
@@ -47,16 +48,16 @@ class Writer {
         ir::Attention node{loaded[0], loaded[1], loaded[2], {}, call_.causal, call_.scale};
         node.zero_unseen = call_.zero_unseen;
         if (options.allow_tf32 && dtype == DType::f32) node.precision = ir::Precision::tf32;
-        for (std::size_t i = 0; i < call_.masks.size(); ++i) {
-            const auto term = masked(call_.masks[i], i);
+        node.cap = call_.cap;
+        for (const AttentionMask& mask : call_.masks) {
+            const auto term = masked(mask);
             if (!term) return term.error();
-            if (node.bias && !nested(kernel_[*node.bias].type.dims, kernel_[*term].type.dims))
-                return Error{"its masks vary along different dimensions", ""};
-            node.bias = node.bias ? build_.binary(ir::BinaryOp::add, *node.bias, *term) : *term;
+            node.bias = node.bias ? sum(*node.bias, *term) : *term;
         }
-        kernel_.name = fmt::format("sdpa{}{}", call_.causal ? "_causal" : "",
-                                   call_.masks.empty() ? "" : "_bias");
+        kernel_.name = fmt::format("sdpa{}{}{}", call_.causal ? "_causal" : "",
+                                   call_.cap ? "_cap" : "", call_.masks.empty() ? "" : "_bias");
         if (auto done = write_result(node); !done) return done.error();
+        ir::drop_dead(kernel_);
         if (std::string wrong = ir::verify(kernel_); !wrong.empty())
             throw InternalError(
                 fmt::format("{} gives a bad kernel: {}", graph_[call_.node].name, wrong));
@@ -66,7 +67,12 @@ class Writer {
   private:
     std::vector<const Placed*> operands() const {
         std::vector<const Placed*> all{&call_.q, &call_.k, &call_.v};
-        for (const AttentionMask& mask : call_.masks) all.push_back(&mask.tensor);
+        for (const AttentionMask& mask : call_.masks) {
+            if (!mask.source)
+                all.push_back(&mask.tensor);
+            else
+                for (const Placed& part : mask.source->reads) all.push_back(&part);
+        }
         return all;
     }
 
@@ -187,23 +193,42 @@ class Writer {
     }
 
     // What a mask adds to the scores.
-    Result<ExprId> masked(const AttentionMask& mask, std::size_t number) {
-        const bool adds = mask.meaning == MaskMeaning::add;
-        const std::string name =
-            fmt::format("{}{}", adds ? "bias" : "mask", number ? fmt::format("{}", number) : "");
-        const auto read = load(mask.tensor, name, call_.m, call_.n);
-        if (!read || adds) return read;
+    Result<ExprId> masked(const AttentionMask& mask) {
+        const auto read =
+            mask.source ? made(mask) : load(mask.tensor, name_mask(mask.tensor), call_.m, call_.n);
+        if (!read || mask.meaning == MaskMeaning::add) return read;
         const ExprId low = build_.literal(mask.low), zero = build_.literal(0.0);
         const bool hides = mask.meaning == MaskMeaning::hide_where;
         return build_.select(*read, hides ? low : zero, hides ? zero : low);
     }
 
-    static bool nested(const Dims& a, const Dims& b) {
-        const auto holds = [](const Dims& all, const Dims& some) {
-            return std::ranges::all_of(
-                some, [&](ir::DimId dim) { return std::ranges::find(all, dim) != all.end(); });
-        };
-        return holds(a, b) || holds(b, a);
+    // A mask that the kernel makes of its parts.
+    Result<ExprId> made(const AttentionMask& mask) {
+        return write_mask(
+            graph_, kernel_, *mask.source, mask.tensor.value, scores(),
+            [&](const Placed& part) { return load(part, name_mask(part), call_.m, call_.n); });
+    }
+
+    std::string name_mask(const Placed& tensor) const {
+        const std::string stem = type(tensor).dtype == DType::boolean ? "mask" : "bias";
+        std::string name = stem;
+        for (int i = 1;
+             std::ranges::find(kernel_.params, name, &ir::Tensor::name) != kernel_.params.end();
+             ++i)
+            name = fmt::format("{}{}", stem, i);
+        return name;
+    }
+
+    Dims scores() {
+        std::vector<Axis> axes = batch_;
+        axes.insert(axes.end(), {call_.m, call_.n});
+        return dims(axes);
+    }
+
+    ExprId sum(ExprId a, ExprId b) {
+        std::vector<ExprId> terms{a, b};
+        bring_together(kernel_, terms, scores());
+        return build_.binary(ir::BinaryOp::add, terms[0], terms[1]);
     }
 
     Result<> write_result(const ir::Attention& node) {
@@ -240,7 +265,7 @@ class Writer {
         for (const NodeId id : found.copied) pattern.copied.push_back(graph_[id].name);
         pattern.rule = "attention";
         pattern.where = graph_[call_.node].where;
-        describe(pattern, options, gpu);
+        describe(pattern, found.nodes, options, gpu);
         finish(graph_, pattern);
         found.held = held(options);
         return found;
@@ -255,7 +280,8 @@ class Writer {
         return product;
     }
 
-    void describe(Pattern& pattern, const Options& options, const GpuSpec& gpu) const {
+    void describe(Pattern& pattern, const std::vector<NodeId>& nodes, const Options& options,
+                  const GpuSpec& gpu) const {
         schedule::Problem& problem = pattern.problem;
         const DType dtype = type(call_.q).dtype;
         problem.operands = problem.output = dtype;
@@ -285,7 +311,7 @@ class Writer {
             gpu);
         pattern.cost.hard_us = fused.hard_us;
         pattern.cost.bound_us = pattern.cost.expected_us = fused.calibrated_us;
-        for (const NodeId id : call_.nodes) {
+        for (const NodeId id : nodes) {
             const sol::NodeWork own = sol::work_of(graph_, graph_[id]);
             pattern.cost.unfused_bytes += own.bytes();
             pattern.cost.unfused_us +=
@@ -303,8 +329,14 @@ class Writer {
         for (const auto* bindings : {&params_, &results_})
             for (const auto& binding : *bindings) lowering.alignment.push_back(binding.alignment);
         const auto stages = lower::stages(kernel_, lowering);
-        return stages && stages->stages.size() == 1 &&
-               stages->stages.front().kind == lower::StageKind::attention;
+        if (!stages || stages->stages.back().kind != lower::StageKind::attention) return false;
+        // A bias may be laid out anew before, but not one as large as the scores.
+        double scores = 1;
+        for (const Axis axis : batch_) scores *= static_cast<double>(call_.extent(axis));
+        scores *= static_cast<double>(call_.extent(call_.m) * call_.extent(call_.n));
+        return std::ranges::all_of(stages->intermediates, [&](const ir::Tensor& tensor) {
+            return elements(tensor.type.dims) < scores;
+        });
     }
 
     const Graph& graph_;

@@ -12,7 +12,9 @@ namespace fact::match {
 struct AttentionPattern {
     std::vector<graph::NodeId> nodes, copied;
     Pattern pattern;
-    bool held = false;  // a skeleton computes it in one kernel, else it is written out
+    // A skeleton computes it, at most behind a kernel that lays a bias out anew; else it is written
+    // out.
+    bool held = false;
 };
 
 // What the kernel's text and bindings become for a call. An Error says what cannot be addressed.

@@ -67,6 +67,7 @@ class Steps {
                std::holds_alternative<ir::Index>(expr.node) ||
                std::holds_alternative<ir::Extent>(expr.node) ||
                std::holds_alternative<ir::Permute>(expr.node) ||
+               std::holds_alternative<ir::Expand>(expr.node) ||
                std::holds_alternative<ir::View>(expr.node);
     }
 
@@ -92,6 +93,8 @@ class Steps {
             return fmt::format("{} (the extent of {})", extents_[extent->dim], dim(extent->dim));
         if (const auto* permute = std::get_if<ir::Permute>(&expr.node))
             return reordered(permute->x, expr.type.dims);
+        if (const auto* expand = std::get_if<ir::Expand>(&expr.node))
+            return fmt::format("{} repeated to {}", ref(expand->x), dims(expr.type.dims));
         if (const auto* view = std::get_if<ir::View>(&expr.node))
             return fmt::format("{} seen as {}", ref(view->x), dims(expr.type.dims));
         return quoted(text_, expr.span);
@@ -151,8 +154,10 @@ class Steps {
     }
 
     std::string attention(const ir::Attention& n) const {
-        return fmt::format("softmax({:g} * {} @ {}.T{}) @ {}{}{}; {:.4g} GFLOP", n.scale, ref(n.q),
-                           ref(n.k), n.bias ? " + " + ref(*n.bias) : "", ref(n.v),
+        std::string scores = fmt::format("{:g} * {} @ {}.T", n.scale, ref(n.q), ref(n.k));
+        if (n.cap) scores = fmt::format("{0:g} * tanh({1} / {0:g})", *n.cap, scores);
+        return fmt::format("softmax({}{}) @ {}{}{}; {:.4g} GFLOP", scores,
+                           n.bias ? " + " + ref(*n.bias) : "", ref(n.v),
                            n.causal ? ", row i sees columns 0 to i" : "",
                            n.zero_unseen ? ", a row that sees nothing is 0" : "",
                            flops_of(kernel_, n, extents_) * 1e-9);

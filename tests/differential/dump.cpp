@@ -30,6 +30,7 @@ Json node_json(const ir::Node& node) {
             [](const ir::Select&) { return Json{{"op", "where"}}; },
             [](const ir::Cast&) { return Json{{"op", "cast"}}; },
             [](const ir::Permute&) { return Json{{"op", "permute"}}; },
+            [](const ir::Expand&) { return Json{{"op", "expand"}}; },
             [](const ir::View&) { return Json{{"op", "view"}}; },
             [](const ir::Flip& n) { return Json{{"op", "flip"}, {"dim", ir::index(n.dim)}}; },
             [&](const ir::Reduce& n) {
@@ -38,7 +39,10 @@ Json node_json(const ir::Node& node) {
             },
             [](const ir::Product&) { return Json{{"op", "product"}}; },
             [](const ir::Attention& n) {
-                return Json{{"op", "attention"}, {"scale", n.scale}, {"causal", n.causal}};
+                return Json{{"op", "attention"},
+                            {"scale", n.scale},
+                            {"causal", n.causal},
+                            {"cap", n.cap.value_or(0)}};
             },
         },
         node);

@@ -166,9 +166,16 @@ class Generator : Parts {
         node.v = attended("v", dtype, with(shared, columns, width));
         node.scale = 1 / std::sqrt(extent(depth));
         node.causal = chance(50);
-        if (chance(40))
+        if (chance(40)) {
+            const Dims own = with(chance(50) ? some(all, 50) : Dims{}, rows, columns);
             node.bias =
-                param("bias", DType::f32, with(chance(50) ? some(all, 50) : Dims{}, rows, columns));
+                b_.permute(param("bias", DType::f32, chance(30) ? shuffled(own) : own), own);
+            if (!all.empty() && chance(40))
+                node.bias =
+                    b_.binary(BinaryOp::add, b_.expand(*node.bias, with(all, rows, columns)),
+                              param("keys", dtype, {all.front(), columns}));
+        }
+        if (chance(30)) node.cap = pick({0.5, 2.0, 50.0});
         ExprId y = b_.attention(node);
         if (chance(30)) y = b_.permute(b_.cast(dtype, y), shuffled(kernel()[y].type.dims));
         output(y, dtype);

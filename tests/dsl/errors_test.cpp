@@ -182,6 +182,9 @@ const Case kCases[] = {
     {"F0311", BODY("y = `c.permute(M)`")},
     {"F0311", BODY("y = `c.permute(M, M)`")},
     {"F0311", BODY("y = `c.permute(M, K)`")},
+    {"F0325", BODY("y = `b.expand(M)` + c")},
+    {"F0302", BODY("y = `b.expand(M, N, M)` + c")},
+    {"F0208", BODY("y = b.expand(`Q`, N) + c")},
     {"F0312", BODY("y = c + `b.T`")},
     {"F0313", BODY("y = `b`")},
     {"F0313", BODY("y = `c.T`")},
@@ -213,6 +216,9 @@ const Case kCases[] = {
     {"F0320", BODY("y = `attention(b, w, w, scale: 1.0)`")},
     {"F0320", BODY("y = `attention(x, w, c, scale: 1.0)`")},
     {"F0320", BODY("y = `attention(x, w, x, scale: 1.0)`")},
+    {"F0320",
+     "kernel f(q: f32[M, D], k: f32[N, D], v: f32[N, E]) -> (y: f32[M, E]) {\n"
+     "  y = `attention(q, k, v, scale: 1.0, cap: -50.0)`\n}\n"},
     {"F0320",
      "kernel f(q: f32[M, D], k: f32[N, D], v: f32[N, E], m: bool[M, N]) -> (y: f32[M, E]) {\n"
      "  y = `attention(q, k, v, bias: m, scale: 1.0)`\n}\n"},

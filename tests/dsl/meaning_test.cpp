@@ -166,6 +166,22 @@ TEST(Meaning, OfViewsAndProductsOfDimensions) {
                 {15, 6, -9});
 }
 
+TEST(Meaning, OfExpandedValues) {
+    expect_near(computed("kernel f(x: f32[H, N], m: f32[B, N]) -> (y: f32[B, H, N]) {\n"
+                         "  y = where(m > 0.0, x.expand(B, H, N), -1.0)\n}\n",
+                         {{{1, 2}, {3, 4}}, {{2, 2}, {1, 0, 0, 1}}}, {2, 1, 2}),
+                {3, -1, -1, 4});
+    // What is repeated is summed as often.
+    expect_near(computed("kernel f(x: f32[M], n: f32[N]) -> (y: f32[M]) {\n"
+                         "  y = sum(x.expand(N, M), over: N) + 0.0 * sum(n, over: N)\n}\n",
+                         {{{2}, {1, 2}}, {{3}, {0, 0, 0}}}, {2}),
+                {3, 6});
+    expect_near(computed("kernel f(x: f32[M, K], w: f32[K], n: f32[N]) -> (y: f32[M, N]) {\n"
+                         "  y = x @ w.expand(K, N) + n\n}\n",
+                         {{{1, 2}, {1, 2}}, {{2}, {10, 1}}, {{2}, {0, 5}}}, {1, 2}),
+                {12, 17});
+}
+
 TEST(Meaning, OfScalars) {
     expect_near(computed("kernel f(x: f32[M], alpha: f32) -> (y: f32) {\n"
                          "  y = alpha * sum(x, over: M)\n}\n",
@@ -207,6 +223,16 @@ TEST(Meaning, OfAttention) {
             {{{1, 4}, {1, 1, 1, 1}}, {{2, 4}, {0, 0, 0, 0, 2 * score, 0, 0, 0}}, {{2, 1}, {4, 8}}},
             {1, 1}),
         {(4 + 3 * 8) / 4.0});
+}
+
+TEST(Meaning, OfACap) {
+    // Scores of 2 and -2 under a cap of 1, and a bias that is not capped.
+    const Array q{{1, 1}, {4}}, k{{2, 1}, {1, -1}}, v{{2, 1}, {1, 0}};
+    const std::string text = std::string(kAttention) +
+                             "attention(q, k, v, bias: 3.0 * index(N), scale: 0.5, cap: 1.0)\n}\n";
+    const double a = std::exp(std::tanh(2.0)), b = std::exp(std::tanh(-2.0) + 3);
+    expect_near(computed(text, {q, k, v}, {1, 1}), {a / (a + b)});
+    expect_near(computed(text, {q, k, v}, {1, 1}, true), {a / (a + b)});
 }
 
 TEST(Meaning, OfGroupedHeads) {

@@ -98,11 +98,12 @@ class Generator {
         node.causal = below(2);
         node.zero_unseen = below(2);
         node.scale = below(2) ? 1 : std::ldexp(static_cast<double>(random_()), -35);
+        if (below(2)) node.cap = std::ldexp(static_cast<double>(random_()) + 1, -30);
         push(builder_.attention(node));
     }
 
     void grow() {
-        switch (below(15)) {
+        switch (below(16)) {
             case 0:
                 return push(builder_.literal(any_number()));
             case 1:
@@ -131,6 +132,8 @@ class Generator {
                 return view();
             case 11:
                 return flip();
+            case 12:
+                return expand();
             default:
                 return binary();
         }
@@ -149,6 +152,15 @@ class Generator {
         const ExprId x = any();
         for (const ir::DimId dim : type(x).dims)
             if (kernel_[dim].extent) return push(builder_.flip(x, dim));
+    }
+
+    void expand() {
+        const ExprId x = any();
+        auto dims = type(x).dims;
+        for (const ir::DimId dim : some_dims())
+            if (std::find(dims.begin(), dims.end(), dim) == dims.end()) dims.push_back(dim);
+        std::shuffle(dims.begin(), dims.end(), random_);
+        if (dims.size() <= kMostRank) push(builder_.expand(x, dims));
     }
 
     // Takes a product of dimensions apart, or puts two neighbours together.

@@ -21,10 +21,10 @@ TEST(Dump, ListsEveryKindOfNode) {
     const ExprId column = b.index(n), count = b.extent(product);
     const ExprId mask = b.binary(BinaryOp::lt, column, count);
     const ExprId half = b.literal(0.5), one = b.unary(UnaryOp::neg, b.literal(1));
-    const ExprId bias = b.select(mask, half, one);
+    const ExprId bias = b.expand(b.select(mask, half, one), {n, m});
     Attention attention;
     attention.q = q, attention.k = k, attention.v = v, attention.bias = bias;
-    attention.causal = true, attention.scale = 0.25;
+    attention.causal = true, attention.scale = 0.25, attention.cap = 50;
     const ExprId result = b.attention(attention);
     const ExprId flat = b.view(b.cast(DType::i32, k), {product});
     kernel.outputs = {{{"y", {DType::f16, {m, e}}, {}}, result},
@@ -49,12 +49,13 @@ TEST(Dump, ListsEveryKindOfNode) {
               "  %10 = literal 1 : f32\n"
               "  %11 = neg %10 : f32\n"
               "  %12 = where %8 %9 %11 : f32[N]\n"
-              "  %13 = attention causal scale 0.25 %0 %1 %2 %12 : f32[M, E]\n"
-              "  %14 = cast %1 : i32[N, 8]\n"
-              "  %15 = view %14 : i32[N*8]\n"
-              "  out y: f16[M, E] = %13\n"
+              "  %13 = expand %12 : f32[N, M]\n"
+              "  %14 = attention causal scale 0.25 cap 50 %0 %1 %2 %13 : f32[M, E]\n"
+              "  %15 = cast %1 : i32[N, 8]\n"
+              "  %16 = view %15 : i32[N*8]\n"
+              "  out y: f16[M, E] = %14\n"
               "  out t: f32[M] = %5\n"
-              "  out f: i32[N*8] = %15\n");
+              "  out f: i32[N*8] = %16\n");
 }
 
 }  // namespace

@@ -21,12 +21,12 @@ alignas(128) unsigned char shared[99 * 1024];
 namespace {
 
 template <class Element_, int kDepth_, int kWidth_, int kRows_, int kColumns_, bool kCausal_,
-          bool kBias_ = false, int kRepeats_ = 1, bool kZeroUnseen_ = false>
+          bool kBias_ = false, int kRepeats_ = 1, bool kZeroUnseen_ = false, int kCap_ = 0>
 struct Config {
     using Element = Element_;
     static constexpr int kDepth = kDepth_, kWidth = kWidth_, kRows = kRows_, kColumns = kColumns_;
     static constexpr bool kCausal = kCausal_, kBias = kBias_, kZeroUnseen = kZeroUnseen_;
-    static constexpr float kScale = 0.125f;
+    static constexpr float kScale = 0.125f, kCap = kCap_;
     static constexpr int kHeads = 1, kRepeats = kRepeats_;
 };
 
@@ -99,7 +99,9 @@ std::vector<double> exact_row(Heads<Element> const& q, Heads<Element> const& k,
     for (int c = 0; c < k.rows; ++c) {
         double score = 0;
         for (int f = 0; f < q.features; ++f) score += q.at(b, r, h, f) * k.at(b, c, shared_head, f);
-        score = score * double{Config::kScale} + added(b, h, r, c);
+        score *= double{Config::kScale};
+        if (Config::kCap > 0) score = Config::kCap * std::tanh(score / Config::kCap);
+        score += added(b, h, r, c);
         if (Config::kCausal && c > r) score = -INFINITY;
         weights.push_back(score);
         top = std::max(top, score);
@@ -201,6 +203,10 @@ TEST(Sm80Attention, ABiasOfEveryPlace) {
     };
     prove<Config<half, 64, 64, 128, 32, false, true>>({2, kHeads, kRows, kColumns}, bias, added, 9);
     prove<Config<half, 64, 64, 128, 32, true, true>>({1, kHeads, kRows, kColumns}, bias, added, 10);
+}
+
+TEST(Sm80Attention, ScoresUnderACap) {
+    prove<Config<half, 64, 64, 128, 64, true, false, 1, false, 2>>({1, 1, 130, 130}, 13);
 }
 
 TEST(Sm80Attention, RowsThatSeeNothing) {

@@ -136,6 +136,32 @@ TEST(Batch, MoreThanATensorMapHoldsGoThroughPointers) {
     EXPECT_NE(lowered.source.find("slab.batch[4]"), std::string::npos);
 }
 
+// A bias that every batch reads and whose neighbours belong to different heads.
+TEST(Batch, ABiasAcrossTheHeadsIsLaidOutAnew) {
+    const auto launches = [](const std::vector<std::string>& memory) {
+        Batched t;
+        t.kernel.name = "biased";
+        ir::Attention node;
+        node.q = t.param("q", DType::bf16, {"B", "H", "M", "64"});
+        node.k = t.param("k", DType::bf16, {"B", "H", "N", "64"});
+        node.v = t.param("v", DType::bf16, {"B", "H", "N", "32"});
+        std::vector<std::string> order{"B", "H", "M", "N"};
+        if (memory.size() == 3) order.erase(order.begin());
+        const ir::ExprId bias = t.b.permute(t.param("bias", DType::bf16, memory), t.dims(order));
+        const ir::ExprId seen = t.param("seen", DType::boolean, {"B", "N"}),
+                         none = t.b.literal(-1e9);
+        node.bias = t.b.select(seen, t.b.expand(bias, t.dims({"B", "H", "M", "N"})), none);
+        t.output(t.b.attention(node), DType::bf16);
+        const Lowered lowered = t.lowered();
+        EXPECT_NE(lowered.source.find("sm90/attention.cuh"), std::string::npos);
+        return lowered.record.launches.size();
+    };
+    EXPECT_EQ(launches({"H", "M", "N"}), 1u);
+    EXPECT_EQ(launches({"H", "N", "M"}), 1u);
+    EXPECT_EQ(launches({"M", "N", "H"}), 2u);
+    EXPECT_EQ(launches({"B", "M", "N", "H"}), 1u);
+}
+
 TEST(Batch, AttentionOverMoreGoesThroughPointers) {
     Batched t;
     t.kernel.name = "wide";

@@ -53,6 +53,30 @@ TEST(LowerAttention, F32OperandsThatMayBeRounded) {
     EXPECT_EQ(lowered->record.workspaces.size(), 6u);
 }
 
+// A bias by head and a mask by batch have strides of their own.
+TEST(LowerAttention, PartsOfABiasAreJoinedWhereTheyAreAdded) {
+    Heads heads(DType::bf16, false, 64);
+    ir::Kernel& kernel = heads.kernel;
+    const ir::DimId b = kernel.dim("B"), h = kernel.dim("H"), m = kernel.dim("M"),
+                    n = kernel.dim("N");
+    kernel.params.push_back({"by_head", {DType::bf16, {h, m, n}}, {}});
+    kernel.params.push_back({"present", {DType::boolean, {b, n}}, {}});
+    ir::Builder build(kernel);
+    auto node = std::get<ir::Attention>(kernel[kernel.outputs.front().value].node);
+    const ir::ExprId all = build.expand(build.param(3), {b, h, m, n}), present = build.param(4);
+    node.bias = build.select(present, all, build.literal(-std::numeric_limits<double>::infinity()));
+    node.cap = 30;
+    kernel.outputs.front().value = build.attention(node);
+    ASSERT_EQ(ir::verify(kernel), "");
+    const auto lowered = lower_attention(kernel, heads.extents);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    expect_golden("attention_joined.cu", lowered->source);
+    expect_golden("attention_joined.json", to_json(lowered->record));
+    ASSERT_EQ(lowered->record.alignments.size(), 2u);
+    EXPECT_EQ(lowered->record.alignments[0].bytes, 4);
+    EXPECT_EQ(lowered->record.alignments[1].bytes, 2);
+}
+
 TEST(LowerAttention, GroupedHeadsShareKAndV) {
     const Heads heads(DType::f16, true);
     const auto lowered = lower_attention(heads.kernel, heads.extents);

@@ -97,7 +97,7 @@ class Evaluator:
             return torch.where(x[0] != 0, x[1], x[2])
         if op == "cast":
             return x[0].to(ROUNDED[expr["dtype"]]).double()
-        if op == "permute":
+        if op in ("permute", "expand"):
             return x[0]
         if len(x) == 1:
             return UNARY.get(op, getattr(torch, op, None))(x[0]).double()
@@ -125,6 +125,9 @@ class Evaluator:
         mask = mask.expand(self.shape(batch + [rows, columns]))
         if len(args) > 3:
             mask = mask + self.aligned(args[3], batch + [rows, columns])
+        if expr["cap"]:
+            scores = expr["cap"] * torch.tanh(q @ k.mT * (expr["scale"] / expr["cap"]))
+            return torch.softmax(scores + mask, -1) @ v
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=expr["scale"])
 
     def output(self, output):

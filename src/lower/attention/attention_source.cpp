@@ -13,8 +13,9 @@ void emit_score_constants(emit::CodeWriter& out, const AttentionForm& form) {
     out.line(fmt::format("static constexpr bool kCausal = {}, kBias = {};", yes(form.node.causal),
                          yes(form.bias.has_value())));
     out.line(fmt::format("static constexpr bool kZeroUnseen = {};", yes(form.node.zero_unseen)));
-    out.line(
-        fmt::format("static constexpr float kScale = {};", emit::float_literal(form.node.scale)));
+    out.line(fmt::format("static constexpr float kScale = {}, kCap = {};",
+                         emit::float_literal(form.node.scale),
+                         emit::float_literal(form.node.cap.value_or(0))));
 }
 
 void emit_head_constants(emit::CodeWriter& out, const AttentionForm& form) {

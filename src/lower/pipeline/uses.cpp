@@ -14,6 +14,23 @@ bool is_output(const ir::Kernel& kernel, ir::ExprId id) {
                        [&](const ir::Output& output) { return output.value == id; });
 }
 
+bool holds(const std::vector<ir::DimId>& dims, ir::DimId dim) {
+    return std::find(dims.begin(), dims.end(), dim) != dims.end();
+}
+
+// Whether it reorders a parameter whose neighbours in memory are neither in one row of the scores
+// nor in one column, and which serves several batches: one pass that lays it out anew costs less
+// than reading a whole sector for every score. `rank` is the scores'.
+bool lies_across(const ir::Kernel& kernel, ir::ExprId id, ir::DimId m, ir::DimId n,
+                 std::size_t rank) {
+    const auto* permute = std::get_if<ir::Permute>(&kernel[id].node);
+    const auto* param = permute ? std::get_if<ir::Param>(&kernel[permute->x].node) : nullptr;
+    if (!param) return false;
+    const auto& dims = kernel.params[param->index].type.dims;
+    return holds(dims, m) && holds(dims, n) && dims.back() != m && dims.back() != n &&
+           dims.size() < rank;
+}
+
 }  // namespace
 
 std::vector<ir::ExprId> users_of(const ir::Kernel& kernel, ir::ExprId id) {
@@ -59,6 +76,8 @@ std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Atte
     std::vector<ir::ExprId> reads;
     for (const ir::ExprId id : {node.q, node.k, node.v})
         reads.push_back(ir::behind_reorderings(kernel, id));
+    const auto& rows = kernel[node.q].type.dims;
+    const ir::DimId m = rows.end()[-2], n = kernel[node.k].type.dims.end()[-2];
     const std::function<void(ir::ExprId)> visit = [&](ir::ExprId id) {
         const ir::Expr& expr = kernel[id];
         const bool computed = !std::holds_alternative<ir::Reduce>(expr.node) &&
@@ -66,7 +85,8 @@ std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Atte
                               !std::holds_alternative<ir::Attention>(expr.node) &&
                               !std::holds_alternative<ir::View>(expr.node) &&
                               !std::holds_alternative<ir::Extent>(expr.node);
-        if (std::holds_alternative<ir::Param>(expr.node) || !computed || expr.stored)
+        if (std::holds_alternative<ir::Param>(expr.node) || !computed || expr.stored ||
+            lies_across(kernel, id, m, n, rows.size()))
             reads.push_back(id);
         else
             ir::for_each_operand(expr.node, visit);

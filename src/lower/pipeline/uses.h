@@ -20,7 +20,7 @@ struct AttentionEnd {
 };
 AttentionEnd attention_end(const ir::Kernel& kernel, ir::ExprId attention);
 // What it reads from memory: its operands behind reorderings; of its bias, which the kernel
-// computes itself, what is not pointwise.
+// computes itself, what is not pointwise or lies so that its rows are far apart in memory.
 std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Attention& node);
 
 }  // namespace fact::lower

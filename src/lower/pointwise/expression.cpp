@@ -78,6 +78,7 @@ std::string ExpressionText::value(ir::ExprId id) const {
                                                  matched(n.a, floating), matched(n.b, floating));
                           },
                           [&](const ir::Cast& n) { return cast(expr.type.dtype, n.x); },
+                          [&](const ir::Expand& n) { return use(n.x); },
                           [&](const ir::View& n) { return use(n.x); },
                           [&](const auto&) { return use(id); },
                       },

@@ -41,6 +41,10 @@ void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const Product
             text.set(static_cast<ir::ExprId>(i),
                      fmt::format("at.{}.at(i)", member_name(kernel.params[param->index])));
     for (const ir::ExprId id : form.epilogue) {
+        if (const auto* expand = std::get_if<ir::Expand>(&kernel[id].node)) {
+            text.set(id, text.use(expand->x));
+            continue;
+        }
         if (const auto* view = std::get_if<ir::View>(&kernel[id].node)) {
             text.set(id, text.use(view->x));
             continue;

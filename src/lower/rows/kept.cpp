@@ -56,6 +56,7 @@ class Keeper {
         else if (std::holds_alternative<ir::Cast>(node))
             all = info(kernel_[id].type.dtype).bytes < 4 ? 2 : 0;
         else if (std::holds_alternative<ir::Permute>(node) ||
+                 std::holds_alternative<ir::Expand>(node) ||
                  std::holds_alternative<ir::View>(node) || std::holds_alternative<ir::Flip>(node))
             all = 0;
         ir::for_each_operand(node, [&](ir::ExprId x) { all += cost(x); });

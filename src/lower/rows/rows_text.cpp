@@ -142,6 +142,8 @@ void RowsText::declare(ExpressionText& text, ir::ExprId root, bool inside) {
             text.declare(out_, id, load(*param, {}));
         else if (const auto leaf = flipped_leaf(kernel_, id))
             text.declare(out_, id, flipped(*leaf));
+        else if (const auto* expand = std::get_if<ir::Expand>(&node))
+            text.set(id, text.use(expand->x));
         else if (const auto* view = std::get_if<ir::View>(&node))
             text.set(id, text.use(view->x));
         else

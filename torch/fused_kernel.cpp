@@ -53,7 +53,8 @@ Result<View> bind(const graph::Binding& binding, const at::Tensor& tensor) {
     auto view = verify::view_through(binding, tensor.sizes(), tensor.strides());
     if (!view) return view.error();
     // Kernels only read their parameters; data_ptr would copy a lazily cloned one.
-    auto* data = const_cast<void*>(tensor.const_data_ptr());
+    auto* data = static_cast<char*>(const_cast<void*>(tensor.const_data_ptr())) +
+                 view->offset * tensor.element_size();
     return View{data, *dtype, std::move(view->sizes), std::move(view->strides)};
 }
 

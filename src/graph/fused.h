@@ -2,10 +2,12 @@
 // original can be run beside it (the oracle) or instead of it (where the kernel does not apply).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/halves.h"
 #include "support/result.h"
 
 namespace fact::graph {
@@ -16,8 +18,9 @@ struct Binding {
     std::string tensor;  // parameter or output of the kernel
     std::string value;   // name of the graph value
     std::vector<std::vector<int>> dims;
-    bool constant = false;  // a weight: the same tensor on every call
-    int alignment = 16;     // bytes that divide its start and every stride, at most 16
+    bool constant = false;          // a weight: the same tensor on every call
+    int alignment = 16;             // bytes that divide its start and every stride, at most 16
+    std::optional<Half> half = {};  // it is all the kernel sees of the tensor
     bool operator==(const Binding&) const = default;
 };
 

@@ -13,11 +13,13 @@ namespace {
 
 ordered_json bindings_to_json(const std::vector<Binding>& bindings) {
     ordered_json result = ordered_json::array();
-    for (const Binding& binding : bindings)
+    for (const Binding& binding : bindings) {
         result.push_back({{"tensor", binding.tensor},
                           {"value", binding.value},
                           {"dims", binding.dims},
                           {"constant", binding.constant}});
+        put_half(result.back(), binding.half);
+    }
     return result;
 }
 
@@ -38,12 +40,27 @@ std::vector<Binding> bindings_from_json(const json& list) {
             binding.dims.emplace_back();
             for (const json& dim : to_array(group)) binding.dims.back().push_back(to_dim(dim));
         }
+        binding.half = half_of(item);
         result.push_back(std::move(binding));
     }
     return result;
 }
 
 }  // namespace
+
+void put_half(ordered_json& binding, const std::optional<Half>& half) {
+    if (!half) return;
+    binding["half"] = {{"dim", half->dim}, {"number", half->number}, {"stepped", half->stepped}};
+}
+
+std::optional<Half> half_of(const json& binding) {
+    const json* written = optional_field(binding, "half");
+    if (!written) return std::nullopt;
+    const Half half{to_dim(field(*written, "dim")), to_dim(field(*written, "number")),
+                    to_bool(field(*written, "stepped"))};
+    if (half.number > 1) throw SchemaError("half out of range");
+    return half;
+}
 
 std::string to_json(const FusedCall& call) {
     ordered_json written{{"id", call.id},

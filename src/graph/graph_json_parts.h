@@ -2,13 +2,20 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 
 #include "graph/graph.h"
+#include "graph/halves.h"
 
 namespace fact::graph {
 
 nlohmann::ordered_json graph_to_json(const Graph& graph);
 // Throws SchemaError.
 Graph graph_from_parsed(const nlohmann::json& written);
+
+// The member "half" of a tensor's binding; none is written where there is no half.
+void put_half(nlohmann::ordered_json& binding, const std::optional<Half>& half);
+// Throws SchemaError.
+std::optional<Half> half_of(const nlohmann::json& binding);
 
 }  // namespace fact::graph

@@ -100,6 +100,32 @@ void make_cast(const Graph& graph, Node& node) {
     node.inputs.push_back({"dtype", DTypeArg{result->dtype}, true});
 }
 
+// What is put together of one tensor and empty ones is a copy of it.
+void make_clone(const Graph& graph, Node& node) {
+    const TensorType* result = output_type(graph, node);
+    if (node.target != "aten.cat.default" || result == nullptr || result->dynamic) return;
+    std::optional<ValueId> source;
+    for (const ValueId value : tensor_inputs(node)) {
+        const auto& type = graph[value].type;
+        if (!type || type->dynamic) return;
+        if (std::ranges::find(type->sizes, 0) != type->sizes.end()) continue;
+        if (source) return;
+        source = value;
+    }
+    if (!source) return;
+    const TensorType& whole = *graph[*source].type;
+    if (whole.sizes != result->sizes || whole.dtype != result->dtype) return;
+    std::int64_t stride = 1;
+    bool dense = true;
+    for (std::size_t d = result->sizes.size(); d-- > 0; stride *= result->sizes[d])
+        dense = dense && (result->strides[d] == stride || result->sizes[d] == 1);
+    if (!dense && whole.strides != result->strides) return;
+    node.target = "aten.clone.default";
+    node.inputs = {{"self", *source, false}};
+    if (whole.strides != result->strides)
+        node.inputs.push_back({"memory_format", MemoryFormatArg{1}, true});
+}
+
 // Python's operators on integers and flags have names of their own.
 void make_bitwise(Node& node) {
     constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOperators{
@@ -180,6 +206,7 @@ void make_sizes_explicit(const Graph& graph, Node& node, std::string_view argume
 void normalize_arguments(const Graph& graph, Node& node) {
     make_permute(graph, node);
     make_cast(graph, node);
+    make_clone(graph, node);
     make_bitwise(node);
     wrap_dims(graph, node);
     const std::string_view target = node.target, name = aten_name(target);

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "graph/graph.h"
 #include "match/space.h"
@@ -24,7 +25,22 @@ struct Anchor {
     double alpha = 1, beta = 1;
     Axis k = 0;
     Space space;
+
+    // A linear cut in two (match/packed.h): the nodes that cut it, and their halves. Without a
+    // second one they gate, too, and the first is what they give.
+    struct Cut {
+        std::vector<graph::NodeId> nodes;
+        graph::ValueId first{};
+        std::optional<graph::ValueId> second;
+        bool stepped = false;
+    };
+    std::optional<Cut> cut = {};
+    std::optional<graph::Half> half = {};  // the part of `b` that is multiplied
 };
+
+// Arguments that a linear cut in two has besides its own.
+inline constexpr const char* kSecondWeight = "second weight";
+inline constexpr const char* kSecondBias = "second bias";
 
 bool is_anchor(const graph::Node& node);
 

@@ -37,18 +37,20 @@ Cost cost_of(const Graph& graph, const Region& region, const Layout& layout, con
     for (const Atoms& dim : {layout.m, layout.n, layout.k})
         cost.flops *= static_cast<double>(layout.extent(dim));
     for (const Atoms& dim : layout.batches) cost.flops *= static_cast<double>(layout.extent(dim));
-    if (region.second) cost.flops *= 2;
+    if (region.second || region.anchor.cut) cost.flops *= 2;
 
-    std::map<ValueId, double> reads;  // a value bound twice is read from memory once
+    // A value bound twice is read from memory once, its halves are two.
+    std::map<std::pair<ValueId, int>, double> reads;
     const auto read = [&](const Laid& laid) {
         double bytes = info(graph[laid.value].type->dtype).bytes;
         for (const Atoms& dim : laid.order) bytes *= static_cast<double>(layout.extent(dim));
-        reads[laid.value] = std::max(reads[laid.value], bytes);
+        auto& most = reads[{laid.value, laid.half ? laid.half->number : 0}];
+        most = std::max(most, bytes);
     };
     read(layout.a);
     read(layout.b);
     for (const auto& side : layout.sides) read(side);
-    for (const auto& [value, bytes] : reads) cost.bytes += bytes;
+    for (const auto& [tensor, bytes] : reads) cost.bytes += bytes;
     for (const ValueId value : region.outputs) cost.bytes += sol::stored_bytes(*graph[value].type);
 
     const DType operands = graph[region.anchor.a].type->dtype;

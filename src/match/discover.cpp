@@ -8,6 +8,7 @@
 
 #include "match/attention.h"
 #include "match/norm.h"
+#include "match/packed.h"
 #include "match/pattern.h"
 #include "match/pointwise.h"
 #include "match/region.h"
@@ -60,10 +61,13 @@ class Finder {
             if (is_attention(graph_[id]) || is_anchor(graph_[id])) add_attention(id);
             if (!is_anchor(graph_[id])) continue;
             auto anchor = read_anchor(graph_, id);
-            if (anchor)
-                growths_.push_back(grow(graph_, facts_, *anchor));
-            else
+            if (!anchor) {
                 reasons_[id] = anchor.error().message;
+                continue;
+            }
+            growths_.push_back(grow(graph_, facts_, *anchor));
+            if (auto packed = read_packed(graph_, facts_, *anchor))
+                growths_.push_back(grow(graph_, facts_, std::move(*packed)));
         }
         // All products have grown: what one may absorb is no other's side operand to compute.
         for (auto& growth : growths_) add_candidates(growth);

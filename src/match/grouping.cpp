@@ -67,6 +67,10 @@ std::vector<SeenDim> Grouping::seen_dims(const Placed& tensor) const {
     std::vector<SeenDim> dims;
     for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
         SeenDim dim{static_cast<int>(i), type.sizes[i], type.strides[i], {}};
+        if (tensor.half && tensor.half->dim == dim.at) {
+            dim.extent /= 2;
+            if (tensor.half->stepped) dim.stride *= 2;
+        }
         for (const Axis axis : tensor.shape[i])
             if (holds(kept_, axis)) dim.axes.push_back(axis);
         if (!dim.axes.empty()) dims.push_back(std::move(dim));

@@ -15,6 +15,7 @@ namespace fact::match {
 struct Placed {
     graph::ValueId value{};
     Shape shape;
+    std::optional<graph::Half> half = {};  // all that the region sees of it
     bool operator==(const Placed&) const = default;
 };
 

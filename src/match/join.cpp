@@ -110,6 +110,12 @@ std::vector<std::string> rotary_factors(const Kernel& kernel) {
     std::vector<Is> is(kernel.exprs.size(), Is::plain);
     std::vector<std::optional<std::uint32_t>> param(kernel.exprs.size());
     std::vector<std::string> names(kernel.params.size());
+    // What is rotated may have factors of its own, such as a norm's weight.
+    std::vector<bool> rotated(kernel.exprs.size());
+    for (std::size_t i = kernel.exprs.size(); i-- > 0;)
+        if (rotated[i] || std::holds_alternative<ir::Flip>(kernel.exprs[i].node))
+            ir::for_each_operand(kernel.exprs[i].node,
+                                 [&](ExprId x) { rotated[ir::index(x)] = true; });
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
         const ir::Node& node = kernel.exprs[i].node;
         ir::for_each_operand(node, [&](ExprId x) { is[i] = std::max(is[i], is[ir::index(x)]); });
@@ -121,7 +127,7 @@ std::vector<std::string> rotary_factors(const Kernel& kernel) {
             param[i] = param[ir::index(same->x)];
         const auto* binary = std::get_if<ir::Binary>(&node);
         if (binary && binary->op != BinaryOp::mul && is[i] == Is::flipped) is[i] = Is::sum;
-        if (!binary || binary->op != BinaryOp::mul) continue;
+        if (!binary || binary->op != BinaryOp::mul || rotated[i]) continue;
         for (const auto& [x, other] : {std::pair(binary->a, binary->b), {binary->b, binary->a}})
             if (const auto own = param[ir::index(x)]; own && is[ir::index(other)] != Is::sum)
                 names[*own] = is[ir::index(other)] == Is::flipped ? "sine" : "cosine";

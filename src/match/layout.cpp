@@ -232,14 +232,15 @@ class Planner {
         std::ranges::stable_sort(found, std::ranges::greater(), [](const Entry& entry) {
             return entry.extent == 1 ? std::numeric_limits<std::int64_t>::max() : entry.stride;
         });
-        Laid laid{grouping_.tensors()[tensor].value, {}, {}, 16};
+        const Placed& placed = grouping_.tensors()[tensor];
+        Laid laid{placed.value, {}, {}, 16, placed.half};
         if (!found.empty() && found.back().extent > 1 && found.back().stride != 1)
             return Error{fmt::format("{} has no contiguous dimension", name(tensor)), ""};
         for (auto& entry : found) {
             laid.order.push_back(entry.atoms);
             laid.dims.push_back(entry.at);
         }
-        laid.alignment = alignment(laid.value, found);
+        laid.alignment = alignment(placed, found);
         const bool plain =
             k_ != kNoAxis && (tensor < kFirstResult || (tensor == kFirstResult && unreduced()));
         if (!plain) return laid;
@@ -253,9 +254,14 @@ class Planner {
         return laid;
     }
 
-    int alignment(graph::ValueId value, const std::vector<Entry>& entries) const {
-        const auto& type = *graph_[value].type;
+    int alignment(const Placed& placed, const std::vector<Entry>& entries) const {
+        const auto& type = *graph_[placed.value].type;
         std::int64_t together = type.offset;
+        if (placed.half) {  // the second one's start
+            const auto dim = static_cast<std::size_t>(placed.half->dim);
+            const std::int64_t step = placed.half->stepped ? 1 : type.sizes[dim] / 2;
+            together = std::gcd(together, placed.half->number * step * type.strides[dim]);
+        }
         for (const auto& entry : entries)
             if (entry.extent > 1 && entry.stride != 1) together = std::gcd(together, entry.stride);
         const std::int64_t bytes = together * info(type.dtype).bytes;

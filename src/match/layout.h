@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct Laid {
     std::vector<Atoms> order;
     std::vector<std::vector<int>> dims;  // graph dimensions of each
     int alignment = 16;                  // bytes that divide its start and every stride, at most 16
+    std::optional<graph::Half> half = {};
 };
 
 struct Layout {

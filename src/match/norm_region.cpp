@@ -55,6 +55,15 @@ class Grower {
         return unsupported_pointwise(graph_, node).empty();
     }
 
+    // What makes a vector for all rows of others, such as 1 + w.
+    bool serves_rows(NodeId id) const {
+        const Node& node = graph_[id];
+        if (taken_.contains(id) || node.outputs.size() != 1) return false;
+        const auto& type = graph_[node.outputs.front()].type;
+        return type && !type->dynamic && type->sizes == std::vector{rows_.back()} &&
+               unsupported_pointwise(graph_, node).empty();
+    }
+
     std::vector<ValueId> outputs(const NodeSet& nodes) const {
         std::vector<ValueId> read;
         for (const NodeId id : nodes)
@@ -113,9 +122,8 @@ class Grower {
                 for (const ValueId value : graph::tensor_inputs(graph_[id])) {
                     const auto producer = graph_[value].producer;
                     if (!producer || nodes.contains(*producer)) continue;
-                    if (!after_.contains(*producer) &&
-                        (!computable(*producer) || !only_for(value, nodes)))
-                        continue;
+                    const bool can = computable(*producer) || serves_rows(*producer);
+                    if (!after_.contains(*producer) && (!can || !only_for(value, nodes))) continue;
                     nodes.insert(*producer);
                     changed = true;
                 }

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "graph/graph_json_parts.h"
 #include "graph/json_fields.h"
 #include "match/pattern.h"
 
@@ -21,12 +22,14 @@ ordered_json to_parts(const graph::Provenance& where) {
 
 ordered_json to_parts(const std::vector<graph::Binding>& bindings) {
     ordered_json list = ordered_json::array();
-    for (const auto& binding : bindings)
+    for (const auto& binding : bindings) {
         list.push_back({{"tensor", binding.tensor},
                         {"value", binding.value},
                         {"dims", binding.dims},
                         {"constant", binding.constant},
                         {"alignment", binding.alignment}});
+        graph::put_half(list.back(), binding.half);
+    }
     return list;
 }
 
@@ -84,7 +87,8 @@ std::vector<graph::Binding> read_bindings(const json& object, const char* key) {
                                text(item, "value"),
                                {},
                                graph::to_bool(field(item, "constant")),
-                               static_cast<int>(graph::to_int(field(item, "alignment")))};
+                               static_cast<int>(graph::to_int(field(item, "alignment"))),
+                               graph::half_of(item)};
         for (const auto& group : graph::to_array(field(item, "dims"))) {
             auto& dims = binding.dims.emplace_back();
             for (const auto& dim : graph::to_array(group))

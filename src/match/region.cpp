@@ -28,6 +28,7 @@ std::int64_t count(const graph::TensorType& type) {
 NodeSet needed(const Graph& graph, const Growth& growth, NodeId last) {
     NodeSet within(growth.reach.begin(), growth.reach.end()), found;
     if (growth.anchor.node != kNoProduct) found.insert(growth.anchor.node);
+    if (const auto& cut = growth.anchor.cut) found.insert(cut->nodes.begin(), cut->nodes.end());
     std::vector<NodeId> open{last};
     while (!open.empty()) {
         const NodeId id = open.back();
@@ -53,7 +54,8 @@ void drop_loose_halves(const Graph& graph, const Space& space, Growth& growth) {
 // A side operand that is another product of the same matrix is computed along: both share a tile.
 bool take_second(const Graph& graph, Region& region, NodeId producer) {
     const DType dtype = graph[region.anchor.a].type->dtype;
-    if (region.second || region.anchor.rule != "linear" || dtype == DType::f32) return false;
+    if (region.second || region.anchor.cut || region.anchor.rule != "linear" || dtype == DType::f32)
+        return false;
     const auto anchor = read_anchor(graph, producer);
     if (!anchor || anchor->rule != "linear" || anchor->a != region.anchor.a) return false;
     if (!region.anchor.space.absorb_second(graph, *anchor).empty()) return false;
@@ -183,7 +185,9 @@ Placed look_through(const Graph& graph, const Facts& facts, std::set<NodeId>& no
         for (std::size_t i = 0; i < shape.size(); ++i)
             shape[static_cast<std::size_t>(dims[i])] = tensor.shape[i];
         nodes.insert(*producer);
-        tensor = {std::get<ValueId>(node.inputs.front().value), std::move(shape)};
+        auto half = tensor.half;
+        if (half) half->dim = static_cast<int>(dims[static_cast<std::size_t>(half->dim)]);
+        tensor = {std::get<ValueId>(node.inputs.front().value), std::move(shape), half};
     }
     return tensor;
 }
@@ -191,9 +195,17 @@ Placed look_through(const Graph& graph, const Facts& facts, std::set<NodeId>& no
 Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& taken) {
     Growth growth{std::move(anchor), {}, {}};
     Space space = growth.anchor.space;
-    const auto& first = facts.users[graph::index(growth.anchor.result)];
-    NodeSet open(first.begin(), first.end());  // in execution order, so operands come first
     NodeSet inside{growth.anchor.node};
+    NodeSet open;  // in execution order, so operands come first
+    const auto open_users = [&](ValueId value) {
+        const auto& users = facts.users[graph::index(value)];
+        open.insert(users.begin(), users.end());
+    };
+    open_users(growth.anchor.result);
+    if (const auto& cut = growth.anchor.cut) {
+        inside.insert(cut->nodes.begin(), cut->nodes.end());
+        if (cut->second) open_users(*cut->second);
+    }
     while (!open.empty()) {
         const NodeId id = *open.begin();
         open.erase(open.begin());
@@ -211,11 +223,8 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& take
         space = std::move(grown);
         growth.reach.push_back(id);
         inside.insert(id);
-        for (const ValueId value : graph[id].outputs) {
-            if (!space.contains(value)) continue;
-            const auto& next = facts.users[graph::index(value)];
-            open.insert(next.begin(), next.end());
-        }
+        for (const ValueId value : graph[id].outputs)
+            if (space.contains(value)) open_users(value);
     }
     drop_loose_halves(graph, space, growth);
     facts.after_product.insert(growth.reach.begin(), growth.reach.end());
@@ -226,7 +235,10 @@ std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& grow
                             bool producers) {
     std::vector<NodeId> ends = growth.reach;
     const bool product = growth.anchor.node != kNoProduct;
-    if (product) ends.insert(ends.begin(), growth.anchor.node);
+    // Of a linear cut in two there is no whole, unless what cuts it makes one.
+    const auto& cut = growth.anchor.cut;
+    if (product && !cut) ends.insert(ends.begin(), growth.anchor.node);
+    if (cut && !cut->second) ends.insert(ends.begin(), cut->nodes.front());
     std::vector<Region> found;
     for (const NodeId last : ends) {
         NodeSet nodes = needed(graph, growth, last);
@@ -243,7 +255,10 @@ std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& grow
         }
         Space& space = region.anchor.space;
         for (const NodeId id : nodes)
-            if (id != growth.anchor.node && reason.empty()) reason = space.absorb(graph, id);
+            if (!space.contains(graph[id].outputs.front()) && id != growth.anchor.node &&
+                reason.empty())
+                reason = space.absorb(graph, id);
+        if (cut && region.outputs.size() > 1) reason = "a half of it is also used by others";
         for (const ValueId value : region.outputs)
             if (reason.empty() && (!space.contains(value) || space.halved(value)))
                 reason = fmt::format("{} is also read", graph[value].name);
@@ -254,13 +269,15 @@ std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& grow
         if (producers) take_producers(graph, facts, region, nodes);
         if (product) {
             region.a = look_through(graph, facts, nodes, {region.anchor.a, space.a});
-            region.b = look_through(graph, facts, nodes, {region.anchor.b, space.b});
+            region.b =
+                look_through(graph, facts, nodes, {region.anchor.b, space.b, region.anchor.half});
         } else {
             region.a = region.b = {region.anchor.a, space.shape(region.anchor.a)};
         }
         for (const auto& side : space.sides()) {
-            Placed seen = look_through(graph, facts, nodes, {side.value, side.shape});
-            region.sides.push_back({side.node, side.argument, seen.value, std::move(seen.shape)});
+            Placed seen = look_through(graph, facts, nodes, {side.value, side.shape, side.half});
+            region.sides.push_back(
+                {side.node, side.argument, seen.value, std::move(seen.shape), seen.half});
         }
         region.nodes.assign(nodes.begin(), nodes.end());
         found.push_back(std::move(region));

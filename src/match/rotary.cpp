@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "graph/halves.h"
 #include "match/cost.h"
-#include "match/halves.h"
 #include "match/pointwise.h"
 #include "match/write.h"
 

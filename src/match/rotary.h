@@ -14,7 +14,7 @@ struct RotaryPattern {
     std::vector<graph::NodeId> nodes;
     Pattern pattern;
 };
-// Around a node that takes halves apart (match/halves.h), with the casts and views before it and
+// Around a node that takes halves apart (graph/halves.h), with the casts and views before it and
 // the pointwise operators between and after. Nodes of `taken` belong to other patterns. An Error
 // says why it is left.
 Result<RotaryPattern> rotary_pattern(const graph::Graph& graph, Facts& facts,

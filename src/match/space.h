@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "match/halves.h"
+#include "graph/halves.h"
 
 namespace fact::match {
 
@@ -32,6 +32,7 @@ struct SideUse {
     std::string argument;
     graph::ValueId value{};
     Shape shape;
+    std::optional<graph::Half> half = {};  // all that is read of it
 };
 
 // Axes that an operator looks along together: what a reduction runs over, what an index counts.
@@ -79,8 +80,10 @@ class Space {
     std::string absorb_pointwise(const graph::Graph& graph, graph::NodeId id);
     std::string absorb_rowwise(const graph::Graph& graph, graph::NodeId id);
     std::string absorb_view(const graph::Graph& graph, const graph::Node& node);
-    std::string absorb_halving(const graph::Graph& graph, graph::NodeId id, const Halving& halving);
-    std::string absorb_joining(const graph::Graph& graph, graph::NodeId id, const Joining& joining);
+    std::string absorb_halving(const graph::Graph& graph, graph::NodeId id,
+                               const graph::Halving& halving);
+    std::string absorb_joining(const graph::Graph& graph, graph::NodeId id,
+                               const graph::Joining& joining);
     // How all uses of a side operand see it; nothing where they differ or there are none.
     std::optional<Shape> orientation(graph::ValueId side_value) const;
     // Where in the axes of a value's dimension the inner `extent` elements begin.

@@ -21,11 +21,11 @@ bool holds(const List& list, const Item& item) {
 
 }  // namespace
 
-std::string Space::absorb_halving(const Graph& graph, NodeId id, const Halving& halving) {
+std::string Space::absorb_halving(const Graph& graph, NodeId id, const graph::Halving& halving) {
     if (halved(halving.source)) return "it takes a part of a half";
     const auto& sizes = graph[halving.source].type->sizes;
     // Where the dimension is one axis yet, it is split.
-    const bool outer = halving.place == HalfPlace::outer;
+    const bool outer = halving.place == graph::HalfPlace::outer;
     const std::int64_t inner = outer ? sizes[halving.dim] / 2 : 2;
     const auto begin = part(halving.source, halving.dim, inner);
     if (!begin) return "it regroups the product's dimensions";
@@ -40,7 +40,7 @@ std::string Space::absorb_halving(const Graph& graph, NodeId id, const Halving& 
     const bool rows = std::ranges::any_of(a, [&](const auto& own) { return holds(own, axis); });
     if (rows) return "it takes a part of the product's rows";
     std::erase(axes, axis);
-    if (halving.place == HalfPlace::single)
+    if (halving.place == graph::HalfPlace::single)
         shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(halving.dim));
     groups_[id] = {{axis}};
     for (const ValueId value : graph[id].outputs) {
@@ -50,7 +50,7 @@ std::string Space::absorb_halving(const Graph& graph, NodeId id, const Halving& 
     return "";
 }
 
-std::string Space::absorb_joining(const Graph& graph, NodeId id, const Joining& joining) {
+std::string Space::absorb_joining(const Graph& graph, NodeId id, const graph::Joining& joining) {
     for (const ValueId half : joining.halves)
         if (!contains(half)) return "it joins the product with something else";
     const auto axis = halved(joining.halves[0]);

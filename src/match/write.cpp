@@ -52,6 +52,8 @@ std::string family_key(const Graph& graph, const Pattern& pattern) {
         for (const auto& binding : *bindings) {
             key += fmt::format("\n{} {} {}", binding.tensor, binding.constant, binding.alignment);
             for (const auto& dims : binding.dims) key += fmt::format(" {}", dims.size());
+            if (const auto& half = binding.half)
+                key += fmt::format(" half {} {} {}", half->dim, half->number, half->stepped);
         }
     std::set<std::string_view> nodes(pattern.nodes.begin(), pattern.nodes.end());
     nodes.insert(pattern.copied.begin(), pattern.copied.end());

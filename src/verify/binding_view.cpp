@@ -27,12 +27,29 @@ Merged merge(const std::vector<int>& group, std::span<const std::int64_t> sizes,
     return merged;
 }
 
+// Makes the view that of a half; false where there is none.
+bool take_half(const graph::Half& half, View& view) {
+    const auto dim = static_cast<std::size_t>(half.dim);
+    if (dim >= view.sizes.size() || view.sizes[dim] % 2 != 0) return false;
+    view.sizes[dim] /= 2;
+    view.offset = half.number * view.strides[dim] * (half.stepped ? 1 : view.sizes[dim]);
+    if (half.stepped) view.strides[dim] *= 2;
+    return true;
+}
+
 }  // namespace
 
-Result<View> view_through(const graph::Binding& binding, std::span<const std::int64_t> sizes,
-                          std::span<const std::int64_t> strides) {
+Result<View> view_through(const graph::Binding& binding, std::span<const std::int64_t> all_sizes,
+                          std::span<const std::int64_t> all_strides) {
+    View seen{{all_sizes.begin(), all_sizes.end()}, {all_strides.begin(), all_strides.end()}};
+    if (binding.half && !take_half(*binding.half, seen))
+        return Error{
+            fmt::format("{} has no halves along dimension {}", binding.value, binding.half->dim),
+            {}};
+    const auto &sizes = seen.sizes, &strides = seen.strides;
     std::vector<bool> named(sizes.size(), false);
     View view;
+    view.offset = seen.offset;
     for (const auto& group : binding.dims) {
         for (const int d : group) {
             if (d < 0 || static_cast<std::size_t>(d) >= sizes.size())

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "graph/arguments.h"
+#include "graph/halves.h"
 
 namespace fact::verify {
 
@@ -84,6 +85,7 @@ void ExtentClasses::visit(const Node& node) {
     touched.insert(touched.end(), node.outputs.begin(), node.outputs.end());
     const bool typed =
         std::ranges::all_of(touched, [&](ValueId v) { return graph_[v].type.has_value(); });
+    if (typed && visit_halving(node)) return;
     if (!typed || node.returns_list) return fix_all(node);
     if (visit_rowwise(node) || visit_attention(node) || visit_einsum(node) ||
         visit_convolution(node))
@@ -185,6 +187,17 @@ void ExtentClasses::visit_slice(const Node& node) {
                            graph::int_argument(node, "end") == extent(out, d);
         if (!first || extent(in, d) == extent(out, d)) fix(out, d);
     }
+}
+
+// A half is in proportion to the whole.
+bool ExtentClasses::visit_halving(const Node& node) {
+    const auto halving = graph::read_halving(graph_, node);
+    const bool glu = node.target == "aten.glu.default";
+    if (!glu && (!halving || halving->place == graph::HalfPlace::single)) return false;
+    const auto in = graph::tensor_inputs(node).at(0);
+    for (const auto out : node.outputs)
+        for (int d = 0; d < rank(in); ++d) tie(in, d, out, d);
+    return true;
 }
 
 void ExtentClasses::visit_product(const Node& node, ValueId a, ValueId b, bool b_is_nk) {

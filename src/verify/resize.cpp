@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "graph/arguments.h"
+#include "graph/halves.h"
 #include "verify/shrink.h"
 
 namespace fact::verify {
@@ -50,6 +51,20 @@ void rewrite_end(graph::Node& node, const std::vector<std::int64_t>& before,
         if (end && argument.name == "end" && at < before.size() && *end == before[at])
             *end = after[at];
     }
+}
+
+// Where halves begin and end. False, and nothing done, where the node takes no halves.
+bool rewrite_half(graph::Node& node, const Graph& original, const Graph& resized) {
+    const auto halving = graph::read_halving(original, node);
+    if (!halving || halving->place != graph::HalfPlace::outer) return false;
+    const std::int64_t size = resized[halving->source].type->sizes[halving->dim] / 2;
+    for (auto& argument : node.inputs) {
+        if (argument.name == "start") argument.value = halving->halves.front() * size;
+        if (argument.name == "end") argument.value = (halving->halves.front() + 1) * size;
+        if (argument.name == "split_size") argument.value = size;
+        if (argument.name == "split_sizes") argument.value = std::vector{size, size};
+    }
+    return true;
 }
 
 // Lists of sizes among the arguments (view, expand, full, ...) are those of the result.
@@ -195,6 +210,7 @@ Graph Resizable::with(const Factors& factors) const {
         if (node.outputs.empty() || !original[node.outputs[0]].type) continue;
         const auto &before = original[node.outputs[0]].type->sizes,
                    &after = graph[node.outputs[0]].type->sizes;
+        if (rewrite_half(node, original, graph)) continue;
         rewrite_sizes(node, before, after);
         rewrite_end(node, before, after);
     }

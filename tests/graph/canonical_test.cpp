@@ -50,6 +50,27 @@ TEST(Canonical, TypeAsIsACast) {
               (Arguments{{"self", x}, {"dtype", DTypeArg{DType::bf16}, true}}));
 }
 
+// Heads that turn as a whole are put together with what is left of them: nothing.
+TEST(Canonical, PuttingNothingToATensorIsACopy) {
+    const auto after = [](TensorType type, bool twice) {
+        GraphBuilder b;
+        const ValueId x = b.input("x", type), empty = b.input("empty", tensor({2, 0}));
+        std::vector<ValueId> parts{x, empty};
+        TensorType whole = tensor({2, 4});
+        if (twice) parts.push_back(x), whole = tensor({2, 8});
+        const ValueId y =
+            b.node("y", "aten.cat.default", {{"tensors", parts}, {"dim", std::int64_t{1}}}, whole);
+        b.output(b.node("z", "aten.relu.default", {{"self", y}}, whole));
+        return canonicalize(b.graph);
+    };
+    EXPECT_EQ(after(tensor({2, 4}), false).nodes.size(), 1u);
+    const Graph turned = after(tensor({2, 4}, {1, 2}), false);
+    ASSERT_EQ(turned.nodes.size(), 2u);
+    EXPECT_EQ(turned.nodes[0].target, "aten.clone.default");
+    EXPECT_EQ(turned.nodes[0].inputs.at(1).value, Argument(MemoryFormatArg{1}));
+    EXPECT_EQ(after(tensor({2, 4}), true).nodes.at(0).target, "aten.cat.default");
+}
+
 // `a & b` is exported under Python's name for it.
 TEST(Canonical, PythonsOperatorsAreBitwiseOnes) {
     TensorType flags = tensor({2, 4});

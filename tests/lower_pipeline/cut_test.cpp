@@ -172,6 +172,29 @@ TEST(Cut, HeadsAreTurnedBehindTheirProduct) {
     EXPECT_EQ(inconsistency(lowered->record), "");
 }
 
+// A bias between the product and the flip is flipped along: one kernel, where two sums are at hand.
+TEST(Cut, ABiasBeforeAFlipIsPartOfTheEpilogue) {
+    Fixture f("biased");
+    const ir::DimId h = f.kernel.dim("H"), two = f.kernel.dim("2"), half = f.kernel.dim("64");
+    const ir::DimId columns = f.kernel.dim_product({h, two, half});
+    const ExprId w = f.param("w", DType::bf16, {columns, f.k}), turned = f.b.transpose(w);
+    const ExprId acc = f.b.product(f.param("x", DType::bf16, {f.m, f.k}), turned);
+    const ExprId sum = f.b.binary(BinaryOp::add, acc, f.param("bias", DType::bf16, {columns}));
+    const ExprId heads = f.b.view(sum, {f.m, h, two, half});
+    const ExprId y = f.b.binary(BinaryOp::sub, heads, f.b.flip(heads, two));
+    f.output("y", DType::bf16, f.b.view(y, {f.m, columns}));
+    const auto pipeline = cut(f.kernel, true);
+    ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+    ASSERT_EQ(pipeline->stages.size(), 1u);
+    EXPECT_EQ(ir::verify(pipeline->stages.front().kernel), "");
+    const auto lowered = lower(f.kernel, {});
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    EXPECT_EQ(inconsistency(lowered->record), "");
+    const auto apart = cut(f.kernel, false);
+    ASSERT_TRUE(apart.ok()) << apart.error().text();
+    EXPECT_EQ(apart->stages.size(), 2u);
+}
+
 TEST(Cut, AnOutputThatOthersReadIsWrittenOnItsOwn) {
     Fixture f("both");
     const ExprId w = f.param("w", DType::bf16, {f.k, f.n});

@@ -87,22 +87,30 @@ ir::Kernel gated() {
     return k;
 }
 
-// A rotary embedding of heads of 128: cosines and sines begin anew with every head.
-ir::Kernel rotary() {
+// A rotary embedding of heads of 128: cosines and sines begin anew with every head. With a bias,
+// that is flipped, too.
+ir::Kernel rotary(bool bias = false, const char* depth = "64") {
     ir::Kernel k;
-    k.name = "linear_rotary";
-    const auto m = k.dim("M"), d = k.dim("K"), g = k.dim("G"), two = k.dim("2"), half = k.dim("64");
+    k.name = bias ? "linear_bias_rotary" : "linear_rotary";
+    const auto m = k.dim("M"), d = k.dim("K"), g = k.dim("G"), two = k.dim("2");
+    const auto half = k.dim(depth);
     const auto head = k.dim_product({two, half}), n = k.dim_product({g, two, half});
     k.params = {{"x", {DType::bf16, {m, d}}, {}},
                 {"w", {DType::bf16, {n, d}}, {}},
                 {"cosine", {DType::bf16, {m, head}}, {}},
                 {"sine", {DType::bf16, {m, head}}, {}}};
+    if (bias) k.params.push_back({"bias", {DType::bf16, {n}}, {}});
     Builder b(k);
     const auto acc = b.product(b.param(0), b.transpose(b.param(1)));
-    const auto h = b.view(acc, {m, g, two, half});
+    auto h = b.view(acc, {m, g, two, half}), other = b.flip(h, two);
+    if (bias) {
+        const auto added = b.view(b.param(4), {g, two, half});
+        h = b.binary(BinaryOp::add, h, added);
+        other = b.binary(BinaryOp::add, other, b.flip(added, two));
+    }
     const auto first = b.binary(BinaryOp::eq, b.index(two), b.literal(0, DType::i32));
     const auto sign = b.select(first, b.literal(-1), b.literal(1));
-    const auto turned = b.binary(BinaryOp::mul, b.flip(h, two), sign);
+    const auto turned = b.binary(BinaryOp::mul, other, sign);
     const auto cosine = b.view(b.param(2), {m, two, half});
     const auto sine = b.view(b.param(3), {m, two, half});
     const auto sum = b.binary(BinaryOp::add, b.binary(BinaryOp::mul, h, cosine),
@@ -171,6 +179,18 @@ TEST(LowerSm90, ColumnsOfOneTileChangePlaces) {
     const auto parted = lower(rotary(), parting);
     ASSERT_FALSE(parted.ok());
     EXPECT_NE(parted.error().message.find("128 columns go together"), std::string::npos);
+}
+
+// What is read beside the sums is read at the partner's place: of another slab where the two lie
+// apart, else among what the lane has.
+TEST(LowerSm90, ABiasChangesPlacesWithItsColumns) {
+    const auto lowered = lower(rotary(true), kPingpong);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    expect_golden("bias_rotary.cu", lowered->source);
+    const auto near = lower(rotary(true, "16"), kPingpong);
+    ASSERT_TRUE(near.ok()) << near.error().text();
+    EXPECT_NE(near->source.find("at.bias.at(fact::flipped<16>(i))"), std::string::npos);
+    EXPECT_EQ(near->source.find("across"), std::string::npos);
 }
 
 TEST(LowerSm90, StridedBatchWithMask) {

@@ -54,6 +54,34 @@ TEST(Norm, OneOperatorIsAPattern) {
     EXPECT_TRUE(found.left_alone.empty());
 }
 
+// A weight of 1 + w is made in the kernel.
+TEST(Norm, WhatMakesItsWeightIsTakenAlong) {
+    Rows net;
+    const auto mean = net.mean("mean", net.pointwise("square", "mul.Tensor", net.x, net.x));
+    const auto scale = net.pointwise("scale", "rsqrt.default", mean);
+    const auto more = net.pointwise("more", "add.Tensor", net.w, 1.0);
+    const auto normal = net.pointwise("normal", "mul.Tensor", net.x, scale);
+    net.output(net.pointwise("y", "mul.Tensor", normal, more));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(found.patterns[0].nodes, (Names{"square", "mean", "scale", "more", "normal", "y"}));
+    EXPECT_NE(found.patterns[0].kernel.find("(w + 1.0)"), std::string::npos)
+        << found.patterns[0].kernel;
+    EXPECT_TRUE(found.left_alone.empty());
+}
+
+// One that others read, too, is made once.
+TEST(Norm, AWeightThatOthersReadIsLeft) {
+    Rows net;
+    const auto more = net.pointwise("more", "add.Tensor", net.w, 1.0);
+    const auto norm = net.layer_norm("n", net.x);
+    net.output(net.pointwise("y", "mul.Tensor", norm, more));
+    net.output(more);
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(found.patterns[0].nodes, (Names{"n", "y"}));
+}
+
 // The sum goes on beside the norm: it is a result too, and both are of the rounded sum.
 TEST(Norm, ResidualSumIsWrittenAlong) {
     Rows net;

@@ -54,6 +54,17 @@ TEST(BindingView, ExtentsOfOneGetDenseStrides) {
     EXPECT_EQ(*merged, (View{{64}, {1}}));
 }
 
+TEST(BindingView, AHalfBeginsWhereTheOtherEnds) {
+    const auto half = [](graph::Half half, Sizes sizes) {
+        return view_through({"w2", "w", {{0}, {1}}, true, 16, half}, sizes, Sizes{16, 1});
+    };
+    EXPECT_EQ(*half({0, 0, false}, {8, 16}), (View{{4, 16}, {16, 1}, 0}));
+    EXPECT_EQ(*half({0, 1, false}, {8, 16}), (View{{4, 16}, {16, 1}, 64}));
+    EXPECT_EQ(*half({0, 1, true}, {8, 16}), (View{{4, 16}, {32, 1}, 16}));
+    EXPECT_FALSE(half({0, 1, false}, {7, 16}));
+    EXPECT_FALSE(half({2, 1, false}, {8, 16}));
+}
+
 TEST(BindingView, RefusesDimensionsThatAreNotThere) {
     EXPECT_FALSE(view({{2}}, {4, 4}, {4, 1}).ok());
 }

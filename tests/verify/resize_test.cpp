@@ -62,6 +62,36 @@ TEST(OtherSizes, AreCheapAndSmallCallsHaveThemToo) {
     EXPECT_EQ(type_of(tiny[1], "x").sizes, (Sizes{3, 7, 8}));
 }
 
+// Halves grow and shrink with the whole, and begin where they did.
+TEST(OtherSizes, HalvesStayHalves) {
+    graph::FusedCall call = linear_call({128, 512, 768}, {3072, 768});
+    auto& g = call.original;
+    const auto whole = *g.outputs[0].value;
+    g.outputs.clear();
+    const auto half = [&](std::int64_t start) {
+        return add_node(g, "aten.slice.Tensor",
+                        {{"self", whole},
+                         {"dim", std::int64_t{2}},
+                         {"start", start},
+                         {"end", start + 1536},
+                         {"step", std::int64_t{1}}},
+                        dense(DType::bf16, {128, 512, 1536}));
+    };
+    const auto first = half(0), second = half(1536);
+    add_output(g, add_node(g, "aten.mul.Tensor", {{"self", first}, {"other", second}},
+                           dense(DType::bf16, {128, 512, 1536})));
+    const auto all = other_sizes(call, {}, 1e11);
+    ASSERT_EQ(all.size(), 3u);
+    const auto columns = type_of(all[0], "n3").sizes[2];
+    EXPECT_EQ(columns % 2, 1);
+    EXPECT_EQ(type_of(all[0], "w").sizes[0], 2 * columns);
+    const auto& nodes = all[0].call.original.nodes;
+    EXPECT_EQ(graph::int_argument(nodes[1], "start"), 0);
+    EXPECT_EQ(graph::int_argument(nodes[1], "end"), columns);
+    EXPECT_EQ(graph::int_argument(nodes[2], "start"), columns);
+    EXPECT_EQ(graph::int_argument(nodes[2], "end"), 2 * columns);
+}
+
 // A mask of compared coordinates follows the scores it is added to.
 TEST(OtherSizes, RangesCountAsFarAsTheirResults) {
     graph::FusedCall call;

@@ -10,6 +10,7 @@
 #include "lower/pipeline/row_groups.h"
 #include "lower/pipeline/uses.h"
 #include "lower/product/product_form.h"
+#include "lower/rows/flips.h"
 #include "lower/rows/rows_form.h"
 
 namespace fact::lower {
@@ -131,7 +132,7 @@ class Cutter {
                       const std::vector<ExprId>& reductions) {
         if (is_attention(root)) return false;
         if (!products.empty() && reductions.empty()) {
-            const auto form = product_form(extract(kernel_, root, kept_set(root)).kernel);
+            const auto form = product_form(extract_stage({root}, kept_set(root)).kernel);
             if (form && (two_sums_ || !form->takes_two_sums())) return false;
             // The last product of several is fused with what follows, the others are read.
             for (const ExprId id : products)
@@ -189,6 +190,14 @@ class Cutter {
         return all;
     }
 
+    // An epilogue reads what is beside its sums at flipped places, too.
+    Extracted extract_stage(const std::vector<ExprId>& written,
+                            const std::set<ExprId>& taken) const {
+        Extracted part = extract(kernel_, written, taken);
+        if (kind(part.kernel) == StageKind::product) part.kernel = flips_at_leaves(part.kernel);
+        return part;
+    }
+
     StageKind kind(const ir::Kernel& kernel) const {
         for (const ir::Expr& expr : kernel.exprs) {
             if (std::holds_alternative<ir::Attention>(expr.node)) return StageKind::attention;
@@ -230,7 +239,7 @@ class Cutter {
             for (const Write& write : writes) written.push_back(write.root);
             auto taken = kept_set(written.back());
             if (reads_itself) taken.insert(written.back());
-            Extracted part = extract(kernel_, written, taken);
+            Extracted part = extract_stage(written, taken);
             Stage stage;
             stage.kernel = std::move(part.kernel);
             stage.kernel.name = fmt::format("{}_{}", kernel_.name, pipeline.stages.size());

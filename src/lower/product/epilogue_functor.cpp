@@ -15,6 +15,30 @@ std::string member_name(const ir::Tensor& param) {
     return param.name == "fetch" ? "fetch_" : emit::identifier(param.name);
 }
 
+// Whether partners of a flip lie in one slab: what is fetched for it then holds both.
+bool flips_in_slab(const ProductForm& form) {
+    constexpr int kSlabColumns = 32;  // as in operands.cuh
+    return form.flip < kSlabColumns;
+}
+
+// What is fetched of a parameter at the flipped places.
+std::string flipped_name(const ir::Kernel& kernel, const ir::Tensor& param) {
+    std::string name = member_name(param) + "_flipped";
+    while (std::ranges::any_of(kernel.params,
+                               [&](const ir::Tensor& p) { return member_name(p) == name; }))
+        name += "_";
+    return name;
+}
+
+std::string flipped_text(const ir::Kernel& kernel, const ProductForm& form, ir::ExprId id) {
+    const auto param = flipped_param(kernel, id);
+    if (!param) return "flipped";
+    const ir::Tensor& tensor = kernel.params[*param];
+    return flips_in_slab(form)
+               ? fmt::format("at.{}.at(fact::flipped<{}>(i))", member_name(tensor), form.flip)
+               : fmt::format("at.{}.at(i)", flipped_name(kernel, tensor));
+}
+
 // Each value of the epilogue as a named constant, in the order it is computed.
 void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form) {
     const auto coordinate = [&](ir::DimId dim) -> std::string {
@@ -50,7 +74,7 @@ void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const Product
             continue;
         }
         if (std::holds_alternative<ir::Flip>(kernel[id].node)) {
-            text.set(id, "flipped");
+            text.set(id, flipped_text(kernel, form, id));
             continue;
         }
         if (id == form.result && !std::holds_alternative<ir::Literal>(kernel[id].node) &&
@@ -109,15 +133,20 @@ void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const Prod
     struct Member {
         std::string name, type, origin;
         bool staged;
+        std::string flipped;  // what is fetched at the flipped places, if that is apart
+        bool straight;
     };
     std::vector<Member> members;
     for (std::size_t i = 0; i < form.extras.size(); ++i) {
         const ir::Tensor& param = kernel.params[static_cast<std::size_t>(form.extras[i].tensor)];
         const bool staged = static_cast<int>(i) == form.staged;
+        const bool apart = form.extras[i].flipped && !flips_in_slab(form);
         members.push_back({member_name(param),
                            staged ? fmt::format("StagedMatrix<{}>", info(param.type.dtype).cuda)
                                   : operand_type(kernel, form.extras[i]),
-                           kernel.line_of(param.span), staged});
+                           kernel.line_of(param.span), staged,
+                           apart ? flipped_name(kernel, param) : "",
+                           form.extras[i].straight || !apart});
     }
     auto functor = writer.block(fmt::format("struct {}", name), ";");
     if (form.num_batches() > 2)
@@ -139,12 +168,23 @@ void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const Prod
         {
             auto fetched = writer.block("struct Fetched", ";");
             for (const Member& m : members) {
-                writer.line(fmt::format("{}::Fetched {};", m.type, m.name));
-                fetches.push_back(m.staged ? "{}" : fmt::format("{}.fetch(slab)", m.name));
+                if (m.straight) {
+                    writer.line(fmt::format("{}::Fetched {};", m.type, m.name));
+                    fetches.push_back(m.staged ? "{}" : fmt::format("{}.fetch(slab)", m.name));
+                }
+                if (m.flipped.empty()) continue;
+                writer.line(fmt::format("{}::Fetched {};", m.type, m.flipped));
+                fetches.push_back(fmt::format("{}.fetch(across)", m.name));
             }
         }
         {
             auto fetch = writer.block("__device__ Fetched fetch(Slab const& slab) const");
+            if (std::ranges::any_of(members, [](const Member& m) { return !m.flipped.empty(); })) {
+                writer.line(fmt::format(
+                    "int const column = slab.column + (slab.column / {0} % 2 == 0 ? {0} : -{0});",
+                    form.flip));
+                writer.line("Slab const across{slab.row, column, slab.batch, slab.extents};");
+            }
             writer.list("return {", fetches, "};");
         }
         for (const Member& m : members) {

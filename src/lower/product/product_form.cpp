@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ir/reorderings.h"
 
@@ -81,6 +82,11 @@ class Analysis {
             extra_params_.push_back(static_cast<int>(param->index));
             return;
         }
+        if (const auto param = flipped_param(kernel_, id)) {
+            flipped_params_.push_back(static_cast<int>(*param));
+            form_.epilogue.push_back(id);
+            return;
+        }
         if (std::holds_alternative<ir::Reduce>(expr.node)) foreign_ = "a reduction";
         if (std::holds_alternative<ir::Extent>(expr.node)) foreign_ = "an extent";
         if (std::holds_alternative<ir::Attention>(expr.node)) foreign_ = "attention";
@@ -145,16 +151,18 @@ class Analysis {
     }
 
     std::string extras() {
-        for (const int param : extra_params_) {
-            const auto& tensor = kernel_.params[static_cast<std::size_t>(param)];
-            if (position(tensor.type.dims, form_.k) >= 0)
-                return fmt::format("{}, which varies along the summed dimension", tensor.name);
-        }
+        for (const auto* params : {&extra_params_, &flipped_params_})
+            for (const int param : *params) {
+                const auto& tensor = kernel_.params[static_cast<std::size_t>(param)];
+                if (position(tensor.type.dims, form_.k) >= 0)
+                    return fmt::format("{}, which varies along the summed dimension", tensor.name);
+            }
         if (std::string why = indices(); !why.empty()) return why;
         return place_extras();
     }
 
-    // Sums of one product may change places with those of columns nearby, always as far apart.
+    // Sums of one product, and what is read beside them, may change places with those of columns
+    // nearby, always as far apart.
     std::string flips() {
         for (const ir::ExprId id : form_.epilogue) {
             const auto* flip = std::get_if<ir::Flip>(&kernel_[id].node);
@@ -162,8 +170,9 @@ class Analysis {
             const auto part = column_part(kernel_, form_.n, flip->dim);
             const bool apart =
                 part && part->extent == 2 && (part->inner == 1 || part->inner % 8 == 0);
-            if (!apart || (form_.flip != 0 && form_.flip != part->inner) ||
-                ir::behind_reorderings(kernel_, flip->x) != form_.product || products_.size() > 1)
+            if (!apart || (form_.flip != 0 && form_.flip != part->inner) || products_.size() > 1 ||
+                (ir::behind_reorderings(kernel_, flip->x) != form_.product &&
+                 !flipped_param(kernel_, id)))
                 return fmt::format("a flip along {}", kernel_[flip->dim].name);
             form_.flip = static_cast<int>(part->inner);
         }
@@ -181,12 +190,15 @@ class Analysis {
     }
 
     std::string place_extras() {
-        std::sort(extra_params_.begin(), extra_params_.end());
-        extra_params_.erase(std::unique(extra_params_.begin(), extra_params_.end()),
-                            extra_params_.end());
-        for (const int param : extra_params_) {
+        const std::set<int> straight(extra_params_.begin(), extra_params_.end());
+        const std::set<int> flipped(flipped_params_.begin(), flipped_params_.end());
+        std::set<int> all = straight;
+        all.insert(flipped.begin(), flipped.end());
+        for (const int param : all) {
             const ir::Tensor& tensor = kernel_.params[static_cast<std::size_t>(param)];
             EpilogueForm extra = placed(param, tensor.type.dims);
+            extra.straight = straight.contains(param);
+            extra.flipped = flipped.contains(param);
             if (std::string why = repeat(tensor, extra); !why.empty()) return why;
             form_.extras.push_back(std::move(extra));
         }
@@ -249,12 +261,20 @@ class Analysis {
     const ir::Kernel& kernel_;
     ProductForm form_;
     std::vector<bool> seen_;
-    std::vector<int> extra_params_;
+    std::vector<int> extra_params_, flipped_params_;  // read at their places, or flipped
     std::vector<ir::ExprId> products_;
     std::string foreign_;  // what the epilogue cannot hold, if anything
 };
 
 }  // namespace
+
+std::optional<std::uint32_t> flipped_param(const ir::Kernel& kernel, ir::ExprId id) {
+    const auto* flip = std::get_if<ir::Flip>(&kernel[id].node);
+    if (!flip) return std::nullopt;
+    const ir::ExprId leaf = ir::behind_reorderings(kernel, flip->x);
+    const auto* param = std::get_if<ir::Param>(&kernel[leaf].node);
+    return param ? std::optional(param->index) : std::nullopt;
+}
 
 std::optional<ColumnPart> column_part(const ir::Kernel& kernel, ir::DimId n, ir::DimId part) {
     const auto all = kernel.factors({n}), own = kernel.factors({part});

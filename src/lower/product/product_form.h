@@ -27,8 +27,10 @@ struct EpilogueForm {
     int tensor = 0;  // parameter index
     int m = -1, n = -1;
     std::vector<int> batch;
-    bool paired = false;  // contiguous along N: two neighbours are read or written at once
-    int period = 0;       // it begins anew every so many columns; 0: it has all of them
+    bool paired = false;   // contiguous along N: two neighbours are read or written at once
+    int period = 0;        // it begins anew every so many columns; 0: it has all of them
+    bool straight = true;  // it is read at its place
+    bool flipped = false;  // it is read at the place that ProductForm::flip tells
 };
 
 inline constexpr ir::ExprId kNoProduct{0xffffffff};
@@ -63,7 +65,11 @@ struct ColumnPart {
 // Nothing where `part` is no factor of `n`, or one whose place only a launch tells.
 std::optional<ColumnPart> column_part(const ir::Kernel& kernel, ir::DimId n, ir::DimId part);
 
-// An Error names what no product skeleton can express.
+// The parameter that a Flip reads; nothing for other nodes and other flips.
+std::optional<std::uint32_t> flipped_param(const ir::Kernel& kernel, ir::ExprId id);
+
+// An Error names what no product skeleton can express. Flips are of the product and of parameters
+// alone (flips_at_leaves, lower/rows/flips.h).
 Result<ProductForm> product_form(const ir::Kernel& kernel);
 // What is computed at every place of a matrix from tensors alone: m, n and batch as given, extras,
 // epilogue and result filled in, kNoProduct. An Error names what a functor cannot hold.

@@ -25,14 +25,21 @@ class Pusher {
         to_ = from_;
         to_.exprs.clear();
         for (std::size_t i = 0; i < from_.exprs.size(); ++i)
-            for (auto& [flips, id] : made_[i]) id = make(from_.exprs[i], flips);
+            for (auto& [flips, id] : made_[i]) id = make(i, flips);
         for (ir::Output& output : to_.outputs) output.value = made_[index(output.value)].at({});
         return std::move(to_);
     }
 
   private:
+    // What stays one value, however it is read.
+    bool is_whole(const ir::Expr& expr) const {
+        return std::holds_alternative<ir::Product>(expr.node) ||
+               std::holds_alternative<ir::Attention>(expr.node);
+    }
+
     // Those of the flips that the operand of a node has a dimension for.
     Flips of_operand(const ir::Expr& expr, Flips flips, ExprId operand) const {
+        if (is_whole(expr)) return {};
         if (const auto* flip = std::get_if<ir::Flip>(&expr.node)) turn(flips, flip->dim);
         const auto dims = from_.factors(from_[operand].type.dims);
         std::erase_if(flips, [&](ir::DimId dim) {
@@ -43,13 +50,17 @@ class Pusher {
 
     void want_operands(std::size_t i) {
         const ir::Expr& expr = from_.exprs[i];
+        if (is_whole(expr) && !made_[i].empty()) made_[i][{}] = {};
         for (const auto& [flips, id] : made_[i])
             ir::for_each_operand(expr.node, [&](ExprId x) {
                 made_[index(x)].try_emplace(of_operand(expr, flips, x));
             });
     }
 
-    ExprId make(ir::Expr expr, const Flips& flips) {
+    ExprId make(std::size_t i, const Flips& flips) {
+        ir::Expr expr = from_.exprs[i];
+        if (is_whole(expr) && !flips.empty())
+            return flipped(made_[i].at({}), flips, expr.type.dims);
         if (const auto* flip = std::get_if<ir::Flip>(&expr.node))
             return made_[index(flip->x)].at(of_operand(expr, flips, flip->x));
         const bool leaf = std::holds_alternative<ir::Param>(expr.node) ||

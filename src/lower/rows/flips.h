@@ -1,4 +1,5 @@
-// Flips of a row kernel: a value that is read backwards is computed from operands read backwards.
+// Flips of a row kernel, and of what follows a product: a value that is read backwards is computed
+// from operands read backwards.
 #pragma once
 
 #include <map>
@@ -12,8 +13,8 @@ namespace fact::lower {
 
 using Flips = std::set<ir::DimId>;  // along which dimensions something is read backwards
 
-// The same kernel with flips of parameters and coordinates alone, whatever stood between them and
-// the flip computed a second time.
+// The same kernel with flips of parameters, coordinates and products alone, whatever stood between
+// them and the flip computed a second time.
 ir::Kernel flips_at_leaves(const ir::Kernel& kernel);
 
 struct FlippedLeaf {  // a parameter or a coordinate

@@ -15,12 +15,12 @@ namespace {
 constexpr std::size_t kMostBatches = TensorMapParam::kMostDims - 2;
 
 // A whole matrix of the output's type and layout, such as a residual: read as the output is
-// written. Only one, since it shares the output's boxes.
+// written, at its own places. Only one, since it shares the output's boxes.
 int staged_extra(const ir::Kernel& kernel, const ProductForm& form) {
     for (std::size_t i = 0; i < form.extras.size(); ++i) {
         const EpilogueForm& extra = form.extras[i];
         const auto& type = kernel.params[static_cast<std::size_t>(extra.tensor)].type;
-        if (extra.m >= 0 && extra.paired && extra.period == 0 &&
+        if (extra.m >= 0 && extra.paired && extra.period == 0 && !extra.flipped &&
             type.dtype == kernel.outputs.front().tensor.type.dtype)
             return static_cast<int>(i);
     }

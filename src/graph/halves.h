@@ -1,5 +1,5 @@
 // Operators that take a tensor's dimension apart into two halves, and that put two together: what
-// rotary embeddings are made of.
+// rotary embeddings and packed gates are made of.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "graph/graph.h"
 
-namespace fact::match {
+namespace fact::graph {
 
 // Where along the dimension the number of the half is found.
 enum class HalfPlace {
@@ -17,23 +17,30 @@ enum class HalfPlace {
     single,  // x[0], x[1] of two: the result lacks the dimension
 };
 
+// One of two halves of a tensor, such as one weight of two that a module keeps in one tensor.
+struct Half {
+    int dim = 0, number = 0;
+    bool stepped = false;  // HalfPlace::inner, else outer
+    bool operator==(const Half&) const = default;
+};
+
 struct Halving {
-    graph::ValueId source{};
+    ValueId source{};
     std::size_t dim = 0;
     HalfPlace place = HalfPlace::outer;
     std::vector<int> halves;  // which one each of the node's results is
 };
 
 // Nothing for other operators, and for parts that are no halves.
-std::optional<Halving> read_halving(const graph::Graph& graph, const graph::Node& node);
+std::optional<Halving> read_halving(const Graph& graph, const Node& node);
 
 struct Joining {
-    std::array<graph::ValueId, 2> halves{};
+    std::array<ValueId, 2> halves{};
     std::size_t dim = 0;
     bool adds_dim = false;  // the dimension is a new one, of two elements
 };
 
 // Nothing for other operators, and for more or fewer than two tensors.
-std::optional<Joining> read_joining(const graph::Graph& graph, const graph::Node& node);
+std::optional<Joining> read_joining(const Graph& graph, const Node& node);
 
-}  // namespace fact::match
+}  // namespace fact::graph

@@ -1,20 +1,16 @@
-#include "match/halves.h"
+#include "graph/halves.h"
 
 #include <algorithm>
 
 #include "graph/arguments.h"
 
-namespace fact::match {
-
-using graph::Graph;
-using graph::Node;
-using graph::ValueId;
+namespace fact::graph {
 
 namespace {
 
 // A dimension's number counted from the left; nothing where there is no such.
 std::optional<std::size_t> dim_argument(const Node& node, std::size_t rank) {
-    const std::int64_t dim = graph::int_argument(node, "dim").value_or(0);
+    const std::int64_t dim = int_argument(node, "dim").value_or(0);
     const std::int64_t at = dim < 0 ? dim + static_cast<std::int64_t>(rank) : dim;
     if (at < 0 || at >= static_cast<std::int64_t>(rank)) return std::nullopt;
     return static_cast<std::size_t>(at);
@@ -26,9 +22,9 @@ std::int64_t clamped(std::int64_t at, std::int64_t size) {
 }
 
 bool read_slice(const Node& node, std::int64_t size, Halving& halving) {
-    const std::int64_t step = graph::int_argument(node, "step").value_or(1);
-    const std::int64_t start = clamped(graph::int_argument(node, "start").value_or(0), size);
-    const std::int64_t end = clamped(graph::int_argument(node, "end").value_or(size), size);
+    const std::int64_t step = int_argument(node, "step").value_or(1);
+    const std::int64_t start = clamped(int_argument(node, "start").value_or(0), size);
+    const std::int64_t end = clamped(int_argument(node, "end").value_or(size), size);
     if (size % 2 != 0) return false;
     if (step == 1 && end - start == size / 2 && start % (size / 2) == 0) {
         halving.halves = {start == 0 ? 0 : 1};
@@ -44,7 +40,7 @@ bool read_slice(const Node& node, std::int64_t size, Halving& halving) {
 }  // namespace
 
 std::optional<Halving> read_halving(const Graph& graph, const Node& node) {
-    const auto source = graph::tensor_argument(node, "self");
+    const auto source = tensor_argument(node, "self");
     if (!source || !graph[*source].type) return std::nullopt;
     const auto& sizes = graph[*source].type->sizes;
     const auto dim = dim_argument(node, sizes.size());
@@ -54,7 +50,7 @@ std::optional<Halving> read_halving(const Graph& graph, const Node& node) {
     if (node.target == "aten.slice.Tensor")
         return read_slice(node, size, halving) ? std::optional(halving) : std::nullopt;
     if (node.target == "aten.select.int" && size == 2) {
-        const auto index = graph::int_argument(node, "index");
+        const auto index = int_argument(node, "index");
         if (!index || *index < -2 || *index > 1) return std::nullopt;
         halving.place = HalfPlace::single;
         halving.halves = {static_cast<int>(*index < 0 ? *index + 2 : *index)};
@@ -75,7 +71,7 @@ std::optional<Halving> read_halving(const Graph& graph, const Node& node) {
 std::optional<Joining> read_joining(const Graph& graph, const Node& node) {
     const bool stacks = node.target == "aten.stack.default";
     if (!stacks && node.target != "aten.cat.default") return std::nullopt;
-    const auto halves = graph::tensor_inputs(node);
+    const auto halves = tensor_inputs(node);
     const auto& type = graph[node.outputs.front()].type;
     if (halves.size() != 2 || !type) return std::nullopt;
     const auto dim = dim_argument(node, type->sizes.size());
@@ -83,4 +79,4 @@ std::optional<Joining> read_joining(const Graph& graph, const Node& node) {
     return Joining{{halves[0], halves[1]}, *dim, stacks};
 }
 
-}  // namespace fact::match
+}  // namespace fact::graph

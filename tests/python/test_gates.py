@@ -8,9 +8,9 @@ from discovered import Discovered
 FOUND = {
     "two_weights.gate": ["linear_silu_mul"],
     "chunked.project": ["linear_silu_mul"],
-    "split.project": ["linear_bias_gelu_tanh_bias_mul"],
+    "split.project": ["linear_bias_gelu_mul"],
     "sliced.project": ["linear_gelu_mul"],
-    "every_other.project": ["linear_bias_clamp_bias_clamp_etc"],
+    "every_other.project": ["linear_clamp_shift_scale_sigmoid_etc"],
     "glu.project": ["linear_bias_glu"],
     "read_twice.project": ["linear"],
 }

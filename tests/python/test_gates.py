@@ -10,7 +10,7 @@ FOUND = {
     "chunked.project": ["linear_silu_mul"],
     "split.project": ["linear_bias_gelu_mul"],
     "sliced.project": ["linear_gelu_mul"],
-    "every_other.project": ["linear_clamp_shift_scale_sigmoid_etc"],
+    "every_other.project": ["linear_clamp_shift_scale_sigmoid_mul"],
     "glu.project": ["linear_bias_glu"],
     "read_twice.project": ["linear"],
 }

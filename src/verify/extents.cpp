@@ -4,7 +4,6 @@
 #include <array>
 
 #include "graph/arguments.h"
-#include "graph/halves.h"
 
 namespace fact::verify {
 
@@ -31,6 +30,19 @@ constexpr std::array<std::string_view, 4> kViews{"aten.view.default", "aten.resh
                                                  "aten.unsqueeze.default"};
 
 }  // namespace
+
+std::optional<graph::Halving> both_halves(const graph::Graph& graph, const Node& node) {
+    const auto own = graph::read_halving(graph, node);
+    if (!own || own->place == graph::HalfPlace::single) return std::nullopt;
+    if (own->halves.size() == 2) return own;
+    for (const Node& other : graph.nodes) {
+        const auto halving = graph::read_halving(graph, other);
+        if (halving && halving->source == own->source && halving->dim == own->dim &&
+            halving->place == own->place && halving->halves.front() != own->halves.front())
+            return own;
+    }
+    return std::nullopt;
+}
 
 std::optional<ProductOperands> product_operands(const Node& node) {
     for (const auto& row : kProducts) {
@@ -191,9 +203,7 @@ void ExtentClasses::visit_slice(const Node& node) {
 
 // A half is in proportion to the whole.
 bool ExtentClasses::visit_halving(const Node& node) {
-    const auto halving = graph::read_halving(graph_, node);
-    const bool glu = node.target == "aten.glu.default";
-    if (!glu && (!halving || halving->place == graph::HalfPlace::single)) return false;
+    if (node.target != "aten.glu.default" && !both_halves(graph_, node)) return false;
     const auto in = graph::tensor_inputs(node).at(0);
     for (const auto out : node.outputs)
         for (int d = 0; d < rank(in); ++d) tie(in, d, out, d);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/halves.h"
 
 namespace fact::verify {
 
@@ -42,6 +43,10 @@ class ExtentClasses {
     std::vector<int> parent_;
     std::vector<bool> fixed_;
 };
+
+// The halves a node takes where the graph takes both: then they are in proportion to the whole, and
+// not just its first few. Nothing for x[0] and x[1].
+std::optional<graph::Halving> both_halves(const graph::Graph& graph, const graph::Node& node);
 
 // Positions of the operands of a product among the node's tensors, if the node is one.
 struct ProductOperands {

@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "graph/arguments.h"
-#include "graph/halves.h"
 #include "verify/shrink.h"
 
 namespace fact::verify {
@@ -53,9 +52,9 @@ void rewrite_end(graph::Node& node, const std::vector<std::int64_t>& before,
     }
 }
 
-// Where halves begin and end. False, and nothing done, where the node takes no halves.
+// Where halves begin and end. False, and nothing done, where the graph takes no halves.
 bool rewrite_half(graph::Node& node, const Graph& original, const Graph& resized) {
-    const auto halving = graph::read_halving(original, node);
+    const auto halving = both_halves(original, node);
     if (!halving || halving->place != graph::HalfPlace::outer) return false;
     const std::int64_t size = resized[halving->source].type->sizes[halving->dim] / 2;
     for (auto& argument : node.inputs) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <map>
 
 #include "graph/halves.h"
 #include "graphs.h"
@@ -154,6 +155,29 @@ TEST(Rotary, StandsAloneWithoutAProduct) {
     EXPECT_NE(found.patterns[0].kernel.find("x: bf16[B2, B1, M, 2*16]"), std::string::npos)
         << found.patterns[0].kernel;
     EXPECT_EQ(found.patterns[0].extents.at("B1"), kT);
+}
+
+// A factor of what is rotated is no cosine: the weight of a norm of heads, say.
+TEST(Rotary, ANormBeforeItKeepsItsWeightsName) {
+    Heads net;
+    const auto heads = net.projected();
+    const auto norm = net.op("norm", "rms_norm.default",
+                             {{"input", heads},
+                              {"normalized_shape", Ints{kD}},
+                              {"weight", net.weight("g", {kD})},
+                              {"eps", 1e-6}},
+                             {kB, kT, kH, kD});
+    net.output(net.rotated(net.mul("more", norm, net.weight("h", {kD}))));
+    const auto found = net.discover();
+    ASSERT_EQ(ids(found), (Names{"p00_linear_rms_norm_rotary", "p00b_linear"}));
+    std::map<std::string, std::string> names;
+    for (const auto& param : found.patterns[0].params) names[param.value] = param.tensor;
+    EXPECT_EQ(names, (std::map<std::string, std::string>{{"x", "x"},
+                                                         {"w", "w"},
+                                                         {"g", "weight"},
+                                                         {"h", "scale"},
+                                                         {"cosine", "cosine"},
+                                                         {"sine", "sine"}}));
 }
 
 // Others read the heads too: the product keeps them in memory.

@@ -40,7 +40,8 @@ std::optional<Anchor::Cut> read_cut(const Graph& graph, const Facts& facts, Valu
             half = graph[id].outputs[i];
         }
     }
-    if (!halves[0] || !halves[1]) return std::nullopt;
+    for (const auto& half : halves)
+        if (!half || facts.users[graph::index(*half)].empty()) return std::nullopt;
     return Anchor::Cut{users, *halves[0], halves[1], place == graph::HalfPlace::inner};
 }
 

@@ -11,7 +11,8 @@ namespace fact::match {
 
 // The linear as two: its result is that of the first half, the second half's weight and the halves
 // of a bias are side operands. With aten.glu, which cuts and gates at once, the result is the gated
-// one. Nothing where somebody reads the whole, or reads other parts than halves of its columns.
+// one. Nothing where somebody reads the whole, where other parts are read than halves of its
+// columns, or only one of the two.
 std::optional<Anchor> read_packed(const graph::Graph& graph, const Facts& facts,
                                   const Anchor& linear);
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "graph/arguments.h"
 #include "graphs.h"
 
 namespace fact::match {
@@ -144,6 +145,23 @@ TEST(Packed, AHalfThatOthersReadIsNotTaken) {
     const auto gate = net.slice("gate", y, 0, kN), up = net.slice("up", y, kN, 2 * kN);
     net.output(net.gated(gate, up));
     net.output(up);
+    EXPECT_EQ(ids(net.discover()), Names{"p00_linear"});
+}
+
+TEST(Packed, TheSecondHalfOfAChunkIsNoResultBesideTheGate) {
+    Packed net;
+    net.output(net.chunked(net.wide()));
+    for (std::size_t i = 0; i < net.graph.values.size(); ++i)
+        if (net.graph.values[i].name == "up") net.output(static_cast<ValueId>(i));
+    EXPECT_EQ(ids(net.discover()), Names{"p00_linear"});
+}
+
+TEST(Packed, OneHalfAloneIsNoPair) {
+    Packed net;
+    const auto gate = net.slice("gate", net.wide(), 0, kN);
+    net.slice("up", *graph::tensor_argument(net.graph[*net.graph[gate].producer], "self"), kN,
+              2 * kN);
+    net.output(net.op("act", "silu.default", {{"self", gate}}, {kB, kT, kN}));
     EXPECT_EQ(ids(net.discover()), Names{"p00_linear"});
 }
 

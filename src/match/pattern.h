@@ -56,6 +56,7 @@ struct Discovery {
 
 struct Options {
     std::string arch = "sm90a";
+    bool whole_attention = true;  // off: in parts, as where no skeleton holds it
     std::string gpu = "h200";
     bool allow_tf32 = false;
     std::optional<GpuSpec> ceilings = {};  // of that GPU, where they are not the table's

@@ -25,11 +25,11 @@ const Pattern& find(const Discovery& discovery, const std::string& id) {
 using Names = std::vector<std::string>;
 using Dims = std::vector<std::vector<int>>;
 
-// Where no skeleton holds attention, its parts are patterns of their own.
+// In parts, attention is several patterns.
 class Block : public ::testing::Test {
   protected:
     static void SetUpTestSuite() {
-        found = new Discovery(discover_file("block.pt2", {.arch = "sm80"}));
+        found = new Discovery(discover_file("block.pt2", {.whole_attention = false}));
     }
     static void TearDownTestSuite() { delete found; }
     static const Discovery* found;

@@ -12,7 +12,7 @@ struct Config {
     static constexpr int kStages = 2, kRowStages = 2, kStoreBuffers = 2;
     static constexpr bool kCausal = true, kBias = false;
     static constexpr bool kZeroUnseen = false;
-    static constexpr float kScale = 0.125f;
+    static constexpr float kScale = 0.125f, kCap = 0.f;
     static constexpr int kBatchK = 0b01, kBatchV = 0b01;
     static constexpr int kHeads = 0, kRepeats = 1;
 };

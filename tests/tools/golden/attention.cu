@@ -304,3 +304,37 @@ biased_2_kernel(__grid_constant__ CUtensorMap const map_t,
 }
 }  // namespace biased_2
 
+// ---- rounded: attention 128x128, 64 by 64 features
+#include "sm90/attention.cuh"
+#include "sm90/scale_pass.cuh"
+
+using namespace fact;
+using namespace fact::sm90;
+
+struct Config {
+    using Element = half;
+    using Output = float;
+    static constexpr int kDepth = 64, kWidth = 64;
+    static constexpr int kGroups = 2, kColumns = 128;
+    static constexpr int kStages = 2, kRowStages = 2, kStoreBuffers = 2;
+    static constexpr bool kCausal = true, kBias = false;
+    static constexpr bool kZeroUnseen = false;
+    static constexpr float kScale = 0.125f, kCap = 0.f;
+    static constexpr int kBatchK = 0b01, kBatchV = 0b01;
+    static constexpr int kHeads = 0, kRepeats = 1;
+};
+
+extern "C" __global__ void __launch_bounds__(kScaleThreads)
+rounded_scale_128x64(__grid_constant__ OperandSource const source,
+                     __grid_constant__ ScaledRows const rows) {
+    scale_pass<128, 64>(source, rows);
+}
+
+extern "C" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads, 1)
+rounded_kernel(__grid_constant__ CUtensorMap const map_q, __grid_constant__ CUtensorMap const map_k,
+               __grid_constant__ CUtensorMap const map_v, __grid_constant__ CUtensorMap const map_y,
+               __grid_constant__ AttentionExtents const extents,
+               __grid_constant__ AttentionFactors const factors) {
+    attention<Config>(map_q, map_k, map_v, map_y, extents, NoBias{}, factors);
+}
+

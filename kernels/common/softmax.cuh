@@ -133,9 +133,9 @@ struct RunningSoftmax {
         }
     }
 
-    // A base times its unit is rounded, which all weights of a row share. A mask may be so low that
-    // this is no power of two any more: beside such numbers scores are equal or far apart, and
-    // their differences are taken exactly.
+    // A base times its unit is rounded, by no more than scores of its size are. A mask may be so
+    // low that this is no power of two any more: beside such numbers scores are equal or far apart,
+    // and their differences are taken exactly.
     __device__ static float unit_beside(float base) {
         return Config::kBias && fabsf(base) > 0x1p28f ? 1.f : kUnit;
     }

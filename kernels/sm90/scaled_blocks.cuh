@@ -6,6 +6,7 @@
 
 #include "../common/operands.cuh"
 #include "boxes.cuh"
+#include "sums_factor.cuh"
 
 namespace fact::sm90 {
 
@@ -60,31 +61,24 @@ struct TileFactors<Config, NoFactors, kBatches> {
     __device__ NoBlockFactors of_block(int) const { return {}; }
 };
 
-// The weighted sums of values stand for numbers in the largest factor met so far.
+// The factor of the weighted sums.
 template <class Factors>
 struct SumsFactor {
-    float most = 0.f, fade;
+    RunningFactor running;
 
-    // Weights of a block whose values have a smaller factor shrink.
     template <int kCount>
     __device__ void take(float (&weights)[kCount], BlockFactors const& of_block) {
-        float const before = most;
-        most = fmaxf(before, of_block.value);
-        fade = before / most;
-        float const share = of_block.value / most;
-#pragma unroll
-        for (float& weight : weights) weight *= share;
+        running.take(of_block.value);
+        scale_all(weights, running.share);
     }
-    // What was summed before that block.
+    // To what was summed before that block.
     template <int kCount>
     __device__ void apply_to(float (&sums)[kCount]) const {
-        if (fade == 1.f) return;
-#pragma unroll
-        for (float& sum : sums) sum *= fade;
+        scale_all(sums, running.fade);
     }
     __device__ void finish(float (&inverse)[2]) const {
-        inverse[0] *= most;
-        inverse[1] *= most;
+        inverse[0] *= running.unit;
+        inverse[1] *= running.unit;
     }
 };
 template <>

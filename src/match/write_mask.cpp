@@ -42,6 +42,7 @@ class Writer {
     void number(ValueId value, double number) {
         const bool is_bool = graph_[value].type->dtype == DType::boolean;
         set(value, build_.literal(number, is_bool ? DType::boolean : DType::f32));
+        numbers_[value] = number;
     }
 
     void write(NodeId id) {
@@ -82,10 +83,15 @@ class Writer {
     }
 
     // Whether the type holds the numbers among the node's arguments.
-    static bool holds_numbers(const Node& node, DType dtype) {
+    bool holds_numbers(const Node& node, DType dtype) const {
+        const auto held = [&](double number) { return ir::round_to(number, dtype) == number; };
         return std::ranges::all_of(node.inputs, [&](const auto& argument) {
             const auto* number = std::get_if<double>(&argument.value);
-            return !number || ir::round_to(*number, dtype) == *number;
+            const auto* whole = std::get_if<std::int64_t>(&argument.value);
+            const auto* value = std::get_if<ValueId>(&argument.value);
+            const auto known = value ? numbers_.find(*value) : numbers_.end();
+            return (!number || held(*number)) && (!whole || held(static_cast<double>(*whole))) &&
+                   (known == numbers_.end() || held(known->second));
         });
     }
 
@@ -96,6 +102,7 @@ class Writer {
     const Layout none_;
     Forms forms_;
     std::map<ValueId, ExprId> values_;
+    std::map<ValueId, double> numbers_;
 };
 
 }  // namespace

@@ -191,6 +191,14 @@ TEST(LowerSm90, ABiasChangesPlacesWithItsColumns) {
     ASSERT_TRUE(near.ok()) << near.error().text();
     EXPECT_NE(near->source.find("at.bias.at(fact::flipped<16>(i))"), std::string::npos);
     EXPECT_EQ(near->source.find("across"), std::string::npos);
+    schedule::Schedule by_heads = kWide;
+    by_heads.tile.n = 192;
+    for (const char* part_of_slabs : {"48", "24"}) {
+        const auto parted = lower(rotary(true, part_of_slabs), by_heads);
+        ASSERT_FALSE(parted.ok()) << part_of_slabs;
+        EXPECT_NE(parted.error().message.find("an operand flipped by"), std::string::npos)
+            << parted.error().message;
+    }
 }
 
 TEST(LowerSm90, StridedBatchWithMask) {

@@ -267,7 +267,8 @@ class Runs(CommandLine):
         self.assertIn("verified, not measured", shown)
         journal = [json.loads(line) for line in (folder / name / "journal.jsonl").read_text().splitlines()]
         self.assertEqual(sum(entry.get("stage") == "realize" for entry in journal), 2)
-        self.assertEqual(sum("reply" in entry for entry in journal), 2)
+        # The second family may have been answered, and not kept, when the interruption came.
+        self.assertIn(sum("reply" in entry for entry in journal), (2, 3))
 
     def test_a_failure_is_told(self):
         self.write("two.py", model(TWO_LINEARS))

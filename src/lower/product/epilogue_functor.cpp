@@ -17,7 +17,6 @@ std::string member_name(const ir::Tensor& param) {
 
 // Whether partners of a flip lie in one slab: what is fetched for it then holds both.
 bool flips_in_slab(const ProductForm& form) {
-    constexpr int kSlabColumns = 32;  // as in operands.cuh
     return form.flip < kSlabColumns;
 }
 

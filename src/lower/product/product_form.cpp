@@ -176,6 +176,12 @@ class Analysis {
                 return fmt::format("a flip along {}", kernel_[flip->dim].name);
             form_.flip = static_cast<int>(part->inner);
         }
+        // What is read beside the sums is fetched a slab at a time: partners lie in one, or a whole
+        // number of them apart.
+        const bool whole = form_.flip == 0 || form_.flip % kSlabColumns == 0 ||
+                           kSlabColumns % (2 * form_.flip) == 0;
+        if (!whole && !flipped_params_.empty())
+            return fmt::format("an operand flipped by {} columns", form_.flip);
         return "";
     }
 
@@ -217,7 +223,6 @@ class Analysis {
             own.size() < all.size() && std::equal(own.rbegin(), own.rend(), all.rbegin());
         std::int64_t period = 1;
         for (const ir::DimId dim : own) period *= kernel_[dim].extent.value_or(0);
-        constexpr int kSlabColumns = 32;  // as in operands.cuh
         if (known + 1 < dims.size() || !ends || extra.n >= 0 || period == 0 ||
             period % kSlabColumns != 0)
             return fmt::format("{}, which has some of the columns' dimensions", tensor.name);

@@ -12,6 +12,8 @@
 
 namespace fact::lower {
 
+inline constexpr int kSlabColumns = 32;  // as in operands.cuh
+
 // An operand of the product: a parameter and which of its dimensions plays which part.
 struct OperandForm {
     int param = 0;

@@ -63,8 +63,8 @@ bool take_second(const Graph& graph, Region& region, NodeId producer) {
     return true;
 }
 
-// Producers of side operands that nobody else reads: pointwise ones such as a mask's comparison or
-// a scaled bias, and one more product of the same matrix.
+// Producers of side operands that nobody else reads: pointwise ones such as a mask's comparison,
+// and one more product of the same matrix.
 void take_producers(const Graph& graph, const Facts& facts, Region& region, NodeSet& nodes) {
     Space& space = region.anchor.space;
     const std::int64_t limit = count(*graph[region.outputs.front()].type);
@@ -75,6 +75,8 @@ void take_producers(const Graph& graph, const Facts& facts, Region& region, Node
             if (!producer) continue;
             // The product itself reads it, too: then it has to be there.
             if (side.value == region.anchor.a || side.value == region.anchor.b) continue;
+            // What a product adds by itself is read: its sum is written before all else.
+            if (is_anchor(graph[side.node])) continue;
             if (facts.after_product.contains(*producer)) continue;
             if (!only_used_in(facts, side.value, nodes)) continue;
             if (count(*graph[side.value].type) > limit) continue;

@@ -115,6 +115,10 @@ TEST(LowerAttention, RefusesWhatItCannotHold) {
     EXPECT_NE(why(Heads(DType::f32)).find("f32 operands"), std::string::npos);
     EXPECT_NE(why(Heads(DType::bf16, false, 264)).find("264 features"), std::string::npos);
     EXPECT_NE(why(Heads(DType::bf16, false, 97)).find("16 bytes"), std::string::npos);
+    Heads capped(DType::bf16);
+    for (ir::Expr& expr : capped.kernel.exprs)
+        if (auto* node = std::get_if<ir::Attention>(&expr.node)) node->cap = 1e6;
+    EXPECT_NE(why(capped).find("a cap of"), std::string::npos);
 }
 
 }  // namespace

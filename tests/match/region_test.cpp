@@ -1,7 +1,10 @@
 // How far regions grow, and what stops them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "graphs.h"
+#include "match/printer.h"
 
 namespace fact::match {
 namespace {
@@ -180,6 +183,24 @@ TEST(Region, AProducerThatTheProductReadsTooStaysOutside) {
 }
 
 // Torch does not read the addend when beta is zero, so NaN in it must not spread.
+// Of the product itself, and of another one that gates it.
+TEST(Region, AComputedAddendIsRead) {
+    for (const bool gated : {false, true}) {
+        Small net;
+        const auto bias = net.pointwise("bias", "mul.Tensor", net.input("b", {96}), 2.0);
+        const auto z = net.op(
+            "z", "linear.default",
+            {{"input", net.x}, {"weight", net.weight("v", {96, 48})}, {"bias", bias}}, {64, 96});
+        net.output(gated ? net.pointwise("g", "mul.Tensor", z, net.y) : z);
+        if (!gated) net.output(net.y);
+        const auto found = net.discover();
+        const auto reads = [&](const Pattern& pattern) {
+            return pattern.kernel.find(" + bias") != std::string::npos;
+        };
+        EXPECT_EQ(std::ranges::count_if(found.patterns, reads), 1) << print(found);
+    }
+}
+
 TEST(Region, AddendTimesZeroIsNotRead) {
     for (const double beta : {0.0, 1.0}) {
         Net net;

@@ -69,6 +69,9 @@ class AttentionReader {
                    position(dims, form_.e), places_in_batch(dims)};
         const auto scale = static_cast<float>(node->scale);
         if (!(scale > 0) || !std::isfinite(scale)) return cannot("a scale that is no positive f32");
+        // Scores under a cap are exact to 1e-7 of it.
+        if (node->cap && !(*node->cap >= 1e-4 && *node->cap <= 1e4))
+            return cannot(fmt::format("a cap of {}", *node->cap));
         if (node->bias) {
             auto bias = pointwise_form(kernel_, *node->bias, form_.m, form_.n, form_.batch);
             if (!bias) return bias.error();

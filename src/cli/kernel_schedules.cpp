@@ -50,7 +50,10 @@ int schedules(const Options& options) {
     Json all = Json::array();
     for (const auto& stage : plan->stages)
         if (stage.product) list(*stage.product, options, all);
-    if (options.json) print(all.dump(1) + "\n");
+    if (options.json)
+        print(all.dump(1) + "\n");
+    else if (all.empty())
+        print("no schedules: only products have some, attention and rows are run in one way\n");
     return kDone;
 }
 

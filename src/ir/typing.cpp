@@ -252,7 +252,7 @@ Typing attention_type(const Kernel& kernel, const Attention& node) {
                                      to_string(kernel, v.dims)),
                          "Batches, rows, columns and features need names of their own.");
     if (node.cap && !(*node.cap > 0 && std::isfinite(static_cast<float>(*node.cap))))
-        return wrong("The cap of attention must be a positive number.",
+        return wrong("The cap of attention must be a positive and finite number.",
                      "Use a number such as 50.0, or leave it out.");
     Dims dims = batch;
     dims.push_back(m);

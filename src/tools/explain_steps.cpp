@@ -156,11 +156,13 @@ class Steps {
     std::string attention(const ir::Attention& n) const {
         std::string scores = fmt::format("{:g} * {} @ {}.T", n.scale, ref(n.q), ref(n.k));
         if (n.cap) scores = fmt::format("{0:g} * tanh({1} / {0:g})", *n.cap, scores);
-        return fmt::format("softmax({}{}) @ {}{}{}; {:.4g} GFLOP", scores,
-                           n.bias ? " + " + ref(*n.bias) : "", ref(n.v),
-                           n.causal ? ", row i sees columns 0 to i" : "",
-                           n.zero_unseen ? ", a row that sees nothing is 0" : "",
-                           flops_of(kernel_, n, extents_) * 1e-9);
+        return fmt::format(
+            "softmax({}{}) @ {}{}{}{}; {:.4g} GFLOP", scores, n.bias ? " + " + ref(*n.bias) : "",
+            ref(n.v), n.causal ? ", row i sees columns 0 to i" : "",
+            n.zero_unseen ? ", a row that sees nothing is 0" : "",
+            n.precision == ir::Precision::tf32 ? ", operands and weights rounded to TF32's ten bits"
+                                               : "",
+            flops_of(kernel_, n, extents_) * 1e-9);
     }
 
     std::string sizes(const ProductDims& p) const {

@@ -353,6 +353,11 @@ class Emit(KernelCommands):
         self.assertIn("sm90/attention.cuh", self.done("emit", "-", input=text))
         self.assertIn("sm80/attention.cuh", self.done("emit", "-", "--no-tma", input=text))
 
+    def test_attention_has_no_schedules(self):
+        text = ATTENTION.format(d=64, how="bias: b")
+        self.assertIn("no schedules", self.done("schedules", "-", input=text))
+        self.assertEqual(json.loads(self.done("schedules", "-", "--json", input=text)), [])
+
     def test_unknown_arch(self):
         self.refused(self.kernel("emit", "-", "--arch", "sm70", input=MLP), "sm70")
         self.refused(self.kernel("build", "-", "--arch", "sm70", input=MLP), "sm70")

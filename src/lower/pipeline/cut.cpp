@@ -23,7 +23,7 @@ using ir::index;
 // The values kept in memory grow until every stage between them is one that a skeleton holds.
 class Cutter {
   public:
-    Cutter(const ir::Kernel& kernel, bool two_sums) : kernel_(kernel), two_sums_(two_sums) {}
+    Cutter(const ir::Kernel& kernel, bool more_sums) : kernel_(kernel), more_sums_(more_sums) {}
 
     Result<Pipeline> run() {
         const auto live = ir::reachable(kernel_);
@@ -128,24 +128,29 @@ class Cutter {
         return false;
     }
 
+    bool settle_products(ExprId root, const std::vector<ExprId>& products,
+                         const Result<ProductForm>& form) {
+        // The last product of several is fused with what follows, the others are read.
+        for (const ExprId id : products)
+            if (id != products.back()) {
+                keep(id, "one kernel computes one product");
+                return true;
+            }
+        if (products.back() != root) {
+            keep(products.back(), "what follows does not fit into its epilogue");
+            return true;
+        }
+        if (form) throw InternalError("a product alone takes more sums");
+        return keep_operand_copy(products.back(), form.error().message);
+    }
+
     bool settle_stage(ExprId root, const std::vector<ExprId>& products,
                       const std::vector<ExprId>& reductions) {
         if (is_attention(root)) return false;
-        if (!products.empty() && reductions.empty()) {
+        if (!products.empty()) {
             const auto form = product_form(extract_stage({root}, kept_set(root)).kernel);
-            if (form && (two_sums_ || !form->takes_two_sums())) return false;
-            // The last product of several is fused with what follows, the others are read.
-            for (const ExprId id : products)
-                if (id != products.back()) {
-                    keep(id, "one kernel computes one product");
-                    return true;
-                }
-            if (products.back() != root) {
-                keep(products.back(), "what follows does not fit into its epilogue");
-                return true;
-            }
-            if (form) throw InternalError("a product alone takes two sums");
-            return keep_operand_copy(products.back(), form.error().message);
+            if (form && (more_sums_ || !form->takes_more_sums())) return false;
+            if (reductions.empty()) return settle_products(root, products, form);
         }
         // What the first reduction reads holds as much of the epilogue as a product can take along.
         for (const ExprId id : products) {
@@ -288,15 +293,15 @@ class Cutter {
     }
 
     const ir::Kernel& kernel_;
-    bool two_sums_;
+    bool more_sums_;
     std::map<ExprId, std::string> reasons_;  // of kept values
     std::string problem_;
 };
 
 }  // namespace
 
-Result<Pipeline> cut(const ir::Kernel& kernel, bool two_sums) {
-    return Cutter(kernel, two_sums).run();
+Result<Pipeline> cut(const ir::Kernel& kernel, bool more_sums) {
+    return Cutter(kernel, more_sums).run();
 }
 
 }  // namespace fact::lower

@@ -1,0 +1,197 @@
+"""A norm folded into the product after it, beside the norm as a kernel of its own.
+
+    python bench/folded.py RESULTS.json [WORD...]
+
+Three ways to the same result: the row kernel and the product after it ("apart"), the product by a
+weight that holds the norm's, with the rows' sums taken in the product itself ("folded"), and
+torch's norm and linear. Each of ours runs with the fastest of three schedules. With words, only
+shapes whose line contains one of them are run.
+"""
+
+import os
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import collect  # noqa: E402
+import kernels  # noqa: E402
+import torch  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+
+EPS = 1e-5
+SHAPES = [  # norm, rows, columns, depth, what follows
+    ("layer", 65536, 2304, 768, "bias"),
+    ("layer", 65536, 3072, 768, "gelu"),
+    ("layer", 8192, 2304, 768, "bias"),
+    ("layer", 8192, 3072, 768, "gelu"),
+    ("rms", 8192, 4096, 4096, "none"),
+    ("rms", 2048, 6144, 4096, "none"),
+    ("rms", 8192, 14336, 4096, "gate"),
+    ("rms", 2048, 14336, 4096, "gate"),
+]
+SCHEDULES = [
+    "tile 128x128x64  cluster 2x1  mainloop pingpong",
+    "tile 128x256x64  cluster 2x1  mainloop cooperative",
+    "tile 256x128x64  cluster 1x2  mainloop cooperative",
+]
+# The epilogue over {0}, and {1} where there are two products.
+FOLLOWS = {
+    "none": "{0}",
+    "bias": "{0} + bias",
+    "gelu": "gelu_tanh({0} + bias)",
+    "gate": "silu({0}) * ({1})",
+}
+
+
+def name_of(shape):
+    norm, m, n, k, follows = shape
+    return f"{norm} norm, {m}x{n}x{k}, {follows}"
+
+
+def texts(shape):
+    """The row kernel, the product after it, and the folded product."""
+    norm, _, _, _, follows = shape
+    gate = follows == "gate"
+    weights = "w: bf16[N, K]" + (", u: bf16[N, K]" if gate else "")
+    bias = ", bias: bf16[N]" if follows in ("bias", "gelu") else ""
+    end = FOLLOWS[follows]
+    if norm == "layer":
+        rows = "kernel rows(x: bf16[M, K], g: bf16[K], b: bf16[K]) -> (y: bf16[M, K]) {\n  y = layer_norm(x, over: K) * g + b\n}\n"
+        sums = ", c: f32[N], d: f32[N]"
+        before = "  m = mean(x, over: K)\n  r = rsqrt(max(mean(x * x, over: K) - m * m, 0.0) + 1e-5)\n"
+        fold = "(acc - m.expand(M, N) * c) * r + d"
+    else:
+        rows = "kernel rows(x: bf16[M, K], g: bf16[K]) -> (y: bf16[M, K]) {\n  y = bf16(rms_norm(x, over: K, eps: 1e-5)) * g\n}\n"
+        sums, before, fold = "", "  r = rsqrt(mean(x * x, over: K) + 1e-5)\n", "acc * r"
+    products = "  acc = x @ w.T\n" + ("  other = x @ u.T\n" if gate else "")
+    plain = f"kernel plain(x: bf16[M, K], {weights}{bias}) -> (y: bf16[M, N]) {{\n{products}  y = {end.format('acc', 'other')}\n}}\n"
+    folded = f"kernel folded(x: bf16[M, K], {weights}{sums}{bias}) -> (y: bf16[M, N]) {{\n{products}{before}  y = {end.format(fold, 'other * r')}\n}}\n"
+    return rows, plain, folded
+
+
+def operands(shape):
+    norm, m, n, k, follows = shape
+    draw = lambda *size: torch.randn(*size, device="cuda").to(torch.bfloat16)  # noqa: E731
+    of = {"x": draw(m, k) * 2 + 0.5, "w": draw(n, k) / k**0.5, "g": draw(k)}
+    if norm == "layer":
+        of["b"] = draw(k)
+    if follows == "gate":
+        of["u"] = draw(n, k) / k**0.5
+    elif follows != "none":
+        of["bias"] = draw(n)
+    return of
+
+
+def finish(follows, y, of, u=None):
+    if follows == "gate":
+        return F.silu(y) * u
+    if follows == "none":
+        return y
+    return F.gelu(y + of["bias"], approximate="tanh") if follows == "gelu" else y + of["bias"]
+
+
+def torch_call(shape, of):
+    norm, _, _, k, follows = shape
+
+    def work():
+        if norm == "layer":
+            h = F.layer_norm(of["x"], (k,), of["g"], of["b"], EPS)
+        else:
+            h = F.rms_norm(of["x"], (k,), of["g"], EPS)
+        if follows == "gate":
+            return F.silu(F.linear(h, of["w"])) * F.linear(h, of["u"])
+        y = F.linear(h, of["w"], of.get("bias"))
+        return F.gelu(y, approximate="tanh") if follows == "gelu" else y
+
+    return work
+
+
+def folded_operands(shape, of):
+    """What stands in the folded kernel's list: the weights times the norm's, and their sums."""
+    scaled = {name: (of[name].float() * of["g"].float()).to(torch.bfloat16) for name in ("w", "u") if name in of}
+    all_ = [of["x"], *scaled.values()]
+    if shape[0] == "layer":
+        all_ += [scaled["w"].float().sum(1), of["w"].float() @ of["b"].float()]
+    return all_ + ([of["bias"]] if "bias" in of else [])
+
+
+def fastest(calls, timing):
+    times = timing.single(calls, 150_000.0)
+    return calls[min(range(len(calls)), key=lambda i: times[i]["median_us"])]
+
+
+def compare(shape, built):
+    import fact
+    import fact._timing as timing
+
+    of = operands(shape)
+    rows = fact.kernel(built[0])
+    rest = [of[name] for name in ("w", "u", "bias") if name in of]
+    norms = [of[name] for name in ("g", "b") if name in of]
+    inputs = folded_operands(shape, of)
+    plain = fastest([lambda p=fact.kernel(b): p(of["x"], *rest) for b in built[1]], timing)
+    best = {"plain": plain}
+    index = [lambda p=fact.kernel(b): p(rows(of["x"], *norms), *rest) for b in built[1]]
+    best["apart"] = fastest(index, timing)
+    best["folded"] = fastest([lambda p=fact.kernel(b): p(*inputs) for b in built[2]], timing)
+    best["torch"] = torch_call(shape, of)
+    wide = {name: t.double() if t.dim() < 2 or name != "x" else t[-256:].double() for name, t in of.items()}
+    exact = torch_call(shape, wide)()
+    row = {"shape": name_of(shape), "errors": {}}
+    for name in ("apart", "folded", "torch"):
+        off = best[name]()[-256:].double() - exact
+        row["errors"][name] = [(off.abs().max() / exact.abs().max()).item(), (off.norm() / exact.norm()).item()]
+    row["single"] = dict(zip(best, timing.single(list(best.values()), 500_000.0)))
+    calls = [timing.graphed(call)[0] for call in best.values()]
+    row["sustained"] = dict(zip(best, timing.sustained(calls)))
+    return row
+
+
+def main():
+    if len(sys.argv) < 2:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    if not torch.cuda.is_available():
+        print("bench/folded.py needs a GPU", file=sys.stderr)
+        return 1
+    os.environ.setdefault("FACT_COMMAND", "bench/folded.py RESULTS.json")
+    shapes = [s for s in SHAPES if len(sys.argv) < 3 or any(w in name_of(s) for w in sys.argv[2:])]
+    torch.manual_seed(1)
+    rows, wrong = [], []
+    lines = [["shape", "product alone", "apart", "folded", "torch", "over apart", "sustained", "error", "torch's"]]
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(8) as pool:
+
+        def build(shape):
+            sizes = dict(zip("MNK", shape[1:4]))
+            row, plain, folded = texts(shape)
+            stem = Path(folder) / name_of(shape).replace(" ", "").replace(",", "-")
+            schedule = lambda kernel, s: f"schedule {kernel} on sm90a {{\n  {s}\n}}\n"  # noqa: E731
+            of = lambda text, kernel: [  # noqa: E731
+                kernels.build(text + schedule(kernel, s), f"{stem}-{kernel}{i}", sizes) for i, s in enumerate(SCHEDULES)
+            ]
+            one = kernels.build(row, f"{stem}-rows", {"M": sizes["M"], "K": sizes["K"]})
+            return one, of(plain, "plain.acc"), of(folded, "folded.acc")
+
+        for shape, built in zip(shapes, pool.map(build, shapes)):
+            row = compare(shape, built)
+            rows.append(row)
+            single, sustained, errors = row["single"], row["sustained"], row["errors"]
+            if not all(a <= 2 * b for a, b in zip(errors["folded"], errors["torch"])):
+                wrong.append(row["shape"])
+            us = [f"{single[name]['median_us']:.1f}" for name in ("plain", "apart", "folded", "torch")]
+            over = [f"{t['apart']['median_us'] / t['folded']['median_us']:.3f}x" for t in (single, sustained)]
+            lines.append([row["shape"], *us, *over, *(f"{errors[n][0]:.1e}" for n in ("folded", "torch"))])
+            print("  ".join(lines[-1]), flush=True)
+            collect.write(Path(sys.argv[1]), rows)
+    print()
+    collect.print_table(lines)
+    if wrong:
+        print(f"WRONG: {', '.join(wrong)}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

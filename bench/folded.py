@@ -2,8 +2,8 @@
 
     python bench/folded.py RESULTS.json [WORD...]
 
-Three ways to the same result: the row kernel and the product after it ("apart"), the product by a
-weight that holds the norm's, with the rows' sums taken in the product itself ("folded"), and
+Three ways to the same result: the row kernel and the product after it ("apart"), a row kernel for
+the rows' mean and deviation alone and the product by a weight that holds the norm's ("folded"), and
 torch's norm and linear. Each of ours runs with the fastest of three schedules. With words, only
 shapes whose line contains one of them are run.
 """

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "boxes.cuh"
-#include "row_sums.cuh"
 #include "staged_matrix.cuh"
 #include "tiles.cuh"
 
@@ -71,19 +70,6 @@ inline constexpr int kFlip = 0;
 template <class Functor>
 inline constexpr int kFlip<Functor, std::void_t<decltype(Functor::kFlip)>> = Functor::kFlip;
 
-// What the functor works out once for each of a lane's two rows; nothing for most.
-template <class Functor, bool = kTakesRowSums<Functor>>
-struct LaneRows {
-    __device__ LaneRows(Functor const&, RowSums const*, int, int) {}
-};
-template <class Functor>
-struct LaneRows<Functor, true> {
-    typename Functor::OfRow rows[2];
-    // `sums` are those of the warp's 16 rows, of which `depth` numbers were summed.
-    __device__ LaneRows(Functor const& functor, RowSums const* sums, int lane, int depth)
-        : rows{functor.of_row(sums[lane / 4], depth), functor.of_row(sums[lane / 4 + 8], depth)} {}
-};
-
 // The epilogue of a warp's 16 rows of each 64-row block of accumulators.
 template <class Config, class Functor, int kBatches>
 struct Epilogue {
@@ -127,14 +113,11 @@ struct Epilogue {
     }
 
     // `fetched` holds the operands of the first slab on entry, and on return those of the next
-    // block's first slab (rows from `next_row`) unless this is the tile's last block. `row_sums`
-    // are of A's rows, where the functor takes them.
+    // block's first slab (rows from `next_row`) unless this is the tile's last block.
     template <int kCount>
     __device__ void finish(float const (&sums)[kCount], At const& at, int row, int column,
-                           Fetched& fetched, bool last_block, int next_row,
-                           RowSums const* row_sums = nullptr) {
+                           Fetched& fetched, bool last_block, int next_row) {
         static_assert(kCount == kProducts<Config> * kSlabs * kSlabValues);
-        LaneRows<Functor> const of_rows(functor, row_sums, lane, extents.k);
 #pragma unroll
         for (int s = 0; s < kSlabs; ++s) {
             int const part = s % kParts;
@@ -154,7 +137,7 @@ struct Epilogue {
             float values[kSlabValues];
 #pragma unroll
             for (int i = 0; i < kSlabValues; ++i)
-                values[i] = value(sums, s * kSlabValues + i, of_rows, now, here, i);
+                values[i] = value(sums, s * kSlabValues + i, now, here, i);
             __syncwarp();
             Writer::write(buffers.boxes[box], values, lane, part);
             if (part + 1 == kParts) store(at, row, column + (s - part) * kSlabColumns);
@@ -169,25 +152,16 @@ struct Epilogue {
     // The functor on one sum, and on a second one that it may want beside it: the other product's,
     // or that of the column its own changes places with.
     template <int kCount>
-    __device__ float value(float const (&sums)[kCount], int at, LaneRows<Functor> const& of_rows,
-                           Fetched const& fetched, SlabOf<kBatches> const& here, int i) const {
+    __device__ float value(float const (&sums)[kCount], int at, Fetched const& fetched,
+                           SlabOf<kBatches> const& here, int i) const {
         if constexpr (kProducts<Config> == 2) {
-            return finished(of_rows, fetched, here, i, sums[at], sums[at + kCount / 2]);
+            return functor(sums[at], sums[at + kCount / 2], fetched, here, i);
         } else if constexpr (kFlip<Functor> > 0) {
             static_assert(Config::kTileN % (2 * kFlip<Functor>) == 0);
-            return finished(of_rows, fetched, here, i, sums[at], sums[flipped<kFlip<Functor>>(at)]);
+            return functor(sums[at], sums[flipped<kFlip<Functor>>(at)], fetched, here, i);
         } else {
-            return finished(of_rows, fetched, here, i, sums[at]);
+            return functor(sums[at], fetched, here, i);
         }
-    }
-
-    template <class... Sums>
-    __device__ float finished(LaneRows<Functor> const& of_rows, Fetched const& fetched,
-                              SlabOf<kBatches> const& here, int i, Sums... sums) const {
-        if constexpr (kTakesRowSums<Functor>)
-            return functor(sums..., of_rows.rows[i % 4 / 2], fetched, here, i);
-        else
-            return functor(sums..., fetched, here, i);
     }
 
     __device__ void store(At const& at, int row, int column) {

@@ -11,22 +11,18 @@
 #include "epilogue.cuh"
 #include "partials.cuh"
 #include "producer.cuh"
-#include "row_sums.cuh"
 #include "turn.cuh"
 
 namespace fact::sm90 {
 
 inline constexpr int kProductThreads = 384;
 
-template <class Config, class Mainloop, bool kRowSums>
+template <class Config, class Mainloop>
 struct ProductStorage {
     alignas(1024) unsigned char stages[Config::kStages * Mainloop::kStageBytes];
     StoreBuffers<Config::kStoreBuffers> store[8];  // one a consumer warp
-    Ring<Config::kStages, Config::kClusterM, Config::kClusterN,
-         Mainloop::kReleases + (kRowSums ? kSummingWarps : 0)>
-        ring;
+    Ring<Config::kStages, Config::kClusterM, Config::kClusterN, Mainloop::kReleases> ring;
     FullBarrier staged[8][Config::kStoreBuffers];  // of the epilogue's staged operand
-    RowSumBuffers<kRowSums ? Config::kTileM : 0> row_sums;
 };
 
 // `staged` is the map of the epilogue's staged operand, or any other when there is none; `partials`
@@ -36,9 +32,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
                         CUtensorMap const& staged, ExtentsOf<kBatches> const& extents,
                         WalkOrder const& order, Functor const& functor,
                         Partials const& partials = {}) {
-    constexpr bool kRowSums = kTakesRowSums<Functor>;
-    static_assert(!kRowSums || Config::kDeal == Deal::whole);
-    using Storage = ProductStorage<Config, Mainloop, kRowSums>;
+    using Storage = ProductStorage<Config, Mainloop>;
     constexpr bool kClustered = Config::kClusterM * Config::kClusterN > 1;
     extern __shared__ __align__(1024) unsigned char shared[];
     Storage& storage = *reinterpret_cast<Storage*>(shared);
@@ -65,7 +59,6 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
             for (auto& warp : storage.staged)
                 for (FullBarrier& barrier : warp) barrier.init(1);
         }
-        storage.row_sums.init(Config::kPingpong ? 4 : 8);
         ring.init();
     }
     if constexpr (kClustered) {
@@ -79,10 +72,6 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
     constexpr int kProducerRegisters = 56, kConsumerRegisters = 224;  // 504 with two consumers
     if (warp_group == 0) {
         cutlass::arch::warpgroup_reg_dealloc<kProducerRegisters>();
-        if constexpr (kRowSums)
-            if (int const warp = cutlass::canonical_warp_idx(); warp > 0)
-                sum_rows<Config, Mainloop, Functor::kSumsValues>(
-                    ring, storage.row_sums, storage.stages, work, warp - 1, threadIdx.x % 32);
         if (threadIdx.x == 0) {
             RingPosition<Config::kStages> position{0, 1};  // the ring starts empty
             for (int i = 0;; ++i) {
@@ -161,19 +150,10 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
                 if (int const helpers = work.helpers(stretch); helpers > 0)
                     partial.add_to(sums, helpers, kClusterSize);
             }
-            if constexpr (kRowSums) storage.row_sums.full[i % 2].wait(i / 2 % 2);
 #pragma unroll
-            for (int b = 0; b < Mainloop::kBlocks; ++b) {
-                RowSums const* of_rows = nullptr;
-                if constexpr (kRowSums)
-                    of_rows = storage.row_sums.rows[i % 2] + row_of(b) - at.m * Config::kTileM;
+            for (int b = 0; b < Mainloop::kBlocks; ++b)
                 epilogue.finish(sums[b], at, row_of(b), column, fetched, b + 1 == Mainloop::kBlocks,
-                                row_of(b + 1), of_rows);
-            }
-            if constexpr (kRowSums) {
-                __syncwarp();
-                if (lane == 0) storage.row_sums.empty[i % 2].arrive();
-            }
+                                row_of(b + 1));
         }
         epilogue.drain();
     }

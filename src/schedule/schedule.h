@@ -58,7 +58,6 @@ struct Problem {
     // columns, and `n` columns of its own.
     int products = 1;
     int together = 1;       // columns that no tile may part: a head's, where they change places
-    bool row_sums = false;  // the epilogue reads sums over the rows of the first operand
     int full_operands = 0;  // matrices the epilogue reads beside the accumulator
     bool staged = false;    // one of them comes through shared memory
     bool strided = false;   // some tensor of the epilogue is taken element by element

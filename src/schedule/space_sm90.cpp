@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kSharedBytes = 232448;  // a block's limit on sm90
 constexpr int kBoxBytes = 8 * 2048;   // a store box for each consumer warp
-constexpr int kBarrierBytes = 512;    // barriers: of the most stages and boxes
+constexpr int kBarrierBytes = 1024;   // barriers, rounded up to the storage's alignment
 constexpr int kMostStages = 8;
 constexpr int kMultiprocessors = 132;  // only ranks candidates; launches ask the GPU itself
 
@@ -22,11 +22,6 @@ constexpr long kLongSum = 65536;  // beyond this one level of sums is rounded to
 // Every row of a stage is 128 bytes, but for prepared f16 rows 32 deep.
 int stage_bytes(const Schedule& s, const Problem& p) {
     return s.tile.m * 128 + s.tile.n * (rounded(p) ? 64 : 128);
-}
-
-// RowSumBuffers in kernels/sm90/row_sums.cuh: two sums a row of two tiles, and their barriers.
-int row_sum_bytes(const Schedule& s, const Problem& p) {
-    return p.row_sums ? 2 * s.tile.m * 8 + 4 * 8 : 0;
 }
 
 long ceil_div(long a, long b) {
@@ -57,8 +52,7 @@ bool worth_dividing(const Schedule& s, const Problem& problem) {
 }  // namespace
 
 SharedMemory shared_memory_on_sm90(const Schedule& s, const Problem& problem) {
-    const int sums = row_sum_bytes(s, problem);
-    const int stage = stage_bytes(s, problem), room = kSharedBytes - kBarrierBytes - sums;
+    const int stage = stage_bytes(s, problem), room = kSharedBytes - kBarrierBytes;
     SharedMemory memory;
     // A staged operand needs the boxes of two slabs; one of f32 values fills two boxes.
     memory.store_buffers = problem.staged && problem.output == DType::f32 ? 4 : 2;
@@ -66,8 +60,8 @@ SharedMemory shared_memory_on_sm90(const Schedule& s, const Problem& problem) {
     memory.stages = fit < 2 ? 0 : s.stages == 0 ? fit : s.stages;
     if (memory.stages * stage + 4 * kBoxBytes <= room) memory.store_buffers = 4;
     const int barriers = 8 * (2 * memory.stages + 8 * memory.store_buffers);
-    const int all = memory.stages * stage + memory.store_buffers * kBoxBytes + barriers + sums;
-    memory.bytes = (all + 1023) / 1024 * 1024;
+    memory.bytes =
+        (memory.stages * stage + memory.store_buffers * kBoxBytes + barriers + 1023) / 1024 * 1024;
     return memory;
 }
 
@@ -126,8 +120,6 @@ std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
         return fmt::format("{} stages do not fit: 2 to {} do", s.stages, fit);
     if (single && s.scheduler == Scheduler::streamk)
         return "f32 products are divided by split-K: stream-K's bookkeeping spills beside them";
-    if (divides_depth(s.scheduler) && p.row_sums)
-        return "sums over whole rows are taken by a block that reads them whole";
     if (divides_depth(s.scheduler) && s.tile.m == 256)
         return "ptxas spills where the parts of a tile of 256 rows are added up";
     if (s.scheduler == Scheduler::splitk && pingpong)

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "../golden.h"
 #include "ir/dump.h"
@@ -193,6 +194,49 @@ TEST(Cut, ABiasBeforeAFlipIsPartOfTheEpilogue) {
     const auto apart = cut(f.kernel, false);
     ASSERT_TRUE(apart.ok()) << apart.error().text();
     EXPECT_EQ(apart->stages.size(), 2u);
+}
+
+// A norm folded into a product: what is left of its reductions is computed before, in one kernel,
+// and read by the product's epilogue.
+TEST(Cut, ReductionsBesideAProductComeBeforeIt) {
+    Fixture f("normalised");
+    const ExprId x = f.param("x", DType::bf16, {f.m, f.k});
+    const ExprId w = f.param("w", DType::bf16, {f.n, f.k});
+    const ExprId acc = f.b.product(x, f.b.transpose(w));
+    const ExprId center = f.b.reduce(ReduceOp::sum, x, {f.k});
+    const ExprId squares = f.b.reduce(ReduceOp::sum, f.b.binary(BinaryOp::mul, x, x), {f.k});
+    const ExprId apart =
+        f.b.binary(BinaryOp::sub, squares, f.b.binary(BinaryOp::mul, center, center));
+    const ExprId inverse = f.b.unary(UnaryOp::rsqrt, apart);
+    const ExprId columns = f.b.reduce(ReduceOp::sum, w, {f.k});
+    const ExprId means = f.b.binary(BinaryOp::mul, f.b.expand(center, {f.m, f.n}), columns);
+    f.output("y", DType::bf16,
+             f.b.binary(BinaryOp::mul, f.b.binary(BinaryOp::sub, acc, means), inverse));
+    expect_stages(f.kernel, "normalised.txt");
+    const auto lowered = lower(f.kernel, {});
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    EXPECT_EQ(inconsistency(lowered->record), "");
+}
+
+// What an output is computed from between two reductions has to be there before it.
+TEST(Cut, AReductionThatAnOutputReadsWaitsForNoOther) {
+    Fixture f("waited");
+    const ExprId x = f.param("x", DType::bf16, {f.m, f.k});
+    const ExprId w = f.param("w", DType::bf16, {f.k, f.n});
+    const ExprId acc = f.b.product(x, w);
+    const ExprId first = f.b.reduce(ReduceOp::sum, x, {f.k});
+    f.output("a", DType::bf16, f.b.binary(BinaryOp::mul, acc, first));
+    const ExprId second = f.b.reduce(ReduceOp::max, x, {f.k});
+    f.output("b", DType::bf16, f.b.binary(BinaryOp::mul, acc, second));
+    const auto pipeline = cut(f.kernel, false);
+    ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+    std::set<int> there;
+    for (std::size_t i = 0; i < f.kernel.params.size(); ++i) there.insert(static_cast<int>(i));
+    for (const Stage& stage : pipeline->stages) {
+        for (const int tensor : stage.params)
+            EXPECT_TRUE(there.contains(tensor)) << stage.kernel.name << " reads " << tensor;
+        there.insert(stage.outputs.begin(), stage.outputs.end());
+    }
 }
 
 TEST(Cut, AnOutputThatOthersReadIsWrittenOnItsOwn) {

@@ -23,7 +23,7 @@ using ir::index;
 // The values kept in memory grow until every stage between them is one that a skeleton holds.
 class Cutter {
   public:
-    Cutter(const ir::Kernel& kernel, bool more_sums) : kernel_(kernel), more_sums_(more_sums) {}
+    Cutter(const ir::Kernel& kernel, bool two_sums) : kernel_(kernel), two_sums_(two_sums) {}
 
     Result<Pipeline> run() {
         const auto live = ir::reachable(kernel_);
@@ -128,30 +128,26 @@ class Cutter {
         return false;
     }
 
-    bool settle_products(ExprId root, const std::vector<ExprId>& products,
-                         const Result<ProductForm>& form) {
-        // The last product of several is fused with what follows, the others are read.
-        for (const ExprId id : products)
-            if (id != products.back()) {
-                keep(id, "one kernel computes one product");
-                return true;
-            }
-        if (products.back() != root) {
-            keep(products.back(), "what follows does not fit into its epilogue");
-            return true;
-        }
-        if (form) throw InternalError("a product alone takes more sums");
-        return keep_operand_copy(products.back(), form.error().message);
-    }
-
     bool settle_stage(ExprId root, const std::vector<ExprId>& products,
                       const std::vector<ExprId>& reductions) {
         if (is_attention(root)) return false;
-        if (!products.empty()) {
+        if (!products.empty() && reductions.empty()) {
             const auto form = product_form(extract_stage({root}, kept_set(root)).kernel);
-            if (form && (more_sums_ || !form->takes_more_sums())) return false;
-            if (reductions.empty()) return settle_products(root, products, form);
+            if (form && (two_sums_ || !form->takes_two_sums())) return false;
+            // The last product of several is fused with what follows, the others are read.
+            for (const ExprId id : products)
+                if (id != products.back()) {
+                    keep(id, "one kernel computes one product");
+                    return true;
+                }
+            if (products.back() != root) {
+                keep(products.back(), "what follows does not fit into its epilogue");
+                return true;
+            }
+            if (form) throw InternalError("a product alone takes two sums");
+            return keep_operand_copy(products.back(), form.error().message);
         }
+        if (!products.empty() && keep_beside(root)) return true;
         // What the first reduction reads holds as much of the epilogue as a product can take along.
         for (const ExprId id : products) {
             for (const ExprId reduction : reductions) {
@@ -173,6 +169,36 @@ class Cutter {
                 return true;
             }
         problem_ = form.error().message;
+        return false;
+    }
+
+    // Reductions that read no product are computed before it, with what follows from them alone:
+    // its epilogue reads the little that is left of them.
+    bool keep_beside(ExprId root) {
+        const auto inside = cone(root);
+        std::set<ExprId> reduced, with_product;
+        std::map<ExprId, bool> read_elsewhere;  // by something of another shape, or with a product
+        for (const ExprId id : inside) {
+            bool reduces = std::holds_alternative<ir::Reduce>(kernel_[id].node);
+            bool multiplies = std::holds_alternative<ir::Product>(kernel_[id].node);
+            ir::for_each_operand(kernel_[id].node, [&](ExprId x) {
+                reduces = reduces || reduced.contains(x);
+                multiplies = multiplies || with_product.contains(x);
+            });
+            if (multiplies)
+                with_product.insert(id);
+            else if (reduces)
+                reduced.insert(id);
+            ir::for_each_operand(kernel_[id].node, [&](ExprId x) {
+                if (multiplies || kernel_[id].type.dims != kernel_[x].type.dims)
+                    read_elsewhere[x] = true;
+            });
+        }
+        for (const ExprId id : reduced)
+            if (read_elsewhere[id] && !std::holds_alternative<ir::Expand>(kernel_[id].node)) {
+                keep(id, "a reduction is beside the product");
+                return true;
+            }
         return false;
     }
 
@@ -222,6 +248,46 @@ class Cutter {
                              [&](const ir::Output& output) { return output.value == id; });
     }
 
+    // Kept values under the last of those that one row kernel writes, since they come of the same
+    // rows: a mean and a deviation. Most are alone.
+    std::map<ExprId, std::vector<ExprId>> kept_together() const {
+        std::map<ExprId, std::vector<ExprId>> groups;
+        std::vector<ExprId> group;
+        for (const auto& [id, why] : reasons_) {
+            const bool waited_for = !group.empty() && written_between(group.back(), id);
+            group.push_back(id);
+            if (group.size() > 1 && (waited_for || !one_row_kernel(group))) {
+                group.pop_back();
+                groups[group.back()] = group;
+                group = {id};
+            }
+        }
+        if (!group.empty()) groups[group.back()] = group;
+        return groups;
+    }
+
+    // Whether an output is computed, or read from the first, before the second is there.
+    bool written_between(ExprId first, ExprId second) const {
+        return std::ranges::any_of(kernel_.outputs, [&](const ir::Output& output) {
+            return output.value >= first && output.value <= second;
+        });
+    }
+
+    // Whether neighbours among the kept values are reductions of the same tensors.
+    bool one_row_kernel(const std::vector<ExprId>& members) const {
+        auto others = kept_set(members.back());
+        for (const ExprId id : members) others.erase(id);
+        const Extracted all = extract(kernel_, members, others);
+        for (const ExprId id : members) {
+            const Extracted part = extract(kernel_, id, others);
+            const auto form = rows_form(part.kernel);
+            if (!form || form->over.empty() || part.leaves != all.leaves ||
+                kernel_[id].type.dims != kernel_[members.front()].type.dims)
+                return false;
+        }
+        return rows_form(all.kernel).ok();
+    }
+
     // An output is written by the stage that computes it, unless others read it unrounded.
     Pipeline assemble() {
         Pipeline pipeline{kernel_, {}, {}, {}};
@@ -243,7 +309,10 @@ class Cutter {
             std::vector<ExprId> written;
             for (const Write& write : writes) written.push_back(write.root);
             auto taken = kept_set(written.back());
-            if (reads_itself) taken.insert(written.back());
+            if (reads_itself)
+                taken.insert(written.back());
+            else
+                for (const ExprId root : written) taken.erase(root);
             Extracted part = extract_stage(written, taken);
             Stage stage;
             stage.kernel = std::move(part.kernel);
@@ -273,12 +342,18 @@ class Cutter {
         for (const ExprId root : roots())
             if (!kept(root) && num_writes(root) == 1) alone.push_back(root);
         const auto groups = row_groups(kernel_, alone, kept_values);
+        const auto together = kept_together();
         for (const ExprId root : roots()) {
-            if (kept(root))
-                add({{root,
-                      pipeline.intermediates[static_cast<std::size_t>(tensor_of[root] - bound)],
-                      tensor_of[root]}},
-                    false);
+            if (const auto group = together.find(root); group != together.end()) {
+                std::vector<Write> writes;
+                for (const ExprId member : group->second)
+                    writes.push_back(
+                        {member,
+                         pipeline
+                             .intermediates[static_cast<std::size_t>(tensor_of[member] - bound)],
+                         tensor_of[member]});
+                add(writes, false);
+            }
             if (kept(root) || num_writes(root) > 1) {
                 for (const int output : outputs_of[root]) add({write_of(root, output)}, kept(root));
             } else if (const auto group = groups.find(root); group != groups.end()) {
@@ -293,15 +368,15 @@ class Cutter {
     }
 
     const ir::Kernel& kernel_;
-    bool more_sums_;
+    bool two_sums_;
     std::map<ExprId, std::string> reasons_;  // of kept values
     std::string problem_;
 };
 
 }  // namespace
 
-Result<Pipeline> cut(const ir::Kernel& kernel, bool more_sums) {
-    return Cutter(kernel, more_sums).run();
+Result<Pipeline> cut(const ir::Kernel& kernel, bool two_sums) {
+    return Cutter(kernel, two_sums).run();
 }
 
 }  // namespace fact::lower

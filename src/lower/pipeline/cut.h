@@ -31,8 +31,8 @@ struct Pipeline {
     }
 };
 
-// With `more_sums`, epilogues may take other sums beside their own: ProductForm::takes_more_sums().
+// With `two_sums`, epilogues may take a second sum of the tile: ProductForm::takes_two_sums().
 // An Error names what no skeleton can compute.
-Result<Pipeline> cut(const ir::Kernel& kernel, bool more_sums);
+Result<Pipeline> cut(const ir::Kernel& kernel, bool two_sums);
 
 }  // namespace fact::lower

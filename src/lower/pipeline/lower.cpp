@@ -50,7 +50,7 @@ class Lowerer {
                          "Give extents that agree."};
         if (facts_.arch == "sm90a" && facts_.tma) {
             auto pipeline = cut(kernel_, true);
-            if (!pipeline || hold_more_sums(*pipeline)) return pipeline;
+            if (!pipeline || hold_two_sums(*pipeline)) return pipeline;
         }
         return cut(kernel_, false);
     }
@@ -91,12 +91,12 @@ class Lowerer {
     }
 
   private:
-    // Whether skeletons that give the epilogue more sums take the products that want them.
-    bool hold_more_sums(const Pipeline& pipeline) const {
+    // Whether skeletons that give the epilogue two sums take the products that want them.
+    bool hold_two_sums(const Pipeline& pipeline) const {
         return std::ranges::all_of(pipeline.stages, [&](const Stage& stage) {
             if (stage.kind != StageKind::product) return true;
             const auto form = product_form(stage.kernel);
-            return !form || !form->takes_more_sums() || plan_product(stage, facts_).ok();
+            return !form || !form->takes_two_sums() || plan_product(stage, facts_).ok();
         });
     }
 

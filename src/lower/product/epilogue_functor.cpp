@@ -1,11 +1,8 @@
 #include "lower/product/epilogue_functor.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "lower/pointwise/expression.h"
 
@@ -41,85 +38,8 @@ std::string flipped_text(const ir::Kernel& kernel, const ProductForm& form, ir::
                : fmt::format("at.{}.at(i)", flipped_name(kernel, tensor));
 }
 
-// What is worked out once a row, as `struct OfRow` holds it.
-struct OfRow {
-    std::set<ir::ExprId> same;                // see same_for_a_row()
-    std::map<ir::ExprId, std::string> texts;  // of its fields, where the row is called `row`
-};
-
-// Behind broadcasts, which a place need not know of.
-ir::ExprId behind_expands(const ir::Kernel& kernel, ir::ExprId id) {
-    while (const auto* expand = std::get_if<ir::Expand>(&kernel[id].node)) id = expand->x;
-    return id;
-}
-
-// Values that are the same for a row and that something reads which is not.
-std::vector<ir::ExprId> read_at_places(const ir::Kernel& kernel, const ProductForm& form,
-                                       const std::set<ir::ExprId>& same) {
-    std::vector<ir::ExprId> read;
-    const auto note = [&](ir::ExprId id) {
-        id = behind_expands(kernel, id);
-        const ir::Node& node = kernel[id].node;
-        if (same.contains(id) && !std::holds_alternative<ir::Literal>(node) &&
-            !std::holds_alternative<ir::Extent>(node) && std::ranges::find(read, id) == read.end())
-            read.push_back(id);
-    };
-    for (const ir::ExprId id : form.epilogue)
-        if (!same.contains(id)) ir::for_each_operand(kernel[id].node, note);
-    note(form.result);
-    return read;
-}
-
-// `struct OfRow` and the function that fills it from the sums of a row.
-OfRow emit_of_row(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form) {
-    OfRow row{same_for_a_row(kernel, form.epilogue), {}};
-    const auto declare_all = [&](emit::CodeWriter& to) {
-        ExpressionText text(
-            kernel,
-            [](ir::DimId) -> std::string {
-                throw InternalError("a coordinate is not the same for a row");
-            },
-            [](ir::DimId) { return "depth"; });
-        for (const char* word : {"sums", "depth", "F"}) text.reserve(word);
-        for (const RowSum& sum : form.row_sums)
-            text.set(sum.value, sum.squares ? "sums.squares" : "sums.values");
-        for (const ir::ExprId id : form.epilogue) {
-            if (!row.same.contains(id) || text.has(id)) continue;
-            if (std::holds_alternative<ir::Extent>(kernel[id].node))
-                text.set(id, "depth");
-            else if (const auto* expand = std::get_if<ir::Expand>(&kernel[id].node))
-                text.set(id, text.use(expand->x));
-            else
-                text.declare(to, id);
-        }
-        return text;
-    };
-    emit::CodeWriter unused;
-    const ExpressionText named = declare_all(unused);
-    std::vector<std::string> names, values;
-    for (const ir::ExprId id : read_at_places(kernel, form, row.same)) {
-        values.push_back(named.use(id));
-        names.push_back(values.back().substr(values.back().rfind('.') + 1));
-        row.texts[id] = "row." + names.back();
-    }
-    const bool sums_values =
-        std::ranges::any_of(form.row_sums, [](const RowSum& sum) { return !sum.squares; });
-    writer.line(fmt::format("static constexpr bool kSumsValues = {};", sums_values));
-    {
-        auto fields = writer.block("struct OfRow", ";");
-        writer.line(fmt::format("float {};", fmt::join(names, ", ")));
-    }
-    auto function = writer.block("__device__ static OfRow of_row(RowSums const& sums, int depth)");
-    writer.line(fmt::format("using F = Functions<{}>;",
-                            info(kernel.outputs.front().tensor.type.dtype).cuda));
-    declare_all(writer);
-    writer.line(fmt::format("return {{{}}};", fmt::join(values, ", ")));
-    return row;
-}
-
 // Each value of the epilogue as a named constant, in the order it is computed.
-void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form,
-               const OfRow& row) {
+void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form) {
     const auto coordinate = [&](ir::DimId dim) -> std::string {
         if (dim == form.m) return "slab.row_of(i)";
         const auto at = std::find(form.batch.begin(), form.batch.end(), dim);
@@ -131,28 +51,19 @@ void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const Product
         if (part->extent > 0) text += fmt::format(" % {}", part->extent);
         return text;
     };
-    ExpressionText text(kernel, coordinate, [](ir::DimId) { return "slab.extents.k"; });
+    const auto extent = [](ir::DimId) -> std::string {
+        throw InternalError("an extent is no part of an epilogue");
+    };
+    ExpressionText text(kernel, coordinate, extent);
     for (const ir::Dim& dim : kernel.dims) text.reserve(dim.name);
-    for (const char* word : {"i", "at", "slab", "F", "acc", "other", "flipped", "row"})
-        text.reserve(word);
+    for (const char* word : {"i", "at", "slab", "F", "acc", "other", "flipped"}) text.reserve(word);
     if (form.product != kNoProduct) text.set(form.product, "acc");
     if (form.second != kNoProduct) text.set(form.second, "other");
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i)
         if (const auto* param = std::get_if<ir::Param>(&kernel.exprs[i].node))
             text.set(static_cast<ir::ExprId>(i),
                      fmt::format("at.{}.at(i)", member_name(kernel.params[param->index])));
-    for (const auto& [id, field] : row.texts) text.set(id, field);
     for (const ir::ExprId id : form.epilogue) {
-        if (std::holds_alternative<ir::Extent>(kernel[id].node)) {
-            text.set(id, "slab.extents.k");
-            continue;
-        }
-        if (row.texts.contains(id)) continue;
-        if (const ir::ExprId behind = behind_expands(kernel, id); row.same.contains(behind)) {
-            const bool is_number = std::holds_alternative<ir::Literal>(kernel[behind].node);
-            if (row.texts.contains(behind) || is_number) text.set(id, text.use(behind));
-            continue;
-        }
         if (const auto* expand = std::get_if<ir::Expand>(&kernel[id].node)) {
             text.set(id, text.use(expand->x));
             continue;
@@ -284,21 +195,15 @@ void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const Prod
         }
     }
     writer.line();
-    OfRow row;
-    if (!form.row_sums.empty()) {
-        row = emit_of_row(writer, kernel, form);
-        writer.line();
-    }
-    auto call = writer.block(
-        fmt::format("__device__ float operator()(float acc, {}{}Fetched const& at, Slab "
-                    "const& slab, int i) const",
-                    form.second != kNoProduct ? "float other, "
-                    : form.flip > 0           ? "float flipped, "
-                                              : "",
-                    form.row_sums.empty() ? "" : "OfRow const& row, "));
+    auto call =
+        writer.block(fmt::format("__device__ float operator()(float acc, {}Fetched const& at, Slab "
+                                 "const& slab, int i) const",
+                                 form.second != kNoProduct ? "float other, "
+                                 : form.flip > 0           ? "float flipped, "
+                                                           : ""));
     writer.line(fmt::format("using F = Functions<{}>;",
                             info(kernel.outputs.front().tensor.type.dtype).cuda));
-    emit_body(writer, kernel, form, row);
+    emit_body(writer, kernel, form);
 }
 
 }  // namespace fact::lower

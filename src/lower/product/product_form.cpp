@@ -43,7 +43,6 @@ class Analysis {
         form_.product = products_.front();
         if (!foreign_.empty()) return cannot_express(kernel_, "", foreign_ + " beside the product");
         if (std::string why = operands(); !why.empty()) return cannot_express(kernel_, "", why);
-        if (std::string why = row_sums(); !why.empty()) return cannot_express(kernel_, "", why);
         if (std::string why = flips(); !why.empty()) return cannot_express(kernel_, "", why);
         if (std::string why = extras(); !why.empty()) return cannot_express(kernel_, "", why);
         if (std::string why = output(); !why.empty()) return cannot_express(kernel_, "", why);
@@ -60,8 +59,6 @@ class Analysis {
         seen_.assign(kernel_.exprs.size(), false);
         collect(result);
         if (!products_.empty()) foreign_ = "a product";
-        if (!form_.row_sums.empty()) foreign_ = "a reduction";
-        if (!extents_.empty()) foreign_ = "an extent";
         for (const ir::ExprId id : form_.epilogue)
             if (std::holds_alternative<ir::Flip>(kernel_[id].node)) foreign_ = "a flip";
         if (!foreign_.empty()) return cannot_express(kernel_, "", foreign_ + " in a functor");
@@ -90,14 +87,8 @@ class Analysis {
             form_.epilogue.push_back(id);
             return;
         }
-        if (const auto sum = row_sum(kernel_, id)) {
-            form_.row_sums.push_back(*sum);
-            form_.epilogue.push_back(id);
-            return;
-        }
         if (std::holds_alternative<ir::Reduce>(expr.node)) foreign_ = "a reduction";
-        if (const auto* extent = std::get_if<ir::Extent>(&expr.node))
-            extents_.push_back(extent->dim);
+        if (std::holds_alternative<ir::Extent>(expr.node)) foreign_ = "an extent";
         if (std::holds_alternative<ir::Attention>(expr.node)) foreign_ = "attention";
         ir::for_each_operand(expr.node, [&](ir::ExprId operand) { collect(operand); });
         form_.epilogue.push_back(id);
@@ -156,20 +147,6 @@ class Analysis {
             to.major = schedule::Major::mn;
         else
             to.contiguous = false;
-        return "";
-    }
-
-    // Rows of the first operand are summed where the product reads them, whole: of 16-bit numbers.
-    std::string row_sums() const {
-        for (const RowSum& sum : form_.row_sums) {
-            const auto& tensor = kernel_.params[sum.param];
-            if (static_cast<int>(sum.param) != form_.a.param || sum.over != form_.k)
-                return "a reduction beside the product";
-            if (form_.a.major != schedule::Major::k || info(tensor.type.dtype).bytes != 2)
-                return fmt::format("sums over the rows of {} as it lies", tensor.name);
-        }
-        for (const ir::DimId dim : extents_)
-            if (dim != form_.k) return fmt::format("the extent of {}", kernel_[dim].name);
         return "";
     }
 
@@ -291,8 +268,7 @@ class Analysis {
     std::vector<bool> seen_;
     std::vector<int> extra_params_, flipped_params_;  // read at their places, or flipped
     std::vector<ir::ExprId> products_;
-    std::vector<ir::DimId> extents_;  // that the epilogue computes with
-    std::string foreign_;             // what the epilogue cannot hold, if anything
+    std::string foreign_;  // what the epilogue cannot hold, if anything
 };
 
 }  // namespace
@@ -347,7 +323,6 @@ schedule::Problem problem_of(const ir::Kernel& kernel, const ProductForm& form) 
     problem.a = form.a.major;
     problem.b = form.b.major;
     problem.products = form.second == kNoProduct ? 1 : 2;
-    problem.row_sums = !form.row_sums.empty();
     if (form.flip > 0) problem.together = 2 * form.flip;
     for (const EpilogueForm& extra : form.extras)
         problem.full_operands += extra.m >= 0 && extra.n >= 0 && extra.period == 0;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "ir/kernel.h"
-#include "lower/product/row_sums.h"
 #include "schedule/schedule.h"
 #include "support/result.h"
 
@@ -46,7 +45,6 @@ struct ProductForm {
     OperandForm a, b;
     ir::ExprId second = kNoProduct;  // another product of `a`, with a second operand like b
     OperandForm second_b;
-    std::vector<RowSum> row_sums;      // of `a`, that the epilogue reads
     int flip = 0;                      // columns between two values that change places; 0: none do
     std::vector<EpilogueForm> extras;  // in parameter order
     int staged = -1;                   // index of one brought through shared memory: sm90 chooses
@@ -57,8 +55,8 @@ struct ProductForm {
     // How many batch dimensions the skeleton is given: at least two, so that most kernels are
     // alike.
     std::size_t num_batches() const { return std::max<std::size_t>(batch.size(), 2); }
-    // Whether the functor is given other sums beside a place's own.
-    bool takes_more_sums() const { return second != kNoProduct || flip != 0 || !row_sums.empty(); }
+    // Whether the functor is given a second sum beside a place's own.
+    bool takes_two_sums() const { return second != kNoProduct || flip != 0; }
 };
 
 // A dimension among those that make up the columns: `column / inner % extent`, without the

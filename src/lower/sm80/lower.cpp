@@ -95,8 +95,8 @@ class SourceWriter {
 
 Result<ProductForm> form_of(const ir::Kernel& kernel, const Options& options) {
     auto form = product_form(kernel);
-    if (form && form->takes_more_sums())
-        return cannot_express(kernel, "sm80 ", "other sums in an epilogue than its own");
+    if (form && form->takes_two_sums())
+        return cannot_express(kernel, "sm80 ", "two sums in one epilogue");
     if (form) drop_unaligned_pairs(kernel, options.alignment, *form);
     return form;
 }

@@ -76,7 +76,7 @@ struct FusedKernel::State {
     ir::Kernel text;
     Compiled compiled;
     std::vector<Place> params, results;
-    std::map<int, std::vector<int>> prepared_by;  // constant parameters only
+    std::map<ParamSet, PreparedWorkspaces> prepared_by;  // sets of constant parameters only
     PreparedWeights prepared;
     std::atomic<bool> complained = false;
     std::mutex mutex;
@@ -102,6 +102,12 @@ struct FusedKernel::State {
         auto out = bind_all<ir::TensorView>(results, outputs);
         if (!out) return out.error();
         return ir::interpret(text, *in, *out);
+    }
+
+    Tensors weights_of(const ParamSet& set, const Tensors& inputs) const {
+        Tensors weights;
+        for (const int param : set) weights.push_back(inputs[params[param].index]);
+        return weights;
     }
 
     Result<> launch(const Tensors& inputs, const Tensors& outputs,
@@ -130,25 +136,27 @@ Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& output
     const bool capturing = !prepared_by.empty() && is_capturing(stream);
     auto workspaces = kernel.workspaces(*tensors);
     Tensors memory(workspaces.size());
-    std::vector<int> ready, to_keep;
-    for (const auto& [param, indices] : prepared_by) {
+    std::vector<ParamSet> ready, to_keep;
+    std::vector<bool> needed(workspaces.size(), true);
+    for (const auto& [set, own] : prepared_by) {
         if (workspace) break;
-        const auto& weight = inputs[params[param].index];
-        if (!PreparedWeights::can_watch(weight)) continue;
-        if (auto kept = prepared.find(param, weight, capturing)) {
-            for (std::size_t i = 0; i < indices.size(); ++i) memory[indices[i]] = (*kept)[i];
-            ready.push_back(param);
+        const auto weights = weights_of(set, inputs);
+        if (!PreparedWeights::can_watch(weights)) continue;
+        if (auto kept = prepared.find(set, weights, capturing)) {
+            for (std::size_t i = 0; i < own.kept.size(); ++i) memory[own.kept[i]] = (*kept)[i];
+            for (const int i : own.passing) needed[i] = false;
+            ready.push_back(set);
         } else if (!capturing) {  // memory of a graph being captured is not filled yet
-            to_keep.push_back(param);
+            to_keep.push_back(set);
         }
     }
     for (std::size_t i = 0; i < workspaces.size(); ++i) {
         const auto dtype = scalar_type(workspaces[i].dtype);
         if (workspace)
             memory[i] = workspace(workspaces[i].sizes, dtype);
-        else if (!memory[i].defined())
+        else if (!memory[i].defined() && needed[i])
             memory[i] = at::empty(workspaces[i].sizes, at::TensorOptions(dtype).device(device));
-        workspaces[i].data = memory[i].data_ptr();
+        if (memory[i].defined()) workspaces[i].data = memory[i].data_ptr();
         tensors->push_back(workspaces[i]);
     }
     const auto launched = kernel.launch(*tensors, ready, stream);
@@ -156,10 +164,10 @@ Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& output
     if (to_keep.empty()) return Ok{};
     // Once per weight: whoever finds the workspace may be on another stream.
     synchronize(device);
-    for (const int param : to_keep) {
-        PreparedWeights::Workspaces kept;
-        for (const int i : prepared_by.at(param)) kept.push_back(memory[i]);
-        prepared.keep(param, inputs[params[param].index], std::move(kept));
+    for (const auto& set : to_keep) {
+        Tensors kept;
+        for (const int i : prepared_by.at(set).kept) kept.push_back(memory[i]);
+        prepared.keep(set, weights_of(set, inputs), std::move(kept));
     }
     return Ok{};
 }
@@ -193,8 +201,9 @@ Result<std::shared_ptr<FusedKernel>> FusedKernel::make(graph::FusedCall call, ir
         if (record.params.size() != in->size() || record.outputs.size() != out->size())
             return Error{fmt::format("{}: the launch record is of another kernel", call.id), {}};
         state->prepared_by = prepared_workspaces(record);
+        const auto changes = [&](int param) { return !(*in)[param].binding.constant; };
         std::erase_if(state->prepared_by,
-                      [&](const auto& item) { return !(*in)[item.first].binding.constant; });
+                      [&](const auto& item) { return std::ranges::any_of(item.first, changes); });
     }
     state->call = std::move(call);
     state->text = std::move(text);

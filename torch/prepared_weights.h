@@ -1,5 +1,5 @@
-// Workspaces that a kernel fills from a weight (split, transposed) and that stay valid until the
-// weight changes.
+// Workspaces that a kernel fills from weights alone (split, transposed, scaled by another one) and
+// that stay valid until one of them changes.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,35 +14,45 @@
 
 namespace fact::exec {
 
-// For each parameter that some launch only prepares from: the workspaces those launches write,
-// as numbers among the record's workspaces.
-std::map<int, std::vector<int>> prepared_workspaces(const LaunchRecord& record);
+using ParamSet = std::vector<int>;  // of a launch: prepares_from
 
-// One weight's workspaces, kept until the weight is another one or torch counts a change of it
-// (changes through `.data` are not counted).
+// The workspaces of launches that prepare from the same parameters, as numbers among the record's.
+struct PreparedWorkspaces {
+    std::vector<int> kept;     // other launches look at them, too
+    std::vector<int> passing;  // needed only while those launches run
+};
+std::map<ParamSet, PreparedWorkspaces> prepared_workspaces(const LaunchRecord& record);
+
+// The workspaces of sets of weights, kept until one of the set is another one or torch counts a
+// change of it (changes through `.data` are not counted).
 class PreparedWeights {
   public:
-    using Workspaces = std::vector<at::Tensor>;
+    using Tensors = std::vector<at::Tensor>;
 
-    // What was kept for this parameter; nothing when the weight is another one or has changed.
+    // What was kept for these parameters; nothing when a weight is another one or has changed.
     // `capturing`: a CUDA graph will go on using the memory, so it is never given back.
-    std::optional<Workspaces> find(int param, const at::Tensor& weight, bool capturing);
-    void keep(int param, const at::Tensor& weight, Workspaces workspaces);
+    std::optional<Tensors> find(const ParamSet& params, const Tensors& weights, bool capturing);
+    void keep(const ParamSet& params, const Tensors& weights, Tensors workspaces);
 
-    // Whether a change of the tensor can be seen (inference tensors do not count theirs).
-    static bool can_watch(const at::Tensor& weight);
+    // Whether changes of the tensors can be seen (inference tensors do not count theirs).
+    static bool can_watch(const Tensors& weights);
 
   private:
-    struct Entry {
+    // A weight as it was.
+    struct Seen {
         c10::weak_intrusive_ptr<c10::StorageImpl> storage;  // another tensor may get the address
         const void* data;
         std::uint32_t version;
         std::vector<std::int64_t> strides;
-        Workspaces workspaces;
+        bool is(const at::Tensor& weight) const;
+    };
+    struct Entry {
+        std::vector<Seen> weights;
+        Tensors workspaces;
     };
     std::mutex mutex_;
-    std::map<int, Entry> entries_;
-    std::vector<Workspaces> pinned_;
+    std::map<ParamSet, Entry> entries_;
+    std::vector<Tensors> pinned_;
 };
 
 }  // namespace fact::exec

@@ -22,7 +22,7 @@ struct Loaded {
     std::vector<gpu::DeviceMemory> memory;
     std::vector<gpu::TensorArg> tensors;
 
-    Result<> launch(std::span<const int> prepared = {}) const {
+    Result<> launch(std::span<const std::vector<int>> prepared = {}) const {
         return kernel.launch(tensors, prepared, nullptr);
     }
     // The first bytes of a tensor, after all that was launched.

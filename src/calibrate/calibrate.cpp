@@ -171,7 +171,7 @@ class Calibrator {
         const auto loaded = bench_.load(probe, kernel);
         if (!loaded) return loaded.error();
         // Split operands are there already: what is timed is the product alone.
-        const int prepared[] = {0, 1};
+        const std::vector<int> prepared[] = {{0}, {1}};
         const auto measured = measure([&] { return loaded->launch(prepared); });
         if (!measured) return measured.error();
         if (auto fine = check_result(probe, *loaded); !fine) return fine.error();

@@ -187,15 +187,15 @@ std::vector<TensorArg> Kernel::workspaces(std::span<const TensorArg> tensors) co
     return gpu::workspaces(state_->record, tensors);
 }
 
-Result<> Kernel::launch(std::span<const TensorArg> tensors, std::span<const int> prepared,
-                        Stream stream) const {
+Result<> Kernel::launch(std::span<const TensorArg> tensors,
+                        std::span<const std::vector<int>> prepared, Stream stream) const {
     if (static_cast<int>(tensors.size()) != state_->record.num_tensors())
         throw InternalError("Kernel::launch: a tensor is missing");
     CurrentContext current(state_->api, state_->context);
     if (current.status()) return failure(state_->api, "cuCtxSetCurrent", current.status());
     for (std::size_t i = 0; i < state_->record.launches.size(); ++i) {
         const Launch& launch = state_->record.launches[i];
-        if (launch.prepares_from >= 0 &&
+        if (!launch.prepares_from.empty() &&
             std::find(prepared.begin(), prepared.end(), launch.prepares_from) != prepared.end())
             continue;
         auto done = state_->launch_one(launch, state_->entries[i], tensors, stream);

@@ -35,9 +35,9 @@ class Kernel {
     // The workspaces such a call needs, with sizes and strides filled in and no data.
     std::vector<TensorArg> workspaces(std::span<const TensorArg> tensors) const;
 
-    // `tensors`: parameters, outputs, workspaces. Launches with prepares_from in `prepared` are
-    // skipped: their workspace is already filled.
-    Result<> launch(std::span<const TensorArg> tensors, std::span<const int> prepared,
+    // `tensors`: parameters, outputs, workspaces. Launches whose prepares_from is one of `prepared`
+    // are skipped: their workspaces are already filled.
+    Result<> launch(std::span<const TensorArg> tensors, std::span<const std::vector<int>> prepared,
                     Stream stream) const;
 
   private:

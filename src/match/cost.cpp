@@ -81,21 +81,31 @@ Cost cost_of(const Graph& graph, const std::vector<NodeId>& nodes, const Pattern
     return cost;
 }
 
-Result<double> staged_us(const ir::Kernel& kernel,
-                         const std::map<std::string, std::int64_t>& extents, const Options& options,
-                         const GpuSpec& gpu) {
-    const auto pipeline = lower::cut(kernel, options.arch == "sm90a");
+Result<double> staged_us(const Written& written, const Options& options, const GpuSpec& gpu) {
+    const auto pipeline = lower::cut(written.kernel, options.arch == "sm90a");
     if (!pipeline) return pipeline.error();
+    const auto origins = lower::origins(*pipeline);
+    const auto once = [&](const lower::Stage& stage) {
+        return lower::writes_intermediates(*pipeline, stage) &&
+               std::ranges::all_of(stage.outputs, [&](int output) {
+                   return std::ranges::all_of(
+                       origins[static_cast<std::size_t>(output)], [&](int param) {
+                           return written.params[static_cast<std::size_t>(param)].constant;
+                       });
+               });
+    };
     const auto count = [&](const std::vector<ir::DimId>& dims) {
         double product = 1;
         for (const ir::DimId dim : pipeline->kernel.factors(dims)) {
             const auto& named = pipeline->kernel[dim];
-            product *= static_cast<double>(named.extent ? *named.extent : extents.at(named.name));
+            product *=
+                static_cast<double>(named.extent ? *named.extent : written.extents.at(named.name));
         }
         return product;
     };
     double total = 0;
     for (const lower::Stage& stage : pipeline->stages) {
+        if (once(stage)) continue;
         sol::Work work{0, 0, sol::Unit::tensor_16bit};
         const auto move = [&](const ir::Tensor& tensor) {
             work.bytes += info(tensor.type.dtype).bytes * count(tensor.type.dims);

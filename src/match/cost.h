@@ -8,6 +8,7 @@
 #include "match/layout.h"
 #include "match/pattern.h"
 #include "match/region.h"
+#include "match/write_kernel.h"
 #include "target/gpu_spec.h"
 
 namespace fact::match {
@@ -19,11 +20,10 @@ Cost cost_of(const graph::Graph& graph, const Region& region, const Layout& layo
 Cost cost_of(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes,
              const Pattern& pattern, const Options& options, const GpuSpec& gpu);
 
-// What the kernels take that the compiler cuts the text into, each at its calibrated bound: values
-// kept in memory between them are written and read.
+// What the kernels take in a call that the compiler cuts the text into, each at its calibrated
+// bound: values kept in memory between them are written and read. What follows from constants alone
+// is computed before.
 // An Error says what no kernel can compute.
-Result<double> staged_us(const ir::Kernel& kernel,
-                         const std::map<std::string, std::int64_t>& extents, const Options& options,
-                         const GpuSpec& gpu);
+Result<double> staged_us(const Written& written, const Options& options, const GpuSpec& gpu);
 
 }  // namespace fact::match

@@ -111,8 +111,8 @@ Json write(const Launch& launch) {
               {"block", launch.block},
               {"cluster", launch.cluster},
               {"shared_bytes", launch.shared_bytes},
-              {"params", std::move(params)},
-              {"prepares_from", launch.prepares_from}};
+              {"params", std::move(params)}};
+    if (!launch.prepares_from.empty()) json["prepares_from"] = launch.prepares_from;
     if (launch.waits) json["waits"] = true;
     return json;
 }
@@ -188,6 +188,13 @@ std::vector<int> read_list(const Json& json) {
     std::vector<int> result;
     for (const Json& item : json) result.push_back(read_int(item));
     return result;
+}
+
+// Older records have one parameter, or -1.
+std::vector<int> read_prepared(const Json& json) {
+    if (json.is_array()) return read_list(json);
+    const int param = read_int(json);
+    return param == -1 ? std::vector<int>{} : std::vector{param};
 }
 
 DType read_dtype(const Json& json) {
@@ -290,7 +297,8 @@ Launch read_launch(const Json& json) {
     result.cluster = read_ints<2>(json.at("cluster"));
     result.shared_bytes = read_int(json.at("shared_bytes"));
     for (const Json& param : json.at("params")) result.params.push_back(read_param(param));
-    result.prepares_from = read_int(json.at("prepares_from"));
+    if (json.contains("prepares_from"))
+        result.prepares_from = read_prepared(json.at("prepares_from"));
     result.waits = json.value("waits", false);
     return result;
 }

@@ -100,9 +100,10 @@ struct Launch {
     std::array<int, 2> cluster{1, 1};  // m, n; launched as (m * n, 1, 1)
     int shared_bytes = 0;
     std::vector<KernelParam> params;
-    // The parameter this launch only prepares a workspace from, or -1. When that parameter is a
-    // constant (a weight), the launcher may run it once and keep the workspace.
-    int prepares_from = -1;
+    // The parameters, in ascending order, from which alone follows what this launch writes to
+    // workspaces; empty where it writes something else. When they all are constants (weights), the
+    // launcher may run it once and keep the workspaces.
+    std::vector<int> prepares_from = {};
     // The kernel waits by itself for what was launched before it, so that it may start while that
     // ends.
     bool waits = false;

@@ -154,9 +154,12 @@ class Checker {
         if (!problem_.empty()) return;  // what is out of range may overflow below
         require(launch.cluster[0] * launch.cluster[1] <= 16, "cluster");
         require(launch.shared_bytes >= 0, "shared memory");
-        require(launch.prepares_from >= -1 &&
-                    launch.prepares_from < static_cast<int>(record_.params.size()),
-                fmt::format("prepared parameter {}", launch.prepares_from));
+        int before = -1;
+        for (const int param : launch.prepares_from) {
+            require(param > before && param < static_cast<int>(record_.params.size()),
+                    fmt::format("prepared parameter {}", param));
+            before = param;
+        }
         check(launch.grid);
         for (const KernelParam& param : launch.params)
             std::visit([this](const auto& p) { check(p); }, param);

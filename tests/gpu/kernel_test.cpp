@@ -141,14 +141,14 @@ INSTANTIATE_TEST_SUITE_P(Clusters, KernelOnGpu,
 TEST_F(KernelOnGpu, PreparedLaunchesAreSkipped) {
     LaunchRecord record = probe_record({1, 1});
     record.launches.push_back(record.launches[0]);
-    record.launches[0].prepares_from = 0;
+    record.launches[0].prepares_from = {0};
     auto kernel = Kernel::load(kProbe, record);
     ASSERT_TRUE(kernel.ok()) << kernel.error().text();
     Memory memory;
     const auto address = memory.allocate(sizeof(Report));
     const TensorArg x{reinterpret_cast<void*>(address), DType::i32, {64, 8}, {8, 1}};
     memory.clear(address, 8);
-    const int prepared[] = {0};
+    const std::vector<int> prepared[] = {{0}};
     ASSERT_TRUE(kernel->launch({&x, 1}, prepared, nullptr).ok());
     EXPECT_EQ(memory.read(address)[0], 1);
     ASSERT_TRUE(kernel->launch({&x, 1}, {}, nullptr).ok());

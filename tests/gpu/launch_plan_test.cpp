@@ -275,7 +275,7 @@ TEST(LaunchPlan, DamagedRecordsAreNamed) {
     EXPECT_NE(damage([](auto& r) { std::get<StructParam>(r.launches[0].params[3]).bytes = 24; }),
               "");
     EXPECT_NE(damage([](auto& r) { r.launches[0].block = 0; }), "");
-    EXPECT_NE(damage([](auto& r) { r.launches[0].prepares_from = 3; }), "");
+    EXPECT_NE(damage([](auto& r) { r.launches[0].prepares_from = {3}; }), "");
     EXPECT_NE(
         damage([](auto& r) { std::get<PersistentGrid>(r.launches[0].grid).batch = {{0, 5}}; }), "");
 }

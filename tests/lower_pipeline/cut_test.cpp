@@ -272,6 +272,45 @@ TEST(Lower, SeveralStagesAreOneFile) {
     expect_golden("linear_softmax.json", to_json(lowered->record));
 }
 
+std::vector<std::vector<int>> prepared(const LaunchRecord& record) {
+    std::vector<std::vector<int>> all;
+    for (const Launch& launch : record.launches) all.push_back(launch.prepares_from);
+    return all;
+}
+
+// y = x @ (w * g).T + (sum of w * b along K), with x, g, w and b as parameters 0 to 3.
+LaunchRecord folded(DType dtype) {
+    Fixture f("folded");
+    const ExprId x = f.param("x", dtype, {f.m, f.k}), g = f.param("g", dtype, {f.k});
+    const ExprId w = f.param("w", dtype, {f.n, f.k}), b = f.param("b", dtype, {f.k});
+    const ExprId scaled = f.b.cast(dtype, f.b.binary(BinaryOp::mul, w, g));
+    const ExprId shift = f.b.reduce(ReduceOp::sum, f.b.binary(BinaryOp::mul, w, b), {f.k});
+    const ExprId acc = f.b.product(x, f.b.transpose(scaled));
+    f.output("y", dtype, f.b.binary(BinaryOp::add, acc, shift));
+    const auto lowered = lower(f.kernel, {});
+    EXPECT_TRUE(lowered.ok()) << lowered.error().text();
+    return lowered.ok() ? lowered->record : LaunchRecord{};
+}
+
+TEST(Lower, WhatIsKeptSaysWhichParametersItFollowsFrom) {
+    EXPECT_EQ(prepared(folded(DType::bf16)), (std::vector<std::vector<int>>{{1, 2}, {2, 3}, {}}));
+    // The passes over the product's operand follow from what that follows from.
+    EXPECT_EQ(prepared(folded(DType::f32)),
+              (std::vector<std::vector<int>>{{1, 2}, {2, 3}, {1, 2}, {1, 2}, {}}));
+}
+
+TEST(Lower, OutputsAreWrittenInEveryCall) {
+    Fixture f("both");
+    const ExprId x = f.param("x", DType::bf16, {f.m, f.k});
+    const ExprId w = f.param("w", DType::bf16, {f.n, f.k});
+    const ExprId scaled = f.b.cast(DType::bf16, f.b.unary(UnaryOp::exp, w));
+    f.output("scaled", DType::bf16, scaled);
+    f.output("y", DType::bf16, f.b.product(x, f.b.transpose(scaled)));
+    const auto lowered = lower(f.kernel, {});
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    EXPECT_EQ(prepared(lowered->record), (std::vector<std::vector<int>>{{1}, {}, {}}));
+}
+
 TEST(Lower, RowsThatNoTensorMapTakesGoThroughSm80) {
     Fixture f("odd");
     const ExprId w = f.param("w", DType::bf16, {f.k, f.n});

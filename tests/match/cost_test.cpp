@@ -4,6 +4,7 @@
 
 #include <regex>
 
+#include "dsl/dsl.h"
 #include "graphs.h"
 #include "match/pointwise.h"
 #include "match/rowwise.h"
@@ -50,6 +51,37 @@ TEST(Cost, FusingSmallOperatorsSavesTheirLaunches) {
     EXPECT_EQ(cost.unfused_us, 6);
     EXPECT_EQ(cost.bound_us, 3);
     EXPECT_EQ(found.patterns.front().priority, 3);
+}
+
+TEST(Cost, WhatFollowsFromWeightsIsNoWorkOfACall) {
+    Diagnostics diagnostics;
+    const auto program = dsl::compile(R"(
+kernel scaled_linear(x: bf16[M, K], g: bf16[K], w: bf16[N, K]) -> (y: bf16[M, N]) {
+  y = x @ bf16(w * g).T
+}
+kernel linear(x: bf16[M, K], g: bf16[K], w: bf16[N, K]) -> (y: bf16[M, N]) {
+  y = x @ w.T + sum(g, over: K)
+}
+)",
+                                      diagnostics);
+    ASSERT_TRUE(program);
+    const auto gpu = find_gpu("h200");
+    ASSERT_TRUE(gpu);
+    const auto expected = [&](std::size_t kernel, bool g, bool w) {
+        Written written{program->kernels[kernel], {{"M", 128}, {"N", 4096}, {"K", 4096}}, {}, {}};
+        for (const bool constant : {false, g, w}) {
+            written.params.emplace_back();
+            written.params.back().constant = constant;
+        }
+        const auto us = staged_us(written, {}, *gpu);
+        EXPECT_TRUE(us.ok());
+        return us.ok() ? *us : 0.0;
+    };
+    // Scaling reads and writes as much as the product reads.
+    EXPECT_GT(expected(0, false, true), 2.5 * expected(0, true, true));
+    EXPECT_EQ(expected(0, false, true), expected(0, true, false));
+    EXPECT_GT(expected(1, false, true), expected(1, true, true));
+    EXPECT_EQ(expected(1, true, true), expected(1, true, false));
 }
 
 }  // namespace

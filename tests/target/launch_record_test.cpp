@@ -24,7 +24,7 @@ LaunchRecord sample() {
     prepare.entry = "split_w";
     prepare.grid = TileGrid{{{1, 0}}, {{1, 1}}, {}, 32, 64, 65535};
     prepare.block = 256;
-    prepare.prepares_from = 1;
+    prepare.prepares_from = {0, 1};
     prepare.params = {StructParam{
         24, {{0, PointerField{1}}, {8, ExtentField{{{1, 0}, {1, 1}}}}, {16, TokenField{}}}}};
 
@@ -63,6 +63,16 @@ TEST(LaunchRecord, TextIsStable) {
               R"({"field":{"stride":{"dim":-1,"tensor":2}},"offset":8})");
 }
 
+TEST(LaunchRecord, OlderOnesPrepareFromOneParameter) {
+    auto json = nlohmann::json::parse(to_json(sample()));
+    json["launches"][0]["prepares_from"] = 1;
+    json["launches"][1]["prepares_from"] = -1;
+    const auto record = launch_record_from_json(json.dump());
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_EQ(record->launches[0].prepares_from, std::vector{1});
+    EXPECT_TRUE(record->launches[1].prepares_from.empty());
+}
+
 TEST(LaunchRecord, DamagedTextIsAnError) {
     std::string text = to_json(sample());
     EXPECT_FALSE(launch_record_from_json(""));
@@ -96,8 +106,10 @@ TEST(LaunchRecord, IndicesOutOfRangeAreNamed) {
     EXPECT_EQ(why(record), "not a launch record: tile 0x64 is out of range");
 
     record = sample();
-    record.launches[0].prepares_from = 2;
+    record.launches[0].prepares_from = {1, 2};
     EXPECT_EQ(why(record), "not a launch record: prepared parameter 2 is out of range");
+    record.launches[0].prepares_from = {1, 0};
+    EXPECT_EQ(why(record), "not a launch record: prepared parameter 0 is out of range");
 
     record = sample();
     record.equal_extents[0][0].dim = -1;

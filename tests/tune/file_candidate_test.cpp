@@ -20,7 +20,7 @@ LaunchRecord record() {
     r.alignments = {{1, 16}, {3, 16}};
     Launch prepare, product;
     prepare.entry = "linear_split";
-    prepare.prepares_from = 1;
+    prepare.prepares_from = {1};
     product.entry = "linear";
     for (Launch* launch : {&prepare, &product}) {
         launch->block = 128;
@@ -75,7 +75,7 @@ TEST_F(FileCandidate, PlainArgumentsAreOneStruct) {
     EXPECT_EQ(inconsistency(r), "");
     ASSERT_EQ(r.launches.size(), 1u);
     EXPECT_EQ(r.launches[0].entry, "linear");
-    EXPECT_EQ(r.launches[0].prepares_from, -1);
+    EXPECT_TRUE(r.launches[0].prepares_from.empty());
     // What was said of the workspace that is gone goes with it.
     EXPECT_EQ(r.alignments, (std::vector<Alignment>{{1, 16}}));
     ASSERT_EQ(r.workspaces.size(), 1u);

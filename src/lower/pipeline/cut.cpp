@@ -157,7 +157,8 @@ class Cutter {
                 keep(x, "a reduction reads it");
                 return true;
             }
-            keep(id, "a reduction is beside it");
+            // None follows from the product: its epilogue reads what they give.
+            keep(reductions.front(), "a product's epilogue reads it");
             return true;
         }
         const auto form = rows_form(extract(kernel_, root, kept_set(root)).kernel);
@@ -374,6 +375,27 @@ class Cutter {
 };
 
 }  // namespace
+
+std::vector<std::vector<int>> origins(const Pipeline& pipeline) {
+    std::vector<std::set<int>> from(static_cast<std::size_t>(pipeline.num_tensors()));
+    for (std::size_t i = 0; i < pipeline.kernel.params.size(); ++i)
+        from[i].insert(static_cast<int>(i));
+    for (const Stage& stage : pipeline.stages)
+        for (const int output : stage.outputs)
+            for (const int param : stage.params) {
+                const auto& more = from[static_cast<std::size_t>(param)];
+                from[static_cast<std::size_t>(output)].insert(more.begin(), more.end());
+            }
+    std::vector<std::vector<int>> all;
+    for (const auto& params : from) all.emplace_back(params.begin(), params.end());
+    return all;
+}
+
+bool writes_intermediates(const Pipeline& pipeline, const Stage& stage) {
+    const int bound = pipeline.num_tensors() - static_cast<int>(pipeline.intermediates.size());
+    return std::all_of(stage.outputs.begin(), stage.outputs.end(),
+                       [&](int tensor) { return tensor >= bound; });
+}
 
 Result<Pipeline> cut(const ir::Kernel& kernel, bool two_sums) {
     return Cutter(kernel, two_sums).run();

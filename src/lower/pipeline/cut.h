@@ -31,6 +31,12 @@ struct Pipeline {
     }
 };
 
+// For every tensor of the pipeline the parameters its values follow from, in ascending order. What
+// only tells a stage its extents is among them.
+std::vector<std::vector<int>> origins(const Pipeline& pipeline);
+// Whether all that the stage writes is kept between stages.
+bool writes_intermediates(const Pipeline& pipeline, const Stage& stage);
+
 // With `two_sums`, epilogues may take a second sum of the tile: ProductForm::takes_two_sums().
 // An Error names what no skeleton can compute.
 Result<Pipeline> cut(const ir::Kernel& kernel, bool two_sums);

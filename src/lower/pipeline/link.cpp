@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "lower/record/extent_terms.h"
 #include "lower/record/record_parts.h"
@@ -19,7 +20,8 @@ std::size_t at(int i) {
 // Renumbers the tensors of stages, and says extents of kept values in terms of bound tensors.
 class RecordLinker {
   public:
-    explicit RecordLinker(const Pipeline& pipeline) : pipeline_(pipeline) {
+    explicit RecordLinker(const Pipeline& pipeline)
+        : pipeline_(pipeline), origins_(origins(pipeline)) {
         const ir::Kernel& kernel = pipeline.kernel;
         record_.kernel = kernel.name;
         bind_tensors(kernel, record_);
@@ -47,11 +49,7 @@ class RecordLinker {
             std::visit([this](auto& grid) { renumber(grid); }, launch.grid);
             for (KernelParam& param : launch.params)
                 std::visit([this](auto& p) { renumber(p); }, param);
-            if (launch.prepares_from >= 0) {
-                const int from = number(launch.prepares_from);
-                const int params = static_cast<int>(record_.params.size());
-                launch.prepares_from = from < params ? from : -1;
-            }
+            launch.prepares_from = prepared_from(stage, launch);
             record_.launches.push_back(std::move(launch));
         }
         for (const FixedExtent& fixed : lowered.fixed) fix(fixed);
@@ -67,6 +65,18 @@ class RecordLinker {
 
   private:
     int number(int tensor) const { return numbers_[at(tensor)]; }
+
+    // What a pass of the stage's own says of itself; of all others it is what the stage reads.
+    std::vector<int> prepared_from(const Stage& stage, const Launch& launch) const {
+        std::set<int> params;
+        const auto add = [&](int tensor) {
+            params.insert(origins_[at(tensor)].begin(), origins_[at(tensor)].end());
+        };
+        for (const int tensor : launch.prepares_from) add(number(tensor));
+        if (params.empty() && writes_intermediates(pipeline_, stage))
+            for (const int tensor : stage.params) add(tensor);
+        return {params.begin(), params.end()};
+    }
 
     static void join(std::string& to, const std::string& more, std::string_view between) {
         if (to == more) return;
@@ -116,6 +126,7 @@ class RecordLinker {
     }
 
     const Pipeline& pipeline_;
+    std::vector<std::vector<int>> origins_;  // of the pipeline's tensors
     LaunchRecord record_;
     std::vector<int> numbers_;  // the stage's tensors in the whole
 };

@@ -9,7 +9,7 @@
 namespace fact::lower {
 
 // `stages` as lowered one by one, in the pipeline's order. Values kept between them become
-// workspaces; the launches run in order.
+// workspaces; the launches run in order, and say which parameters these values follow from.
 Lowered link(const Pipeline& pipeline, const std::vector<Lowered>& stages);
 
 }  // namespace fact::lower

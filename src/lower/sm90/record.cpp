@@ -103,7 +103,7 @@ class RecordBuilder {
         Launch launch;
         launch.block = kPassThreads;
         launch.params = {source.finish(), rows.finish()};
-        launch.prepares_from = b;
+        launch.prepares_from = {b};
         launch.entry = maximum_entry(kernel_);
         launch.grid = TileGrid{dims_.n, depth, all_batch, kPassTile, kMaximumSpan, kMostZ};
         record_.launches.push_back(launch);

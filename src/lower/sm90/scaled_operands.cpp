@@ -81,7 +81,7 @@ ScaledTensors add_scale_pass(LaunchRecord& record, const ScaledOperand& operand)
         TileGrid{rows, features, batch, operand.block_rows, operand.count_features, kMostZ};
     launch.block = kScaleThreads;
     launch.params = {source.finish(), to.finish()};
-    launch.prepares_from = operand.param;
+    launch.prepares_from = {operand.param};
     launch.waits = true;
     record.launches.push_back(launch);
     return made;

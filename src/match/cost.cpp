@@ -81,21 +81,27 @@ Cost cost_of(const Graph& graph, const std::vector<NodeId>& nodes, const Pattern
     return cost;
 }
 
-Result<double> staged_us(const ir::Kernel& kernel,
-                         const std::map<std::string, std::int64_t>& extents, const Options& options,
-                         const GpuSpec& gpu) {
-    const auto pipeline = lower::cut(kernel, options.arch == "sm90a");
+Result<double> staged_us(const Written& written, const Options& options, const GpuSpec& gpu) {
+    const auto pipeline = lower::cut(written.kernel, options.arch == "sm90a");
     if (!pipeline) return pipeline.error();
     const auto count = [&](const std::vector<ir::DimId>& dims) {
         double product = 1;
         for (const ir::DimId dim : pipeline->kernel.factors(dims)) {
             const auto& named = pipeline->kernel[dim];
-            product *= static_cast<double>(named.extent ? *named.extent : extents.at(named.name));
+            product *=
+                static_cast<double>(named.extent ? *named.extent : written.extents.at(named.name));
         }
         return product;
     };
+    std::vector<bool> constant(static_cast<std::size_t>(pipeline->num_tensors()));
+    for (std::size_t i = 0; i < written.params.size(); ++i)
+        constant[i] = written.params[i].constant;
     double total = 0;
     for (const lower::Stage& stage : pipeline->stages) {
+        if (std::ranges::all_of(stage.params, [&](int tensor) { return constant[tensor]; })) {
+            for (const int tensor : stage.outputs) constant[tensor] = true;
+            continue;
+        }
         sol::Work work{0, 0, sol::Unit::tensor_16bit};
         const auto move = [&](const ir::Tensor& tensor) {
             work.bytes += info(tensor.type.dtype).bytes * count(tensor.type.dims);

@@ -1,13 +1,10 @@
 // What a region costs fused, and as the operators it is made of.
 #pragma once
 
-#include <map>
-#include <string>
-
-#include "ir/kernel.h"
 #include "match/layout.h"
 #include "match/pattern.h"
 #include "match/region.h"
+#include "match/write_kernel.h"
 #include "target/gpu_spec.h"
 
 namespace fact::match {
@@ -20,10 +17,9 @@ Cost cost_of(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes,
              const Pattern& pattern, const Options& options, const GpuSpec& gpu);
 
 // What the kernels take that the compiler cuts the text into, each at its calibrated bound: values
-// kept in memory between them are written and read.
+// kept in memory between them are written and read. What only depends on weights is computed once,
+// and costs nothing.
 // An Error says what no kernel can compute.
-Result<double> staged_us(const ir::Kernel& kernel,
-                         const std::map<std::string, std::int64_t>& extents, const Options& options,
-                         const GpuSpec& gpu);
+Result<double> staged_us(const Written& written, const Options& options, const GpuSpec& gpu);
 
 }  // namespace fact::match

@@ -73,7 +73,7 @@ Result<Pattern> write_rotary(const Graph& graph, const Facts& facts, const Regio
     pattern.problem.k = 1;
     for (const Atoms& dim : layout->batches) pattern.problem.batch *= layout->extent(dim);
     pattern.cost = cost_of(graph, region.nodes, pattern, options, gpu);
-    const auto expected = staged_us(written->kernel, written->extents, options, gpu);
+    const auto expected = staged_us(*written, options, gpu);
     if (!expected) return expected.error();
     pattern.cost.expected_us = *expected;
     finish(graph, pattern);

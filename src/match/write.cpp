@@ -102,7 +102,7 @@ Result<Pattern> write_pattern(const Graph& graph, const Facts& facts, const Regi
     pattern.rule = region.anchor.rule;
     pattern.problem = problem_of(graph, region, *layout, options.allow_tf32);
     pattern.cost = cost_of(graph, region, *layout, options, gpu);
-    const auto expected = staged_us(written->kernel, written->extents, options, gpu);
+    const auto expected = staged_us(*written, options, gpu);
     if (!expected) return expected.error();
     pattern.cost.expected_us = *expected;
     pattern.where = graph[region.anchor.node].where;

@@ -82,6 +82,7 @@ std::vector<std::vector<std::size_t>> rivals(const std::vector<Candidate>& candi
         }
     }
     std::erase_if(groups, [](const auto& group) { return group.size() < 2; });
+    for (auto& group : groups) std::ranges::sort(group);  // of equal sets the first one found
     return groups;
 }
 
@@ -126,7 +127,8 @@ std::vector<std::size_t> asking_order(const std::vector<Candidate>& candidates) 
     for (auto& group : rivals(candidates)) {
         if (group.size() > kMostTried) continue;
         for (const std::size_t i : group) last[i] = true;
-        for (const std::size_t i : BestSet(candidates, std::move(group)).members()) last[i] = false;
+        const BestSet best(candidates, std::move(group));
+        for (const std::size_t i : best.members()) last[i] = false;
     }
     std::vector<std::size_t> order(candidates.size());
     std::iota(order.begin(), order.end(), 0);

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/products.h"
 #include "torch/tensors.h"
 #include "verify/f64.h"
 
@@ -22,6 +23,10 @@ using verify::Difference;
 
 // Bounds the f64 temporaries of a comparison.
 constexpr std::int64_t kChunk = std::int64_t{1} << 24;
+
+// Deviations that the mean of shifted rows is away from zero: more than models have, and little
+// enough that f32 sums of squares keep their variance.
+constexpr double kShift = 32;
 
 // The sums of a Difference over some elements, on the device: wrong NaN, wrong infinities,
 // compared, largest error and value, squared error and value.
@@ -99,6 +104,27 @@ std::pair<graph::Graph, graph::Graph> apart(const graph::FusedCall& call) {
     return {std::move(first), graph::extract(whole, rest, inputs, outputs)};
 }
 
+// The names of inputs whose rows are normalised as they are, or after pointwise operators.
+std::set<std::string> normalised_inputs(const graph::Graph& graph) {
+    std::map<graph::ValueId, std::set<std::string>> from;  // which inputs a value is made of
+    for (const auto& input : graph.inputs)
+        if (const auto& value = graph[input.value]; value.type && info(value.type->dtype).floating)
+            from[input.value] = {value.name};
+    std::set<std::string> found;
+    for (const auto& node : graph.nodes) {
+        if (graph::find_product(node)) continue;
+        const bool norm = node.target == "aten.layer_norm.default" ||
+                          node.target == "aten.rms_norm.default" || node.target == "aten.mean.dim";
+        std::set<std::string> made_of;
+        for (const auto value : graph::tensor_inputs(node))
+            if (const auto at = from.find(value); at != from.end())
+                made_of.insert(at->second.begin(), at->second.end());
+        if (norm) found.merge(std::set(from[graph::tensor_inputs(node).front()]));
+        for (const auto value : node.outputs) from[value] = made_of;
+    }
+    return found;
+}
+
 verify::ErrorPair worst(const verify::ErrorPair& a, const verify::ErrorPair& b) {
     return {std::max(a.largest, b.largest), std::max(a.rms, b.rms)};
 }
@@ -111,6 +137,7 @@ Result<Oracle> Oracle::make(const graph::FusedCall& call, c10::Device device,
     oracle.call_ = call;
     oracle.device_ = device;
     oracle.buffers_ = std::move(buffers);
+    oracle.normalised_ = normalised_inputs(call.original);
     auto eager = GraphExecutor::build(call.original, {device, {}});
     if (!eager) return eager.error();
     auto rewritten = verify::f64_rewriting(call.original);
@@ -159,6 +186,8 @@ at::Tensor Oracle::draw_input(const graph::GraphInput& input, std::string_view d
         // Large enough to leave the linear part of activations, small enough for fp16 sums.
         if (distribution == "large" && !constant) flat.mul_(type.dtype == DType::f16 ? 4 : 16);
         if (distribution == "positive") flat.abs_();
+        if (distribution == kShifted && !constant && normalised_.contains(value.name))
+            flat.add_(kShift);
         flat = flat.to(scalar_type(type.dtype));
     } else {
         const std::int64_t above = type.dtype == DType::boolean ? 2 : 4;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,8 @@
 namespace fact::exec {
 
 inline constexpr std::string_view kDistributions[] = {"normal", "large", "positive", "zero_tail"};
+// Of rows that the call normalises as it gets them: the mean is far from zero.
+inline constexpr std::string_view kShifted = "shifted";
 
 // Inputs with what eager and f64 make of them.
 struct Case {
@@ -33,6 +36,8 @@ class Oracle {
 
     const graph::FusedCall& call() const { return call_; }
 
+    // Whether there are inputs that `kShifted` shifts.
+    bool normalises_inputs() const { return !normalised_.empty(); }
     Case draw(std::string_view distribution, int seed) const;
     // The case with one row (along the last dimension) of each floating input changed: so little
     // that whoever recognises inputs by a few of their values takes it for the same.
@@ -51,6 +56,7 @@ class Oracle {
     graph::FusedCall call_;
     c10::Device device_ = c10::kCPU;
     std::map<std::string, graph::Weight> buffers_;
+    std::set<std::string> normalised_;  // inputs of norms with no product between
     std::optional<GraphExecutor> eager_, exact_;
     std::optional<GraphExecutor> shared_, rest_;  // the copied nodes of the call, and all others
 };

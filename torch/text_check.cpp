@@ -40,6 +40,7 @@ std::vector<Case> draw_cases(const Oracle& oracle) {
     int seed = 1;
     for (const auto distribution : kDistributions)
         cases.push_back(oracle.draw(distribution, seed++));
+    if (oracle.normalises_inputs()) cases.push_back(oracle.draw(kShifted, seed));
     return cases;
 }
 

@@ -7,10 +7,10 @@
 
 namespace fact::exec {
 
-// The interpreter takes a quarter of a second for so many multiplications; four cases are checked.
+// The interpreter takes a quarter of a second for so many multiplications; each case takes as many.
 inline constexpr double kInterpretedProducts = 5e6;
 
-// One case of each distribution, seeds from 1.
+// One case of each distribution that says something of the call, seeds from 1.
 std::vector<Case> draw_cases(const Oracle& oracle);
 
 // A call over extents the interpreter can handle, with its oracle and cases on the CPU.

@@ -51,6 +51,94 @@ struct Taken {
     }
 };
 
+// Why it is out of the question, or "".
+std::string refused(const Candidate& c) {
+    if (c.realized) return not_worth_it(c);
+    return c.why.empty() ? "not realized" : c.why;
+}
+
+bool overlap(const match::Pattern& a, const match::Pattern& b) {
+    return std::ranges::any_of(a.nodes, [&](const std::string& node) {
+        return std::ranges::find(b.nodes, node) != b.nodes.end();
+    });
+}
+
+// Candidates that overlap one another, directly or by way of others.
+std::vector<std::vector<std::size_t>> rivals(const std::vector<Candidate>& candidates) {
+    std::unordered_map<std::string, std::size_t> group_of;  // by node
+    std::vector<std::vector<std::size_t>> groups(candidates.size());
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        if (!refused(candidates[i]).empty()) continue;
+        groups[i] = {i};
+        for (const auto& node : candidates[i].pattern->nodes) {
+            const auto [at, fresh] = group_of.try_emplace(node, i);
+            const std::size_t other = at->second;
+            if (fresh || other == i) continue;
+            for (const std::size_t member : groups[other]) {
+                groups[i].push_back(member);
+                for (const auto& own : candidates[member].pattern->nodes) group_of[own] = i;
+            }
+            groups[other].clear();
+        }
+    }
+    std::erase_if(groups, [](const auto& group) { return group.size() < 2; });
+    for (auto& group : groups) std::ranges::sort(group);  // of equal sets the first one found
+    return groups;
+}
+
+// Of rivals those that together save most, found by trying all sets that do not overlap.
+class BestSet {
+  public:
+    BestSet(const std::vector<Candidate>& candidates, std::vector<std::size_t> members)
+        : candidates_(candidates), members_(std::move(members)), rest_(members_.size() + 1) {
+        for (std::size_t i = members_.size(); i-- > 0;)
+            rest_[i] = rest_[i + 1] + std::max(gain(candidates_[members_[i]]), 0.0);
+        look_from(0, 0);
+    }
+    const std::vector<std::size_t>& members() const { return best_; }
+
+  private:
+    void look_from(std::size_t next, double saved) {
+        if (saved > most_) most_ = saved, best_ = taken_;
+        if (saved + rest_[next] <= most_) return;
+        const Candidate& own = candidates_[members_[next]];
+        const bool free = std::ranges::none_of(taken_, [&](std::size_t other) {
+            return overlap(*own.pattern, *candidates_[other].pattern);
+        });
+        if (free) {
+            taken_.push_back(members_[next]);
+            look_from(next + 1, saved + gain(own));
+            taken_.pop_back();
+        }
+        look_from(next + 1, saved);
+    }
+
+    const std::vector<Candidate>& candidates_;
+    std::vector<std::size_t> members_, taken_, best_;
+    std::vector<double> rest_;  // what the members from one on may save at most
+    double most_ = 0;
+};
+
+// The order in which candidates are asked: most gain first, but before their rivals those of them
+// that together save most.
+std::vector<std::size_t> asking_order(const std::vector<Candidate>& candidates) {
+    constexpr std::size_t kMostTried = 24;  // of more than so many, one after the other
+    std::vector<bool> last(candidates.size());
+    for (auto& group : rivals(candidates)) {
+        if (group.size() > kMostTried) continue;
+        for (const std::size_t i : group) last[i] = true;
+        const BestSet best(candidates, std::move(group));
+        for (const std::size_t i : best.members()) last[i] = false;
+    }
+    std::vector<std::size_t> order(candidates.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+        if (last[a] != last[b]) return static_cast<bool>(last[b]);
+        return gain(candidates[a]) > gain(candidates[b]);
+    });
+    return order;
+}
+
 // One after the other; `each` asks of every one whether the graph still has an order with it.
 std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidate>& candidates,
                            const std::vector<std::size_t>& order, bool each, Taken& taken) {
@@ -58,11 +146,10 @@ std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidat
     for (const auto i : order) {
         const auto& candidate = candidates[i];
         auto& choice = choices[i];
-        choice.why = candidate.realized ? not_worth_it(candidate) : candidate.why;
-        if (!candidate.realized && choice.why.empty()) choice.why = "not realized";
+        choice.why = refused(candidate);
         if (!choice.why.empty()) continue;
         if (const auto* other = taken.overlapping(*candidate.pattern)) {
-            choice.why = fmt::format("{} takes its product and saves more", other->id);
+            choice.why = fmt::format("{} takes a part of it, and that saves more", other->id);
             continue;
         }
         taken.add(*candidate.pattern);
@@ -80,11 +167,7 @@ std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidat
 }  // namespace
 
 std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidate>& candidates) {
-    std::vector<std::size_t> order(candidates.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return gain(candidates[a]) > gain(candidates[b]);
-    });
+    const auto order = asking_order(candidates);
     // Hundreds of patterns of a deep model nearly always fit together: asked once for all.
     Taken taken;
     auto choices = choose(graph, candidates, order, false, taken);

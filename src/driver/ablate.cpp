@@ -29,7 +29,9 @@ struct Trial {
 
 struct Trials {
     report::Ablation ablation;
-    std::vector<Trial> packages;  // all, then each family left out, then each alone
+    std::vector<Trial> packages;  // all, each family left out, each replaced, each alone
+    // By family, those that would take its place: a norm and a product for the two as one.
+    std::map<std::string, std::set<std::string>> rivals = {};
 };
 
 std::vector<const match::Pattern*> of_family(const std::vector<const match::Pattern*>& all,
@@ -40,7 +42,31 @@ std::vector<const match::Pattern*> of_family(const std::vector<const match::Patt
     return out;
 }
 
-void plan_trials(const std::vector<const match::Pattern*>& all, Trials& trials) {
+// Families new among `others` that take the place of every one of `gone`; none where some place
+// would be empty.
+std::set<std::string> replacing(const std::vector<const match::Pattern*>& gone,
+                                const std::vector<const match::Pattern*>& others,
+                                const std::set<std::string>& known) {
+    std::map<std::string, std::string> taken;  // by node, the new family
+    for (const auto* pattern : others)
+        if (!known.contains(pattern->family))
+            for (const auto& node : pattern->nodes) taken[node] = pattern->family;
+    std::set<std::string> families;
+    for (const auto* pattern : gone) {
+        bool replaced = false;
+        for (const auto& node : pattern->nodes)
+            if (const auto at = taken.find(node); at != taken.end()) {
+                families.insert(at->second);
+                replaced = true;
+            }
+        if (!replaced) return {};
+    }
+    return families;
+}
+
+void plan_trials(const Discovered& found, const Realizations& realizations, const Plan& plan,
+                 Trials& trials) {
+    const auto all = plan.patterns(found.discovery);
     auto& ablation = trials.ablation;
     ablation.patterns = static_cast<int>(all.size());
     std::set<std::string> seen;
@@ -51,6 +77,14 @@ void plan_trials(const std::vector<const match::Pattern*>& all, Trials& trials) 
     for (auto& row : ablation.rows) {
         trials.packages.push_back({of_family(all, row.family, false), &row.all_but});
         row.patterns = static_cast<int>(of_family(all, row.family, true).size());
+    }
+    for (auto& row : ablation.rows) {
+        auto others =
+            driver::plan(found, realizations, {{row.family, "left out"}}).patterns(found.discovery);
+        auto rivals = replacing(of_family(all, row.family, true), others, seen);
+        if (rivals.empty()) continue;
+        trials.rivals[row.family] = std::move(rivals);
+        trials.packages.push_back({std::move(others), &row.instead});
     }
     // With one family, alone is all.
     if (ablation.rows.size() < 2 || ablation.rows.size() > kMostAlone) return;
@@ -101,17 +135,28 @@ std::optional<std::string> recall(const Environment& environment, const std::str
 }
 
 // Takes out what does not pay.
-void apply(report::Ablation& ablation, const Discovered& found, const Realizations& realizations,
-           Plan& plan) {
+void apply(Trials& trials, const Discovered& found, const Realizations& realizations, Plan& plan) {
     std::map<std::string, std::string> dropped;
     std::map<std::string, double> saves;
+    auto& ablation = trials.ablation;
     for (auto& row : ablation.rows) {
-        const double saved = row.all_but.median_us - ablation.all.median_us;
-        saves[row.family] = saved;
-        row.kept = saved > 0;
-        if (!row.kept)
-            dropped[row.family] =
-                fmt::format("the whole module is {:.1f} us faster without it", -saved);
+        const double all = ablation.all.median_us, without = row.all_but.median_us;
+        const bool replaced = row.instead.runs > 0 && row.instead.median_us < without;
+        saves[row.family] = without - all;
+        row.kept = (replaced ? row.instead.median_us : without) > all;
+        if (row.kept) continue;
+        const auto faster = [&](double time, std::string_view how) {
+            return fmt::format("the whole module is {:.1f} us faster {}", all - time, how);
+        };
+        if (replaced) {
+            dropped[row.family] = faster(row.instead.median_us, "with others in its place");
+            continue;
+        }
+        dropped[row.family] = faster(without, "without it");
+        if (row.instead.runs == 0) continue;
+        for (const auto& rival : trials.rivals[row.family])
+            dropped.try_emplace(
+                rival, fmt::format("the whole module is faster without it and {}", row.family));
     }
     // Where a pattern goes, another one of the same product may take its place.
     if (!dropped.empty()) plan = driver::plan(found, realizations, dropped);
@@ -129,7 +174,7 @@ Result<report::Ablation> ablate_stage(const Environment& environment, const RunF
                                       Plan& plan) {
     Trials trials;
     if (!environment.gpu || settings.source.empty() || plan.fused() == 0) return trials.ablation;
-    plan_trials(plan.patterns(found.discovery), trials);
+    plan_trials(found, realizations, plan, trials);
     const auto kept = run.path() / "ablation.json";
     std::string inputs = environment.gpu->name, anywhere = module;
     std::vector<compose::Package> packages;
@@ -170,7 +215,7 @@ Result<report::Ablation> ablate_stage(const Environment& environment, const RunF
     if (auto done = write_file_atomic(kept, *text); !done) return done.error();
     if (auto done = run.stamp("ablate", inputs); !done) return done.error();
     if (auto done = read_times(*text, trials); !done) return done.error();
-    apply(trials.ablation, found, realizations, plan);
+    apply(trials, found, realizations, plan);
     progress.finish(how);
     return trials.ablation;
 }

@@ -1,10 +1,6 @@
 // What a region costs fused, and as the operators it is made of.
 #pragma once
 
-#include <map>
-#include <string>
-
-#include "ir/kernel.h"
 #include "match/layout.h"
 #include "match/pattern.h"
 #include "match/region.h"

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "match/attention.h"
+#include "match/fold.h"
 #include "match/norm.h"
 #include "match/packed.h"
 #include "match/pattern.h"
@@ -28,9 +29,10 @@ struct Candidate {
     NodeId anchor{};
     std::vector<NodeId> nodes;
     Pattern pattern;
-    bool rowwise = false;  // it looks along rows: kernels of several stages
-    bool whole = false;    // attention in one kernel: nothing made of its parts comes near it
-    double gain = 0;       // its priority, near ones of the same product made equal
+    bool rowwise = false;      // it looks along rows: kernels of several stages
+    bool whole = false;        // attention in one kernel: nothing made of its parts comes near it
+    double gain = 0;           // its priority, near ones of the same product made equal
+    Growth* growth = nullptr;  // that it is a region of
 
     // Of equal gain the larger region where rows are looked along, else the smaller one.
     auto rank() const {
@@ -75,8 +77,10 @@ class Finder {
         int products = -1;
         std::map<std::string, int> others;  // by rule: it begins with the id's letter
         std::optional<NodeId> last;
+        std::string letter;  // of a product's patterns from the second on
         auto chosen = choose();
         add_norms(chosen);
+        add_folds(chosen);
         add_rotaries(chosen);
         std::ranges::stable_sort(chosen, {}, &Candidate::anchor);
         for (auto& candidate : chosen) {
@@ -89,9 +93,10 @@ class Finder {
             }
             const bool again = last == candidate.anchor;
             if (!again) ++products;
+            letter = !again ? "" : letter.empty() ? "b" : std::string(1, letter[0] + 1);
             last = candidate.anchor;
             candidate.pattern.id =
-                fmt::format("p{:02}{}_{}", products, again ? "b" : "", candidate.pattern.id);
+                fmt::format("p{:02}{}_{}", products, letter, candidate.pattern.id);
             discovery.patterns.push_back(std::move(candidate.pattern));
         }
         find_updates();
@@ -109,7 +114,7 @@ class Finder {
                 return false;
             }
             candidates_.push_back({region.anchor.node, region.nodes, std::move(*pattern),
-                                   has_rowwise(region), false});
+                                   has_rowwise(region), false, 0, &growth});
             return true;
         };
         const auto with = regions(graph_, facts_, growth, true);
@@ -142,6 +147,53 @@ class Finder {
             chosen, [&](const Node& node) { return is_norm(graph_, node); },
             [&](NodeId id) { return norm_pattern(graph_, facts_, taken_, id, options_, gpu_); },
             [&](NodeId id, const std::string& reason) { reasons_[id] = reason; });
+    }
+
+    // Beside a product whose rows come from a norm, the two as one: measuring decides.
+    void add_folds(std::vector<Candidate>& chosen) {
+        std::vector<Candidate> folded;
+        for (const Candidate& plain : chosen) {
+            if (!plain.growth) continue;
+            const auto fold = read_fold(graph_, facts_, plain.growth->anchor);
+            if (!fold || takes_more(chosen, *fold)) continue;
+            for (const bool producers : {true, false})
+                if (auto found = fold_candidate(plain, *fold, producers)) {
+                    folded.push_back(std::move(*found));
+                    break;
+                }
+        }
+        for (auto& candidate : folded) {
+            taken_.insert(candidate.nodes.begin(), candidate.nodes.end());
+            chosen.push_back(std::move(candidate));
+        }
+    }
+
+    // Whether the norm's own pattern computes more than the norm: a sum that would be left over.
+    bool takes_more(const std::vector<Candidate>& chosen, const Fold& fold) const {
+        return std::ranges::any_of(chosen, [&](const Candidate& own) {
+            return own.pattern.rule == "norm" && holds_node(own.nodes, fold.norm) &&
+                   std::ranges::any_of(own.nodes,
+                                       [&](NodeId id) { return !holds_node(fold.nodes, id); });
+        });
+    }
+
+    static bool holds_node(const std::vector<NodeId>& nodes, NodeId id) {
+        return std::ranges::find(nodes, id) != nodes.end();
+    }
+
+    // The same region with the norm before it.
+    std::optional<Candidate> fold_candidate(const Candidate& plain, const Fold& fold,
+                                            bool producers) {
+        for (const Region& region : regions(graph_, facts_, *plain.growth, producers, &fold)) {
+            std::vector<NodeId> own = region.nodes;
+            std::erase_if(own, [&](NodeId id) { return holds_node(fold.nodes, id); });
+            if (own != plain.nodes) continue;
+            auto pattern =
+                guarded([&] { return write_pattern(graph_, facts_, region, options_, gpu_); });
+            if (!pattern) return std::nullopt;
+            return Candidate{plain.anchor, region.nodes, std::move(*pattern), plain.rowwise, false};
+        }
+        return std::nullopt;
     }
 
     // Of what is left then.

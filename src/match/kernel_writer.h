@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph/halves.h"
+#include "match/fold_writer.h"
 #include "match/forms.h"
 #include "match/naming.h"
 #include "match/pointwise.h"
@@ -39,6 +40,7 @@ class KernelWriter {
     void tag(ir::ExprId expr, std::string text);
 
     // The products, in write_product.cpp.
+    void start_fold();
     bool has_two_products() const { return region_.second || region_.anchor.cut; }
     // Whether the node cuts the product in two.
     bool is_cut(graph::NodeId node) const;
@@ -78,6 +80,7 @@ class KernelWriter {
     ir::Builder build_;
     std::map<std::string, std::int64_t> extents_;
     std::optional<Forms> forms_;
+    std::optional<FoldWriter> fold_;
     MatrixDims matrix_;
     std::map<Use, std::size_t> side_of_;
     std::size_t num_operands_ = 2;  // parameters before the sides

@@ -23,7 +23,7 @@ class Grower {
         rows_ = graph[std::get<ValueId>(graph[node].inputs.front().value)].type->sizes;
     }
 
-    NormRegion run() {
+    NormRegion run(bool residual) {
         find_after();
         NodeSet best;
         for (const NodeId last : after_) {
@@ -33,7 +33,7 @@ class Grower {
                 best = std::move(nodes);
         }
         if (best.empty()) return {};
-        take_residual(best);
+        if (residual) take_residual(best);
         return {{best.begin(), best.end()}, outputs(best), rows_};
     }
 
@@ -181,8 +181,8 @@ bool looks_along_rows(const Graph& graph, const Node& node) {
 }
 
 NormRegion grow_norm(const Graph& graph, const Facts& facts, const std::set<NodeId>& taken,
-                     NodeId node) {
-    return Grower(graph, facts, taken, node).run();
+                     NodeId node, bool residual) {
+    return Grower(graph, facts, taken, node).run(residual);
 }
 
 }  // namespace fact::match

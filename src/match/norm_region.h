@@ -17,9 +17,10 @@ struct NormRegion {
 bool looks_along_rows(const graph::Graph& graph, const graph::Node& node);
 
 // The largest set of pointwise operators and reductions of rows around `node` of which others read
-// only the last one's rows, with what makes their weights; and before them a sum that others may
-// read too (a residual). No outputs where there is none.
+// only the last one's rows, with what makes their weights; and, with `residual`, before them a sum
+// that others may read too. No outputs where there is none.
 NormRegion grow_norm(const graph::Graph& graph, const Facts& facts,
-                     const std::set<graph::NodeId>& taken, graph::NodeId node);
+                     const std::set<graph::NodeId>& taken, graph::NodeId node,
+                     bool residual = true);
 
 }  // namespace fact::match

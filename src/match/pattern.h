@@ -65,8 +65,8 @@ struct Options {
 // Grows a region around every product, resolves overlaps by gain; attention is a pattern of its
 // own, and where a skeleton holds it that goes before gain; so are norms and rotary embeddings that
 // no product takes along. `weights`, where they are given, tell what a buffer holds: whether a mask
-// is causal. Of one product there may be two patterns ("p00" and "p00b"), with what looks along its
-// rows and without: whoever composes decides.
+// is causal. Of one product there may be several patterns ("p00", "p00b", ...), with and without
+// what looks along its rows, with and without the norm before it: whoever composes decides.
 Discovery discover(const graph::Graph& graph, const Options& options,
                    std::span<const graph::Weight> weights = {});
 

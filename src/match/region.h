@@ -9,6 +9,7 @@
 
 #include "graph/graph.h"
 #include "match/anchor.h"
+#include "match/fold.h"
 #include "match/layout.h"
 
 namespace fact::match {
@@ -32,6 +33,7 @@ struct Region {
     std::vector<SideUse> sides;
     // A linear of the same input whose result only the region reads: the other half of a gate.
     std::optional<graph::NodeId> second = {};
+    std::optional<Fold> fold = {};  // the norm of its rows
 };
 
 struct Growth {
@@ -45,9 +47,10 @@ Growth grow(const graph::Graph& graph, Facts& facts, Anchor anchor,
             const std::set<graph::NodeId>& taken = {});
 
 // The regions that end within the growth, smallest first: each takes what its last value needs,
-// and with `producers` also pointwise operators that only serve its side operands.
+// and with `producers` also pointwise operators that only serve its side operands. With `fold` only
+// those that can take this norm before their product along, and take it.
 std::vector<Region> regions(const graph::Graph& graph, const Facts& facts, Growth& growth,
-                            bool producers);
+                            bool producers, const Fold* fold = nullptr);
 
 // Whether nobody but these nodes reads the value.
 bool only_used_in(const Facts& facts, graph::ValueId value, const std::set<graph::NodeId>& nodes);

@@ -163,6 +163,15 @@ std::string Space::absorb_view(const Graph& graph, const Node& node) {
         place(result, std::move(shape));
         return "";
     }
+    auto viewed = regrouped(from, sizes);
+    if (!viewed) return viewed.error().message;
+    place(result, std::move(*viewed));
+    return "";
+}
+
+Result<Shape> Space::regrouped(const Shape& from, const std::vector<std::int64_t>& sizes) {
+    const Error regroups{"it regroups the product's dimensions", ""};
+    Shape shape(sizes.size());
     std::vector<Axis> wide, unit;  // axes still to be handed out, innermost last
     for (const auto& axes : from)
         for (const Axis axis : axes) (extent(axis) == 1 ? unit : wide).push_back(axis);
@@ -175,22 +184,21 @@ std::string Space::absorb_view(const Graph& graph, const Node& node) {
             unit.pop_back();
         }
         while (left > 1) {
-            if (wide.empty()) return "it reshapes the product";
+            if (wide.empty()) return Error{"it reshapes the product", ""};
             const Axis axis = wide.back();
             wide.pop_back();
             if (extent(axis) > left) {
-                if (extent(axis) % left != 0) return "it regroups the product's dimensions";
+                if (extent(axis) % left != 0) return regroups;
                 const Axis inner = static_cast<Axis>(extents_.size());
                 split(axis, extent(axis) / left);
                 wide.push_back(inner);
             }
-            if (left % extent(axis) != 0) return "it regroups the product's dimensions";
+            if (left % extent(axis) != 0) return regroups;
             left /= extent(axis);
             shape[i].push_back(axis);
         }
     }
-    place(result, std::move(shape));
-    return "";
+    return shape;
 }
 
 std::optional<Shape> Space::orientation(ValueId side_value) const {

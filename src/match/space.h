@@ -16,6 +16,7 @@
 
 #include "graph/graph.h"
 #include "graph/halves.h"
+#include "support/result.h"
 
 namespace fact::match {
 
@@ -75,6 +76,10 @@ class Space {
     std::string absorb_producer(const graph::Graph& graph, graph::NodeId node);
     // The same for another linear of the product's first operand. Returns why not, or "".
     std::string absorb_second(const graph::Graph& graph, const Anchor& linear);
+
+    // The same elements in the same order as dimensions of these sizes, for which axes may be
+    // split.
+    Result<Shape> regrouped(const Shape& shape, const std::vector<std::int64_t>& sizes);
 
   private:
     std::string absorb_pointwise(const graph::Graph& graph, graph::NodeId id);

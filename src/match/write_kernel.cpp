@@ -46,6 +46,8 @@ Result<Written> KernelWriter::write() {
     const bool product = region_.anchor.node != kNoProduct;
     if (has_two_products() && layout_.swapped)
         return Error{"two products of one matrix are not computed the other way round", ""};
+    if (region_.fold && layout_.swapped)
+        return Error{"a norm is folded into the product of its rows, not into its transpose", ""};
     if (product)
         write_product();
     else
@@ -58,9 +60,9 @@ Result<Written> KernelWriter::write() {
     recognise_activations(kernel_, tags_);
     if (joins_) name_rotary();
     const std::string& rule = region_.anchor.rule;
-    kernel_.name =
-        product ? kernel_name(rule == "linear" || rule == "conv" ? rule : "matmul", kernel_, tags_)
-                : rule;
+    std::string base = rule == "linear" || rule == "conv" ? rule : "matmul";
+    if (region_.fold) base = (region_.fold->form.centered ? "layer_norm_" : "rms_norm_") + base;
+    kernel_.name = product ? kernel_name(base, kernel_, tags_) : rule;
     if (joins_) merge_equal(kernel_);
     ir::drop_dead(kernel_);
     if (std::string wrong = ir::verify(kernel_); !wrong.empty())

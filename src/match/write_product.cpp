@@ -14,7 +14,15 @@ bool KernelWriter::is_cut(NodeId node) const {
     return cut && std::ranges::find(cut->nodes, node) != cut->nodes.end();
 }
 
+void KernelWriter::start_fold() {
+    std::map<std::uint32_t, ExprId> vectors;
+    for (const auto& [param, vector] : region_.fold->vectors)
+        vectors[param] = load(param_of(region_.fold->norm, vector.argument));
+    fold_.emplace(kernel_, *region_.fold, load(0), forms_->dim(layout_.k), std::move(vectors));
+}
+
 void KernelWriter::write_product() {
+    if (region_.fold) start_fold();
     const std::uint32_t first = layout_.swapped ? 1 : 0;
     const ExprId acc = multiply(first, 1 - first, "acc");
     ExprId result = scaled(acc, region_.anchor.alpha);
@@ -61,10 +69,11 @@ ExprId KernelWriter::multiply(std::uint32_t a, std::uint32_t b, const std::strin
     const auto precision = allow_tf32_ && kernel_.params[0].type.dtype == DType::f32
                                ? ir::Precision::tf32
                                : ir::Precision::exact;
-    const ExprId turned = build_.permute(build_.param(b), b_dims);
+    const ExprId weight = build_.param(b);
+    const ExprId turned = build_.permute(fold_ ? fold_->scaled(weight) : weight, b_dims);
     const ExprId product = build_.product(load(a), turned, precision);
     kernel_.exprs[ir::index(product)].name = name;
-    return product;
+    return fold_ ? fold_->normal(product, weight) : product;
 }
 
 ExprId KernelWriter::scaled(ExprId x, double factor) {

@@ -126,12 +126,14 @@ Json json_of(const Errors& e) {
 Json json_of(const Ablation& ablation) {
     if (!ablation.measured()) return nullptr;
     Json rows = Json::array();
-    for (const auto& row : ablation.rows)
+    for (const auto& row : ablation.rows) {
         rows.push_back({{"family", row.family},
                         {"patterns", row.patterns},
                         {"alone", json_of(row.alone)},
                         {"all_but", json_of(row.all_but)},
                         {"kept", row.kept}});
+        if (row.instead.runs) rows.back()["instead"] = json_of(row.instead);
+    }
     return {{"eager", json_of(ablation.eager)},
             {"all", json_of(ablation.all)},
             {"patterns", ablation.patterns},

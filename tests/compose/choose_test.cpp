@@ -44,7 +44,53 @@ TEST(Choose, OfOverlappingPatternsTheOneThatSavesMoreIsKept) {
     const auto choices = choose(kGraph, {candidate(small), candidate(large)});
     EXPECT_FALSE(choices[0].fused);
     EXPECT_TRUE(choices[1].fused);
-    EXPECT_NE(choices[0].why.find("takes its product and saves more"), std::string::npos);
+    EXPECT_NE(choices[0].why.find("takes a part of it, and that saves more"), std::string::npos);
+}
+
+// A norm and a product, or the two as one: what they save together decides, not which saves most.
+TEST(Choose, ThePairIsComparedWithTheTwoAsOne) {
+    const auto norm = make_pattern("n0", {"a"}, {"x"}, {"a"});
+    const auto product = make_pattern("p0", {"b"}, {"a"}, {"b"});
+    const auto both = make_pattern("p0b", {"a", "b"}, {"x"}, {"b"});
+    const auto fused = [&](double together) {
+        const auto choices = choose(
+            kGraph, {candidate(norm, {20, 20, 20, 50}, {30, 30, 30, 50}),
+                     candidate(product, {80, 80, 80, 50}, {90, 90, 90, 50}),
+                     candidate(both, {together, together, together, 50}, {120, 120, 120, 50})});
+        EXPECT_NE(choices[2].fused, choices[0].fused);
+        EXPECT_EQ(choices[0].fused, choices[1].fused);
+        EXPECT_EQ(choices[choices[2].fused ? 0 : 2].why,
+                  choices[2].fused ? "p0b takes a part of it, and that saves more"
+                                   : "n0 takes a part of it, and that saves more");
+        return choices[2].fused;
+    };
+    EXPECT_TRUE(fused(99));
+    EXPECT_FALSE(fused(101));  // it saves 19, each of the others 10
+}
+
+// Where the norm's own kernel does not pay, the product alone is what the two compete with.
+TEST(Choose, WhatIsRefusedIsNoRival) {
+    const auto norm = make_pattern("n0", {"a"}, {"x"}, {"a"});
+    const auto product = make_pattern("p0", {"b"}, {"a"}, {"b"});
+    const auto both = make_pattern("p0b", {"a", "b"}, {"x"}, {"b"});
+    const auto choices =
+        choose(kGraph, {candidate(norm, {31, 31, 31, 50}, {30, 30, 30, 50}),
+                        candidate(product, {80, 80, 80, 50}, {90, 90, 90, 50}),
+                        candidate(both, {105, 105, 105, 50}, {120, 120, 120, 50})});
+    EXPECT_EQ(choices[0].why, "slower than torch (0.97x)");
+    EXPECT_FALSE(choices[1].fused);
+    EXPECT_TRUE(choices[2].fused);
+}
+
+// What is of a chain of overlaps, but overlaps none of those taken, is taken too.
+TEST(Choose, TheRestOfAChainFollows) {
+    const auto first = make_pattern("p0", {"a"}, {"x"}, {"a"}, 3);
+    const auto middle = make_pattern("p1", {"a", "b"}, {"x"}, {"b"}, 4);
+    const auto end = make_pattern("p2", {"b", "c"}, {"a"}, {"c"}, 2);
+    const auto choices = choose(kGraph, {candidate(first), candidate(middle), candidate(end)});
+    EXPECT_TRUE(choices[0].fused);
+    EXPECT_FALSE(choices[1].fused);
+    EXPECT_TRUE(choices[2].fused);
 }
 
 TEST(Choose, OfPatternsThatWaitForEachOtherTheOneThatSavesMoreIsKept) {

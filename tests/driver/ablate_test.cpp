@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // -m fact.ablate SOURCE PACKAGE... --json FILE: kernels of family_a save 300 us, of family_b
-// lose 50.
+// lose 50, of family_d save 400.
 constexpr std::string_view kPython = R"sh(#!/bin/sh
 shift 3
 spell() { printf '{"median_us":%s,"low_us":%s,"high_us":%s,"runs":11}' $1 $1 $1; }
@@ -21,6 +21,7 @@ while [ "$1" != --json ]; do
     us=1000
     grep -q family_a "$1/manifest.json" && us=$((us - 300))
     grep -q family_b "$1/manifest.json" && us=$((us + 50))
+    grep -q family_d "$1/manifest.json" && us=$((us - 400))
     times="$times,$(spell $us)"
     shift
 done
@@ -59,6 +60,15 @@ struct Ablate : ::testing::Test {
         }
     }
 
+    // One more pattern, of family_d.
+    void add(std::vector<std::string> nodes, const std::string& from, double priority) {
+        auto pattern = compose::make_pattern("d" + from, nodes, {from}, {nodes.back()}, priority);
+        pattern.family = "family_d";
+        found.discovery.patterns.push_back(pattern);
+        auto& kernel = realizations["family_d"] = realizations.at("family_a");
+        kernel.family = "family_d";
+    }
+
     Result<report::Ablation> ablate(Plan& chosen) {
         return ablate_stage(environment, run, settings, found, realizations, "", chosen);
     }
@@ -85,6 +95,37 @@ TEST_F(Ablate, EachFamilyAloneAndLeftOut) {
     EXPECT_EQ(chosen.fused(), 2);
     EXPECT_EQ(chosen.choices[1].why, "the whole module is 50.0 us faster without it");
     EXPECT_EQ(chosen.choices[0].saves_us, 300);
+}
+
+// Measured apart the one pays, in the whole module what overlaps it does.
+TEST_F(Ablate, WhatElseTakesTheSamePlaceIsTried) {
+    for (auto& pattern : found.discovery.patterns) pattern.priority = 2;
+    add({"a", "b"}, "x", 3);
+    add({"c"}, "b", 1);
+    auto chosen = plan(found, realizations);
+    ASSERT_EQ(chosen.fused(), 3);
+    const auto done = ablate(chosen);
+    ASSERT_TRUE(done) << done.error().text();
+    const auto& a = done->rows[0];
+    EXPECT_EQ(a.all_but.median_us, 1050);
+    EXPECT_EQ(a.instead.median_us, 600);
+    EXPECT_FALSE(a.kept);
+    EXPECT_EQ(chosen.choices[0].why,
+              "the whole module is 150.0 us faster with others in its place");
+    EXPECT_TRUE(chosen.choices[3].fused);
+    EXPECT_TRUE(chosen.choices[4].fused);
+    EXPECT_EQ(chosen.fused(), 2);
+}
+
+// Where it would leave a place empty there is nothing to compare with.
+TEST_F(Ablate, AFamilyIsReplacedEverywhereOrNotAtAll) {
+    for (auto& pattern : found.discovery.patterns) pattern.priority = 2;
+    add({"a", "b"}, "x", 3);
+    auto chosen = plan(found, realizations);
+    const auto done = ablate(chosen);
+    ASSERT_TRUE(done) << done.error().text();
+    EXPECT_EQ(done->rows[0].instead.runs, 0);
+    EXPECT_TRUE(done->rows[0].kept);
 }
 
 TEST_F(Ablate, WhatWasMeasuredIsKept) {

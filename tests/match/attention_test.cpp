@@ -92,9 +92,10 @@ TEST(Attention, ABlockOfMiniGptIsOnePatternWhereItsMaskIsKnown) {
     const auto found = discover(graph, {}, archive->weights);
     Names ids;
     for (const auto& pattern : found.patterns) ids.push_back(pattern.id);
-    EXPECT_EQ(ids, (Names{"n00_layer_norm_rows", "p00_linear_bias", "p01_sdpa_causal",
-                          "p02_linear_bias_residual", "n01_layer_norm_rows",
-                          "p03_linear_bias_gelu_tanh", "p04_linear_bias_residual"}));
+    EXPECT_EQ(ids, (Names{"n00_layer_norm_rows", "p00_linear_bias", "p00b_layer_norm_linear_bias",
+                          "p01_sdpa_causal", "p02_linear_bias_residual", "n01_layer_norm_rows",
+                          "p03_linear_bias_gelu_tanh", "p03b_layer_norm_linear_bias_gelu_tanh",
+                          "p04_linear_bias_residual"}));
     const Pattern& p = *attention(found);
     EXPECT_EQ(p.kernel,
               "kernel sdpa_causal(\n"

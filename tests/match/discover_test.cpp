@@ -36,15 +36,17 @@ class Block : public ::testing::Test {
 };
 const Discovery* Block::found = nullptr;
 
-// Of the scores there are two: with the softmax and without it. Norms are numbered apart.
+// Of the scores there are two: with the softmax and without it; and of what follows a norm, alone
+// and with it. Norms are numbered apart.
 TEST_F(Block, HasSixProductsInGraphOrder) {
     Names ids;
     for (const auto& pattern : found->patterns)
         if (pattern.rule != "norm") ids.push_back(pattern.id);
     EXPECT_EQ(ids,
-              (Names{"p00_linear_bias", "p01_matmul_scale_mask_softmax", "p01b_matmul_scale_mask",
+              (Names{"p00_linear_bias", "p00b_layer_norm_linear_bias",
+                     "p01_matmul_scale_mask_softmax", "p01b_matmul_scale_mask",
                      "p02_matmul_permuted", "p03_linear_bias_residual", "p04_linear_bias_gelu_tanh",
-                     "p05_linear_bias_residual"}));
+                     "p04b_layer_norm_linear_bias_gelu_tanh", "p05_linear_bias_residual"}));
 }
 
 TEST_F(Block, LinearWithBiasMergesItsLeadingDimensions) {
@@ -188,7 +190,8 @@ TEST_F(Block, SurvivesJson) {
 
 TEST_F(Block, TableNamesSourceModuleAndReasons) {
     const std::string text = print(*found);
-    EXPECT_NE(text.find("p04_linear_bias_gelu_tanh      linear  make.py:34  up"), std::string::npos)
+    EXPECT_NE(text.find("p04b_layer_norm_linear_bias_gelu_tanh  linear  make.py:34  up"),
+              std::string::npos)
         << text;
     EXPECT_EQ(text.find("left to torch:"), std::string::npos);
     Discovery some = *found;

@@ -44,10 +44,10 @@ class Discovered(unittest.TestCase):
         cls.fact("discover", f"{name}.pt2", *allowing, "-o", name)
         return json.loads((cls.folder / name / "discovery.json").read_text())
 
-    def check(self, call, pattern, **more):
-        """That the pattern's text computes what torch does."""
+    def checks(self, call, kernel, **more):
+        """How the kernel text compares with torch, for each distribution of inputs."""
         text = self.folder / "kernel.fact"
-        text.write_text(pattern["kernel"])
+        text.write_text(kernel)
         worker = Worker()
         self.addCleanup(worker.close)
         request = {"call": str(call), "kernel_text": str(text), "device": "cpu", **more}
@@ -56,5 +56,9 @@ class Discovered(unittest.TestCase):
         self.assertIsNotNone(reply)
         self.assertEqual(reply["error"], "")
         self.assertTrue(reply["text_checks"])
-        for check in reply["text_checks"]:
+        return reply["text_checks"]
+
+    def check(self, call, pattern, **more):
+        """That the pattern's text computes what torch does."""
+        for check in self.checks(call, pattern["kernel"], **more):
             self.assertTrue(check["passed"], f"{check}\n{pattern['kernel']}")

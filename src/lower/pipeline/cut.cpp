@@ -157,8 +157,7 @@ class Cutter {
                 keep(x, "a reduction reads it");
                 return true;
             }
-            // None follows from the product: its epilogue reads what they give.
-            keep(reductions.front(), "a product's epilogue reads it");
+            keep(id, "a reduction is beside it");
             return true;
         }
         const auto form = rows_form(extract(kernel_, root, kept_set(root)).kernel);

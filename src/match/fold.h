@@ -1,0 +1,46 @@
+// A norm folded into the product that reads it. The rows' factor comes out of the sum, the gain
+// goes into the weight, and what the mean and the shift add is a vector of the weight's: the
+// product reads the rows as they are.
+//
+//   layer_norm(x) * g + b @ w.T = (x @ (w * g).T - mean(x) * sum(w * g)) / deviation + sum(w * b)
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "ir/kernel.h"
+#include "match/norm_form.h"
+
+namespace fact::match {
+
+struct Anchor;
+struct Facts;
+struct Region;
+
+struct Fold {
+    std::vector<graph::NodeId> nodes;  // of the norm, and views between it and the product
+    graph::NodeId norm{};              // the one that its vectors are said to be arguments of
+    graph::ValueId x{};                // what is normalised
+    ir::Kernel kernel;                 // the norm by itself,
+    NormForm form;                     // and what it is made of
+    struct Vector {                    // a parameter of that kernel
+        std::string argument;          // "gain" or "shift", numbered from the second on
+        graph::ValueId value{};
+    };
+    std::map<std::uint32_t, Vector> vectors;
+};
+
+// The norm whose result is the product's first operand and nothing else's: of 16-bit rows as long
+// as the product's sum, by vectors of the same type that are constant, as the weight must be.
+std::optional<Fold> read_fold(const graph::Graph& graph, const Facts& facts, const Anchor& anchor);
+
+// Makes the norm a part of the region and of its `nodes`, which is not laid out yet. False where
+// others read the norm too, or a weight is not constant.
+bool fold_into(const graph::Graph& graph, const Facts& facts, const Fold& fold, Region& region,
+               std::set<graph::NodeId>& nodes);
+
+}  // namespace fact::match

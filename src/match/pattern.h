@@ -59,7 +59,6 @@ struct Options {
     std::string gpu = "h200";
     bool allow_tf32 = false;
     std::optional<GpuSpec> ceilings = {};  // of that GPU, where they are not the table's
-    bool whole_attention = true;           // off: in parts, as where no skeleton holds it
 };
 
 // Grows a region around every product, resolves overlaps by gain; attention is a pattern of its

@@ -321,7 +321,6 @@ class Writer {
     }
 
     bool held(const Options& options) const {
-        if (!options.whole_attention) return false;
         lower::LowerOptions lowering;
         lowering.arch = options.arch;
         lowering.extents.resize(kernel_.dims.size());

@@ -1,7 +1,10 @@
 // Graphs written by hand in the discovery tests.
 #pragma once
 
+#include <algorithm>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +21,15 @@ inline Sizes dense(const Sizes& sizes) {
     Sizes strides(sizes.size(), 1);
     for (std::size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
     return strides;
+}
+
+// The graph with the result of its first operator of that kind shown as an output: attention whose
+// softmax is shown stays in parts.
+inline graph::Graph shown(graph::Graph graph, std::string_view target) {
+    const auto node = std::ranges::find(graph.nodes, target, &graph::Node::target);
+    if (node == graph.nodes.end()) throw std::runtime_error("no " + std::string(target));
+    graph.outputs.push_back({.value = node->outputs.front()});
+    return graph;
 }
 
 // Values are bf16 unless said otherwise; a node has the name of its output.

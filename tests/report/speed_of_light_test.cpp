@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "../match/graphs.h"
 #include "../sol/round_gpu.h"
 #include "graph/graph_json.h"
 #include "support/files.h"
@@ -150,8 +151,8 @@ TEST(SpeedOfLight, MiniGptBlock) {
     EXPECT_NEAR(light.whole.unfused_us, 4240, 10);
     // Fused as discovered is near, ideal is below; with the scores in memory it would be 1.61 ms.
     EXPECT_NEAR(light.whole.fused.calibrated_us, 1360, 10);
-    const match::Options parts{.whole_attention = false};
-    const auto apart = speed_of_light(graph, match::discover(graph, parts), false, gpu);
+    const auto parts = match::testing::shown(graph, "aten.softmax.int");
+    const auto apart = speed_of_light(parts, match::discover(parts, {}), false, gpu);
     EXPECT_NEAR(apart.whole.fused.calibrated_us, 1610, 10);
     EXPECT_LT(light.whole.ideal.calibrated_us, light.whole.fused.calibrated_us);
     EXPECT_LT(light.whole.ideal.hard_us, light.whole.ideal.calibrated_us);

@@ -17,6 +17,8 @@ FOLDED = {
     "gemma": "rms_norm_linear",
     "gated": "rms_norm_linear_silu_mul",
     "packed_gate": "rms_norm_linear_silu_mul",
+    "rotated": "rms_norm_linear_rotary",
+    "by_heads": "rms_norm_matmul",
     "read_twice": None,
 }
 

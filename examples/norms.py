@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 
 FULL = os.environ.get("NORMS_FULL") == "1"
-BATCH, TOKENS, WIDTH, INNER = (4, 2048, 4096, 14336) if FULL else (2, 24, 64, 96)
+BATCH, TOKENS, WIDTH, INNER, HEAD = (4, 2048, 4096, 14336, 128) if FULL else (2, 24, 64, 96, 16)
 NORMS = {}
 
 
@@ -27,6 +27,9 @@ class Normed(nn.Module):
         self.other = nn.Parameter(torch.randn(INNER, WIDTH) / WIDTH**0.5)
         self.columns = nn.Parameter(torch.randn(WIDTH, INNER) / WIDTH**0.5)
         self.bias = nn.Parameter(torch.randn(INNER))
+        angles = torch.arange(TOKENS)[:, None] * 100.0 ** -torch.linspace(0, 1, HEAD // 2)
+        self.register_buffer("cosine", torch.cat((angles, angles), dim=-1).cos())
+        self.register_buffer("sine", torch.cat((angles, angles), dim=-1).sin())
 
     def forward(self, x):
         return self.follow(self, self.norm(self, x))
@@ -112,6 +115,20 @@ def gated(m, rows):
 def packed_gate(m, rows):
     first, up = F.linear(rows, m.weight).chunk(2, dim=-1)
     return up * F.silu(first)
+
+
+@after
+def rotated(m, rows):
+    """Heads that are rotated behind the product."""
+    heads = F.linear(rows, m.weight).view(BATCH, TOKENS, -1, HEAD).transpose(1, 2)
+    first, second = heads.chunk(2, dim=-1)
+    return heads * m.cosine + torch.cat((-second, first), dim=-1) * m.sine
+
+
+@after
+def by_heads(m, rows):
+    """The weight has a dimension of heads."""
+    return torch.einsum("btk,hdk->bhtd", rows, m.weight.view(-1, HEAD, WIDTH))
 
 
 @after

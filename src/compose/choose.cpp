@@ -99,7 +99,7 @@ class BestSet {
 
   private:
     void look_from(std::size_t next, double saved) {
-        if (saved > most_) most_ = saved, best_ = taken_;
+        if (saved > most_ + kNothing) most_ = saved, best_ = taken_;
         if (saved + rest_[next] <= most_) return;
         const Candidate& own = candidates_[members_[next]];
         const bool free = std::ranges::none_of(taken_, [&](std::size_t other) {
@@ -113,6 +113,7 @@ class BestSet {
         look_from(next + 1, saved);
     }
 
+    static constexpr double kNothing = 1e-6;  // sums of the same times in another order
     const std::vector<Candidate>& candidates_;
     std::vector<std::size_t> members_, taken_, best_;
     std::vector<double> rest_;  // what the members from one on may save at most

@@ -12,8 +12,8 @@ struct AblationRow {
     std::string family;
     int patterns = 0;      // of it, in the module
     Times alone, all_but;  // the module with only it; with all the others
-    Times instead = {};    // the same with what overlaps it in its place, where something does
     bool kept = true;      // whether the package has it in the end
+    Times instead = {};    // with what overlaps it in its place, where something does
 };
 
 struct Ablation {

@@ -28,7 +28,7 @@ inline Sizes dense(const Sizes& sizes) {
 inline graph::Graph shown(graph::Graph graph, std::string_view target) {
     const auto node = std::ranges::find(graph.nodes, target, &graph::Node::target);
     if (node == graph.nodes.end()) throw std::runtime_error("no " + std::string(target));
-    graph.outputs.push_back({.value = node->outputs.front()});
+    graph.outputs.push_back({.value = node->outputs.front(), .fixed = {}, .mutates = {}});
     return graph;
 }
 

@@ -48,6 +48,8 @@ class Examples(Discovered):
             "matmul_bias": 4,
             "matmul_bias_gelu_tanh": 4,
             "layer_norm_rows": 8,
+            "layer_norm_matmul_bias": 4,
+            "layer_norm_matmul_bias_gelu_tanh": 4,
             "matmul_bias_residual_layer_norm": 1,
         }.items():
             self.assertEqual(found.get(kind), count, found)
@@ -62,8 +64,8 @@ class Examples(Discovered):
         self.assertEqual(self.families(two), self.families(four))
         found = kinds(four)
         self.assertEqual(found.get("sdpa_causal"), 4, found)
-        gates = sum(count for kind, count in found.items() if "silu" in kind)
-        self.assertEqual(gates, 4, found)
+        self.assertEqual(found.get("linear_silu_mul"), 4, found)
+        self.assertEqual(found.get("rms_norm_linear_silu_mul"), 4, found)
 
     def test_an_encoder_keeps_its_bias_and_its_mask(self):
         for how in ("", "sdpa"):

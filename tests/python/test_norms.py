@@ -8,7 +8,7 @@ from discovered import Discovered
 
 # What stands beside the norm's own pattern and the product's.
 FOLDED = {
-    "layer_norm": "layer_norm_linear_bias_gelu_tanh",
+    "layer_norm": "layer_norm_linear_bias_gelu",
     "layer_norm_without_weights": "layer_norm_linear",
     "layer_norm_written_out": "layer_norm_linear",
     "gpt2": "layer_norm_matmul_bias",
@@ -17,6 +17,8 @@ FOLDED = {
     "gemma": "rms_norm_linear",
     "gated": "rms_norm_linear_silu_mul",
     "packed_gate": "rms_norm_linear_silu_mul",
+    "rotated": "rms_norm_linear_rotary",
+    "by_heads": "rms_norm_matmul",
     "read_twice": None,
 }
 

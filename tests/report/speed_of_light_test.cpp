@@ -149,11 +149,12 @@ TEST(SpeedOfLight, MiniGptBlock) {
     EXPECT_NEAR(light.whole.ideal.calibrated_us, (products + seen) / 790e6, 0.1);
     // Eager was measured at 6.33 ms: the estimate is optimistic, and below it.
     EXPECT_NEAR(light.whole.unfused_us, 4240, 10);
-    // Fused as discovered is near, ideal is below; with the scores in memory it would be 1.61 ms.
-    EXPECT_NEAR(light.whole.fused.calibrated_us, 1360, 10);
+    // Fused as discovered is near, ideal is below; with the scores in memory it would be 1.52 ms.
+    // Norms apart from their products would take 46 us each.
+    EXPECT_NEAR(light.whole.fused.calibrated_us, 1268, 10);
     const auto parts = match::testing::shown(graph, "aten.softmax.int");
     const auto apart = speed_of_light(parts, match::discover(parts, {}), false, gpu);
-    EXPECT_NEAR(apart.whole.fused.calibrated_us, 1610, 10);
+    EXPECT_NEAR(apart.whole.fused.calibrated_us, 1518, 10);
     EXPECT_LT(light.whole.ideal.calibrated_us, light.whole.fused.calibrated_us);
     EXPECT_LT(light.whole.ideal.hard_us, light.whole.ideal.calibrated_us);
 }

@@ -1,4 +1,5 @@
-"""Attention kernels beside cuDNN's and torch's flash attention, in the same process.
+"""Attention kernels beside cuDNN's, torch's flash attention and, of windows, its flex attention, in the
+same process.
 
     python bench/attention.py RESULTS.json [WORD...]
 
@@ -41,7 +42,11 @@ SHAPES = [
     (32, 12, 12, 512, 512, 64, "keys", "packed"),
     (8, 16, 16, 1024, 1024, 64, "added", "packed"),
     (4, 16, 16, 1000, 1000, 128, "added", "packed"),
-    (4, 16, 16, 2048, 2048, 96, "window", "packed"),
+    (4, 16, 16, 2048, 2048, 96, "window 256", "packed"),
+    (1, 32, 8, 8192, 8192, 128, "window 4096", "apart"),
+    (1, 32, 8, 16384, 16384, 128, "window 4096", "apart"),
+    (2, 8, 4, 4096, 4096, 256, "window 1024", "apart"),
+    (4, 12, 12, 4096, 4096, 64, "around 256", "packed"),
     (32, 12, 12, 512, 512, 64, "joined", "packed"),
     (32, 12, 12, 512, 512, 64, "across", "packed"),
 ]
@@ -60,7 +65,8 @@ MASKS = {
         ", b: bf16[M, N, G, R], m: bool[B, N]",
         "bias: where(m, b.permute(G, R, M, N).expand(B, G, R, M, N), -inf)",
     ),
-    "window": ("", "mask: causal, bias: where(index(M) - index(N) < 256, 0.0, -inf)"),
+    "window": ("", "mask: causal, window: {}"),
+    "around": ("", "window: {}"),  # on both sides
 }
 
 TEXT = """kernel attend(q: bf16[B, M, G, R, {d}], k: bf16[B, N, G, {d}], v: bf16[B, N, G, {d}]{more})
@@ -82,8 +88,9 @@ def build(folder, shape):
     import fact
 
     b, h, kv, m, n, d, mask, _ = shape
-    more, how = MASKS[mask]
-    text = TEXT.format(d=d, more=more, mask=how)
+    word, _, width = mask.partition(" ")
+    more, how = MASKS[word]
+    text = TEXT.format(d=d, more=more, mask=how.format(width))
     name = name_of(shape).replace(" ", "_").replace("/", "_")
     sizes = {"B": b, "M": m, "N": n, "G": kv, "R": h // kv}
     return fact.kernel(kernels.build(text, Path(folder) / name, sizes))
@@ -117,10 +124,48 @@ def mask_of(shape):
         joined = added.flatten(0, 1)[None].masked_fill(~seen[:, None, None], -math.inf)
         across = added.permute(2, 3, 0, 1).contiguous()
         return [across if mask == "across" else added, seen], joined
-    if mask == "window":
-        apart = torch.arange(m, device="cuda")[:, None] - torch.arange(n, device="cuda")
-        return [], (apart >= 0) & (apart < 256)
+    if is_window(shape):
+        row, column = torch.arange(m, device="cuda")[:, None], torch.arange(n, device="cuda")
+        return [], seen_in_window(mask)(0, 0, row, column)
     return [], None
+
+
+def is_window(shape):
+    return " " in shape[6]
+
+
+def seen_in_window(mask):
+    """As flex attention wants it."""
+    word, width = mask.split()
+    width = int(width)
+    if word == "window":
+        return lambda b, h, row, column: (column <= row) & (column > row - width)
+    return lambda b, h, row, column: (column < row + width) & (column > row - width)
+
+
+def flex_call(shape, heads):
+    """Torch's flex attention, which skips blocks that nobody sees; None where it cannot be compiled."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    _, h, kv, m, n, _, mask, _ = shape
+    blocks = create_block_mask(seen_in_window(mask), None, None, m, n, device="cuda", _compile=True)
+    compiled = torch.compile(flex_attention)
+
+    def call():
+        return compiled(*heads, block_mask=blocks, enable_gqa=h != kv)
+
+    try:
+        call()
+    except Exception as reason:  # without Triton, say
+        print(f"flex attention: {type(reason).__name__}", file=sys.stderr)
+        return None
+    return call
+
+
+def flops_of(shape, attn_mask):
+    b, h, _, m, n, d, mask, _ = shape
+    seen = attn_mask.sum().item() if is_window(shape) else m * n / (2 if mask == "causal" else 1)
+    return 4 * b * h * seen * d
 
 
 def compare(shape, kernel):
@@ -135,21 +180,26 @@ def compare(shape, kernel):
     def torch_call(backend, inputs=heads, seen=attn_mask):
         with sdpa_kernel(backend):
             return F.scaled_dot_product_attention(
-                *inputs, seen, is_causal=causal, enable_gqa=grouped
+                *inputs, seen, is_causal=causal, enable_gqa=inputs[0].shape[1] != inputs[1].shape[1]
             )
 
+    # Torch's memory-efficient attention takes as many heads of keys as of queries.
+    repeated = heads
+    if grouped and attn_mask is not None:
+        repeated = [heads[0], *(x.repeat_interleave(h // kv, dim=1) for x in heads[1:])]
     works = {
         "fact": lambda: kernel(q, k, v, *more),
         "cudnn": lambda: torch_call(SDPBackend.CUDNN_ATTENTION),
         # Flash attention takes no masks; then it is what torch would call without being told.
         "flash": lambda: torch_call(
-            SDPBackend.FLASH_ATTENTION if attn_mask is None else SDPBackend.EFFICIENT_ATTENTION
+            SDPBackend.FLASH_ATTENTION if attn_mask is None else SDPBackend.EFFICIENT_ATTENTION,
+            repeated,
         ),
     }
-    results = {
-        "fact": works["fact"]().flatten(2, 3).transpose(1, 2),
-        **{name: works[name]() for name in ("cudnn", "flash")},
-    }
+    if is_window(shape) and (flex := flex_call(shape, heads)):
+        works["flex"] = flex
+    results = {name: work() for name, work in works.items()}
+    results["fact"] = results["fact"].flatten(2, 3).transpose(1, 2)
     some = [x[-1:, : max(1, heads_ // 4)].double() for x, heads_ in zip(heads, (h, kv, kv))]
     seen = attn_mask
     if seen is not None and seen.dim() == 4:
@@ -157,7 +207,7 @@ def compare(shape, kernel):
     if seen is not None and seen.is_floating_point():
         seen = seen.double()
     exact = torch_call(SDPBackend.MATH, some, seen)
-    row = {"shape": name_of(shape), "flops": 4 * b * h * m * n * d / (2 if causal else 1), "errors": {}}
+    row = {"shape": name_of(shape), "flops": flops_of(shape, attn_mask), "errors": {}}
     for name, result in results.items():
         off = result[-1:, : exact.shape[1]].double() - exact
         row["errors"][name] = (off.norm() / exact.norm().clamp(min=1e-30)).item()
@@ -195,7 +245,7 @@ def main():
     shapes = [s for s in SHAPES if not words or any(w in name_of(s) for w in words)]
     torch.manual_seed(1)
     rows, wrong = [], []
-    lines = [["shape", "fact us", "TFLOP/s", "over cuDNN", "sustained", "over flash", "error", "cuDNN's"]]
+    lines = [["shape", "fact us", "TFLOP/s", "over cuDNN", "sustained", "over flash", "over flex", "error", "cuDNN's"]]
     with tempfile.TemporaryDirectory() as folder:
         for shape in shapes:
             row = compare(shape, build(folder, shape))
@@ -212,6 +262,7 @@ def main():
                     f"{ratio(row, 'single', 'cudnn'):.3f}x",
                     f"{ratio(row, 'sustained', 'cudnn'):.3f}x",
                     f"{ratio(row, 'single', 'flash'):.2f}x",
+                    f"{ratio(row, 'single', 'flex'):.2f}x" if "flex" in row["single"] else "",
                     f"{errors['fact']:.1e}",
                     f"{errors['cudnn']:.1e}",
                 ]

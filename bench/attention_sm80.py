@@ -76,7 +76,7 @@ MASKS = {
     "causal": ("", "mask: causal"),
     "keys": (", m: bool[B, N]", "bias: where(m, 0.0, -inf), unseen: zero"),
     "added": (", b: {t}[G, R, M, N]", "bias: b"),
-    "window": ("", "mask: causal, bias: where(index(M) - index(N) < 256, 0.0, -inf)"),
+    "window": ("", "mask: causal, window: 256"),
 }
 
 TEXT = """kernel attend(q: {t}[B, M, G, R, {d}], k: {t}[B, N, G, {d}], v: {t}[B, N, G, {e}]{more})

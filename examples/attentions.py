@@ -15,6 +15,7 @@ from torch import nn
 
 FULL = os.environ.get("ATTENTIONS_FULL") == "1"
 BATCH, TOKENS, HEADS, DEPTH = (8, 2048, 16, 64) if FULL else (2, 48, 4, 16)
+WINDOW = TOKENS // 4
 ATTENTIONS = {}
 
 
@@ -123,6 +124,48 @@ def triangle():
     def core(self, q, k, v):
         hidden = torch.triu(torch.ones(TOKENS, TOKENS, device=q.device), diagonal=1).bool()
         return scores_of(q, k).masked_fill(hidden, -1e9).softmax(dim=-1) @ v
+
+    return [{"core": core}]
+
+
+def within_window(q):
+    """Which keys a row sees: itself and the WINDOW - 1 before."""
+    row = torch.arange(TOKENS, device=q.device)[:, None]
+    column = torch.arange(TOKENS, device=q.device)[None, :]
+    return (column <= row) & (column > row - WINDOW)
+
+
+@attention
+def window_added():
+    """A sliding window of arithmetic, added as numbers; fewer heads of keys."""
+
+    def core(self, q, k, v):
+        k, v = (x.repeat_interleave(HEADS // 2, dim=1) for x in (k, v))
+        mask = torch.where(within_window(q), 0.0, torch.finfo(q.dtype).min).to(q.dtype)[None, None]
+        scores = torch.matmul(q, k.transpose(2, 3)) * DEPTH**-0.5 + mask
+        return F.softmax(scores, dim=-1, dtype=torch.float32).to(q.dtype) @ v
+
+    return [{"core": core, "kv_heads": 2}]
+
+
+@attention
+def window_buffer():
+    """A sliding window as two triangles of a buffer, one within the other."""
+
+    def core(self, q, k, v):
+        return torch.softmax(scores_of(q, k).masked_fill(~self.band, -math.inf), -1) @ v
+
+    return [{"core": core, "band": (lower_left() - lower_left().tril(-WINDOW)).bool()}]
+
+
+@attention
+def window_around():
+    """A window on both sides, as encoders of long texts have it."""
+
+    def core(self, q, k, v):
+        place = torch.arange(TOKENS, device=q.device)
+        far = (place[:, None] - place[None, :]).abs() >= WINDOW
+        return scores_of(q, k).masked_fill(far, -math.inf).softmax(-1) @ v
 
     return [{"core": core}]
 
@@ -236,6 +279,16 @@ def operator_with_mask():
         return F.scaled_dot_product_attention(q, k, v, attn_mask=self.mask)
 
     return [{"core": core, "mask": lower_left().bool()}]
+
+
+@attention
+def operator_window():
+    """Torch's operator with a sliding window given as a boolean mask."""
+
+    def core(self, q, k, v):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=within_window(q)[None, None])
+
+    return [{"core": core}]
 
 
 @attention

@@ -52,10 +52,11 @@ struct Heads {
         const ir::ExprId y = build.attention(node);
         kernel.outputs.push_back({{"y", {dtype, kernel[y].type.dims}, {}}, y});
     }
-    void allow_tf32() {
+    void allow_tf32() { attention().precision = ir::Precision::tf32; }
+    ir::Attention& attention() {
         for (ir::Expr& expr : kernel.exprs)
-            if (auto* node = std::get_if<ir::Attention>(&expr.node))
-                node->precision = ir::Precision::tf32;
+            if (auto* node = std::get_if<ir::Attention>(&expr.node)) return *node;
+        throw InternalError("no attention");
     }
 };
 

@@ -1,6 +1,7 @@
 // The order in which a persistent grid walks the rows of attention.
 #pragma once
 
+#include "sight.cuh"
 #include "tiles.cuh"
 
 namespace fact {
@@ -12,17 +13,24 @@ struct AttentionExtentsOf {
 };
 using AttentionExtents = AttentionExtentsOf<2>;
 
-// A block takes tiles of rows; of a causal problem a heavy one (late rows see more) and a light one
-// of the same head together, so that all turns weigh the same.
-template <int kRows, int kColumns, bool kCausal, int kBatches>
+// The blocks of columns that a tile of rows sees some of.
+struct SeenBlocks {
+    int first, last;
+};
+
+// A block takes tiles of rows; where late rows see more, a heavy one and a light one of the same
+// head together, so that all turns weigh the same.
+template <int kRows, int kColumns, class Sight, int kBatches>
 struct AttentionWalk {
     AttentionExtentsOf<kBatches> const& extents;
+    bool pairs;
     int tiles, turns, total;
 
     __device__ explicit AttentionWalk(AttentionExtentsOf<kBatches> const& e)
         : extents(e),
+          pairs(Sight::grows(e.rows)),
           tiles((e.rows + kRows - 1) / kRows),
-          turns(kCausal ? (tiles + 1) / 2 : tiles),
+          turns(pairs ? (tiles + 1) / 2 : tiles),
           total(turns) {
 #pragma unroll
         for (int i = 0; i < kBatches; ++i) total *= e.batch[i];
@@ -36,7 +44,7 @@ struct AttentionWalk {
         return all;
     }
 
-    // Calls visit(place, blocks of columns that are seen) for every tile of this block.
+    // Calls visit(place, blocks of columns) for every tile of this block.
     template <class Visit>
     __device__ void each(Visit visit) const {
         for (int i = blockIdx.x; i < total; i += gridDim.x) {
@@ -45,20 +53,19 @@ struct AttentionWalk {
             find_in_batch(i / turns, extents.batch, at.batch);
             for (;;) {
                 visit(at, blocks(at.m));
-                if (!kCausal || at.m == turn) break;
+                if (!pairs || at.m == turn) break;
                 at.m = turn;
             }
         }
     }
 
-    // How many columns a row sees.
-    __device__ int seen(int row) const {
-        return kCausal ? min(extents.columns, row + 1) : extents.columns;
-    }
+    // Where what a row sees ends.
+    __device__ int end(int row) const { return Sight::end(row, extents.columns); }
 
-  private:
-    __device__ int blocks(int m) const {
-        return (seen((m + 1) * kRows - 1) + kColumns - 1) / kColumns;
+    // One block at least, also where all columns lie before the window.
+    __device__ SeenBlocks blocks(int m) const {
+        int const last = (end((m + 1) * kRows - 1) - 1) / kColumns;
+        return {Sight::kSkips ? min(Sight::first(m * kRows) / kColumns, last) : 0, last};
     }
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "operands.cuh"
+#include "sight.cuh"
 
 namespace fact {
 
@@ -57,14 +58,15 @@ template <class Config, int kBatches, int kCount>
 __device__ void hide(float (&scores)[kCount], SlabOf<kBatches> const& at) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-        int const columns = at.extents.n;
-        int const seen = Config::kCausal ? min(columns, at.row + 8 * half + 1) : columns;
-        int const left = seen - at.column;
+        int const row = at.row + 8 * half;
+        int const skipped = SightOf<Config>::first(row) - at.column;
+        int const left = SightOf<Config>::end(row, at.extents.n) - at.column;
 #pragma unroll
         for (int i = 0; i < kCount; i += 4)
 #pragma unroll
             for (int j = 0; j < 2; ++j)
-                if (2 * i + j >= left) scores[i + half * 2 + j] = -INFINITY;
+                if (2 * i + j >= left || (SightOf<Config>::kSkips && 2 * i + j < skipped))
+                    scores[i + half * 2 + j] = -INFINITY;
     }
 }
 

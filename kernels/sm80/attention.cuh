@@ -116,19 +116,19 @@ struct AttentionRows {
 
     // Takes a block of columns from `column` on.
     __device__ void take(unsigned char const* q, unsigned char const* stage, int column) {
-        if (Config::kCausal && column >= row + Shapes::kWarpRows) return;  // nothing is seen
+        int const end = column + Shapes::kColumns;
+        if (SightOf<Config>::none(row, row + Shapes::kWarpRows, column, end, matrix.n)) return;
         typename Shapes::Scores scores = {};
         // Asked for before the products, which it arrives behind.
         AllAdded const added = ask(column, std::make_integer_sequence<int, Shapes::kBlocks>{});
         products.scores(q, stage, scores);
-        int const end = column + Shapes::kColumns;
 #pragma unroll
         for (int i = 0; i < Shapes::kBlocks; ++i) {
             SlabOf<kBatches> const at = place(matrix, i, column);
             cap_scores<Config>(scores[i], 1.f);
             added.of[i].add_to(scores[i], kScaleLeft<Config>, bias, at);
-            // The last columns may lie beyond the tensor, or beyond a row's own place.
-            if (end > matrix.n || (Config::kCausal && end - 1 > row + 16 * i))
+            int const first = row + 16 * i;
+            if (!SightOf<Config>::whole(first, first + 16, column, end, matrix.n))
                 hide<Config>(scores[i], at);
             softmax[i].take(scores[i], 1.f);
             if (softmax[i].shrinks) scale_rows(sums[i], softmax[i].shrink);
@@ -172,18 +172,18 @@ __device__ void attention(Source<typename Config::Element, kBatches> const& q,
     using Keys = RowCopier<typename Shapes::KeySlab, kColumns, Config::kDepth, kThreads>;
     using Values = RowCopier<typename Shapes::ValueSlab, kColumns, Config::kWidth, kThreads>;
     extern __shared__ __align__(128) unsigned char shared[];
-    AttentionWalk<kRows, kColumns, Config::kCausal, kBatches> const walk(extents);
+    AttentionWalk<kRows, kColumns, SightOf<Config>, kBatches> const walk(extents);
     ExtentsOf<kBatches> const matrix = walk.matrix(extents.columns);
     ExtentsOf<kBatches> const output = walk.matrix(extents.width);
     AttentionProducts<Config> const products;
 
-    walk.each([&](TileAt<kBatches> const& at, int blocks) {
+    walk.each([&](TileAt<kBatches> const& at, SeenBlocks blocks) {
         int const row = at.m * kRows;
         TileAt<kBatches> keys_at = at;  // heads that share keys are neighbours
         keys_at.batch[Config::kHeads] /= Config::kRepeats;
         Queries queries(q, at.batch, row, extents.rows);
-        Keys keys(k, keys_at.batch, 0, extents.columns);
-        Values values(v, keys_at.batch, 0, extents.columns);
+        Keys keys(k, keys_at.batch, blocks.first * kColumns, extents.columns);
+        Values values(v, keys_at.batch, blocks.first * kColumns, extents.columns);
         auto const stage = [&](int n) {
             return shared + Shapes::kQBytes + n % 2 * Shapes::kStageBytes;
         };
@@ -197,12 +197,12 @@ __device__ void attention(Source<typename Config::Element, kBatches> const& q,
                                                    row + int(threadIdx.x) / 32 * Shapes::kWarpRows};
         __syncthreads();  // nobody reads the tile before any more
         queries.copy(shared);
-        copy(0);
-        for (int n = 0; n < blocks; ++n) {
+        copy(blocks.first);
+        for (int n = blocks.first; n <= blocks.last; ++n) {
             // These columns have arrived, and nobody reads those before any more.
             wait_groups<0>();
             __syncthreads();
-            if (n + 1 < blocks) copy(n + 1);
+            if (n < blocks.last) copy(n + 1);
             rows.take(shared, stage(n), n * kColumns);
         }
         rows.store(to, output);

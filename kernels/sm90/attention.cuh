@@ -42,7 +42,7 @@ struct AttentionShapes {
 
 template <class Config, int kBatches>
 using AttentionWalkOf =
-    AttentionWalk<AttentionShapes<Config>::kRows, Config::kColumns, Config::kCausal, kBatches>;
+    AttentionWalk<AttentionShapes<Config>::kRows, Config::kColumns, SightOf<Config>, kBatches>;
 
 template <class Config>
 struct AttentionStorage {
@@ -93,7 +93,7 @@ __device__ void load_attention(AttentionStorage<Config>& storage,
     using Shapes = AttentionShapes<Config>;
     RingPosition<Config::kRowStages> q_at{0, 1};  // the rings start empty
     RingPosition<Config::kStages> k_at{0, 1}, v_at{0, 1};
-    walk.each([&](TileAt<kBatches> const& at, int blocks) {
+    walk.each([&](TileAt<kBatches> const& at, SeenBlocks blocks) {
         storage.q_ring.empty[q_at.stage].wait(q_at.phase);
         storage.q_ring.full[q_at.stage].arrive_and_expect_tx(Shapes::kQBytes);
         load_slabs<typename Shapes::RowSlab, Shapes::kSlabs>(map_q, storage.q_ring.full[q_at.stage],
@@ -120,9 +120,9 @@ __device__ void load_attention(AttentionStorage<Config>& storage,
                 map_v, full, storage.v[v_at.stage], n * Shapes::kColumns, batch_v.at);
             v_at.advance();
         };
-        load_k(blocks - 1);
-        for (int n = blocks - 2; n >= 0; --n) load_k(n), load_v(n + 1);
-        load_v(0);
+        load_k(blocks.last);
+        for (int n = blocks.last - 1; n >= blocks.first; --n) load_k(n), load_v(n + 1);
+        load_v(blocks.first);
     });
 }
 
@@ -205,7 +205,7 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
     Epilogue<AttentionStore<Config>, AsIs, kBatches> epilogue{
         as_is, map_y, map_y, output, storage.store[group * 4 + warp], nullptr, lane};
     Turn<Shapes::kGroups> const turn(group);
-    walk.each([&](TileAt<kBatches> const& at, int blocks) {
+    walk.each([&](TileAt<kBatches> const& at, SeenBlocks blocks) {
         int const row = at.m * Shapes::kRows + group * 64 + warp * 16;
         unsigned char const* const q = storage.q[q_at.stage] + group * 64 * 128;
         typename Shapes::Weights weights;
@@ -224,9 +224,8 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
             cap_scores<Config>(scores[0], factor.score);
             float const by = Config::kCap > 0.f ? 1.f : factor.score;
             added.add_to(scores[0], kScaleLeft<Config> * by, bias, place(n));
-            // The last columns may lie beyond the tensor, or beyond a row's own place.
-            int const end = n * Shapes::kColumns + kColumns;
-            if (end > extents.columns || (Config::kCausal && end - 1 > row))
+            int const column = n * Shapes::kColumns;
+            if (!SightOf<Config>::whole(row, row + 16, column, column + kColumns, extents.columns))
                 hide<Config>(scores[0], place(n));
             softmax.take(scores[0], Config::kBias ? 1.f : by);
             sums_factor.take(scores[0], factor);
@@ -237,28 +236,28 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
             turn.wait();
             Products::scores(q, storage.k[k_at.stage], scores);
             turn.pass();
-            BlockBias<Config, Bias, kBatches, kColumns / 2> const added(bias, place(blocks - 1));
-            auto const factor = tile_factors.of_block(blocks - 1);
+            BlockBias<Config, Bias, kBatches, kColumns / 2> const added(bias, place(blocks.last));
+            auto const factor = tile_factors.of_block(blocks.last);
             cute::warpgroup_wait<0>();
             pin(scores);
-            weigh(scores, added, factor, blocks - 1);
+            weigh(scores, added, factor, blocks.last);
             as_operand<typename Config::Element>(scores[0], weights);
         };
 
         q_ring.full[q_at.stage].wait(q_at.phase);
         // What the group sees of its last block is often few columns.
-        int const seen = walk.seen(at.m * Shapes::kRows + group * 64 + 63);
-        if (seen - (blocks - 1) * Shapes::kColumns <= Shapes::kFewColumns)
+        int const seen = walk.end(at.m * Shapes::kRows + group * 64 + 63);
+        if (seen - blocks.last * Shapes::kColumns <= Shapes::kFewColumns)
             begin.template operator()<Shapes::kFewColumns>();
         else
             begin.template operator()<Shapes::kColumns>();
-        for (int n = blocks - 2; n >= 0; --n) {
+        for (int n = blocks.last - 1; n >= blocks.first; --n) {
             float scores[1][Shapes::kColumns / 2];
             k_ring.full[k_at.stage].wait(k_at.phase);
             turn.wait();
             Products::scores(q, storage.k[k_at.stage], scores);
             v_ring.full[v_at.stage].wait(v_at.phase);
-            Products::values(weights, storage.v[v_at.stage], sums, n + 2 == blocks);
+            Products::values(weights, storage.v[v_at.stage], sums, n + 1 == blocks.last);
             turn.pass();
             BlockBias<Config, Bias, kBatches, Shapes::kColumns / 2> const added(bias, place(n));
             auto const factor = tile_factors.of_block(n);
@@ -276,7 +275,7 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
         q_ring.release(q_at.stage, row_signature);
         q_at.advance();
         v_ring.full[v_at.stage].wait(v_at.phase);
-        Products::values(weights, storage.v[v_at.stage], sums, blocks == 1);
+        Products::values(weights, storage.v[v_at.stage], sums, blocks.first == blocks.last);
         float inverse[2];
         softmax.finish(inverse);
         sums_factor.finish(inverse);

@@ -37,7 +37,8 @@ const Signature& attention_signature() {
                                       {"unseen", ArgumentKind::word, false, false, {}},
                                       {"scale", ArgumentKind::number, false, false, {}},
                                       {"precision", ArgumentKind::word, false, false, {}},
-                                      {"cap", ArgumentKind::number, false, false, {}}}};
+                                      {"cap", ArgumentKind::number, false, false, {}},
+                                      {"window", ArgumentKind::number, false, false, {}}}};
     return signature;
 }
 
@@ -155,7 +156,8 @@ Value Evaluator::attention(const ast::Call& call, Span span) {
     node.v = std::get<ir::ExprId>((*bound)[2]);
     if (const auto* word = std::get_if<ast::Word>(&(*bound)[3])) {
         if (word->text != "causal" && word->text != "none") {
-            unknown_word("mask", *word, "Use `causal` or `none`; other masks are a `bias`.");
+            unknown_word("mask", *word,
+                         "Use `causal` or `none`, and a `window`; other masks are a `bias`.");
             return {};
         }
         node.causal = word->text == "causal";
@@ -170,6 +172,11 @@ Value Evaluator::attention(const ast::Call& call, Span span) {
     }
     if (!read_precision((*bound)[7], node.precision)) return {};
     if (const auto* cap = std::get_if<double>(&(*bound)[8])) node.cap = *cap;
+    // What is no whole number is no window either, which its type says.
+    if (const auto* window = std::get_if<double>(&(*bound)[9]))
+        node.window = *window == std::floor(*window) && *window <= double{ir::kMostWindow}
+                          ? static_cast<std::int64_t>(*window)
+                          : 0;
     const ir::Kernel& kernel = builder_.kernel();
     const auto& q_dims = kernel[node.q].type.dims;
     if (const auto* scale = std::get_if<double>(&(*bound)[6])) {

@@ -223,6 +223,7 @@ class Printer {
         std::string text =
             fmt::format("attention({}, {}, {}", operand(node.q), operand(node.k), operand(node.v));
         if (node.causal) text += ", mask: causal";
+        if (node.window) text += fmt::format(", window: {}", *node.window);
         if (node.bias) text += fmt::format(", bias: {}", operand(*node.bias));
         if (node.zero_unseen) text += ", unseen: zero";
         if (node.precision == ir::Precision::tf32) text += ", precision: tf32";

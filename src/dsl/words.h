@@ -23,9 +23,9 @@ inline constexpr std::array<SpecialInfo, 9> kSpecial{{
     {"max", "x, over", "the largest; NaN if any is, of nothing: -inf"},
     {"min", "x, over", "the smallest; NaN if any is, of nothing: inf"},
     {"flip", "x, over", "x reversed along a dimension, whose extent is a number"},
-    {"attention", "q, k, v, mask: none, bias, unseen: nan, scale, precision: exact, cap",
-     "softmax(scale * q @ k.T + bias, over: N) @ v; causal: row i sees columns 0 to i; a cap makes "
-     "scaled scores s cap * tanh(s / cap)"},
+    {"attention", "q, k, v, mask: none, bias, unseen: nan, scale, precision: exact, cap, window",
+     "softmax(scale * q @ k.T + bias, over: N) @ v; causal: row i sees columns 0 to i; a window: "
+     "those less than it away; a cap makes scaled scores s cap * tanh(s / cap)"},
 }};
 
 // The names of reductions, by ir::ReduceOp.

@@ -46,10 +46,11 @@ std::string node_text(const Kernel& kernel, const Node& node) {
                 return std::string(n.precision == Precision::tf32 ? "product tf32" : "product");
             },
             [](const Attention& n) {
-                return fmt::format("attention{}{}{} scale {}{}",
-                                   n.precision == Precision::tf32 ? " tf32" : "",
-                                   n.causal ? " causal" : "", n.zero_unseen ? " unseen zero" : "",
-                                   n.scale, n.cap ? fmt::format(" cap {}", *n.cap) : "");
+                return fmt::format(
+                    "attention{}{}{}{} scale {}{}", n.precision == Precision::tf32 ? " tf32" : "",
+                    n.causal ? " causal" : "", n.window ? fmt::format(" window {}", *n.window) : "",
+                    n.zero_unseen ? " unseen zero" : "", n.scale,
+                    n.cap ? fmt::format(" cap {}", *n.cap) : "");
             },
         },
         node);

@@ -20,10 +20,20 @@ ExprId written_out(Kernel& kernel, const Attention& node) {
         scores = b.binary(BinaryOp::mul, b.unary(UnaryOp::tanh, share), b.literal(*node.cap));
     }
     if (node.bias) scores = b.binary(BinaryOp::add, scores, *node.bias);
+    // Named, as compilers differ in which argument they evaluate first.
+    const auto hide_unless = [&](BinaryOp op, ExprId x, ExprId y) {
+        const ExprId none = b.literal(-kInfinity), seen = b.binary(op, x, y);
+        scores = b.select(seen, scores, none);
+    };
     if (node.causal) {
-        // Named, as compilers differ in which argument they evaluate first.
-        const ExprId none = b.literal(-kInfinity), column = b.index(n), row = b.index(m);
-        scores = b.select(b.binary(BinaryOp::ge, row, column), scores, none);
+        const ExprId column = b.index(n), row = b.index(m);
+        hide_unless(BinaryOp::ge, row, column);
+    }
+    if (node.window) {
+        const ExprId column = b.index(n), row = b.index(m);
+        const ExprId apart = b.binary(BinaryOp::sub, row, column);
+        const ExprId most = b.literal(static_cast<double>(*node.window), DType::i32);
+        hide_unless(BinaryOp::lt, node.causal ? apart : b.unary(UnaryOp::abs, apart), most);
     }
     ExprId top = b.reduce(ReduceOp::max, scores, {n});
     // Then no score is subtracted from itself where all are -inf, and their sum is 0.

@@ -146,8 +146,7 @@ class Interpreter {
                 score *= node.scale;
                 if (node.cap) score = *node.cap * std::tanh(score / *node.cap);
                 if (!bias.empty()) score += bias[r * columns + c];
-                if (node.causal && c > r % extent(m))
-                    score = -std::numeric_limits<double>::infinity();
+                if (!node.sees(r % extent(m), c)) score = -std::numeric_limits<double>::infinity();
                 if (score != -std::numeric_limits<double>::infinity()) unseen[r] = false;
             }
         softmax_rows(scores, rows, columns);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -133,7 +134,8 @@ struct Product {
 
 // softmax(scale * q @ k.T + bias) @ v over q[..., M, D], k[..., N, D], v[..., N, E]: batch
 // dimensions match by id, and k and v may lack some of q's (grouped heads). With a cap, scaled
-// scores s become cap * tanh(s / cap) before the bias is added. Causal: row i sees columns 0 to i.
+// scores s become cap * tanh(s / cap) before the bias is added. Causal: row i sees columns 0 to i;
+// with a window, of those the ones less than it away from i, on either side where it is not causal.
 // A row that sees nothing, its scores all -inf, is NaN or, if `zero_unseen`, 0. Scores and sums are
 // f32; kernels round the probabilities, before they are divided by their sum, to the type of v.
 // `precision` is of both products of f32 operands.
@@ -144,9 +146,16 @@ struct Attention {
     double scale = 1;
     bool zero_unseen = false;
     Precision precision = Precision::exact;
-    std::optional<double> cap = {};  // positive
+    std::optional<double> cap = {};           // positive
+    std::optional<std::int64_t> window = {};  // from 1 to kMostWindow
     bool operator==(const Attention&) const = default;
+
+    bool sees(std::int64_t row, std::int64_t column) const {
+        if (causal && column > row) return false;
+        return !window || std::abs(row - column) < *window;
+    }
 };
+inline constexpr std::int64_t kMostWindow = std::int64_t{1} << 30;  // sums with rows are i32
 
 using Node = std::variant<Param, Literal, Index, Extent, Unary, Binary, Select, Cast, Permute,
                           Expand, View, Flip, Reduce, Product, Attention>;

@@ -254,6 +254,10 @@ Typing attention_type(const Kernel& kernel, const Attention& node) {
     if (node.cap && !(*node.cap > 0 && std::isfinite(static_cast<float>(*node.cap))))
         return wrong("The cap of attention must be a positive and finite number.",
                      "Use a number such as 50.0, or leave it out.");
+    if (node.window && !(*node.window > 0 && *node.window <= kMostWindow))
+        return wrong(fmt::format("The window of attention must be a whole number from 1 to {}.",
+                                 kMostWindow),
+                     "Use how many columns a row sees up to its own, such as 4096.");
     Dims dims = batch;
     dims.push_back(m);
     if (node.bias) {

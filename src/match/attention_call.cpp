@@ -54,7 +54,7 @@ class Reader {
         call_.k = placed("key", keys, call_.n, call_.d);
         call_.v = placed("value", values, call_.n, call_.e);
         call_.result = placed(node_.outputs.front(), rows, call_.m, call_.e);
-        call_.causal = flag("is_causal");
+        call_.sight.causal = flag("is_causal");
         const auto scale = graph::number_argument(node_, "scale");
         call_.scale = scale.value_or(1 / std::sqrt(static_cast<double>(q.sizes.back())));
         if (std::string reason = read_mask(rows); !reason.empty()) return Error{reason, ""};
@@ -133,17 +133,17 @@ class Reader {
         const auto meaning =
             type->dtype == DType::boolean ? MaskMeaning::show_where : MaskMeaning::add;
         const auto known = known_.of(*mask);
-        const Sight sight = known ? sight_of(*known, meaning, own,
-                                             {call_.m, call_.n, call_.extent(call_.m),
-                                              call_.extent(call_.n), kHidden})
-                                  : Sight::other;
-        if (sight == Sight::other) {
+        const auto sight = known ? sight_of(*known, meaning, own,
+                                            {call_.m, call_.n, call_.extent(call_.m),
+                                             call_.extent(call_.n), kHidden})
+                                 : std::nullopt;
+        if (!sight) {
             call_.masks.push_back(
                 {{*mask, own}, meaning, -std::numeric_limits<double>::infinity()});
             call_.zero_unseen = true;
             return "";
         }
-        call_.causal |= sight == Sight::causal;
+        call_.sight.narrow(*sight);
         call_.copied = known_.nodes_behind(*mask);
         return "";
     }

@@ -24,15 +24,14 @@ struct AttentionMask {
     std::optional<MaskSource> source = {};  // what the kernel makes it of
 };
 
-// result = softmax(scale * q @ k.T, capped, masked, over the columns) @ v, where a causal row i
-// sees columns 0 to i.
+// result = softmax(scale * q @ k.T, capped, masked, over the columns) @ v, of what rows see.
 struct AttentionCall {
     graph::NodeId node{};               // torch's operator, or the softmax
     std::vector<std::int64_t> extents;  // of the axes
     Axis m = 0, n = 0, d = 0, e = 0;    // rows, columns, features of q and k, features of v
     Placed q, k, v, result;
     std::vector<AttentionMask> masks;
-    bool causal = false;
+    Sight sight;
     bool zero_unseen = false;  // rows that see nothing are 0, not NaN
     double scale = 1;
     std::optional<double> cap = {};  // scaled scores s become cap * tanh(s / cap)

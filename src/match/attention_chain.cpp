@@ -257,11 +257,11 @@ class Reader {
         const double hidden = kHidden / std::min(use.after, 1.0);
         if (use.low > hidden) return false;
         const auto known = known_.of(mask.value);
-        const Sight sight =
+        const auto sight =
             known ? sight_of(*known, use.meaning, mask.shape,
                              {call.m, n_, space_.extent(call.m), space_.extent(n_), hidden})
-                  : Sight::other;
-        if (sight == Sight::other) {
+                  : std::nullopt;
+        if (!sight) {
             const DType dtype = graph_[mask.value].type->dtype;
             const bool adds = use.meaning == MaskMeaning::add;
             if (adds ? !info(dtype).floating || dtype == DType::f64 : dtype != DType::boolean)
@@ -278,8 +278,8 @@ class Reader {
                 ? std::ranges::any_of(*known->elements,
                                       [&](double x) { return x <= hidden && std::isfinite(x); })
                 : std::isfinite(use.low);
-        if (sight == Sight::causal && finite && masks_.size() > 1) return false;
-        call.causal |= sight == Sight::causal;
+        if (!sight->is_all() && finite && masks_.size() > 1) return false;
+        call.sight.narrow(*sight);
         keep_behind(mask.value);
         // What it puts in the place of hidden scores may be a tensor too.
         for (const ValueId value : graph::tensor_inputs(graph_[use.node]))

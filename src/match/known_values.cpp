@@ -42,6 +42,7 @@ const std::vector<Pointwise> kPointwise{
     {"mul", {"self", "other"}, [](Operands x) { return x[0] * x[1]; }},
     {"div", {"self", "other"}, [](Operands x) { return x[0] / x[1]; }},
     {"neg", {"self"}, [](Operands x) { return -x[0]; }},
+    {"abs", {"self"}, [](Operands x) { return std::abs(x[0]); }},
     {"logical_not", {"self"}, [](Operands x) { return double(x[0] == 0); }},
     {"logical_and", {"self", "other"}, [](Operands x) { return double(x[0] != 0 && x[1] != 0); }},
     {"logical_or", {"self", "other"}, [](Operands x) { return double(x[0] != 0 || x[1] != 0); }},

@@ -1,5 +1,7 @@
 #include "match/mask.h"
 
+#include <limits>
+
 namespace fact::match {
 
 namespace {
@@ -27,10 +29,35 @@ struct Walk {
     int row = -1, column = -1;
 };
 
+constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+
+// What was met on one side of the diagonal, by the distance from it.
+struct Side {
+    std::int64_t most_shown = -1, least_hidden = kNone;
+
+    void meet(std::int64_t distance, Element is) {
+        if (is == Element::shown)
+            most_shown = std::max(most_shown, distance);
+        else
+            least_hidden = std::min(least_hidden, distance);
+    }
+};
+
+std::optional<Sight> sight_of(const Side& behind, const Side& ahead) {
+    if (behind.least_hidden == kNone && ahead.least_hidden == kNone) return Sight{};
+    Sight sight;
+    sight.causal = ahead.most_shown < 0 && ahead.least_hidden != kNone;
+    const std::int64_t hidden =
+        sight.causal ? behind.least_hidden : std::min(behind.least_hidden, ahead.least_hidden);
+    if (hidden == 0 || std::max(behind.most_shown, ahead.most_shown) >= hidden) return std::nullopt;
+    if (hidden != kNone) sight.window = hidden;
+    return sight;
+}
+
 }  // namespace
 
-Sight sight_of(const KnownTensor& mask, MaskMeaning meaning, const Shape& shape,
-               const MaskFrame& frame) {
+std::optional<Sight> sight_of(const KnownTensor& mask, MaskMeaning meaning, const Shape& shape,
+                              const MaskFrame& frame) {
     Walk walk{mask.sizes, -1, -1};
     for (std::size_t d = 0; d < mask.sizes.size(); ++d) {
         const auto& axes = shape[d];
@@ -43,28 +70,34 @@ Sight sight_of(const KnownTensor& mask, MaskMeaning meaning, const Shape& shape,
         // Rows or columns merged with something else: which one an element is cannot be told.
         if (axes.size() > 1)
             for (const Axis axis : axes)
-                if (axis == frame.rows || axis == frame.columns) return Sight::other;
+                if (axis == frame.rows || axis == frame.columns) return std::nullopt;
     }
-    // A mask that does not vary along the rows shows every row what it shows the first.
-    const bool few_rows = walk.row >= 0 || frame.num_rows == 1;
-    const bool few_columns = walk.column >= 0 || frame.num_columns == 1;
-    bool all = true, causal = few_rows && few_columns;
+    Side behind, ahead;  // the diagonal is behind
     Place place(mask.sizes.size(), 0);
     std::int64_t left = 1;
     for (const auto size : walk.sizes) left *= size;
-    for (; left > 0 && (all || causal); --left) {
+    for (; left > 0; --left) {
         const Element is = element(mask.at(place), meaning, frame.hidden);
-        if (is == Element::neither) return Sight::other;
+        if (is == Element::neither) return std::nullopt;
         const std::int64_t i = walk.row < 0 ? 0 : place[static_cast<std::size_t>(walk.row)];
         const std::int64_t j = walk.column < 0 ? 0 : place[static_cast<std::size_t>(walk.column)];
-        all = all && is == Element::shown;
-        causal = causal && (is == Element::shown) == (j <= i);
+        j > i ? ahead.meet(j - i, is) : behind.meet(i - j, is);
+        if (behind.most_shown >= behind.least_hidden || ahead.most_shown >= ahead.least_hidden)
+            return std::nullopt;
         for (std::size_t d = place.size(); d-- > 0;) {
             if (++place[d] < walk.sizes[d]) break;
             place[d] = 0;
         }
     }
-    return all ? Sight::all : causal ? Sight::causal : Sight::other;
+    const auto sight = sight_of(behind, ahead);
+    if (!sight || sight->is_all()) return sight;
+    // A mask that does not vary along the rows shows every row what it shows the first.
+    if ((walk.row < 0 && frame.num_rows > 1) || (walk.column < 0 && frame.num_columns > 1))
+        return std::nullopt;
+    // The last row looks back furthest.
+    if (sight->window.value_or(frame.num_rows) <= frame.num_rows - frame.num_columns)
+        return std::nullopt;
+    return sight;
 }
 
 }  // namespace fact::match

@@ -1,6 +1,9 @@
 // What a mask of known elements lets each row of scores see.
 #pragma once
 
+#include <algorithm>
+#include <optional>
+
 #include "match/known_values.h"
 #include "match/space.h"
 
@@ -12,10 +15,19 @@ enum class MaskMeaning {
     show_where,  // true shows
 };
 
-enum class Sight {
-    all,     // everything: as if there were no mask
-    causal,  // row i sees columns 0 to i
-    other,
+// Row i sees columns 0 to i where it is causal, and with a window those less than it away from i.
+// Everything where it is neither: as if there were no mask.
+struct Sight {
+    bool causal = false;
+    std::optional<std::int64_t> window = {};
+
+    bool is_all() const { return !causal && !window; }
+    // Sees what both see.
+    void narrow(const Sight& other) {
+        causal |= other.causal;
+        if (other.window) window = std::min(window.value_or(*other.window), *other.window);
+    }
+    bool operator==(const Sight&) const = default;
 };
 
 // Added to a score, or put in its place, this leaves no weight: softmax of anything near it and of
@@ -30,7 +42,8 @@ struct MaskFrame {
     std::int64_t num_rows = 1, num_columns = 1;
     double hidden = kHidden;
 };
-Sight sight_of(const KnownTensor& mask, MaskMeaning meaning, const Shape& shape,
-               const MaskFrame& frame);
+// Nothing where rows see otherwise, or where one sees nothing at all.
+std::optional<Sight> sight_of(const KnownTensor& mask, MaskMeaning meaning, const Shape& shape,
+                              const MaskFrame& frame);
 
 }  // namespace fact::match

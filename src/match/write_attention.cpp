@@ -45,7 +45,8 @@ class Writer {
             if (!read) return read.error();
             loaded.push_back(*read);
         }
-        ir::Attention node{loaded[0], loaded[1], loaded[2], {}, call_.causal, call_.scale};
+        ir::Attention node{loaded[0], loaded[1], loaded[2], {}, call_.sight.causal, call_.scale};
+        node.window = call_.sight.window;
         node.zero_unseen = call_.zero_unseen;
         if (options.allow_tf32 && dtype == DType::f32) node.precision = ir::Precision::tf32;
         node.cap = call_.cap;
@@ -54,8 +55,9 @@ class Writer {
             if (!term) return term.error();
             node.bias = node.bias ? sum(*node.bias, *term) : *term;
         }
-        kernel_.name = fmt::format("sdpa{}{}{}", call_.causal ? "_causal" : "",
-                                   call_.cap ? "_cap" : "", call_.masks.empty() ? "" : "_bias");
+        kernel_.name = fmt::format("sdpa{}{}{}{}", call_.sight.causal ? "_causal" : "",
+                                   call_.sight.window ? "_window" : "", call_.cap ? "_cap" : "",
+                                   call_.masks.empty() ? "" : "_bias");
         if (auto done = write_result(node); !done) return done.error();
         ir::drop_dead(kernel_);
         if (std::string wrong = ir::verify(kernel_); !wrong.empty())
@@ -294,9 +296,9 @@ class Writer {
             made.sizes = {problem.batch, rows, call_.extent(columns)};
             return made;
         };
-        const auto work =
-            sol::attention_work(matrices(problem.m, call_.d), matrices(problem.n, call_.d),
-                                matrices(problem.n, call_.e), call_.causal);
+        const auto work = sol::attention_work(
+            matrices(problem.m, call_.d), matrices(problem.n, call_.d),
+            matrices(problem.n, call_.e), call_.sight.causal, call_.sight.window);
         pattern.cost.flops = work.flops;
         const auto bytes = [&](const ir::Tensor& tensor) {
             return info(tensor.type.dtype).bytes * elements(tensor.type.dims);

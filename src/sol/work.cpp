@@ -247,8 +247,20 @@ NodeWork work_of(const Graph& graph, const Node& node) {
     return Counter(graph, node).count();
 }
 
+double seen_scores(double rows, double columns, bool causal, std::optional<std::int64_t> window) {
+    // Of rows that end at columns 1, 2, 3 and so on, as far as there are any.
+    const auto triangle = [&](double count) {
+        const double square = std::min(count, columns);
+        return square * (square + 1) / 2 + (count - square) * columns;
+    };
+    if (!window) return causal ? triangle(rows) : rows * columns;
+    const auto ahead = causal ? 0.0 : static_cast<double>(*window - 1);
+    const double behind = std::max(0.0, rows - static_cast<double>(*window));
+    return triangle(rows + ahead) - triangle(ahead) - triangle(behind);
+}
+
 AttentionWork attention_work(const TensorType& q, const TensorType& k, const TensorType& v,
-                             bool causal) {
+                             bool causal, std::optional<std::int64_t> window) {
     const auto rows = static_cast<double>(q.sizes.end()[-2]);
     const auto columns = static_cast<double>(k.sizes.end()[-2]);
     const auto depth = static_cast<double>(q.sizes.back() + v.sizes.back());
@@ -261,10 +273,10 @@ AttentionWork attention_work(const TensorType& q, const TensorType& k, const Ten
         };
         batch *= std::max({extent(q), extent(k), extent(v)});
     }
-    if (!causal) return {2 * batch * rows * columns * depth, 1};
-    const double square = std::min(rows, columns);
-    const double seen = square * (square + 1) / 2 + (rows - square) * columns;
-    return {2 * batch * seen * depth, columns == 0 ? 1 : square / columns};
+    const double flops = 2 * batch * seen_scores(rows, columns, causal, window) * depth;
+    if ((!causal && !window) || columns == 0) return {flops, 1};
+    const double ahead = causal ? 0.0 : static_cast<double>(*window - 1);
+    return {flops, std::min(rows + ahead, columns) / columns};
 }
 
 Work as_work(const NodeWork& work, By by, bool allow_tf32) {

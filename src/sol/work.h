@@ -33,13 +33,18 @@ struct NodeWork {
 // An operator run on its own. Views move nothing, but those that had to copy do.
 NodeWork work_of(const graph::Graph& graph, const graph::Node& node);
 
-// Scaled dot products: a causal row i sees keys 0 to i, so that of long keys the first are read.
+// How many scores are seen: a causal row i sees columns 0 to i; with a window those less than it
+// away from i.
+double seen_scores(double rows, double columns, bool causal, std::optional<std::int64_t> window);
+
+// Scaled dot products, of what is seen: of long keys the first are read.
 struct AttentionWork {
     double flops = 0;      // of both products
     double keys_read = 1;  // the part of keys and values anybody looks at
 };
 AttentionWork attention_work(const graph::TensorType& q, const graph::TensorType& k,
-                             const graph::TensorType& v, bool causal);
+                             const graph::TensorType& v, bool causal,
+                             std::optional<std::int64_t> window = {});
 
 // As torch would run it (its own precision), or as a kernel of ours.
 enum class By { torch, kernel };

@@ -153,13 +153,19 @@ class Steps {
         return fmt::format("{}({}): {}", row.name, ref(n.x), row.meaning);
     }
 
+    static std::string sight(const ir::Attention& n) {
+        if (n.causal && n.window)
+            return fmt::format(", row i sees columns i - {} to i", *n.window - 1);
+        if (n.window) return fmt::format(", row i sees columns i - {0} to i + {0}", *n.window - 1);
+        return n.causal ? ", row i sees columns 0 to i" : "";
+    }
+
     std::string attention(const ir::Attention& n) const {
         std::string scores = fmt::format("{:g} * {} @ {}.T", n.scale, ref(n.q), ref(n.k));
         if (n.cap) scores = fmt::format("{0:g} * tanh({1} / {0:g})", *n.cap, scores);
         return fmt::format(
             "softmax({}{}) @ {}{}{}{}; {:.4g} GFLOP", scores, n.bias ? " + " + ref(*n.bias) : "",
-            ref(n.v), n.causal ? ", row i sees columns 0 to i" : "",
-            n.zero_unseen ? ", a row that sees nothing is 0" : "",
+            ref(n.v), sight(n), n.zero_unseen ? ", a row that sees nothing is 0" : "",
             n.precision == ir::Precision::tf32 ? ", operands and weights rounded to TF32's ten bits"
                                                : "",
             flops_of(kernel_, n, extents_) * 1e-9);

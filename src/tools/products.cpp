@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "sol/work.h"
+
 namespace fact::tools {
 
 std::vector<ProductDims> products_of(const ir::Kernel& kernel) {
@@ -40,10 +42,7 @@ double flops_of(const ir::Kernel& kernel, const ir::Attention& attention, const 
     const auto& v = kernel[attention.v].type.dims;
     const auto rows = static_cast<double>(extents[q.end()[-2]]);
     const auto columns = static_cast<double>(extents[v.end()[-2]]);
-    const double square = std::min(rows, columns);
-    // Causal: a triangle, and whole rows below it.
-    const double scores =
-        attention.causal ? square * (square + 1) / 2 + (rows - square) * columns : rows * columns;
+    const double scores = sol::seen_scores(rows, columns, attention.causal, attention.window);
     const auto depth = static_cast<double>(extents[q.back()] + extents[v.back()]);
     return 2 * num_elements(extents, {q.begin(), q.end() - 2}) * scores * depth;
 }

@@ -23,7 +23,7 @@ std::vector<ProductDims> products_of(const ir::Kernel& kernel);
 double flops_of(const ProductDims& product, const Extents& extents);
 sol::Unit unit_of(const ProductDims& product);
 
-// Both products of an attention; of a causal one, what is seen.
+// Both products of an attention, as far as its rows see.
 double flops_of(const ir::Kernel& kernel, const ir::Attention& attention, const Extents& extents);
 // What the tensor cores have to do, one item a product or attention; no bytes in it.
 std::vector<sol::Work> arithmetic_of(const ir::Kernel& kernel, const Extents& extents);

@@ -42,6 +42,7 @@ Json node_json(const ir::Node& node) {
                 return Json{{"op", "attention"},
                             {"scale", n.scale},
                             {"causal", n.causal},
+                            {"window", n.window.value_or(0)},
                             {"cap", n.cap.value_or(0)}};
             },
         },

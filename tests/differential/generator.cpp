@@ -166,6 +166,9 @@ class Generator : Parts {
         node.v = attended("v", dtype, with(shared, columns, width));
         node.scale = 1 / std::sqrt(extent(depth));
         node.causal = chance(50);
+        if (chance(30))  // wide enough that no row sees nothing
+            node.window =
+                std::max(pick({1, 5, 40}), static_cast<int>(extent(rows) - extent(columns)) + 1);
         if (chance(40)) {
             const Dims own = with(chance(50) ? some(all, 50) : Dims{}, rows, columns);
             node.bias =

@@ -220,6 +220,12 @@ const Case kCases[] = {
      "kernel f(q: f32[M, D], k: f32[N, D], v: f32[N, E]) -> (y: f32[M, E]) {\n"
      "  y = `attention(q, k, v, scale: 1.0, cap: -50.0)`\n}\n"},
     {"F0320",
+     "kernel f(q: f32[M, D], k: f32[N, D], v: f32[N, E]) -> (y: f32[M, E]) {\n"
+     "  y = `attention(q, k, v, scale: 1.0, window: 0)`\n}\n"},
+    {"F0320",
+     "kernel f(q: f32[M, D], k: f32[N, D], v: f32[N, E]) -> (y: f32[M, E]) {\n"
+     "  y = `attention(q, k, v, scale: 1.0, window: 2.5)`\n}\n"},
+    {"F0320",
      "kernel f(q: f32[M, D], k: f32[N, D], v: f32[N, E], m: bool[M, N]) -> (y: f32[M, E]) {\n"
      "  y = `attention(q, k, v, bias: m, scale: 1.0)`\n}\n"},
     {"F0321",

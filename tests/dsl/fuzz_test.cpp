@@ -76,9 +76,9 @@ class Comparer {
         }
         if (const auto* n = std::get_if<ir::Attention>(&x)) {
             const auto& other = std::get<ir::Attention>(y);
-            return n->causal == other.causal && n->scale == other.scale &&
-                   n->zero_unseen == other.zero_unseen && n->cap == other.cap &&
-                   n->bias.has_value() == other.bias.has_value();
+            return n->causal == other.causal && n->window == other.window &&
+                   n->scale == other.scale && n->zero_unseen == other.zero_unseen &&
+                   n->cap == other.cap && n->bias.has_value() == other.bias.has_value();
         }
         const bool leaf =
             std::holds_alternative<ir::Param>(x) || std::holds_alternative<ir::Literal>(x);

@@ -225,6 +225,24 @@ TEST(Meaning, OfAttention) {
         {(4 + 3 * 8) / 4.0});
 }
 
+TEST(Meaning, OfAWindow) {
+    // Scores are all 0: a row is the mean of what it sees.
+    const Array q{{5, 1}, {0, 0, 0, 0, 0}}, k{{3, 1}, {1, 2, 3}}, v{{3, 1}, {1, 10, 100}};
+    const auto windowed = [&](const std::string& how, bool written_out) {
+        return computed(
+            std::string(kAttention) + "attention(q, k, v, scale: 1.0, " + how + ")\n}\n", {q, k, v},
+            {5, 1}, written_out);
+    };
+    for (const bool written_out : {false, true}) {
+        expect_near(windowed("mask: causal, window: 2", written_out), {1, 5.5, 55, 100, kNaN});
+        expect_near(windowed("mask: causal, window: 2, unseen: zero", written_out),
+                    {1, 5.5, 55, 100, 0});
+        expect_near(windowed("window: 2", written_out), {5.5, 37, 55, 100, kNaN});
+        expect_near(windowed("window: 1", written_out), {1, 10, 100, kNaN, kNaN});
+        expect_near(windowed("mask: causal, window: 9", written_out), {1, 5.5, 37, 37, 37});
+    }
+}
+
 TEST(Meaning, OfACap) {
     // Scores of 2 and -2 under a cap of 1, and a bias that is not capped.
     const Array q{{1, 1}, {4}}, k{{2, 1}, {1, -1}}, v{{2, 1}, {1, 0}};

@@ -96,6 +96,7 @@ class Generator {
         node.v = add_param("v2", DType::bf16, {d("B"), d("N"), d("D0")});
         if (below(2)) node.bias = builder_.index(d("N"));
         node.causal = below(2);
+        if (below(2)) node.window = 1 + below(5000);
         node.zero_unseen = below(2);
         node.scale = below(2) ? 1 : std::ldexp(static_cast<double>(random_()), -35);
         if (below(2)) node.cap = std::ldexp(static_cast<double>(random_()) + 1, -30);

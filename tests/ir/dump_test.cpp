@@ -24,7 +24,7 @@ TEST(Dump, ListsEveryKindOfNode) {
     const ExprId bias = b.expand(b.select(mask, half, one), {n, m});
     Attention attention;
     attention.q = q, attention.k = k, attention.v = v, attention.bias = bias;
-    attention.causal = true, attention.scale = 0.25, attention.cap = 50;
+    attention.causal = true, attention.scale = 0.25, attention.cap = 50, attention.window = 64;
     const ExprId result = b.attention(attention);
     const ExprId flat = b.view(b.cast(DType::i32, k), {product});
     kernel.outputs = {{{"y", {DType::f16, {m, e}}, {}}, result},
@@ -50,7 +50,7 @@ TEST(Dump, ListsEveryKindOfNode) {
               "  %11 = neg %10 : f32\n"
               "  %12 = where %8 %9 %11 : f32[N]\n"
               "  %13 = expand %12 : f32[N, M]\n"
-              "  %14 = attention causal scale 0.25 cap 50 %0 %1 %2 %13 : f32[M, E]\n"
+              "  %14 = attention causal window 64 scale 0.25 cap 50 %0 %1 %2 %13 : f32[M, E]\n"
               "  %15 = cast %1 : i32[N, 8]\n"
               "  %16 = view %15 : i32[N*8]\n"
               "  out y: f16[M, E] = %14\n"

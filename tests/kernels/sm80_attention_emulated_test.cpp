@@ -21,13 +21,14 @@ alignas(128) unsigned char shared[99 * 1024];
 namespace {
 
 template <class Element_, int kDepth_, int kWidth_, int kRows_, int kColumns_, bool kCausal_,
-          bool kBias_ = false, int kRepeats_ = 1, bool kZeroUnseen_ = false, int kCap_ = 0>
+          bool kBias_ = false, int kRepeats_ = 1, bool kZeroUnseen_ = false, int kCap_ = 0,
+          int kWindow_ = 0>
 struct Config {
     using Element = Element_;
     static constexpr int kDepth = kDepth_, kWidth = kWidth_, kRows = kRows_, kColumns = kColumns_;
     static constexpr bool kCausal = kCausal_, kBias = kBias_, kZeroUnseen = kZeroUnseen_;
     static constexpr float kScale = 0.125f, kCap = kCap_;
-    static constexpr int kHeads = 1, kRepeats = kRepeats_;
+    static constexpr int kHeads = 1, kRepeats = kRepeats_, kWindow = kWindow_;
 };
 
 struct Added {
@@ -103,6 +104,7 @@ std::vector<double> exact_row(Heads<Element> const& q, Heads<Element> const& k,
         if (Config::kCap > 0) score = Config::kCap * std::tanh(score / Config::kCap);
         score += added(b, h, r, c);
         if (Config::kCausal && c > r) score = -INFINITY;
+        if (Config::kWindow > 0 && std::abs(c - r) >= Config::kWindow) score = -INFINITY;
         weights.push_back(score);
         top = std::max(top, score);
     }
@@ -179,6 +181,26 @@ TEST(Sm80Attention, CausalWithMoreOfEither) {
     prove<Config<bf16, 64, 64, 64, 64, true>>({1, 1, 50, 200});
     prove<Config<bf16, 128, 128, 128, 32, true>>({1, 1, 129, 129});
     prove<Config<half, 256, 256, 64, 32, true>>({1, 1, 66, 66});
+}
+
+template <bool kCausal, int kWindow, bool kZeroUnseen = false>
+using Windowed =
+    Config<half, 64, 64, 128, 64, kCausal, false, 1, kZeroUnseen, 0, kWindow>;  // 32 rows a warp
+
+TEST(Sm80Attention, Windows) {
+    prove<Windowed<true, 1>>({1, 1, 150, 150}, 20);
+    prove<Windowed<true, 40>>({1, 2, 200, 200}, 21);
+    prove<Windowed<true, 64>>({1, 1, 260, 260}, 22);
+    prove<Windowed<true, 150>>({1, 1, 200, 200}, 23);
+    prove<Windowed<false, 33>>({1, 1, 200, 200}, 24);
+    prove<Windowed<false, 100>>({1, 1, 140, 300}, 25);
+    prove<Config<bf16, 128, 128, 64, 32, true, false, 2, false, 0, 50>>({1, 2, 130, 130}, 26);
+}
+
+// Behind the last column a window shows nothing, for whole tiles too.
+TEST(Sm80Attention, WindowsBehindTheLastColumn) {
+    prove<Windowed<true, 50>>({1, 1, 300, 100}, 27);
+    prove<Windowed<false, 20, true>>({1, 1, 300, 30}, 28);
 }
 
 TEST(Sm80Attention, HeadsOfABatchThatShareKeys) {

@@ -37,6 +37,14 @@ TEST(LowerAttentionSm80, ABiasIsComputedWhereItIsAdded) {
     EXPECT_EQ(lowered->record.alignments, wanted);
 }
 
+TEST(LowerAttentionSm80, AWindowIsAConstant) {
+    Heads heads(DType::f16, false, 64);
+    heads.attention().window = 256;
+    const auto lowered = lowered_heads(heads);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    expect_golden("attention_window.cu", lowered->source);
+}
+
 TEST(LowerAttentionSm80, HeadsThatShareKeysLieSideBySide) {
     const auto lowered = lowered_heads(heads_sharing_keys());
     ASSERT_TRUE(lowered.ok()) << lowered.error().text();

@@ -77,6 +77,19 @@ TEST(LowerAttention, PartsOfABiasAreJoinedWhereTheyAreAdded) {
     EXPECT_EQ(lowered->record.alignments[1].bytes, 2);
 }
 
+TEST(LowerAttention, AWindowIsAConstant) {
+    Heads heads(DType::bf16, false, 64);
+    heads.attention().window = 256;
+    const auto lowered = lower_attention(heads.kernel, heads.extents);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    expect_golden("attention_window.cu", lowered->source);
+    heads.attention().causal = false;
+    const auto around = lower_attention(heads.kernel, heads.extents);
+    ASSERT_TRUE(around.ok()) << around.error().text();
+    EXPECT_NE(around->source.find("kCausal = false"), std::string::npos);
+    EXPECT_NE(around->source.find("kWindow = 256"), std::string::npos);
+}
+
 TEST(LowerAttention, GroupedHeadsShareKAndV) {
     const Heads heads(DType::f16, true);
     const auto lowered = lower_attention(heads.kernel, heads.extents);
@@ -116,8 +129,7 @@ TEST(LowerAttention, RefusesWhatItCannotHold) {
     EXPECT_NE(why(Heads(DType::bf16, false, 264)).find("264 features"), std::string::npos);
     EXPECT_NE(why(Heads(DType::bf16, false, 97)).find("16 bytes"), std::string::npos);
     Heads capped(DType::bf16);
-    for (ir::Expr& expr : capped.kernel.exprs)
-        if (auto* node = std::get_if<ir::Attention>(&expr.node)) node->cap = 1e6;
+    capped.attention().cap = 1e6;
     EXPECT_NE(why(capped).find("a cap of"), std::string::npos);
 }
 

@@ -51,6 +51,15 @@ struct Heads : Net {
         return op("triangle", "triu.default", {{"self", low}, {"diagonal", std::int64_t{1}}},
                   {kT, kT});
     }
+    // What lies further back than a row's own and the columns before it, so many together.
+    ValueId window(std::int64_t columns) {
+        const auto above = triangle();
+        const auto low =
+            op("far", "full.default", {{"size", Ints{kT, kT}}, {"fill_value", kLow}}, {kT, kT});
+        const auto below =
+            op("below", "tril.default", {{"self", low}, {"diagonal", -columns}}, {kT, kT});
+        return add("window", above, below);
+    }
     ValueId add(const std::string& name, ValueId x, ValueId other) {
         return pointwise(name, "add.Tensor", x, other);
     }
@@ -134,6 +143,20 @@ TEST(Attention, ABlockOfMiniGptIsOnePatternWhereItsMaskIsKnown) {
     ASSERT_NE(attention(apart), nullptr) << print(apart);
     EXPECT_NE(attention(apart)->kernel.find("where(mask, -inf, 0.0)"), std::string::npos);
     EXPECT_EQ(attention(apart)->kernel.find("causal"), std::string::npos);
+}
+
+TEST(Attention, AWindowIsPartOfTheMask) {
+    const auto flops = [](const Net& net) {
+        const auto found = net.discover();
+        return attention(found)->cost.flops;
+    };
+    Heads net, whole;
+    net.output(net.mix(net.softmax(net.add("masked", net.scores(), net.window(16)))));
+    whole.output(whole.mix(whole.softmax(whole.add("masked", whole.scores(), whole.triangle()))));
+    EXPECT_EQ(text_of(net), expected("sdpa_causal_window", "mask: causal, window: 16, scale: 1.0"));
+    // What is hidden costs nothing.
+    const double all = kT * (kT + 1) / 2, far = (kT - 16) * (kT - 15) / 2;
+    EXPECT_DOUBLE_EQ(flops(net), flops(whole) * (all - far) / all);
 }
 
 TEST(Attention, FactorsOnEitherSideMakeTheScale) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 
 #include "graphs.h"
@@ -19,6 +20,7 @@ using testing::Sizes;
 using Ints = std::vector<std::int64_t>;
 
 constexpr std::int64_t kRows = 6;
+constexpr Sight kCausal{true};
 
 // A net whose values are of the type last set, and a buffer of bytes.
 struct Masks : Net {
@@ -51,9 +53,9 @@ struct Masks : Net {
     }
 
     std::optional<KnownTensor> known(ValueId id) { return KnownValues(graph, weights).of(id); }
-    Sight sight(ValueId id, MaskMeaning meaning) {
+    std::optional<Sight> sight(ValueId id, MaskMeaning meaning) {
         const auto found = known(id);
-        if (!found) return Sight::other;
+        if (!found) return std::nullopt;
         Shape shape(found->sizes.size());
         for (std::size_t i = 0; i < 2 && i < shape.size(); ++i)
             if (found->sizes.end()[-1 - static_cast<std::ptrdiff_t>(i)] > 1)
@@ -79,27 +81,30 @@ TEST(Mask, TheFirstRowsOfALongerBufferAreCausal) {
                               {"end", kRows},
                               {"step", std::int64_t{1}}},
                              {1, 1, kRows, kRows});
-    EXPECT_EQ(net.sight(part, MaskMeaning::show_where), Sight::causal);
-    EXPECT_EQ(net.sight(part, MaskMeaning::hide_where), Sight::other);
+    EXPECT_EQ(net.sight(part, MaskMeaning::show_where), kCausal);
+    EXPECT_EQ(net.sight(part, MaskMeaning::hide_where), std::nullopt);
     const auto none = net.as(DType::boolean, net.pointwise("none", "eq.Scalar", part, 0.0));
-    EXPECT_EQ(net.sight(none, MaskMeaning::hide_where), Sight::causal);
+    EXPECT_EQ(net.sight(none, MaskMeaning::hide_where), kCausal);
 }
 
 TEST(Mask, OneWrongByteIsNoLongerCausal) {
     for (std::size_t at = 0; at < kRows * kRows; ++at) {
         Masks net;
-        EXPECT_EQ(net.sight(net.lower_left(kRows, at), MaskMeaning::show_where), Sight::other)
-            << at;
+        const auto sight = net.sight(net.lower_left(kRows, at), MaskMeaning::show_where);
+        // Without its lower left corner the triangle is as wide as a window.
+        const bool corner = at == kRows * (kRows - 1);
+        EXPECT_EQ(sight, corner ? std::optional(Sight{true, kRows - 1}) : std::nullopt) << at;
     }
     Masks net;
-    EXPECT_EQ(net.sight(net.lower_left(kRows), MaskMeaning::show_where), Sight::causal);
+    EXPECT_EQ(net.sight(net.lower_left(kRows), MaskMeaning::show_where), kCausal);
 }
 
 TEST(Mask, AddedNumbersHideWhereTheyAreLow) {
     const double infinite = -std::numeric_limits<double>::infinity();
-    for (const auto& [low, sight] :
-         {std::pair{infinite, Sight::causal}, std::pair{-65504.0, Sight::causal},
-          std::pair{-10000.0, Sight::other}, std::pair{0.0, Sight::all}}) {
+    for (const auto& [low, sight] : {std::pair{infinite, std::optional(kCausal)},
+                                     {-65504.0, kCausal},
+                                     {-10000.0, std::nullopt},
+                                     {0.0, Sight{}}}) {
         Masks net;
         std::vector<float> elements;
         for (int i = 0; i < kRows; ++i)
@@ -112,6 +117,61 @@ TEST(Mask, AddedNumbersHideWhereTheyAreLow) {
     }
 }
 
+// What rows see of a tensor of so many columns, by the distance i - j.
+std::optional<Sight> banded(std::int64_t rows, std::int64_t columns,
+                            const std::function<bool(std::int64_t)>& shown,
+                            std::optional<std::size_t> flipped = {}) {
+    std::vector<double> elements;
+    for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t j = 0; j < columns; ++j) elements.push_back(shown(i - j));
+    if (flipped) elements[*flipped] = 1 - elements[*flipped];
+    const KnownTensor mask{{rows, columns},
+                           {columns, 1},
+                           0,
+                           std::make_shared<const std::vector<double>>(std::move(elements))};
+    return sight_of(mask, MaskMeaning::show_where, {{0}, {1}}, {0, 1, rows, columns, kHidden});
+}
+
+TEST(Mask, AWindowIsKnownByItsWidth) {
+    for (const std::int64_t width : {1, 2, 5, 7}) {
+        const auto behind = [&](std::int64_t d) { return d >= 0 && d < width; };
+        EXPECT_EQ(banded(8, 8, behind), (Sight{true, width})) << width;
+        EXPECT_EQ(banded(8, 20, behind), (Sight{true, width})) << width;
+        const auto around = [&](std::int64_t d) { return std::abs(d) < width; };
+        EXPECT_EQ(banded(8, 8, around), (Sight{width == 1, width})) << width;
+        EXPECT_EQ(banded(3, 9, around), (Sight{width == 1, width})) << width;
+    }
+    // As wide as the tensor, it hides nothing.
+    EXPECT_EQ(banded(8, 8, [](std::int64_t d) { return d >= 0 && d < 8; }), kCausal);
+    EXPECT_EQ(banded(8, 8, [](std::int64_t d) { return std::abs(d) < 8; }), Sight{});
+}
+
+TEST(Mask, OtherBandsAreNoWindow) {
+    // Further on one side than on the other, without the diagonal, with a hole, nothing at all.
+    EXPECT_EQ(banded(8, 8, [](std::int64_t d) { return d > -2 && d < 4; }), std::nullopt);
+    EXPECT_EQ(banded(8, 8, [](std::int64_t d) { return d > 0; }), std::nullopt);
+    EXPECT_EQ(banded(8, 8, [](std::int64_t d) { return d >= 0 && d < 4 && d != 2; }), std::nullopt);
+    EXPECT_EQ(banded(8, 8, [](std::int64_t) { return false; }), std::nullopt);
+    const auto behind = [](std::int64_t d) { return d >= 0 && d < 3; };
+    for (std::size_t at = 0; at < 64; ++at) EXPECT_EQ(banded(8, 8, behind, at), std::nullopt) << at;
+}
+
+// What torch gives for a row that sees nothing depends on how it is hidden.
+TEST(Mask, AWindowThatHidesAllOfARowStaysAMask) {
+    const auto behind = [](std::int64_t d) { return d >= 0 && d < 3; };
+    EXPECT_EQ(banded(8, 6, behind), (Sight{true, 3}));
+    EXPECT_EQ(banded(9, 6, behind), std::nullopt);
+}
+
+TEST(Mask, TwoMasksShowWhatBothShow) {
+    Sight sight{true};
+    sight.narrow({false, 4});
+    EXPECT_EQ(sight, (Sight{true, 4}));
+    sight.narrow({false, 6});
+    sight.narrow({});
+    EXPECT_EQ(sight, (Sight{true, 4}));
+}
+
 // The same row for all is no triangle, though its first row may look like one.
 TEST(Mask, ARepeatedRowIsNotCausal) {
     Masks net;
@@ -120,8 +180,8 @@ TEST(Mask, ARepeatedRowIsNotCausal) {
     const auto all = net.as(DType::boolean, net.op("all", "expand.default",
                                                    {{"self", row}, {"size", Ints{kRows, kRows}}},
                                                    {kRows, kRows}, {0, 1}));
-    EXPECT_EQ(net.sight(all, MaskMeaning::show_where), Sight::other);
-    EXPECT_EQ(net.sight(row, MaskMeaning::show_where), Sight::other);
+    EXPECT_EQ(net.sight(all, MaskMeaning::show_where), std::nullopt);
+    EXPECT_EQ(net.sight(row, MaskMeaning::show_where), std::nullopt);
 }
 
 TEST(KnownValues, ComparedRangesMakeATriangle) {
@@ -133,11 +193,11 @@ TEST(KnownValues, ComparedRangesMakeATriangle) {
     const auto seen =
         net.as(DType::boolean,
                net.op("seen", "le.Tensor", {{"self", range}, {"other", column}}, {kRows, kRows}));
-    EXPECT_EQ(net.sight(seen, MaskMeaning::show_where), Sight::causal);
+    EXPECT_EQ(net.sight(seen, MaskMeaning::show_where), kCausal);
     const auto added =
         net.op("added", "where.Scalar", {{"condition", seen}, {"self", 0.0}, {"other", -1e30}},
                {kRows, kRows});
-    EXPECT_EQ(net.sight(added, MaskMeaning::add), Sight::causal);
+    EXPECT_EQ(net.sight(added, MaskMeaning::add), kCausal);
     KnownValues known(net.graph, {});
     EXPECT_EQ(known.nodes_behind(added).size(), 4u);
 }
@@ -190,7 +250,8 @@ TEST(KnownValues, PackedSequencesAreToldApart) {
                                    {2, kRows, kRows}));
         const auto mask = net.as(
             DType::boolean, net.op("mask", "tril.default", {{"self", same}}, {2, kRows, kRows}));
-        EXPECT_EQ(net.sight(mask, MaskMeaning::show_where), one ? Sight::causal : Sight::other);
+        EXPECT_EQ(net.sight(mask, MaskMeaning::show_where),
+                  one ? std::optional(kCausal) : std::nullopt);
         const auto known = net.known(sequence);
         ASSERT_TRUE(known);
         EXPECT_EQ(known->at(Ints{1, kRows - 1}), one ? 0 : 1);
@@ -221,9 +282,9 @@ TEST(KnownValues, TrianglesOfFactoriesCountFromTheDiagonal) {
         {kRows, kRows});
     const auto above = net.op("above", "triu.default",
                               {{"self", low}, {"diagonal", std::int64_t{1}}}, {kRows, kRows});
-    EXPECT_EQ(net.sight(above, MaskMeaning::add), Sight::causal);
+    EXPECT_EQ(net.sight(above, MaskMeaning::add), kCausal);
     const auto on = net.op("on", "triu.default", {{"self", low}}, {kRows, kRows});
-    EXPECT_EQ(net.sight(on, MaskMeaning::add), Sight::other);
+    EXPECT_EQ(net.sight(on, MaskMeaning::add), std::nullopt);
 }
 
 // In bf16, counted numbers beyond 256 are no longer all different.

@@ -11,6 +11,9 @@ FOUND = {
     "arithmetic": "sdpa_causal",
     "chosen": "sdpa_causal",
     "triangle": "sdpa_causal",
+    "window_added": "sdpa_causal_window",
+    "window_buffer": "sdpa_causal_window",
+    "window_around": "sdpa_window",
     "encoder": "sdpa_bias",
     "hidden_keys": "sdpa_bias",
     "relative": "sdpa_bias",
@@ -20,6 +23,7 @@ FOUND = {
     "batched": "sdpa_causal",
     "letters": "sdpa",
     "operator_with_mask": "sdpa_causal",
+    "operator_window": "sdpa_causal_window",
     "operator_shown": "sdpa_bias",
     "operator_joined": "sdpa_bias",
     "operator_grouped": "sdpa_causal",
@@ -58,7 +62,7 @@ class Attentions(Discovered):
         self.assertEqual(left, [("padded", target) for target in targets])
 
     def test_f32_keeps_its_products(self):
-        self.assertEqual(list(self.attentions("f32")), ["operator_with_mask", "operator_shown", "operator_joined"])
+        self.assertEqual(list(self.attentions("f32")), ["operator_with_mask", "operator_window", "operator_shown", "operator_joined"])
 
     def test_rounded_f32_does_not(self):
         names = {where: pattern["id"].split("_", 1)[1] for where, pattern in self.attentions("tf32").items()}

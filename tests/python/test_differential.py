@@ -122,6 +122,9 @@ class Evaluator:
         mask = torch.zeros(self.shape([rows, columns]), dtype=torch.float64)
         if expr["causal"]:
             mask = mask.masked_fill(torch.ones_like(mask).tril().logical_not(), -math.inf)
+        if expr["window"]:
+            apart = torch.arange(mask.shape[0])[:, None] - torch.arange(mask.shape[1])
+            mask = mask.masked_fill(apart.abs() >= expr["window"], -math.inf)
         mask = mask.expand(self.shape(batch + [rows, columns]))
         if len(args) > 3:
             mask = mask + self.aligned(args[3], batch + [rows, columns])

@@ -112,6 +112,24 @@ TEST(Work, CausalAttentionCountsWhatIsSeen) {
     EXPECT_EQ(c.counted(), (Counted{2 * 2 * 64 * 16, 2 * (64 + 256 + 256 + 64)}));
 }
 
+TEST(Work, AWindowCountsWhatIsSeen) {
+    for (const int rows : {1, 5, 12})
+        for (const int columns : {1, 4, 12, 30})
+            for (const int window : {1, 3, 12, 40})
+                for (const bool causal : {false, true}) {
+                    int seen = 0;
+                    for (int i = 0; i < rows; ++i)
+                        for (int j = 0; j < columns; ++j)
+                            seen += std::abs(i - j) < window && (!causal || j <= i);
+                    EXPECT_EQ(seen_scores(rows, columns, causal, window), seen)
+                        << rows << " by " << columns << ", " << window << causal;
+                }
+    // Four rows look three keys ahead at the most: seven of sixteen are read.
+    const auto own = attention_work(bf16({1, 4, 8}), bf16({1, 16, 8}), bf16({1, 16, 8}), false, 4);
+    EXPECT_EQ(own.keys_read, 7. / 16);
+    EXPECT_EQ(own.flops, 2. * (4 + 5 + 6 + 7) * 16);
+}
+
 TEST(Work, GroupedHeadsCountAsQueries) {
     const auto own =
         attention_work(bf16({2, 8, 4, 16}), bf16({2, 2, 4, 16}), bf16({2, 2, 4, 16}), false);

@@ -12,6 +12,7 @@ void emit_score_constants(emit::CodeWriter& out, const AttentionForm& form) {
     const auto yes = [](bool value) { return value ? "true" : "false"; };
     out.line(fmt::format("static constexpr bool kCausal = {}, kBias = {};", yes(form.node.causal),
                          yes(form.bias.has_value())));
+    out.line(fmt::format("static constexpr int kWindow = {};", form.node.window.value_or(0)));
     out.line(fmt::format("static constexpr bool kZeroUnseen = {};", yes(form.node.zero_unseen)));
     out.line(fmt::format("static constexpr float kScale = {}, kCap = {};",
                          emit::float_literal(form.node.scale),

@@ -145,7 +145,7 @@ Result<Lowered> lower_attention(const ir::Kernel& kernel,
         return no_attention(kernel, "more batch dimensions than a tensor map can have");
     const AttentionShape shape =
         attention_shape(form->depth, form->width, extents[ir::index(form->m)],
-                        form->node.causal || form->node.bias);
+                        form->node.causal || form->node.window || form->node.bias);
     const AttentionWriter writer(kernel, *form, shape);
     return Lowered{writer.source(), writer.record(), fixed_features(*form)};
 }

@@ -8,6 +8,7 @@ struct Config {
     static constexpr int kDepth = 96, kWidth = 96;
     static constexpr int kRows = 128, kColumns = 32;
     static constexpr bool kCausal = true, kBias = false;
+    static constexpr int kWindow = 0;
     static constexpr bool kZeroUnseen = false;
     static constexpr float kScale = 0.125f, kCap = 0.f;
     static constexpr int kHeads = 0, kRepeats = 1;

@@ -8,6 +8,7 @@ struct Config {
     static constexpr int kDepth = 64, kWidth = 96;
     static constexpr int kRows = 64, kColumns = 32;
     static constexpr bool kCausal = false, kBias = true;
+    static constexpr int kWindow = 0;
     static constexpr bool kZeroUnseen = true;
     static constexpr float kScale = 0.125f, kCap = 0.f;
     static constexpr int kHeads = 0, kRepeats = 1;

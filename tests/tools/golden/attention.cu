@@ -11,6 +11,7 @@ struct Config {
     static constexpr int kGroups = 2, kColumns = 128;
     static constexpr int kStages = 2, kRowStages = 2, kStoreBuffers = 2;
     static constexpr bool kCausal = false, kBias = false;
+    static constexpr int kWindow = 0;
     static constexpr bool kZeroUnseen = false;
     static constexpr float kScale = 0.125f, kCap = 0.f;
     static constexpr int kBatchK = 0b11, kBatchV = 0b11;
@@ -318,6 +319,7 @@ struct Config {
     static constexpr int kGroups = 2, kColumns = 128;
     static constexpr int kStages = 2, kRowStages = 2, kStoreBuffers = 2;
     static constexpr bool kCausal = true, kBias = false;
+    static constexpr int kWindow = 0;
     static constexpr bool kZeroUnseen = false;
     static constexpr float kScale = 0.125f, kCap = 0.f;
     static constexpr int kBatchK = 0b01, kBatchV = 0b01;

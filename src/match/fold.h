@@ -2,7 +2,7 @@
 // goes into the weight, and what the mean and the shift add is a vector of the weight's: the
 // product reads the rows as they are.
 //
-//   layer_norm(x) * g + b @ w.T = (x @ (w * g).T - mean(x) * sum(w * g)) / deviation + sum(w * b)
+// (layer_norm(x) * g + b) @ w.T = (x @ (w * g).T - mean(x) * sum(w * g)) / deviation + sum(w * b)
 #pragma once
 
 #include <map>

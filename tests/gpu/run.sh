@@ -18,6 +18,7 @@
 #   chains    the operator chains of examples/chains.py: level 1 small, level 2 at full size
 #   spellings attention as models write it, examples/attentions.py, verified and timed in bf16
 #   rotaries  rotary embeddings as models write them, examples/rotaries.py, in bf16
+#   norms     norms before products as models write them, examples/norms.py, in bf16
 #   epilogue  what a 12-node epilogue costs, beside CUTLASS's collective builder
 #   programs  random kernels built, run and compared with the interpreter
 #   minigpt   the MiniGPT block in f32, optimized and benchmarked
@@ -42,8 +43,8 @@ out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
 known=(unit calibrate cold legal schedules stopping anchors anchors_f32 range rows gelu programs epilogue
-    products attention attention_sm80 types chains spellings rotaries minigpt minigpt_tf32 llama gpt2 encoder mixed
-    llama_model examples registry faults)
+    products attention attention_sm80 types chains spellings rotaries norms minigpt minigpt_tf32 llama gpt2 encoder
+    mixed llama_model examples registry faults)
 ((${#parts[@]})) || parts=("${known[@]}")
 for part in "${parts[@]}"; do
     [[ " ${known[*]} " == *" $part "* ]] || {
@@ -193,6 +194,10 @@ for part in "${parts[@]}"; do
             ROTARIES_FULL=1 optimize rotaries 400 examples.rotaries:every --dtype bf16 \
                 --no-bench --effort 1
             collect rotaries.json rotaries
+            ;;
+        norms)
+            NORMS_FULL=1 optimize norms 400 examples.norms:every --dtype bf16 --no-bench --effort 1
+            collect norms.json norms
             ;;
         epilogue)
             timeout -k 10 420 "${FACT_PYTHON:-python3}" "$root/bench/epilogue/run.py" "$out" \

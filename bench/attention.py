@@ -47,6 +47,7 @@ SHAPES = [
     (1, 32, 8, 16384, 16384, 128, "window 4096", "apart"),
     (2, 8, 4, 4096, 4096, 256, "window 1024", "apart"),
     (4, 12, 12, 4096, 4096, 64, "around 256", "packed"),
+    (4, 32, 8, 2048, 2048, 128, "logged", "apart"),
     (32, 12, 12, 512, 512, 64, "joined", "packed"),
     (32, 12, 12, 512, 512, 64, "across", "packed"),
 ]
@@ -55,6 +56,7 @@ SHAPES = [
 MASKS = {
     "none": ("", "mask: none"),
     "causal": ("", "mask: causal"),
+    "logged": ("", "mask: causal"),  # and the logarithms of its sums are written, too
     "keys": (", m: bool[B, N]", "bias: where(m, 0.0, -inf), unseen: zero"),
     "added": (", b: bf16[G, R, M, N]", "bias: b"),
     "joined": (
@@ -70,11 +72,13 @@ MASKS = {
 }
 
 TEXT = """kernel attend(q: bf16[B, M, G, R, {d}], k: bf16[B, N, G, {d}], v: bf16[B, N, G, {d}]{more})
-    -> (y: bf16[B, M, G, R, {d}]) {{
+    -> (y: bf16[B, M, G, R, {d}]{type}) {{
   o = attention(q.permute(B, G, R, M, {d}), k.permute(B, G, N, {d}), v.permute(B, G, N, {d}), {mask})
-  y = o.permute(B, M, G, R, {d})
+  y = o.permute(B, M, G, R, {d}){sums}
 }}
 """
+# Of a kernel that writes the logarithms of its sums: the output, and its line.
+LOGGED = {"type": ", l: f32[B, G, R, M]", "sums": "\n  l = scores_logsumexp(o)"}
 
 
 def name_of(shape):
@@ -90,7 +94,7 @@ def build(folder, shape):
     b, h, kv, m, n, d, mask, _ = shape
     word, _, width = mask.partition(" ")
     more, how = MASKS[word]
-    text = TEXT.format(d=d, more=more, mask=how.format(width))
+    text = TEXT.format(d=d, more=more, mask=how.format(width), **(LOGGED if word == "logged" else {"type": "", "sums": ""}))
     name = name_of(shape).replace(" ", "_").replace("/", "_")
     sizes = {"B": b, "M": m, "N": n, "G": kv, "R": h // kv}
     return fact.kernel(kernels.build(text, Path(folder) / name, sizes))
@@ -130,6 +134,19 @@ def mask_of(shape):
     return [], None
 
 
+def is_causal(shape):
+    return shape[6] in ("causal", "logged")
+
+
+def log_sums_error(q, k, sums):
+    """The largest error of the logarithms of a causal attention's sums: of the last of the batch."""
+    q, k = (x[-1].double() for x in (q, k))
+    scores = q @ k.repeat_interleave(q.shape[0] // k.shape[0], 0).mT * q.shape[-1] ** -0.5
+    hidden = torch.ones_like(scores[0], dtype=torch.bool).triu(1)
+    exact = scores.masked_fill(hidden, -math.inf).logsumexp(-1)
+    return (sums[-1].flatten(0, 1)[: len(exact)].double() - exact).abs().max().item()
+
+
 def is_window(shape):
     return " " in shape[6]
 
@@ -163,8 +180,8 @@ def flex_call(shape, heads):
 
 
 def flops_of(shape, attn_mask):
-    b, h, _, m, n, d, mask, _ = shape
-    seen = attn_mask.sum().item() if is_window(shape) else m * n / (2 if mask == "causal" else 1)
+    b, h, _, m, n, d, _, _ = shape
+    seen = attn_mask.sum().item() if is_window(shape) else m * n / (2 if is_causal(shape) else 1)
     return 4 * b * h * seen * d
 
 
@@ -175,7 +192,7 @@ def compare(shape, kernel):
     q, k, v = operands(shape)
     more, attn_mask = mask_of(shape)
     heads = [x.transpose(1, 2) for x in (q.flatten(2, 3), k, v)]
-    causal, grouped = mask == "causal", h != kv
+    causal, grouped = is_causal(shape), h != kv
 
     def torch_call(backend, inputs=heads, seen=attn_mask):
         with sdpa_kernel(backend):
@@ -199,6 +216,9 @@ def compare(shape, kernel):
     if is_window(shape) and (flex := flex_call(shape, heads)):
         works["flex"] = flex
     results = {name: work() for name, work in works.items()}
+    logged = None
+    if mask == "logged":
+        results["fact"], logged = results["fact"]
     results["fact"] = results["fact"].flatten(2, 3).transpose(1, 2)
     some = [x[-1:, : max(1, heads_ // 4)].double() for x, heads_ in zip(heads, (h, kv, kv))]
     seen = attn_mask
@@ -213,6 +233,8 @@ def compare(shape, kernel):
         row["errors"][name] = (off.norm() / exact.norm().clamp(min=1e-30)).item()
         if name == "fact" and not bool(result.isfinite().all()):
             row["errors"][name] = math.inf
+    if logged is not None:
+        row["errors"]["logsumexp"] = log_sums_error(*some[:2], logged)
     del results
     for kind in ("single", "sustained"):
         calls = list(works.values())
@@ -252,7 +274,8 @@ def main():
             rows.append(row)
             mine = row["single"]["fact"]
             errors = row["errors"]
-            if not errors["fact"] <= 1.5 * max(errors["cudnn"], errors["flash"]):
+            off = not errors["fact"] <= 1.5 * max(errors["cudnn"], errors["flash"])
+            if off or not errors.get("logsumexp", 0) <= 1e-3:
                 wrong.append(row["shape"])
             lines.append(
                 [

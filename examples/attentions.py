@@ -71,13 +71,15 @@ def buffer():
     return [{"core": core, "mask": lower_left(2 * TOKENS)[None, None]}]
 
 
+def repeat(x):
+    """Two heads of keys as many as those of queries."""
+    x = x[:, :, None].expand(-1, -1, HEADS // 2, -1, -1)
+    return x.reshape(BATCH, HEADS, TOKENS, DEPTH)
+
+
 @attention
 def decoder():
     """Fewer heads of keys, repeated; a mask of arithmetic; the softmax in f32."""
-
-    def repeat(x):
-        x = x[:, :, None].expand(-1, -1, HEADS // 2, -1, -1)
-        return x.reshape(BATCH, HEADS, TOKENS, DEPTH)
 
     def core(self, q, k, v):
         place = torch.arange(TOKENS, device=q.device)
@@ -140,10 +142,9 @@ def window_added():
     """A sliding window of arithmetic, added as numbers; fewer heads of keys."""
 
     def core(self, q, k, v):
-        k, v = (x.repeat_interleave(HEADS // 2, dim=1) for x in (k, v))
         mask = torch.where(within_window(q), 0.0, torch.finfo(q.dtype).min).to(q.dtype)[None, None]
-        scores = torch.matmul(q, k.transpose(2, 3)) * DEPTH**-0.5 + mask
-        return F.softmax(scores, dim=-1, dtype=torch.float32).to(q.dtype) @ v
+        scores = torch.matmul(q, repeat(k).transpose(2, 3)) * DEPTH**-0.5 + mask
+        return F.softmax(scores, dim=-1, dtype=torch.float32).to(q.dtype) @ repeat(v)
 
     return [{"core": core, "kv_heads": 2}]
 

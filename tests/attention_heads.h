@@ -52,6 +52,11 @@ struct Heads {
         const ir::ExprId y = build.attention(node);
         kernel.outputs.push_back({{"y", {dtype, kernel[y].type.dims}, {}}, y});
     }
+    // The logarithms of its sums as a second output.
+    void add_log_sums() {
+        const auto sums = ir::Builder(kernel).log_sum_exp(kernel.outputs.front().value);
+        kernel.outputs.push_back({{"sums", kernel[sums].type, {}}, sums});
+    }
     void allow_tf32() { attention().precision = ir::Precision::tf32; }
     ir::Attention& attention() {
         for (ir::Expr& expr : kernel.exprs)

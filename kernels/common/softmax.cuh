@@ -146,12 +146,42 @@ struct RunningSoftmax {
     __device__ void finish(float (&inverse)[2]) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-            float all = sum[half];
+            float& all = sum[half];
             all += __shfl_xor_sync(0xffffffff, all, 1);
             all += __shfl_xor_sync(0xffffffff, all, 2);
             inverse[half] = all == 0.f ? (Config::kZeroUnseen ? 0.f : NAN) : 1.f / all;
         }
     }
+
+    // Of the scores' exponentials, after the end; -inf where nothing was seen.
+    __device__ float log_sum(int half) const {
+        return base[half] * (Config::kBias ? 1.f : kScaleLeft<Config>)+logf(sum[half]);
+    }
+};
+
+// Where the logarithms of sums go, one for each row.
+template <int kBatches>
+struct LogSumsOf {
+    float* data;
+    int64_t stride, batch_strides[kBatches];
+
+    // `at`: where the lane's values begin.
+    template <class Config>
+    __device__ void store(RunningSoftmax<Config> const& softmax, SlabOf<kBatches> const& at) const {
+        if (threadIdx.x % 4 != 0) return;  // the others have the same
+        float* const to = data + batch_offset(at.batch, batch_strides);
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            int const row = at.row + 8 * half;
+            if (row < at.extents.m) to[row * stride] = softmax.log_sum(half);
+        }
+    }
+};
+using LogSums = LogSumsOf<2>;
+
+struct NoLogSums {
+    template <class Softmax, class Slab>
+    __device__ void store(Softmax const&, Slab const&) const {}
 };
 
 template <int kCount>

@@ -136,12 +136,14 @@ struct AttentionRows {
         products.values(scores, stage + Shapes::kKBytes, sums);
     }
 
-    template <class To>
-    __device__ void store(To const& to, ExtentsOf<kBatches> const& output) {
+    template <class To, class LogSums>
+    __device__ void store(To const& to, LogSums const& log_sums,
+                          ExtentsOf<kBatches> const& output) {
 #pragma unroll
         for (int i = 0; i < Shapes::kBlocks; ++i) {
             float inverse[2];
             softmax[i].finish(inverse);
+            log_sums.store(softmax[i], place(output, i, 0));
             scale_rows(sums[i], inverse);
 #pragma unroll
             for (int first = 0; first < Shapes::kWide * 8; first += kSlabValues) {
@@ -161,11 +163,12 @@ struct AttentionRows {
     }
 };
 
-template <class Config, class To, class Bias, int kBatches>
+template <class Config, class To, class Bias, int kBatches, class LogSums = NoLogSums>
 __device__ void attention(Source<typename Config::Element, kBatches> const& q,
                           Source<typename Config::Element, kBatches> const& k,
                           Source<typename Config::Element, kBatches> const& v, To const& to,
-                          AttentionExtentsOf<kBatches> const& extents, Bias const& bias) {
+                          AttentionExtentsOf<kBatches> const& extents, Bias const& bias,
+                          LogSums const& log_sums = {}) {
     using Shapes = AttentionShapes<Config>;
     constexpr int kRows = Shapes::kRows, kColumns = Shapes::kColumns, kThreads = Shapes::kThreads;
     using Queries = RowCopier<typename Shapes::RowSlab, kRows, Config::kDepth, kThreads>;
@@ -205,7 +208,7 @@ __device__ void attention(Source<typename Config::Element, kBatches> const& q,
             if (n < blocks.last) copy(n + 1);
             rows.take(shared, stage(n), n * kColumns);
         }
-        rows.store(to, output);
+        rows.store(to, log_sums, output);
     });
 }
 

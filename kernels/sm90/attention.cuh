@@ -161,11 +161,12 @@ struct AttentionProducts {
     }
 };
 
-template <class Config, class Bias, int kBatches, class Factors = NoFactors>
+template <class Config, class Bias, int kBatches, class Factors = NoFactors,
+          class LogSums = NoLogSums>
 __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
                           CUtensorMap const& map_v, CUtensorMap const& map_y,
                           AttentionExtentsOf<kBatches> const& extents, Bias const& bias,
-                          Factors const& factors = {}) {
+                          Factors const& factors = {}, LogSums const& log_sums = {}) {
     using Shapes = AttentionShapes<Config>;
     using Storage = AttentionStorage<Config>;
     using Products = AttentionProducts<Config>;
@@ -278,6 +279,7 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
         Products::values(weights, storage.v[v_at.stage], sums, blocks.first == blocks.last);
         float inverse[2];
         softmax.finish(inverse);
+        log_sums.store(softmax, place(blocks.first));
         sums_factor.finish(inverse);
         cute::warpgroup_wait<0>();
         pin(sums);

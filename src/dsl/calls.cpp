@@ -81,6 +81,10 @@ Value Evaluator::call(const ast::Call& call, Span span) {
     if (name == "flip") return flip(call, span);
     if (name == "matmul") return matmul(call, span);
     if (name == "attention") return attention(call, span);
+    if (name == "scores_logsumexp") {
+        const auto args = values(call, 1, span);
+        return args ? builder_.add(ir::LogSumExp{(*args)[0]}, span) : Value{};
+    }
     if (find_composite(name)) return composite(call, span);
     if (names_kernel(call)) {
         const auto results = call_kernel(call, span, name);

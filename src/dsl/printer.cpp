@@ -182,6 +182,9 @@ class Printer {
                 },
                 [&](const ir::Reduce& n) { return reduce(n); },
                 [&](const ir::Attention& n) { return attention(n); },
+                [&](const ir::LogSumExp& n) {
+                    return Text{fmt::format("scores_logsumexp({})", operand(n.attention))};
+                },
                 [&](const ir::Product& n) {
                     if (n.precision == ir::Precision::exact)
                         return infix("@", precedence::product, n.a, n.b);

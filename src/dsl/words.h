@@ -14,7 +14,7 @@ namespace fact::dsl {
 struct SpecialInfo {
     std::string_view name, parameters, meaning;
 };
-inline constexpr std::array<SpecialInfo, 9> kSpecial{{
+inline constexpr std::array<SpecialInfo, 10> kSpecial{{
     {"where", "condition, a, b", "a where the condition holds, else b"},
     {"matmul", "a, b, precision: exact", "a @ b; `tf32` rounds f32 operands to TF32's bits"},
     {"index", "N", "the coordinate along a dimension, i32"},
@@ -26,6 +26,8 @@ inline constexpr std::array<SpecialInfo, 9> kSpecial{{
     {"attention", "q, k, v, mask: none, bias, unseen: nan, scale, precision: exact, cap, window",
      "softmax(scale * q @ k.T + bias, over: N) @ v; causal: row i sees columns 0 to i; a window: "
      "those less than it away; a cap makes scaled scores s cap * tanh(s / cap)"},
+    {"scores_logsumexp", "o",
+     "logsumexp of the scores of an attention o, f32; of a row that sees nothing: -inf"},
 }};
 
 // The names of reductions, by ir::ReduceOp.

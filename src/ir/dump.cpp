@@ -45,6 +45,7 @@ std::string node_text(const Kernel& kernel, const Node& node) {
             [](const Product& n) {
                 return std::string(n.precision == Precision::tf32 ? "product tf32" : "product");
             },
+            [](const LogSumExp&) { return std::string("scores_logsumexp"); },
             [](const Attention& n) {
                 return fmt::format(
                     "attention{}{}{}{} scale {}{}", n.precision == Precision::tf32 ? " tf32" : "",

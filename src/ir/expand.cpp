@@ -1,6 +1,7 @@
 #include "ir/expand.h"
 
 #include <limits>
+#include <map>
 #include <utility>
 
 namespace fact::ir {
@@ -10,7 +11,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLowest = std::numeric_limits<float>::lowest();
 constexpr double kTiny = 1e-30;  // of a row that sees something the sum is at least 1
 
-ExprId written_out(Kernel& kernel, const Attention& node) {
+ExprId scores_of(Kernel& kernel, const Attention& node) {
     Builder b(kernel);
     const DimId m = kernel[node.q].type.dims.end()[-2], n = kernel[node.k].type.dims.end()[-2];
     ExprId scores = b.product(node.q, b.transpose(node.k), node.precision);
@@ -35,6 +36,12 @@ ExprId written_out(Kernel& kernel, const Attention& node) {
         const ExprId most = b.literal(static_cast<double>(*node.window), DType::i32);
         hide_unless(BinaryOp::lt, node.causal ? apart : b.unary(UnaryOp::abs, apart), most);
     }
+    return scores;
+}
+
+ExprId weighed(Kernel& kernel, const Attention& node, ExprId scores) {
+    Builder b(kernel);
+    const DimId n = kernel[scores].type.dims.back();
     ExprId top = b.reduce(ReduceOp::max, scores, {n});
     // Then no score is subtracted from itself where all are -inf, and their sum is 0.
     if (node.zero_unseen) top = b.binary(BinaryOp::max, top, b.literal(kLowest));
@@ -45,25 +52,42 @@ ExprId written_out(Kernel& kernel, const Attention& node) {
     return b.product(b.cast(kernel[node.v].type.dtype, shares), node.v, node.precision);
 }
 
+ExprId log_sum(Kernel& kernel, ExprId scores) {
+    Builder b(kernel);
+    const DimId n = kernel[scores].type.dims.back();
+    const ExprId most = b.reduce(ReduceOp::max, scores, {n}), lowest = b.literal(kLowest);
+    const ExprId top = b.binary(BinaryOp::max, most, lowest);
+    const ExprId weights = b.unary(UnaryOp::exp, b.binary(BinaryOp::sub, scores, top));
+    const ExprId sum = b.reduce(ReduceOp::sum, weights, {n});
+    return b.binary(BinaryOp::add, b.unary(UnaryOp::log, sum), top);
+}
+
 }  // namespace
 
 Kernel expand_attention(const Kernel& kernel, const std::function<bool(ExprId)>& keep) {
     Kernel out = kernel;
     out.exprs.clear();
     std::vector<ExprId> moved(kernel.exprs.size());
+    std::map<ExprId, ExprId> scores;  // of attentions that are written out
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
+        const auto id = static_cast<ExprId>(i);
         Expr expr = kernel.exprs[i];
         for_each_operand(expr.node, [&](ExprId& x) { x = moved[index(x)]; });
         const auto* attention = std::get_if<Attention>(&expr.node);
-        if (attention && !(keep && keep(static_cast<ExprId>(i)))) {
-            const std::size_t first = out.exprs.size();
-            moved[i] = written_out(out, Attention(*attention));
-            for (std::size_t e = first; e < out.exprs.size(); ++e) out.exprs[e].span = expr.span;
-            out.exprs[index(moved[i])].name = expr.name;
-            out.exprs[index(moved[i])].stored = expr.stored;
+        const auto* sums = std::get_if<LogSumExp>(&kernel.exprs[i].node);
+        const std::size_t first = out.exprs.size();
+        if (attention && !(keep && keep(id))) {
+            scores[id] = scores_of(out, *attention);
+            moved[i] = weighed(out, *attention, scores[id]);
+        } else if (sums && scores.contains(sums->attention)) {
+            moved[i] = log_sum(out, scores[sums->attention]);
         } else {
             moved[i] = out.add(std::move(expr));
+            continue;
         }
+        for (std::size_t e = first; e < out.exprs.size(); ++e) out.exprs[e].span = expr.span;
+        out.exprs[index(moved[i])].name = expr.name;
+        out.exprs[index(moved[i])].stored = expr.stored;
     }
     for (Output& output : out.outputs) output.value = moved[index(output.value)];
     return out;

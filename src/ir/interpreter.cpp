@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "ir/elementwise.h"
 #include "ir/extents.h"
@@ -14,6 +15,8 @@
 
 namespace fact::ir {
 namespace {
+
+constexpr double kHidden = -std::numeric_limits<double>::infinity();  // of a score
 
 class Interpreter {
   public:
@@ -103,6 +106,9 @@ class Interpreter {
             keep(id, reduced(*reduce, kernel_[id].type.dims));
         else if (const auto* attention = std::get_if<Attention>(&node))
             keep(id, attend(*attention, kernel_[id].type.dims));
+        else if (const auto* sums = std::get_if<LogSumExp>(&node))
+            keep(id, log_sums(std::get<Attention>(kernel_[sums->attention].node),
+                              kernel_[id].type.dims));
     }
 
     void keep(ExprId id, std::vector<double> values) {
@@ -129,31 +135,59 @@ class Interpreter {
                            count(node.over));
     }
 
-    // Row by row in f64: what kernels approximate with running sums.
-    std::vector<double> attend(const Attention& node, const std::vector<DimId>& dims) const {
-        const DimId m = dims.end()[-2], n = kernel_[node.k].type.dims.end()[-2];
-        std::vector<DimId> scores_dims(dims.begin(), dims.end() - 1);
-        scores_dims.push_back(n);
-        auto scores = multiply(node.q, node.k, false, scores_dims);
+    // Of attention, as they are weighed: a row of them for each of `rows`, which end with its own.
+    struct Scores {
+        std::vector<DimId> dims;
+        std::vector<double> values;
+        std::int64_t rows = 0, columns = 0;
+
+        std::span<double> row(std::int64_t r) {
+            return {values.data() + r * columns, static_cast<std::size_t>(columns)};
+        }
+    };
+    Scores scores_of(const Attention& node, const std::vector<DimId>& rows) const {
+        const DimId m = rows.back(), n = kernel_[node.k].type.dims.end()[-2];
+        Scores scores{rows, {}, count(rows), extent(n)};
+        scores.dims.push_back(n);
+        scores.values = multiply(node.q, node.k, false, scores.dims);
         std::vector<double> bias;
-        if (node.bias) bias = materialize(environment_, *node.bias, scores_dims);
-        const std::int64_t columns = extent(n),
-                           rows = count(scores_dims) / std::max<std::int64_t>(columns, 1);
-        std::vector<bool> unseen(rows, true);
-        for (std::int64_t r = 0; r < rows; ++r)
-            for (std::int64_t c = 0; c < columns; ++c) {
-                double& score = scores[r * columns + c];
+        if (node.bias) bias = materialize(environment_, *node.bias, scores.dims);
+        for (std::int64_t r = 0; r < scores.rows; ++r)
+            for (std::int64_t c = 0; c < scores.columns; ++c) {
+                double& score = scores.values[r * scores.columns + c];
                 score *= node.scale;
                 if (node.cap) score = *node.cap * std::tanh(score / *node.cap);
-                if (!bias.empty()) score += bias[r * columns + c];
-                if (!node.sees(r % extent(m), c)) score = -std::numeric_limits<double>::infinity();
-                if (score != -std::numeric_limits<double>::infinity()) unseen[r] = false;
+                if (!bias.empty()) score += bias[r * scores.columns + c];
+                if (!node.sees(r % extent(m), c)) score = kHidden;
             }
-        softmax_rows(scores, rows, columns);
+        return scores;
+    }
+
+    // Row by row in f64: what kernels approximate with running sums.
+    std::vector<double> attend(const Attention& node, const std::vector<DimId>& dims) const {
+        Scores scores = scores_of(node, {dims.begin(), dims.end() - 1});
+        std::vector<bool> unseen(scores.rows);
+        for (std::int64_t r = 0; r < scores.rows; ++r)
+            unseen[r] = std::ranges::all_of(scores.row(r), [](double x) { return x == kHidden; });
+        softmax_rows(scores.values, scores.rows, scores.columns);
         if (node.zero_unseen)
-            for (std::int64_t r = 0; r < rows; ++r)
-                if (unseen[r]) std::fill_n(scores.begin() + r * columns, columns, 0.0);
-        return multiply(std::move(scores), scores_dims, node.v, true, dims);
+            for (std::int64_t r = 0; r < scores.rows; ++r)
+                if (unseen[r]) std::ranges::fill(scores.row(r), 0.0);
+        return multiply(std::move(scores.values), scores.dims, node.v, true, dims);
+    }
+
+    std::vector<double> log_sums(const Attention& node, const std::vector<DimId>& dims) const {
+        Scores scores = scores_of(node, dims);
+        std::vector<double> sums;
+        for (std::int64_t r = 0; r < scores.rows; ++r) {
+            double top = kHidden, sum = 0;
+            for (const double x : scores.row(r)) top = std::isnan(x) ? x : std::max(top, x);
+            // Nothing is subtracted from itself where all are -inf.
+            const double base = top == kHidden ? 0 : top;
+            for (const double x : scores.row(r)) sum += std::exp(x - base);
+            sums.push_back(base + std::log(sum));
+        }
+        return sums;
     }
 
     // a @ b, or a @ transposed(b), over the batch of `dims`. Any precision is at least met by f64.

@@ -126,6 +126,9 @@ ExprId Builder::reduce(ReduceOp op, ExprId x, std::vector<DimId> over) {
     return append(kernel_, Reduce{op, x, std::move(over)});
 }
 
+ExprId Builder::log_sum_exp(ExprId attention) {
+    return append(kernel_, LogSumExp{attention});
+}
 ExprId Builder::attention(const Attention& node) {
     return append(kernel_, node);
 }

@@ -157,8 +157,15 @@ struct Attention {
 };
 inline constexpr std::int64_t kMostWindow = std::int64_t{1} << 30;  // sums with rows are i32
 
+// logsumexp of an attention's scores, scaled, capped, biased and masked as they are weighed: f32,
+// one for each of its rows, -inf for one that sees nothing. Kernels compute both together.
+struct LogSumExp {
+    ExprId attention{};
+    bool operator==(const LogSumExp&) const = default;
+};
+
 using Node = std::variant<Param, Literal, Index, Extent, Unary, Binary, Select, Cast, Permute,
-                          Expand, View, Flip, Reduce, Product, Attention>;
+                          Expand, View, Flip, Reduce, Product, Attention, LogSumExp>;
 
 struct Expr {
     Node node;
@@ -236,7 +243,8 @@ void for_each_operand(AnyNode& node, Visit visit) {
     else if (auto* n = std::get_if<Attention>(&node)) {
         visit(n->q), visit(n->k), visit(n->v);
         if (n->bias) visit(*n->bias);
-    }
+    } else if (auto* n = std::get_if<LogSumExp>(&node))
+        visit(n->attention);
 }
 
 // Typed construction, used by the checker and by the rules. Each returns the new expression with
@@ -261,6 +269,7 @@ class Builder {
     ExprId reduce(ReduceOp op, ExprId x, std::vector<DimId> over);
     ExprId product(ExprId a, ExprId b, Precision precision = Precision::exact);
     ExprId attention(const Attention& node);
+    ExprId log_sum_exp(ExprId attention);
 
   private:
     Kernel& kernel_;

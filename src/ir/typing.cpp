@@ -314,6 +314,14 @@ std::variant<Type, TypeError> type_of(const Kernel& kernel, const Node& node, co
             },
             [&](const Reduce& n) { return reduce_type(kernel, n, type(n.x)); },
             [&](const Attention& n) { return attention_type(kernel, n); },
+            [&](const LogSumExp& n) -> Typing {
+                if (!std::holds_alternative<Attention>(kernel[n.attention].node))
+                    return TypeError{Fault::attention, "Only attention has scores of its own.",
+                                     "Give it the value of `attention(...)`, before any cast; of "
+                                     "other values take `logsumexp(x, over: N)`."};
+                const Dims& dims = type(n.attention).dims;
+                return Type{DType::f32, {dims.begin(), dims.end() - 1}};
+            },
             [&](const Product& n) { return product_type(kernel, n, type(n.a), type(n.b)); },
         },
         node);

@@ -38,6 +38,7 @@ Json node_json(const ir::Node& node) {
                             {"over", dims_json(n.over)}};
             },
             [](const ir::Product&) { return Json{{"op", "product"}}; },
+            [](const ir::LogSumExp&) { return Json{{"op", "scores_logsumexp"}}; },
             [](const ir::Attention& n) {
                 return Json{{"op", "attention"},
                             {"scale", n.scale},

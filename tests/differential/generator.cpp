@@ -180,6 +180,7 @@ class Generator : Parts {
         }
         if (chance(30)) node.cap = pick({0.5, 2.0, 50.0});
         ExprId y = b_.attention(node);
+        if (chance(25)) output(b_.log_sum_exp(y), DType::f32);
         if (chance(30)) y = b_.permute(b_.cast(dtype, y), shuffled(kernel()[y].type.dims));
         output(y, dtype);
     }

@@ -228,6 +228,10 @@ const Case kCases[] = {
     {"F0320",
      "kernel f(q: f32[M, D], k: f32[N, D], v: f32[N, E], m: bool[M, N]) -> (y: f32[M, E]) {\n"
      "  y = `attention(q, k, v, bias: m, scale: 1.0)`\n}\n"},
+    {"F0320", BODY("y = c + `scores_logsumexp(c)`")},
+    {"F0320",
+     "kernel f(q: f32[M, D], k: f32[N, D], v: f32[N, E]) -> (y: f32[M]) {\n"
+     "  o = bf16(attention(q, k, v, scale: 1.0))\n  y = `scores_logsumexp(o)`\n}\n"},
     {"F0321",
      "kernel f(q: f32[M, D], k: f32[N, D], v: f32[N, E]) -> (y: f32[M, E]) {\n"
      "  y = `attention(q, k, v)`\n}\n"},

@@ -253,6 +253,41 @@ TEST(Meaning, OfACap) {
     expect_near(computed(text, {q, k, v}, {1, 1}, true), {a / (a + b)});
 }
 
+TEST(Meaning, OfTheLogarithmOfAttentionsSums) {
+    // Scores of all rows are 0, log 3 and log 5.
+    const Array q{{3, 1}, {1, 1, 1}}, v{{3, 1}, {1, 10, 100}};
+    const Array k{{3, 1}, {0, 2 * std::log(3.0), 2 * std::log(5.0)}};
+    const auto sums = [&](const std::string& how, bool written_out) {
+        return computed(
+            "kernel f(q: f32[M, D], k: f32[N, D], v: f32[N, E]) -> (l: f32[M]) {\n"
+            "  o = attention(q, k, v, scale: 0.5" +
+                how + ")\n  l = scores_logsumexp(o) + 0.0 * sum(o, over: E)\n}\n",
+            {q, k, v}, {3}, written_out);
+    };
+    const double one = 0, two = std::log(4.0), all = std::log(9.0);
+    for (const bool written_out : {false, true}) {
+        expect_near(sums("", written_out), {all, all, all});
+        expect_near(sums(", mask: causal", written_out), {one, two, all});
+        expect_near(sums(", mask: causal, window: 1", written_out),
+                    {one, std::log(3.0), std::log(5.0)});
+        expect_near(sums(", bias: where(index(N) == 2, 0.6931471805599453, 0.0)", written_out),
+                    {std::log(14.0), std::log(14.0), std::log(14.0)});
+        const double capped =
+            std::log(1 + std::exp(std::tanh(std::log(3.0))) + std::exp(std::tanh(std::log(5.0))));
+        expect_near(sums(", cap: 1.0", written_out), {capped, capped, capped});
+    }
+    // Of a row that sees nothing it is -inf, whatever the row itself is.
+    for (const std::string how : {"", ", unseen: zero"})
+        for (const bool written_out : {false, true})
+            expect_near(
+                computed("kernel f(q: f32[M, D], k: f32[N, D], v: f32[N, E]) -> (l: f32[M]) {\n"
+                         "  l = scores_logsumexp(attention(q, k, v, scale: 0.5, bias: "
+                         "where(index(N) < index(M), 0.0, -inf)" +
+                             how + "))\n}\n",
+                         {q, k, v}, {3}, written_out),
+                {-std::numeric_limits<double>::infinity(), one, two});
+}
+
 TEST(Meaning, OfGroupedHeads) {
     const Array q{{1, 2, 1, 1}, {0, 1}}, k{{1, 2, 1}, {0, std::log(3.0)}}, v{{1, 2, 1}, {4, 8}};
     expect_near(computed("kernel f(q: f32[G, R, M, D], k: f32[G, N, D], v: f32[G, N, E])"

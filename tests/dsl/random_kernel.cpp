@@ -100,7 +100,9 @@ class Generator {
         node.zero_unseen = below(2);
         node.scale = below(2) ? 1 : std::ldexp(static_cast<double>(random_()), -35);
         if (below(2)) node.cap = std::ldexp(static_cast<double>(random_()) + 1, -30);
-        push(builder_.attention(node));
+        const ir::ExprId attention = builder_.attention(node);
+        push(attention);
+        if (below(2)) push(builder_.log_sum_exp(attention));
     }
 
     void grow() {

@@ -90,10 +90,15 @@ struct Problem {
 // What is added to a score, by batch, head, row and column.
 using Score = std::function<double(int, int, int, int)>;
 
+struct ExactRow {
+    std::vector<double> values;
+    double log_sum;
+};
+
 // One row of attention in f64, its weights rounded as the IR says they are.
 template <class Config, class Element>
-std::vector<double> exact_row(Heads<Element> const& q, Heads<Element> const& k,
-                              Heads<Element> const& v, Score const& added, int b, int h, int r) {
+ExactRow exact_row(Heads<Element> const& q, Heads<Element> const& k, Heads<Element> const& v,
+                   Score const& added, int b, int h, int r) {
     int const shared_head = h / Config::kRepeats;
     std::vector<double> weights;
     double top = -INFINITY, sum = 0;
@@ -109,13 +114,14 @@ std::vector<double> exact_row(Heads<Element> const& q, Heads<Element> const& k,
         top = std::max(top, score);
     }
     std::vector<double> result(static_cast<std::size_t>(v.features));
-    if (top == -INFINITY) return std::vector(result.size(), Config::kZeroUnseen ? 0.0 : NAN);
+    if (top == -INFINITY)
+        return {std::vector(result.size(), Config::kZeroUnseen ? 0.0 : NAN), -INFINITY};
     for (double& weight : weights) sum += weight = std::exp(weight - top);
     for (int c = 0; c < k.rows; ++c)
         for (int f = 0; f < v.features; ++f)
             result[static_cast<std::size_t>(f)] +=
                 weights[static_cast<std::size_t>(c)] / sum * v.at(b, c, shared_head, f);
-    return result;
+    return {result, top + std::log(sum)};
 }
 
 template <class Config, class Bias>
@@ -133,8 +139,12 @@ void prove(Problem const& p, Bias const& bias, Score const& added, unsigned seed
         Output<Element> const to{y.data.data(), y.stride(), 1, {y.rows * y.stride(), y.pitch()}};
         AttentionExtents const extents{p.rows, p.columns, Config::kWidth, {p.batch, p.heads}};
         std::memset(shared, 0xff, sizeof(shared));  // NaN
-        emulated::run({2, Shapes::kThreads, late, seed},
-                      [&] { attention<Config>(from_q, from_k, from_v, to, extents, bias); });
+        // By row, then by head and batch: the kernel is given strides.
+        std::vector<float> sums(static_cast<std::size_t>(p.rows * p.heads * p.batch), NAN);
+        LogSums const to_sums{sums.data(), p.heads * p.batch, {1, p.batch}};
+        emulated::run({2, Shapes::kThreads, late, seed}, [&] {
+            attention<Config>(from_q, from_k, from_v, to, extents, bias, to_sums);
+        });
         EXPECT_EQ(emulated::copies_outside(), 0);
         double const allowed = std::is_same_v<Element, half> ? 3e-3 : 2e-2;
         double worst = 0;
@@ -142,10 +152,16 @@ void prove(Problem const& p, Bias const& bias, Score const& added, unsigned seed
             for (int h = 0; h < p.heads; ++h)
                 for (int r = 0; r < p.rows; ++r) {
                     auto const want = exact_row<Config>(q, k, v, added, b, h, r);
+                    float const sum =
+                        sums[static_cast<std::size_t>((r * p.heads + h) * p.batch + b)];
+                    if (std::isinf(want.log_sum))
+                        EXPECT_EQ(sum, want.log_sum) << r;
+                    else
+                        EXPECT_NEAR(sum, want.log_sum, 1e-3) << r;
                     for (int f = 0; f < y.pitch(); ++f) {
                         double const got = y.at(b, r, h, f);
                         double const wanted =
-                            f < y.features ? want[static_cast<std::size_t>(f)] : NAN;
+                            f < y.features ? want.values[static_cast<std::size_t>(f)] : NAN;
                         if (std::isnan(got) && std::isnan(wanted)) continue;
                         double const off = std::abs(got - wanted);
                         if (!(off <= worst)) worst = off;

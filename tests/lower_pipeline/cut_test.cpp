@@ -151,6 +151,78 @@ TEST(Cut, AttentionWrittenOutIsThreeKernels) {
     expect_stages(ir::expand_attention(f.kernel), "attend.txt");
 }
 
+struct LoggedAttention : Fixture {
+    ExprId o{}, sums{};
+
+    LoggedAttention() : Fixture("attend") {
+        const ir::DimId d = kernel.dim("64"), e = kernel.dim("96"), h = kernel.dim("H");
+        ir::Attention node;
+        node.q = param("q", DType::bf16, {h, m, d});
+        node.k = param("k", DType::bf16, {h, n, d});
+        node.v = param("v", DType::bf16, {h, n, e});
+        o = b.attention(node);
+        sums = b.log_sum_exp(o);
+    }
+    // Kinds of stages and what they write.
+    std::string stages(std::vector<int> alignment = {}) const {
+        LowerOptions options;
+        options.alignment = std::move(alignment);
+        const auto pipeline = lower::stages(kernel, options);
+        if (!pipeline) return pipeline.error().text();
+        std::string text;
+        for (const Stage& stage : pipeline->stages) {
+            EXPECT_EQ(ir::verify(stage.kernel), "");
+            const bool attends = stage.kind == StageKind::attention;
+            text += fmt::format("{} {}; ", attends ? "attention" : "rows",
+                                fmt::join(stage.outputs, " "));
+        }
+        const auto lowered = lower(kernel, options);
+        EXPECT_EQ(lowered ? "" : lowered.error().text(), "");
+        EXPECT_EQ(lowered ? inconsistency(lowered->record) : "", "");
+        return text;
+    }
+};
+
+TEST(Cut, AttentionWritesTheLogarithmsOfItsSumsBeside) {
+    {
+        LoggedAttention f;
+        f.output("y", DType::bf16, f.o);
+        f.output("l", DType::f32, f.sums);
+        EXPECT_EQ(f.stages(), "attention 3 4; ");
+        EXPECT_EQ(f.stages({16, 16, 16, 16, 4}), "attention 3 4; ");
+    }
+    {  // reordered both, the logarithms first
+        LoggedAttention f;
+        const auto& dims = f.kernel[f.o].type.dims;
+        f.output("l", DType::f32, f.b.permute(f.sums, {dims[1], dims[0]}));
+        f.output("y", DType::bf16, f.b.permute(f.o, {dims[1], dims[0], dims[2]}));
+        EXPECT_EQ(f.stages(), "attention 4 3; ");
+    }
+    {  // rounded, or read by others: kept as they are computed
+        LoggedAttention f;
+        f.output("y", DType::bf16, f.o);
+        f.output("l", DType::bf16, f.sums);
+        EXPECT_EQ(f.stages(), "attention 3 5; rows 4; ");
+    }
+    {
+        LoggedAttention f;
+        const ExprId rounded = f.b.cast(DType::bf16, f.o);
+        f.output("y", DType::f32,
+                 f.b.binary(BinaryOp::mul, rounded, f.b.unary(UnaryOp::exp, f.sums)));
+        f.output("l", DType::f32, f.sums);
+        EXPECT_EQ(f.stages(), "attention 6 5; rows 4; rows 3; ");
+    }
+}
+
+// Without a weighted sum they are no attention's output.
+TEST(Cut, LogarithmsAloneAreWrittenOut) {
+    LoggedAttention f;
+    f.output("l", DType::f32, f.sums);
+    const auto lowered = lower(f.kernel, {});
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    EXPECT_EQ(inconsistency(lowered->record), "");
+}
+
 // The heads of a projection, each turned by its halves: at most a product and what turns them.
 TEST(Cut, HeadsAreTurnedBehindTheirProduct) {
     Fixture f("heads");

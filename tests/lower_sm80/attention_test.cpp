@@ -45,6 +45,15 @@ TEST(LowerAttentionSm80, AWindowIsAConstant) {
     expect_golden("attention_window.cu", lowered->source);
 }
 
+TEST(LowerAttentionSm80, LogarithmsOfSumsAreASecondOutput) {
+    Heads heads(DType::f16, false, 64);
+    heads.add_log_sums();
+    const auto lowered = lowered_heads(heads);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    expect_golden("attention_log_sums.cu", lowered->source);
+    EXPECT_EQ(inconsistency(lowered->record), "");
+}
+
 TEST(LowerAttentionSm80, HeadsThatShareKeysLieSideBySide) {
     const auto lowered = lowered_heads(heads_sharing_keys());
     ASSERT_TRUE(lowered.ok()) << lowered.error().text();

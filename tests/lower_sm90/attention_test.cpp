@@ -90,6 +90,22 @@ TEST(LowerAttention, AWindowIsAConstant) {
     EXPECT_NE(around->source.find("kWindow = 256"), std::string::npos);
 }
 
+TEST(LowerAttention, LogarithmsOfSumsAreASecondOutput) {
+    Heads heads(DType::bf16, false, 64);
+    heads.add_log_sums();
+    ASSERT_EQ(ir::verify(heads.kernel), "");
+    const auto lowered = lower_attention(heads.kernel, heads.extents);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    expect_golden("attention_log_sums.cu", lowered->source);
+    expect_golden("attention_log_sums.json", to_json(lowered->record));
+    Heads rounded(DType::f32, true);
+    rounded.allow_tf32();
+    rounded.add_log_sums();
+    const auto scaled = lower_attention(rounded.kernel, rounded.extents);
+    ASSERT_TRUE(scaled.ok()) << scaled.error().text();
+    EXPECT_NE(scaled->source.find("NoBias{}, factors, log_sums)"), std::string::npos);
+}
+
 TEST(LowerAttention, GroupedHeadsShareKAndV) {
     const Heads heads(DType::f16, true);
     const auto lowered = lower_attention(heads.kernel, heads.extents);
@@ -128,6 +144,10 @@ TEST(LowerAttention, RefusesWhatItCannotHold) {
     EXPECT_NE(why(Heads(DType::f32)).find("f32 operands"), std::string::npos);
     EXPECT_NE(why(Heads(DType::bf16, false, 264)).find("264 features"), std::string::npos);
     EXPECT_NE(why(Heads(DType::bf16, false, 97)).find("16 bytes"), std::string::npos);
+    Heads narrow(DType::bf16);
+    narrow.add_log_sums();
+    narrow.kernel.outputs.back().tensor.type.dtype = DType::bf16;
+    EXPECT_NE(why(narrow).find("another type than f32"), std::string::npos);
     Heads capped(DType::bf16);
     capped.attention().cap = 1e6;
     EXPECT_NE(why(capped).find("a cap of"), std::string::npos);

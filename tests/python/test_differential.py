@@ -92,6 +92,8 @@ class Evaluator:
             return self.product(args, dims)
         if op == "attention":
             return self.attention(expr)
+        if op == "scores_logsumexp":
+            return torch.logsumexp(self.scores(self.program["exprs"][args[0]]), -1)
         x = [self.aligned(a, dims).expand(self.shape(dims)) for a in args]
         if op == "where":
             return torch.where(x[0] != 0, x[1], x[2])
@@ -110,7 +112,8 @@ class Evaluator:
         b = self.aligned(args[1], batch + b_dims[-2:])
         return torch.matmul(a, b).expand(self.shape(dims))
 
-    def attention(self, expr):
+    def attention_operands(self, expr):
+        """q, k, v and what is added to the scores."""
         dims, args = expr["dims"], expr["args"]
         q_dims, k_dims, v_dims = (self.program["exprs"][a]["dims"] for a in args[:3])
         batch = dims[:-2]
@@ -128,9 +131,19 @@ class Evaluator:
         mask = mask.expand(self.shape(batch + [rows, columns]))
         if len(args) > 3:
             mask = mask + self.aligned(args[3], batch + [rows, columns])
+        return q, k, v, mask
+
+    def scores(self, expr):
+        q, k, _, mask = self.attention_operands(expr)
+        scores = q @ k.mT * expr["scale"]
         if expr["cap"]:
-            scores = expr["cap"] * torch.tanh(q @ k.mT * (expr["scale"] / expr["cap"]))
-            return torch.softmax(scores + mask, -1) @ v
+            scores = expr["cap"] * torch.tanh(scores / expr["cap"])
+        return scores + mask
+
+    def attention(self, expr):
+        q, k, v, mask = self.attention_operands(expr)
+        if expr["cap"]:
+            return torch.softmax(self.scores(expr), -1) @ v
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=expr["scale"])
 
     def output(self, output):

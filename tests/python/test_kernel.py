@@ -16,6 +16,14 @@ kernel linear_softmax(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N], largest: 
 }
 """
 
+ATTENTION = """\
+kernel attend(q: bf16[B, M, H, 16], k: bf16[B, N, H, 16], v: bf16[B, N, H, 24])
+    -> (y: bf16[B, H, M, 24], sums: f32[B, H, M]) {
+  y = attention(q.permute(B, H, M, 16), k.permute(B, H, N, 16), v.permute(B, H, N, 24), mask: causal, window: 4)
+  sums = scores_logsumexp(y)
+}
+"""
+
 
 @needs_ops
 class Kernels(unittest.TestCase):
@@ -35,6 +43,19 @@ class Kernels(unittest.TestCase):
         scores = x.double() @ w.double().t()
         torch.testing.assert_close(y.double(), scores.softmax(-1), rtol=0, atol=4e-3)
         torch.testing.assert_close(largest.double(), scores.amax(-1), rtol=1e-6, atol=1e-6)
+
+    def test_attention_gives_the_logarithms_of_its_sums(self):
+        import fact
+
+        (self.folder / "kernel.fact").write_text(ATTENTION)
+        q, k = (torch.randn(2, 9, 3, 16).bfloat16() for _ in range(2))
+        v = torch.randn(2, 9, 3, 24).bfloat16()
+        y, sums = fact.kernel(self.folder)(q, k, v)
+        q, k, v = (x.double().transpose(1, 2) for x in (q, k, v))
+        apart = torch.arange(9)[:, None] - torch.arange(9)
+        scores = (q @ k.mT / 4).masked_fill((apart < 0) | (apart >= 4), -torch.inf)
+        torch.testing.assert_close(y.double(), scores.softmax(-1) @ v, rtol=0, atol=2e-2)
+        torch.testing.assert_close(sums.double(), scores.logsumexp(-1), rtol=1e-6, atol=1e-6)
 
     def test_says_what_does_not_fit(self):
         x, w = torch.randn(5, 16).bfloat16(), torch.randn(7, 12).bfloat16()

@@ -10,8 +10,13 @@ from unittest import mock
 from discovered import Discovered
 
 BOTH = {"sdpa_causal_window": 1, "sdpa_causal": 1}
-FOUND = {"mistral": {"sdpa_causal_window": 2}, "gemma2": BOTH, "gemma3": BOTH, "qwen2": BOTH}
-CAPPED = {"sdpa_causal_window_cap": 1, "sdpa_causal_cap": 1}  # of Gemma 2, where it is written out
+FOUND = {
+    ("mistral", "sdpa"): {"sdpa_causal_window": 2},
+    ("mistral", "eager"): {"sdpa_causal_window": 2},
+    ("gemma2", "eager"): {"sdpa_causal_window_cap": 1, "sdpa_causal_cap": 1},
+    ("gemma3", "sdpa"): BOTH,
+    ("qwen2", "sdpa"): BOTH,
+}
 
 
 @unittest.skipUnless(importlib.util.find_spec("transformers"), "transformers is not installed")
@@ -27,16 +32,15 @@ class Windows(Discovered):
         return patterns
 
     def test_every_window_is_found(self):
-        for model, kinds in FOUND.items():
-            for how in ("sdpa", "eager"):
-                with self.subTest(model, attention=how):
-                    patterns = self.attentions(model, how)
-                    found = collections.Counter(pattern["id"].split("_", 1)[1] for pattern in patterns)
-                    self.assertEqual(found, CAPPED if (model, how) == ("gemma2", "eager") else kinds)
-                    for pattern in patterns:
-                        if "window" in pattern["id"]:  # the query itself is one of the twelve
-                            self.assertIn("mask: causal, window: 12", pattern["kernel"])
-                            self.assertNotIn("bias", pattern["kernel"])
+        for (model, how), kinds in FOUND.items():
+            with self.subTest(model, attention=how):
+                patterns = self.attentions(model, how)
+                found = collections.Counter(pattern["id"].split("_", 1)[1] for pattern in patterns)
+                self.assertEqual(found, kinds)
+                for pattern in patterns:
+                    if "window" in pattern["id"]:  # the query itself is one of the twelve
+                        self.assertIn("mask: causal, window: 12", pattern["kernel"])
+                        self.assertNotIn("bias", pattern["kernel"])
 
 
 if __name__ == "__main__":

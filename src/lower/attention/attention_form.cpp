@@ -67,6 +67,8 @@ class AttentionReader {
         }
         form_.y = {static_cast<int>(kernel_.params.size()), position(dims, form_.m),
                    position(dims, form_.e), places_in_batch(dims)};
+        if (kernel_.outputs.size() > 1)
+            if (std::string why = read_log_sums(value); !why.empty()) return cannot(why);
         const auto scale = static_cast<float>(node->scale);
         if (!(scale > 0) || !std::isfinite(scale)) return cannot("a scale that is no positive f32");
         // Scores under a cap are exact to 1e-7 of it.
@@ -84,6 +86,23 @@ class AttentionReader {
 
   private:
     Error cannot(const std::string& what) const { return no_attention(kernel_, what); }
+
+    // The second output; returns what is wrong with it.
+    std::string read_log_sums(ir::ExprId attention) {
+        const ir::Output& output = kernel_.outputs[1];
+        const ir::ExprId value = ir::behind_reorderings(kernel_, output.value);
+        const auto* sums = std::get_if<ir::LogSumExp>(&kernel_[value].node);
+        if (kernel_.outputs.size() != 2 || !sums || sums->attention != attention)
+            return "more outputs than its own";
+        if (output.tensor.type.dtype != DType::f32) return "a logarithm of another type than f32";
+        const Dims& dims = output.tensor.type.dims;
+        form_.log_sums = {static_cast<int>(kernel_.params.size()) + 1, position(dims, form_.m), -1,
+                          places_in_batch(dims)};
+        for (std::size_t i = 0; i < form_.batch.size(); ++i)
+            if (position(dims, form_.batch[i]) < 0)
+                return "heads that are parted in a logarithm alone";
+        return "";
+    }
 
     // Heads that share keys, [G, R] where k and v have G, may be one dimension of q and of the
     // output: then they are one of the batch, and k's place is a share of it.

@@ -30,6 +30,7 @@ struct AttentionForm {
     ir::DimId m{}, n{}, d{}, e{};       // q[m, d], k[n, d], v[n, e]
     std::int64_t depth = 0, width = 0;  // extents of d and e
     AttentionOperand q, k, v, y;
+    std::optional<AttentionOperand> log_sums;  // its second output, without features
     int heads = -1;            // which of the batch is of heads that share keys; -1: none
     std::int64_t repeats = 1;  // how many neighbours share them
     std::optional<ProductForm> bias;

@@ -13,6 +13,14 @@ StructParam attention_extents(const ir::Kernel& kernel, const AttentionForm& for
     return extents.finish();
 }
 
+StructParam log_sums_param(const AttentionForm& form) {
+    StructBuilder to;
+    to.add(PointerField{form.log_sums->tensor});
+    to.add(StrideField{form.log_sums->tensor, form.log_sums->rows});
+    for (const int dim : form.log_sums->batch) to.add(StrideField{form.log_sums->tensor, dim});
+    return to.finish();
+}
+
 PersistentGrid attention_grid(const AttentionForm& form, int rows) {
     PersistentGrid grid;
     grid.m = {{form.y.tensor, form.y.rows}};

@@ -12,6 +12,8 @@ namespace fact::lower {
 
 // `AttentionExtents` as the kernels take them.
 StructParam attention_extents(const ir::Kernel& kernel, const AttentionForm& form);
+// `LogSums`, where there are any.
+StructParam log_sums_param(const AttentionForm& form);
 // Tiles of so many rows.
 PersistentGrid attention_grid(const AttentionForm& form, int rows);
 // What pairs of the bias's operands are aligned to.

@@ -56,7 +56,8 @@ class Cutter {
             if (x == root || kept(x)) break;
             root = x;
         }
-        return std::holds_alternative<ir::Attention>(kernel_[root].node);
+        return std::holds_alternative<ir::Attention>(kernel_[root].node) ||
+               std::holds_alternative<ir::LogSumExp>(kernel_[root].node);
     }
 
     // Behind reorderings, which the skeletons read through.
@@ -75,8 +76,15 @@ class Cutter {
             keep(behind_permutes(product->a), "a product reads it");
             keep(behind_permutes(product->b), "a product reads it");
         } else if (const auto* attention = std::get_if<ir::Attention>(&node)) {
+            const char* const why = "attention is a kernel of its own";
             const ExprId last = attention_end(kernel_, id).last;
-            if (!is_only_output(kernel_, last)) keep(last, "attention is a kernel of its own");
+            if (!is_only_output(kernel_, last)) keep(last, why);
+            std::vector<ExprId> ends{last};
+            for (const ExprId sums : log_sums_of(kernel_, id)) {
+                if (!is_one_output(kernel_, sums, DType::f32)) keep(sums, why);
+                ends.push_back(sums);
+            }
+            if (ends.size() > 1) together_.push_back(std::move(ends));
             for (const ExprId x : attention_reads(kernel_, *attention))
                 keep(x, "attention reads it");
         }
@@ -237,6 +245,13 @@ class Cutter {
         return StageKind::rows;
     }
 
+    // What the stage of an attention writes that has several outputs, this one among them.
+    std::vector<ExprId> ends_with(ExprId root) const {
+        for (const auto& ends : together_)
+            if (std::find(ends.begin(), ends.end(), root) != ends.end()) return ends;
+        return {};
+    }
+
     struct Write {
         ExprId root{};
         ir::Tensor to;
@@ -309,10 +324,8 @@ class Cutter {
             std::vector<ExprId> written;
             for (const Write& write : writes) written.push_back(write.root);
             auto taken = kept_set(written.back());
-            if (reads_itself)
-                taken.insert(written.back());
-            else
-                for (const ExprId root : written) taken.erase(root);
+            for (const ExprId id : written) taken.erase(id);
+            if (reads_itself) taken.insert(written.back());
             Extracted part = extract_stage(written, taken);
             Stage stage;
             stage.kernel = std::move(part.kernel);
@@ -343,17 +356,26 @@ class Cutter {
             if (!kept(root) && num_writes(root) == 1) alone.push_back(root);
         const auto groups = row_groups(kernel_, alone, kept_values);
         const auto together = kept_together();
+        const auto keep_in_memory = [&](ExprId root) {
+            const auto at = static_cast<std::size_t>(tensor_of[root] - bound);
+            return Write{root, pipeline.intermediates[at], tensor_of[root]};
+        };
+        std::set<ExprId> done;  // attentions with several outputs, by their weighted sums
         for (const ExprId root : roots()) {
-            if (const auto group = together.find(root); group != together.end()) {
+            const auto ends = ends_with(root);
+            if (const auto group = together.find(root); ends.empty() && group != together.end()) {
                 std::vector<Write> writes;
-                for (const ExprId member : group->second)
-                    writes.push_back(
-                        {member,
-                         pipeline
-                             .intermediates[static_cast<std::size_t>(tensor_of[member] - bound)],
-                         tensor_of[member]});
+                for (const ExprId member : group->second) writes.push_back(keep_in_memory(member));
                 add(writes, false);
             }
+            if (!ends.empty() && done.insert(ends.front()).second) {
+                std::vector<Write> writes;
+                for (const ExprId end : ends)
+                    writes.push_back(kept(end) ? keep_in_memory(end)
+                                               : write_of(end, outputs_of[end].front()));
+                add(writes, false);
+            }
+            if (!ends.empty() && !kept(root)) continue;
             if (kept(root) || num_writes(root) > 1) {
                 for (const int output : outputs_of[root]) add({write_of(root, output)}, kept(root));
             } else if (const auto group = groups.find(root); group != groups.end()) {
@@ -369,7 +391,8 @@ class Cutter {
 
     const ir::Kernel& kernel_;
     bool two_sums_;
-    std::map<ExprId, std::string> reasons_;  // of kept values
+    std::map<ExprId, std::string> reasons_;      // of kept values
+    std::vector<std::vector<ExprId>> together_;  // what attentions write, the weighted sums first
     std::string problem_;
 };
 

@@ -8,6 +8,7 @@
 #include "ir/dump.h"
 #include "ir/expand.h"
 #include "ir/extents.h"
+#include "ir/reorderings.h"
 #include "lower/pipeline/extract.h"
 #include "lower/pipeline/uses.h"
 #include "lower/product/product_form.h"
@@ -133,7 +134,8 @@ class Lowerer {
     TensorFacts facts_;
 };
 
-// Whether attention can copy these, where they are parameters, and store the outputs.
+// Whether attention can copy these, where they are parameters, and store the outputs, of which
+// logarithms of sums are stored one by one.
 bool aligned(const ir::Kernel& kernel, const std::vector<ir::ExprId>& operands,
              const std::vector<int>& alignment) {
     constexpr int kCopyBytes = 16;
@@ -144,8 +146,11 @@ bool aligned(const ir::Kernel& kernel, const std::vector<ir::ExprId>& operands,
         if (const auto* param = std::get_if<ir::Param>(&kernel[id].node);
             param && !reached(param->index))
             return false;
-    for (std::size_t i = 0; i < kernel.outputs.size(); ++i)
+    for (std::size_t i = 0; i < kernel.outputs.size(); ++i) {
+        const ir::ExprId value = ir::behind_reorderings(kernel, kernel.outputs[i].value);
+        if (std::holds_alternative<ir::LogSumExp>(kernel[value].node)) continue;
         if (!reached(kernel.params.size() + i)) return false;
+    }
     return true;
 }
 
@@ -163,7 +168,13 @@ std::set<ir::ExprId> held_by_skeleton(const ir::Kernel& kernel, const LowerOptio
         if (!aligned(kernel, {reads[0], reads[1], reads[2]}, options.alignment)) continue;
         const std::set<ir::ExprId> operands(reads.begin(), reads.end());
         const AttentionEnd end = attention_end(kernel, id);
-        ir::Kernel part = extract(kernel, end.last, operands).kernel;
+        std::vector<ir::ExprId> written = log_sums_of(kernel, id);
+        // Stored twice, it would be computed twice, and the logarithms with it.
+        if (!written.empty() &&
+            std::ranges::count(kernel.outputs, end.last, &ir::Output::value) > 1)
+            continue;
+        written.insert(written.begin(), end.last);
+        ir::Kernel part = extract(kernel, written, operands).kernel;
         part.outputs.front().tensor.type.dtype = kernel[node->q].type.dtype;
         if (end.narrow && attention(part, extents, options).ok()) held.insert(id);
     }

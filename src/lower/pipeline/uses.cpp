@@ -18,6 +18,20 @@ bool holds(const std::vector<ir::DimId>& dims, ir::DimId dim) {
     return std::find(dims.begin(), dims.end(), dim) != dims.end();
 }
 
+// Behind the reorderings that alone read it, where that is an output.
+ir::ExprId log_sums_end(const ir::Kernel& kernel, ir::ExprId id) {
+    ir::ExprId last = id;
+    for (;;) {
+        const auto users = users_of(kernel, last);
+        if (users.size() != 1 || is_output(kernel, last) || kernel[last].stored) break;
+        const ir::Node& user = kernel[users[0]].node;
+        if (!std::holds_alternative<ir::Permute>(user) && !std::holds_alternative<ir::View>(user))
+            break;
+        last = users[0];
+    }
+    return is_one_output(kernel, last, DType::f32) ? last : id;
+}
+
 // Whether it reorders a parameter whose neighbours in memory are neither in one row of the scores
 // nor in one column, and which serves several batches: one pass that lays it out anew costs less
 // than reading a whole sector for every score. `rank` is the scores'.
@@ -37,7 +51,7 @@ std::vector<ir::ExprId> users_of(const ir::Kernel& kernel, ir::ExprId id) {
     std::vector<ir::ExprId> users;
     const auto live = ir::reachable(kernel);
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i)
-        if (live[i])
+        if (live[i] && !std::holds_alternative<ir::LogSumExp>(kernel.exprs[i].node))
             ir::for_each_operand(kernel.exprs[i].node, [&](ir::ExprId x) {
                 if (x == id) users.push_back(static_cast<ir::ExprId>(i));
             });
@@ -46,6 +60,13 @@ std::vector<ir::ExprId> users_of(const ir::Kernel& kernel, ir::ExprId id) {
 
 bool is_only_output(const ir::Kernel& kernel, ir::ExprId id) {
     return is_output(kernel, id) && users_of(kernel, id).empty() && !kernel[id].stored;
+}
+
+bool is_one_output(const ir::Kernel& kernel, ir::ExprId id, DType dtype) {
+    std::vector<DType> stored;
+    for (const ir::Output& output : kernel.outputs)
+        if (output.value == id) stored.push_back(output.tensor.type.dtype);
+    return is_only_output(kernel, id) && stored == std::vector{dtype};
 }
 
 AttentionEnd attention_end(const ir::Kernel& kernel, ir::ExprId attention) {
@@ -72,6 +93,16 @@ AttentionEnd attention_end(const ir::Kernel& kernel, ir::ExprId attention) {
     return end;
 }
 
+std::vector<ir::ExprId> log_sums_of(const ir::Kernel& kernel, ir::ExprId attention) {
+    std::vector<ir::ExprId> ends;
+    const auto live = ir::reachable(kernel);
+    for (std::size_t i = 0; i < kernel.exprs.size(); ++i)
+        if (const auto* sums = std::get_if<ir::LogSumExp>(&kernel.exprs[i].node);
+            sums && live[i] && sums->attention == attention)
+            ends.push_back(log_sums_end(kernel, static_cast<ir::ExprId>(i)));
+    return ends;
+}
+
 std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Attention& node) {
     std::vector<ir::ExprId> reads;
     for (const ir::ExprId id : {node.q, node.k, node.v})
@@ -83,6 +114,7 @@ std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Atte
         const bool computed = !std::holds_alternative<ir::Reduce>(expr.node) &&
                               !std::holds_alternative<ir::Product>(expr.node) &&
                               !std::holds_alternative<ir::Attention>(expr.node) &&
+                              !std::holds_alternative<ir::LogSumExp>(expr.node) &&
                               !std::holds_alternative<ir::View>(expr.node) &&
                               !std::holds_alternative<ir::Extent>(expr.node);
         if (std::holds_alternative<ir::Param>(expr.node) || !computed || expr.stored ||

@@ -57,6 +57,7 @@ class AttentionWriter {
             launch.params.push_back(strided(of->tensor, of->rows, of->features, of->batch));
         launch.params.push_back(attention_extents(kernel_, form_));
         if (takes_bias(form_)) launch.params.push_back(functor_param(*form_.bias));
+        if (form_.log_sums) launch.params.push_back(log_sums_param(form_));
         record.launches = {launch};
         return record;
     }
@@ -84,13 +85,16 @@ class AttentionWriter {
         params.push_back(fmt::format("__grid_constant__ {} const extents",
                                      batch_type("AttentionExtents", form_.num_batches())));
         if (takes_bias(form_)) params.push_back("__grid_constant__ Bias const bias");
+        if (form_.log_sums)
+            params.push_back(fmt::format("__grid_constant__ {} const log_sums",
+                                         batch_type("LogSums", form_.num_batches())));
         out.line(
             "extern \"C\" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads, 2)");
         out.list(product_entry(kernel_) + "(", params, ") {");
         out.line(
             fmt::format(
-                "    attention<Config>(operand_q, operand_k, operand_v, output_y, extents, {});",
-                bias_argument(form_)),
+                "    attention<Config>(operand_q, operand_k, operand_v, output_y, extents, {}{});",
+                bias_argument(form_), form_.log_sums ? ", log_sums" : ""),
             kernel_.line_of(form_.span));
         out.line("}");
     }

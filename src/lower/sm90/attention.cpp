@@ -63,12 +63,18 @@ class AttentionWriter {
         if (scaled())
             params.push_back(fmt::format("__grid_constant__ {} const factors",
                                          batch_type("AttentionFactors", form_.num_batches())));
+        if (form_.log_sums)
+            params.push_back(fmt::format("__grid_constant__ {} const log_sums",
+                                         batch_type("LogSums", form_.num_batches())));
         out.line(
             "extern \"C\" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads, 1)");
         out.list(product_entry(kernel_) + "(", params, ") {");
-        out.line(fmt::format("    attention<Config>(map_q, map_k, map_v, map_y, extents, {}{});",
-                             bias_argument(form_), scaled() ? ", factors" : ""),
-                 kernel_.line_of(form_.span));
+        std::string more = bias_argument(form_);
+        if (scaled() || form_.log_sums) more += scaled() ? ", factors" : ", NoFactors{}";
+        if (form_.log_sums) more += ", log_sums";
+        out.line(
+            fmt::format("    attention<Config>(map_q, map_k, map_v, map_y, extents, {});", more),
+            kernel_.line_of(form_.span));
         out.line("}");
         return out.text();
     }
@@ -102,6 +108,7 @@ class AttentionWriter {
         launch.params.push_back(attention_extents(kernel_, form_));
         if (takes_bias(form_)) launch.params.push_back(functor_param(*form_.bias));
         if (scaled()) launch.params.push_back(factors_param(scaled_tensors));
+        if (form_.log_sums) launch.params.push_back(log_sums_param(form_));
         record.launches.push_back(launch);
         return record;
     }

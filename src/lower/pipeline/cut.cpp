@@ -155,7 +155,11 @@ class Cutter {
             if (form) throw InternalError("a product alone takes two sums");
             return keep_operand_copy(products.back(), form.error().message);
         }
-        if (!products.empty() && keep_beside(root)) return true;
+        if (!products.empty())
+            if (const auto value = reduced_beside(kernel_, cone(root))) {
+                keep(*value, "a reduction is beside the product");
+                return true;
+            }
         // What the first reduction reads holds as much of the epilogue as a product can take along.
         for (const ExprId id : products) {
             for (const ExprId reduction : reductions) {
@@ -177,36 +181,6 @@ class Cutter {
                 return true;
             }
         problem_ = form.error().message;
-        return false;
-    }
-
-    // Reductions that read no product are computed before it, with what follows from them alone:
-    // its epilogue reads the little that is left of them.
-    bool keep_beside(ExprId root) {
-        const auto inside = cone(root);
-        std::set<ExprId> reduced, with_product;
-        std::map<ExprId, bool> read_elsewhere;  // by something of another shape, or with a product
-        for (const ExprId id : inside) {
-            bool reduces = std::holds_alternative<ir::Reduce>(kernel_[id].node);
-            bool multiplies = std::holds_alternative<ir::Product>(kernel_[id].node);
-            ir::for_each_operand(kernel_[id].node, [&](ExprId x) {
-                reduces = reduces || reduced.contains(x);
-                multiplies = multiplies || with_product.contains(x);
-            });
-            if (multiplies)
-                with_product.insert(id);
-            else if (reduces)
-                reduced.insert(id);
-            ir::for_each_operand(kernel_[id].node, [&](ExprId x) {
-                if (multiplies || kernel_[id].type.dims != kernel_[x].type.dims)
-                    read_elsewhere[x] = true;
-            });
-        }
-        for (const ExprId id : reduced)
-            if (read_elsewhere[id] && !std::holds_alternative<ir::Expand>(kernel_[id].node)) {
-                keep(id, "a reduction is beside the product");
-                return true;
-            }
         return false;
     }
 
@@ -263,46 +237,6 @@ class Cutter {
                              [&](const ir::Output& output) { return output.value == id; });
     }
 
-    // Kept values under the last of those that one row kernel writes, since they come of the same
-    // rows: a mean and a deviation. Most are alone.
-    std::map<ExprId, std::vector<ExprId>> kept_together() const {
-        std::map<ExprId, std::vector<ExprId>> groups;
-        std::vector<ExprId> group;
-        for (const auto& [id, why] : reasons_) {
-            const bool waited_for = !group.empty() && written_between(group.back(), id);
-            group.push_back(id);
-            if (group.size() > 1 && (waited_for || !one_row_kernel(group))) {
-                group.pop_back();
-                groups[group.back()] = group;
-                group = {id};
-            }
-        }
-        if (!group.empty()) groups[group.back()] = group;
-        return groups;
-    }
-
-    // Whether an output is computed, or read from the first, before the second is there.
-    bool written_between(ExprId first, ExprId second) const {
-        return std::ranges::any_of(kernel_.outputs, [&](const ir::Output& output) {
-            return output.value >= first && output.value <= second;
-        });
-    }
-
-    // Whether neighbours among the kept values are reductions of the same tensors.
-    bool one_row_kernel(const std::vector<ExprId>& members) const {
-        auto others = kept_set(members.back());
-        for (const ExprId id : members) others.erase(id);
-        const Extracted all = extract(kernel_, members, others);
-        for (const ExprId id : members) {
-            const Extracted part = extract(kernel_, id, others);
-            const auto form = rows_form(part.kernel);
-            if (!form || form->over.empty() || part.leaves != all.leaves ||
-                kernel_[id].type.dims != kernel_[members.front()].type.dims)
-                return false;
-        }
-        return rows_form(all.kernel).ok();
-    }
-
     // An output is written by the stage that computes it, unless others read it unrounded.
     Pipeline assemble() {
         Pipeline pipeline{kernel_, {}, {}, {}};
@@ -355,7 +289,7 @@ class Cutter {
         for (const ExprId root : roots())
             if (!kept(root) && num_writes(root) == 1) alone.push_back(root);
         const auto groups = row_groups(kernel_, alone, kept_values);
-        const auto together = kept_together();
+        const auto together = kept_groups(kernel_, kept_values);
         const auto keep_in_memory = [&](ExprId root) {
             const auto at = static_cast<std::size_t>(tensor_of[root] - bound);
             return Write{root, pipeline.intermediates[at], tensor_of[root]};

@@ -29,6 +29,28 @@ std::size_t num_shared(const ir::Kernel& kernel, const std::set<ExprId>& kept, E
     return one.leaves.size() + two.leaves.size() - both.leaves.size();
 }
 
+// Whether an output is computed, or read from the first, before the second is there.
+bool written_between(const ir::Kernel& kernel, ExprId first, ExprId second) {
+    return std::ranges::any_of(kernel.outputs, [&](const ir::Output& output) {
+        return output.value >= first && output.value <= second;
+    });
+}
+
+// Whether kept values are reductions of the same tensors.
+bool one_row_kernel(const ir::Kernel& kernel, const std::vector<ExprId>& members,
+                    std::set<ExprId> kept) {
+    for (const ExprId id : members) kept.erase(id);
+    const Extracted all = extract(kernel, members, kept);
+    for (const ExprId id : members) {
+        const Extracted part = extract(kernel, id, kept);
+        const auto form = rows_form(part.kernel);
+        if (!form || form->over.empty() || part.leaves != all.leaves ||
+            kernel[id].type.dims != kernel[members.front()].type.dims)
+            return false;
+    }
+    return rows_form(all.kernel).ok();
+}
+
 }  // namespace
 
 std::map<ExprId, std::vector<ExprId>> row_groups(const ir::Kernel& kernel,
@@ -46,6 +68,23 @@ std::map<ExprId, std::vector<ExprId>> row_groups(const ir::Kernel& kernel,
         groups[with].push_back(root);
     }
     for (auto& [last, members] : groups) std::sort(members.begin(), members.end());
+    return groups;
+}
+
+std::map<ExprId, std::vector<ExprId>> kept_groups(const ir::Kernel& kernel,
+                                                  const std::set<ExprId>& kept) {
+    std::map<ExprId, std::vector<ExprId>> groups;
+    std::vector<ExprId> group;
+    for (const ExprId id : kept) {
+        const bool waited_for = !group.empty() && written_between(kernel, group.back(), id);
+        group.push_back(id);
+        if (group.size() > 1 && (waited_for || !one_row_kernel(kernel, group, kept))) {
+            group.pop_back();
+            groups[group.back()] = group;
+            group = {id};
+        }
+    }
+    if (!group.empty()) groups[group.back()] = group;
     return groups;
 }
 

@@ -1,4 +1,4 @@
-// Outputs of a kernel that one row kernel can write.
+// Outputs of a kernel, and values kept between its stages, that one row kernel can write.
 #pragma once
 
 #include <map>
@@ -15,5 +15,10 @@ namespace fact::lower {
 std::map<ir::ExprId, std::vector<ir::ExprId>> row_groups(const ir::Kernel& kernel,
                                                          const std::vector<ir::ExprId>& roots,
                                                          const std::set<ir::ExprId>& kept);
+
+// Kept values under the last of those that one row kernel writes, since they come of the same rows:
+// a mean and a deviation. Most are alone.
+std::map<ir::ExprId, std::vector<ir::ExprId>> kept_groups(const ir::Kernel& kernel,
+                                                          const std::set<ir::ExprId>& kept);
 
 }  // namespace fact::lower

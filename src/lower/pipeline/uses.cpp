@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "ir/reorderings.h"
 
@@ -125,6 +126,32 @@ std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Atte
     };
     if (node.bias) visit(*node.bias);
     return reads;
+}
+
+std::optional<ir::ExprId> reduced_beside(const ir::Kernel& kernel,
+                                         const std::vector<ir::ExprId>& stage) {
+    std::set<ir::ExprId> reduced, multiplied,
+        read_elsewhere;  // in another shape, or with a product
+    for (const ir::ExprId id : stage) {
+        const ir::Node& node = kernel[id].node;
+        bool reduces = std::holds_alternative<ir::Reduce>(node);
+        bool multiplies = std::holds_alternative<ir::Product>(node);
+        ir::for_each_operand(node, [&](ir::ExprId x) {
+            reduces = reduces || reduced.contains(x);
+            multiplies = multiplies || multiplied.contains(x);
+        });
+        if (multiplies)
+            multiplied.insert(id);
+        else if (reduces)
+            reduced.insert(id);
+        ir::for_each_operand(node, [&](ir::ExprId x) {
+            if (multiplies || kernel[id].type.dims != kernel[x].type.dims) read_elsewhere.insert(x);
+        });
+    }
+    for (const ir::ExprId id : reduced)
+        if (read_elsewhere.contains(id) && !std::holds_alternative<ir::Expand>(kernel[id].node))
+            return id;
+    return std::nullopt;
 }
 
 }  // namespace fact::lower

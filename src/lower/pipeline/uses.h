@@ -1,6 +1,7 @@
 // Who reads a value, and what may be computed in one go with it.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "ir/kernel.h"
@@ -28,5 +29,10 @@ std::vector<ir::ExprId> log_sums_of(const ir::Kernel& kernel, ir::ExprId attenti
 // What it reads from memory: its operands behind reorderings; of its bias, which the kernel
 // computes itself, what is not pointwise or lies so that its rows are far apart in memory.
 std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Attention& node);
+
+// Of a stage with a product, what follows from reductions that read no product, as far as it has
+// their shape: a row's deviation, which an epilogue reads. Nothing where there is no such.
+std::optional<ir::ExprId> reduced_beside(const ir::Kernel& kernel,
+                                         const std::vector<ir::ExprId>& stage);
 
 }  // namespace fact::lower

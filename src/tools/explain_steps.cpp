@@ -139,8 +139,7 @@ class Steps {
                 [&](const ir::Product& n) { return fmt::format("{} @ {}", ref(n.a), ref(n.b)); },
                 [&](const ir::Attention& n) { return attention(n); },
                 [&](const ir::LogSumExp& n) {
-                    return fmt::format("logsumexp of the scores of {}, in the same kernel",
-                                       ref(n.attention));
+                    return fmt::format("logsumexp of the scores of {}", ref(n.attention));
                 },
                 [&](const auto&) {
                     const std::string said = quoted(text_, expr.span);

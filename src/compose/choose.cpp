@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compose/rewrite.h"
 
@@ -51,6 +52,25 @@ struct Taken {
     }
 };
 
+// What others save together that take parts of the candidate's nodes and nothing else.
+double parts_gain(const std::vector<Candidate>& candidates, const Candidate& whole) {
+    const auto& nodes = whole.pattern->nodes;
+    const std::unordered_set<std::string_view> inside(nodes.begin(), nodes.end());
+    std::unordered_set<std::string_view> counted;
+    double total = 0;
+    for (const auto& part : candidates) {
+        const auto& own = part.pattern->nodes;
+        if (own.size() >= nodes.size() || !part.realized || !not_worth_it(part).empty()) continue;
+        const auto fits = [&](const std::string& node) {
+            return inside.contains(node) && !counted.contains(node);
+        };
+        if (!std::ranges::all_of(own, fits)) continue;
+        counted.insert(own.begin(), own.end());
+        total += gain(part);
+    }
+    return total;
+}
+
 // One after the other; `each` asks of every one whether the graph still has an order with it.
 std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidate>& candidates,
                            const std::vector<std::size_t>& order, bool each, Taken& taken) {
@@ -63,6 +83,10 @@ std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidat
         if (!choice.why.empty()) continue;
         if (const auto* other = taken.overlapping(*candidate.pattern)) {
             choice.why = fmt::format("{} takes its product and saves more", other->id);
+            continue;
+        }
+        if (parts_gain(candidates, candidate) > gain(candidate)) {
+            choice.why = "patterns of its parts save more together";
             continue;
         }
         taken.add(*candidate.pattern);

@@ -30,7 +30,8 @@ struct Choice {
 
 // In the order of `candidates`. A pattern is fused when its kernel passed, its measured time beats
 // the subgraph's by more than the spread (where there are times), and the calls it would make keep
-// the graph free of cycles; patterns that save more are asked first.
+// the graph free of cycles; patterns that save more are asked first, and give way to smaller ones
+// that save more together.
 std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidate>& candidates);
 
 }  // namespace fact::compose

@@ -31,15 +31,18 @@ Result<std::vector<Place>> places(const std::vector<std::string>& tensors,
                                   const std::vector<std::string>& values) {
     std::vector<Place> result;
     for (const auto& tensor : tensors) {
-        const auto binding = std::ranges::find(bindings, tensor, &graph::Binding::tensor);
-        if (binding == bindings.end())
+        const auto before = result.size();
+        for (const auto& binding : bindings) {
+            if (binding.tensor != tensor) continue;
+            const auto value = std::ranges::find(values, binding.value);
+            if (value == values.end())
+                return Error{fmt::format("{} is bound to {}, which the call does not have", tensor,
+                                         binding.value),
+                             {}};
+            result.push_back({static_cast<std::size_t>(value - values.begin()), binding});
+        }
+        if (result.size() == before)
             return Error{fmt::format("the kernel's tensor {} is not bound to a value", tensor), {}};
-        const auto value = std::ranges::find(values, binding->value);
-        if (value == values.end())
-            return Error{fmt::format("{} is bound to {}, which the call does not have", tensor,
-                                     binding->value),
-                         {}};
-        result.push_back({static_cast<std::size_t>(value - values.begin()), *binding});
     }
     return result;
 }
@@ -58,13 +61,38 @@ Result<View> bind(const graph::Binding& binding, const at::Tensor& tensor) {
     return View{data, *dtype, std::move(view->sizes), std::move(view->strides)};
 }
 
+// Whether the next part of a tensor lies where its view goes on; the second one says how far that
+// is.
+template <class View>
+bool append(View& whole, const View& part) {
+    const auto bytes = static_cast<const char*>(part.data) - static_cast<const char*>(whole.data);
+    const auto parts = whole.sizes.empty() ? 0 : whole.sizes[0];
+    const std::int64_t width = info(whole.dtype).bytes;
+    if (parts == 0 || bytes <= 0 || bytes % (parts * width) != 0) return false;
+    const std::int64_t distance = bytes / (parts * width);
+    if (parts == 1) whole.strides[0] = distance;
+    const auto rest = [](const std::vector<std::int64_t>& all) {
+        return std::span(all).subspan(1);
+    };
+    whole.sizes[0] = parts + 1;
+    return whole.strides[0] == distance && whole.dtype == part.dtype &&
+           std::ranges::equal(rest(whole.sizes), rest(part.sizes)) &&
+           std::ranges::equal(rest(whole.strides), rest(part.strides));
+}
+
 template <class View>
 Result<std::vector<View>> bind_all(const std::vector<Place>& places, const Tensors& tensors) {
     std::vector<View> views;
-    for (const auto& place : places) {
-        auto view = bind<View>(place.binding, tensors[place.index]);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const auto& binding = places[i].binding;
+        auto view = bind<View>(binding, tensors[places[i].index]);
         if (!view) return view.error();
-        views.push_back(std::move(*view));
+        if (i == 0 || places[i - 1].binding.tensor != binding.tensor)
+            views.push_back(std::move(*view));
+        else if (!append(views.back(), *view))
+            return Error{fmt::format("{} does not lie behind the other parts of {}", binding.value,
+                                     binding.tensor),
+                         {}};
     }
     return views;
 }
@@ -76,6 +104,7 @@ struct FusedKernel::State {
     ir::Kernel text;
     Compiled compiled;
     std::vector<Place> params, results;
+    std::vector<std::vector<std::size_t>> together;      // results that lie in one tensor
     std::map<ParamSet, PreparedWorkspaces> prepared_by;  // sets of constant parameters only
     PreparedWeights prepared;
     std::atomic<bool> complained = false;
@@ -191,20 +220,21 @@ Result<std::shared_ptr<FusedKernel>> FusedKernel::make(graph::FusedCall call, ir
     if (!in) return Error{fmt::format("{}: {}", call.id, in.error().message), {}};
     auto out = places(outputs, call.results, results);
     if (!out) return Error{fmt::format("{}: {}", call.id, out.error().message), {}};
-    if (inputs.empty() || out->size() != results.size())
+    if (inputs.empty() || in->size() != params.size() || out->size() != results.size())
         return Error{fmt::format("{}: the kernel gives {} of the call's {} results", call.id,
                                  out->size(), results.size()),
                      {}};
     auto state = std::make_unique<State>();
     if (compiled.kernel) {
         const auto& record = compiled.kernel->record();
-        if (record.params.size() != in->size() || record.outputs.size() != out->size())
+        if (record.params.size() != params.size() || record.outputs.size() != outputs.size())
             return Error{fmt::format("{}: the launch record is of another kernel", call.id), {}};
         state->prepared_by = prepared_workspaces(record);
         const auto changes = [&](int param) { return !(*in)[param].binding.constant; };
         std::erase_if(state->prepared_by,
                       [&](const auto& item) { return std::ranges::any_of(item.first, changes); });
     }
+    state->together = graph::outputs_together(call);
     state->call = std::move(call);
     state->text = std::move(text);
     state->compiled = std::move(compiled);
@@ -226,12 +256,23 @@ Result<Tensors> FusedKernel::allocate_outputs(const Tensors& inputs) const {
         if (value.type && !std::ranges::equal(value.type->sizes, inputs[i].sizes()))
             return Error{value.name + " is not of the shape the module was traced with", {}};
     }
-    Tensors outputs;
-    for (const auto& output : graph.outputs) {
-        const auto& type = *graph[*output.value].type;
-        outputs.push_back(at::empty_strided(
-            type.sizes, type.strides,
-            at::TensorOptions(scalar_type(type.dtype)).device(inputs[0].device())));
+    Tensors outputs(graph.outputs.size());
+    for (const auto& parts : state_->together) {
+        const auto& type = *graph[*graph.outputs[parts.front()].value].type;
+        const auto options = at::TensorOptions(scalar_type(type.dtype)).device(inputs[0].device());
+        if (parts.size() == 1) {
+            outputs[parts.front()] = at::empty_strided(type.sizes, type.strides, options);
+            continue;
+        }
+        constexpr std::int64_t kAligned = 128;  // elements
+        std::int64_t length = 1;
+        for (std::size_t d = 0; d < type.sizes.size(); ++d)
+            length += (type.sizes[d] - 1) * type.strides[d];
+        length = (length + kAligned - 1) / kAligned * kAligned;
+        const auto all = at::empty({static_cast<std::int64_t>(parts.size()) * length}, options);
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            outputs[parts[i]] =
+                all.as_strided(type.sizes, type.strides, static_cast<std::int64_t>(i) * length);
     }
     return outputs;
 }

@@ -20,6 +20,22 @@ std::int64_t storage_length(at::IntArrayRef sizes, at::IntArrayRef strides) {
     return length;
 }
 
+std::int64_t margin_on(c10::Device device) {
+    return device.is_cpu() ? GuardedTensor::kMarginBytesOnCpu : GuardedTensor::kMarginBytes;
+}
+
+// For `count` tensors with their margins, of the same length for each.
+at::Tensor memory_for(std::size_t count, at::IntArrayRef sizes, at::IntArrayRef strides,
+                      c10::ScalarType dtype, c10::Device device) {
+    constexpr std::int64_t kAlignment = GuardedTensor::kAlignment;
+    const auto length =
+        storage_length(sizes, strides) * static_cast<std::int64_t>(c10::elementSize(dtype));
+    const auto own = 2 * margin_on(device) + 2 * kAlignment +
+                     (length + kAlignment - 1) / kAlignment * kAlignment;
+    return at::empty({static_cast<std::int64_t>(count) * own},
+                     at::TensorOptions(at::kByte).device(device));
+}
+
 at::Tensor flat_bits(const at::Tensor& tensor) {
     return tensor
         .as_strided({storage_length(tensor.sizes(), tensor.strides())}, {1},
@@ -52,20 +68,30 @@ std::int64_t GuardedTensor::repeated(std::uint8_t byte, std::int64_t width) {
 
 GuardedTensor::GuardedTensor(at::IntArrayRef sizes, at::IntArrayRef strides, c10::ScalarType dtype,
                              c10::Device device)
-    : GuardedTensor(sizes, strides, dtype, device, 0) {}
+    : GuardedTensor(memory_for(1, sizes, strides, dtype, device), sizes, strides, dtype, 0) {}
 
-GuardedTensor::GuardedTensor(at::IntArrayRef sizes, at::IntArrayRef strides, c10::ScalarType dtype,
-                             c10::Device device, std::int64_t shift) {
-    const auto width = static_cast<std::int64_t>(c10::elementSize(dtype));
+std::vector<GuardedTensor> GuardedTensor::in_a_row(std::size_t count, at::IntArrayRef sizes,
+                                                   at::IntArrayRef strides, c10::ScalarType dtype,
+                                                   c10::Device device) {
+    const auto bytes = memory_for(count, sizes, strides, dtype, device);
+    const auto own = bytes.size(0) / static_cast<std::int64_t>(count);
+    std::vector<GuardedTensor> row;
+    for (std::size_t i = 0; i < count; ++i)
+        row.push_back(
+            {bytes.narrow(0, static_cast<std::int64_t>(i) * own, own), sizes, strides, dtype, 0});
+    return row;
+}
+
+GuardedTensor::GuardedTensor(at::Tensor bytes, at::IntArrayRef sizes, at::IntArrayRef strides,
+                             c10::ScalarType dtype, std::int64_t shift)
+    : bytes_(std::move(bytes)) {
     const std::int64_t elements = storage_length(sizes, strides);
-    const std::int64_t margin = device.is_cpu() ? kMarginBytesOnCpu : kMarginBytes;
-    length_ = elements * width;
-    bytes_ = at::empty({2 * margin + 2 * kAlignment + length_},
-                       at::TensorOptions(at::kByte).device(device));
+    length_ = elements * static_cast<std::int64_t>(c10::elementSize(dtype));
     bytes_.fill_(kCanary);
     const auto address = reinterpret_cast<std::uintptr_t>(bytes_.const_data_ptr());
-    const std::int64_t past = static_cast<std::int64_t>((address + margin) % kAlignment);
-    first_ = margin + (past == 0 ? 0 : kAlignment - past) + shift % kAlignment;
+    const std::int64_t past =
+        static_cast<std::int64_t>((address + margin_on(bytes_.device())) % kAlignment);
+    first_ = margin_on(bytes_.device()) + (past == 0 ? 0 : kAlignment - past) + shift % kAlignment;
 
     const auto storage = bytes_.narrow(0, first_, length_);
     flat_ = storage.view(bits_type(dtype));
@@ -73,14 +99,16 @@ GuardedTensor::GuardedTensor(at::IntArrayRef sizes, at::IntArrayRef strides, c10
     tensor_ = typed.as_strided(sizes, strides, typed.storage_offset());
     bits_ = flat_.as_strided(sizes, strides, flat_.storage_offset());
     if (tensor_.numel() < elements) {
-        gaps_ = at::ones({elements}, at::TensorOptions(at::kBool).device(device));
+        gaps_ = at::ones({elements}, at::TensorOptions(at::kBool).device(bytes_.device()));
         gaps_.as_strided(sizes, strides).fill_(false);
     }
 }
 
 GuardedTensor GuardedTensor::copy_of(const at::Tensor& tensor) {
-    GuardedTensor copy(tensor.sizes(), tensor.strides(), tensor.scalar_type(), tensor.device(),
-                       tensor.storage_offset() * static_cast<std::int64_t>(tensor.itemsize()));
+    GuardedTensor copy(
+        memory_for(1, tensor.sizes(), tensor.strides(), tensor.scalar_type(), tensor.device()),
+        tensor.sizes(), tensor.strides(), tensor.scalar_type(),
+        tensor.storage_offset() * static_cast<std::int64_t>(tensor.itemsize()));
     copy.gaps_.reset();  // they are the tensor's own, and compared with it
     copy.load(tensor);
     return copy;

@@ -19,6 +19,10 @@ class GuardedTensor {
 
     GuardedTensor(at::IntArrayRef sizes, at::IntArrayRef strides, c10::ScalarType dtype,
                   c10::Device device);
+    // So many of the same kind, at equal distances, with margins between them.
+    static std::vector<GuardedTensor> in_a_row(std::size_t count, at::IntArrayRef sizes,
+                                               at::IntArrayRef strides, c10::ScalarType dtype,
+                                               c10::Device device);
     // The same sizes, strides and values, gaps between elements included, at an address that is
     // aligned as the other's offset in its storage.
     static GuardedTensor copy_of(const at::Tensor& tensor);
@@ -40,8 +44,9 @@ class GuardedTensor {
     at::Tensor differs_from(const at::Tensor& tensor) const;  // from what load() took
 
   private:
-    GuardedTensor(at::IntArrayRef sizes, at::IntArrayRef strides, c10::ScalarType dtype,
-                  c10::Device device, std::int64_t shift);
+    // In this memory, `shift` bytes behind a place that is aligned.
+    GuardedTensor(at::Tensor bytes, at::IntArrayRef sizes, at::IntArrayRef strides,
+                  c10::ScalarType dtype, std::int64_t shift);
 
     at::Tensor bytes_;                     // the whole allocation
     std::int64_t first_ = 0, length_ = 0;  // of the tensor's storage in it, in bytes

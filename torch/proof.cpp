@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "torch/stream.h"
 #include "torch/tensors.h"
 
@@ -37,12 +39,16 @@ Tensors ProofBench::tensors(const Guarded& guarded) {
 }
 
 ProofBench::Guarded ProofBench::make_outputs() const {
-    Guarded outputs;
     const auto& graph = oracle_.call().original;
-    for (const auto& output : graph.outputs) {
-        const auto& type = *graph[*output.value].type;
-        outputs.emplace_back(type.sizes, type.strides, scalar_type(type.dtype), device_);
+    std::vector<std::optional<GuardedTensor>> made(graph.outputs.size());
+    for (const auto& parts : graph::outputs_together(oracle_.call())) {
+        const auto& type = *graph[*graph.outputs[parts.front()].value].type;
+        auto row = GuardedTensor::in_a_row(parts.size(), type.sizes, type.strides,
+                                           scalar_type(type.dtype), device_);
+        for (std::size_t i = 0; i < parts.size(); ++i) made[parts[i]] = std::move(row[i]);
     }
+    Guarded outputs;
+    for (auto& output : made) outputs.push_back(std::move(output.value()));
     return outputs;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compose/rewrite.h"
 

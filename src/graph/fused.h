@@ -13,7 +13,9 @@
 namespace fact::graph {
 
 // Kernel dimension i is the graph tensor's dimensions dims[i], merged in that order. Graph
-// dimensions of extent one, and broadcast ones (stride zero), may be missing.
+// dimensions of extent one, and broadcast ones (stride zero), may be missing. Results bound to one
+// output of the kernel are its parts along the first dimension, of which dims[0] says nothing; they
+// lie at equal distances.
 struct Binding {
     std::string tensor;  // parameter or output of the kernel
     std::string value;   // name of the graph value
@@ -32,6 +34,10 @@ struct FusedCall {
     // Nodes of the original that make constants for others too: a module runs them once for all.
     std::vector<std::string> copied = {};
 };
+
+// Numbers of the original's outputs: those that one output of the kernel holds, in its order. One
+// that is not bound stands alone.
+std::vector<std::vector<std::size_t>> outputs_together(const FusedCall& call);
 
 // In a rewritten graph a fused call is a node with this target, the tensors it reads as the list
 // argument "inputs" and the call's id as the string argument "call".

@@ -15,6 +15,7 @@
 #include "match/region.h"
 #include "match/rotary.h"
 #include "match/rowwise.h"
+#include "match/siblings.h"
 #include "match/write.h"
 
 namespace fact::match {
@@ -79,13 +80,14 @@ class Finder {
         std::optional<NodeId> last;
         std::string letter;  // of a product's patterns from the second on
         auto chosen = choose();
+        add_siblings(chosen);
         add_norms(chosen);
         add_folds(chosen);
         add_rotaries(chosen);
         std::ranges::stable_sort(chosen, {}, &Candidate::anchor);
         for (auto& candidate : chosen) {
             if (const std::string& rule = candidate.pattern.rule;
-                rule == "norm" || rule == "rotary") {
+                rule == "norm" || rule == "rotary" || rule == "linears") {
                 candidate.pattern.id =
                     fmt::format("{}{:02}_{}", rule.front(), others[rule]++, candidate.pattern.id);
                 discovery.patterns.push_back(std::move(candidate.pattern));
@@ -119,6 +121,7 @@ class Finder {
         };
         const auto with = regions(graph_, facts_, growth, true);
         const auto without = regions(graph_, facts_, growth, false);
+        if (!without.empty()) alone_.push_back(without.front());
         for (std::size_t i = 0; i < with.size(); ++i)
             if (!take(with[i]) && with[i].nodes != without[i].nodes) take(without[i]);
         for (const auto& [node, reason] : growth.stops) note(node, reason);
@@ -139,6 +142,27 @@ class Finder {
         copied_.insert(found->copied.begin(), found->copied.end());
         candidates_.push_back(
             {id, std::move(found->nodes), std::move(found->pattern), false, found->held});
+    }
+
+    // Beside the patterns of the single linears, where these take nothing else along: measuring
+    // decides.
+    void add_siblings(std::vector<Candidate>& chosen) {
+        std::vector<Region> linears;
+        for (const Region& region : alone_)
+            if (std::ranges::all_of(chosen, [&](const Candidate& other) {
+                    return other.nodes == region.nodes ||
+                           std::ranges::find(other.nodes, region.anchor.node) == other.nodes.end();
+                }))
+                linears.push_back(region);
+        for (const auto& group : siblings(graph_, facts_, linears)) {
+            auto pattern =
+                guarded([&] { return write_siblings(graph_, facts_, group, options_, gpu_); });
+            if (!pattern) continue;  // each is a pattern of its own
+            Candidate candidate{group.front().anchor.node, {}, std::move(*pattern), false};
+            for (const Region& region : group) candidate.nodes.push_back(region.anchor.node);
+            taken_.insert(candidate.nodes.begin(), candidate.nodes.end());
+            chosen.push_back(std::move(candidate));
+        }
     }
 
     // Of what no product and no attention has taken.
@@ -333,6 +357,7 @@ class Finder {
     KnownValues known_;
     std::set<NodeId> copied_;
     std::vector<Growth> growths_;
+    std::vector<Region> alone_;  // each product with nothing else, where a kernel can say that
     std::vector<Candidate> candidates_;
     std::set<NodeId> taken_;
     std::set<NodeId> updates_;  // nodes that serve nothing but the module's buffers

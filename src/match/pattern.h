@@ -26,7 +26,8 @@ struct Cost {
 };
 
 struct Pattern {
-    // "p03_linear_gelu", of a norm "n00_layer_norm_rows", "r00_rotary"; unique in the graph.
+    // "p03_linear_gelu", of a norm "n00_layer_norm_rows", "r00_rotary", of several linears
+    // "l00_linears_bias"; unique in the graph.
     std::string id;
     std::string rule;                // "linear", "matmul", ...
     std::vector<std::string> nodes;  // names, in execution order
@@ -65,7 +66,8 @@ struct Options {
 // own, and where a skeleton holds it that goes before gain; so are norms and rotary embeddings that
 // no product takes along. `weights`, where they are given, tell what a buffer holds: whether a mask
 // is causal. Of one product there may be several patterns ("p00", "p00b", ...), with and without
-// what looks along its rows, with and without the norm before it: whoever composes decides.
+// what looks along its rows, with and without the norm before it: whoever composes decides. So it
+// does between linears of the same input as one product ("l00") and each by itself.
 Discovery discover(const graph::Graph& graph, const Options& options,
                    std::span<const graph::Weight> weights = {});
 

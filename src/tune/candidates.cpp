@@ -78,8 +78,12 @@ lower::LowerOptions options_of(const match::Pattern& pattern, const ir::Kernel& 
         options.extents.push_back(known == pattern.extents.end() ? ir::kUnknownExtent
                                                                  : known->second);
     }
+    std::string before;  // parts of one tensor are bound one after the other
     for (const auto* bindings : {&pattern.params, &pattern.results})
-        for (const auto& binding : *bindings) options.alignment.push_back(binding.alignment);
+        for (const auto& binding : *bindings) {
+            if (binding.tensor != before) options.alignment.push_back(binding.alignment);
+            before = binding.tensor;
+        }
     return options;
 }
 

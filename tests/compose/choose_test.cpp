@@ -93,6 +93,18 @@ TEST(Choose, TheRestOfAChainFollows) {
     EXPECT_TRUE(choices[2].fused);
 }
 
+TEST(Choose, ThePartsOfAPatternMaySaveMoreTogether) {
+    const auto whole = make_pattern("l0", {"a", "b"}, {"x"}, {"b"}, 5);
+    const auto one = make_pattern("p0", {"a"}, {"x"}, {"a"}, 3);
+    const auto other = make_pattern("p1", {"b"}, {"a"}, {"b"}, 3);
+    auto choices = choose(kGraph, {candidate(whole), candidate(one), candidate(other)});
+    EXPECT_FALSE(choices[0].fused);
+    EXPECT_TRUE(choices[1].fused && choices[2].fused);
+    choices = choose(kGraph, {candidate(whole), candidate(one)});
+    EXPECT_TRUE(choices[0].fused);
+    EXPECT_FALSE(choices[1].fused);
+}
+
 TEST(Choose, OfPatternsThatWaitForEachOtherTheOneThatSavesMoreIsKept) {
     const auto around = make_pattern("p0", {"a", "c"}, {"x", "b"}, {"a", "c"}, 1);
     const auto between = make_pattern("p1", {"b"}, {"a"}, {"b"}, 5);

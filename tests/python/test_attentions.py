@@ -53,7 +53,7 @@ class Attentions(Discovered):
         names = {where: pattern["id"].split("_", 1)[1] for where, pattern in found.items()}
         self.assertEqual(names, FOUND)
         rules = {pattern["rule"] for pattern in self.found["bf16"]["patterns"]}
-        self.assertEqual(rules, {"attention", "linear"})
+        self.assertEqual(rules, {"attention", "linear", "linears"})
 
     def test_only_what_masks_are_made_of_stays_with_torch(self):
         """A lookup by distance, and arithmetic on one number a key: little beside the scores."""
@@ -67,6 +67,13 @@ class Attentions(Discovered):
     def test_rounded_f32_does_not(self):
         names = {where: pattern["id"].split("_", 1)[1] for where, pattern in self.attentions("tf32").items()}
         self.assertEqual(names, FOUND)
+
+    def test_projections_of_one_input_are_one_product(self):
+        joined = [pattern for pattern in self.found["bf16"]["patterns"] if pattern["rule"] == "linears"]
+        self.assertIn(3, {len(pattern["nodes"]) for pattern in joined})
+        for pattern in {pattern["family"]: pattern for pattern in joined}.values():
+            with self.subTest(pattern["id"]):
+                self.check(self.folder / "bf16" / "calls" / f"{pattern['id']}.json", pattern)
 
     def test_every_text_computes_what_torch_does(self):
         for where, pattern in self.attentions("bf16").items():

@@ -44,6 +44,23 @@ TEST(GuardedTensor, SeesGapsBetweenRows) {
     EXPECT_TRUE(raised(guarded.touched_outside()));
 }
 
+TEST(GuardedTensor, SeveralLieAtEqualDistances) {
+    auto row = GuardedTensor::in_a_row(3, {2, 3}, {3, 1}, at::kFloat, c10::kCPU);
+    const auto address = [&](std::size_t i) {
+        return static_cast<const char*>(row[i].tensor().const_data_ptr());
+    };
+    ASSERT_EQ(row.size(), 3u);
+    EXPECT_EQ(address(2) - address(1), address(1) - address(0));
+    EXPECT_EQ((address(1) - address(0)) % GuardedTensor::kAlignment, 0);
+    for (auto& one : row) one.fill(0);
+    for (const auto& one : row) EXPECT_FALSE(read_flags({one.touched_outside()})[0]);
+    auto past = row[1].tensor().as_strided({7}, {1}, row[1].tensor().storage_offset());
+    past.fill_(1);
+    EXPECT_FALSE(read_flags({row[0].touched_outside()})[0]);
+    EXPECT_TRUE(read_flags({row[1].touched_outside()})[0]);
+    EXPECT_FALSE(read_flags({row[2].touched_outside()})[0]);
+}
+
 TEST(GuardedTensor, FillsBytesAndComparesBits) {
     GuardedTensor guarded({4}, {1}, at::kBFloat16, at::kCPU);
     guarded.fill(0xFF);

@@ -37,7 +37,7 @@ int compose(const Options& options) {
     for (std::size_t i = 0; i < plan.choices.size(); ++i)
         print(
             fmt::format("{}: {}\n", found->discovery.patterns[i].id,
-                        plan.choices[i].fused ? "fused" : "left to torch: " + plan.choices[i].why));
+                        plan.choices[i].fused ? "fused" : "not fused: " + plan.choices[i].why));
     if (plan.fused() == 0) {
         print(driver::left_as_it_is(output));
         return fail({"no pattern can be fused, so no package was written",

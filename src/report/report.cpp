@@ -21,7 +21,7 @@ std::string error_cell(const PatternRow& row) {
 }
 
 std::string result_cell(const PatternRow& row) {
-    if (!row.fused) return fmt::format("left to torch: {}", one_line(row.why));
+    if (!row.fused) return fmt::format("not fused: {}", one_line(row.why));
     return row.saves_us > 0 ? fmt::format("fused, saves {}", duration(row.saves_us)) : "fused";
 }
 

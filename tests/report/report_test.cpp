@@ -44,9 +44,9 @@ TEST(Report, WithoutAGpuItSaysWhatWasNotMeasured) {
               R"(block.py in bf16, no GPU
 
   pattern          source               precision  schedule                     text's error / torch's  result
-  ---------------  -------------------  ---------  ---------------------------  ----------------------  ----------------------------------
+  ---------------  -------------------  ---------  ---------------------------  ----------------------  ------------------------------
   p00_linear_gelu  block.py:12, mlp.up  bf16       128x256x64 c2x1 cooperative       1.2e-03 / 2.5e-03  fused
-  p01_linear       block.py:12, mlp.up  bf16                                                         -  left to torch: no candidate passed
+  p01_linear       block.py:12, mlp.up  bf16                                                         -  not fused: no candidate passed
   error: largest, over the output's largest magnitude, against f64
 
 candidates that were thrown out:

@@ -101,7 +101,7 @@ class BestSet {
   private:
     void look_from(std::size_t next, double saved) {
         if (saved > most_ + kNothing) most_ = saved, best_ = taken_;
-        if (saved + rest_[next] <= most_) return;
+        if (next == members_.size() || saved + rest_[next] <= most_ + kNothing) return;
         const Candidate& own = candidates_[members_[next]];
         const bool free = std::ranges::none_of(taken_, [&](std::size_t other) {
             return overlap(*own.pattern, *candidates_[other].pattern);

@@ -101,7 +101,9 @@ std::optional<Fold> read_fold(const Graph& graph, const Facts& facts, const Anch
         if (!fold || graph[fold->x].type->dtype != dtype) continue;
         const bool plain = std::ranges::all_of(fold->vectors, [&](const auto& entry) {
             const ValueId value = entry.second.value;
-            return graph[value].type->dtype == dtype && facts.constant[graph::index(value)];
+            const auto& type = *graph[value].type;
+            return type.dtype == dtype && facts.constant[graph::index(value)] &&
+                   !type.sizes.empty() && type.sizes.back() == sum;
         });
         if (!plain) continue;
         fold->nodes.insert(fold->nodes.end(), views.begin(), views.end());
@@ -117,9 +119,13 @@ bool fold_into(const Graph& graph, const Facts& facts, const Fold& fold, Region&
     };
     if (!only_used_in(facts, region.anchor.a, nodes) || !constant(region.anchor.b)) return false;
     Space& space = region.anchor.space;
-    for (const SideUse& side : space.sides())
+    for (const SideUse& side : space.sides()) {
         if (region.second == side.node && side.argument == "weight" && !constant(side.value))
             return false;
+        // What the epilogue reads of the norm would not be there any more.
+        const auto producer = graph[side.value].producer;
+        if (producer && std::ranges::find(fold.nodes, *producer) != fold.nodes.end()) return false;
+    }
     auto rows = space.regrouped(space.a, graph[fold.x].type->sizes);
     if (!rows) return false;
     space.a = std::move(*rows);

@@ -93,6 +93,16 @@ TEST(Choose, TheRestOfAChainFollows) {
     EXPECT_TRUE(choices[2].fused);
 }
 
+// Sums of the same gains in another order are the same: the first set found stays.
+TEST(Choose, RoundingDecidesNothing) {
+    const auto whole = make_pattern("l0", {"a", "b"}, {"x"}, {"b"}, 0.3);
+    const auto one = make_pattern("p0", {"a"}, {"x"}, {"a"}, 0.1);
+    const auto other = make_pattern("p1", {"b"}, {"a"}, {"b"}, 0.2);
+    const auto choices = choose(kGraph, {candidate(whole), candidate(one), candidate(other)});
+    EXPECT_TRUE(choices[0].fused);
+    EXPECT_FALSE(choices[1].fused || choices[2].fused);
+}
+
 TEST(Choose, ThePartsOfAPatternMaySaveMoreTogether) {
     const auto whole = make_pattern("l0", {"a", "b"}, {"x"}, {"b"}, 5);
     const auto one = make_pattern("p0", {"a"}, {"x"}, {"a"}, 3);

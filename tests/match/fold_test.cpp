@@ -251,6 +251,18 @@ TEST(Fold, ThroughAView) {
 }
 
 // The product must be all that reads the norm, weights must be constant, and 16 bits.
+// A gain of one number is no vector along the row: the norm keeps its kernel.
+TEST(Fold, AGainOfOneNumberIsNotFolded) {
+    Normed net;
+    const auto variance = net.mean("variance", net.squares("squares", net.x));
+    const auto inverse = net.pointwise("inverse", "rsqrt.default",
+                                       net.pointwise("safe", "add.Tensor", variance, 1e-6));
+    const auto n = net.pointwise("n", "mul.Tensor", net.x, inverse);
+    const auto scaled = net.pointwise("scaled", "mul.Tensor", n, net.weight("one", {}));
+    net.output(net.linear("y", scaled, net.w));
+    for (const auto& id : ids(net.discover())) EXPECT_EQ(id.find("p00b"), std::string::npos) << id;
+}
+
 TEST(Fold, OthersKeepTheirNorm) {
     const auto patterns = [](auto make) {
         Normed net;
@@ -271,6 +283,12 @@ TEST(Fold, OthersKeepTheirNorm) {
               2u);
     EXPECT_EQ(patterns([](Normed& net) {
                   net.output(net.linear("y", net.rms_norm("n", net.x), net.input("v", {kN, kK})));
+              }),
+              2u);
+    EXPECT_EQ(patterns([](Normed& net) {
+                  const auto n = net.rms_norm("n", net.x);
+                  const auto y = net.linear("y", n, net.weight("v", {kK, kK}));
+                  net.output(net.pointwise("z", "add.Tensor", y, n));
               }),
               2u);
     EXPECT_EQ(patterns([](Normed& net) {

@@ -35,9 +35,8 @@ int compose(const Options& options) {
     const auto done = driver::compose_stage(run, *settings, *found, *realizations, plan, output);
     if (!done) return fail(done.error());
     for (std::size_t i = 0; i < plan.choices.size(); ++i)
-        print(
-            fmt::format("{}: {}\n", found->discovery.patterns[i].id,
-                        plan.choices[i].fused ? "fused" : "not fused: " + plan.choices[i].why));
+        print(fmt::format("{}: {}\n", found->discovery.patterns[i].id,
+                          plan.choices[i].fused ? "fused" : "not fused: " + plan.choices[i].why));
     if (plan.fused() == 0) {
         print(driver::left_as_it_is(output));
         return fail({"no pattern can be fused, so no package was written",

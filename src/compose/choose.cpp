@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "compose/rewrite.h"
 

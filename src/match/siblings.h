@@ -2,7 +2,6 @@
 // happens once while they stand still.
 #pragma once
 
-#include <set>
 #include <vector>
 
 #include "match/pattern.h"

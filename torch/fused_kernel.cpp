@@ -1,5 +1,6 @@
 #include "torch/fused_kernel.h"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
 #include <c10/core/DeviceGuard.h>
@@ -8,93 +9,30 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <map>
+#include <mutex>
 #include <unordered_map>
 
 #include "ir/interpreter.h"
+#include "torch/parts.h"
 #include "torch/prepared_weights.h"
 #include "torch/stream.h"
 #include "torch/tensors.h"
-#include "verify/binding_view.h"
 
 namespace fact::exec {
 
 namespace {
 
-// Which tensor of the call a tensor of the kernel is.
-struct Place {
-    std::size_t index = 0;  // among the call's inputs or results
-    graph::Binding binding;
-};
-
-Result<std::vector<Place>> places(const std::vector<std::string>& tensors,
-                                  const std::vector<graph::Binding>& bindings,
-                                  const std::vector<std::string>& values) {
-    std::vector<Place> result;
-    for (const auto& tensor : tensors) {
-        const auto before = result.size();
-        for (const auto& binding : bindings) {
-            if (binding.tensor != tensor) continue;
-            const auto value = std::ranges::find(values, binding.value);
-            if (value == values.end())
-                return Error{fmt::format("{} is bound to {}, which the call does not have", tensor,
-                                         binding.value),
-                             {}};
-            result.push_back({static_cast<std::size_t>(value - values.begin()), binding});
-        }
-        if (result.size() == before)
-            return Error{fmt::format("the kernel's tensor {} is not bound to a value", tensor), {}};
-    }
-    return result;
-}
-
-// The view a kernel takes of a tensor, as gpu::TensorArg or ir::TensorView.
-template <class View>
-Result<View> bind(const graph::Binding& binding, const at::Tensor& tensor) {
-    const auto dtype = dtype_of(tensor.scalar_type());
-    if (!dtype)
-        return Error{fmt::format("{} has an element type no kernel takes", binding.value), {}};
-    auto view = verify::view_through(binding, tensor.sizes(), tensor.strides());
-    if (!view) return view.error();
-    // Kernels only read their parameters; data_ptr would copy a lazily cloned one.
-    auto* data = static_cast<char*>(const_cast<void*>(tensor.const_data_ptr())) +
-                 view->offset * tensor.element_size();
-    return View{data, *dtype, std::move(view->sizes), std::move(view->strides)};
-}
-
-// Whether the next part of a tensor lies where its view goes on; the second one says how far that
-// is.
-template <class View>
-bool append(View& whole, const View& part) {
-    const auto bytes = static_cast<const char*>(part.data) - static_cast<const char*>(whole.data);
-    const auto parts = whole.sizes.empty() ? 0 : whole.sizes[0];
-    const std::int64_t width = info(whole.dtype).bytes;
-    if (parts == 0 || bytes <= 0 || bytes % (parts * width) != 0) return false;
-    const std::int64_t distance = bytes / (parts * width);
-    if (parts == 1) whole.strides[0] = distance;
-    const auto rest = [](const std::vector<std::int64_t>& all) {
-        return std::span(all).subspan(1);
-    };
-    whole.sizes[0] = parts + 1;
-    return whole.strides[0] == distance && whole.dtype == part.dtype &&
-           std::ranges::equal(rest(whole.sizes), rest(part.sizes)) &&
-           std::ranges::equal(rest(whole.strides), rest(part.strides));
-}
-
-template <class View>
-Result<std::vector<View>> bind_all(const std::vector<Place>& places, const Tensors& tensors) {
-    std::vector<View> views;
-    for (std::size_t i = 0; i < places.size(); ++i) {
-        const auto& binding = places[i].binding;
-        auto view = bind<View>(binding, tensors[places[i].index]);
-        if (!view) return view.error();
-        if (i == 0 || places[i - 1].binding.tensor != binding.tensor)
-            views.push_back(std::move(*view));
-        else if (!append(views.back(), *view))
-            return Error{fmt::format("{} does not lie behind the other parts of {}", binding.value,
-                                     binding.tensor),
-                         {}};
-    }
-    return views;
+// Whether a launch looks at what a tensor holds.
+bool reads(const Launch& launch, int tensor) {
+    return std::ranges::any_of(launch.params, [&](const auto& param) {
+        if (const auto* map = std::get_if<TensorMapParam>(&param)) return map->tensor == tensor;
+        const auto* plain = std::get_if<StructParam>(&param);
+        return plain && std::ranges::any_of(plain->members, [&](const auto& member) {
+                   const auto* pointer = std::get_if<PointerField>(&member.field);
+                   return pointer && pointer->tensor == tensor;
+               });
+    });
 }
 
 }  // namespace
@@ -103,10 +41,10 @@ struct FusedKernel::State {
     graph::FusedCall call;
     ir::Kernel text;
     Compiled compiled;
-    std::vector<Place> params, results;
-    std::vector<std::vector<std::size_t>> together;      // results that lie in one tensor
+    std::vector<Parts> params, results;
+    std::vector<graph::Together> together;
     std::map<ParamSet, PreparedWorkspaces> prepared_by;  // sets of constant parameters only
-    PreparedWeights prepared;
+    PreparedWeights prepared, joined;  // workspaces; weights of several parts, by parameter
     std::atomic<bool> complained = false;
     std::mutex mutex;
     std::unordered_map<c10::Device, GraphExecutor> originals;
@@ -126,22 +64,81 @@ struct FusedKernel::State {
     }
 
     Result<> interpret(const Tensors& inputs, const Tensors& outputs) {
-        auto in = bind_all<ir::TensorView>(params, inputs);
-        if (!in) return in.error();
-        auto out = bind_all<ir::TensorView>(results, outputs);
+        std::vector<ir::TensorView> in;
+        Tensors wholes;  // live until the interpreter is done
+        for (const Parts& parts : params) {
+            wholes.push_back(parts.size() > 1 ? at::cat(tensors_of(parts, inputs))
+                                              : inputs[parts[0].index]);
+            auto view = bind<ir::TensorView>(parts[0].binding, wholes.back());
+            if (!view) return view.error();
+            in.push_back(std::move(*view));
+        }
+        auto out = bind_results<ir::TensorView>(results, outputs);
         if (!out) return out.error();
-        return ir::interpret(text, *in, *out);
+        return ir::interpret(text, in, *out);
     }
 
     Tensors weights_of(const ParamSet& set, const Tensors& inputs) const {
         Tensors weights;
-        for (const int param : set) weights.push_back(inputs[params[param].index]);
+        for (const int param : set)
+            for (const Place& part : params[static_cast<std::size_t>(param)])
+                weights.push_back(inputs[part.index]);
         return weights;
     }
 
+    // Whether nothing reads the parameter but launches whose results are there already.
+    bool is_done_with(int param, const std::vector<ParamSet>& ready) const {
+        return std::ranges::all_of(compiled.kernel->record().launches, [&](const Launch& launch) {
+            return !reads(launch, param) ||
+                   std::ranges::find(ready, launch.prepares_from) != ready.end();
+        });
+    }
+
+    at::Tensor whole(int param, const Tensors& inputs, bool keep, void* stream);
+    Result<std::vector<gpu::TensorArg>> bind_params(const Tensors& inputs,
+                                                    const std::vector<ParamSet>& ready, bool keep,
+                                                    void* stream, Tensors& alive);
     Result<> launch(const Tensors& inputs, const Tensors& outputs,
                     const WorkspaceSource& workspace);
 };
+
+// The parts of a weight behind one another; kept while they stand still.
+at::Tensor FusedKernel::State::whole(int param, const Tensors& inputs, bool keep, void* stream) {
+    const auto parts = tensors_of(params[static_cast<std::size_t>(param)], inputs);
+    keep = keep && PreparedWeights::can_watch(parts);
+    const bool capturing = keep && is_capturing(stream);
+    if (keep)
+        if (auto kept = joined.find({param}, parts, capturing)) return kept->front();
+    auto all = at::cat(parts);
+    if (!keep || capturing) return all;
+    synchronize(all.device());  // whoever finds it may be on another stream
+    joined.keep({param}, parts, {all});
+    return all;
+}
+
+// `alive` are tensors made for it, which have to last until the launch.
+Result<std::vector<gpu::TensorArg>> FusedKernel::State::bind_params(
+    const Tensors& inputs, const std::vector<ParamSet>& ready, bool keep, void* stream,
+    Tensors& alive) {
+    std::vector<gpu::TensorArg> views;
+    for (std::size_t i = 0; i < params.size(); ++i) {
+        const Parts& parts = params[i];
+        const int number = static_cast<int>(i);
+        at::Tensor tensor = inputs[parts[0].index];
+        if (parts.size() > 1 && is_done_with(number, ready)) {
+            auto sizes = tensor.sizes().vec();
+            for (std::size_t p = 1; p < parts.size(); ++p)
+                sizes[0] += inputs[parts[p].index].size(0);
+            tensor = at::empty(sizes, tensor.options().device(c10::kMeta));
+        } else if (parts.size() > 1) {
+            tensor = alive.emplace_back(whole(number, inputs, keep, stream));
+        }
+        auto view = bind<gpu::TensorArg>(parts[0].binding, tensor);
+        if (!view) return view.error();
+        views.push_back(std::move(*view));
+    }
+    return views;
+}
 
 Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& outputs,
                                     const WorkspaceSource& workspace) {
@@ -152,38 +149,41 @@ Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& output
             fmt::format("the kernel was loaded on GPU {}, the tensors are on GPU {}",
                         static_cast<int>(compiled.device), static_cast<int>(device.index())),
             {}};
-    auto tensors = bind_all<gpu::TensorArg>(params, inputs);
-    if (!tensors) return tensors.error();
-    auto out = bind_all<gpu::TensorArg>(results, outputs);
-    if (!out) return out.error();
-    tensors->insert(tensors->end(), out->begin(), out->end());
     const auto& kernel = *compiled.kernel;
-    if (const auto why = kernel.refuses(*tensors); !why.empty()) return Error{why, {}};
-
     const c10::DeviceGuard guard(device);
     void* stream = current_cuda_stream(device.index());
     const bool capturing = !prepared_by.empty() && is_capturing(stream);
-    auto workspaces = kernel.workspaces(*tensors);
-    Tensors memory(workspaces.size());
     std::vector<ParamSet> ready, to_keep;
-    std::vector<bool> needed(workspaces.size(), true);
+    std::map<int, at::Tensor> found;  // workspaces that hold what they should
     for (const auto& [set, own] : prepared_by) {
         if (workspace) break;
         const auto weights = weights_of(set, inputs);
         if (!PreparedWeights::can_watch(weights)) continue;
         if (auto kept = prepared.find(set, weights, capturing)) {
-            for (std::size_t i = 0; i < own.kept.size(); ++i) memory[own.kept[i]] = (*kept)[i];
-            for (const int i : own.passing) needed[i] = false;
+            for (std::size_t i = 0; i < own.kept.size(); ++i) found[own.kept[i]] = (*kept)[i];
+            for (const int i : own.passing) found[i];
             ready.push_back(set);
         } else if (!capturing) {  // memory of a graph being captured is not filled yet
             to_keep.push_back(set);
         }
     }
+    Tensors alive;
+    auto tensors = bind_params(inputs, ready, !workspace, stream, alive);
+    if (!tensors) return tensors.error();
+    auto out = bind_results<gpu::TensorArg>(results, outputs);
+    if (!out) return out.error();
+    tensors->insert(tensors->end(), out->begin(), out->end());
+    if (const auto why = kernel.refuses(*tensors); !why.empty()) return Error{why, {}};
+
+    auto workspaces = kernel.workspaces(*tensors);
+    Tensors memory(workspaces.size());
     for (std::size_t i = 0; i < workspaces.size(); ++i) {
         const auto dtype = scalar_type(workspaces[i].dtype);
-        if (workspace)
+        if (const auto at = found.find(static_cast<int>(i)); at != found.end())
+            memory[i] = at->second;
+        else if (workspace)
             memory[i] = workspace(workspaces[i].sizes, dtype);
-        else if (!memory[i].defined() && needed[i])
+        else
             memory[i] = at::empty(workspaces[i].sizes, at::TensorOptions(dtype).device(device));
         if (memory[i].defined()) workspaces[i].data = memory[i].data_ptr();
         tensors->push_back(workspaces[i]);
@@ -220,9 +220,9 @@ Result<std::shared_ptr<FusedKernel>> FusedKernel::make(graph::FusedCall call, ir
     if (!in) return Error{fmt::format("{}: {}", call.id, in.error().message), {}};
     auto out = places(outputs, call.results, results);
     if (!out) return Error{fmt::format("{}: {}", call.id, out.error().message), {}};
-    if (inputs.empty() || in->size() != params.size() || out->size() != results.size())
+    if (inputs.empty() || call.results.size() != results.size())
         return Error{fmt::format("{}: the kernel gives {} of the call's {} results", call.id,
-                                 out->size(), results.size()),
+                                 call.results.size(), results.size()),
                      {}};
     auto state = std::make_unique<State>();
     if (compiled.kernel) {
@@ -230,7 +230,10 @@ Result<std::shared_ptr<FusedKernel>> FusedKernel::make(graph::FusedCall call, ir
         if (record.params.size() != params.size() || record.outputs.size() != outputs.size())
             return Error{fmt::format("{}: the launch record is of another kernel", call.id), {}};
         state->prepared_by = prepared_workspaces(record);
-        const auto changes = [&](int param) { return !(*in)[param].binding.constant; };
+        const auto changes = [&](int param) {
+            return std::ranges::any_of((*in)[static_cast<std::size_t>(param)],
+                                       [](const Place& part) { return !part.binding.constant; });
+        };
         std::erase_if(state->prepared_by,
                       [&](const auto& item) { return std::ranges::any_of(item.first, changes); });
     }
@@ -257,22 +260,16 @@ Result<Tensors> FusedKernel::allocate_outputs(const Tensors& inputs) const {
             return Error{value.name + " is not of the shape the module was traced with", {}};
     }
     Tensors outputs(graph.outputs.size());
-    for (const auto& parts : state_->together) {
-        const auto& type = *graph[*graph.outputs[parts.front()].value].type;
-        const auto options = at::TensorOptions(scalar_type(type.dtype)).device(inputs[0].device());
-        if (parts.size() == 1) {
-            outputs[parts.front()] = at::empty_strided(type.sizes, type.strides, options);
+    for (const auto& [numbers, types, length] : state_->together) {
+        const auto options =
+            at::TensorOptions(scalar_type(types[0].dtype)).device(inputs[0].device());
+        if (numbers.size() == 1) {
+            outputs[numbers[0]] = at::empty_strided(types[0].sizes, types[0].strides, options);
             continue;
         }
-        constexpr std::int64_t kAligned = 128;  // elements
-        std::int64_t length = 1;
-        for (std::size_t d = 0; d < type.sizes.size(); ++d)
-            length += (type.sizes[d] - 1) * type.strides[d];
-        length = (length + kAligned - 1) / kAligned * kAligned;
-        const auto all = at::empty({static_cast<std::int64_t>(parts.size()) * length}, options);
-        for (std::size_t i = 0; i < parts.size(); ++i)
-            outputs[parts[i]] =
-                all.as_strided(type.sizes, type.strides, static_cast<std::int64_t>(i) * length);
+        const auto all = at::empty({length}, options);
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+            outputs[numbers[i]] = all.as_strided(types[i].sizes, types[i].strides, types[i].offset);
     }
     return outputs;
 }

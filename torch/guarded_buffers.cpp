@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "torch/tensors.h"
+
 namespace fact::exec {
 
 namespace {
@@ -24,16 +26,15 @@ std::int64_t margin_on(c10::Device device) {
     return device.is_cpu() ? GuardedTensor::kMarginBytesOnCpu : GuardedTensor::kMarginBytes;
 }
 
-// For `count` tensors with their margins, of the same length for each.
-at::Tensor memory_for(std::size_t count, at::IntArrayRef sizes, at::IntArrayRef strides,
-                      c10::ScalarType dtype, c10::Device device) {
+// For a tensor with its margins.
+at::Tensor memory_for(at::IntArrayRef sizes, at::IntArrayRef strides, c10::ScalarType dtype,
+                      c10::Device device) {
     constexpr std::int64_t kAlignment = GuardedTensor::kAlignment;
     const auto length =
         storage_length(sizes, strides) * static_cast<std::int64_t>(c10::elementSize(dtype));
-    const auto own = 2 * margin_on(device) + 2 * kAlignment +
+    const auto all = 2 * margin_on(device) + 2 * kAlignment +
                      (length + kAlignment - 1) / kAlignment * kAlignment;
-    return at::empty({static_cast<std::int64_t>(count) * own},
-                     at::TensorOptions(at::kByte).device(device));
+    return at::empty({all}, at::TensorOptions(at::kByte).device(device));
 }
 
 at::Tensor flat_bits(const at::Tensor& tensor) {
@@ -68,18 +69,21 @@ std::int64_t GuardedTensor::repeated(std::uint8_t byte, std::int64_t width) {
 
 GuardedTensor::GuardedTensor(at::IntArrayRef sizes, at::IntArrayRef strides, c10::ScalarType dtype,
                              c10::Device device)
-    : GuardedTensor(memory_for(1, sizes, strides, dtype, device), sizes, strides, dtype, 0) {}
+    : GuardedTensor(memory_for(sizes, strides, dtype, device), sizes, strides, dtype, 0) {}
 
-std::vector<GuardedTensor> GuardedTensor::in_a_row(std::size_t count, at::IntArrayRef sizes,
-                                                   at::IntArrayRef strides, c10::ScalarType dtype,
-                                                   c10::Device device) {
-    const auto bytes = memory_for(count, sizes, strides, dtype, device);
-    const auto own = bytes.size(0) / static_cast<std::int64_t>(count);
-    std::vector<GuardedTensor> row;
-    for (std::size_t i = 0; i < count; ++i)
-        row.push_back(
-            {bytes.narrow(0, static_cast<std::int64_t>(i) * own, own), sizes, strides, dtype, 0});
-    return row;
+std::vector<GuardedTensor> GuardedTensor::sharing(const std::vector<graph::TensorType>& types,
+                                                  std::int64_t length, c10::Device device) {
+    const GuardedTensor whole({length}, {1}, scalar_type(types.front().dtype), device);
+    std::vector<GuardedTensor> parts;
+    for (const auto& type : types) {
+        const auto seen = [&](const at::Tensor& all) {
+            return all.as_strided(type.sizes, type.strides, all.storage_offset() + type.offset);
+        };
+        GuardedTensor& part = parts.emplace_back(whole);
+        part.tensor_ = seen(whole.tensor_);
+        part.bits_ = seen(whole.bits_);
+    }
+    return parts;
 }
 
 GuardedTensor::GuardedTensor(at::Tensor bytes, at::IntArrayRef sizes, at::IntArrayRef strides,
@@ -106,7 +110,7 @@ GuardedTensor::GuardedTensor(at::Tensor bytes, at::IntArrayRef sizes, at::IntArr
 
 GuardedTensor GuardedTensor::copy_of(const at::Tensor& tensor) {
     GuardedTensor copy(
-        memory_for(1, tensor.sizes(), tensor.strides(), tensor.scalar_type(), tensor.device()),
+        memory_for(tensor.sizes(), tensor.strides(), tensor.scalar_type(), tensor.device()),
         tensor.sizes(), tensor.strides(), tensor.scalar_type(),
         tensor.storage_offset() * static_cast<std::int64_t>(tensor.itemsize()));
     copy.gaps_.reset();  // they are the tensor's own, and compared with it

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "graph/graph.h"
+
 namespace fact::exec {
 
 class GuardedTensor {
@@ -19,10 +21,10 @@ class GuardedTensor {
 
     GuardedTensor(at::IntArrayRef sizes, at::IntArrayRef strides, c10::ScalarType dtype,
                   c10::Device device);
-    // So many of the same kind, at equal distances, with margins between them.
-    static std::vector<GuardedTensor> in_a_row(std::size_t count, at::IntArrayRef sizes,
-                                               at::IntArrayRef strides, c10::ScalarType dtype,
-                                               c10::Device device);
+    // Tensors of one element type that share `length` elements and fill them; what lies between one
+    // tensor's elements is another's.
+    static std::vector<GuardedTensor> sharing(const std::vector<graph::TensorType>& types,
+                                              std::int64_t length, c10::Device device);
     // The same sizes, strides and values, gaps between elements included, at an address that is
     // aligned as the other's offset in its storage.
     static GuardedTensor copy_of(const at::Tensor& tensor);

@@ -41,11 +41,14 @@ Tensors ProofBench::tensors(const Guarded& guarded) {
 ProofBench::Guarded ProofBench::make_outputs() const {
     const auto& graph = oracle_.call().original;
     std::vector<std::optional<GuardedTensor>> made(graph.outputs.size());
-    for (const auto& parts : graph::outputs_together(oracle_.call())) {
-        const auto& type = *graph[*graph.outputs[parts.front()].value].type;
-        auto row = GuardedTensor::in_a_row(parts.size(), type.sizes, type.strides,
-                                           scalar_type(type.dtype), device_);
-        for (std::size_t i = 0; i < parts.size(); ++i) made[parts[i]] = std::move(row[i]);
+    for (const auto& [numbers, types, length] : graph::outputs_together(oracle_.call())) {
+        if (numbers.size() == 1) {
+            made[numbers[0]].emplace(types[0].sizes, types[0].strides, scalar_type(types[0].dtype),
+                                     device_);
+            continue;
+        }
+        auto parts = GuardedTensor::sharing(types, length, device_);
+        for (std::size_t i = 0; i < parts.size(); ++i) made[numbers[i]] = std::move(parts[i]);
     }
     Guarded outputs;
     for (auto& output : made) outputs.push_back(std::move(output.value()));

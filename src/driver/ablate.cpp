@@ -3,28 +3,26 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
-#include "driver/memo.h"
-#include "driver/run_state.h"
-#include "support/files.h"
+#include "driver/trial_times.h"
 #include "support/progress.h"
 
 namespace fact::driver {
-
-namespace fs = std::filesystem;
 
 namespace {
 
 // More families than these are not each measured alone: it takes a package for every one.
 constexpr std::size_t kMostAlone = 16;
 
+using Dropped = std::map<std::string, std::string>;  // families that are out, and why
+
 // A package to measure.
 struct Trial {
     std::vector<const match::Pattern*> patterns;
-    report::Times* times;  // where its times go
+    report::Times* times;            // where its times go
+    std::optional<Dropped> without;  // what a plan has to leave out to be this one, if one can be
 };
 
 struct Trials {
@@ -73,78 +71,37 @@ void plan_trials(const Discovered& found, const Realizations& realizations, cons
     for (const auto* pattern : all)
         if (seen.insert(pattern->family).second)
             ablation.rows.push_back({.family = pattern->family, .alone = {}, .all_but = {}});
-    trials.packages.push_back({all, &ablation.all});
+    trials.packages.push_back({all, &ablation.all, Dropped{}});
     for (auto& row : ablation.rows) {
-        trials.packages.push_back({of_family(all, row.family, false), &row.all_but});
+        Trial trial{of_family(all, row.family, false), &row.all_but, {}};
+        const Dropped without{{row.family, "the whole module is faster without it"}};
+        if (driver::plan(found, realizations, without).patterns(found.discovery) == trial.patterns)
+            trial.without = without;
+        trials.packages.push_back(std::move(trial));
         row.patterns = static_cast<int>(of_family(all, row.family, true).size());
     }
     for (auto& row : ablation.rows) {
-        auto others =
-            driver::plan(found, realizations, {{row.family, "left out"}}).patterns(found.discovery);
+        const Dropped without{{row.family, "the whole module is faster with others in its place"}};
+        auto others = driver::plan(found, realizations, without).patterns(found.discovery);
         auto rivals = replacing(of_family(all, row.family, true), others, seen);
         if (rivals.empty()) continue;
         trials.rivals[row.family] = std::move(rivals);
-        trials.packages.push_back({std::move(others), &row.instead});
+        trials.packages.push_back({std::move(others), &row.instead, without});
     }
     // With one family, alone is all.
     if (ablation.rows.size() < 2 || ablation.rows.size() > kMostAlone) return;
     for (auto& row : ablation.rows)
-        trials.packages.push_back({of_family(all, row.family, true), &row.alone});
+        trials.packages.push_back({of_family(all, row.family, true), &row.alone, {}});
 }
 
-// Fills in the times from what fact.ablate wrote.
-Result<> read_times(const std::string& text, Trials& trials) {
-    const auto times = [](const nlohmann::json& json) {
-        return report::Times{json.at("median_us").get<double>(), json.at("low_us").get<double>(),
-                             json.at("high_us").get<double>(), json.at("runs").get<int>()};
-    };
-    try {
-        const auto json = nlohmann::json::parse(text);
-        trials.ablation.eager = times(json.at("eager"));
-        for (std::size_t i = 0; i < trials.packages.size(); ++i)
-            *trials.packages[i].times = times(json.at("times").at(i));
-    } catch (const nlohmann::json::exception& error) {
-        return Error{
-            fmt::format("the times of the trial packages cannot be read: {}", error.what()), {}};
-    }
-    return Ok{};
-}
-
-Result<std::string> measure(const Environment& environment, const Settings& settings,
-                            const std::vector<std::string>& packages, const fs::path& result) {
-    std::vector<std::string> arguments{settings.source};
-    arguments.insert(arguments.end(), packages.begin(), packages.end());
-    arguments.insert(arguments.end(), {"--json", result.string()});
-    if (!settings.dtype.empty()) arguments.insert(arguments.end(), {"--dtype", settings.dtype});
-    if (settings.allow_tf32) arguments.push_back("--allow-tf32");
-    if (settings.training) arguments.push_back("--training");
-    const auto exit = fact::run(python_module(environment, "fact.ablate", arguments));
-    if (!exit) return exit.error();
-    if (interrupted()) return Error{"interrupted", {}};
-    if (!exit->ok()) return Error{"the trial packages cannot be timed", exit->err};
-    return read_file(result);
-}
-
-// What an earlier run of the same module measured; nothing where it is damaged.
-std::optional<std::string> recall(const Environment& environment, const std::string& module,
-                                  const std::string& anywhere, Trials& trials) {
-    if (module.empty()) return std::nullopt;
-    auto text = recalled(environment, "ablation", anywhere);
-    if (text && !read_times(*text, trials)) text.reset();
-    return text;
-}
-
-// Takes out what does not pay.
-void apply(Trials& trials, const Discovered& found, const Realizations& realizations, Plan& plan) {
-    std::map<std::string, std::string> dropped;
-    std::map<std::string, double> saves;
-    auto& ablation = trials.ablation;
-    for (auto& row : ablation.rows) {
+// What does not pay, each by itself.
+Dropped not_paying(const Trials& trials) {
+    Dropped dropped;
+    const auto& ablation = trials.ablation;
+    for (const auto& row : ablation.rows) {
         const double all = ablation.all.median_us, without = row.all_but.median_us;
         const bool replaced = row.instead.runs > 0 && row.instead.median_us < without;
-        saves[row.family] = without - all;
-        row.kept = (replaced ? row.instead.median_us : without) > all;
-        if (row.kept) continue;
+        if ((replaced ? row.instead.median_us : without) > all) continue;
         const auto faster = [&](double time, std::string_view how) {
             return fmt::format("the whole module is {:.1f} us faster {}", all - time, how);
         };
@@ -154,9 +111,19 @@ void apply(Trials& trials, const Discovered& found, const Realizations& realizat
         }
         dropped[row.family] = faster(without, "without it");
         if (row.instead.runs == 0) continue;
-        for (const auto& rival : trials.rivals[row.family])
+        for (const auto& rival : trials.rivals.at(row.family))
             dropped.try_emplace(
                 rival, fmt::format("the whole module is faster without it and {}", row.family));
+    }
+    return dropped;
+}
+
+void apply(const Dropped& dropped, const Discovered& found, const Realizations& realizations,
+           report::Ablation& ablation, Plan& plan) {
+    std::map<std::string, double> saves;
+    for (auto& row : ablation.rows) {
+        saves[row.family] = row.all_but.median_us - ablation.all.median_us;
+        row.kept = !dropped.contains(row.family);
     }
     // Where a pattern goes, another one of the same product may take its place.
     if (!dropped.empty()) plan = driver::plan(found, realizations, dropped);
@@ -164,6 +131,25 @@ void apply(Trials& trials, const Discovered& found, const Realizations& realizat
         if (const auto at = saves.find(found.discovery.patterns[i].family); at != saves.end())
             if (plan.choices[i].fused || dropped.contains(at->first))
                 plan.choices[i].saves_us = at->second;
+}
+
+// What pays each by itself may not pay together: of a plan that was not measured yet and the best
+// one that was, the one that is faster beside the other.
+Result<Dropped> confirmed(Dropped dropped, const Trials& trials, const Discovered& found,
+                          const Realizations& realizations, const TrialBench& bench) {
+    const auto together = driver::plan(found, realizations, dropped).patterns(found.discovery);
+    const Trial* best = nullptr;
+    const report::Times* known = together.empty() ? &trials.ablation.eager : nullptr;
+    for (const Trial& trial : trials.packages) {
+        if (trial.patterns == together) known = trial.times;
+        if (trial.without && (!best || trial.times->median_us < best->times->median_us))
+            best = &trial;
+    }
+    if (known) return known->median_us <= best->times->median_us ? dropped : *best->without;
+    const auto times = bench.times("confirmation", {together, best->patterns});
+    if (!times) return times.error();
+    const bool pays = times->trials[0].median_us <= times->trials[1].median_us;
+    return pays ? dropped : *best->without;
 }
 
 }  // namespace
@@ -175,48 +161,20 @@ Result<report::Ablation> ablate_stage(const Environment& environment, const RunF
     Trials trials;
     if (!environment.gpu || settings.source.empty() || plan.fused() == 0) return trials.ablation;
     plan_trials(found, realizations, plan, trials);
-    const auto kept = run.path() / "ablation.json";
-    std::string inputs = environment.gpu->name, anywhere = module;
-    std::vector<compose::Package> packages;
-    for (const auto& trial : trials.packages) {
-        auto package = assemble(run, settings, found, realizations, trial.patterns);
-        if (!package) return package.error();
-        auto from = package_inputs(*package, run);
-        if (!from) return from.error();
-        inputs += *from;
-        anywhere += *package_contents(*package);
-        packages.push_back(std::move(*package));
-    }
+    const TrialBench bench(environment, run, settings, found, realizations, module);
+    std::vector<std::vector<const match::Pattern*>> packages;
+    for (const Trial& trial : trials.packages) packages.push_back(trial.patterns);
 
     Progress progress("choose", 0);
-    std::string how = "measured in the whole module";
-    auto text = read_file(kept);
-    if (text && run.current("ablate", inputs)) {
-        how = "unchanged since the last run";
-    } else if (auto before = recall(environment, module, anywhere, trials)) {
-        how = "known from an earlier run";
-        text = std::move(*before);
-    } else {
-        progress.status("each pattern alone, and left out in turn");
-        const TemporaryFolder work(run.path(), ".trials");
-        std::vector<std::string> folders;
-        for (std::size_t i = 0; i < packages.size(); ++i) {
-            folders.push_back((work.path() / std::to_string(i)).string());
-            if (auto done = compose::write_package(packages[i], folders.back()); !done)
-                return done.error();
-        }
-        text = measure(environment, settings, folders, work.path() / "times.json");
-        if (!text) return text.error();
-        if (auto done = append_journal(run, "choose", *text); !done) return done.error();
-        if (!module.empty())
-            if (auto done = memorize(environment, "ablation", anywhere, *text); !done)
-                return done.error();
-    }
-    if (auto done = write_file_atomic(kept, *text); !done) return done.error();
-    if (auto done = run.stamp("ablate", inputs); !done) return done.error();
-    if (auto done = read_times(*text, trials); !done) return done.error();
-    apply(trials, found, realizations, plan);
-    progress.finish(how);
+    progress.status("each pattern alone, and left out in turn");
+    const auto times = bench.times("ablation", packages);
+    if (!times) return times.error();
+    trials.ablation.eager = times->eager;
+    for (std::size_t i = 0; i < packages.size(); ++i) *trials.packages[i].times = times->trials[i];
+    auto dropped = confirmed(not_paying(trials), trials, found, realizations, bench);
+    if (!dropped) return dropped.error();
+    apply(*dropped, found, realizations, trials.ablation, plan);
+    progress.finish(times->how);
     return trials.ablation;
 }
 

@@ -1,25 +1,79 @@
 #include "graph/fused.h"
 
+#include <algorithm>
+
 namespace fact::graph {
 
-std::vector<std::vector<std::size_t>> outputs_together(const FusedCall& call) {
-    std::vector<std::vector<std::size_t>> together;
-    std::vector<std::string> tensors;
-    std::vector<bool> bound(call.original.outputs.size());
+namespace {
+
+std::int64_t storage_length(const TensorType& type) {
+    std::int64_t length = 1;
+    for (std::size_t d = 0; d < type.sizes.size(); ++d) {
+        if (type.sizes[d] == 0) return 0;
+        length += (type.sizes[d] - 1) * type.strides[d];
+    }
+    return length;
+}
+
+bool in_a_row(const Binding& binding, std::size_t dim) {
+    return std::ranges::find(binding.dims.back(), static_cast<int>(dim)) !=
+           binding.dims.back().end();
+}
+
+std::int64_t row_length(const Binding& binding, const TensorType& type) {
+    std::int64_t length = 1;
+    for (const int d : binding.dims.back()) length *= type.sizes[static_cast<std::size_t>(d)];
+    return length;
+}
+
+// Every part's rows become a part of longer ones.
+void lay_side_by_side(const std::vector<const Binding*>& bindings, Together& together) {
+    std::int64_t total = 0, before = 0;
+    for (std::size_t i = 0; i < bindings.size(); ++i)
+        total += row_length(*bindings[i], together.types[i]);
+    together.length = 0;
+    for (std::size_t i = 0; i < bindings.size(); ++i) {
+        TensorType& type = together.types[i];
+        const std::int64_t own = row_length(*bindings[i], type);
+        together.length += storage_length(type);
+        for (std::size_t d = 0; d < type.sizes.size(); ++d)
+            if (!in_a_row(*bindings[i], d)) type.strides[d] = type.strides[d] / own * total;
+        type.offset = before;
+        before += own;
+    }
+}
+
+}  // namespace
+
+std::vector<Together> outputs_together(const FusedCall& call) {
+    const Graph& graph = call.original;
+    std::vector<Together> all;
+    std::vector<std::vector<const Binding*>> bindings;
+    std::vector<bool> bound(graph.outputs.size());
+    const auto add = [&](Together& together, std::size_t output) {
+        together.outputs.push_back(output);
+        if (!graph.outputs[output].value || !graph[*graph.outputs[output].value].type) return;
+        together.types.push_back(*graph[*graph.outputs[output].value].type);
+        together.types.back().offset = 0;
+        together.length = storage_length(together.types.back());
+    };
     for (const Binding& binding : call.results)
-        for (std::size_t i = 0; i < call.original.outputs.size(); ++i) {
-            const auto& value = call.original.outputs[i].value;
-            if (!value || call.original[*value].name != binding.value) continue;
-            if (tensors.empty() || tensors.back() != binding.tensor) {
-                tensors.push_back(binding.tensor);
-                together.emplace_back();
+        for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+            const auto& value = graph.outputs[i].value;
+            if (!value || graph[*value].name != binding.value) continue;
+            if (bindings.empty() || bindings.back().front()->tensor != binding.tensor) {
+                bindings.emplace_back();
+                all.emplace_back();
             }
-            together.back().push_back(i);
+            bindings.back().push_back(&binding);
+            add(all.back(), i);
             bound[i] = true;
         }
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (bindings[i].size() > 1) lay_side_by_side(bindings[i], all[i]);
     for (std::size_t i = 0; i < bound.size(); ++i)
-        if (!bound[i]) together.push_back({i});
-    return together;
+        if (!bound[i]) add(all.emplace_back(), i);
+    return all;
 }
 
 }  // namespace fact::graph

@@ -13,9 +13,9 @@
 namespace fact::graph {
 
 // Kernel dimension i is the graph tensor's dimensions dims[i], merged in that order. Graph
-// dimensions of extent one, and broadcast ones (stride zero), may be missing. Results bound to one
-// output of the kernel are its parts along the first dimension, of which dims[0] says nothing; they
-// lie at equal distances.
+// dimensions of extent one, and broadcast ones (stride zero), may be missing. Values bound to one
+// parameter are its parts along the first dimension, those bound to one output its parts along the
+// last: linears of one input are one product by their weights behind one another.
 struct Binding {
     std::string tensor;  // parameter or output of the kernel
     std::string value;   // name of the graph value
@@ -35,9 +35,14 @@ struct FusedCall {
     std::vector<std::string> copied = {};
 };
 
-// Numbers of the original's outputs: those that one output of the kernel holds, in its order. One
-// that is not bound stands alone.
-std::vector<std::vector<std::size_t>> outputs_together(const FusedCall& call);
+// Outputs of the original that one output of the kernel holds, in its order, and how they lie in
+// its memory: side by side, or alone as they were traced. One that is not bound stands alone.
+struct Together {
+    std::vector<std::size_t> outputs;
+    std::vector<TensorType> types;
+    std::int64_t length = 0;  // elements of all
+};
+std::vector<Together> outputs_together(const FusedCall& call);
 
 // In a rewritten graph a fused call is a node with this target, the tensors it reads as the list
 // argument "inputs" and the call's id as the string argument "call".

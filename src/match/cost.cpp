@@ -85,13 +85,16 @@ Result<double> staged_us(const Written& written, const Options& options, const G
     const auto pipeline = lower::cut(written.kernel, options.arch == "sm90a");
     if (!pipeline) return pipeline.error();
     const auto origins = lower::origins(*pipeline);
+    const auto constant = [&](int param) {
+        const std::string& name = written.kernel.params[static_cast<std::size_t>(param)].name;
+        return std::ranges::all_of(written.params, [&](const graph::Binding& binding) {
+            return binding.tensor != name || binding.constant;
+        });
+    };
     const auto once = [&](const lower::Stage& stage) {
         return lower::writes_intermediates(*pipeline, stage) &&
                std::ranges::all_of(stage.outputs, [&](int output) {
-                   return std::ranges::all_of(
-                       origins[static_cast<std::size_t>(output)], [&](int param) {
-                           return written.params[static_cast<std::size_t>(param)].constant;
-                       });
+                   return std::ranges::all_of(origins[static_cast<std::size_t>(output)], constant);
                });
     };
     const auto count = [&](const std::vector<ir::DimId>& dims) {

@@ -30,10 +30,11 @@ struct Candidate {
     NodeId anchor{};
     std::vector<NodeId> nodes;
     Pattern pattern;
-    bool rowwise = false;      // it looks along rows: kernels of several stages
-    bool whole = false;        // attention in one kernel: nothing made of its parts comes near it
-    double gain = 0;           // its priority, near ones of the same product made equal
-    Growth* growth = nullptr;  // that it is a region of
+    bool rowwise = false;  // it looks along rows: kernels of several stages
+    bool whole = false;    // attention in one kernel: nothing made of its parts comes near it
+    double gain = 0;       // its priority, near ones of the same product made equal
+    // A product with what is around it, or several that are computed as one.
+    std::vector<Region> regions = {};
 
     // Of equal gain the larger region where rows are looked along, else the smaller one.
     auto rank() const {
@@ -115,13 +116,17 @@ class Finder {
                 note(region.nodes.back(), pattern.error().message);
                 return false;
             }
-            candidates_.push_back({region.anchor.node, region.nodes, std::move(*pattern),
-                                   has_rowwise(region), false, 0, &growth});
+            candidates_.push_back({region.anchor.node,
+                                   region.nodes,
+                                   std::move(*pattern),
+                                   has_rowwise(region),
+                                   false,
+                                   0,
+                                   {region}});
             return true;
         };
         const auto with = regions(graph_, facts_, growth, true);
         const auto without = regions(graph_, facts_, growth, false);
-        if (!without.empty()) alone_.push_back(without.front());
         for (std::size_t i = 0; i < with.size(); ++i)
             if (!take(with[i]) && with[i].nodes != without[i].nodes) take(without[i]);
         for (const auto& [node, reason] : growth.stops) note(node, reason);
@@ -144,25 +149,26 @@ class Finder {
             {id, std::move(found->nodes), std::move(found->pattern), false, found->held});
     }
 
-    // Beside the patterns of the single linears, where these take nothing else along: measuring
-    // decides.
+    // Beside the patterns of the single linears: measuring decides.
     void add_siblings(std::vector<Candidate>& chosen) {
         std::vector<Region> linears;
-        for (const Region& region : alone_)
-            if (std::ranges::all_of(chosen, [&](const Candidate& other) {
-                    return other.nodes == region.nodes ||
-                           std::ranges::find(other.nodes, region.anchor.node) == other.nodes.end();
-                }))
-                linears.push_back(region);
-        for (const auto& group : siblings(graph_, facts_, linears)) {
-            auto pattern =
-                guarded([&] { return write_siblings(graph_, facts_, group, options_, gpu_); });
-            if (!pattern) continue;  // each is a pattern of its own
-            Candidate candidate{group.front().anchor.node, {}, std::move(*pattern), false};
-            for (const Region& region : group) candidate.nodes.push_back(region.anchor.node);
-            taken_.insert(candidate.nodes.begin(), candidate.nodes.end());
-            chosen.push_back(std::move(candidate));
-        }
+        for (const Candidate& own : chosen)
+            if (own.regions.size() == 1) linears.push_back(own.regions.front());
+        for (auto& group : siblings(graph_, facts_, linears))
+            if (auto joined = joined_candidate(std::move(group), nullptr))
+                chosen.push_back(std::move(*joined));
+    }
+
+    std::optional<Candidate> joined_candidate(std::vector<Region> group, const Fold* fold) {
+        auto pattern =
+            guarded([&] { return write_siblings(graph_, facts_, group, fold, options_, gpu_); });
+        if (!pattern) return std::nullopt;  // each is a pattern of its own
+        Candidate joined{group.front().anchor.node, {}, std::move(*pattern), false};
+        for (const Region& region : group)
+            joined.nodes.insert(joined.nodes.end(), region.nodes.begin(), region.nodes.end());
+        if (fold) joined.nodes.insert(joined.nodes.end(), fold->nodes.begin(), fold->nodes.end());
+        joined.regions = std::move(group);
+        return joined;
     }
 
     // Of what no product and no attention has taken.
@@ -177,14 +183,12 @@ class Finder {
     void add_folds(std::vector<Candidate>& chosen) {
         std::vector<Candidate> folded;
         for (const Candidate& plain : chosen) {
-            if (!plain.growth) continue;
-            const auto fold = read_fold(graph_, facts_, plain.growth->anchor);
+            if (plain.regions.empty()) continue;
+            const auto fold = read_fold(graph_, facts_, plain.regions.front().anchor);
             if (!fold || takes_more(chosen, *fold)) continue;
-            for (const bool producers : {true, false})
-                if (auto found = fold_candidate(plain, *fold, producers)) {
-                    folded.push_back(std::move(*found));
-                    break;
-                }
+            if (auto found = plain.regions.size() > 1 ? joined_candidate(plain.regions, &*fold)
+                                                      : fold_candidate(plain, *fold))
+                folded.push_back(std::move(*found));
         }
         for (auto& candidate : folded) {
             taken_.insert(candidate.nodes.begin(), candidate.nodes.end());
@@ -206,18 +210,13 @@ class Finder {
     }
 
     // The same region with the norm before it.
-    std::optional<Candidate> fold_candidate(const Candidate& plain, const Fold& fold,
-                                            bool producers) {
-        for (const Region& region : regions(graph_, facts_, *plain.growth, producers, &fold)) {
-            std::vector<NodeId> own = region.nodes;
-            std::erase_if(own, [&](NodeId id) { return holds_node(fold.nodes, id); });
-            if (own != plain.nodes) continue;
-            auto pattern =
-                guarded([&] { return write_pattern(graph_, facts_, region, options_, gpu_); });
-            if (!pattern) return std::nullopt;
-            return Candidate{plain.anchor, region.nodes, std::move(*pattern), plain.rowwise, false};
-        }
-        return std::nullopt;
+    std::optional<Candidate> fold_candidate(const Candidate& plain, const Fold& fold) {
+        Region region = plain.regions.front();
+        if (!fold_into(graph_, facts_, fold, region)) return std::nullopt;
+        auto pattern =
+            guarded([&] { return write_pattern(graph_, facts_, region, options_, gpu_); });
+        if (!pattern) return std::nullopt;
+        return Candidate{plain.anchor, region.nodes, std::move(*pattern), plain.rowwise};
     }
 
     // Of what is left then.
@@ -357,7 +356,6 @@ class Finder {
     KnownValues known_;
     std::set<NodeId> copied_;
     std::vector<Growth> growths_;
-    std::vector<Region> alone_;  // each product with nothing else, where a kernel can say that
     std::vector<Candidate> candidates_;
     std::set<NodeId> taken_;
     std::set<NodeId> updates_;  // nodes that serve nothing but the module's buffers

@@ -113,28 +113,32 @@ std::optional<Fold> read_fold(const Graph& graph, const Facts& facts, const Anch
 }
 
 bool fold_into(const Graph& graph, const Facts& facts, const Fold& fold, Region& region,
-               std::set<NodeId>& nodes) {
+               const std::vector<NodeId>& also) {
     const auto constant = [&](ValueId value) {
         return static_cast<bool>(facts.constant[graph::index(value)]);
     };
-    if (!only_used_in(facts, region.anchor.a, nodes) || !constant(region.anchor.b)) return false;
-    Space& space = region.anchor.space;
-    for (const SideUse& side : space.sides()) {
+    std::set<NodeId> nodes(region.nodes.begin(), region.nodes.end()), readers = nodes;
+    readers.insert(also.begin(), also.end());
+    if (!only_used_in(facts, region.anchor.a, readers) || !constant(region.anchor.b)) return false;
+    for (const SideUse& side : region.sides) {
         if (region.second == side.node && side.argument == "weight" && !constant(side.value))
             return false;
         // What the epilogue reads of the norm would not be there any more.
         const auto producer = graph[side.value].producer;
         if (producer && std::ranges::find(fold.nodes, *producer) != fold.nodes.end()) return false;
     }
+    Space& space = region.anchor.space;
     auto rows = space.regrouped(space.a, graph[fold.x].type->sizes);
     if (!rows) return false;
     space.a = std::move(*rows);
+    nodes.insert(fold.nodes.begin(), fold.nodes.end());
+    region.a = look_through(graph, facts, nodes, {fold.x, space.a});
     for (const auto& [param, vector] : fold.vectors) {
         Shape along(graph[vector.value].type->sizes.size());
         along.back() = {region.anchor.k};
-        space.add_side({fold.norm, vector.argument, vector.value, std::move(along)});
+        region.sides.push_back({fold.norm, vector.argument, vector.value, std::move(along)});
     }
-    nodes.insert(fold.nodes.begin(), fold.nodes.end());
+    region.nodes.assign(nodes.begin(), nodes.end());
     region.fold = fold;
     return true;
 }

@@ -34,13 +34,13 @@ struct Fold {
     std::map<std::uint32_t, Vector> vectors;
 };
 
-// The norm whose result is the product's first operand and nothing else's: of 16-bit rows as long
-// as the product's sum, by vectors of the same type that are constant, as the weight must be.
+// The norm whose result is the product's first operand: of 16-bit rows as long as the product's
+// sum, by vectors of the same type that are constant, as the weight must be.
 std::optional<Fold> read_fold(const graph::Graph& graph, const Facts& facts, const Anchor& anchor);
 
-// Makes the norm a part of the region and of its `nodes`, which is not laid out yet. False where
-// others read the norm too, or a weight is not constant.
+// Makes the norm a part of the region. False where others read the norm too than the region and
+// `also`, or a weight is not constant.
 bool fold_into(const graph::Graph& graph, const Facts& facts, const Fold& fold, Region& region,
-               std::set<graph::NodeId>& nodes);
+               const std::vector<graph::NodeId>& also = {});
 
 }  // namespace fact::match

@@ -56,6 +56,7 @@ class KernelWriter {
     std::string write_rowwise(graph::NodeId node);
     void write_pointwise(graph::NodeId node, const PointwiseOp& op);
     void write_outputs();
+    ir::ExprId before_column(std::int64_t column, ir::ExprId value);
 
     using Operands = std::map<std::string, ir::ExprId>;  // by argument
     // Halves as they are at one of the two places.

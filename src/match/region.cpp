@@ -233,8 +233,8 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& take
     return growth;
 }
 
-std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& growth, bool producers,
-                            const Fold* fold) {
+std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& growth,
+                            bool producers) {
     std::vector<NodeId> ends = growth.reach;
     const bool product = growth.anchor.node != kNoProduct;
     // Of a linear cut in two there is no whole, unless what cuts it makes one.
@@ -269,10 +269,8 @@ std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& grow
             continue;
         }
         if (producers) take_producers(graph, facts, region, nodes);
-        if (fold && !fold_into(graph, facts, *fold, region, nodes)) continue;
         if (product) {
-            const ValueId rows = fold ? fold->x : region.anchor.a;
-            region.a = look_through(graph, facts, nodes, {rows, space.a});
+            region.a = look_through(graph, facts, nodes, {region.anchor.a, space.a});
             region.b =
                 look_through(graph, facts, nodes, {region.anchor.b, space.b, region.anchor.half});
         } else {

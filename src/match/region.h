@@ -34,6 +34,13 @@ struct Region {
     // A linear of the same input whose result only the region reads: the other half of a gate.
     std::optional<graph::NodeId> second = {};
     std::optional<Fold> fold = {};  // the norm of its rows
+    // Where linears of the same input are computed along (match/siblings.h): the columns of all,
+    // and from which on these are linears without anything else.
+    struct Joined {
+        std::int64_t columns = 0;
+        std::optional<std::int64_t> plain_from = {};
+    };
+    std::optional<Joined> joined = {};
 };
 
 struct Growth {
@@ -47,10 +54,9 @@ Growth grow(const graph::Graph& graph, Facts& facts, Anchor anchor,
             const std::set<graph::NodeId>& taken = {});
 
 // The regions that end within the growth, smallest first: each takes what its last value needs,
-// and with `producers` also pointwise operators that only serve its side operands. With `fold` only
-// those that can take this norm before their product along, and take it.
+// and with `producers` also pointwise operators that only serve its side operands.
 std::vector<Region> regions(const graph::Graph& graph, const Facts& facts, Growth& growth,
-                            bool producers, const Fold* fold = nullptr);
+                            bool producers);
 
 // Whether nobody but these nodes reads the value.
 bool only_used_in(const Facts& facts, graph::ValueId value, const std::set<graph::NodeId>& nodes);

@@ -1,201 +1,193 @@
 #include "match/siblings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
-#include "match/cost.h"
-#include "match/forms.h"
+#include "dsl/dsl.h"
+#include "match/rowwise.h"
 #include "match/write.h"
 
 namespace fact::match {
 
 using graph::Graph;
+using graph::NodeId;
 using graph::ValueId;
-using ir::ExprId;
 
 namespace {
 
-constexpr std::size_t kMost = 8;  // every element of the stacked weights looks at all of them
+bool is_matrix(const graph::TensorType& type) {
+    return type.sizes.size() == 2 && type.strides[1] == 1 && type.strides[0] == type.sizes[1];
+}
 
-bool is_contiguous(const graph::TensorType& type) {
-    std::int64_t stride = 1;
-    for (std::size_t d = type.sizes.size(); d-- > 0; stride *= type.sizes[d])
-        if (type.sizes[d] != 1 && type.strides[d] != stride) return false;
-    return true;
+bool is_plain(const Region& region) {
+    return region.nodes.size() == 1;
+}
+
+std::int64_t columns_of(const Graph& graph, const Region& region) {
+    return graph[region.anchor.b].type->sizes[0];
 }
 
 bool may_join(const Graph& graph, const Facts& facts, const Region& region) {
     const Anchor& anchor = region.anchor;
     const auto constant = [&](ValueId value) { return bool{facts.constant[graph::index(value)]}; };
-    return anchor.rule == "linear" && region.nodes.size() == 1 && !anchor.cut && !region.second &&
-           info(graph[anchor.b].type->dtype).bytes == 2 &&
-           is_contiguous(*graph[anchor.result].type) && constant(anchor.b) &&
+    return anchor.rule == "linear" && !anchor.cut && !region.second && region.outputs.size() == 1 &&
+           info(graph[anchor.b].type->dtype).bytes == 2 && is_matrix(*graph[anchor.b].type) &&
+           region.b.value == anchor.b && columns_of(graph, region) % 8 == 0 && constant(anchor.b) &&
            (!anchor.addend || constant(*anchor.addend)) &&
-           !facts.escapes[graph::index(anchor.result)];
+           !facts.escapes[graph::index(region.outputs.front())] &&
+           std::ranges::none_of(region.nodes,
+                                [&](NodeId id) { return find_rowwise(graph[id]) != nullptr; });
 }
 
-bool alike(const Graph& graph, const Anchor& x, const Anchor& y) {
-    return x.a == y.a && x.b != y.b && graph[x.b].type == graph[y.b].type &&
-           graph[x.result].type == graph[y.result].type;
+// Whether the binding is of the linear's own weight or bias.
+bool is_own(const Graph& graph, const Region& region, const graph::Binding& binding) {
+    const auto& addend = region.anchor.addend;
+    return binding.value == graph[region.anchor.b].name ||
+           (addend && binding.value == graph[*addend].name);
 }
 
-// y[S, M, N] = x @ w.T + b over stacks of weights and biases.
-class Writer {
-  public:
-    Writer(const Graph& graph, const Facts& facts, const std::vector<Layout>& layouts)
-        : graph_(graph),
-          facts_(facts),
-          layouts_(layouts),
-          build_(kernel_),
-          forms_(kernel_, layouts.front()),
-          stack_(kernel_.dim(std::to_string(layouts.size()))) {}
+// What is computed along: equal for regions that differ in their weights alone.
+std::string manner(const Graph& graph, const Facts& facts, const Region& region) {
+    if (is_plain(region)) return "";
+    const auto layout = layout_of(graph, region);
+    if (!layout) return "";
+    const auto written = write_kernel(graph, facts, region, *layout, false);
+    if (!written) return "";
+    std::string text = dsl::to_text(written->kernel);
+    for (const auto& binding : written->params)
+        if (!is_own(graph, region, binding)) text += binding.value + "\n";
+    for (const Atom& atom : layout->atoms)
+        if (&atom != &layout->atoms[static_cast<std::size_t>(layout->n.front())])
+            text += fmt::format("{}={}\n", atom.name, atom.extent);
+    for (const auto& dims : written->results.front().dims)
+        text += fmt::format("{} ", fmt::join(dims, ","));
+    return text;
+}
 
-    Written write() {
-        const Layout& first = layouts_.front();
-        const ir::DimId m = forms_.dim(first.m), n = forms_.dim(first.n), k = forms_.dim(first.k);
-        const ExprId x = build_.permute(param("x", first.a), {m, k});
-        std::vector<ExprId> weights, biases;
-        for (const Layout& layout : layouts_)
-            weights.push_back(build_.permute(param(numbered("w", weights), layout.b), {n, k}));
-        const bool biased = std::ranges::any_of(
-            layouts_, [](const Layout& layout) { return !layout.sides.empty(); });
-        for (const Layout& layout : layouts_)
-            biases.push_back(layout.sides.empty() ? build_.literal(0)
-                                                  : param(numbered("b", biases), layout.sides[0]));
-        ExprId y = named("acc", build_.product(x, build_.transpose(stack("w", weights, {n, k}))));
-        if (biased) y = build_.binary(ir::BinaryOp::add, y, stack("b", biases, {n}));
-        const DType dtype = graph_[first.results[0].value].type->dtype;
-        kernel_.name = biased ? "linears_bias" : "linears";
-        kernel_.outputs.push_back({{"y", {dtype, {stack_, m, n}}, {}}, y});
-        ir::drop_dead(kernel_);
-        if (const std::string wrong = ir::verify(kernel_); !wrong.empty())
-            throw InternalError("linears of one input give a bad kernel: " + wrong);
+// Nothing but the weight and the bias may run along all columns.
+bool runs_along(const Layout& layout, const Laid& side) {
+    const int outer = layout.n.front();
+    return std::ranges::any_of(
+        side.order, [&](const Atoms& dim) { return std::ranges::find(dim, outer) != dim.end(); });
+}
 
-        Written written{std::move(kernel_), {}, std::move(params_), {}};
-        for (const Layout& layout : layouts_) {
-            auto part = bind(graph_, facts_, "y", layout.results[0]);
-            part.dims.insert(part.dims.begin(), std::vector<int>{});
-            written.results.push_back(std::move(part));
-        }
-        for (const Atom& atom : first.atoms) written.extents[atom.name] = atom.extent;
-        return written;
-    }
-
-  private:
-    static std::string numbered(const char* name, const std::vector<ExprId>& before) {
-        return fmt::format("{}{}", name, before.size() + 1);
-    }
-
-    ExprId named(const char* name, ExprId x) {
-        kernel_.exprs[ir::index(x)].name = name;
-        return x;
-    }
-
-    ExprId param(const std::string& name, const Laid& laid) {
-        kernel_.params.push_back(
-            {name, {graph_[laid.value].type->dtype, forms_.dims(laid.order)}, {}});
-        params_.push_back(bind(graph_, facts_, name, laid));
-        return build_.param(static_cast<std::uint32_t>(kernel_.params.size() - 1));
-    }
-
-    // Kept in memory, so that it is computed once.
-    ExprId stack(const char* name, const std::vector<ExprId>& parts, std::vector<ir::DimId> dims) {
-        const DType dtype = graph_[layouts_.front().b.value].type->dtype;
-        dims.insert(dims.begin(), stack_);
-        const auto whole = [&](ExprId part) {  // a number fits as it is
-            return kernel_[part].type.dims.empty() ? part : build_.expand(part, dims);
-        };
-        ExprId all = whole(parts.back());
-        for (std::size_t i = parts.size() - 1; i-- > 0;) {
-            const ExprId here = build_.binary(ir::BinaryOp::eq, build_.index(stack_),
-                                              build_.literal(static_cast<double>(i), DType::i32));
-            all = build_.select(here, whole(parts[i]), all);
-        }
-        all = named(name, build_.cast(dtype, all));
-        kernel_.exprs[ir::index(all)].stored = true;
-        return all;
-    }
-
-    const Graph& graph_;
-    const Facts& facts_;
-    const std::vector<Layout>& layouts_;
-    ir::Kernel kernel_;
-    ir::Builder build_;
-    Forms forms_;
-    ir::DimId stack_;
-    std::vector<graph::Binding> params_;
-};
-
-std::string objection(const std::vector<Layout>& layouts) {
-    const Layout& first = layouts.front();
-    const auto lies = [](const Laid& x, const Laid& y) {
-        return x.order == y.order && x.dims == y.dims;
-    };
-    for (const Layout& layout : layouts) {
-        if (layout.swapped || !layout.batches.empty())
-            return "linears of one input are joined where it is a matrix";
-        if (!lies(layout.a, first.a) || !lies(layout.b, first.b) ||
-            !lies(layout.results[0], first.results[0]) ||
-            layout.results[0].order != std::vector{layout.m, layout.n})
-            return "linears of one input are joined where they lie alike";
-    }
+std::string objection(const Graph& graph, const Region& region, const Layout& layout) {
+    if (layout.swapped) return "linears of one input are not computed the other way round";
+    auto rows = layout.a.order;
+    rows.back() = layout.n;
+    if (layout.a.order.back() != layout.k || layout.results[0].order != rows ||
+        layout.b.order != std::vector{layout.n, layout.k})
+        return "linears of one input are joined where their results lie as it does";
+    for (const Laid& side : layout.sides)
+        if (runs_along(layout, side) && side.value != region.anchor.addend)
+            return fmt::format("{} is as wide as one of the linears", graph[side.value].name);
     return "";
+}
+
+// Which dimensions of a linear's result those of the joined one are, where nothing follows it: they
+// lie as the input's do.
+Result<std::vector<std::vector<int>>> plain_dims(const Graph& graph, const Region& linear,
+                                                 const Layout& layout) {
+    auto rows = graph[layout.a.value].type->sizes;
+    auto own = graph[linear.anchor.result].type->sizes;
+    rows.pop_back(), own.pop_back();
+    if (rows != own) return Error{"linears of one input see it in different shapes", ""};
+    auto dims = layout.a.dims;
+    dims.back() = {static_cast<int>(own.size())};
+    return dims;
 }
 
 }  // namespace
 
 std::vector<std::vector<Region>> siblings(const Graph& graph, const Facts& facts,
                                           const std::vector<Region>& linears) {
+    constexpr std::size_t kMost = 8;  // more of one input are modules set side by side
+    using Key = std::pair<ValueId, bool>;
+    std::map<Key, std::map<std::string, std::vector<Region>>> found;
+    for (const Region& region : linears)
+        if (may_join(graph, facts, region)) {
+            const Key key{region.anchor.a, region.anchor.addend.has_value()};
+            const std::string how = manner(graph, facts, region);
+            if (is_plain(region) || !how.empty()) found[key][how].push_back(region);
+        }
     std::vector<std::vector<Region>> groups;
-    for (const Region& region : linears) {
-        if (!may_join(graph, facts, region)) continue;
-        const auto own = std::ranges::find_if(groups, [&](const std::vector<Region>& group) {
-            return group.size() < kMost && std::ranges::all_of(
-                                               group,
-                                               [&](const Region& other) {
-                                                   return alike(graph, region.anchor, other.anchor);
-                                               });
-        });
-        if (own == groups.end())
-            groups.push_back({region});
-        else
-            own->push_back(region);
+    for (auto& [key, by_manner] : found) {
+        const auto columns = [&](const auto& entry) {
+            std::int64_t all = 0;
+            for (const Region& region : entry.second) all += columns_of(graph, region);
+            return std::pair(!entry.first.empty(), all);
+        };
+        auto group = std::ranges::max_element(by_manner, {}, columns)->second;
+        if (!is_plain(group.front()))
+            if (const auto plain = by_manner.find(""); plain != by_manner.end())
+                group.insert(group.end(), plain->second.begin(), plain->second.end());
+        if (group.size() > kMost) group.resize(kMost);
+        if (group.size() > 1) groups.push_back(std::move(group));
     }
-    std::erase_if(groups, [](const auto& group) { return group.size() < 2; });
     return groups;
 }
 
 Result<Pattern> write_siblings(const Graph& graph, const Facts& facts,
-                               const std::vector<Region>& linears, const Options& options,
-                               const GpuSpec& gpu) {
-    std::vector<Layout> layouts;
-    std::vector<graph::NodeId> nodes;
+                               const std::vector<Region>& group, const Fold* fold,
+                               const Options& options, const GpuSpec& gpu) {
+    Region joined = group.front();
+    joined.joined.emplace();
+    std::set<NodeId> nodes;
     std::vector<ValueId> outputs;
-    for (const Region& linear : linears) {
-        auto layout = layout_of(graph, linear);
-        if (!layout) return layout.error();
-        layouts.push_back(std::move(*layout));
-        nodes.push_back(linear.anchor.node);
-        outputs.push_back(linear.anchor.result);
+    for (const Region& region : group) {
+        auto& [columns, plain_from] = *joined.joined;
+        if (is_plain(region) && !is_plain(group.front()) && !plain_from) plain_from = columns;
+        columns += columns_of(graph, region);
+        nodes.insert(region.nodes.begin(), region.nodes.end());
+        outputs.push_back(region.outputs.front());
     }
-    if (std::string why = objection(layouts); !why.empty()) return Error{std::move(why), ""};
-    const Written written = Writer(graph, facts, layouts).write();
-    Pattern pattern = assemble(graph, nodes, outputs, written);
-    pattern.rule = "linears";
-    pattern.where = graph[nodes.front()].where;
-    const Layout& first = layouts.front();
-    pattern.problem.operands = graph[linears.front().anchor.a].type->dtype;
-    pattern.problem.output = graph[outputs.front()].type->dtype;
-    pattern.problem.m = first.extent(first.m);
-    pattern.problem.n = first.extent(first.n);
-    pattern.problem.k = first.extent(first.k);
-    pattern.problem.batch = static_cast<std::int64_t>(linears.size());
-    pattern.cost = cost_of(graph, nodes, pattern, options, gpu);
-    const auto expected = staged_us(written, options, gpu);
-    if (!expected) return expected.error();
-    pattern.cost.expected_us = *expected;
-    finish(graph, pattern);
+    if (fold && !fold_into(graph, facts, *fold, joined, {nodes.begin(), nodes.end()}))
+        return Error{"others read the norm, too", ""};
+    const auto layout = layout_of(graph, joined);
+    if (!layout) return layout.error();
+    if (std::string why = objection(graph, joined, *layout); !why.empty())
+        return Error{std::move(why), ""};
+    auto written = write_kernel(graph, facts, joined, *layout, options.allow_tf32);
+    if (!written) return written.error();
+
+    // Every linear's weight, bias and result are parts of the first one's.
+    const auto in_all = [&](const graph::Binding& first, auto value_of) {
+        std::vector<graph::Binding> parts;
+        for (const Region& region : group) {
+            parts.push_back(first);
+            parts.back().value = graph[value_of(region)].name;
+        }
+        return parts;
+    };
+    std::vector<graph::Binding> params;
+    for (const graph::Binding& param : written->params) {
+        std::vector<graph::Binding> parts{param};
+        if (param.value == graph[joined.anchor.b].name)
+            parts = in_all(param, [](const Region& region) { return region.anchor.b; });
+        else if (is_own(graph, joined, param))
+            parts = in_all(param, [](const Region& region) { return *region.anchor.addend; });
+        params.insert(params.end(), parts.begin(), parts.end());
+    }
+    written->params = std::move(params);
+    for (std::size_t i = 1; i < group.size(); ++i) {
+        auto part = written->results.front();
+        part.value = graph[outputs[i]].name;
+        if (is_plain(group[i])) {
+            auto dims = plain_dims(graph, group[i], *layout);
+            if (!dims) return dims.error();
+            part.dims = std::move(*dims);
+        }
+        written->results.push_back(std::move(part));
+    }
+    nodes.insert(joined.nodes.begin(), joined.nodes.end());
+    joined.nodes.assign(nodes.begin(), nodes.end());
+    joined.outputs = std::move(outputs);
+    auto pattern = complete(graph, joined, *layout, *written, options, gpu);
+    if (pattern) pattern->rule = "linears";
     return pattern;
 }
 

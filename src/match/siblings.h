@@ -1,5 +1,6 @@
-// Linears that read the same input as one product: their weights are laid behind one another, which
-// happens once while they stand still.
+// Linears that read the same input as one product, by their weights behind one another. What
+// follows them in the same way (a rotary embedding of queries and of keys) is computed along, and
+// linears that nothing follows (values) may be among them.
 #pragma once
 
 #include <vector>
@@ -10,15 +11,17 @@
 
 namespace fact::match {
 
-// Groups of two and more among regions of single linears: those of one group read the same value,
-// and have weights and results of the same type. Only linears whose weights are constants and whose
-// results stay in the graph.
+// Groups of two and more among regions of linears, each the linear with what is computed along: all
+// of a group read the same value, have a bias or none, and those that compute something along come
+// first and do the same. Only 16-bit linears whose weights are constants and whose results stay in
+// the graph.
 std::vector<std::vector<Region>> siblings(const graph::Graph& graph, const Facts& facts,
                                           const std::vector<Region>& linears);
 
-// An Error says what keeps them from being one kernel.
+// The group as one pattern, with the norm that all of it read where there is a `fold`. An Error
+// says what keeps them from being one kernel.
 Result<Pattern> write_siblings(const graph::Graph& graph, const Facts& facts,
-                               const std::vector<Region>& linears, const Options& options,
-                               const GpuSpec& gpu);
+                               const std::vector<Region>& group, const Fold* fold,
+                               const Options& options, const GpuSpec& gpu);
 
 }  // namespace fact::match

@@ -92,22 +92,27 @@ void finish(const Graph& graph, Pattern& pattern) {
     pattern.family = fmt::format("{}_{}", pattern.id, short_hash(family_key(graph, pattern)));
 }
 
+Result<Pattern> complete(const Graph& graph, const Region& region, const Layout& layout,
+                         const Written& written, const Options& options, const GpuSpec& gpu) {
+    Pattern pattern = assemble(graph, region.nodes, region.outputs, written);
+    pattern.rule = region.anchor.rule;
+    pattern.problem = problem_of(graph, region, layout, options.allow_tf32);
+    pattern.cost = cost_of(graph, region, layout, options, gpu);
+    const auto expected = staged_us(written, options, gpu);
+    if (!expected) return expected.error();
+    pattern.cost.expected_us = *expected;
+    pattern.where = graph[region.anchor.node].where;
+    finish(graph, pattern);
+    return pattern;
+}
+
 Result<Pattern> write_pattern(const Graph& graph, const Facts& facts, const Region& region,
                               const Options& options, const GpuSpec& gpu) {
     const auto layout = layout_of(graph, region);
     if (!layout) return layout.error();
     const auto written = write_kernel(graph, facts, region, *layout, options.allow_tf32);
     if (!written) return written.error();
-    Pattern pattern = assemble(graph, region.nodes, region.outputs, *written);
-    pattern.rule = region.anchor.rule;
-    pattern.problem = problem_of(graph, region, *layout, options.allow_tf32);
-    pattern.cost = cost_of(graph, region, *layout, options, gpu);
-    const auto expected = staged_us(*written, options, gpu);
-    if (!expected) return expected.error();
-    pattern.cost.expected_us = *expected;
-    pattern.where = graph[region.anchor.node].where;
-    finish(graph, pattern);
-    return pattern;
+    return complete(graph, region, *layout, *written, options, gpu);
 }
 
 }  // namespace fact::match

@@ -13,6 +13,10 @@ namespace fact::match {
 Result<Pattern> write_pattern(const graph::Graph& graph, const Facts& facts, const Region& region,
                               const Options& options, const GpuSpec& gpu);
 
+// The same of a region whose kernel is written; nodes and outputs are the region's.
+Result<Pattern> complete(const graph::Graph& graph, const Region& region, const Layout& layout,
+                         const Written& written, const Options& options, const GpuSpec& gpu);
+
 // What every pattern has from its nodes and its kernel; rule, problem, cost and place are left.
 Pattern assemble(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes,
                  const std::vector<graph::ValueId>& outputs, const Written& written);

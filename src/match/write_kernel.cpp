@@ -61,6 +61,7 @@ Result<Written> KernelWriter::write() {
     if (joins_) name_rotary();
     const std::string& rule = region_.anchor.rule;
     std::string base = rule == "linear" || rule == "conv" ? rule : "matmul";
+    if (region_.joined) base = "linears";
     if (region_.fold) base = (region_.fold->form.centered ? "layer_norm_" : "rms_norm_") + base;
     kernel_.name = product ? kernel_name(base, kernel_, tags_) : rule;
     if (joins_) merge_equal(kernel_);
@@ -219,6 +220,8 @@ void KernelWriter::write_outputs() {
         if (const auto* cast = std::get_if<ir::Cast>(&kernel_[value].node))
             if (kernel_[value].type.dtype == dtype && info(kernel_[cast->x].type.dtype).floating)
                 value = cast->x;
+        if (region_.joined && region_.joined->plain_from)
+            value = before_column(*region_.joined->plain_from, value);
         const ExprId stored = forms_->arrange(value, laid.order);
         if (std::holds_alternative<ir::Permute>(kernel_[stored].node) && stored != value)
             tag(stored, "permuted");
@@ -227,6 +230,22 @@ void KernelWriter::write_outputs() {
         kernel_.outputs.push_back({{name, {dtype, forms_->dims(laid.order)}, {}}, stored});
         results_.push_back(bind(graph_, facts_, name, laid));
     }
+}
+
+// `value` in the columns before this one, in the others the product itself.
+ExprId KernelWriter::before_column(std::int64_t column, ExprId value) {
+    std::vector<ExprId> both{value, values_.at(region_.anchor.result)};
+    forms_->align(both);
+    const auto& dims = kernel_[both[0]].type.dims;
+    ir::DimId counted = matrix_.n;
+    if (std::ranges::find(dims, counted) == dims.end()) {  // taken apart: heads are counted
+        const Atoms heads{layout_.n.front()};
+        counted = forms_->dim(heads);
+        column = column * layout_.extent(heads) / layout_.extent(layout_.n);
+    }
+    const ExprId limit = build_.literal(static_cast<double>(column), DType::i32);
+    const ExprId before = build_.binary(ir::BinaryOp::lt, build_.index(counted), limit);
+    return build_.select(before, both[0], both[1]);
 }
 
 graph::Binding bind(const Graph& graph, const Facts& facts, const std::string& name,
@@ -241,7 +260,16 @@ Result<Layout> layout_of(const Graph& graph, const Region& region) {
     Parts parts{region.a, region.b, {}, number_sides(region, ignored)};
     for (const ValueId value : region.outputs)
         parts.results.push_back({value, region.anchor.space.shape(value)});
-    return lay_out(graph, region.anchor.space, region.anchor.k, parts);
+    auto layout = lay_out(graph, region.anchor.space, region.anchor.k, parts);
+    if (!layout || !region.joined) return layout;
+    // More of what the columns are counted in: heads, or single ones.
+    Atom& outer = layout->atoms[static_cast<std::size_t>(layout->n.front())];
+    const std::int64_t inner = layout->extent(layout->n) / outer.extent;
+    const auto& [columns, plain_from] = *region.joined;
+    if (columns % inner != 0 || plain_from.value_or(0) % inner != 0)
+        return Error{"linears of one input are joined where all have heads of one size", ""};
+    outer.extent = columns / inner;
+    return layout;
 }
 
 Result<Written> write_kernel(const Graph& graph, const Facts& facts, const Region& region,

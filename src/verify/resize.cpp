@@ -91,6 +91,7 @@ std::optional<ir::DimId> symbol_of(const ir::Kernel& kernel, ir::DimId dim) {
 }
 
 // Extents the kernel text writes as numbers cannot change, those it gives one name change together.
+// Parts of one tensor stay as long as they are: the text may tell them apart.
 void follow_text(const graph::FusedCall& call, const ir::Kernel& kernel, ExtentClasses& classes) {
     std::map<ir::DimId, std::pair<ValueId, int>> named;
     const auto follow = [&](const ir::Tensor& tensor, const graph::Binding& binding,
@@ -106,16 +107,22 @@ void follow_text(const graph::FusedCall& call, const ir::Kernel& kernel, ExtentC
                             binding.dims[i].front());
         }
     };
-    const auto find = [&](const ir::Tensor& tensor, const std::vector<graph::Binding>& bindings) {
+    const auto find = [&](const ir::Tensor& tensor, const std::vector<graph::Binding>& bindings,
+                          bool first) {
+        const bool parts = std::ranges::count(bindings, tensor.name, &graph::Binding::tensor) > 1;
         for (const auto& binding : bindings)
             for (std::size_t v = 0; v < call.original.values.size(); ++v) {
                 const auto& value = call.original.values[v];
-                if (binding.tensor == tensor.name && value.name == binding.value && value.type)
-                    follow(tensor, binding, static_cast<ValueId>(v));
+                if (binding.tensor != tensor.name || value.name != binding.value || !value.type)
+                    continue;
+                follow(tensor, binding, static_cast<ValueId>(v));
+                if (!parts) continue;
+                for (const int d : first ? binding.dims.front() : binding.dims.back())
+                    classes.fix(static_cast<ValueId>(v), d);
             }
     };
-    for (const auto& param : kernel.params) find(param, call.params);
-    for (const auto& output : kernel.outputs) find(output.tensor, call.results);
+    for (const auto& param : kernel.params) find(param, call.params, true);
+    for (const auto& output : kernel.outputs) find(output.tensor, call.results, false);
 }
 
 // Odd, and more than one tile where the extent allows it.

@@ -12,7 +12,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // -m fact.ablate SOURCE PACKAGE... --json FILE: kernels of family_a save 300 us, of family_b
-// lose 50, of family_d save 400.
+// lose 50, of family_d save 400. Where there is a file `needs_one`, a and b lose 50 each, and
+// without both of them the module loses 400.
 constexpr std::string_view kPython = R"sh(#!/bin/sh
 shift 3
 spell() { printf '{"median_us":%s,"low_us":%s,"high_us":%s,"runs":11}' $1 $1 $1; }
@@ -22,6 +23,10 @@ while [ "$1" != --json ]; do
     grep -q family_a "$1/manifest.json" && us=$((us - 300))
     grep -q family_b "$1/manifest.json" && us=$((us + 50))
     grep -q family_d "$1/manifest.json" && us=$((us - 400))
+    if [ -e "${0%/*}/needs_one" ]; then
+        grep -q family_a "$1/manifest.json" && us=$((us + 350))
+        grep -q 'family_[ab]' "$1/manifest.json" || us=$((us + 400))
+    fi
     times="$times,$(spell $us)"
     shift
 done
@@ -106,14 +111,16 @@ TEST_F(Ablate, WhatElseTakesTheSamePlaceIsTried) {
     ASSERT_EQ(chosen.fused(), 3);
     const auto done = ablate(chosen);
     ASSERT_TRUE(done) << done.error().text();
-    const auto& a = done->rows[0];
+    const auto &a = done->rows[0], &b = done->rows[1];
     EXPECT_EQ(a.all_but.median_us, 1050);
     EXPECT_EQ(a.instead.median_us, 600);
-    EXPECT_FALSE(a.kept);
-    EXPECT_EQ(chosen.choices[0].why,
-              "the whole module is 150.0 us faster with others in its place");
+    EXPECT_EQ(b.all_but.median_us, 700);
+    EXPECT_EQ(b.instead.median_us, 300);  // the first two nodes as one, and the third
+    EXPECT_TRUE(a.kept);
+    EXPECT_FALSE(b.kept);
+    EXPECT_EQ(chosen.choices[1].why, "the whole module is faster with others in its place");
+    EXPECT_TRUE(chosen.choices[2].fused);
     EXPECT_TRUE(chosen.choices[3].fused);
-    EXPECT_TRUE(chosen.choices[4].fused);
     EXPECT_EQ(chosen.fused(), 2);
 }
 
@@ -126,6 +133,24 @@ TEST_F(Ablate, AFamilyIsReplacedEverywhereOrNotAtAll) {
     ASSERT_TRUE(done) << done.error().text();
     EXPECT_EQ(done->rows[0].instead.runs, 0);
     EXPECT_TRUE(done->rows[0].kept);
+}
+
+// Without the one it is faster, without the other too, without both slower.
+TEST_F(Ablate, WhatPaysTogetherIsMeasured) {
+    ASSERT_TRUE(write_file_atomic(folder.path() / "needs_one", std::string("")));
+    for (auto& pattern : found.discovery.patterns) pattern.priority = 2;
+    add({"c"}, "b", 5);
+    auto chosen = plan(found, realizations);
+    const auto done = ablate(chosen);
+    ASSERT_TRUE(done) << done.error().text();
+    EXPECT_EQ(done->all.median_us, 700);
+    ASSERT_EQ(done->rows.size(), 3u);
+    EXPECT_EQ(done->rows[0].all_but.median_us, 650);
+    EXPECT_EQ(done->rows[1].all_but.median_us, 650);
+    EXPECT_FALSE(done->rows[0].kept);
+    EXPECT_TRUE(done->rows[1].kept);
+    EXPECT_TRUE(done->rows[2].kept);
+    EXPECT_EQ(chosen.fused(), 2);
 }
 
 TEST_F(Ablate, WhatWasMeasuredIsKept) {

@@ -69,8 +69,8 @@ kernel linear(x: bf16[M, K], g: bf16[K], w: bf16[N, K]) -> (y: bf16[M, N]) {
     ASSERT_TRUE(gpu);
     const auto expected = [&](std::size_t kernel, bool g, bool w) {
         Written written{program->kernels[kernel], {{"M", 128}, {"N", 4096}, {"K", 4096}}, {}, {}};
-        for (const bool constant : {false, g, w}) {
-            written.params.emplace_back();
+        for (const auto& [tensor, constant] : {std::pair{"x", false}, {"g", g}, {"w", w}}) {
+            written.params.push_back({tensor, tensor, {}});
             written.params.back().constant = constant;
         }
         const auto us = staged_us(written, {}, *gpu);

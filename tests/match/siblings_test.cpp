@@ -34,9 +34,17 @@ struct Projections : Net {
     }
 };
 
+std::vector<std::string> values_of(const std::vector<graph::Binding>& bindings,
+                                   const std::string& tensor) {
+    std::vector<std::string> values;
+    for (const auto& binding : bindings)
+        if (binding.tensor == tensor) values.push_back(binding.value);
+    return values;
+}
+
 TEST(Siblings, LinearsOfOneInputAreOneProduct) {
     Projections net;
-    net.project("q", 128), net.project("k", 128, false), net.project("v", 128);
+    net.project("q", 256), net.project("k", 128), net.project("v", 128);
     const auto found = net.discover().patterns;
     ASSERT_EQ(found.size(), 4u);  // each by itself, too
     const auto joined = net.joined();
@@ -45,32 +53,21 @@ TEST(Siblings, LinearsOfOneInputAreOneProduct) {
     EXPECT_EQ(pattern.id, "l00_linears_bias");
     EXPECT_EQ(pattern.nodes, (std::vector<std::string>{"q", "k", "v"}));
     EXPECT_EQ(pattern.outputs, pattern.nodes);
-    EXPECT_EQ(pattern.kernel,
-              R"(kernel linears_bias(
-    x: bf16[M, K],
-    w1: bf16[N, K],
-    w2: bf16[N, K],
-    w3: bf16[N, K],
-    b1: bf16[N],
-    b3: bf16[N]
-) -> (
-    y: bf16[3, M, N]
-) {
-  t1       = where(index(3) == 1, w2.expand(3, N, K), w3.expand(3, N, K))
-  stored w = bf16(where(index(3) == 0, w1.expand(3, N, K), t1))
-  acc      = x @ w.T
-  t2       = where(index(3) == 1, 0.0, b3.expand(3, N))
-  stored b = bf16(where(index(3) == 0, b1.expand(3, N), t2))
-  y        = acc + b
+    EXPECT_EQ(
+        pattern.kernel,
+        R"(kernel linears_bias(x: bf16[M, K], w: bf16[N, K], bias: bf16[N]) -> (y: bf16[M, N]) {
+  acc = x @ w.T
+  y   = acc + bias
 }
 )");
-    ASSERT_EQ(pattern.results.size(), 3u);
-    for (const auto& result : pattern.results) {
-        EXPECT_EQ(result.tensor, "y");
-        EXPECT_EQ(result.dims, (std::vector<std::vector<int>>{{}, {0, 1}, {2}}));
-    }
-    EXPECT_EQ(pattern.problem.batch, 3);
-    // The input is read once, and the weights are stacked before.
+    EXPECT_EQ(pattern.extents.at("N"), 512);
+    EXPECT_EQ(pattern.problem.n, 512);
+    EXPECT_EQ(values_of(pattern.params, "w"), (std::vector<std::string>{"w_q", "w_k", "w_v"}));
+    EXPECT_EQ(values_of(pattern.params, "bias"), (std::vector<std::string>{"b_q", "b_k", "b_v"}));
+    EXPECT_EQ(values_of(pattern.results, "y"), pattern.nodes);
+    for (const auto& result : pattern.results)
+        EXPECT_EQ(result.dims, (std::vector<std::vector<int>>{{0, 1}, {2}}));
+    // The input is read once, and the weights are joined before.
     double apart = 0;
     for (const auto& other : found)
         if (other.rule != "linears") apart += other.cost.expected_us;
@@ -78,18 +75,36 @@ TEST(Siblings, LinearsOfOneInputAreOneProduct) {
     EXPECT_EQ(pattern.cost.expected_us, pattern.cost.bound_us);
 }
 
-TEST(Siblings, OnlyWhatIsAlikeIsJoined) {
+TEST(Siblings, WhatFollowsInTheSameWayIsComputedAlong) {
     Projections net;
-    net.project("q", 256), net.project("k", 128), net.project("v", 128);
+    const auto gelu = [&](const std::string& name, std::int64_t width) {
+        const auto y = net.pointwise("gelu_" + name, "gelu.default", net.linear(name, width));
+        net.output(net.op("cumsum_" + name, "cumsum.default",
+                          {{"self", y}, {"dim", std::int64_t{1}}}, {4, 32, width}));
+    };
+    net.project("v", 64), gelu("up", 128), gelu("gate", 256);
     const auto joined = net.joined();
     ASSERT_EQ(joined.size(), 1u);
-    EXPECT_EQ(joined.front().nodes, (std::vector<std::string>{"k", "v"}));
+    EXPECT_EQ(joined[0].outputs, (std::vector<std::string>{"gelu_up", "gelu_gate", "v"}));
+    EXPECT_NE(joined[0].kernel.find("y   = where(index(N) < 384, gelu(t1), t1)"), std::string::npos)
+        << joined[0].kernel;
 }
 
-TEST(Siblings, WhatTakesOthersAlongOrIsAResultStaysAlone) {
+TEST(Siblings, OnlyWhatHasABiasLikeTheOthersIsJoined) {
     Projections net;
-    net.output(net.pointwise("gelu", "gelu.default", net.linear("up", 128)));
+    net.project("q", 128), net.project("k", 128, false), net.project("v", 128);
+    const auto joined = net.joined();
+    ASSERT_EQ(joined.size(), 1u);
+    EXPECT_EQ(joined.front().nodes, (std::vector<std::string>{"q", "v"}));
+}
+
+TEST(Siblings, WhatIsAResultOrAsWideAsAnotherOperandStaysAlone) {
+    Projections net;
     net.output(net.linear("out", 128));
+    const auto sum =
+        net.pointwise("sum", "add.Tensor", net.linear("up", 128), net.input("other", {4, 32, 128}));
+    net.output(net.op("cumsum", "cumsum.default", {{"self", sum}, {"dim", std::int64_t{1}}},
+                      {4, 32, 128}));
     net.project("last", 128);
     EXPECT_TRUE(net.joined().empty());
 }

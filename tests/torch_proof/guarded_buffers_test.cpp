@@ -44,21 +44,17 @@ TEST(GuardedTensor, SeesGapsBetweenRows) {
     EXPECT_TRUE(raised(guarded.touched_outside()));
 }
 
-TEST(GuardedTensor, SeveralLieAtEqualDistances) {
-    auto row = GuardedTensor::in_a_row(3, {2, 3}, {3, 1}, at::kFloat, c10::kCPU);
-    const auto address = [&](std::size_t i) {
-        return static_cast<const char*>(row[i].tensor().const_data_ptr());
-    };
-    ASSERT_EQ(row.size(), 3u);
-    EXPECT_EQ(address(2) - address(1), address(1) - address(0));
-    EXPECT_EQ((address(1) - address(0)) % GuardedTensor::kAlignment, 0);
-    for (auto& one : row) one.fill(0);
-    for (const auto& one : row) EXPECT_FALSE(read_flags({one.touched_outside()})[0]);
-    auto past = row[1].tensor().as_strided({7}, {1}, row[1].tensor().storage_offset());
-    past.fill_(1);
-    EXPECT_FALSE(read_flags({row[0].touched_outside()})[0]);
-    EXPECT_TRUE(read_flags({row[1].touched_outside()})[0]);
-    EXPECT_FALSE(read_flags({row[2].touched_outside()})[0]);
+TEST(GuardedTensor, SeveralShareMemory) {
+    graph::TensorType left{DType::f32, {4, 3}, {5, 1}}, right{DType::f32, {4, 2}, {5, 1}, 3};
+    auto parts = GuardedTensor::sharing({left, right}, 20, c10::kCPU);
+    ASSERT_EQ(parts.size(), 2u);
+    parts[0].fill(0);
+    EXPECT_TRUE(parts[1].tensor().isnan().all().item<bool>());  // not the other's elements
+    parts[1].fill(0);
+    for (const auto& part : parts) EXPECT_FALSE(raised(part.touched_outside()));
+    auto past = parts[1].tensor().as_strided({3}, {1}, parts[1].tensor().storage_offset() + 15);
+    past.fill_(1);  // the last row's two columns, and one more
+    for (const auto& part : parts) EXPECT_TRUE(raised(part.touched_outside()));
 }
 
 TEST(GuardedTensor, FillsBytesAndComparesBits) {

@@ -46,7 +46,8 @@ void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const Product
         if (at != form.batch.end()) return fmt::format("slab.batch[{}]", at - form.batch.begin());
         const auto part = column_part(kernel, form.n, dim);
         if (!part) throw InternalError("an index the product does not have");
-        std::string text = "slab.column_of(i)";
+        // The columns of a slab are in one part where these are wide enough.
+        std::string text = part->inner % kSlabColumns == 0 ? "slab.column" : "slab.column_of(i)";
         if (part->inner > 1) text += fmt::format(" / {}", part->inner);
         if (part->extent > 0) text += fmt::format(" % {}", part->extent);
         return text;

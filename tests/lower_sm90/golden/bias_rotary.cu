@@ -41,7 +41,7 @@ struct Finish {
         float const t0 = acc + at.bias.at(i);
         float const t1 = t0 * at.cosine.at(i);
         float const t2 = flipped + at.bias_flipped.at(i);
-        int const t3 = slab.column_of(i) / 64 % 2;
+        int const t3 = slab.column / 64 % 2;
         bool const t4 = t3 == 0;
         float const t5 = t4 ? -1.f : 1.f;
         float const t6 = t2 * t5;

@@ -1,0 +1,99 @@
+#include "driver/trial_times.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "driver/memo.h"
+#include "driver/run_state.h"
+#include "support/files.h"
+
+namespace fact::driver {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+report::Times times_from(const nlohmann::json& json) {
+    return {json.at("median_us").get<double>(), json.at("low_us").get<double>(),
+            json.at("high_us").get<double>(), json.at("runs").get<int>()};
+}
+
+// From what fact.ablate writes.
+Result<TrialTimes> read_times(const std::string& text, std::size_t packages, std::string how) {
+    try {
+        const auto json = nlohmann::json::parse(text);
+        TrialTimes times{times_from(json.at("eager")), {}, std::move(how)};
+        for (std::size_t i = 0; i < packages; ++i)
+            times.trials.push_back(times_from(json.at("times").at(i)));
+        return times;
+    } catch (const nlohmann::json::exception& error) {
+        return Error{
+            fmt::format("the times of the trial packages cannot be read: {}", error.what()), {}};
+    }
+}
+
+Result<std::string> measure(const Environment& environment, const Settings& settings,
+                            const std::vector<std::string>& packages, const fs::path& result) {
+    std::vector<std::string> arguments{settings.source};
+    arguments.insert(arguments.end(), packages.begin(), packages.end());
+    arguments.insert(arguments.end(), {"--json", result.string()});
+    if (!settings.dtype.empty()) arguments.insert(arguments.end(), {"--dtype", settings.dtype});
+    if (settings.allow_tf32) arguments.push_back("--allow-tf32");
+    if (settings.training) arguments.push_back("--training");
+    const auto exit = fact::run(python_module(environment, "fact.ablate", arguments));
+    if (!exit) return exit.error();
+    if (interrupted()) return Error{"interrupted", {}};
+    if (!exit->ok()) return Error{"the trial packages cannot be timed", exit->err};
+    return read_file(result);
+}
+
+}  // namespace
+
+Result<TrialTimes> TrialBench::times(
+    const std::string& name, const std::vector<std::vector<const match::Pattern*>>& trials) const {
+    const auto kept = run_.path() / (name + ".json");
+    std::string inputs = environment_.gpu->name, anywhere = module_;
+    std::vector<compose::Package> packages;
+    for (const auto& patterns : trials) {
+        auto package = assemble(run_, settings_, found_, realizations_, patterns);
+        if (!package) return package.error();
+        auto from = package_inputs(*package, run_);
+        if (!from) return from.error();
+        inputs += *from;
+        anywhere += *package_contents(*package);
+        packages.push_back(std::move(*package));
+    }
+    if (const auto text = read_file(kept); text && run_.current(name, inputs))
+        return read_times(*text, trials.size(), "unchanged since the last run");
+
+    std::string text, how = "known from an earlier run";
+    if (!module_.empty()) text = recalled(environment_, "ablation", anywhere).value_or("");
+    if (!read_times(text, trials.size(), "")) {  // unknown, or damaged
+        how = "measured in the whole module";
+        auto fresh = measured(packages);
+        if (!fresh) return fresh.error();
+        text = std::move(*fresh);
+        if (auto done = append_journal(run_, "choose", text); !done) return done.error();
+        if (!module_.empty())
+            if (auto done = memorize(environment_, "ablation", anywhere, text); !done)
+                return done.error();
+    }
+    if (auto done = write_file_atomic(kept, text); !done) return done.error();
+    if (auto done = run_.stamp(name, inputs); !done) return done.error();
+    return read_times(text, trials.size(), how);
+}
+
+Result<std::string> TrialBench::measured(const std::vector<compose::Package>& packages) const {
+    const TemporaryFolder work(run_.path(), ".trials");
+    std::vector<std::string> folders;
+    for (std::size_t i = 0; i < packages.size(); ++i) {
+        folders.push_back((work.path() / std::to_string(i)).string());
+        if (auto done = compose::write_package(packages[i], folders.back()); !done)
+            return done.error();
+    }
+    return measure(environment_, settings_, folders, work.path() / "times.json");
+}
+
+}  // namespace fact::driver

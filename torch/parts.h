@@ -1,0 +1,83 @@
+// The tensors of a call as its kernel takes them: each one tensor, or several that are parts of one
+// (graph/fused.h).
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/fused.h"
+#include "torch/executor.h"
+#include "torch/tensors.h"
+#include "verify/binding_view.h"
+
+namespace fact::exec {
+
+// Which tensor of the call a tensor of the kernel is, or a part of it.
+struct Place {
+    std::size_t index = 0;  // among the call's inputs or results
+    graph::Binding binding;
+};
+using Parts = std::vector<Place>;  // one, or several that are the tensor together
+
+// In the order of the kernel's `tensors`; `values` are the call's inputs or results. An Error says
+// what is not bound.
+Result<std::vector<Parts>> places(const std::vector<std::string>& tensors,
+                                  const std::vector<graph::Binding>& bindings,
+                                  const std::vector<std::string>& values);
+
+Tensors tensors_of(const Parts& parts, const Tensors& all);
+
+// The view a kernel takes of a tensor, as gpu::TensorArg or ir::TensorView.
+template <class View>
+Result<View> bind(const graph::Binding& binding, const at::Tensor& tensor) {
+    const auto dtype = dtype_of(tensor.scalar_type());
+    if (!dtype)
+        return Error{fmt::format("{} has an element type no kernel takes", binding.value), {}};
+    auto view = verify::view_through(binding, tensor.sizes(), tensor.strides());
+    if (!view) return view.error();
+    // Kernels only read their parameters; data_ptr would copy a lazily cloned one.
+    auto* data = static_cast<char*>(const_cast<void*>(tensor.const_data_ptr())) +
+                 view->offset * tensor.element_size();
+    return View{data, *dtype, std::move(view->sizes), std::move(view->strides)};
+}
+
+// Whether the next part of a tensor lies where the rows of its view end.
+template <class View>
+bool append(View& whole, const View& part) {
+    if (whole.sizes.empty() || whole.sizes.size() != part.sizes.size()) return false;
+    const auto bytes = static_cast<const char*>(part.data) - static_cast<const char*>(whole.data);
+    const auto but_last = [](const std::vector<std::int64_t>& all) {
+        return std::span(all).first(all.size() - 1);
+    };
+    const std::int64_t row = whole.sizes.back() * whole.strides.back();
+    whole.sizes.back() += part.sizes.back();
+    return bytes == row * info(whole.dtype).bytes && whole.dtype == part.dtype &&
+           whole.strides.back() == part.strides.back() &&
+           std::ranges::equal(but_last(whole.sizes), but_last(part.sizes)) &&
+           std::ranges::equal(but_last(whole.strides), but_last(part.strides));
+}
+
+template <class View>
+Result<std::vector<View>> bind_results(const std::vector<Parts>& results, const Tensors& tensors) {
+    std::vector<View> views;
+    for (const Parts& parts : results)
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            const auto& binding = parts[i].binding;
+            auto view = bind<View>(binding, tensors[parts[i].index]);
+            if (!view) return view.error();
+            if (i == 0)
+                views.push_back(std::move(*view));
+            else if (!append(views.back(), *view))
+                return Error{fmt::format("{} does not lie beside the other parts of {}",
+                                         binding.value, binding.tensor),
+                             {}};
+        }
+    return views;
+}
+
+}  // namespace fact::exec

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <unordered_map>
 
@@ -20,14 +21,19 @@ double gain(const Candidate& c) {
     return timed(c) ? c.baseline.median_us - c.fused.median_us : c.pattern->priority;
 }
 
+// How far the median of so many runs may be off: two of its standard errors, from the 10th and the
+// 90th percentile.
+double uncertainty(const Times& times) {
+    return (times.high_us - times.low_us) / std::sqrt(times.runs);
+}
+
 // Why the times speak against fusing, or "".
 std::string not_worth_it(const Candidate& c) {
     if (!timed(c)) return {};
     const auto ratio = c.baseline.median_us / c.fused.median_us;
     if (gain(c) <= 0) return fmt::format("slower than torch ({:.2f}x)", ratio);
-    const auto half = [](const Times& t) { return (t.high_us - t.low_us) / 2; };
-    if (gain(c) <= std::max(half(c.fused), half(c.baseline)))
-        return fmt::format("the gain ({:.2f}x) is within the spread", ratio);
+    if (gain(c) <= std::max(uncertainty(c.fused), uncertainty(c.baseline)))
+        return fmt::format("the gain ({:.2f}x) is within what the times may be off", ratio);
     return {};
 }
 

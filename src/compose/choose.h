@@ -29,9 +29,9 @@ struct Choice {
 };
 
 // In the order of `candidates`. A pattern is fused when its kernel passed, its measured time beats
-// the subgraph's by more than the spread (where there are times), and the calls it would make keep
-// the graph free of cycles; patterns that save more are asked first, and of those that overlap the
-// ones that save most together (a norm and a product, or the two as one).
+// the subgraph's by more than the two medians are uncertain (where there are times), and the calls
+// it would make keep the graph free of cycles; patterns that save more are asked first, and of
+// those that overlap the ones that save most together (a norm and a product, or the two as one).
 std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidate>& candidates);
 
 }  // namespace fact::compose

@@ -41,14 +41,12 @@ ExprId FoldWriter::normal(ExprId sums, ExprId weight) {
 }
 
 void FoldWriter::write_statistics() {
-    ExprId variance = mean(build_.binary(BinaryOp::mul, x_, x_));
+    ExprId rows = x_;
     if (fold_.form.centered) {
         mean_ = named(mean(x_), "center");
-        const ExprId square = build_.binary(BinaryOp::mul, *mean_, *mean_);
-        // Rounding must not make it negative.
-        const ExprId difference = build_.binary(BinaryOp::sub, variance, square);
-        variance = named(build_.binary(BinaryOp::max, difference, build_.literal(0)), "variance");
+        rows = build_.binary(BinaryOp::sub, x_, *mean_);
     }
+    const ExprId variance = mean(build_.binary(BinaryOp::mul, rows, rows));
     const ExprId safe = build_.binary(BinaryOp::add, variance, build_.literal(fold_.form.eps));
     inverse_ = named(build_.unary(ir::UnaryOp::rsqrt, safe), "inverse");
 }

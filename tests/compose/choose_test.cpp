@@ -26,16 +26,18 @@ TEST(Choose, WithoutTimesEverythingRealizedIsFused) {
     EXPECT_EQ(choices[1].why, "no candidate passed");
 }
 
-TEST(Choose, TheGainMustExceedTheSpread) {
+TEST(Choose, TheGainMustExceedWhatTheMediansAreUncertain) {
     const auto p0 = make_pattern("p0", {"a"}, {"x"}, {"a"});
     const auto p1 = make_pattern("p1", {"b"}, {"a"}, {"b"});
     const auto p2 = make_pattern("p2", {"c"}, {"b"}, {"c"});
     const auto choices = choose(kGraph, {candidate(p0, {90, 89, 91, 50}, {100, 99, 101, 50}),
-                                         candidate(p1, {99, 95, 105, 50}, {100, 95, 105, 50}),
+                                         candidate(p1, {99, 95, 105, 49}, {100, 95, 105, 49}),
                                          candidate(p2, {120, 119, 121, 50}, {100, 99, 101, 50})});
     EXPECT_TRUE(choices[0].fused);
-    EXPECT_EQ(choices[1].why, "the gain (1.01x) is within the spread");
+    EXPECT_EQ(choices[1].why, "the gain (1.01x) is within what the times may be off");
     EXPECT_EQ(choices[2].why, "slower than torch (0.83x)");
+    // More runs tell more.
+    EXPECT_TRUE(choose(kGraph, {candidate(p1, {99, 95, 105, 101}, {100, 95, 105, 101})})[0].fused);
 }
 
 TEST(Choose, OfOverlappingPatternsTheOneThatSavesMoreIsKept) {

@@ -90,6 +90,26 @@ TEST(Siblings, WhatFollowsInTheSameWayIsComputedAlong) {
         << joined[0].kernel;
 }
 
+// All of them read the norm, so that it can go.
+TEST(Siblings, TheNormBeforeThemIsFolded) {
+    Projections net;
+    net.x = net.op("norm", "rms_norm.default",
+                   {{"input", net.x},
+                    {"normalized_shape", std::vector<std::int64_t>{64}},
+                    {"weight", net.weight("gain", {64})},
+                    {"eps", 1e-6}},
+                   {4, 32, 64});
+    net.project("q", 256, false), net.project("k", 128, false);
+    const auto joined = net.joined();
+    ASSERT_EQ(joined.size(), 2u);
+    EXPECT_EQ(joined[1].id, "l01_rms_norm_linears");
+    EXPECT_EQ(joined[1].nodes, (std::vector<std::string>{"norm", "q", "k"}));
+    EXPECT_EQ(joined[1].inputs, (std::vector<std::string>{"x", "gain", "w_q", "w_k"}));
+    EXPECT_NE(joined[1].kernel.find("scaled  = bf16(w * gain)"), std::string::npos);
+    net.output(net.x);  // now somebody else reads it, too
+    EXPECT_EQ(net.joined().size(), 1u);
+}
+
 TEST(Siblings, OnlyWhatHasABiasLikeTheOthersIsJoined) {
     Projections net;
     net.project("q", 128), net.project("k", 128, false), net.project("v", 128);

@@ -13,7 +13,9 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "dsl/dsl.h"
 #include "ir/interpreter.h"
+#include "support/hash.h"
 #include "torch/parts.h"
 #include "torch/prepared_weights.h"
 #include "torch/stream.h"
@@ -38,13 +40,16 @@ bool reads(const Launch& launch, int tensor) {
 }  // namespace
 
 struct FusedKernel::State {
+    explicit State(std::string maker) : prepared(std::move(maker)) {}
+
     graph::FusedCall call;
     ir::Kernel text;
     Compiled compiled;
     std::vector<Parts> params, results;
     std::vector<graph::Together> together;
     std::map<ParamSet, PreparedWorkspaces> prepared_by;  // sets of constant parameters only
-    PreparedWeights prepared, joined;  // workspaces; weights of several parts, by parameter
+    PreparedWeights prepared;                            // workspaces
+    PreparedWeights joined{"join"};                      // weights of several parts, by parameter
     std::atomic<bool> complained = false;
     std::mutex mutex;
     std::unordered_map<c10::Device, GraphExecutor> originals;
@@ -109,10 +114,11 @@ at::Tensor FusedKernel::State::whole(int param, const Tensors& inputs, bool keep
     const bool capturing = keep && is_capturing(stream);
     if (keep)
         if (auto kept = joined.find({param}, parts, capturing)) return kept->front();
+    auto before = seen(parts);
     auto all = at::cat(parts);
     if (!keep || capturing) return all;
     synchronize(all.device());  // whoever finds it may be on another stream
-    joined.keep({param}, parts, {all});
+    joined.keep({param}, std::move(before), {all});
     return all;
 }
 
@@ -153,7 +159,8 @@ Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& output
     const c10::DeviceGuard guard(device);
     void* stream = current_cuda_stream(device.index());
     const bool capturing = !prepared_by.empty() && is_capturing(stream);
-    std::vector<ParamSet> ready, to_keep;
+    std::vector<ParamSet> ready;
+    std::map<ParamSet, SeenWeights> to_keep;
     std::map<int, at::Tensor> found;  // workspaces that hold what they should
     for (const auto& [set, own] : prepared_by) {
         if (workspace) break;
@@ -164,7 +171,7 @@ Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& output
             for (const int i : own.passing) found[i];
             ready.push_back(set);
         } else if (!capturing) {  // memory of a graph being captured is not filled yet
-            to_keep.push_back(set);
+            to_keep[set] = seen(weights);
         }
     }
     Tensors alive;
@@ -193,10 +200,10 @@ Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& output
     if (to_keep.empty()) return Ok{};
     // Once per weight: whoever finds the workspace may be on another stream.
     synchronize(device);
-    for (const auto& set : to_keep) {
+    for (auto& [set, weights] : to_keep) {
         Tensors kept;
         for (const int i : prepared_by.at(set).kept) kept.push_back(memory[i]);
-        prepared.keep(set, weights_of(set, inputs), std::move(kept));
+        prepared.keep(set, std::move(weights), std::move(kept));
     }
     return Ok{};
 }
@@ -224,7 +231,9 @@ Result<std::shared_ptr<FusedKernel>> FusedKernel::make(graph::FusedCall call, ir
         return Error{fmt::format("{}: the kernel gives {} of the call's {} results", call.id,
                                  call.results.size(), results.size()),
                      {}};
-    auto state = std::make_unique<State>();
+    // The same launches of the same text make the same of weights.
+    auto state = std::make_unique<State>(
+        compiled.kernel ? short_hash(dsl::to_text(text) + to_json(compiled.kernel->record())) : "");
     if (compiled.kernel) {
         const auto& record = compiled.kernel->record();
         if (record.params.size() != params.size() || record.outputs.size() != outputs.size())

@@ -36,11 +36,11 @@ TEST(PreparedWorkspaces, OthersLookAtWhatIsKept) {
 }
 
 TEST(PreparedWeights, AChangeOfOneIsAChangeOfTheSet) {
-    PreparedWeights prepared;
+    PreparedWeights prepared("one");
     const auto w = at::ones({4, 8}), g = at::ones({8}), b = at::ones({8}), kept = at::zeros({4, 8});
     EXPECT_FALSE(prepared.find({1, 2}, {w, g}, false));
-    prepared.keep({1, 2}, {w, g}, {kept});
-    prepared.keep({1, 3}, {w, b}, {});
+    prepared.keep({1, 2}, seen({w, g}), {kept});
+    prepared.keep({1, 3}, seen({w, b}), {});
     ASSERT_TRUE(prepared.find({1, 2}, {w, g}, false));
     EXPECT_TRUE(prepared.find({1, 2}, {w, g}, true)->front().is_same(kept));
     EXPECT_FALSE(prepared.find({1, 2}, {w, g.clone()}, false));
@@ -49,11 +49,27 @@ TEST(PreparedWeights, AChangeOfOneIsAChangeOfTheSet) {
     g.add_(1);
     EXPECT_FALSE(prepared.find({1, 2}, {w, g}, false));
     EXPECT_TRUE(prepared.find({1, 3}, {w, b}, false));
-    prepared.keep({1, 2}, {w, g}, {kept});
+    prepared.keep({1, 2}, seen({w, g}), {kept});
     EXPECT_TRUE(prepared.find({1, 2}, {w, g}, false));
     w.copy_(at::zeros({4, 8}));
     EXPECT_FALSE(prepared.find({1, 2}, {w, g}, false));
     EXPECT_FALSE(prepared.find({1, 3}, {w, b}, false));
+}
+
+TEST(PreparedWeights, WhoMakesTheSameSharesIt) {
+    PreparedWeights first("scale"), second("scale"), other("split");
+    const auto w = at::ones({4, 8}), kept = at::zeros({4, 8});
+    first.keep({1}, seen({w}), {kept});
+    ASSERT_TRUE(second.find({1}, {w}, false));
+    EXPECT_TRUE(second.find({1}, {w}, false)->front().is_same(kept));
+    EXPECT_FALSE(second.find({2}, {w}, false));
+    EXPECT_FALSE(second.find({1}, {w.clone()}, false));
+    EXPECT_FALSE(other.find({1}, {w}, false));
+    const auto before = seen({w});
+    w.add_(1);
+    first.keep({1}, before, {kept});  // changed while it was made
+    EXPECT_FALSE(first.find({1}, {w}, false));
+    EXPECT_FALSE(second.find({1}, {w}, false));
 }
 
 TEST(PreparedWeights, ATensorThatCountsNoChangesSpoilsTheSet) {

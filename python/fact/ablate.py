@@ -23,7 +23,7 @@ def run(source, packages, dtype=None, allow_tf32=False, training=False, device="
     # All share the original's weights: as many copies of a large model would not fit.
     loaded = [load(package, weights=original).to(device).eval() for package in packages]
     works = [lambda module=module: module(*inputs) for module in [original, *loaded]]
-    eager, *times = _timing.single(works)
+    eager, *times = _timing.single(works, total_us=6_000_000.0)  # a package may differ by little
     return {"eager": eager, "times": times}
 
 

@@ -21,12 +21,6 @@ double gain(const Candidate& c) {
     return timed(c) ? c.baseline.median_us - c.fused.median_us : c.pattern->priority;
 }
 
-// How far the median of so many runs may be off: two of its standard errors, from the 10th and the
-// 90th percentile.
-double uncertainty(const Times& times) {
-    return (times.high_us - times.low_us) / std::sqrt(times.runs);
-}
-
 // Why the times speak against fusing, or "".
 std::string not_worth_it(const Candidate& c) {
     if (!timed(c)) return {};
@@ -172,6 +166,10 @@ std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidat
 }
 
 }  // namespace
+
+double uncertainty(const Times& times) {
+    return times.runs > 0 ? (times.high_us - times.low_us) / std::sqrt(times.runs) : 0;
+}
 
 std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidate>& candidates) {
     const auto order = asking_order(candidates);

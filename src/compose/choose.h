@@ -14,6 +14,10 @@ struct Times {
     int runs = 0;  // 0: not measured
 };
 
+// How far the median of so many runs may be off: two of its standard errors, from the 10th and the
+// 90th percentile.
+double uncertainty(const Times& times);
+
 // What is known of a pattern after its family was realized.
 struct Candidate {
     const match::Pattern* pattern = nullptr;

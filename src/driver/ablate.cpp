@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -94,6 +95,15 @@ void plan_trials(const Discovered& found, const Realizations& realizations, cons
         trials.packages.push_back({of_family(all, row.family, true), &row.alone, {}});
 }
 
+// Whether a module was seen to be faster than with all: what was chosen by its own times goes only
+// where the difference is more than the medians are uncertain.
+bool beats(const report::Times& times, const report::Times& all) {
+    const auto off = [](const report::Times& t) {
+        return compose::uncertainty({t.median_us, t.low_us, t.high_us, t.runs});
+    };
+    return times.median_us + std::max(off(times), off(all)) < all.median_us;
+}
+
 // What does not pay, each by itself.
 Dropped not_paying(const Trials& trials) {
     Dropped dropped;
@@ -101,7 +111,7 @@ Dropped not_paying(const Trials& trials) {
     for (const auto& row : ablation.rows) {
         const double all = ablation.all.median_us, without = row.all_but.median_us;
         const bool replaced = row.instead.runs > 0 && row.instead.median_us < without;
-        if ((replaced ? row.instead.median_us : without) > all) continue;
+        if (!beats(replaced ? row.instead : row.all_but, ablation.all)) continue;
         const auto faster = [&](double time, std::string_view how) {
             return fmt::format("the whole module is {:.1f} us faster {}", all - time, how);
         };
@@ -142,8 +152,7 @@ Result<Dropped> confirmed(Dropped dropped, const Trials& trials, const Discovere
     const report::Times* known = together.empty() ? &trials.ablation.eager : nullptr;
     for (const Trial& trial : trials.packages) {
         if (trial.patterns == together) known = trial.times;
-        if (trial.without && (!best || trial.times->median_us < best->times->median_us))
-            best = &trial;
+        if (trial.without && (!best || beats(*trial.times, *best->times))) best = &trial;
     }
     if (known) return known->median_us <= best->times->median_us ? dropped : *best->without;
     const auto times = bench.times("confirmation", {together, best->patterns});

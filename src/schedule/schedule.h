@@ -74,6 +74,13 @@ std::string illegal_on_sm90(const Schedule& schedule, const Problem& problem);
 constexpr int columns_of(const Schedule& schedule, const Problem& problem) {
     return schedule.tile.n / problem.products;
 }
+// Elements of the operands that a multiprocessor is sent for each output at each step of K; blocks
+// of a cluster share them.
+constexpr double fetched_per_output(const Schedule& s) {
+    const double a = static_cast<double>(s.tile.m) / s.cluster.n;
+    const double b = static_cast<double>(s.tile.n) / s.cluster.m;
+    return (a + b) / (s.tile.m * s.tile.n);
+}
 // All legal schedules worth telling apart, in no order of promise.
 std::vector<Schedule> space_on_sm90(const Problem& problem);
 // What the product takes by a model of waves, tensor cores, caches and epilogue, in microseconds on

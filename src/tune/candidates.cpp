@@ -28,7 +28,8 @@ std::optional<schedule::Schedule> schedule_of(const std::string& spelling) {
     return schedule;
 }
 
-// `first` before the others. What the text's own blocks do not name is not added to them.
+// `first` before the others, but for the model's own best, which comes second: a search may stop
+// there. What the text's own blocks do not name is not added to them.
 std::vector<schedule::Schedule> brought_forward(std::vector<schedule::Schedule> all,
                                                 const std::vector<std::string>& first,
                                                 bool named_by_text) {
@@ -38,6 +39,10 @@ std::vector<schedule::Schedule> brought_forward(std::vector<schedule::Schedule> 
         if (!wanted) continue;
         const bool listed = std::erase(all, *wanted) > 0;
         if (listed || !named_by_text) out.push_back(*wanted);
+    }
+    if (out.size() > 1 && !all.empty()) {
+        out.insert(out.begin() + 1, all.front());
+        all.erase(all.begin());
     }
     out.insert(out.end(), all.begin(), all.end());
     return out;
@@ -127,6 +132,7 @@ Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern
         }
         candidate.name = fmt::format("s{:02}", all.size());
         candidate.expected_us = lower::expected_us(plan.skeleton, schedule, plan.problem);
+        candidate.fetched = schedule::fetched_per_output(schedule);
         usable += candidate.unsupported.empty();
         all.push_back(std::move(candidate));
         if (limit > 0 && usable == limit) break;

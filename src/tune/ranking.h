@@ -12,7 +12,8 @@ namespace fact::tune {
 double cost(const CandidateResult& result);
 
 // The fastest that passed, of those timed sustained where any was; of those as fast within its
-// spread, the one that comes first. Without times, the first that passed. -1: none did.
+// spread, the one that comes first. Of launches long enough to meet the GPU's power limit, the one
+// that fetches least of those nearly as fast. Without times, the first that passed. -1: none did.
 int best_of(const std::vector<CandidateResult>& results);
 // The few that may be the fastest on a hot GPU, best first, of those not yet timed on one.
 std::vector<int> contenders(const std::vector<CandidateResult>& results, int most);

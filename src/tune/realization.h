@@ -22,6 +22,7 @@ struct CandidateResult {
     verify::Timing held, baseline_held;  // sustained; of the best few only
     std::vector<verify::Check> checks;
     double expected_us = 0;   // what the model said; 0: nothing
+    double fetched = 0;       // Candidate::fetched
     std::string compile_key;  // in the artifact store
     double compile_seconds = 0;
     bool cached = false;  // compiled in an earlier run

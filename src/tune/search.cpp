@@ -262,6 +262,7 @@ Result<SearchResult> Searcher::run() {
         found_.results[i].name = request_.candidates[i].name;
         found_.results[i].schedule = request_.candidates[i].schedule;
         found_.results[i].expected_us = request_.candidates[i].expected_us;
+        found_.results[i].fetched = request_.candidates[i].fetched;
     }
     auto worker = find_worker(options_.worker);
     if (!worker) return worker.error();

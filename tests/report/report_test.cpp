@@ -122,6 +122,9 @@ TEST(Report, TheAblationIsATable) {
   none: eager         0  1.00 ms  1                                                         20
 )");
     const auto json = nlohmann::json::parse(to_json(r)).at("ablation");
+    r.ablation.rows[1].instead = {390, 385, 395, 20};
+    EXPECT_NE(ablation_table(r.ablation).find("20  no\n"), std::string::npos);
+    EXPECT_NE(ablation_table(r.ablation).find(" 390 us  2.56x (2.51 to 2.62) "), std::string::npos);
     EXPECT_EQ(json.at("all").at("median_us"), 400);
     EXPECT_EQ(json.at("families").at(0).at("alone").at("runs"), 20);
     EXPECT_TRUE(json.at("families").at(1).at("alone").is_null());

@@ -243,6 +243,26 @@ TEST(BestOf, AHotGpuMayTurnTheOrder) {
     EXPECT_EQ(best_of({held(90, 0), held(100, 104)}), 1);
 }
 
+CandidateResult fetching(double median, double fetched) {
+    CandidateResult result = timed(median, 0.1);
+    result.fetched = fetched;
+    return result;
+}
+
+TEST(BestOf, OfLongLaunchesNearlyAsFastTheOneThatFetchesLeast) {
+    EXPECT_EQ(best_of({fetching(1000, 0.012), fetching(1025, 0.008), fetching(1020, 0.008)}), 2);
+    EXPECT_EQ(best_of({fetching(1000, 0.012), fetching(1040, 0.008)}), 0);
+    EXPECT_EQ(best_of({fetching(100, 0.012), fetching(102, 0.008)}), 0);
+}
+
+TEST(Contenders, OneOfLongLaunchesFetchesLeast) {
+    std::vector<CandidateResult> results{fetching(1000, 0.012), fetching(1010, 0.012),
+                                         fetching(1020, 0.016), fetching(1050, 0.008)};
+    EXPECT_EQ(contenders(results, 2), (std::vector<int>{0, 3}));
+    results.back() = fetching(1070, 0.008);
+    EXPECT_EQ(contenders(results, 2), (std::vector<int>{0, 1}));
+}
+
 TEST(Contenders, AreTheFewNearTheBest) {
     const std::vector<CandidateResult> results{
         held(103, 0), held(90, 0),  timed(80, 1, Outcome::crashed),

@@ -31,6 +31,19 @@ std::int64_t columns_of(const Graph& graph, const Region& region) {
     return graph[region.anchor.b].type->sizes[0];
 }
 
+// Whether whoever reads the value, or a view of it, goes by its strides: torch's own operators do,
+// but for one that is told how memory lies.
+bool goes_by_strides(const Graph& graph, const Facts& facts, ValueId value) {
+    return std::ranges::all_of(facts.users[graph::index(value)], [&](NodeId id) {
+        const graph::Node& user = graph[id];
+        if (!user.target.starts_with("aten.") || user.target.starts_with("aten.as_strided"))
+            return false;
+        return !is_view(user) || std::ranges::all_of(user.outputs, [&](ValueId seen) {
+            return goes_by_strides(graph, facts, seen);
+        });
+    });
+}
+
 bool may_join(const Graph& graph, const Facts& facts, const Region& region) {
     const Anchor& anchor = region.anchor;
     const auto constant = [&](ValueId value) { return bool{facts.constant[graph::index(value)]}; };
@@ -39,6 +52,7 @@ bool may_join(const Graph& graph, const Facts& facts, const Region& region) {
            region.b.value == anchor.b && columns_of(graph, region) % 8 == 0 && constant(anchor.b) &&
            (!anchor.addend || constant(*anchor.addend)) &&
            !facts.escapes[graph::index(region.outputs.front())] &&
+           goes_by_strides(graph, facts, region.outputs.front()) &&
            std::ranges::none_of(region.nodes,
                                 [&](NodeId id) { return find_rowwise(graph[id]) != nullptr; });
 }

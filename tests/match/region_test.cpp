@@ -1,4 +1,6 @@
 // How far regions grow, and what stops them.
+#include "match/region.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,6 +19,27 @@ struct Small : Net {
     graph::ValueId x = input("x", {64, 48}), w = weight("w", {96, 48});
     graph::ValueId y = linear("y", x, w);
 };
+
+TEST(Facts, WhatACallChangesOrCopiesIsNoConstant) {
+    Net net;
+    const auto w = net.weight("w", {8, 4}), cache = net.weight("cache", {4});
+    const auto turned =
+        net.op("turned", "permute.default",
+               {{"self", w}, {"dims", std::vector<std::int64_t>{1, 0}}}, {4, 8}, {1, 4});
+    const auto flat = net.op("flat", "reshape.default",
+                             {{"self", turned}, {"shape", std::vector<std::int64_t>{32}}}, {32});
+    const auto same = net.op("same", "reshape.default",
+                             {{"self", w}, {"shape", std::vector<std::int64_t>{32}}}, {32});
+    const auto next = net.pointwise("next", "relu.default", cache);
+    net.graph.outputs.push_back({.value = next, .fixed = graph::None{}, .mutates = "cache"});
+    const Facts facts(net.graph);
+    const auto constant = [&](graph::ValueId value) {
+        return bool{facts.constant[graph::index(value)]};
+    };
+    EXPECT_TRUE(constant(w) && constant(turned) && constant(same));
+    EXPECT_FALSE(constant(flat));
+    EXPECT_FALSE(constant(cache));
+}
 
 TEST(Region, InteriorResultOfTheModuleIsACut) {
     Small net;

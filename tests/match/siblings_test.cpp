@@ -129,6 +129,19 @@ TEST(Siblings, WhatIsAResultOrAsWideAsAnotherOperandStaysAlone) {
     EXPECT_TRUE(net.joined().empty());
 }
 
+TEST(Siblings, WhoIsToldHowMemoryLiesGetsItSo) {
+    for (const char* target : {"as_strided.default", "cumsum.default"}) {
+        Projections net;
+        const auto y = net.linear("p", 128);
+        const auto view =
+            net.op("view", "view.default",
+                   {{"self", y}, {"size", std::vector<std::int64_t>{128, 128}}}, {128, 128});
+        net.output(net.op("last", target, {{"self", view}}, {128, 128}));
+        net.project("q", 128);
+        EXPECT_EQ(net.joined().empty(), std::string_view(target) == "as_strided.default");
+    }
+}
+
 TEST(Siblings, WeightsThatAreComputedAreNotJoined) {
     Net net;
     const auto x = net.input("x", {32, 64});

@@ -13,9 +13,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "dsl/dsl.h"
 #include "ir/interpreter.h"
-#include "support/hash.h"
 #include "torch/parts.h"
 #include "torch/prepared_weights.h"
 #include "torch/stream.h"
@@ -25,16 +23,10 @@ namespace fact::exec {
 
 namespace {
 
-// Whether a launch looks at what a tensor holds.
 bool reads(const Launch& launch, int tensor) {
-    return std::ranges::any_of(launch.params, [&](const auto& param) {
-        if (const auto* map = std::get_if<TensorMapParam>(&param)) return map->tensor == tensor;
-        const auto* plain = std::get_if<StructParam>(&param);
-        return plain && std::ranges::any_of(plain->members, [&](const auto& member) {
-                   const auto* pointer = std::get_if<PointerField>(&member.field);
-                   return pointer && pointer->tensor == tensor;
-               });
-    });
+    bool found = false;
+    for_each_tensor(launch, [&](int own) { found |= own == tensor; });
+    return found;
 }
 
 }  // namespace
@@ -91,7 +83,7 @@ struct FusedKernel::State {
         return weights;
     }
 
-    // Whether nothing reads the parameter but launches whose results are there already.
+    // Whether nothing reads the parameter but launches that prepare from these.
     bool is_done_with(int param, const std::vector<ParamSet>& ready) const {
         return std::ranges::all_of(compiled.kernel->record().launches, [&](const Launch& launch) {
             return !reads(launch, param) ||
@@ -100,44 +92,39 @@ struct FusedKernel::State {
     }
 
     at::Tensor whole(int param, const Tensors& inputs, bool keep, void* stream);
-    Result<std::vector<gpu::TensorArg>> bind_params(const Tensors& inputs,
-                                                    const std::vector<ParamSet>& ready, bool keep,
-                                                    void* stream, Tensors& alive);
+    Result<std::vector<gpu::TensorArg>> bind_params(const Tensors& inputs) const;
     Result<> launch(const Tensors& inputs, const Tensors& outputs,
                     const WorkspaceSource& workspace);
 };
 
-// The parts of a weight behind one another; kept while they stand still.
+// The parts of a weight behind one another, kept while they stand still: unless what is made of
+// them is kept itself.
 at::Tensor FusedKernel::State::whole(int param, const Tensors& inputs, bool keep, void* stream) {
     const auto parts = tensors_of(params[static_cast<std::size_t>(param)], inputs);
-    keep = keep && PreparedWeights::can_watch(parts);
+    std::vector<ParamSet> prepared_sets;
+    for (const auto& [set, own] : prepared_by) prepared_sets.push_back(set);
+    keep = keep && PreparedWeights::can_watch(parts) && !is_done_with(param, prepared_sets);
     const bool capturing = keep && is_capturing(stream);
     if (keep)
         if (auto kept = joined.find({param}, parts, capturing)) return kept->front();
+    if (!keep || capturing) return at::cat(parts);
     auto before = seen(parts);
     auto all = at::cat(parts);
-    if (!keep || capturing) return all;
     synchronize(all.device());  // whoever finds it may be on another stream
     joined.keep({param}, std::move(before), {all});
     return all;
 }
 
-// `alive` are tensors made for it, which have to last until the launch.
-Result<std::vector<gpu::TensorArg>> FusedKernel::State::bind_params(
-    const Tensors& inputs, const std::vector<ParamSet>& ready, bool keep, void* stream,
-    Tensors& alive) {
+// Those of several parts still without memory.
+Result<std::vector<gpu::TensorArg>> FusedKernel::State::bind_params(const Tensors& inputs) const {
     std::vector<gpu::TensorArg> views;
-    for (std::size_t i = 0; i < params.size(); ++i) {
-        const Parts& parts = params[i];
-        const int number = static_cast<int>(i);
+    for (const Parts& parts : params) {
         at::Tensor tensor = inputs[parts[0].index];
-        if (parts.size() > 1 && is_done_with(number, ready)) {
+        if (parts.size() > 1) {
             auto sizes = tensor.sizes().vec();
             for (std::size_t p = 1; p < parts.size(); ++p)
                 sizes[0] += inputs[parts[p].index].size(0);
             tensor = at::empty(sizes, tensor.options().device(c10::kMeta));
-        } else if (parts.size() > 1) {
-            tensor = alive.emplace_back(whole(number, inputs, keep, stream));
         }
         auto view = bind<gpu::TensorArg>(parts[0].binding, tensor);
         if (!view) return view.error();
@@ -174,13 +161,19 @@ Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& output
             to_keep[set] = seen(weights);
         }
     }
-    Tensors alive;
-    auto tensors = bind_params(inputs, ready, !workspace, stream, alive);
+    auto tensors = bind_params(inputs);
     if (!tensors) return tensors.error();
     auto out = bind_results<gpu::TensorArg>(results, outputs);
     if (!out) return out.error();
     tensors->insert(tensors->end(), out->begin(), out->end());
     if (const auto why = kernel.refuses(*tensors); !why.empty()) return Error{why, {}};
+    Tensors wholes;  // live until the launch
+    for (std::size_t i = 0; i < params.size(); ++i) {
+        const int param = static_cast<int>(i);
+        if (params[i].size() == 1 || is_done_with(param, ready)) continue;
+        wholes.push_back(whole(param, inputs, !workspace, stream));
+        (*tensors)[i].data = wholes.back().data_ptr();
+    }
 
     auto workspaces = kernel.workspaces(*tensors);
     Tensors memory(workspaces.size());
@@ -231,9 +224,8 @@ Result<std::shared_ptr<FusedKernel>> FusedKernel::make(graph::FusedCall call, ir
         return Error{fmt::format("{}: the kernel gives {} of the call's {} results", call.id,
                                  call.results.size(), results.size()),
                      {}};
-    // The same launches of the same text make the same of weights.
-    auto state = std::make_unique<State>(
-        compiled.kernel ? short_hash(dsl::to_text(text) + to_json(compiled.kernel->record())) : "");
+    auto state =
+        std::make_unique<State>(compiled.kernel ? compiled.kernel->identity() : std::string());
     if (compiled.kernel) {
         const auto& record = compiled.kernel->record();
         if (record.params.size() != params.size() || record.outputs.size() != outputs.size())

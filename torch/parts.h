@@ -51,15 +51,14 @@ template <class View>
 bool append(View& whole, const View& part) {
     if (whole.sizes.empty() || whole.sizes.size() != part.sizes.size()) return false;
     const auto bytes = static_cast<const char*>(part.data) - static_cast<const char*>(whole.data);
-    const auto but_last = [](const std::vector<std::int64_t>& all) {
-        return std::span(all).first(all.size() - 1);
-    };
     const std::int64_t row = whole.sizes.back() * whole.strides.back();
+    bool fits = bytes == row * info(whole.dtype).bytes && whole.dtype == part.dtype &&
+                whole.strides.back() == part.strides.back();
+    for (std::size_t d = 0; d + 1 < whole.sizes.size(); ++d)
+        fits = fits && whole.sizes[d] == part.sizes[d] &&
+               (whole.sizes[d] == 1 || whole.strides[d] == part.strides[d]);
     whole.sizes.back() += part.sizes.back();
-    return bytes == row * info(whole.dtype).bytes && whole.dtype == part.dtype &&
-           whole.strides.back() == part.strides.back() &&
-           std::ranges::equal(but_last(whole.sizes), but_last(part.sizes)) &&
-           std::ranges::equal(but_last(whole.strides), but_last(part.strides));
+    return fits;
 }
 
 template <class View>

@@ -10,16 +10,9 @@ namespace {
 // The workspaces a launch reads or writes.
 std::set<int> workspaces_of(const LaunchRecord& record, const Launch& launch) {
     std::set<int> all;
-    const auto note = [&](int tensor) {
+    for_each_tensor(launch, [&](int tensor) {
         if (tensor >= record.num_bound()) all.insert(tensor - record.num_bound());
-    };
-    for (const auto& param : launch.params) {
-        if (const auto* map = std::get_if<TensorMapParam>(&param)) note(map->tensor);
-        if (const auto* plain = std::get_if<StructParam>(&param))
-            for (const auto& member : plain->members)
-                if (const auto* pointer = std::get_if<PointerField>(&member.field))
-                    note(pointer->tensor);
-    }
+    });
     return all;
 }
 
@@ -89,6 +82,7 @@ bool SeenWeight::is(const at::Tensor& weight) const {
     const auto alive = storage.lock();
     return alive && alive.get() == weight.storage().unsafeGetStorageImpl() &&
            data == weight.const_data_ptr() && version == weight._version() &&
+           dtype == weight.scalar_type() && std::ranges::equal(sizes, weight.sizes()) &&
            std::ranges::equal(strides, weight.strides());
 }
 
@@ -96,7 +90,8 @@ SeenWeights seen(const std::vector<at::Tensor>& weights) {
     SeenWeights all;
     for (const auto& weight : weights)
         all.push_back({weight.storage().getWeakStorageImpl(), weight.const_data_ptr(),
-                       static_cast<std::uint32_t>(weight._version()), weight.strides().vec()});
+                       static_cast<std::uint32_t>(weight._version()), weight.scalar_type(),
+                       weight.sizes().vec(), weight.strides().vec()});
     return all;
 }
 

@@ -1,5 +1,5 @@
-// Workspaces that a kernel fills from weights alone (split, transposed, scaled by another one) and
-// that stay valid until one of them changes.
+// What is made of weights alone (split, transposed, scaled by another one, laid behind one another)
+// and stays valid until one of them changes.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -29,7 +29,8 @@ struct SeenWeight {
     c10::weak_intrusive_ptr<c10::StorageImpl> storage;  // another tensor may get the address
     const void* data;
     std::uint32_t version;
-    std::vector<std::int64_t> strides;
+    c10::ScalarType dtype;
+    std::vector<std::int64_t> sizes, strides;
     bool is(const at::Tensor& weight) const;
 };
 using SeenWeights = std::vector<SeenWeight>;

@@ -152,22 +152,6 @@ Graph rebuild(const Graph& graph, const std::vector<Node>& nodes,
     return out;
 }
 
-// Results of several linears lie side by side, not as they were traced: what views them may have to
-// copy.
-bool changes_strides(const match::Pattern& pattern) {
-    return std::ranges::adjacent_find(pattern.results, {}, &graph::Binding::tensor) !=
-           pattern.results.end();
-}
-
-void let_views_copy(std::vector<Node>& nodes) {
-    for (Node& node : nodes) {
-        if (node.target != "aten.view.default") continue;
-        node.target = "aten.reshape.default";
-        for (auto& argument : node.inputs)
-            if (argument.name == "size") argument.name = "shape";
-    }
-}
-
 // Nodes that only calls needed which compute them for themselves.
 std::vector<bool> superseded(const Graph& graph, const std::vector<Part>& parts,
                              const std::vector<int>& owner) {
@@ -234,8 +218,6 @@ Result<Graph> rewrite(const Graph& graph, const std::vector<const match::Pattern
         else
             last[owner[i]] = i;
     }
-    if (std::ranges::any_of(patterns, [](const auto* p) { return changes_strides(*p); }))
-        let_views_copy(nodes);
     for (std::size_t p = 0; p < patterns.size(); ++p)
         nodes.push_back(call_node(*patterns[p], parts[p])), rank.push_back(last[p]);
 

@@ -28,7 +28,7 @@ struct Trial {
 
 struct Trials {
     report::Ablation ablation;
-    std::vector<Trial> packages;  // all, each family left out, each replaced, each alone
+    std::vector<Trial> packages;  // all; each family left out, and replaced; each alone
     // By family, those that would take its place: a norm and a product for the two as one.
     std::map<std::string, std::set<std::string>> rivals = {};
 };
@@ -74,20 +74,20 @@ void plan_trials(const Discovered& found, const Realizations& realizations, cons
             ablation.rows.push_back({.family = pattern->family, .alone = {}, .all_but = {}});
     trials.packages.push_back({all, &ablation.all, Dropped{}});
     for (auto& row : ablation.rows) {
-        Trial trial{of_family(all, row.family, false), &row.all_but, {}};
-        const Dropped without{{row.family, "the whole module is faster without it"}};
-        if (driver::plan(found, realizations, without).patterns(found.discovery) == trial.patterns)
-            trial.without = without;
-        trials.packages.push_back(std::move(trial));
-        row.patterns = static_cast<int>(of_family(all, row.family, true).size());
-    }
-    for (auto& row : ablation.rows) {
-        const Dropped without{{row.family, "the whole module is faster with others in its place"}};
-        auto others = driver::plan(found, realizations, without).patterns(found.discovery);
-        auto rivals = replacing(of_family(all, row.family, true), others, seen);
+        const auto own = of_family(all, row.family, true);
+        row.patterns = static_cast<int>(own.size());
+        auto others =
+            driver::plan(found, realizations, {{row.family, "left out"}}).patterns(found.discovery);
+        Trial left_out{of_family(all, row.family, false), &row.all_but, {}};
+        if (others == left_out.patterns)
+            left_out.without = {{row.family, "the whole module is faster without it"}};
+        trials.packages.push_back(std::move(left_out));
+        auto rivals = replacing(own, others, seen);
         if (rivals.empty()) continue;
         trials.rivals[row.family] = std::move(rivals);
-        trials.packages.push_back({std::move(others), &row.instead, without});
+        trials.packages.push_back(
+            {std::move(others), &row.instead,
+             Dropped{{row.family, "the whole module is faster with others in its place"}}});
     }
     // With one family, alone is all.
     if (ablation.rows.size() < 2 || ablation.rows.size() > kMostAlone) return;
@@ -133,10 +133,12 @@ void apply(const Dropped& dropped, const Discovered& found, const Realizations& 
     std::map<std::string, double> saves;
     for (auto& row : ablation.rows) {
         saves[row.family] = row.all_but.median_us - ablation.all.median_us;
-        row.kept = !dropped.contains(row.family);
+        row.kept = false;
     }
     // Where a pattern goes, another one of the same product may take its place.
     if (!dropped.empty()) plan = driver::plan(found, realizations, dropped);
+    for (const auto* pattern : plan.patterns(found.discovery))
+        for (auto& row : ablation.rows) row.kept |= row.family == pattern->family;
     for (std::size_t i = 0; i < plan.choices.size(); ++i)
         if (const auto at = saves.find(found.discovery.patterns[i].family); at != saves.end())
             if (plan.choices[i].fused || dropped.contains(at->first))

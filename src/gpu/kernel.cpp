@@ -8,6 +8,7 @@
 #include "gpu/context.h"
 #include "gpu/driver.h"
 #include "gpu/launch_plan.h"
+#include "support/hash.h"
 
 namespace fact::gpu {
 
@@ -50,6 +51,7 @@ struct Kernel::State {
     cuda::Context context = nullptr;
     cuda::Module module = nullptr;
     std::vector<Entry> entries;  // one a launch
+    std::string identity = {};
 
     ~State() {
         if (module) api.module_unload(module);
@@ -163,6 +165,7 @@ Result<Kernel> Kernel::load(std::string_view cubin, LaunchRecord record) {
     CurrentContext current(api, *context);
     if (current.status()) return failure(api, "cuCtxSetCurrent", current.status());
     auto state = std::make_shared<State>(State{api, std::move(record), *context, nullptr, {}});
+    state->identity = short_hash(std::string(cubin) + to_json(state->record));
     if (auto status = api.module_load(&state->module, cubin.data()))
         return failure(api, fmt::format("loading the cubin of '{}'", state->record.kernel), status);
     for (const auto& launch : state->record.launches) {
@@ -177,6 +180,10 @@ Result<Kernel> Kernel::load(std::string_view cubin, LaunchRecord record) {
 
 const LaunchRecord& Kernel::record() const {
     return state_->record;
+}
+
+const std::string& Kernel::identity() const {
+    return state_->identity;
 }
 
 std::string Kernel::refuses(std::span<const TensorArg> tensors) const {

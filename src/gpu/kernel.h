@@ -27,6 +27,8 @@ class Kernel {
     static Result<Kernel> load(std::string_view cubin, LaunchRecord record);
 
     const LaunchRecord& record() const;
+    // A hash of its code and its record.
+    const std::string& identity() const;
 
     // Why these tensors (parameters, then outputs) cannot be served: rank, dtype, disagreeing
     // extents, strides or addresses TMA cannot take. "" when they can.

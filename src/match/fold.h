@@ -13,12 +13,12 @@
 
 #include "graph/graph.h"
 #include "ir/kernel.h"
+#include "match/facts.h"
 #include "match/norm_form.h"
 
 namespace fact::match {
 
 struct Anchor;
-struct Facts;
 struct Region;
 
 struct Fold {

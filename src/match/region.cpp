@@ -24,14 +24,6 @@ std::int64_t count(const graph::TensorType& type) {
     return product;
 }
 
-// Whether the elements lie in their order, without gaps.
-bool is_dense(const graph::TensorType& type) {
-    std::int64_t stride = 1;
-    for (std::size_t d = type.sizes.size(); d-- > 0; stride *= type.sizes[d])
-        if (type.sizes[d] != 1 && type.strides[d] != stride) return false;
-    return true;
-}
-
 // The nodes of `reach` that `last` needs, and the anchor.
 NodeSet needed(const Graph& graph, const Growth& growth, NodeId last) {
     NodeSet within(growth.reach.begin(), growth.reach.end()), found;
@@ -164,32 +156,6 @@ std::string returns_to(const Graph& graph, const NodeSet& inside, NodeId first, 
 }
 
 }  // namespace
-
-Facts::Facts(const Graph& graph)
-    : users(graph::users(graph)),
-      escapes(graph::escapes(graph)),
-      constant(graph.values.size(), false) {
-    std::set<std::string_view> written;  // buffers that a call changes
-    for (const auto& output : graph.outputs)
-        if (!output.mutates.empty()) written.insert(output.mutates);
-    for (const auto& input : graph.inputs)
-        constant[graph::index(input.value)] =
-            input.kind != graph::InputKind::user && !written.contains(input.fqn);
-    for (const auto& node : graph.nodes) {
-        const auto reads = graph::tensor_inputs(node);
-        if (!is_view(node) || reads.empty() || !constant[graph::index(reads.front())]) continue;
-        // What does not lie in its order is copied to be reshaped, at every call anew.
-        if (node.target == "aten.reshape.default" && !is_dense(*graph[reads.front()].type))
-            continue;
-        for (const ValueId value : node.outputs) constant[graph::index(value)] = true;
-    }
-}
-
-bool only_used_in(const Facts& facts, ValueId value, const NodeSet& nodes) {
-    if (facts.escapes[graph::index(value)]) return false;
-    return std::ranges::all_of(facts.users[graph::index(value)],
-                               [&](NodeId user) { return nodes.contains(user); });
-}
 
 Placed look_through(const Graph& graph, const Facts& facts, std::set<NodeId>& nodes,
                     Placed tensor) {

@@ -9,20 +9,11 @@
 
 #include "graph/graph.h"
 #include "match/anchor.h"
+#include "match/facts.h"
 #include "match/fold.h"
 #include "match/layout.h"
 
 namespace fact::match {
-
-// What growing needs to know of the graph, worked out once.
-struct Facts {
-    explicit Facts(const graph::Graph& graph);
-
-    std::vector<std::vector<graph::NodeId>> users;
-    std::vector<bool> escapes;
-    std::vector<bool> constant;             // values that are a weight, or a view of one
-    std::set<graph::NodeId> after_product;  // filled by grow: what some product may absorb
-};
 
 // Nothing that reads its results is read by it, so it is convex.
 struct Region {
@@ -36,11 +27,11 @@ struct Region {
     std::optional<Fold> fold = {};  // the norm of its rows
     // Where linears of the same input are computed along (match/siblings.h): the columns of all,
     // and from which on these are linears without anything else.
-    struct Joined {
+    struct Siblings {
         std::int64_t columns = 0;
         std::optional<std::int64_t> plain_from = {};
     };
-    std::optional<Joined> joined = {};
+    std::optional<Siblings> siblings = {};
 };
 
 struct Growth {
@@ -57,9 +48,6 @@ Growth grow(const graph::Graph& graph, Facts& facts, Anchor anchor,
 // and with `producers` also pointwise operators that only serve its side operands.
 std::vector<Region> regions(const graph::Graph& graph, const Facts& facts, Growth& growth,
                             bool producers);
-
-// Whether nobody but these nodes reads the value.
-bool only_used_in(const Facts& facts, graph::ValueId value, const std::set<graph::NodeId>& nodes);
 
 // Looks through permutes that nobody but `nodes` needs, and takes them along: the kernel reads the
 // tensor as it lies.

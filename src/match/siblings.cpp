@@ -34,6 +34,7 @@ std::int64_t columns_of(const Graph& graph, const Region& region) {
 // Whether whoever reads the value, or a view of it, goes by its strides: torch's own operators do,
 // but for one that is told how memory lies.
 bool goes_by_strides(const Graph& graph, const Facts& facts, ValueId value) {
+    if (facts.escapes[graph::index(value)]) return false;  // the caller may not
     return std::ranges::all_of(facts.users[graph::index(value)], [&](NodeId id) {
         const graph::Node& user = graph[id];
         if (!user.target.starts_with("aten.") || user.target.starts_with("aten.as_strided"))
@@ -49,9 +50,9 @@ bool may_join(const Graph& graph, const Facts& facts, const Region& region) {
     const auto constant = [&](ValueId value) { return bool{facts.constant[graph::index(value)]}; };
     return anchor.rule == "linear" && !anchor.cut && !region.second && region.outputs.size() == 1 &&
            info(graph[anchor.b].type->dtype).bytes == 2 && is_matrix(*graph[anchor.b].type) &&
-           region.b.value == anchor.b && columns_of(graph, region) % 8 == 0 && constant(anchor.b) &&
+           region.b.value == anchor.b && columns_of(graph, region) > 0 &&
+           columns_of(graph, region) % 8 == 0 && constant(anchor.b) &&
            (!anchor.addend || constant(*anchor.addend)) &&
-           !facts.escapes[graph::index(region.outputs.front())] &&
            goes_by_strides(graph, facts, region.outputs.front()) &&
            std::ranges::none_of(region.nodes,
                                 [&](NodeId id) { return find_rowwise(graph[id]) != nullptr; });
@@ -72,8 +73,14 @@ std::string manner(const Graph& graph, const Facts& facts, const Region& region)
     const auto written = write_kernel(graph, facts, region, *layout, false);
     if (!written) return "";
     std::string text = dsl::to_text(written->kernel);
-    for (const auto& binding : written->params)
-        if (!is_own(graph, region, binding)) text += binding.value + "\n";
+    for (const auto& binding : written->params) {
+        if (is_own(graph, region, binding)) continue;
+        text += binding.value;
+        for (const auto& dims : binding.dims) text += fmt::format(" {}", fmt::join(dims, ","));
+        if (const auto& half = binding.half)
+            text += fmt::format(" half {} {} {}", half->dim, half->number, half->stepped);
+        text += "\n";
+    }
     for (const Atom& atom : layout->atoms)
         if (&atom != &layout->atoms[static_cast<std::size_t>(layout->n.front())])
             text += fmt::format("{}={}\n", atom.name, atom.extent);
@@ -139,8 +146,7 @@ std::vector<std::vector<Region>> siblings(const Graph& graph, const Facts& facts
         if (!is_plain(group.front()))
             if (const auto plain = by_manner.find(""); plain != by_manner.end())
                 group.insert(group.end(), plain->second.begin(), plain->second.end());
-        if (group.size() > kMost) group.resize(kMost);
-        if (group.size() > 1) groups.push_back(std::move(group));
+        if (group.size() > 1 && group.size() <= kMost) groups.push_back(std::move(group));
     }
     return groups;
 }
@@ -149,11 +155,11 @@ Result<Pattern> write_siblings(const Graph& graph, const Facts& facts,
                                const std::vector<Region>& group, const Fold* fold,
                                const Options& options, const GpuSpec& gpu) {
     Region joined = group.front();
-    joined.joined.emplace();
+    joined.siblings.emplace();
     std::set<NodeId> nodes;
     std::vector<ValueId> outputs;
     for (const Region& region : group) {
-        auto& [columns, plain_from] = *joined.joined;
+        auto& [columns, plain_from] = *joined.siblings;
         if (is_plain(region) && !is_plain(group.front()) && !plain_from) plain_from = columns;
         columns += columns_of(graph, region);
         nodes.insert(region.nodes.begin(), region.nodes.end());

@@ -61,7 +61,7 @@ Result<Written> KernelWriter::write() {
     if (joins_) name_rotary();
     const std::string& rule = region_.anchor.rule;
     std::string base = rule == "linear" || rule == "conv" ? rule : "matmul";
-    if (region_.joined) base = "linears";
+    if (region_.siblings) base = "linears";
     if (region_.fold) base = (region_.fold->form.centered ? "layer_norm_" : "rms_norm_") + base;
     kernel_.name = product ? kernel_name(base, kernel_, tags_) : rule;
     if (joins_) merge_equal(kernel_);
@@ -220,8 +220,8 @@ void KernelWriter::write_outputs() {
         if (const auto* cast = std::get_if<ir::Cast>(&kernel_[value].node))
             if (kernel_[value].type.dtype == dtype && info(kernel_[cast->x].type.dtype).floating)
                 value = cast->x;
-        if (region_.joined && region_.joined->plain_from)
-            value = before_column(*region_.joined->plain_from, value);
+        if (region_.siblings && region_.siblings->plain_from)
+            value = before_column(*region_.siblings->plain_from, value);
         const ExprId stored = forms_->arrange(value, laid.order);
         if (std::holds_alternative<ir::Permute>(kernel_[stored].node) && stored != value)
             tag(stored, "permuted");
@@ -261,11 +261,13 @@ Result<Layout> layout_of(const Graph& graph, const Region& region) {
     for (const ValueId value : region.outputs)
         parts.results.push_back({value, region.anchor.space.shape(value)});
     auto layout = lay_out(graph, region.anchor.space, region.anchor.k, parts);
-    if (!layout || !region.joined) return layout;
+    if (!layout || !region.siblings) return layout;
     // More of what the columns are counted in: heads, or single ones.
     Atom& outer = layout->atoms[static_cast<std::size_t>(layout->n.front())];
     const std::int64_t inner = layout->extent(layout->n) / outer.extent;
-    const auto& [columns, plain_from] = *region.joined;
+    const auto& [columns, plain_from] = *region.siblings;
+    if (region.anchor.space.is_halved(outer.axes.front()))
+        return Error{"linears of one input are joined where their halves are those of heads", ""};
     if (columns % inner != 0 || plain_from.value_or(0) % inner != 0)
         return Error{"linears of one input are joined where all have heads of one size", ""};
     outer.extent = columns / inner;

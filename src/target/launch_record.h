@@ -110,6 +110,18 @@ struct Launch {
     bool operator==(const Launch&) const = default;
 };
 
+// Calls visit(number) for every tensor whose memory the launch reads or writes; some come twice.
+template <class Visit>
+void for_each_tensor(const Launch& launch, Visit visit) {
+    for (const auto& param : launch.params) {
+        if (const auto* map = std::get_if<TensorMapParam>(&param)) visit(map->tensor);
+        if (const auto* plain = std::get_if<StructParam>(&param))
+            for (const auto& member : plain->members)
+                if (const auto* pointer = std::get_if<PointerField>(&member.field))
+                    visit(pointer->tensor);
+    }
+}
+
 // Scratch memory of a call, dimension products of bound tensors, contiguous.
 struct Workspace {
     DType dtype = DType::f32;

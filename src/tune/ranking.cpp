@@ -37,7 +37,7 @@ template <class Counts>
 double least_fetched(const std::vector<CandidateResult>& results, double most, Counts counts) {
     double least = std::numeric_limits<double>::infinity();
     for (const CandidateResult& r : results)
-        if (counts(r) && cost(r) <= most) least = std::min(least, r.fetched);
+        if (counts(r) && cost(r) <= most && r.fetched > 0) least = std::min(least, r.fetched);
     return least;
 }
 
@@ -60,7 +60,7 @@ int best_of(const std::vector<CandidateResult>& results) {
     };
     int fastest = cheapest(results, counts);
     if (fastest < 0) return -1;
-    if (is_long(results[fastest])) {
+    if (is_long(results[fastest]) && results[fastest].fetched > 0) {
         fetched = least_fetched(results, cost(results[fastest]) * (1 + kNearlyAsFast), counts);
         fastest = cheapest(results, counts);
     }

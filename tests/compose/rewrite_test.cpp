@@ -40,21 +40,6 @@ TEST(Rewrite, UsersBetweenAPatternsNodesMoveBehindTheCall) {
     EXPECT_EQ(spell(*out), "a b = call p0(x)\nu = u(a)\n");
 }
 
-// Results that lie side by side have other strides than were traced.
-TEST(Rewrite, WhatViewsPartsOfATensorMayCopy) {
-    auto g = make_graph({"x"}, {{"a", "x"}, {"b", "x"}, {"v", "a"}}, {"b", "v"});
-    g.nodes[2].target = "aten.view.default";
-    g.nodes[2].inputs.push_back({"size", std::vector<std::int64_t>{4, 2}, false});
-    auto p = make_pattern("p0", {"a", "b"}, {"x"}, {"a", "b"});
-    p.results = {{"y", "a", {}}, {"z", "b", {}}};
-    EXPECT_EQ(rewrite(g, {&p})->nodes[1].target, "aten.view.default");
-    p.results[1].tensor = "y";
-    const auto out = rewrite(g, {&p});
-    ASSERT_TRUE(out) << out.error().text();
-    EXPECT_EQ(out->nodes[1].target, "aten.reshape.default");
-    EXPECT_NE(graph::find_argument(out->nodes[1], "shape"), nullptr);
-}
-
 TEST(Rewrite, PatternsThatWaitForEachOtherAreRefused) {
     const auto g = make_graph({"x"}, {{"a", "x"}, {"b", "x"}, {"c", "b"}, {"d", "a"}}, {"c", "d"});
     // p0 needs p1's a, p1 needs p0's b.

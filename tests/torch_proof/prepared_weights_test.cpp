@@ -45,6 +45,7 @@ TEST(PreparedWeights, AChangeOfOneIsAChangeOfTheSet) {
     EXPECT_TRUE(prepared.find({1, 2}, {w, g}, true)->front().is_same(kept));
     EXPECT_FALSE(prepared.find({1, 2}, {w, g.clone()}, false));
     EXPECT_FALSE(prepared.find({1, 2}, {w.t(), g}, false));
+    EXPECT_FALSE(prepared.find({1, 2}, {w.narrow(0, 0, 2), g}, false));
 
     g.add_(1);
     EXPECT_FALSE(prepared.find({1, 2}, {w, g}, false));

@@ -30,8 +30,8 @@ class PackagedModule(torch.nn.Module):
     Weights are ordinary parameters and buffers under their original names, given to the executor
     on every call, so `to`, `load_state_dict` and sharing work as on any module. Inference only.
 
-    Kernels of f32 products keep a split copy of their weights, made anew when torch says that a
-    weight has changed. Two changes go unseen: one through `.data`, and one after a call was captured
+    Kernels keep what they make of weights (f32 ones split, a norm's gain in them, those of several
+    linears behind one another), made anew when torch says that a weight has changed. Two changes go unseen: one through `.data`, and one after a call was captured
     into a CUDA graph (capture again).
     """
 

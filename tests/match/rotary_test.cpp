@@ -63,12 +63,14 @@ struct Heads : Net {
                   sizes);
     }
     // x * cosine + rotate_half(x) * sine
-    ValueId rotated(ValueId x) {
-        const auto straight = mul("straight", x, cosine);
+    ValueId rotated(ValueId x, const std::string& of = "") {
+        const auto straight = mul(of + "straight", x, cosine);
         const auto half = graph[x].type->sizes.back() / 2;
-        const auto first = slice("first", x, 0, half), second = slice("second", x, half, kEnd);
-        const auto turned = cat("turned", pointwise("less", "neg.default", second), first);
-        return add("rotated", straight, mul("sined", turned, sine));
+        const auto first = slice(of + "first", x, 0, half);
+        const auto second = slice(of + "second", x, half, kEnd);
+        const auto turned =
+            cat(of + "turned", pointwise(of + "less", "neg.default", second), first);
+        return add(of + "rotated", straight, mul(of + "sined", turned, sine));
     }
     // Each half on its own.
     ValueId separately(ValueId first, ValueId second, bool pairs) {
@@ -88,6 +90,35 @@ Names ids(const Discovery& found) {
     Names all;
     for (const auto& pattern : found.patterns) all.push_back(pattern.id);
     return all;
+}
+
+// As in a decoder layer with grouped heads: one product, whose last heads are the values as they
+// are.
+TEST(Rotary, QueriesAndKeysAreOneProductWithValues) {
+    Heads net;
+    const auto x = net.input("x", {kB, kT, 128});
+    const auto project = [&](const std::string& name, std::int64_t heads) {
+        const auto y = net.linear(name, x, net.weight("w_" + name, {heads * kD, 128}));
+        return net.op(name + "_heads", "view.default",
+                      {{"self", y}, {"size", Ints{kB, kT, heads, kD}}}, {kB, kT, heads, kD});
+    };
+    const auto use = [&](const std::string& name, ValueId y) {
+        net.output(net.op("use_" + name, "cumsum.default", {{"self", y}, {"dim", std::int64_t{1}}},
+                          net.graph[y].type->sizes));
+    };
+    use("q", net.rotated(project("q", 4), "q_"));
+    use("k", net.rotated(project("k", 2), "k_"));
+    use("v", project("v", 2));
+    const auto found = net.discover();
+    ASSERT_EQ(ids(found), (Names{"p00_linear_rotary", "l00_linears_rotary", "p01_linear_rotary",
+                                 "p02_linear"}));
+    const Pattern& joined = found.patterns[1];
+    EXPECT_EQ(joined.outputs, (Names{"q_rotated", "k_rotated", "v"}));
+    EXPECT_EQ(joined.extents.at("G"), 8);
+    EXPECT_EQ(joined.results[2].dims, (std::vector<std::vector<int>>{{0}, {1}, {2}}));
+    EXPECT_NE(joined.kernel.find("where(index(G) < 6, h * cosine.view(M, 2, 16) + t1, h)"),
+              std::string::npos)
+        << joined.kernel;
 }
 
 TEST(Rotary, HalvesGoWithTheirProduct) {

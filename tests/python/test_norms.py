@@ -58,8 +58,8 @@ class Norms(Discovered):
     # A mean that is rounded is as good as any near zero.
     def test_lost_digits_of_the_statistics_are_refused(self):
         pattern = next(p for p in self.folded if self.module(p) == "layer_norm_without_weights")
-        wrong = pattern["kernel"].replace("center   = sum(x, over: K) / extent(K)",
-                                          "center   = bf16(sum(x, over: K) / extent(K))")
+        wrong = pattern["kernel"].replace("center  = sum(x, over: K) / extent(K)",
+                                          "center  = bf16(sum(x, over: K) / extent(K))")
         self.assertNotEqual(wrong, pattern["kernel"])
         passed = {check["distribution"]: check["passed"] for check in self.proven(pattern, wrong)}
         self.assertTrue(passed["normal"])

@@ -8,10 +8,10 @@
 
 #include "match/attention.h"
 #include "match/fold.h"
+#include "match/leftovers.h"
 #include "match/norm.h"
 #include "match/packed.h"
 #include "match/pattern.h"
-#include "match/pointwise.h"
 #include "match/region.h"
 #include "match/rotary.h"
 #include "match/rowwise.h"
@@ -102,8 +102,7 @@ class Finder {
                 fmt::format("p{:02}{}_{}", products, letter, candidate.pattern.id);
             discovery.patterns.push_back(std::move(candidate.pattern));
         }
-        find_updates();
-        discovery.left_alone = leftovers();
+        discovery.left_alone = leftovers(graph_, facts_, {taken_, copied_, reasons_});
         return discovery;
     }
 
@@ -299,56 +298,6 @@ class Finder {
         }
     }
 
-    void find_updates() {
-        std::vector<bool> result(graph_.values.size());
-        for (const auto& output : graph_.outputs)
-            if (output.value && output.mutates.empty()) result[graph::index(*output.value)] = true;
-        for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
-            const auto id = static_cast<NodeId>(i);
-            const bool only = std::ranges::all_of(graph_[id].outputs, [&](graph::ValueId value) {
-                return !result[graph::index(value)] &&
-                       std::ranges::all_of(facts_.users[graph::index(value)],
-                                           [&](NodeId user) { return updates_.contains(user); });
-            });
-            if (only) updates_.insert(id);
-        }
-    }
-
-    // Nodes that do work on a GPU and stay torch's, each with the reason.
-    std::vector<LeftAlone> leftovers() const {
-        std::vector<LeftAlone> left;
-        for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-            const auto id = static_cast<NodeId>(i);
-            const Node& node = graph_[id];
-            if (taken_.contains(id) || is_view(node) || !computes(node)) continue;
-            if (copied_.contains(id)) continue;  // it goes when nobody needs it any more
-            left.push_back({node.name, node.target, reason_for(id), node.where});
-        }
-        return left;
-    }
-
-    bool computes(const Node& node) const {
-        return std::ranges::any_of(node.outputs, [&](graph::ValueId value) {
-            const auto& type = graph_[value].type;
-            return type && !type->sizes.empty() && !graph::tensor_inputs(node).empty();
-        });
-    }
-
-    std::string reason_for(NodeId id) const {
-        const Node& node = graph_[id];
-        if (updates_.contains(id))
-            return "it updates a buffer of the module, which stays with torch";
-        if (node.target.find("dropout") != node.target.npos)
-            return "active dropout draws random numbers: it stays with torch";
-        const bool known = is_anchor(node) || is_attention(node) || find_rowwise(node) ||
-                           find_pointwise(node) != nullptr ||
-                           (read_joining(graph_, node) && reasons_.contains(id));
-        if (!known) return fmt::format("no rule covers {} yet", node.target);
-        if (const auto said = reasons_.find(id); said != reasons_.end()) return said->second;
-        return facts_.after_product.contains(id) ? "another fusion around it gains more"
-                                                 : "no product is next to it";
-    }
-
     const Graph& graph_;
     const Options& options_;
     const GpuSpec& gpu_;
@@ -358,7 +307,6 @@ class Finder {
     std::vector<Growth> growths_;
     std::vector<Candidate> candidates_;
     std::set<NodeId> taken_;
-    std::set<NodeId> updates_;  // nodes that serve nothing but the module's buffers
     std::map<NodeId, std::string> reasons_;
 };
 

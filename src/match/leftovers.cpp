@@ -1,0 +1,80 @@
+#include "match/leftovers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/halves.h"
+#include "match/anchor.h"
+#include "match/attention_call.h"
+#include "match/pointwise.h"
+#include "match/rowwise.h"
+
+namespace fact::match {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+
+namespace {
+
+// Nodes that serve nothing but the module's buffers.
+std::set<NodeId> updates(const Graph& graph, const Facts& facts) {
+    std::vector<bool> result(graph.values.size());
+    for (const auto& output : graph.outputs)
+        if (output.value && output.mutates.empty()) result[graph::index(*output.value)] = true;
+    std::set<NodeId> found;
+    for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+        const auto id = static_cast<NodeId>(i);
+        const bool only = std::ranges::all_of(graph[id].outputs, [&](ValueId value) {
+            return !result[graph::index(value)] &&
+                   std::ranges::all_of(facts.users[graph::index(value)],
+                                       [&](NodeId user) { return found.contains(user); });
+        });
+        if (only) found.insert(id);
+    }
+    return found;
+}
+
+bool computes(const Graph& graph, const Node& node) {
+    return std::ranges::any_of(node.outputs, [&](ValueId value) {
+        const auto& type = graph[value].type;
+        return type && !type->sizes.empty() && !graph::tensor_inputs(node).empty();
+    });
+}
+
+std::string reason_for(const Graph& graph, const Facts& facts, const Sorted& sorted, NodeId id) {
+    const Node& node = graph[id];
+    if (node.target.find("dropout") != node.target.npos)
+        return "active dropout draws random numbers: it stays with torch";
+    const auto said = sorted.reasons.find(id);
+    const bool has_reason = said != sorted.reasons.end();
+    const bool known = is_anchor(node) || is_attention(node) || find_rowwise(node) ||
+                       find_pointwise(node) != nullptr || (read_joining(graph, node) && has_reason);
+    if (!known) return fmt::format("no rule covers {} yet", node.target);
+    if (has_reason) return said->second;
+    return facts.after_product.contains(id) ? "another fusion around it gains more"
+                                            : "no product is next to it";
+}
+
+}  // namespace
+
+std::vector<LeftAlone> leftovers(const Graph& graph, const Facts& facts, const Sorted& sorted) {
+    const auto updating = updates(graph, facts);
+    std::vector<LeftAlone> left;
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+        const auto id = static_cast<NodeId>(i);
+        const Node& node = graph[id];
+        if (sorted.taken.contains(id) || is_view(node) || !computes(graph, node)) continue;
+        if (sorted.copied.contains(id)) continue;  // it goes when nobody needs it any more
+        left.push_back({node.name, node.target,
+                        updating.contains(id)
+                            ? "it updates a buffer of the module, which stays with torch"
+                            : reason_for(graph, facts, sorted, id),
+                        node.where});
+    }
+    return left;
+}
+
+}  // namespace fact::match

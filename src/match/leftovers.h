@@ -1,0 +1,25 @@
+// What stays torch's, and why.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "match/facts.h"
+#include "match/pattern.h"
+
+namespace fact::match {
+
+// What discovery has found out about the nodes.
+struct Sorted {
+    const std::set<graph::NodeId>& taken;   // by a pattern
+    const std::set<graph::NodeId>& copied;  // made by patterns for themselves
+    const std::map<graph::NodeId, std::string>& reasons;
+};
+
+// Nodes that do work on a GPU and stay torch's, each with the reason.
+std::vector<LeftAlone> leftovers(const graph::Graph& graph, const Facts& facts,
+                                 const Sorted& sorted);
+
+}  // namespace fact::match

@@ -153,9 +153,14 @@ class Finder {
         std::vector<Region> linears;
         for (const Candidate& own : chosen)
             if (own.regions.size() == 1) linears.push_back(own.regions.front());
-        for (auto& group : siblings(graph_, facts_, linears))
-            if (auto joined = joined_candidate(std::move(group), nullptr))
-                chosen.push_back(std::move(*joined));
+        for (auto& group : siblings(graph_, facts_, linears)) {
+            auto joined = joined_candidate(group, nullptr);
+            if (!joined) {  // those that nothing follows may not fit among the heads of others
+                std::erase_if(group, [](const Region& region) { return region.nodes.size() == 1; });
+                if (group.size() > 1) joined = joined_candidate(std::move(group), nullptr);
+            }
+            if (joined) chosen.push_back(std::move(*joined));
+        }
     }
 
     std::optional<Candidate> joined_candidate(std::vector<Region> group, const Fold* fold) {

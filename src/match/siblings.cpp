@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "dsl/dsl.h"
 #include "match/rowwise.h"
@@ -58,11 +59,18 @@ bool may_join(const Graph& graph, const Facts& facts, const Region& region) {
                                 [&](NodeId id) { return find_rowwise(graph[id]) != nullptr; });
 }
 
-// Whether the binding is of the linear's own weight or bias.
-bool is_own(const Graph& graph, const Region& region, const graph::Binding& binding) {
-    const auto& addend = region.anchor.addend;
-    return binding.value == graph[region.anchor.b].name ||
-           (addend && binding.value == graph[*addend].name);
+// Nothing but the weight and the bias may run along all columns.
+bool runs_along(const Layout& layout, const Laid& side) {
+    const int outer = layout.n.front();
+    return std::ranges::any_of(
+        side.order, [&](const Atoms& dim) { return std::ranges::find(dim, outer) != dim.end(); });
+}
+
+// What a parameter of the kernel is to the linear: its input, its weight, then the sides.
+enum class Kind { weight, bias, other };
+Kind kind_of(const Layout& layout, std::size_t param) {
+    if (param == 1) return Kind::weight;
+    return param > 1 && runs_along(layout, layout.sides[param - 2]) ? Kind::bias : Kind::other;
 }
 
 // What is computed along: equal for regions that differ in their weights alone.
@@ -73,8 +81,9 @@ std::string manner(const Graph& graph, const Facts& facts, const Region& region)
     const auto written = write_kernel(graph, facts, region, *layout, false);
     if (!written) return "";
     std::string text = dsl::to_text(written->kernel);
-    for (const auto& binding : written->params) {
-        if (is_own(graph, region, binding)) continue;
+    for (std::size_t i = 0; i < written->params.size(); ++i) {
+        if (kind_of(*layout, i) != Kind::other) continue;
+        const auto& binding = written->params[i];
         text += binding.value;
         for (const auto& dims : binding.dims) text += fmt::format(" {}", fmt::join(dims, ","));
         if (const auto& half = binding.half)
@@ -87,13 +96,6 @@ std::string manner(const Graph& graph, const Facts& facts, const Region& region)
     for (const auto& dims : written->results.front().dims)
         text += fmt::format("{} ", fmt::join(dims, ","));
     return text;
-}
-
-// Nothing but the weight and the bias may run along all columns.
-bool runs_along(const Layout& layout, const Laid& side) {
-    const int outer = layout.n.front();
-    return std::ranges::any_of(
-        side.order, [&](const Atoms& dim) { return std::ranges::find(dim, outer) != dim.end(); });
 }
 
 std::string objection(const Graph& graph, const Region& region, const Layout& layout) {
@@ -126,12 +128,13 @@ Result<std::vector<std::vector<int>>> plain_dims(const Graph& graph, const Regio
 
 std::vector<std::vector<Region>> siblings(const Graph& graph, const Facts& facts,
                                           const std::vector<Region>& linears) {
-    constexpr std::size_t kMost = 8;  // more of one input are modules set side by side
-    using Key = std::pair<ValueId, bool>;
+    constexpr std::size_t kMost = 8;               // more of one input are modules set side by side
+    using Key = std::tuple<ValueId, bool, DType>;  // the input, whether with a bias, the results
     std::map<Key, std::map<std::string, std::vector<Region>>> found;
     for (const Region& region : linears)
         if (may_join(graph, facts, region)) {
-            const Key key{region.anchor.a, region.anchor.addend.has_value()};
+            const Key key{region.anchor.a, region.anchor.addend.has_value(),
+                          graph[region.outputs.front()].type->dtype};
             const std::string how = manner(graph, facts, region);
             if (is_plain(region) || !how.empty()) found[key][how].push_back(region);
         }
@@ -184,11 +187,12 @@ Result<Pattern> write_siblings(const Graph& graph, const Facts& facts,
         return parts;
     };
     std::vector<graph::Binding> params;
-    for (const graph::Binding& param : written->params) {
+    for (std::size_t i = 0; i < written->params.size(); ++i) {
+        const graph::Binding& param = written->params[i];
         std::vector<graph::Binding> parts{param};
-        if (param.value == graph[joined.anchor.b].name)
+        if (kind_of(*layout, i) == Kind::weight)
             parts = in_all(param, [](const Region& region) { return region.anchor.b; });
-        else if (is_own(graph, joined, param))
+        if (kind_of(*layout, i) == Kind::bias)
             parts = in_all(param, [](const Region& region) { return *region.anchor.addend; });
         params.insert(params.end(), parts.begin(), parts.end());
     }

@@ -12,9 +12,9 @@
 namespace fact::match {
 
 // Groups of two and more among regions of linears, each the linear with what is computed along: all
-// of a group read the same value, have a bias or none, and those that compute something along come
-// first and do the same. Only 16-bit linears whose weights are constants and whose results stay in
-// the graph.
+// of a group read the same value, have a bias or none and results of one type, and those that
+// compute something along come first and do the same. Only 16-bit linears whose weights are
+// constants and whose results stay in the graph.
 std::vector<std::vector<Region>> siblings(const graph::Graph& graph, const Facts& facts,
                                           const std::vector<Region>& linears);
 

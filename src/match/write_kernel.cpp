@@ -261,7 +261,14 @@ Result<Layout> layout_of(const Graph& graph, const Region& region) {
     for (const ValueId value : region.outputs)
         parts.results.push_back({value, region.anchor.space.shape(value)});
     auto layout = lay_out(graph, region.anchor.space, region.anchor.k, parts);
-    if (!layout || !region.siblings) return layout;
+    if (!layout) return layout;
+    const auto has = [](const Laid& laid, const Atoms& dim) {
+        return std::ranges::find(laid.order, dim) != laid.order.end();
+    };
+    for (const Atoms& batch : layout->batches)
+        if (region.anchor.node != kNoProduct && !has(layout->a, batch) && !has(layout->b, batch))
+            return Error{"both operands are repeated along a dimension of the result", ""};
+    if (!region.siblings) return layout;
     // More of what the columns are counted in: heads, or single ones.
     Atom& outer = layout->atoms[static_cast<std::size_t>(layout->n.front())];
     const std::int64_t inner = layout->extent(layout->n) / outer.extent;

@@ -129,6 +129,31 @@ TEST(Siblings, WhatIsAResultOrAsWideAsAnotherOperandStaysAlone) {
     EXPECT_TRUE(net.joined().empty());
 }
 
+// A router's logits in f32 beside a linear in 16 bits.
+TEST(Siblings, ResultsOfOneTypeAreJoined) {
+    Projections net;
+    const auto logits =
+        net.op("logits", "_to_copy.default",
+               {{"self", net.linear("router", 8, false)}, {"dtype", graph::DTypeArg{DType::f32}}},
+               {4, 32, 8});
+    net.graph[logits].type->dtype = DType::f32;
+    net.output(
+        net.op("use", "cumsum.default", {{"self", logits}, {"dim", std::int64_t{1}}}, {4, 32, 8}));
+    net.project("up", 128, false);
+    EXPECT_TRUE(net.joined().empty());
+}
+
+// The caller gets it as torch would give it.
+TEST(Siblings, WhatLeavesTheModuleAsAViewIsNotJoined) {
+    Projections net;
+    net.output(
+        net.op("view", "view.default",
+               {{"self", net.linear("p", 128)}, {"size", std::vector<std::int64_t>{128, 128}}},
+               {128, 128}));
+    net.project("q", 128);
+    EXPECT_TRUE(net.joined().empty());
+}
+
 TEST(Siblings, WhoIsToldHowMemoryLiesGetsItSo) {
     for (const char* target : {"as_strided.default", "cumsum.default"}) {
         Projections net;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "match/join.h"
 #include "match/kernel_writer.h"
@@ -262,12 +263,20 @@ Result<Layout> layout_of(const Graph& graph, const Region& region) {
         parts.results.push_back({value, region.anchor.space.shape(value)});
     auto layout = lay_out(graph, region.anchor.space, region.anchor.k, parts);
     if (!layout) return layout;
-    const auto has = [](const Laid& laid, const Atoms& dim) {
-        return std::ranges::find(laid.order, dim) != laid.order.end();
-    };
-    for (const Atoms& batch : layout->batches)
-        if (region.anchor.node != kNoProduct && !has(layout->a, batch) && !has(layout->b, batch))
-            return Error{"both operands are repeated along a dimension of the result", ""};
+    if (region.anchor.node != kNoProduct) {
+        std::set<int> read;
+        const auto add = [&](const Laid& laid) {
+            for (const Atoms& dim : laid.order) read.insert(dim.begin(), dim.end());
+        };
+        add(layout->a), add(layout->b);
+        for (const Laid& side : layout->sides) add(side);
+        for (const Laid& result : layout->results)
+            for (const Atoms& dim : result.order)
+                for (const int atom : dim)
+                    if (!read.contains(atom))
+                        return Error{"its operands are repeated along a dimension of the result",
+                                     ""};
+    }
     if (!region.siblings) return layout;
     // More of what the columns are counted in: heads, or single ones.
     Atom& outer = layout->atoms[static_cast<std::size_t>(layout->n.front())];

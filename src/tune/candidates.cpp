@@ -13,6 +13,9 @@ namespace fact::tune {
 
 namespace {
 
+// Of shorter sums the epilogue costs more than fetching does.
+constexpr std::int64_t kDeep = 2048;
+
 // What the spelling says, as a schedule block reads it; nothing where it is no schedule.
 std::optional<schedule::Schedule> schedule_of(const std::string& spelling) {
     Diagnostics ignored;
@@ -132,7 +135,7 @@ Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern
         }
         candidate.name = fmt::format("s{:02}", all.size());
         candidate.expected_us = lower::expected_us(plan.skeleton, schedule, plan.problem);
-        candidate.fetched = schedule::fetched_per_output(schedule);
+        if (plan.problem.k >= kDeep) candidate.fetched = schedule::fetched_per_output(schedule);
         usable += candidate.unsupported.empty();
         all.push_back(std::move(candidate));
         if (limit > 0 && usable == limit) break;

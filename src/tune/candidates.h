@@ -18,7 +18,7 @@ struct Candidate {
     std::string source;    // CUDA; "" when `unsupported` says why there is none
     LaunchRecord record;
     double expected_us = 0;  // what the model says; 0: it knows nothing of it
-    double fetched = 0;      // schedule::fetched_per_output; 0: it has no such schedule
+    double fetched = 0;      // schedule::fetched_per_output of long sums; 0: nothing to go by
     std::string unsupported;
     std::string fault;       // what a file the user gave stands for where there is no GPU
     bool from_file = false;  // nobody vouches for it: proven in full before it is compared

@@ -203,7 +203,7 @@ struct Finish {
     __device__ float operator()(float acc, float flipped, Fetched const& at, Slab const& slab, int i) const {
         using F = Functions<bf16>;
         float const t0 = acc * at.cos_.at(i);
-        int const t1 = slab.column_of(i) / 64 % 2;
+        int const t1 = slab.column / 64 % 2;
         bool const t2 = t1 == 0;
         float const t3 = t2 ? -1.f : 1.f;
         float const r = flipped * t3;

@@ -15,6 +15,13 @@
 
 namespace fact::match {
 
+// Of linears that are one product (match/siblings.h): the columns of all, and from which on these
+// are linears without anything else.
+struct Siblings {
+    std::int64_t columns = 0;
+    std::optional<std::int64_t> plain_from = {};
+};
+
 // Nothing that reads its results is read by it, so it is convex.
 struct Region {
     Anchor anchor;                        // its space covers the whole region
@@ -24,14 +31,8 @@ struct Region {
     std::vector<SideUse> sides;
     // A linear of the same input whose result only the region reads: the other half of a gate.
     std::optional<graph::NodeId> second = {};
-    std::optional<Fold> fold = {};  // the norm of its rows
-    // Where linears of the same input are computed along (match/siblings.h): the columns of all,
-    // and from which on these are linears without anything else.
-    struct Siblings {
-        std::int64_t columns = 0;
-        std::optional<std::int64_t> plain_from = {};
-    };
-    std::optional<Siblings> siblings = {};
+    std::optional<Fold> fold = {};          // the norm of its rows
+    std::optional<Siblings> siblings = {};  // linears of the same input that are computed along
 };
 
 struct Growth {

@@ -10,17 +10,9 @@
 
 namespace fact::exec {
 
-namespace {
+using graph::storage_length;
 
-// Elements from the first to the last one.
-std::int64_t storage_length(at::IntArrayRef sizes, at::IntArrayRef strides) {
-    std::int64_t length = 1;
-    for (std::size_t d = 0; d < sizes.size(); ++d) {
-        if (sizes[d] == 0) return 0;
-        length += (sizes[d] - 1) * strides[d];
-    }
-    return length;
-}
+namespace {
 
 std::int64_t margin_on(c10::Device device) {
     return device.is_cpu() ? GuardedTensor::kMarginBytesOnCpu : GuardedTensor::kMarginBytes;

@@ -172,9 +172,7 @@ at::Tensor Oracle::draw_input(const graph::GraphInput& input, std::string_view d
         if (fits) return real;
     }
     // The whole storage is drawn and then viewed: any strides are possible, overlapping ones too.
-    std::int64_t length = type.offset + 1;
-    for (std::size_t d = 0; d < type.sizes.size(); ++d)
-        length += (type.sizes[d] - 1) * type.strides[d];
+    const std::int64_t length = type.offset + graph::storage_length(type.sizes, type.strides);
     const auto binding = std::ranges::find(call_.params, value.name, &graph::Binding::value);
     const bool constant = binding != call_.params.end() && binding->constant;
     at::Tensor flat;

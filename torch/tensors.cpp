@@ -37,11 +37,10 @@ at::Tensor load_weight(const graph::Weight& weight) {
     const auto options = at::TensorOptions(scalar_type(weight.type.dtype));
     auto tensor = at::empty_strided(weight.type.sizes, weight.type.strides, options);
     if (tensor.numel() == 0) return tensor;
-    std::int64_t last = weight.type.offset;
-    for (std::size_t d = 0; d < weight.type.sizes.size(); ++d)
-        last += (weight.type.sizes[d] - 1) * weight.type.strides[d];
+    const std::int64_t length =
+        weight.type.offset + graph::storage_length(weight.type.sizes, weight.type.strides);
     const auto bytes = static_cast<std::int64_t>(tensor.element_size());
-    TORCH_CHECK((last + 1) * bytes <= static_cast<std::int64_t>(weight.storage.size()), "weight ",
+    TORCH_CHECK(length * bytes <= static_cast<std::int64_t>(weight.storage.size()), "weight ",
                 weight.fqn, " is larger than its record in the archive; export the model again");
     // from_blob takes a mutable pointer; the mapping is only read.
     auto* start = const_cast<std::byte*>(weight.storage.data()) + weight.type.offset * bytes;

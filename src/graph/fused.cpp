@@ -6,15 +6,6 @@ namespace fact::graph {
 
 namespace {
 
-std::int64_t storage_length(const TensorType& type) {
-    std::int64_t length = 1;
-    for (std::size_t d = 0; d < type.sizes.size(); ++d) {
-        if (type.sizes[d] == 0) return 0;
-        length += (type.sizes[d] - 1) * type.strides[d];
-    }
-    return length;
-}
-
 bool in_a_row(const Binding& binding, std::size_t dim) {
     return std::ranges::find(binding.dims.back(), static_cast<int>(dim)) !=
            binding.dims.back().end();
@@ -35,7 +26,7 @@ void lay_side_by_side(const std::vector<const Binding*>& bindings, Together& tog
     for (std::size_t i = 0; i < bindings.size(); ++i) {
         TensorType& type = together.types[i];
         const std::int64_t own = row_length(*bindings[i], type);
-        together.length += storage_length(type);
+        together.length += storage_length(type.sizes, type.strides);
         for (std::size_t d = 0; d < type.sizes.size(); ++d)
             if (!in_a_row(*bindings[i], d)) type.strides[d] = type.strides[d] / own * total;
         type.offset = before;
@@ -53,9 +44,9 @@ std::vector<Together> outputs_together(const FusedCall& call) {
     const auto add = [&](Together& together, std::size_t output) {
         together.outputs.push_back(output);
         if (!graph.outputs[output].value || !graph[*graph.outputs[output].value].type) return;
-        together.types.push_back(*graph[*graph.outputs[output].value].type);
-        together.types.back().offset = 0;
-        together.length = storage_length(together.types.back());
+        TensorType& type = together.types.emplace_back(*graph[*graph.outputs[output].value].type);
+        type.offset = 0;
+        together.length = storage_length(type.sizes, type.strides);
     };
     for (const Binding& binding : call.results)
         for (std::size_t i = 0; i < graph.outputs.size(); ++i) {

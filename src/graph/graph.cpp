@@ -11,6 +11,23 @@
 
 namespace fact::graph {
 
+std::int64_t storage_length(std::span<const std::int64_t> sizes,
+                            std::span<const std::int64_t> strides) {
+    std::int64_t length = 1;
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+        if (sizes[d] == 0) return 0;
+        length += (sizes[d] - 1) * strides[d];
+    }
+    return length;
+}
+
+bool is_dense(const TensorType& type) {
+    std::int64_t stride = 1;
+    for (std::size_t d = type.sizes.size(); d-- > 0; stride *= type.sizes[d])
+        if (type.sizes[d] != 1 && type.strides[d] != stride) return false;
+    return true;
+}
+
 const Argument* find_argument(const Node& node, std::string_view name) {
     for (const NamedArgument& input : node.inputs)
         if (input.name == name) return &input.value;

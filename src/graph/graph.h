@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -35,6 +36,12 @@ struct TensorType {
     std::string device = "cpu";
     bool operator==(const TensorType&) const = default;
 };
+
+// Elements from the first to the last one; 0 where there are none.
+std::int64_t storage_length(std::span<const std::int64_t> sizes,
+                            std::span<const std::int64_t> strides);
+// Whether the elements lie in their order, without gaps.
+bool is_dense(const TensorType& type);
 
 struct None {
     bool operator==(const None&) const = default;

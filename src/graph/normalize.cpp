@@ -115,11 +115,7 @@ void make_clone(const Graph& graph, Node& node) {
     if (!source) return;
     const TensorType& whole = *graph[*source].type;
     if (whole.sizes != result->sizes || whole.dtype != result->dtype) return;
-    std::int64_t stride = 1;
-    bool dense = true;
-    for (std::size_t d = result->sizes.size(); d-- > 0; stride *= result->sizes[d])
-        dense = dense && (result->strides[d] == stride || result->sizes[d] == 1);
-    if (!dense && whole.strides != result->strides) return;
+    if (!is_dense(*result) && whole.strides != result->strides) return;
     node.target = "aten.clone.default";
     node.inputs = {{"self", *source, false}};
     if (whole.strides != result->strides)

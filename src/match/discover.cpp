@@ -156,7 +156,7 @@ class Finder {
         for (auto& group : siblings(graph_, facts_, linears)) {
             auto joined = joined_candidate(group, nullptr);
             if (!joined) {  // those that nothing follows may not fit among the heads of others
-                std::erase_if(group, [](const Region& region) { return region.nodes.size() == 1; });
+                std::erase_if(group, is_plain);
                 if (group.size() > 1) joined = joined_candidate(std::move(group), nullptr);
             }
             if (joined) chosen.push_back(std::move(*joined));

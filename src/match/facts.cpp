@@ -11,18 +11,6 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
-namespace {
-
-// Whether the elements lie in their order, without gaps.
-bool is_dense(const graph::TensorType& type) {
-    std::int64_t stride = 1;
-    for (std::size_t d = type.sizes.size(); d-- > 0; stride *= type.sizes[d])
-        if (type.sizes[d] != 1 && type.strides[d] != stride) return false;
-    return true;
-}
-
-}  // namespace
-
 Facts::Facts(const Graph& graph)
     : users(graph::users(graph)),
       escapes(graph::escapes(graph)),
@@ -37,7 +25,7 @@ Facts::Facts(const Graph& graph)
         const auto reads = graph::tensor_inputs(node);
         if (!is_view(node) || reads.empty() || !constant[graph::index(reads.front())]) continue;
         // What does not lie in its order is copied to be reshaped, at every call anew.
-        if (node.target == "aten.reshape.default" && !is_dense(*graph[reads.front()].type))
+        if (node.target == "aten.reshape.default" && !graph::is_dense(*graph[reads.front()].type))
             continue;
         for (const ValueId value : node.outputs) constant[graph::index(value)] = true;
     }

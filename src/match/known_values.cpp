@@ -149,14 +149,11 @@ std::optional<KnownTensor> KnownValues::load(ValueId value) const {
     const auto found = weights_.find(value);
     if (found == weights_.end()) return std::nullopt;
     const TensorType& type = found->second->type;
-    std::int64_t last = type.offset;
-    for (std::size_t d = 0; d < type.sizes.size(); ++d) {
-        if (type.sizes[d] == 0) return std::nullopt;
-        last += (type.sizes[d] - 1) * type.strides[d];
-    }
-    if (last >= kMostKnown) return std::nullopt;
-    auto elements = std::make_shared<std::vector<double>>(static_cast<std::size_t>(last + 1));
-    ir::load(found->second->storage.data(), type.dtype, 0, 1, last + 1, elements->data());
+    const std::int64_t own = graph::storage_length(type.sizes, type.strides);
+    const std::int64_t length = type.offset + own;
+    if (own == 0 || length > kMostKnown) return std::nullopt;
+    auto elements = std::make_shared<std::vector<double>>(static_cast<std::size_t>(length));
+    ir::load(found->second->storage.data(), type.dtype, 0, 1, length, elements->data());
     return KnownTensor{type.sizes, type.strides, type.offset, std::move(elements)};
 }
 

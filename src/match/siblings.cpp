@@ -24,10 +24,6 @@ bool is_matrix(const graph::TensorType& type) {
     return type.sizes.size() == 2 && type.strides[1] == 1 && type.strides[0] == type.sizes[1];
 }
 
-bool is_plain(const Region& region) {
-    return region.nodes.size() == 1;
-}
-
 std::int64_t columns_of(const Graph& graph, const Region& region) {
     return graph[region.anchor.b].type->sizes[0];
 }
@@ -125,6 +121,10 @@ Result<std::vector<std::vector<int>>> plain_dims(const Graph& graph, const Regio
 }
 
 }  // namespace
+
+bool is_plain(const Region& region) {
+    return region.nodes.size() == 1;
+}
 
 std::vector<std::vector<Region>> siblings(const Graph& graph, const Facts& facts,
                                           const std::vector<Region>& linears) {

@@ -11,6 +11,9 @@
 
 namespace fact::match {
 
+// Whether the linear is all there is: nothing is computed along.
+bool is_plain(const Region& region);
+
 // Groups of two and more among regions of linears, each the linear with what is computed along: all
 // of a group read the same value, have a bias or none and results of one type, and those that
 // compute something along come first and do the same. Only 16-bit linears whose weights are

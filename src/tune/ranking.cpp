@@ -15,11 +15,17 @@ constexpr double kWidestTie = 0.005;
 // A hot GPU was seen to turn the order of kernels that a cool one puts this close together.
 constexpr double kNear = 0.06;
 // In a module, after other kernels, a long launch has less power than alone, and what fetches more
-// needs more: a gate that was 2 % faster alone took 5 % to 25 % longer there.
+// needs more.
 constexpr double kLongUs = 300, kNearlyAsFast = 0.03;
 
 bool is_long(const CandidateResult& r) {
     return r.single.median_us >= kLongUs;
+}
+
+// More than any other where it is not known.
+constexpr double kUnknown = std::numeric_limits<double>::infinity();
+double fetched(const CandidateResult& r) {
+    return r.fetched > 0 ? r.fetched : kUnknown;
 }
 
 // The cheapest of those that `counts` says; -1: none.
@@ -35,9 +41,9 @@ int cheapest(const std::vector<CandidateResult>& results, Counts counts) {
 // Of those that cost up to `most` and that `counts` says, what the one fetches that fetches least.
 template <class Counts>
 double least_fetched(const std::vector<CandidateResult>& results, double most, Counts counts) {
-    double least = std::numeric_limits<double>::infinity();
+    double least = kUnknown;
     for (const CandidateResult& r : results)
-        if (counts(r) && cost(r) <= most && r.fetched > 0) least = std::min(least, r.fetched);
+        if (counts(r) && cost(r) <= most) least = std::min(least, fetched(r));
     return least;
 }
 
@@ -54,14 +60,15 @@ int best_of(const std::vector<CandidateResult>& results) {
     const bool held = std::any_of(results.begin(), results.end(), [](const auto& r) {
         return r.outcome == Outcome::passed && r.held.runs > 0;
     });
-    double fetched = std::numeric_limits<double>::infinity();
+    double most_fetched = kUnknown;
     const auto counts = [&](const CandidateResult& r) {
-        return r.outcome == Outcome::passed && (!held || r.held.runs > 0) && r.fetched <= fetched;
+        return r.outcome == Outcome::passed && (!held || r.held.runs > 0) &&
+               fetched(r) <= most_fetched;
     };
     int fastest = cheapest(results, counts);
     if (fastest < 0) return -1;
-    if (is_long(results[fastest]) && results[fastest].fetched > 0) {
-        fetched = least_fetched(results, cost(results[fastest]) * (1 + kNearlyAsFast), counts);
+    if (is_long(results[fastest]) && fetched(results[fastest]) < kUnknown) {
+        most_fetched = least_fetched(results, cost(results[fastest]) * (1 + kNearlyAsFast), counts);
         fastest = cheapest(results, counts);
     }
     const verify::Timing& best = results[fastest].single;
@@ -86,7 +93,7 @@ std::vector<int> contenders(const std::vector<CandidateResult>& results, int mos
     const auto last = passed.begin() + most - 1;
     if (is_long(results[passed[0]])) {  // one that fetches least is among them
         const auto least = std::ranges::min_element(
-            passed, {}, [&](int i) { return std::pair(results[i].fetched, cost(results[i])); });
+            passed, {}, [&](int i) { return std::pair(fetched(results[i]), cost(results[i])); });
         if (least > last) std::iter_swap(last, least);
     }
     passed.resize(static_cast<std::size_t>(most));

@@ -253,6 +253,9 @@ TEST(BestOf, OfLongLaunchesNearlyAsFastTheOneThatFetchesLeast) {
     EXPECT_EQ(best_of({fetching(1000, 0.012), fetching(1025, 0.008), fetching(1020, 0.008)}), 2);
     EXPECT_EQ(best_of({fetching(1000, 0.012), fetching(1040, 0.008)}), 0);
     EXPECT_EQ(best_of({fetching(100, 0.012), fetching(102, 0.008)}), 0);
+    // One of which nothing is known never wins by that.
+    EXPECT_EQ(best_of({fetching(1025, 0), fetching(1000, 0.012), fetching(1020, 0.008)}), 2);
+    EXPECT_EQ(best_of({fetching(1000, 0), fetching(1020, 0.008)}), 0);
 }
 
 TEST(Contenders, OneOfLongLaunchesFetchesLeast) {
@@ -260,6 +263,8 @@ TEST(Contenders, OneOfLongLaunchesFetchesLeast) {
                                          fetching(1020, 0.016), fetching(1050, 0.008)};
     EXPECT_EQ(contenders(results, 2), (std::vector<int>{0, 3}));
     results.back() = fetching(1070, 0.008);
+    EXPECT_EQ(contenders(results, 2), (std::vector<int>{0, 1}));
+    results.back() = fetching(1050, 0);
     EXPECT_EQ(contenders(results, 2), (std::vector<int>{0, 1}));
 }
 

@@ -85,7 +85,7 @@ def of_what(name, run):
     """"gpt2 (bf16)", after the file it was made from."""
     report = run["report"]
     source = Path(report["source"]).stem if ".py" in report["source"] else report["source"]
-    kind = name.rpartition("_")[2]
+    kind = name.removesuffix("_cold").rpartition("_")[2]
     kinds = {"sdpa": ", sdpa", "eager": ", attention written out", "one": ", batch 1", "tf32": ", TF32"}
     more = kinds.get(kind, "")
     return f"{source} ({report['dtype'] or 'own dtype'}{more})"

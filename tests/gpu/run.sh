@@ -23,13 +23,14 @@
 #   programs  random kernels built, run and compared with the interpreter
 #   minigpt   the MiniGPT block in f32, optimized and benchmarked
 #   minigpt_tf32 the same with --allow-tf32: against eager and torch.compile in TF32
-#   llama     a decoder layer of Llama 3 8B in bf16: torch's attention, written out, and batch 1
+#   llama     a decoder layer of Llama 3 8B in bf16 with torch's attention, from an empty cache, and
+#             once more
+#   llama_other  the same layer with attention written out, and with batch 1
 #   gpt2      the 12 layers of GPT-2 in bf16, from an empty cache, and once more
 #   llama_model  the 32 layers of Llama 3 8B in bf16, weights made on the GPU; the same
 #   encoder   a block of an encoder with a bias and a padding mask, written out and by torch's operator
 #   mixed     a block that FACT knows only in part, in bf16 and f32: not slower than eager
-#   examples  what a decoder layer of Llama takes, cold and again, and the table of all examples that
-#             the parts before have left in OUT
+#   examples  what the examples took, cold and again, as the parts before have left it in OUT
 #   calibrate the GPU's real ceilings, as `fact calibrate` measures them
 #   registry  the same module in a new run folder compiles and measures nothing
 #   faults    the hostile kernels of tests/gpu/faults, each of which has to get its own verdict
@@ -43,8 +44,8 @@ out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
 known=(unit calibrate cold legal schedules stopping anchors anchors_f32 range rows gelu programs epilogue
-    products attention attention_sm80 types chains spellings rotaries norms minigpt minigpt_tf32 llama gpt2 encoder
-    mixed llama_model examples registry faults)
+    products attention attention_sm80 types chains spellings rotaries norms minigpt minigpt_tf32 llama llama_other
+    gpt2 encoder mixed llama_model examples registry faults)
 ((${#parts[@]})) || parts=("${known[@]}")
 for part in "${parts[@]}"; do
     [[ " ${known[*]} " == *" $part "* ]] || {
@@ -227,10 +228,13 @@ for part in "${parts[@]}"; do
             collect minigpt_tf32.json minigpt_tf32
             ;;
         llama)
-            optimize llama_sdpa 300 examples/llama_layer.py --dtype bf16
-            LLAMA_ATTENTION=eager retune='' optimize llama_eager 200 examples/llama_layer.py --dtype bf16
-            LLAMA_BATCH=1 optimize llama_one 200 examples/llama_layer.py --dtype bf16
-            collect llama.json llama_sdpa llama_eager llama_one
+            twice llama_sdpa 300 examples/llama_layer.py --dtype bf16
+            collect llama_sdpa.json llama_sdpa_cold llama_sdpa_again
+            ;;
+        llama_other)
+            LLAMA_ATTENTION=eager retune='' optimize llama_eager 250 examples/llama_layer.py --dtype bf16
+            LLAMA_BATCH=1 retune='' optimize llama_one 250 examples/llama_layer.py --dtype bf16
+            collect llama.json llama_eager llama_one
             ;;
         gpt2)
             twice gpt2 300 examples/gpt2.py --dtype bf16
@@ -251,8 +255,6 @@ for part in "${parts[@]}"; do
             collect --never-slower mixed.json mixed_cold mixed_again mixed_f32
             ;;
         examples)
-            twice llama_layer 200 examples/llama_layer.py --dtype bf16
-            collect llama_layer.json llama_layer_cold llama_layer_again
             FACT_COMMAND="tests/gpu/run.sh OUT examples" "${FACT_PYTHON:-python3}" \
                 "$root/bench/examples.py" "$out" || ((++failures))
             ;;

@@ -11,6 +11,7 @@
 #include "epilogue.cuh"
 #include "partials.cuh"
 #include "producer.cuh"
+#include "row_statistics.cuh"
 #include "turn.cuh"
 
 namespace fact::sm90 {
@@ -26,12 +27,14 @@ struct ProductStorage {
 };
 
 // `staged` is the map of the epilogue's staged operand, or any other when there is none; `partials`
-// is used where tiles are divided.
-template <class Config, class Mainloop, class Functor, int kBatches>
+// is used where tiles are divided. `statistics` are found for the epilogue, of whole tiles only.
+template <class Config, class Mainloop, class Functor, int kBatches,
+          class Statistics = NoStatistics>
 __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap const& output,
                         CUtensorMap const& staged, ExtentsOf<kBatches> const& extents,
                         WalkOrder const& order, Functor const& functor,
-                        Partials const& partials = {}) {
+                        Partials const& partials = {}, Statistics const& statistics = {}) {
+    static_assert(!Statistics::kAny || Config::kDeal == Deal::whole);
     using Storage = ProductStorage<Config, Mainloop>;
     constexpr bool kClustered = Config::kClusterM * Config::kClusterN > 1;
     extern __shared__ __align__(1024) unsigned char shared[];
@@ -91,6 +94,8 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
                 for (int s = 0; s < Config::kStages; ++s, position.advance())
                     ring.empty[position.stage].wait(position.phase);
         }
+        if constexpr (Statistics::kAny)
+            if (threadIdx.x >= 32) statistics.find(extents.m, extents.k);
     } else {
         cutlass::arch::warpgroup_reg_alloc<kConsumerRegisters>();
         int const group = warp_group - 1, warp = cutlass::canonical_warp_idx() % 4;
@@ -121,16 +126,21 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
             auto const begin_to_finish = [&] {
                 at = walk.at(stretch.tile, rank);
                 row = at.m * Config::kTileM + warp * 16, column = at.n * kTileColumns<Config>;
+                if constexpr (Statistics::kAny)
+                    for (int b = 0; b < Mainloop::kBlocks; ++b)
+                        statistics.wait_for(row_of(b), extents.m);
                 if (finishes) fetched = epilogue.prefetch(at, row_of(0), column, 0);
             };
-            if constexpr (Config::kPingpong) begin_to_finish();
+            // Statistics are not there yet when the first tile begins.
+            constexpr bool kEarly = Config::kPingpong && !Statistics::kAny;
+            if constexpr (kEarly) begin_to_finish();
 
             Mainloop mainloop;
             typename Mainloop::Sums sums;
             turn.wait();
             mainloop.run(ring, signature, storage.stages, position, stretch.k_count, group, sums);
             turn.pass();
-            if constexpr (!Config::kPingpong) begin_to_finish();
+            if constexpr (!kEarly) begin_to_finish();
             mainloop.finish(ring, signature, position, sums);
             if constexpr (kTakers == 2) position.advance(work.at(i + 1).k_count);
 
@@ -155,6 +165,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
                 epilogue.finish(sums[b], at, row_of(b), column, fetched, b + 1 == Mainloop::kBlocks,
                                 row_of(b + 1));
         }
+        if constexpr (Statistics::kAny) statistics.leave(lane);
         epilogue.drain();
     }
     if constexpr (kClustered) {

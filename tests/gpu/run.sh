@@ -90,6 +90,14 @@ twice() {
     cp -r "$work/cache-$name/registry/." "$out/registry/"
 }
 
+# replays NAME SPEC DTYPE: the package of that run in CUDA graphs and on several streams.
+replays() {
+    FACT_OPS=$root/build/release/torch/libfact_ops.so PYTHONPATH=$root/python \
+        timeout -k 10 100 "${FACT_PYTHON:-python3}" "$root/tests/gpu/replays.py" "$work/$1/package" \
+        "$2" "$3" 2>&1 | tail -n 5
+    ((PIPESTATUS[0])) && ((++failures))
+}
+
 collect() { # collect [--never-slower] FILE NAME...
     local option=()
     [[ $1 == --* ]] && option=("$1") && shift
@@ -230,6 +238,7 @@ for part in "${parts[@]}"; do
         llama)
             twice llama_sdpa 300 examples/llama_layer.py --dtype bf16
             collect llama_sdpa.json llama_sdpa_cold llama_sdpa_again
+            replays llama_sdpa_cold examples/llama_layer.py bf16
             ;;
         llama_other)
             LLAMA_ATTENTION=eager retune='' optimize llama_eager 250 examples/llama_layer.py --dtype bf16
@@ -239,6 +248,7 @@ for part in "${parts[@]}"; do
         gpt2)
             twice gpt2 300 examples/gpt2.py --dtype bf16
             collect --never-slower gpt2.json gpt2_cold gpt2_again
+            replays gpt2_cold examples/gpt2.py bf16
             ;;
         llama_model) # 16 GB of weights: they stay where they are made
             twice llama_model 440 examples/llama_model.py --without-weights

@@ -2,10 +2,12 @@
 // row kernels, with named values kept in memory between them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ir/kernel.h"
+#include "lower/product/row_statistics.h"
 #include "support/result.h"
 
 namespace fact::lower {
@@ -17,6 +19,7 @@ struct Stage {
     ir::Kernel kernel;
     // Which tensor of the pipeline each of the kernel's own is.
     std::vector<int> params, outputs;
+    std::optional<RowStatistics> statistics = {};  // that the product's kernel finds itself
 };
 
 struct Pipeline {

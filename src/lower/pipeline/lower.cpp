@@ -10,6 +10,7 @@
 #include "ir/extents.h"
 #include "ir/reorderings.h"
 #include "lower/pipeline/extract.h"
+#include "lower/pipeline/statistics.h"
 #include "lower/pipeline/uses.h"
 #include "lower/product/product_form.h"
 #include "lower/rows/lower.h"
@@ -46,14 +47,11 @@ class Lowerer {
     }
 
     Result<Pipeline> stages() {
-        if (auto problem = ir::solve_extents(kernel_, facts_.extents); !problem.empty())
-            return Error{fmt::format("kernel {}: {}", kernel_.name, problem),
-                         "Give extents that agree."};
-        if (facts_.arch == "sm90a" && facts_.tma) {
-            auto pipeline = cut(kernel_, true);
-            if (!pipeline || hold_two_sums(*pipeline)) return pipeline;
-        }
-        return cut(kernel_, false);
+        auto pipeline = cut_to_fit();
+        if (pipeline)
+            take_statistics_along(*pipeline,
+                                  [this](const Stage& stage) { return finds_statistics(stage); });
+        return pipeline;
     }
 
     Result<Lowered> run() {
@@ -79,7 +77,7 @@ class Lowerer {
     }
 
     Result<std::vector<ProductPlan>> plan() {
-        const auto pipeline = stages();
+        const auto pipeline = cut_to_fit();
         if (!pipeline) return pipeline.error();
         std::vector<ProductPlan> plans;
         for (const Stage& stage : pipeline->stages) {
@@ -92,6 +90,17 @@ class Lowerer {
     }
 
   private:
+    Result<Pipeline> cut_to_fit() {
+        if (auto problem = ir::solve_extents(kernel_, facts_.extents); !problem.empty())
+            return Error{fmt::format("kernel {}: {}", kernel_.name, problem),
+                         "Give extents that agree."};
+        if (facts_.arch == "sm90a" && facts_.tma) {
+            auto pipeline = cut(kernel_, true);
+            if (!pipeline || hold_two_sums(*pipeline)) return pipeline;
+        }
+        return cut(kernel_, false);
+    }
+
     // Whether skeletons that give the epilogue two sums take the products that want them.
     bool hold_two_sums(const Pipeline& pipeline) const {
         return std::ranges::all_of(pipeline.stages, [&](const Stage& stage) {
@@ -116,17 +125,35 @@ class Lowerer {
         return lower_rows(stage.kernel, facts);
     }
 
+    // The one the caller wants, or the most promising.
+    std::optional<schedule::Schedule> schedule_of(const ProductPlan& plan) const {
+        if (const auto* wanted = options_.schedule ? options_.schedule(plan.product) : nullptr)
+            return *wanted;
+        const auto best = candidates(plan.skeleton, plan.problem);
+        return best.empty() ? std::nullopt : std::optional(best.front());
+    }
+
+    // What divides tiles has no epilogue that waits.
+    bool finds_statistics(const Stage& stage) const {
+        const auto plan = plan_product(stage, facts_);
+        if (!plan || plan->skeleton != Skeleton::sm90 || info(plan->problem.operands).bytes != 2)
+            return false;
+        const auto schedule = schedule_of(*plan);
+        return schedule && !schedule::divides_depth(schedule->scheduler);
+    }
+
     Result<Lowered> product(const Stage& stage) const {
         const auto plan = plan_product(stage, facts_);
         if (!plan) return plan.error();
-        const auto* wanted = options_.schedule ? options_.schedule(plan->product) : nullptr;
-        const auto best = wanted ? std::vector{*wanted} : candidates(plan->skeleton, plan->problem);
-        if (best.empty())
+        const auto schedule = schedule_of(*plan);
+        if (!schedule)
             return Error{
                 fmt::format("no schedule serves the product of kernel {}", stage.kernel.name),
                 "Give one in a schedule block."};
-        if (plan->skeleton == Skeleton::sm90) return sm90::lower(stage.kernel, best.front());
-        return sm80::lower(stage.kernel, best.front(), {options_.arch, plan->alignment, {}});
+        if (plan->skeleton == Skeleton::sm90)
+            return sm90::lower(stage.kernel, *schedule,
+                               stage.statistics ? &*stage.statistics : nullptr);
+        return sm80::lower(stage.kernel, *schedule, {options_.arch, plan->alignment, {}});
     }
 
     const ir::Kernel& kernel_;

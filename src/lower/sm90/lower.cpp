@@ -49,8 +49,13 @@ Result<ProductForm> form_of(const ir::Kernel& kernel) {
 class SourceWriter {
   public:
     SourceWriter(const ir::Kernel& kernel, const ProductForm& form,
-                 const schedule::Schedule& schedule, const schedule::Problem& problem)
-        : kernel_(kernel), form_(form), schedule_(schedule), problem_(problem) {}
+                 const schedule::Schedule& schedule, const schedule::Problem& problem,
+                 const RowStatistics* statistics)
+        : kernel_(kernel),
+          form_(form),
+          schedule_(schedule),
+          problem_(problem),
+          statistics_(statistics) {}
 
     std::string write(std::string_view kernel_text) {
         emit_comment(out_, kernel_text);
@@ -68,6 +73,10 @@ class SourceWriter {
         out_.line();
         emit_functor(out_, kernel_, form_);
         out_.line();
+        if (statistics_) {
+            emit_row_values(out_, *statistics_);
+            out_.line();
+        }
         if (single) {
             prepare();
             out_.line();
@@ -184,6 +193,10 @@ class SourceWriter {
         if (has_members(form_)) params.push_back("__grid_constant__ Finish const finish");
         const bool divided = schedule::divides_depth(schedule_.scheduler);
         if (divided) params.push_back("__grid_constant__ Partials const partials");
+        if (statistics_)
+            params.push_back(
+                fmt::format("__grid_constant__ RowStatistics<{}, RowValues> const statistics",
+                            info(problem_.operands).cuda));
         if (single) params.push_back("__grid_constant__ RowScalesOfB const scales");
         out_.line("extern \"C\" __global__ void __launch_bounds__(kProductThreads, 1)");
         if (blocks > 1) out_.line(fmt::format("__cluster_dims__({}, 1, 1)", blocks));
@@ -198,7 +211,9 @@ class SourceWriter {
         out_.line(
             fmt::format("    product<Config, Mainloop>({}, map_{}, {}, extents, order, {}{});",
                         operands, y, staged, has_members(form_) ? "finish" : "Finish{}",
-                        divided ? ", partials" : ""),
+                        divided       ? ", partials"
+                        : statistics_ ? ", {}, statistics"
+                                      : ""),
             kernel_.line_of(kernel_[form_.product].span));
         out_.line("}");
     }
@@ -207,6 +222,7 @@ class SourceWriter {
     const ProductForm& form_;
     const schedule::Schedule& schedule_;
     const schedule::Problem& problem_;
+    const RowStatistics* statistics_;
     emit::CodeWriter out_;
 };
 
@@ -219,7 +235,7 @@ Result<schedule::Problem> problem_of(const ir::Kernel& kernel) {
 }
 
 Result<Lowered> lower(const ir::Kernel& kernel, const schedule::Schedule& schedule,
-                      std::string_view kernel_text) {
+                      const RowStatistics* statistics, std::string_view kernel_text) {
     const auto form = form_of(kernel);
     if (!form) return form.error();
     const schedule::Problem problem = lower::problem_of(kernel, *form);
@@ -229,8 +245,8 @@ Result<Lowered> lower(const ir::Kernel& kernel, const schedule::Schedule& schedu
                      "Choose another schedule, or leave it out to have one chosen."};
     schedule::Schedule settled = schedule;
     settled.stages = schedule::shared_memory_on_sm90(schedule, problem).stages;
-    return Lowered{SourceWriter(kernel, *form, settled, problem).write(kernel_text),
-                   product_record(kernel, *form, settled, problem)};
+    return Lowered{SourceWriter(kernel, *form, settled, problem, statistics).write(kernel_text),
+                   product_record(kernel, *form, settled, problem, statistics)};
 }
 
 }  // namespace fact::lower::sm90

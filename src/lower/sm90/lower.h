@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ir/kernel.h"
+#include "lower/product/row_statistics.h"
 #include "lower/record/lowered.h"
 #include "schedule/schedule.h"
 #include "support/result.h"
@@ -15,8 +16,9 @@ namespace fact::lower::sm90 {
 // sm90 skeletons cannot express.
 Result<schedule::Problem> problem_of(const ir::Kernel& kernel);
 
+// `statistics`: what the kernel finds itself for its epilogue to read, or nullptr.
 // `kernel_text`, when given, heads the source as a comment.
 Result<Lowered> lower(const ir::Kernel& kernel, const schedule::Schedule& schedule,
-                      std::string_view kernel_text = {});
+                      const RowStatistics* statistics = nullptr, std::string_view kernel_text = {});
 
 }  // namespace fact::lower::sm90

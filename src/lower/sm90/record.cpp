@@ -13,6 +13,7 @@ constexpr int kProductThreads = 384;  // kProductThreads in product.cuh
 constexpr int kMostZ = 65535;         // CUDA's limit of a grid's depth
 constexpr int kStoreRows = 16;        // a warp's rows of a slab
 constexpr int kMostBlocks = 144;      // as in partials.cuh
+constexpr int kFoundRows = 16;        // RowStatistics::kBlock in row_statistics.cuh
 
 // As in prepare_pass.cuh.
 constexpr int kPassTile = 64, kPassThreads = 256, kSpan = 256, kMaximumSpan = 1024;
@@ -22,11 +23,13 @@ constexpr int kScalesAligned = 4;  // RowScalesOfB in single_operands.cuh
 class RecordBuilder {
   public:
     RecordBuilder(const ir::Kernel& kernel, const ProductForm& form,
-                  const schedule::Schedule& schedule, const schedule::Problem& problem)
+                  const schedule::Schedule& schedule, const schedule::Problem& problem,
+                  const RowStatistics* statistics)
         : kernel_(kernel),
           form_(form),
           schedule_(schedule),
           problem_(problem),
+          statistics_(statistics),
           dims_(product_dims(kernel, form)) {}
 
     LaunchRecord build() {
@@ -163,6 +166,7 @@ class RecordBuilder {
         launch.params.push_back(order_param(schedule_));
         if (has_members(form_)) launch.params.push_back(functor_param(form_));
         if (divides_depth(schedule_.scheduler)) launch.params.push_back(partials());
+        if (statistics_) launch.params.push_back(statistics());
         if (problem_.operands == DType::f32) {
             StructBuilder scales;
             scales.add(PointerField{scales_tensor()});
@@ -183,10 +187,26 @@ class RecordBuilder {
         return partials.finish();
     }
 
+    // RowStatistics, and the memory it counts in.
+    StructParam statistics() {
+        const int counts = record_.num_tensors(), found = counts + 1;
+        record_.workspaces.push_back({DType::i64, {}, 2});
+        record_.workspaces.push_back({DType::i32, {{dims_.m, 1, kFoundRows}}});
+        StructBuilder param;
+        param.add(PointerField{form_.a.param});
+        param.add(StrideField{form_.a.param, form_.a.outer});
+        for (const int number : statistics_->params) param.add(PointerField{number});
+        param.add(PointerField{counts});
+        param.add(PointerField{found});
+        param.add(TokenField{});
+        return param.finish();
+    }
+
     const ir::Kernel& kernel_;
     const ProductForm& form_;
     const schedule::Schedule& schedule_;
     const schedule::Problem& problem_;
+    const RowStatistics* statistics_;
     ProductDims dims_;
     LaunchRecord record_;
 };
@@ -194,8 +214,9 @@ class RecordBuilder {
 }  // namespace
 
 LaunchRecord product_record(const ir::Kernel& kernel, const ProductForm& form,
-                            const schedule::Schedule& schedule, const schedule::Problem& problem) {
-    return RecordBuilder(kernel, form, schedule, problem).build();
+                            const schedule::Schedule& schedule, const schedule::Problem& problem,
+                            const RowStatistics* statistics) {
+    return RecordBuilder(kernel, form, schedule, problem, statistics).build();
 }
 
 std::string maximum_entry(const ir::Kernel& kernel) {

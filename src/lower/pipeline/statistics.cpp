@@ -1,0 +1,59 @@
+#include "lower/pipeline/statistics.h"
+
+#include <algorithm>
+
+#include "lower/product/product_form.h"
+
+namespace fact::lower {
+
+namespace {
+
+// The only stage that reads what this one writes.
+Stage* reader_of(Pipeline& pipeline, const Stage& writer) {
+    Stage* reader = nullptr;
+    for (Stage& stage : pipeline.stages)
+        for (const int tensor : writer.outputs)
+            if (std::ranges::find(stage.params, tensor) != stage.params.end()) {
+                if (reader && reader != &stage) return nullptr;
+                reader = &stage;
+            }
+    return reader;
+}
+
+// The parameters of the epilogue that the row stage's numbers are; nothing where the rows, each
+// lying in one piece, are not the product's first operand.
+std::optional<std::vector<int>> epilogue_params(const Stage& product, const Stage& rows) {
+    const auto form = product_form(product.kernel);
+    const auto tensor = [&](int param) { return product.params[static_cast<std::size_t>(param)]; };
+    if (!form || !form->batch.empty() || form->a.major != schedule::Major::k ||
+        tensor(form->a.param) != rows.params.front())
+        return std::nullopt;
+    std::vector<int> params;
+    for (const int number : rows.outputs)
+        for (const EpilogueForm& extra : form->extras)
+            if (tensor(extra.tensor) == number) params.push_back(extra.tensor);
+    return params.size() == rows.outputs.size() ? std::optional(params) : std::nullopt;
+}
+
+}  // namespace
+
+void take_statistics_along(Pipeline& pipeline, const std::function<bool(const Stage&)>& may) {
+    for (std::size_t i = 0; i < pipeline.stages.size();) {
+        const Stage& rows = pipeline.stages[i++];
+        if (rows.kind != StageKind::rows || rows.params.size() != 1 ||
+            !writes_intermediates(pipeline, rows))
+            continue;
+        auto statistics = row_statistics(rows.kernel);
+        Stage* const product = reader_of(pipeline, rows);
+        if (!statistics || !product || product->kind != StageKind::product || product->statistics ||
+            !may(*product))
+            continue;
+        const auto params = epilogue_params(*product, rows);
+        if (!params) continue;
+        statistics->params = *params;
+        product->statistics = std::move(statistics);
+        pipeline.stages.erase(pipeline.stages.begin() + static_cast<std::ptrdiff_t>(--i));
+    }
+}
+
+}  // namespace fact::lower

@@ -95,7 +95,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
                     ring.empty[position.stage].wait(position.phase);
         }
         if constexpr (Statistics::kAny)
-            if (threadIdx.x >= 32) statistics.find(extents.m, extents.k);
+            if (threadIdx.x >= 32) statistics.find(extents);
     } else {
         cutlass::arch::warpgroup_reg_alloc<kConsumerRegisters>();
         int const group = warp_group - 1, warp = cutlass::canonical_warp_idx() % 4;
@@ -112,6 +112,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
         constexpr int kTakers = Config::kPingpong ? 2 : 1;  // groups that take stretches in turn
         int const taker = Config::kPingpong ? group : 0;
         if (taker == 1) position.advance(work.at(0).k_count);
+        bool known = !Statistics::kAny;  // all that is to be found
         for (int i = taker;; i += kTakers) {
             Stretch const stretch = work.at(i);
             if (stretch.k_count == 0) break;
@@ -127,20 +128,19 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
                 at = walk.at(stretch.tile, rank);
                 row = at.m * Config::kTileM + warp * 16, column = at.n * kTileColumns<Config>;
                 if constexpr (Statistics::kAny)
-                    for (int b = 0; b < Mainloop::kBlocks; ++b)
-                        statistics.wait_for(row_of(b), extents.m);
+                    for (int b = 0; b < Mainloop::kBlocks && !known; ++b)
+                        known = __all_sync(~0u, statistics.wait_for(at.batch, row_of(b), extents));
                 if (finishes) fetched = epilogue.prefetch(at, row_of(0), column, 0);
             };
-            // Statistics are not there yet when the first tile begins.
-            constexpr bool kEarly = Config::kPingpong && !Statistics::kAny;
-            if constexpr (kEarly) begin_to_finish();
+            bool const early = Config::kPingpong && known;
+            if (early) begin_to_finish();
 
             Mainloop mainloop;
             typename Mainloop::Sums sums;
             turn.wait();
             mainloop.run(ring, signature, storage.stages, position, stretch.k_count, group, sums);
             turn.pass();
-            if constexpr (!kEarly) begin_to_finish();
+            if (!early) begin_to_finish();
             mainloop.finish(ring, signature, position, sums);
             if constexpr (kTakers == 2) position.advance(work.at(i + 1).k_count);
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "../common/operands.cuh"
+#include "../common/tiles.cuh"
 
 namespace fact::sm90 {
 
@@ -17,57 +18,64 @@ struct NoStatistics {
 
 // `Values` makes numbers of the sum of a row's terms, or of the row's sum and its squared distances
 // from the mean.
-template <class Element, class Values>
+template <class Element, class Values, int kBatches = 2>
 struct RowStatistics {
     static constexpr bool kAny = true;
     static constexpr int kRows = 4;                   // that a warp takes at a time
+    static constexpr int kAhead = 6;                  // vectors of a row that a lane asks for
     static constexpr int kBlock = 16;                 // that an epilogue waits for
     static constexpr int kFinders = 3, kReaders = 8;  // warps of a block
 
     Element const* rows;
-    int64_t row_stride;
-    float* values[Values::kCount];
-    // Set by the first block: the launch's own token once all is zero, rows that are taken, and
-    // warps that are done. The last of these wipes the token: a graph's replays start clean.
+    int64_t row_stride, batch_strides[kBatches];
+    float* values[Values::kCount];  // of all rows, one matrix of the batch after another
+    // Set by the first block: the launch's own token once all is zero; rows that are taken, those
+    // that are found, and warps that are done. The last of these wipes the token: a graph's replays
+    // start clean.
     struct Counts {
         uint64_t token;
-        unsigned taken, left;
+        unsigned taken, found, left;
     }* counts;
-    unsigned* found;  // of every kBlock rows
+    unsigned* found;  // of every kBlock rows of a matrix
     uint64_t token;
 
     // What the other warps of the producer's group do.
-    __device__ void find(int m, int k) const {
+    __device__ void find(ExtentsOf<kBatches> const& extents) const {
         int const lane = threadIdx.x % 32;
-        if (blockIdx.x == 0 && threadIdx.x / 32 == 1) begin(m, lane);
+        int const blocks = blocks_of(extents), all = blocks * matrices(extents) * kBlock;
+        if (blockIdx.x == 0 && threadIdx.x / 32 == 1) begin(all / kBlock, lane);
         wait_for_counts();
         for (;;) {
-            int row = 0;
-            if (lane == 0) row = static_cast<int>(atomicAdd(&counts->taken, kRows));
-            row = __shfl_sync(~0u, row, 0);
-            if (row >= m) break;
-            find(row, m, k, lane);
+            int taken = 0;
+            if (lane == 0) taken = static_cast<int>(atomicAdd(&counts->taken, kRows));
+            taken = __shfl_sync(~0u, taken, 0);
+            if (taken >= all) break;
+            find(taken / (blocks * kBlock), taken % (blocks * kBlock), extents, lane);
             __syncwarp();
             if (lane == 0) {
                 __threadfence();
-                atomicAdd(found + row / kBlock, kRows);
+                atomicAdd(found + taken / kBlock, kRows);
+                __threadfence();
+                atomicAdd(&counts->found, kRows);
             }
         }
         leave(lane);
     }
 
-    // Until the values of kBlock rows are there.
-    __device__ void wait_for(int row, int m) const {
-        if (row >= m) return;
+    // Until the values of kBlock rows are there. Whether those of all rows are: then nobody has to
+    // ask again, which takes a microsecond.
+    __device__ bool wait_for(int const (&batch)[kBatches], int row,
+                             ExtentsOf<kBatches> const& extents) const {
         wait_for_counts();
-        unsigned const all = min(kBlock, (m - row + kRows - 1) / kRows * kRows);
-        unsigned seen;
-        do {
-            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
-                         : "=r"(seen)
-                         : "l"(found + row / kBlock)
-                         : "memory");
-        } while (seen != all);
+        int const blocks = blocks_of(extents);
+        if (loaded(&counts->found) >= blocks * matrices(extents) * kBlock) return true;
+        int matrix = batch[0];
+#pragma unroll
+        for (int i = 1; i < kBatches; ++i) matrix = matrix * extents.batch[i] + batch[i];
+        if (row < extents.m)
+            while (loaded(found + matrix * blocks + row / kBlock) < kBlock) {
+            }
+        return false;
     }
 
     // Every warp that finds or waits comes here once.
@@ -79,9 +87,19 @@ struct RowStatistics {
     }
 
   private:
-    __device__ void begin(int m, int lane) const {
-        for (int i = lane; i * kBlock < m; i += 32) found[i] = 0;
-        if (lane == 0) counts->taken = counts->left = 0;
+    __device__ static int blocks_of(ExtentsOf<kBatches> const& extents) {
+        return (extents.m + kBlock - 1) / kBlock;
+    }
+    __device__ static int matrices(ExtentsOf<kBatches> const& extents) {
+        int count = 1;
+#pragma unroll
+        for (int i = 0; i < kBatches; ++i) count *= extents.batch[i];
+        return count;
+    }
+
+    __device__ void begin(int blocks, int lane) const {
+        for (int i = lane; i < blocks; i += 32) found[i] = 0;
+        if (lane == 0) counts->taken = counts->found = counts->left = 0;
         __threadfence();
         __syncwarp();
         if (lane == 0)
@@ -99,48 +117,61 @@ struct RowStatistics {
         } while (seen != token);
     }
 
-    // Those of kRows rows, which are whole vectors of 16 bytes.
-    __device__ void find(int row, int m, int k, int lane) const {
+    __device__ static int loaded(unsigned const* count) {
+        unsigned seen;
+        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(count) : "memory");
+        return static_cast<int>(seen);
+    }
+
+    __device__ void find(int matrix, int first_row, ExtentsOf<kBatches> const& extents,
+                         int lane) const {
+        int at[kBatches];
+        find_in_batch(matrix, extents.batch, at);
+        Element const* const start = rows + batch_offset(at, batch_strides);
+        for (int row = first_row; row < min(first_row + kRows, extents.m); ++row)
+            find_row(start + row * row_stride, matrix * extents.m + row, extents.k, lane);
+    }
+
+    // A row is whole vectors of 16 bytes.
+    __device__ void find_row(Element const* first, int row, int k, int lane) const {
         constexpr int kVector = 16 / sizeof(Element);
-        Element const* from[kRows];
+        uint4 const* from = reinterpret_cast<uint4 const*>(first) + lane;
         // Distances from the mean are sums of those from a number of the row: they are not much
         // longer, wherever the row lies.
-        float near[kRows], sums[kRows] = {}, squares[kRows] = {};
+        float const near = Values::kCentered ? widen(*first) : 0.f;
+        float sum = 0, squares = 0;
+        int left = k / kVector - lane;  // vectors from the lane's next on
+        for (; left > 0; left -= kAhead * 32, from += kAhead * 32) {
+            uint4 vectors[kAhead];
 #pragma unroll
-        for (int r = 0; r < kRows; ++r) {
-            from[r] = rows + min(row + r, m - 1) * row_stride;
-            near[r] = Values::kCentered ? widen(*from[r]) : 0.f;
+            for (int a = 0; a < kAhead; ++a)
+                if (left > a * 32) vectors[a] = __ldcg(from + a * 32);
+#pragma unroll
+            for (int a = 0; a < kAhead; ++a)
+                if (left > a * 32) add(vectors[a], near, sum, squares);
         }
-        for (int column = lane * kVector; column < k; column += 32 * kVector) {
-            uint4 loaded[kRows];
+        sum = over_warp(sum);
+        if constexpr (Values::kCentered) squares = over_warp(squares);
+        if (lane != 0) return;
+        if constexpr (Values::kCentered)
+            Values::store(values, row, sum + near * k, fmaxf(squares - sum * (sum / k), 0.f), k);
+        else
+            Values::store(values, row, sum, k);
+    }
+
+    __device__ static void add(uint4 const& vector, float near, float& sum, float& squares) {
 #pragma unroll
-            for (int r = 0; r < kRows; ++r)
-                loaded[r] = __ldcg(reinterpret_cast<uint4 const*>(from[r] + column));
+        for (uint32_t const word : {vector.x, vector.y, vector.z, vector.w})
 #pragma unroll
-            for (int r = 0; r < kRows; ++r)
-                for (uint32_t const word : {loaded[r].x, loaded[r].y, loaded[r].z, loaded[r].w})
-#pragma unroll
-                    for (int i = 0; i < 2; ++i) {
-                        float const x = Pair<Element>{word}.at(i);
-                        if constexpr (Values::kCentered) {
-                            sums[r] += x - near[r];
-                            squares[r] += (x - near[r]) * (x - near[r]);
-                        } else {
-                            sums[r] += Values::term(x);
-                        }
-                    }
-        }
-#pragma unroll
-        for (int r = 0; r < kRows; ++r) {
-            float const sum = over_warp(sums[r]);
-            float const square = Values::kCentered ? over_warp(squares[r]) : 0.f;
-            if (lane != r || row + r >= m) continue;
-            if constexpr (Values::kCentered)
-                Values::store(values, row + r, sum + near[r] * k,
-                              fmaxf(square - sum * (sum / k), 0.f), k);
-            else
-                Values::store(values, row + r, sum, k);
-        }
+            for (int i = 0; i < 2; ++i) {
+                float const x = Pair<Element>{word}.at(i);
+                if constexpr (Values::kCentered) {
+                    sum += x - near;
+                    squares += (x - near) * (x - near);
+                } else {
+                    sum += Values::term(x);
+                }
+            }
     }
 
     __device__ static float over_warp(float sum) {

@@ -20,14 +20,15 @@ Stage* reader_of(Pipeline& pipeline, const Stage& writer) {
     return reader;
 }
 
-// The parameters of the epilogue that the row stage's numbers are; nothing where the rows, each
-// lying in one piece, are not the product's first operand.
+// The parameters of the epilogue that the row stage's numbers are; nothing where the rows, in the
+// order of the product's, are not its first operand.
 std::optional<std::vector<int>> epilogue_params(const Stage& product, const Stage& rows) {
     const auto form = product_form(product.kernel);
     const auto tensor = [&](int param) { return product.params[static_cast<std::size_t>(param)]; };
-    if (!form || !form->batch.empty() || form->a.major != schedule::Major::k ||
-        tensor(form->a.param) != rows.params.front())
-        return std::nullopt;
+    if (!form || tensor(form->a.param) != rows.params.front()) return std::nullopt;
+    std::vector<ir::DimId> dims = form->batch;
+    dims.insert(dims.end(), {form->m, form->k});
+    if (rows.kernel.params.front().type.dims != dims) return std::nullopt;
     std::vector<int> params;
     for (const int number : rows.outputs)
         for (const EpilogueForm& extra : form->extras)

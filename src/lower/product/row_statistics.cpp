@@ -112,8 +112,9 @@ class FunctionText {
 }  // namespace
 
 std::optional<RowStatistics> row_statistics(const ir::Kernel& rows) {
-    if (rows.params.size() != 1 || rows.params.front().type.dims.size() != 2) return std::nullopt;
+    if (rows.params.size() != 1 || rows.params.front().type.dims.size() < 2) return std::nullopt;
     const auto& dims = rows.params.front().type.dims;
+    const std::vector<ir::DimId> all_rows(dims.begin(), dims.end() - 1);
     std::vector<ExprId> sums, results;
     for (std::size_t i = 0; i < rows.exprs.size(); ++i) {
         const auto* reduce = std::get_if<ir::Reduce>(&rows.exprs[i].node);
@@ -130,8 +131,8 @@ std::optional<RowStatistics> row_statistics(const ir::Kernel& rows) {
         found.squares = sums.back();
     }
     for (const ir::Output& output : rows.outputs) {
-        if (output.tensor.type.dims != std::vector{dims.front()} ||
-            output.tensor.type.dtype != DType::f32 || rows[output.value].type.dtype != DType::f32)
+        if (output.tensor.type.dims != all_rows || output.tensor.type.dtype != DType::f32 ||
+            rows[output.value].type.dtype != DType::f32)
             return std::nullopt;
         results.push_back(output.value);
     }

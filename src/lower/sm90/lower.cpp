@@ -195,8 +195,8 @@ class SourceWriter {
         if (divided) params.push_back("__grid_constant__ Partials const partials");
         if (statistics_)
             params.push_back(
-                fmt::format("__grid_constant__ RowStatistics<{}, RowValues> const statistics",
-                            info(problem_.operands).cuda));
+                fmt::format("__grid_constant__ RowStatistics<{}, RowValues{}> const statistics",
+                            info(problem_.operands).cuda, batch_argument(form_.num_batches())));
         if (single) params.push_back("__grid_constant__ RowScalesOfB const scales");
         out_.line("extern \"C\" __global__ void __launch_bounds__(kProductThreads, 1)");
         if (blocks > 1) out_.line(fmt::format("__cluster_dims__({}, 1, 1)", blocks));

@@ -14,6 +14,7 @@ constexpr int kMostZ = 65535;         // CUDA's limit of a grid's depth
 constexpr int kStoreRows = 16;        // a warp's rows of a slab
 constexpr int kMostBlocks = 144;      // as in partials.cuh
 constexpr int kFoundRows = 16;        // RowStatistics::kBlock in row_statistics.cuh
+constexpr int kCountWords = 3;        // RowStatistics::Counts
 
 // As in prepare_pass.cuh.
 constexpr int kPassTile = 64, kPassThreads = 256, kSpan = 256, kMaximumSpan = 1024;
@@ -190,11 +191,12 @@ class RecordBuilder {
     // RowStatistics, and the memory it counts in.
     StructParam statistics() {
         const int counts = record_.num_tensors(), found = counts + 1;
-        record_.workspaces.push_back({DType::i64, {}, 2});
-        record_.workspaces.push_back({DType::i32, {{dims_.m, 1, kFoundRows}}});
+        record_.workspaces.push_back({DType::i64, {}, kCountWords});
+        record_.workspaces.push_back({DType::i32, {{dims_.batch}, {dims_.m, 1, kFoundRows}}});
         StructBuilder param;
         param.add(PointerField{form_.a.param});
         param.add(StrideField{form_.a.param, form_.a.outer});
+        for (const int dim : form_.a.batch) param.add(StrideField{form_.a.param, dim});
         for (const int number : statistics_->params) param.add(PointerField{number});
         param.add(PointerField{counts});
         param.add(PointerField{found});

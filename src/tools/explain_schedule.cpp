@@ -125,7 +125,10 @@ std::string explain_cut(const Plan& plan, const GpuSpec& gpu) {
     double bytes = 0;
     for (std::size_t i = 0; i < plan.stages.size(); ++i) {
         const PlannedStage& stage = plan.stages[i];
-        text += fmt::format("  {}. {}: {}\n", i + 1, tensors_text(stage), kind_text(stage.kind));
+        text += fmt::format("  {}. {}: {}", i + 1, tensors_text(stage), kind_text(stage.kind));
+        if (!stage.finds.empty())
+            text += fmt::format("; it finds {} itself", fmt::join(stage.finds, " and "));
+        text += "\n";
         for (std::size_t p = 0; p < stage.kernel.params.size(); ++p)
             if (ir::is_read(stage.kernel, p))
                 bytes += bytes_of(stage.kernel.params[p], plan.extents);

@@ -49,10 +49,14 @@ Result<Plan> plan_stages(const ir::Kernel& kernel, std::string_view arch, const 
     if (auto what = ir::solve_extents(pipeline->kernel, plan.extents.of); !what.empty())
         throw InternalError("extents that agreed before the cut: " + what);
     for (const lower::Stage& stage : pipeline->stages) {
-        PlannedStage planned{stage.kind, stage.kernel, {}, {}, {}};
+        PlannedStage planned{stage.kind, stage.kernel, {}, {}, {}, {}};
         for (std::size_t i = 0; i < stage.params.size(); ++i)
             if (ir::is_read(stage.kernel, i))
                 planned.reads.push_back(tensor_name(*pipeline, stage.params[i]));
+        if (stage.statistics)
+            for (const int param : stage.statistics->params)
+                planned.finds.push_back(
+                    tensor_name(*pipeline, stage.params[static_cast<std::size_t>(param)]));
         for (const int tensor : stage.outputs)
             planned.writes.push_back(tensor_name(*pipeline, tensor));
         if (stage.kind == lower::StageKind::product) {

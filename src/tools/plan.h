@@ -28,6 +28,7 @@ struct PlannedStage {
     lower::StageKind kind{};
     ir::Kernel kernel;
     std::vector<std::string> reads, writes;  // its tensors as the whole kernel calls them
+    std::vector<std::string> finds;          // of those it reads: statistics that it finds itself
     std::optional<PlannedProduct> product;
 };
 

@@ -47,10 +47,15 @@ struct Fixture {
     }
 };
 
-LowerOptions large(const Fixture& f) {
+const schedule::Schedule kWide{{128, 256, 64}, {2, 1}, schedule::Mainloop::cooperative};
+
+LowerOptions large(const Fixture& f, std::int64_t depth = 4096,
+                   const schedule::Schedule* schedule = &kWide) {
     LowerOptions options;
+    options.schedule = [schedule](const std::string&) { return schedule; };
     options.extents.assign(f.kernel.dims.size(), 0);
-    for (const auto& [dim, extent] : {std::pair{f.m, 8192}, {f.n, 4096}, {f.k, 1024}})
+    for (const auto& [dim, extent] :
+         {std::pair{f.m, std::int64_t{8192}}, {f.n, 4096}, {f.k, depth}})
         options.extents[ir::index(dim)] = extent;
     return options;
 }
@@ -113,23 +118,34 @@ TEST(Statistics, OfABatchAreFoundMatrixByMatrix) {
 TEST(Statistics, ComeBeforeAProductThatDividesTiles) {
     Fixture f("rms_norm_linear");
     f.rms_norm();
-    LowerOptions options = large(f);
-    EXPECT_EQ(num_stages(f, options), 1u);
+    EXPECT_EQ(num_stages(f, large(f)), 1u);
     schedule::Schedule divided{{128, 128, 64}, {1, 1}, schedule::Mainloop::cooperative};
     divided.scheduler = schedule::Scheduler::splitk;
-    options.schedule = [&](const std::string&) { return &divided; };
-    EXPECT_EQ(num_stages(f, options), 2u);
+    EXPECT_EQ(num_stages(f, large(f, 4096, &divided)), 2u);
+}
+
+// They would keep the first epilogues waiting for longer than a kernel of their own takes.
+TEST(Statistics, ComeBeforeTilesThatAreSoonDone) {
+    Fixture f("rms_norm_linear");
+    f.rms_norm();
+    EXPECT_EQ(num_stages(f, large(f, 1024)), 2u);
+    schedule::Schedule small = kWide;
+    small.tile.n = 128;
+    EXPECT_EQ(num_stages(f, large(f, 4096, &small)), 2u);
+    LowerOptions few = large(f);
+    few.extents[ir::index(f.m)] = 512;
+    EXPECT_EQ(num_stages(f, few), 2u);
 }
 
 TEST(Statistics, ComeBeforeOtherSkeletons) {
     Fixture f("rms_norm_linear");
     f.rms_norm();
-    LowerOptions options = large(f);
+    LowerOptions options = large(f, 4096, nullptr);
     options.tma = false;
     EXPECT_EQ(num_stages(f, options), 2u);
     Fixture single("rms_norm_linear", DType::f32);
     single.rms_norm();
-    EXPECT_EQ(num_stages(single, large(single)), 2u);
+    EXPECT_EQ(num_stages(single, large(single, 4096, nullptr)), 2u);
 }
 
 // Squares less the mean's own lose what they differ by: only a kernel that reads rows twice may.

@@ -62,6 +62,8 @@ class Lowerer {
         for (const Stage& stage : pipeline->stages) {
             verify("cut", stage.kernel);
             dump += ir::dump(stage.kernel);
+            if (stage.statistics)
+                dump += "found by the same kernel:\n" + ir::dump(stage.statistics->kernel);
         }
         if (options_.after) options_.after("cut", dump);
         std::vector<Lowered> stages;
@@ -133,13 +135,19 @@ class Lowerer {
         return best.empty() ? std::nullopt : std::optional(best.front());
     }
 
-    // What divides tiles has no epilogue that waits.
+    // Where the statistics of the first rows are found before the first tiles are multiplied: after
+    // a dozen microseconds or two on all of the GPU. What divides tiles has no epilogue that waits.
     bool finds_statistics(const Stage& stage) const {
+        constexpr long kMultiprocessors = 132, kDeep = 2048, kWide = 128 * 256;
         const auto plan = plan_product(stage, facts_);
-        if (!plan || plan->skeleton != Skeleton::sm90 || info(plan->problem.operands).bytes != 2)
+        if (!plan || plan->skeleton != Skeleton::sm90 || info(plan->problem.operands).bytes != 2 ||
+            plan->problem.k < kDeep)
             return false;
         const auto schedule = schedule_of(*plan);
-        return schedule && !schedule::divides_depth(schedule->scheduler);
+        if (!schedule || schedule::divides_depth(schedule->scheduler)) return false;
+        const long tile = schedule->tile.m * schedule->tile.n;
+        const schedule::Problem& p = plan->problem;
+        return tile >= kWide && p.m * p.n * p.products * p.batch >= kMultiprocessors * tile;
     }
 
     Result<Lowered> product(const Stage& stage) const {

@@ -7,10 +7,10 @@ using namespace fact::sm90;
 struct Config {
     using Element = bf16;
     using Output = bf16;
-    static constexpr int kTileM = 128, kTileN = 128, kTileK = 64, kStages = 6;
+    static constexpr int kTileM = 128, kTileN = 256, kTileK = 64, kStages = 4;
     static constexpr int kStoreBuffers = 2;
-    static constexpr int kClusterM = 1, kClusterN = 1;
-    static constexpr bool kPingpong = true;
+    static constexpr int kClusterM = 2, kClusterN = 1;
+    static constexpr bool kPingpong = false;
     static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kBatchA = 0b00, kBatchB = 0b00;
@@ -52,6 +52,7 @@ struct RowValues {
 };
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
+__cluster_dims__(2, 1, 1)
 layer_norm_linear_1_kernel(__grid_constant__ CUtensorMap const map_x,
                            __grid_constant__ CUtensorMap const map_w,
                            __grid_constant__ CUtensorMap const map_y,

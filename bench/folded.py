@@ -2,10 +2,11 @@
 
     python bench/folded.py RESULTS.json [WORD...]
 
-Three ways to the same result: the row kernel and the product after it ("apart"), a row kernel for
-the rows' mean and deviation alone and the product by a weight that holds the norm's ("folded"), and
-torch's norm and linear. Each of ours runs with the fastest of three schedules. With words, only
-shapes whose line contains one of them are run.
+Four ways to the same result: the row kernel and the product after it ("apart"), a row kernel for
+the rows' mean and deviation alone and the product by a weight that holds the norm's ("before"), the
+same as one text ("folded": where tiles are large and deep the product's kernel finds mean and
+deviation itself), and torch's norm and linear. Each of ours runs with the fastest of three
+schedules. With words, only shapes whose line contains one of them are run.
 """
 
 import os
@@ -52,7 +53,8 @@ def name_of(shape):
 
 
 def texts(shape):
-    """The row kernel, the product after it, and the folded product."""
+    """The row kernel, the product after it; the rows' statistics, the product that reads them, and
+    both of these in one."""
     norm, _, _, _, follows = shape
     gate = follows == "gate"
     weights = "w: bf16[N, K]" + (", u: bf16[N, K]" if gate else "")
@@ -60,16 +62,23 @@ def texts(shape):
     end = FOLLOWS[follows]
     if norm == "layer":
         rows = "kernel rows(x: bf16[M, K], g: bf16[K], b: bf16[K]) -> (y: bf16[M, K]) {\n  y = layer_norm(x, over: K) * g + b\n}\n"
-        sums = ", c: f32[N], d: f32[N]"
-        before = "  m = mean(x, over: K)\n  r = rsqrt(max(mean(x * x, over: K) - m * m, 0.0) + 1e-5)\n"
+        sums, found = ", c: f32[N], d: f32[N]", ["m", "r"]
+        statistics = "  m = mean(x, over: K)\n  f = x - m\n  r = rsqrt(mean(f * f, over: K) + 1e-5)\n"
         fold = "(acc - m.expand(M, N) * c) * r + d"
     else:
         rows = "kernel rows(x: bf16[M, K], g: bf16[K]) -> (y: bf16[M, K]) {\n  y = bf16(rms_norm(x, over: K, eps: 1e-5)) * g\n}\n"
-        sums, before, fold = "", "  r = rsqrt(mean(x * x, over: K) + 1e-5)\n", "acc * r"
+        sums, found, statistics, fold = "", ["r"], "  r = rsqrt(mean(x * x, over: K) + 1e-5)\n", "acc * r"
     products = "  acc = x @ w.T\n" + ("  other = x @ u.T\n" if gate else "")
-    plain = f"kernel plain(x: bf16[M, K], {weights}{bias}) -> (y: bf16[M, N]) {{\n{products}  y = {end.format('acc', 'other')}\n}}\n"
-    folded = f"kernel folded(x: bf16[M, K], {weights}{sums}{bias}) -> (y: bf16[M, N]) {{\n{products}{before}  y = {end.format(fold, 'other * r')}\n}}\n"
-    return rows, plain, folded
+    listed = ", ".join(f"{name}: f32[M]" for name in found)
+    head = f"x: bf16[M, K], {weights}{sums}{bias}"
+    last = f"  y = {end.format(fold, 'other * r')}\n}}\n"
+    return {
+        "rows": rows,
+        "plain": f"kernel plain(x: bf16[M, K], {weights}{bias}) -> (y: bf16[M, N]) {{\n{products}  y = {end.format('acc', 'other')}\n}}\n",
+        "statistics": f"kernel statistics(x: bf16[M, K]) -> ({listed}) {{\n{statistics}}}\n",
+        "reading": f"kernel reading({head}, {listed}) -> (y: bf16[M, N]) {{\n{products}{last}",
+        "folded": f"kernel folded({head}) -> (y: bf16[M, N]) {{\n{products}{statistics}{last}",
+    }
 
 
 def operands(shape):
@@ -128,20 +137,31 @@ def compare(shape, built):
     import fact._timing as timing
 
     of = operands(shape)
-    rows = fact.kernel(built[0])
+    rows, statistics = fact.kernel(built["rows"]), fact.kernel(built["statistics"])
     rest = [of[name] for name in ("w", "u", "bias") if name in of]
     norms = [of[name] for name in ("g", "b") if name in of]
     inputs = folded_operands(shape, of)
-    plain = fastest([lambda p=fact.kernel(b): p(of["x"], *rest) for b in built[1]], timing)
-    best = {"plain": plain}
-    index = [lambda p=fact.kernel(b): p(rows(of["x"], *norms), *rest) for b in built[1]]
-    best["apart"] = fastest(index, timing)
-    best["folded"] = fastest([lambda p=fact.kernel(b): p(*inputs) for b in built[2]], timing)
+
+    def found():
+        values = statistics(of["x"])
+        return values if isinstance(values, (list, tuple)) else [values]
+
+    ways = {
+        "plain": lambda p: p(of["x"], *rest),
+        "apart": lambda p: p(rows(of["x"], *norms), *rest),
+        "before": lambda p: p(*inputs, *found()),
+        "folded": lambda p: p(*inputs),
+    }
+    product = {"plain": "plain", "apart": "plain", "before": "reading", "folded": "folded"}
+    best = {}
+    for name, way in ways.items():
+        calls = [lambda p=fact.kernel(b), way=way: way(p) for b in built[product[name]]]
+        best[name] = fastest(calls, timing)
     best["torch"] = torch_call(shape, of)
     wide = {name: t.double() if t.dim() < 2 or name != "x" else t[-256:].double() for name, t in of.items()}
     exact = torch_call(shape, wide)()
     row = {"shape": name_of(shape), "errors": {}}
-    for name in ("apart", "folded", "torch"):
+    for name in ("apart", "before", "folded", "torch"):
         off = best[name]()[-256:].double() - exact
         row["errors"][name] = [(off.abs().max() / exact.abs().max()).item(), (off.norm() / exact.norm()).item()]
     row["single"] = dict(zip(best, timing.single(list(best.values()), 500_000.0)))
@@ -161,19 +181,20 @@ def main():
     shapes = [s for s in SHAPES if len(sys.argv) < 3 or any(w in name_of(s) for w in sys.argv[2:])]
     torch.manual_seed(1)
     rows, wrong = [], []
-    lines = [["shape", "product alone", "apart", "folded", "torch", "over apart", "sustained", "error", "torch's"]]
+    lines = [["shape", "product alone", "apart", "before", "folded", "torch", "over apart", "sustained", "error", "torch's"]]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(8) as pool:
 
         def build(shape):
             sizes = dict(zip("MNK", shape[1:4]))
-            row, plain, folded = texts(shape)
             stem = Path(folder) / name_of(shape).replace(" ", "").replace(",", "-")
-            schedule = lambda kernel, s: f"schedule {kernel} on sm90a {{\n  {s}\n}}\n"  # noqa: E731
-            of = lambda text, kernel: [  # noqa: E731
-                kernels.build(text + schedule(kernel, s), f"{stem}-{kernel}{i}", sizes) for i, s in enumerate(SCHEDULES)
-            ]
-            one = kernels.build(row, f"{stem}-rows", {"M": sizes["M"], "K": sizes["K"]})
-            return one, of(plain, "plain.acc"), of(folded, "folded.acc")
+            built = {}
+            for name, text in texts(shape).items():
+                if name in ("rows", "statistics"):
+                    built[name] = kernels.build(text, f"{stem}-{name}", {d: sizes[d] for d in "MK"})
+                    continue
+                scheduled = [f"{text}schedule {name}.acc on sm90a {{\n  {s}\n}}\n" for s in SCHEDULES]
+                built[name] = [kernels.build(t, f"{stem}-{name}{i}", sizes) for i, t in enumerate(scheduled)]
+            return built
 
         for shape, built in zip(shapes, pool.map(build, shapes)):
             row = compare(shape, built)
@@ -181,7 +202,7 @@ def main():
             single, sustained, errors = row["single"], row["sustained"], row["errors"]
             if not all(a <= 2 * b for a, b in zip(errors["folded"], errors["torch"])):
                 wrong.append(row["shape"])
-            us = [f"{single[name]['median_us']:.1f}" for name in ("plain", "apart", "folded", "torch")]
+            us = [f"{single[name]['median_us']:.1f}" for name in ("plain", "apart", "before", "folded", "torch")]
             over = [f"{t['apart']['median_us'] / t['folded']['median_us']:.3f}x" for t in (single, sustained)]
             lines.append([row["shape"], *us, *over, *(f"{errors[n][0]:.1e}" for n in ("folded", "torch"))])
             print("  ".join(lines[-1]), flush=True)

@@ -11,12 +11,16 @@
 #include "epilogue.cuh"
 #include "partials.cuh"
 #include "producer.cuh"
-#include "row_statistics.cuh"
 #include "turn.cuh"
 
 namespace fact::sm90 {
 
 inline constexpr int kProductThreads = 384;
+
+// Of a product whose epilogue reads no statistics of its rows (row_statistics.cuh).
+struct NoStatistics {
+    static constexpr bool kAny = false;
+};
 
 template <class Config, class Mainloop>
 struct ProductStorage {
@@ -94,8 +98,11 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
                 for (int s = 0; s < Config::kStages; ++s, position.advance())
                     ring.empty[position.stage].wait(position.phase);
         }
-        if constexpr (Statistics::kAny)
+        if constexpr (Statistics::kAny) {
+            static_assert(32 * (1 + Statistics::kFinders + Statistics::kReaders) ==
+                          kProductThreads);
             if (threadIdx.x >= 32) statistics.find(extents);
+        }
     } else {
         cutlass::arch::warpgroup_reg_alloc<kConsumerRegisters>();
         int const group = warp_group - 1, warp = cutlass::canonical_warp_idx() % 4;

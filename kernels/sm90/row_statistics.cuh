@@ -1,7 +1,7 @@
 // Statistics of the rows of a product's first operand, for its epilogue: found by warps that have
 // nothing else to do while the first tiles are multiplied. An epilogue waits for the rows it
-// finishes. Rows go to whoever asks first, so that nobody waits for a block that has not started:
-// kernels that share the GPU cannot wait for each other.
+// finishes. Rows go to whoever asks first, so that nobody waits for a block other than the first,
+// which starts before all others: kernels that share the GPU cannot wait for each other.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,6 @@
 #include "../common/tiles.cuh"
 
 namespace fact::sm90 {
-
-// Of a product whose epilogue reads none.
-struct NoStatistics {
-    static constexpr bool kAny = false;
-};
 
 // `Values` makes numbers of the sum of a row's terms, or of the row's sum and its squared distances
 // from the mean.
@@ -36,7 +31,8 @@ struct RowStatistics {
         uint64_t token;
         unsigned taken, found, left;
     }* counts;
-    unsigned* found;  // of every kBlock rows of a matrix
+    static_assert(sizeof(Counts) == 24);  // the launch record has room for three words
+    unsigned* found;                      // of every kBlock rows of a matrix
     uint64_t token;
 
     // What the other warps of the producer's group do.
@@ -80,6 +76,7 @@ struct RowStatistics {
 
     // Every warp that finds or waits comes here once.
     __device__ void leave(int lane) const {
+        wait_for_counts();  // before they are set to zero, nothing can be added
         __syncwarp();
         if (lane != 0) return;
         __threadfence();
@@ -136,9 +133,10 @@ struct RowStatistics {
     __device__ void find_row(Element const* first, int row, int k, int lane) const {
         constexpr int kVector = 16 / sizeof(Element);
         uint4 const* from = reinterpret_cast<uint4 const*>(first) + lane;
-        // Distances from the mean are sums of those from a number of the row: they are not much
-        // longer, wherever the row lies.
-        float const near = Values::kCentered ? widen(*first) : 0.f;
+        // Distances from the mean follow from those from a number near it, the mean of a few: with
+        // one alone, which may lie far out, the squares would lose bits.
+        float const near =
+            Values::kCentered ? over_warp(widen(first[min(lane * kVector, k - 1)])) / 32 : 0.f;
         float sum = 0, squares = 0;
         int left = k / kVector - lane;  // vectors from the lane's next on
         for (; left > 0; left -= kAhead * 32, from += kAhead * 32) {

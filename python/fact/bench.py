@@ -8,6 +8,7 @@ import argparse
 import copy
 import datetime
 import json
+import os
 import platform
 import shlex
 import subprocess
@@ -235,7 +236,9 @@ def run(package, source, dtype=None, device=None, allow_tf32=False, training=Fal
 
 
 def _commit():
-    """Of FACT itself; None outside a repository."""
+    """Of FACT itself; FACT_COMMIT says it of a copy without history, and None is outside both."""
+    if os.environ.get("FACT_COMMIT"):
+        return os.environ["FACT_COMMIT"]
     folder = Path(__file__).resolve().parent
     try:
         answer = subprocess.run(

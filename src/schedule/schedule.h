@@ -81,6 +81,10 @@ constexpr double fetched_per_output(const Schedule& s) {
     const double b = static_cast<double>(s.tile.n) / s.cluster.m;
     return (a + b) / (s.tile.m * s.tile.n);
 }
+// Whether the kernel finds statistics of its rows for its epilogue itself: where those of the first
+// rows, which take a dozen microseconds or two on all of the GPU, are there before the first tiles
+// are multiplied.
+bool finds_statistics_on_sm90(const Schedule& schedule, const Problem& problem);
 // All legal schedules worth telling apart, in no order of promise.
 std::vector<Schedule> space_on_sm90(const Problem& problem);
 // What the product takes by a model of waves, tensor cores, caches and epilogue, in microseconds on

@@ -65,6 +65,12 @@ SharedMemory shared_memory_on_sm90(const Schedule& s, const Problem& problem) {
     return memory;
 }
 
+bool finds_statistics_on_sm90(const Schedule& s, const Problem& p) {
+    constexpr long kDeep = 2048, kWide = 128 * 256;
+    return info(p.operands).bytes == 2 && !divides_depth(s.scheduler) && p.k >= kDeep &&
+           s.tile.m * s.tile.n >= kWide && tile_count(s, p) >= kMultiprocessors;
+}
+
 // Two groups of 128 threads share a tile, or have one each.
 int accumulators_on_sm90(const Schedule& s, const Problem& problem) {
     const int rows = s.mainloop == Mainloop::pingpong ? s.tile.m : s.tile.m / 2;

@@ -47,10 +47,7 @@ Result<Emitted> emit(const ir::Kernel& kernel, const Choice& choice, std::string
     options.extents = extents.of;
     options.assumed = extents.assumed;
     options.tma = choice.tma;
-    options.schedule = [&](const std::string& product) -> const schedule::Schedule* {
-        const auto found = choice.schedules.find(product);
-        return found == choice.schedules.end() ? nullptr : &found->second;
-    };
+    options.schedule = among(choice.schedules);
     std::string dumped;
     options.after = [&](std::string_view pass, const std::string& dump) {
         if (pass == dump_after) dumped = dump;

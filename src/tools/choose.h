@@ -1,7 +1,6 @@
 // Which schedules a kernel is emitted with: the text's, one given beside it, or the best guess.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +28,9 @@ std::vector<Option> options_of(const dsl::Program& program, std::string_view ker
                                std::string_view arch, const PlannedProduct& product);
 
 struct Choice {
-    std::map<std::string, schedule::Schedule> schedules = {};  // by the product's name
-    std::vector<std::string> notes = {};                       // which, and why, for the user
-    bool tma = true;  // whether skeletons that need tensor maps are wanted
+    Schedules schedules = {};
+    std::vector<std::string> notes = {};  // which, and why, for the user
+    bool tma = true;                      // whether skeletons that need tensor maps are wanted
 };
 Result<Choice> choose_schedules(const dsl::Program& program, const ir::Kernel& kernel,
                                 std::string_view arch, const Extents& extents, bool tma = true);

@@ -170,7 +170,9 @@ std::string explain_workspace(const dsl::Program& program, const ir::Kernel& ker
 
 std::string explain_schedules(const dsl::Program& program, const ir::Kernel& kernel,
                               const Extents& extents, const GpuSpec& gpu) {
-    const auto plan = plan_stages(kernel, gpu.arch, extents);
+    const auto choice = choose_schedules(program, kernel, gpu.arch, extents);
+    const auto plan =
+        plan_stages(kernel, gpu.arch, extents, true, choice ? choice->schedules : Schedules{});
     if (!plan) return fmt::format("does not run on {}\n  {}\n", gpu.name, plan.error().message);
     std::string text =
         explain_cut(*plan, gpu) + explain_workspace(program, kernel, extents, *plan, gpu);

@@ -32,13 +32,22 @@ std::string title(const PlannedProduct& product) {
     return fmt::format("the product of kernel {}", product.stage + 1);
 }
 
+std::function<const schedule::Schedule*(const std::string& product)> among(
+    const Schedules& schedules) {
+    return [&schedules](const std::string& product) {
+        const auto found = schedules.find(product);
+        return found == schedules.end() ? nullptr : &found->second;
+    };
+}
+
 Result<Plan> plan_stages(const ir::Kernel& kernel, std::string_view arch, const Extents& extents,
-                         bool tma) {
+                         bool tma, const Schedules& schedules) {
     if (auto fine = check_arch(arch); !fine) return fine.error();
     lower::LowerOptions options;
     options.arch = arch;
     options.extents = extents.of;
     options.tma = tma;
+    options.schedule = among(schedules);
     const auto pipeline = lower::stages(kernel, options);
     if (!pipeline) return blame_input(pipeline.error());
     Plan plan{{}, {}, pipeline->cuts, extents};

@@ -1,6 +1,8 @@
 // How a kernel runs: the kernels it is cut into, and what a schedule has to know of each product.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,9 +41,14 @@ struct Plan {
     Extents extents;                   // of the stages' dimensions
 };
 
+using Schedules = std::map<std::string, schedule::Schedule>;  // by the product's name
+// As lower::LowerOptions asks for them.
+std::function<const schedule::Schedule*(const std::string& product)> among(
+    const Schedules& schedules);
+
 // An Error names what no skeleton can compute. `tma`: whether those that need tensor maps are
-// wanted.
+// wanted. Products that `schedules` does not name are planned with the most promising one.
 Result<Plan> plan_stages(const ir::Kernel& kernel, std::string_view arch, const Extents& extents,
-                         bool tma = true);
+                         bool tma = true, const Schedules& schedules = {});
 
 }  // namespace fact::tools

@@ -159,6 +159,14 @@ TEST(Statistics, OfTwoOtherSumsAreNoDistances) {
     EXPECT_EQ(num_stages(f, large(f)), 2u);
 }
 
+TEST(Statistics, ByAnotherExtentThanTheirOwnAreNoneOfTheirs) {
+    Fixture f("by_rows");
+    const ExprId sum = f.b.reduce(ReduceOp::sum, f.b.binary(BinaryOp::mul, f.x, f.x), {f.k});
+    const ExprId inverse = f.inverse(f.b.binary(BinaryOp::div, sum, f.b.extent(f.m)));
+    f.output("y", DType::bf16, f.b.binary(BinaryOp::mul, f.acc, inverse));
+    EXPECT_EQ(num_stages(f, large(f)), 2u);
+}
+
 TEST(Statistics, ThatOthersReadAreWrittenForThem) {
     Fixture f("shown");
     const ExprId inverse = f.inverse(f.mean_square(f.x));

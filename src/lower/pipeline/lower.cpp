@@ -48,9 +48,10 @@ class Lowerer {
 
     Result<Pipeline> stages() {
         auto pipeline = cut_to_fit();
-        if (pipeline)
-            take_statistics_along(*pipeline,
-                                  [this](const Stage& stage) { return finds_statistics(stage); });
+        if (!pipeline) return pipeline;
+        take_statistics_along(*pipeline,
+                              [this](const Stage& stage) { return finds_statistics(stage); });
+        if (pipeline->stages.size() == 1) pipeline->stages.front().kernel.name = kernel_.name;
         return pipeline;
     }
 
@@ -135,19 +136,11 @@ class Lowerer {
         return best.empty() ? std::nullopt : std::optional(best.front());
     }
 
-    // Where the statistics of the first rows are found before the first tiles are multiplied: after
-    // a dozen microseconds or two on all of the GPU. What divides tiles has no epilogue that waits.
     bool finds_statistics(const Stage& stage) const {
-        constexpr long kMultiprocessors = 132, kDeep = 2048, kWide = 128 * 256;
         const auto plan = plan_product(stage, facts_);
-        if (!plan || plan->skeleton != Skeleton::sm90 || info(plan->problem.operands).bytes != 2 ||
-            plan->problem.k < kDeep)
-            return false;
+        if (!plan || plan->skeleton != Skeleton::sm90) return false;
         const auto schedule = schedule_of(*plan);
-        if (!schedule || schedule::divides_depth(schedule->scheduler)) return false;
-        const long tile = schedule->tile.m * schedule->tile.n;
-        const schedule::Problem& p = plan->problem;
-        return tile >= kWide && p.m * p.n * p.products * p.batch >= kMultiprocessors * tile;
+        return schedule && schedule::finds_statistics_on_sm90(*schedule, plan->problem);
     }
 
     Result<Lowered> product(const Stage& stage) const {

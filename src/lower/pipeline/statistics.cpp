@@ -30,10 +30,13 @@ std::optional<std::vector<int>> epilogue_params(const Stage& product, const Stag
     dims.insert(dims.end(), {form->m, form->k});
     if (rows.kernel.params.front().type.dims != dims) return std::nullopt;
     std::vector<int> params;
-    for (const int number : rows.outputs)
-        for (const EpilogueForm& extra : form->extras)
-            if (tensor(extra.tensor) == number) params.push_back(extra.tensor);
-    return params.size() == rows.outputs.size() ? std::optional(params) : std::nullopt;
+    for (const int number : rows.outputs) {
+        const auto extra = std::ranges::find(
+            form->extras, number, [&](const EpilogueForm& e) { return tensor(e.tensor); });
+        if (extra == form->extras.end()) return std::nullopt;
+        params.push_back(extra->tensor);
+    }
+    return params;
 }
 
 }  // namespace

@@ -122,6 +122,10 @@ std::optional<RowStatistics> row_statistics(const ir::Kernel& rows) {
             sums.push_back(static_cast<ExprId>(i));
         else if (!is_pointwise(rows.exprs[i].node))
             return std::nullopt;
+        // The kernel is told one extent, a row's length.
+        if (const auto* extent = std::get_if<ir::Extent>(&rows.exprs[i].node);
+            extent && extent->dim != dims.back())
+            return std::nullopt;
     }
     if (sums.empty() || sums.size() > 2) return std::nullopt;
     RowStatistics found{rows, sums.front()};

@@ -65,6 +65,7 @@ class SourceWriter {
             single ? (problem_.split ? "single" : "tf32") : (paired() ? "paired" : "half")));
         if (single) out_.line("#include \"sm90/prepare_pass.cuh\"");
         out_.line("#include \"sm90/product.cuh\"");
+        if (statistics_) out_.line("#include \"sm90/row_statistics.cuh\"");
         out_.line();
         out_.line("using namespace fact;");
         out_.line("using namespace fact::sm90;");

@@ -191,6 +191,7 @@ class RecordBuilder {
     // RowStatistics, and the memory it counts in.
     StructParam statistics() {
         const int counts = record_.num_tensors(), found = counts + 1;
+        record_.alignments.push_back({form_.a.param, 16});  // rows are read in whole vectors
         record_.workspaces.push_back({DType::i64, {}, kCountWords});
         record_.workspaces.push_back({DType::i32, {{dims_.batch}, {dims_.m, 1, kFoundRows}}});
         StructBuilder param;

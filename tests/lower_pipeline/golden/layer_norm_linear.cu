@@ -1,5 +1,6 @@
 #include "sm90/mainloop_half.cuh"
 #include "sm90/product.cuh"
+#include "sm90/row_statistics.cuh"
 
 using namespace fact;
 using namespace fact::sm90;
@@ -53,13 +54,13 @@ struct RowValues {
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
-layer_norm_linear_1_kernel(__grid_constant__ CUtensorMap const map_x,
-                           __grid_constant__ CUtensorMap const map_w,
-                           __grid_constant__ CUtensorMap const map_y,
-                           __grid_constant__ Extents const extents,
-                           __grid_constant__ WalkOrder const order,
-                           __grid_constant__ Finish const finish,
-                           __grid_constant__ RowStatistics<bf16, RowValues> const statistics) {
+layer_norm_linear_kernel(__grid_constant__ CUtensorMap const map_x,
+                         __grid_constant__ CUtensorMap const map_w,
+                         __grid_constant__ CUtensorMap const map_y,
+                         __grid_constant__ Extents const extents,
+                         __grid_constant__ WalkOrder const order,
+                         __grid_constant__ Finish const finish,
+                         __grid_constant__ RowStatistics<bf16, RowValues> const statistics) {
     using Mainloop = MainloopHalf<Config>;
     product<Config, Mainloop>({map_x, map_w}, map_y, map_y, extents, order, finish, {}, statistics);
 }

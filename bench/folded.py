@@ -32,6 +32,8 @@ SHAPES = [  # norm, rows, columns, depth, what follows
     ("rms", 2048, 6144, 4096, "none"),
     ("rms", 8192, 14336, 4096, "gate"),
     ("rms", 2048, 14336, 4096, "gate"),
+    ("rms", 8191, 4096, 2048, "none"),
+    ("layer", 8185, 4096, 4096, "gelu"),
 ]
 SCHEDULES = [
     "tile 128x128x64  cluster 2x1  mainloop pingpong",

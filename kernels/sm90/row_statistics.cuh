@@ -151,10 +151,12 @@ struct RowStatistics {
         sum = over_warp(sum);
         if constexpr (Values::kCentered) squares = over_warp(squares);
         if (lane != 0) return;
-        if constexpr (Values::kCentered)
-            Values::store(values, row, sum + near * k, fmaxf(squares - sum * (sum / k), 0.f), k);
-        else
+        if constexpr (Values::kCentered) {
+            float const apart = squares - sum * (sum / k);
+            Values::store(values, row, sum + near * k, apart < 0 ? 0.f : apart, k);
+        } else {
             Values::store(values, row, sum, k);
+        }
     }
 
     __device__ static void add(uint4 const& vector, float near, float& sum, float& squares) {

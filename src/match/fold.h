@@ -35,7 +35,8 @@ struct Fold {
 };
 
 // The norm whose result is the product's first operand: of 16-bit rows as long as the product's
-// sum, by vectors of the same type that are constant, as the weight must be.
+// sum, by vectors of the same type that are constant, as the weight must be. In f16 only one
+// without a gain.
 std::optional<Fold> read_fold(const graph::Graph& graph, const Facts& facts, const Anchor& anchor);
 
 // Makes the norm a part of the region. False where others read the norm too than the region and

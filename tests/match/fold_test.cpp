@@ -102,6 +102,19 @@ TEST(Fold, WithoutAGainTheWeightIsUsedAsItIs) {
               "  y       = (acc - center.expand(M, N) * sum(w, over: K)) * inverse\n");
 }
 
+// A weight times a small gain is no normal number of f16.
+TEST(Fold, InF16ANormIsFoldedOnlyWithoutAGain) {
+    Normed net;
+    for (auto& value : net.graph.values) value.type->dtype = DType::f16;
+    net.dtype = DType::f16;
+    Normed bare = net;
+    net.output(net.linear("y", net.rms_norm("n", net.x), net.w));
+    EXPECT_EQ(ids(net.discover()), (Names{"n00_rms_norm_rows", "p00_linear"}));
+    bare.output(bare.linear("y", bare.layer_norm("n", bare.x, false, false), bare.w));
+    EXPECT_EQ(ids(bare.discover()),
+              (Names{"n00_layer_norm_rows", "p00_linear", "p00b_layer_norm_linear"}));
+}
+
 // To f32, statistics, back, and a gain that is kept as its distance from one.
 TEST(Fold, ANormWrittenOutIsTheSame) {
     Normed net;

@@ -161,7 +161,8 @@ std::string explain_workspace(const dsl::Program& program, const ir::Kernel& ker
             prepared += bytes[i];
     }
     if (prepared > 0)
-        parts.push_back(fmt::format("prepared operands, partial sums and counts {}", bytes_text(prepared)));
+        parts.push_back(
+            fmt::format("prepared operands, partial sums and counts {}", bytes_text(prepared)));
     return fmt::format("  a call needs {} of workspace: {}\n", bytes_text(total),
                        fmt::join(parts, ", "));
 }

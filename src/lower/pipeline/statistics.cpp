@@ -47,14 +47,12 @@ void take_statistics_along(Pipeline& pipeline, const std::function<bool(const St
         if (rows.kind != StageKind::rows || rows.params.size() != 1 ||
             !writes_intermediates(pipeline, rows))
             continue;
-        auto statistics = row_statistics(rows.kernel);
         Stage* const product = reader_of(pipeline, rows);
-        if (!statistics || !product || product->kind != StageKind::product || product->statistics ||
-            !may(*product))
-            continue;
-        const auto params = epilogue_params(*product, rows);
+        if (!product || product->kind != StageKind::product || product->statistics) continue;
+        auto params = epilogue_params(*product, rows);
         if (!params) continue;
-        statistics->params = *params;
+        auto statistics = row_statistics(rows.kernel, std::move(*params));
+        if (!statistics || !may(*product)) continue;
         product->statistics = std::move(statistics);
         pipeline.stages.erase(pipeline.stages.begin() + static_cast<std::ptrdiff_t>(--i));
     }

@@ -111,7 +111,7 @@ class FunctionText {
 
 }  // namespace
 
-std::optional<RowStatistics> row_statistics(const ir::Kernel& rows) {
+std::optional<RowStatistics> row_statistics(const ir::Kernel& rows, std::vector<int> params) {
     if (rows.params.size() != 1 || rows.params.front().type.dims.size() < 2) return std::nullopt;
     const auto& dims = rows.params.front().type.dims;
     const std::vector<ir::DimId> all_rows(dims.begin(), dims.end() - 1);
@@ -128,7 +128,7 @@ std::optional<RowStatistics> row_statistics(const ir::Kernel& rows) {
             return std::nullopt;
     }
     if (sums.empty() || sums.size() > 2) return std::nullopt;
-    RowStatistics found{rows, sums.front()};
+    RowStatistics found{rows, sums.front(), {}, std::move(params)};
     if (sums.size() == 2) {
         if (!is_squared_distance(rows, summed(rows, sums.back()), sums.front()))
             return std::nullopt;

@@ -15,11 +15,12 @@ struct RowStatistics {
     ir::ExprId sum{};   // along a row
     // Along a row, of the squared distances from the mean: then `sum` is the row's own.
     std::optional<ir::ExprId> squares = {};
-    std::vector<int> params = {};  // of the product's kernel: where it reads the numbers
+    std::vector<int> params;  // of the product's kernel: where it reads the numbers
 };
 
-// What the row kernel computes as statistics; nothing where it is something else.
-std::optional<RowStatistics> row_statistics(const ir::Kernel& rows);
+// What the row kernel computes as statistics, which a product reads at `params`; nothing where it
+// is something else.
+std::optional<RowStatistics> row_statistics(const ir::Kernel& rows, std::vector<int> params);
 
 // `struct RowValues { ... }`.
 void emit_row_values(emit::CodeWriter& writer, const RowStatistics& statistics);

@@ -31,14 +31,15 @@ struct ProductStorage {
 };
 
 // `staged` is the map of the epilogue's staged operand, or any other when there is none; `partials`
-// is used where tiles are divided. `statistics` are found for the epilogue, of whole tiles only.
+// is used where tiles are divided. `statistics` are found for the epilogue.
 template <class Config, class Mainloop, class Functor, int kBatches,
           class Statistics = NoStatistics>
 __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap const& output,
                         CUtensorMap const& staged, ExtentsOf<kBatches> const& extents,
                         WalkOrder const& order, Functor const& functor,
                         Partials const& partials = {}, Statistics const& statistics = {}) {
-    static_assert(!Statistics::kAny || Config::kDeal == Deal::whole);
+    // Whoever takes turns would wait for statistics before its first product.
+    static_assert(!Statistics::kAny || (Config::kDeal == Deal::whole && !Config::kPingpong));
     using Storage = ProductStorage<Config, Mainloop>;
     constexpr bool kClustered = Config::kClusterM * Config::kClusterN > 1;
     extern __shared__ __align__(1024) unsigned char shared[];
@@ -119,7 +120,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
         constexpr int kTakers = Config::kPingpong ? 2 : 1;  // groups that take stretches in turn
         int const taker = Config::kPingpong ? group : 0;
         if (taker == 1) position.advance(work.at(0).k_count);
-        bool known = !Statistics::kAny;  // all that is to be found
+        bool known = false;  // all statistics are found
         for (int i = taker;; i += kTakers) {
             Stretch const stretch = work.at(i);
             if (stretch.k_count == 0) break;
@@ -139,15 +140,14 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
                         known = __all_sync(~0u, statistics.wait_for(at.batch, row_of(b), extents));
                 if (finishes) fetched = epilogue.prefetch(at, row_of(0), column, 0);
             };
-            bool const early = Config::kPingpong && known;
-            if (early) begin_to_finish();
+            if constexpr (Config::kPingpong) begin_to_finish();
 
             Mainloop mainloop;
             typename Mainloop::Sums sums;
             turn.wait();
             mainloop.run(ring, signature, storage.stages, position, stretch.k_count, group, sums);
             turn.pass();
-            if (!early) begin_to_finish();
+            if constexpr (!Config::kPingpong) begin_to_finish();
             mainloop.finish(ring, signature, position, sums);
             if constexpr (kTakers == 2) position.advance(work.at(i + 1).k_count);
 

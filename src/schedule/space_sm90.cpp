@@ -67,8 +67,9 @@ SharedMemory shared_memory_on_sm90(const Schedule& s, const Problem& problem) {
 
 bool finds_statistics_on_sm90(const Schedule& s, const Problem& p) {
     constexpr long kDeep = 2048, kWide = 128 * 256;
-    return info(p.operands).bytes == 2 && !divides_depth(s.scheduler) && p.k >= kDeep &&
-           s.tile.m * s.tile.n >= kWide && tile_count(s, p) >= kMultiprocessors;
+    return info(p.operands).bytes == 2 && s.mainloop == Mainloop::cooperative &&
+           !divides_depth(s.scheduler) && p.k >= kDeep && s.tile.m * s.tile.n >= kWide &&
+           tile_count(s, p) >= kMultiprocessors;
 }
 
 // Two groups of 128 threads share a tile, or have one each.

@@ -154,7 +154,7 @@ class Lowerer {
         if (plan->skeleton == Skeleton::sm90)
             return sm90::lower(stage.kernel, *schedule,
                                stage.statistics ? &*stage.statistics : nullptr);
-        return sm80::lower(stage.kernel, *schedule, {options_.arch, plan->alignment, {}});
+        return sm80::lower(stage.kernel, *schedule, {options_.arch, plan->alignment});
     }
 
     const ir::Kernel& kernel_;

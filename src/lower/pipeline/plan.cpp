@@ -33,7 +33,7 @@ class Planner {
             }
         }
         plan.skeleton = Skeleton::sm80;
-        const auto problem = sm80::problem_of(stage_.kernel, {facts_.arch, alignment_, {}});
+        const auto problem = sm80::problem_of(stage_.kernel, {facts_.arch, alignment_});
         if (!problem) return problem.error();
         plan.problem = *problem;
         fill_extents(*form, plan.problem);

@@ -120,14 +120,6 @@ bool has_members(const ProductForm& form) {
     return form.extras.size() > (form.staged >= 0 ? 1u : 0u);
 }
 
-void emit_comment(emit::CodeWriter& writer, std::string_view kernel_text) {
-    while (!kernel_text.empty()) {
-        const auto end = kernel_text.find('\n');
-        writer.line(fmt::format("// {}", kernel_text.substr(0, end)));
-        kernel_text = end == std::string_view::npos ? "" : kernel_text.substr(end + 1);
-    }
-}
-
 void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form,
                   std::string_view name) {
     struct Member {

@@ -21,8 +21,6 @@ std::string batch_bits(const std::vector<int>& places);
 // Whether the functor has members: every extra operand but a staged one.
 bool has_members(const ProductForm& form);
 
-// The kernel's text as a comment at the head of the source.
-void emit_comment(emit::CodeWriter& writer, std::string_view kernel_text);
 // `struct Finish { ... }`, or of another name.
 void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form,
                   std::string_view name = "Finish");

@@ -19,8 +19,7 @@ class SourceWriter {
                  const schedule::Schedule& schedule, const schedule::Problem& problem)
         : kernel_(kernel), form_(form), copies_(copies), schedule_(schedule), problem_(problem) {}
 
-    std::string write(std::string_view kernel_text) {
-        emit_comment(out_, kernel_text);
+    std::string write() {
         out_.line("#include \"sm80/product.cuh\"");
         out_.line();
         out_.line("using namespace fact;");
@@ -121,7 +120,7 @@ Result<Lowered> lower(const ir::Kernel& kernel, const schedule::Schedule& schedu
     schedule::Schedule settled = schedule;
     settled.stages = schedule::shared_memory_on_sm80(schedule, problem).stages;
     const CopyBytes copies = copy_bytes(kernel, *form, options.alignment);
-    return Lowered{SourceWriter(kernel, *form, copies, settled, problem).write(options.kernel_text),
+    return Lowered{SourceWriter(kernel, *form, copies, settled, problem).write(),
                    product_record(kernel, *form, copies, settled, problem, options.arch)};
 }
 

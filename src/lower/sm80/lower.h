@@ -18,7 +18,6 @@ struct Options {
     // Bytes that divide the address, the row's length and every stride but the contiguous one of
     // each parameter, then of each output. Wide copies need many; whoever is not named has 16.
     std::vector<int> alignment = {};
-    std::string_view kernel_text = {};  // heads the source as a comment
 };
 
 // What a schedule has to know of the kernel's product, extents left at 0; an Error says what the

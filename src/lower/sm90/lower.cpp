@@ -57,8 +57,7 @@ class SourceWriter {
           problem_(problem),
           statistics_(statistics) {}
 
-    std::string write(std::string_view kernel_text) {
-        emit_comment(out_, kernel_text);
+    std::string write() {
         const bool single = problem_.operands == DType::f32;
         out_.line(fmt::format(
             "#include \"sm90/mainloop_{}.cuh\"",
@@ -236,7 +235,7 @@ Result<schedule::Problem> problem_of(const ir::Kernel& kernel) {
 }
 
 Result<Lowered> lower(const ir::Kernel& kernel, const schedule::Schedule& schedule,
-                      const RowStatistics* statistics, std::string_view kernel_text) {
+                      const RowStatistics* statistics) {
     const auto form = form_of(kernel);
     if (!form) return form.error();
     const schedule::Problem problem = lower::problem_of(kernel, *form);
@@ -246,7 +245,7 @@ Result<Lowered> lower(const ir::Kernel& kernel, const schedule::Schedule& schedu
                      "Choose another schedule, or leave it out to have one chosen."};
     schedule::Schedule settled = schedule;
     settled.stages = schedule::shared_memory_on_sm90(schedule, problem).stages;
-    return Lowered{SourceWriter(kernel, *form, settled, problem, statistics).write(kernel_text),
+    return Lowered{SourceWriter(kernel, *form, settled, problem, statistics).write(),
                    product_record(kernel, *form, settled, problem, statistics)};
 }
 

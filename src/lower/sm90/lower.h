@@ -17,8 +17,7 @@ namespace fact::lower::sm90 {
 Result<schedule::Problem> problem_of(const ir::Kernel& kernel);
 
 // `statistics`: what the kernel finds itself for its epilogue to read, or nullptr.
-// `kernel_text`, when given, heads the source as a comment.
 Result<Lowered> lower(const ir::Kernel& kernel, const schedule::Schedule& schedule,
-                      const RowStatistics* statistics = nullptr, std::string_view kernel_text = {});
+                      const RowStatistics* statistics = nullptr);
 
 }  // namespace fact::lower::sm90

@@ -1,4 +1,3 @@
-// kernel matmul_scale_mask(...)
 #include "sm80/product.cuh"
 
 using namespace fact;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "support/division.h"
 #include "torch/tensors.h"
 
 namespace fact::exec {
@@ -24,8 +25,7 @@ at::Tensor memory_for(at::IntArrayRef sizes, at::IntArrayRef strides, c10::Scala
     constexpr std::int64_t kAlignment = GuardedTensor::kAlignment;
     const auto length =
         storage_length(sizes, strides) * static_cast<std::int64_t>(c10::elementSize(dtype));
-    const auto all = 2 * margin_on(device) + 2 * kAlignment +
-                     (length + kAlignment - 1) / kAlignment * kAlignment;
+    const auto all = 2 * margin_on(device) + 2 * kAlignment + round_up(length, kAlignment);
     return at::empty({all}, at::TensorOptions(at::kByte).device(device));
 }
 

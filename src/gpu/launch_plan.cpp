@@ -5,13 +5,11 @@
 #include <cstring>
 #include <random>
 
+#include "support/division.h"
+
 namespace fact::gpu {
 
 namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-    return (a + b - 1) / b;
-}
 
 int map_data_type(DType dtype) {
     switch (dtype) {
@@ -156,7 +154,7 @@ MapGeometry map_geometry(const TensorMapParam& param, std::span<const TensorArg>
         const int dim = param.dims[i];
         map.box[i] = static_cast<std::uint32_t>(param.box[i]);
         map.extents[i] = dim == kNoDim ? 1 : tensor.sizes[dim];
-        std::uint64_t stride = i == 0 ? bytes : (span + 15) / 16 * 16;
+        std::uint64_t stride = i == 0 ? bytes : round_up(span, 16);
         // An extent of one is never stepped over: its stride may be anything in the tensor, but
         // the driver still wants a multiple of 16.
         if (i > 0 && map.extents[i] > 1) stride = tensor.strides[dim] * bytes;

@@ -5,6 +5,7 @@
 #include "ir/number.h"
 #include "ir/parallel.h"
 #include "ir/pointwise.h"
+#include "support/division.h"
 #include "support/result.h"
 
 namespace fact::ir {
@@ -133,30 +134,29 @@ void evaluate(const Environment& environment, ExprId root, const std::vector<Dim
     if (rows == 0 || length == 0) return;
     const std::int64_t rows_per_task = std::max<std::int64_t>(1, kTaskElements / length);
 
-    parallel_for((rows + rows_per_task - 1) / rows_per_task, environment.threads,
-                 [&](std::int64_t task) {
-                     std::vector<double> memory(program.size() * kPiece), splat(kPiece);
-                     Coordinates at(environment.extents.size());
-                     const std::int64_t end = std::min(rows, (task + 1) * rows_per_task);
-                     for (std::int64_t r = task * rows_per_task; r < end; ++r) {
-                         std::int64_t rest = r;
-                         for (std::size_t i = order.size() - (inner ? 1 : 0); i-- > 0;) {
-                             const std::size_t d = index(order[i]);
-                             at[d] = rest % environment.extents[d];
-                             rest /= environment.extents[d];
-                         }
-                         for (std::int64_t first = 0; first < length; first += kPiece) {
-                             if (inner) at[index(*inner)] = first;
-                             const std::int64_t count = std::min(kPiece, length - first);
-                             Row row = program.run(at, count, memory);
-                             if (row.step == 0) {
-                                 std::fill_n(splat.data(), count, *row.data);
-                                 row.data = splat.data();
-                             }
-                             sink(at, count, row.data);
-                         }
-                     }
-                 });
+    parallel_for(ceil_div(rows, rows_per_task), environment.threads, [&](std::int64_t task) {
+        std::vector<double> memory(program.size() * kPiece), splat(kPiece);
+        Coordinates at(environment.extents.size());
+        const std::int64_t end = std::min(rows, (task + 1) * rows_per_task);
+        for (std::int64_t r = task * rows_per_task; r < end; ++r) {
+            std::int64_t rest = r;
+            for (std::size_t i = order.size() - (inner ? 1 : 0); i-- > 0;) {
+                const std::size_t d = index(order[i]);
+                at[d] = rest % environment.extents[d];
+                rest /= environment.extents[d];
+            }
+            for (std::int64_t first = 0; first < length; first += kPiece) {
+                if (inner) at[index(*inner)] = first;
+                const std::int64_t count = std::min(kPiece, length - first);
+                Row row = program.run(at, count, memory);
+                if (row.step == 0) {
+                    std::fill_n(splat.data(), count, *row.data);
+                    row.data = splat.data();
+                }
+                sink(at, count, row.data);
+            }
+        }
+    });
 }
 
 std::vector<std::int64_t> contiguous_strides(const Environment& environment,

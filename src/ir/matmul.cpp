@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/parallel.h"
+#include "support/division.h"
 
 // The kernel is compiled for wider vectors too, chosen when the program starts.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
@@ -25,7 +26,7 @@ std::vector<double> pack(const std::vector<double>& matrices, std::int64_t rows,
                          std::int64_t width, int threads) {
     const std::int64_t count =
         rows > 0 && k > 0 ? static_cast<std::int64_t>(matrices.size()) / (rows * k) : 0;
-    const std::int64_t panels = (rows + width - 1) / width;
+    const std::int64_t panels = ceil_div(rows, width);
     std::vector<double> out(count * panels * width * k);
     parallel_for(count * panels, threads, [&](std::int64_t task) {
         const std::int64_t first = task % panels * width;
@@ -71,9 +72,9 @@ std::vector<double> matmul(const std::vector<double>& a, const std::vector<doubl
     if (out.empty() || k == 0) return out;
     const auto packed_a = pack(a, m, k, kRows, threads),
                packed_b = pack(b, n, k, kColumns, threads);
-    const std::int64_t row_panels = (m + kRows - 1) / kRows;
-    const std::int64_t column_panels = (n + kColumns - 1) / kColumns;
-    const std::int64_t blocks = (row_panels + kRowPanels - 1) / kRowPanels;
+    const std::int64_t row_panels = ceil_div(m, kRows);
+    const std::int64_t column_panels = ceil_div(n, kColumns);
+    const std::int64_t blocks = ceil_div(row_panels, kRowPanels);
 
     parallel_for(static_cast<std::int64_t>(batch.size()) * blocks, threads, [&](std::int64_t task) {
         const BatchItem item = batch[task / blocks];

@@ -6,6 +6,7 @@
 
 #include "graph/arguments.h"
 #include "ir/number.h"
+#include "support/division.h"
 
 namespace fact::match {
 
@@ -204,7 +205,7 @@ std::optional<KnownTensor> known_view(const Node& node, const Sizes& sizes, Know
             return std::nullopt;
         of.offset += *start * of.strides[at];
         of.strides[at] *= *step;
-        of.sizes[at] = (*end - *start + *step - 1) / *step;
+        of.sizes[at] = ceil_div(*end - *start, *step);
         return of;
     }
     if (node.target == "aten.select.int") {

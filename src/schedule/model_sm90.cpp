@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "schedule/schedule.h"
+#include "support/division.h"
 
 namespace fact::schedule {
 
@@ -24,10 +25,6 @@ constexpr double kMeeting = 4.6;     // microseconds until the parts of a tile h
 constexpr double kSpans = 6.0;       // and those of stream-K, more of them where clusters are small
 constexpr double kPartBytes = 43.0;  // of another part, added in a cycle
 constexpr double kTwoAtOnce = 1.7;   // how much faster where two parts are read at a time
-
-double ceil_div(double a, double b) {
-    return std::ceil(a / b);
-}
 
 // How much of the tensor cores' rate a tile sustains, and what sharing in a cluster costs of it.
 double efficiency(const Schedule& s) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "schedule/schedule.h"
+#include "support/division.h"
 
 namespace fact::schedule {
 
@@ -30,10 +31,6 @@ int stage_bytes(const Schedule& s, const Problem& problem) {
 int num_warps(const Schedule& s, const Problem& problem) {
     const Warps warps = warps_on_sm80(s, problem);
     return warps.m * warps.n;
-}
-
-long ceil_div(long a, long b) {
-    return (a + b - 1) / b;
 }
 
 bool one_of(int value, std::initializer_list<int> allowed) {

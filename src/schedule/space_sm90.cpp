@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "schedule/schedule.h"
+#include "support/division.h"
 
 namespace fact::schedule {
 
@@ -22,10 +23,6 @@ constexpr long kLongSum = 65536;  // beyond this one level of sums is rounded to
 // Every row of a stage is 128 bytes, but for prepared f16 rows 32 deep.
 int stage_bytes(const Schedule& s, const Problem& p) {
     return s.tile.m * 128 + s.tile.n * (rounded(p) ? 64 : 128);
-}
-
-long ceil_div(long a, long b) {
-    return (a + b - 1) / b;
 }
 
 // Tiles of the output, those included that a cluster computes beyond its edge.
@@ -61,7 +58,7 @@ SharedMemory shared_memory_on_sm90(const Schedule& s, const Problem& problem) {
     if (memory.stages * stage + 4 * kBoxBytes <= room) memory.store_buffers = 4;
     const int barriers = 8 * (2 * memory.stages + 8 * memory.store_buffers);
     memory.bytes =
-        (memory.stages * stage + memory.store_buffers * kBoxBytes + barriers + 1023) / 1024 * 1024;
+        round_up(memory.stages * stage + memory.store_buffers * kBoxBytes + barriers, 1024);
     return memory;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/typing.h"
+#include "support/division.h"
 #include "tools/build.h"
 #include "tools/choose.h"
 #include "tools/products.h"
@@ -15,10 +16,6 @@ namespace fact::tools {
 namespace {
 
 constexpr std::size_t kMostShown = 12;
-
-long ceil_div(long a, long b) {
-    return (a + b - 1) / b;
-}
 
 std::string with_commas(long value) {
     std::string digits = std::to_string(value);

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "ir/extents.h"
+#include "support/division.h"
 #include "tools/products.h"
 
 namespace fact::tools {
@@ -126,8 +127,7 @@ Result<Extents> bind_extents(const ir::Kernel& kernel, const std::vector<Setting
                                                   : typical->second;
         // What the text asks for is not assumed away.
         for (const ir::Multiple& rule : kernel.multiples)
-            if (ir::index(rule.dim) == d)
-                extents.of[d] = (extents.of[d] + rule.of - 1) / rule.of * rule.of;
+            if (ir::index(rule.dim) == d) extents.of[d] = round_up(extents.of[d], rule.of);
         extents.assumed[d] = true;
         if (auto what = ir::solve_extents(kernel, extents.of); !what.empty())
             return Error{fmt::format("kernel {}: with {} = {} assumed, {}", kernel.name,

@@ -3,19 +3,20 @@
 #include <algorithm>
 
 #include "lower/record/extent_terms.h"
+#include "support/division.h"
 
 namespace fact::lower {
 
 void StructBuilder::add(const Field& field) {
     const int size = std::holds_alternative<ExtentField>(field) ? 4 : 8;
-    offset_ = (offset_ + size - 1) / size * size;
+    offset_ = round_up(offset_, size);
     alignment_ = std::max(alignment_, size);
     param_.members.push_back({offset_, field});
     offset_ += size;
 }
 
 StructParam StructBuilder::finish() {
-    param_.bytes = (offset_ + alignment_ - 1) / alignment_ * alignment_;
+    param_.bytes = round_up(offset_, alignment_);
     return param_;
 }
 

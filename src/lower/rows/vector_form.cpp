@@ -4,6 +4,7 @@
 
 #include "ir/extents.h"
 #include "lower/rows/flips.h"
+#include "support/division.h"
 
 namespace fact::lower {
 
@@ -15,10 +16,6 @@ constexpr double kMostHeld = 40;
 constexpr int kMostVector = 8, kMostThreads = 1024;
 constexpr std::int64_t kLongestPieces = 1024;
 constexpr double kLeastAhead = 32;  // bytes that each of those should have on their way
-
-int ceil_div(std::int64_t a, std::int64_t b) {
-    return static_cast<int>((a + b - 1) / b);
-}
 
 class Chooser {
   public:
@@ -148,7 +145,9 @@ class Chooser {
     bool choose_threads() {
         const int vector = result_.vector;
         const auto vectors = result_.length / vector;
-        const auto elements = [&](int threads) { return ceil_div(vectors, threads) * vector; };
+        const auto elements = [&](int threads) {
+            return static_cast<int>(ceil_div(vectors, threads)) * vector;
+        };
         // Several rows a warp where rows are short, and then a warp each, as long as that fits.
         // What a row's threads read together should be whole sectors of the cache.
         const auto sector = std::min<std::int64_t>(32, result_.length * narrowest_);
@@ -162,7 +161,7 @@ class Chooser {
         double least_idle = 0;
         int best = 0;
         for (int steps = std::max(1, 16 / vector); steps >= 1; --steps) {
-            const int threads = ceil_div(ceil_div(vectors, steps), 32) * 32;
+            const int threads = static_cast<int>(round_up(ceil_div(vectors, steps), 32));
             const double idle = 1.0 * threads * ceil_div(vectors, threads) / vectors;
             if (threads > kMostThreads || held(steps * vector, true) > kMostHeld) continue;
             if (best > 0 && 4 * held_ahead_ * steps * vector < kLeastAhead) break;

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "support/division.h"
+
 namespace fact::lower::sm80 {
 
 int AttentionShape::shared_bytes() const {
     constexpr int kRowBytes = 128;  // of a slab: 64 features
-    const auto slabs = [](int features) { return (features + 63) / 64; };
+    const auto slabs = [](int features) { return ceil_div(features, 64); };
     const int q = slabs(depth) * rows, stage = (slabs(depth) + slabs(width)) * columns;
     return (q + kStages * stage) * kRowBytes;
 }

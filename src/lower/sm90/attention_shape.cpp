@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/division.h"
+
 namespace fact::lower::sm90 {
 
 namespace {
@@ -13,18 +15,18 @@ constexpr int kWidths[] = {32, 64, 96, 128, 192, kMostFeatures};
 }  // namespace
 
 int AttentionShape::shared_bytes() const {
-    const auto slabs = [](int features) { return (features + 63) / 64; };
+    const auto slabs = [](int features) { return ceil_div(features, 64); };
     const int q = slabs(depth) * rows() * 128;
     const int k = slabs(depth) * columns * 128, v = slabs(width) * columns * 128;
     const int store = 4 * groups * kStoreBuffers * 2048;
     const int barriers = 16 * (row_stages + 2 * kStages);
-    return (row_stages * q + kStages * (k + v) + store + barriers + 1023) / 1024 * 1024;
+    return round_up(row_stages * q + kStages * (k + v) + store + barriers, 1024);
 }
 
 AttentionShape attention_shape(std::int64_t depth, std::int64_t width, std::int64_t rows,
                                bool masked) {
     AttentionShape shape;
-    shape.depth = static_cast<int>(depth + 15) / 16 * 16;
+    shape.depth = static_cast<int>(round_up(depth, 16));
     shape.width = *std::ranges::find_if(kWidths, [&](int most) { return width <= most; });
     const int features = std::max(shape.depth, shape.width);
     // Scores, weights and sums of a block live in registers: the more features, the fewer columns.

@@ -10,8 +10,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "support/times.h"
 #include "torch/stream.h"
-#include "verify/timing.h"
 
 namespace fact::exec {
 
@@ -91,8 +91,8 @@ Estimate estimate(const Work& work, c10::Device device, const Occupier& occupy) 
 
 }  // namespace
 
-std::vector<verify::Timing> time_single(const std::vector<Work>& works, c10::Device device,
-                                        double milliseconds, const Work& between) {
+std::vector<Times> time_single(const std::vector<Work>& works, c10::Device device,
+                               double milliseconds, const Work& between) {
     const Occupier occupy(device);
     const auto stream = current_stream(device);
     double turn_us = 0, host_us = 0;
@@ -114,13 +114,13 @@ std::vector<verify::Timing> time_single(const std::vector<Work>& works, c10::Dev
         }
         for (std::size_t i = 0; i < works.size(); ++i) times[i].push_back(spans[i].microseconds());
     }
-    std::vector<verify::Timing> timings;
-    for (auto& list : times) timings.push_back(verify::summarize(std::move(list)));
+    std::vector<Times> timings;
+    for (auto& list : times) timings.push_back(summarize(std::move(list)));
     return timings;
 }
 
-std::vector<verify::Timing> time_sustained(const std::vector<Work>& works, c10::Device device,
-                                           double milliseconds, const Work& between) {
+std::vector<Times> time_sustained(const std::vector<Work>& works, c10::Device device,
+                                  double milliseconds, const Work& between) {
     const Occupier occupy(device);
     const auto stream = current_stream(device);
     constexpr double kRoundUs = 120'000;  // of each, at best: then the clock has settled
@@ -141,8 +141,8 @@ std::vector<verify::Timing> time_sustained(const std::vector<Work>& works, c10::
             times[i].push_back(span.microseconds() / counts[i]);
         }
     }
-    std::vector<verify::Timing> timings;
-    for (auto& list : times) timings.push_back(verify::summarize(std::move(list)));
+    std::vector<Times> timings;
+    for (auto& list : times) timings.push_back(summarize(std::move(list)));
     return timings;
 }
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "verify/protocol.h"
+#include "support/times.h"
 
 namespace fact::exec {
 
@@ -16,11 +16,11 @@ using Work = std::function<void()>;
 // One at a time on a GPU that is otherwise idle. The queue is kept full before each, so that the
 // host's time to launch is not counted. `between` is done before each turn, and not counted either.
 // All of it takes about `milliseconds`, or longer where that would be too few runs.
-std::vector<verify::Timing> time_single(const std::vector<Work>& works, c10::Device device,
-                                        double milliseconds, const Work& between = {});
+std::vector<Times> time_single(const std::vector<Work>& works, c10::Device device,
+                               double milliseconds, const Work& between = {});
 
 // Back to back, each for long enough at a time to heat the GPU: what its power limit leaves.
-std::vector<verify::Timing> time_sustained(const std::vector<Work>& works, c10::Device device,
-                                           double milliseconds, const Work& between = {});
+std::vector<Times> time_sustained(const std::vector<Work>& works, c10::Device device,
+                                  double milliseconds, const Work& between = {});
 
 }  // namespace fact::exec

@@ -62,7 +62,7 @@ class Calibrator {
     int runs() const { return options_.quick ? 11 : 51; }
 
     struct Measured {
-        verify::Timing single, sustained;
+        Times single, sustained;
     };
     Result<Measured> measure(const Work& work) const {
         Measured measured;
@@ -201,8 +201,8 @@ class Calibrator {
 
 }  // namespace
 
-Ceiling rate(std::string name, std::string unit, double work, const verify::Timing& single,
-             const verify::Timing& sustained, std::string how) {
+Ceiling rate(std::string name, std::string unit, double work, const Times& single,
+             const Times& sustained, std::string how) {
     const auto over = [&](double us) { return us > 0 ? work * 1e-6 / us : 0; };
     // The longest time is the lowest rate.
     return {std::move(name),           std::move(unit),     over(single.median_us),
@@ -210,7 +210,7 @@ Ceiling rate(std::string name, std::string unit, double work, const verify::Timi
             over(sustained.median_us), sustained.runs,      std::move(how)};
 }
 
-Ceiling time_of(std::string name, int count, const verify::Timing& single, std::string how) {
+Ceiling time_of(std::string name, int count, const Times& single, std::string how) {
     return {std::move(name),
             "us",
             single.median_us / count,

@@ -8,8 +8,8 @@
 #include "gpu/driver.h"
 #include "jit/compiler.h"
 #include "support/result.h"
+#include "support/times.h"
 #include "target/calibration.h"
-#include "verify/protocol.h"
 
 namespace fact::calibrate {
 
@@ -26,9 +26,9 @@ struct Options {
 Result<Calibration> calibrate(const gpu::DeviceInfo& device, const Options& options);
 
 // A rate from times: `work` (bytes or flops) over each.
-Ceiling rate(std::string name, std::string unit, double work, const verify::Timing& single,
-             const verify::Timing& sustained, std::string how);
+Ceiling rate(std::string name, std::string unit, double work, const Times& single,
+             const Times& sustained, std::string how);
 // A time itself, of one of `count` in it.
-Ceiling time_of(std::string name, int count, const verify::Timing& single, std::string how);
+Ceiling time_of(std::string name, int count, const Times& single, std::string how);
 
 }  // namespace fact::calibrate

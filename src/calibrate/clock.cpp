@@ -5,7 +5,7 @@
 
 #include "gpu/timer.h"
 #include "support/subprocess.h"
-#include "verify/timing.h"
+#include "support/times.h"
 
 namespace fact::calibrate {
 
@@ -29,7 +29,7 @@ Result<double> Clock::time(const Work& work, int count, double hold_us) const {
     return end->microseconds_since(*begin);
 }
 
-Result<verify::Timing> Clock::single(const Work& work, int runs) const {
+Result<Times> Clock::single(const Work& work, int runs) const {
     std::vector<double> times;
     for (int run = -2; run < runs; ++run) {  // two to warm up
         if (interrupted()) return Error{"interrupted", ""};
@@ -37,10 +37,10 @@ Result<verify::Timing> Clock::single(const Work& work, int runs) const {
         if (!us) return us.error();
         if (run >= 0) times.push_back(*us);
     }
-    return verify::summarize(std::move(times));
+    return summarize(std::move(times));
 }
 
-Result<verify::Timing> Clock::sustained(const Work& work, int rounds, double round_us) const {
+Result<Times> Clock::sustained(const Work& work, int rounds, double round_us) const {
     const auto once = time(work, 1, kHoldUs);
     if (!once) return once.error();
     const int count = std::clamp(static_cast<int>(round_us / std::max(*once, 1.0)), 2, kMostQueued);
@@ -51,7 +51,7 @@ Result<verify::Timing> Clock::sustained(const Work& work, int rounds, double rou
         if (!us) return us.error();
         if (round >= 0) times.push_back(*us / count);
     }
-    return verify::summarize(std::move(times));
+    return summarize(std::move(times));
 }
 
 }  // namespace fact::calibrate

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "support/result.h"
-#include "verify/protocol.h"
+#include "support/times.h"
 
 namespace fact::calibrate {
 
@@ -17,9 +17,9 @@ class Clock {
     explicit Clock(std::function<Result<>(double us)> hold) : hold_(std::move(hold)) {}
 
     // One at a time on a GPU that is otherwise idle, the queue kept full.
-    Result<verify::Timing> single(const Work& work, int runs) const;
+    Result<Times> single(const Work& work, int runs) const;
     // Back to back in rounds of at least `round_us`, as a GPU at its power limit gives it.
-    Result<verify::Timing> sustained(const Work& work, int rounds, double round_us) const;
+    Result<Times> sustained(const Work& work, int rounds, double round_us) const;
 
   private:
     Result<double> time(const Work& work, int count, double hold_us) const;

@@ -17,12 +17,8 @@ struct Options {
     bool json = false;
 };
 
-report::Times times(const registry::Times& t) {
-    return {t.median_us, t.low_us, t.high_us, t.runs};
-}
-
-std::string gain(const registry::Times& own, const registry::Times& torch) {
-    return own.runs && torch.runs ? report::speedup(times(own), times(torch)) : "";
+std::string gain(const Times& own, const Times& torch) {
+    return own.runs && torch.runs ? report::speedup(own, torch) : "";
 }
 
 std::string table(const std::vector<registry::Entry>& entries) {

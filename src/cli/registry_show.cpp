@@ -29,7 +29,7 @@ Result<registry::Entry> find(const std::string& key) {
                  "give more digits of the key", true};
 }
 
-std::string times_text(const registry::Times& t) {
+std::string times_text(const Times& t) {
     if (t.runs == 0) return "not measured";
     return fmt::format("{} ({} to {}, {} runs)", report::duration(t.median_us),
                        report::duration(t.low_us), report::duration(t.high_us), t.runs);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <unordered_map>
 
@@ -166,10 +165,6 @@ std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidat
 }
 
 }  // namespace
-
-double uncertainty(const Times& times) {
-    return times.runs > 0 ? (times.high_us - times.low_us) / std::sqrt(times.runs) : 0;
-}
 
 std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidate>& candidates) {
     const auto order = asking_order(candidates);

@@ -6,17 +6,9 @@
 
 #include "graph/graph.h"
 #include "match/pattern.h"
+#include "support/times.h"
 
 namespace fact::compose {
-
-struct Times {
-    double median_us = 0, low_us = 0, high_us = 0;
-    int runs = 0;  // 0: not measured
-};
-
-// How far the median of so many runs may be off: two of its standard errors, from the 10th and the
-// 90th percentile.
-double uncertainty(const Times& times);
 
 // What is known of a pattern after its family was realized.
 struct Candidate {

@@ -22,7 +22,7 @@ using Dropped = std::map<std::string, std::string>;  // families that are out, a
 // A package to measure.
 struct Trial {
     std::vector<const match::Pattern*> patterns;
-    report::Times* times;            // where its times go
+    Times* times;                    // where its times go
     std::optional<Dropped> without;  // what a plan has to leave out to be this one, if one can be
 };
 
@@ -97,11 +97,8 @@ void plan_trials(const Discovered& found, const Realizations& realizations, cons
 
 // Whether a module was seen to be faster than with all: what was chosen by its own times goes only
 // where the difference is more than the medians are uncertain.
-bool beats(const report::Times& times, const report::Times& all) {
-    const auto off = [](const report::Times& t) {
-        return compose::uncertainty({t.median_us, t.low_us, t.high_us, t.runs});
-    };
-    return times.median_us + std::max(off(times), off(all)) < all.median_us;
+bool beats(const Times& times, const Times& all) {
+    return times.median_us + std::max(uncertainty(times), uncertainty(all)) < all.median_us;
 }
 
 // What does not pay, each by itself.
@@ -151,7 +148,7 @@ Result<Dropped> confirmed(Dropped dropped, const Trials& trials, const Discovere
                           const Realizations& realizations, const TrialBench& bench) {
     const auto together = driver::plan(found, realizations, dropped).patterns(found.discovery);
     const Trial* best = nullptr;
-    const report::Times* known = together.empty() ? &trials.ablation.eager : nullptr;
+    const Times* known = together.empty() ? &trials.ablation.eager : nullptr;
     for (const Trial& trial : trials.packages) {
         if (trial.patterns == together) known = trial.times;
         if (trial.without && (!best || beats(*trial.times, *best->times))) best = &trial;

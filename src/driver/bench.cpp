@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-report::Times times(const Json& json) {
+Times times(const Json& json) {
     if (!json.is_object()) return {};
     return {json.value("median_us", 0.0), json.value("low_us", 0.0), json.value("high_us", 0.0),
             json.value("runs", 0)};

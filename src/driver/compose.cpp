@@ -19,10 +19,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-compose::Times times(const verify::Timing& t) {
-    return {t.median_us, t.low_us, t.high_us, t.runs};
-}
-
 // How a service runs the kernel decides as much as how it does alone: of few and noisy sustained
 // runs only what they say of the kernel beside torch's.
 compose::Candidate candidate(const match::Pattern& pattern, const Realizations& realizations) {
@@ -37,8 +33,8 @@ compose::Candidate candidate(const match::Pattern& pattern, const Realizations& 
     out.realized = r.realized;
     out.why = r.why;
     if (!r.measured) return out;
-    out.fused = times(r.single);
-    out.baseline = times(r.baseline_single);
+    out.fused = r.single;
+    out.baseline = r.baseline_single;
     if (r.held.runs > 0 && r.baseline_held.runs > 0) {
         const double held = r.baseline_single.median_us / r.baseline_held.median_us;
         out.fused.median_us = std::sqrt(r.single.median_us * held * r.held.median_us);

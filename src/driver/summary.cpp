@@ -10,10 +10,6 @@ namespace fact::driver {
 
 namespace {
 
-report::Times times(const verify::Timing& t) {
-    return {t.median_us, t.low_us, t.high_us, t.runs};
-}
-
 // The check in which the kernel is worst compared with torch.
 report::Errors worst(const std::vector<verify::Check>& checks) {
     report::Errors out;
@@ -46,10 +42,10 @@ report::PatternRow row(const match::Pattern& pattern, const compose::Choice& cho
     out.schedule = r.schedule;
     out.text = worst(r.text_checks);
     out.compiled = worst(r.checks);
-    out.single = times(r.single);
-    out.baseline_single = times(r.baseline_single);
-    out.held = times(r.held);
-    out.baseline_held = times(r.baseline_held);
+    out.single = r.single;
+    out.baseline_single = r.baseline_single;
+    out.held = r.held;
+    out.baseline_held = r.baseline_held;
     return out;
 }
 

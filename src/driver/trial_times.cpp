@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-report::Times times_from(const nlohmann::json& json) {
+Times times_from(const nlohmann::json& json) {
     return {json.at("median_us").get<double>(), json.at("low_us").get<double>(),
             json.at("high_us").get<double>(), json.at("runs").get<int>()};
 }

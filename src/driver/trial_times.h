@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "driver/compose.h"
-#include "report/times.h"
+#include "support/times.h"
 
 namespace fact::driver {
 
 struct TrialTimes {
-    report::Times eager;
-    std::vector<report::Times> trials;  // in the order of the packages
-    std::string how;                    // where the times are from
+    Times eager;
+    std::vector<Times> trials;  // in the order of the packages
+    std::string how;            // where the times are from
 };
 
 class TrialBench {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/result.h"
+#include "support/times.h"
 
 namespace fact::registry {
 
@@ -49,12 +50,6 @@ struct Toolchain {
     std::string code;
     std::string compile_key;  // of the cubin in the artifact store
     bool operator==(const Toolchain&) const = default;
-};
-
-struct Times {
-    double median_us = 0, low_us = 0, high_us = 0;  // low and high: 10th and 90th percentile
-    int runs = 0;                                   // 0: not measured
-    bool operator==(const Times&) const = default;
 };
 
 struct Errors {

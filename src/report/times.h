@@ -3,12 +3,9 @@
 
 #include <string>
 
-namespace fact::report {
+#include "support/times.h"
 
-struct Times {
-    double median_us = 0, low_us = 0, high_us = 0;  // low and high: 10th and 90th percentile
-    int runs = 0;                                   // 0: not measured
-};
+namespace fact::report {
 
 // The median, "-" where there is none.
 std::string time_text(const Times& times);

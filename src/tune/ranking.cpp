@@ -71,7 +71,7 @@ int best_of(const std::vector<CandidateResult>& results) {
         most_fetched = least_fetched(results, cost(results[fastest]) * (1 + kNearlyAsFast), counts);
         fastest = cheapest(results, counts);
     }
-    const verify::Timing& best = results[fastest].single;
+    const Times& best = results[fastest].single;
     const double spread = best.median_us > 0 ? best.high_us / best.median_us - 1 : 0;
     const double tie = cost(results[fastest]) * (1 + std::min(spread, kWidestTie));
     for (int i = 0; i < fastest; ++i)

@@ -18,8 +18,8 @@ struct CandidateResult {
     std::string why;                                  // when it did not pass
     verify::Finding finding = verify::Finding::none;  // which check rejected it
     std::string note;                                 // what the proof could not cover
-    verify::Timing single, baseline_single;
-    verify::Timing held, baseline_held;  // sustained; of the best few only
+    Times single, baseline_single;
+    Times held, baseline_held;  // sustained; of the best few only
     std::vector<verify::Check> checks;
     double expected_us = 0;   // what the model said; 0: nothing
     double fetched = 0;       // Candidate::fetched
@@ -39,9 +39,9 @@ struct Realization {
     bool measured = false;
     std::string winner, schedule, precision;
     std::filesystem::path folder;  // kernel.fact, kernel.cu, kernel.cubin, record.json, result.json
-    std::vector<verify::Check> text_checks;                       // the kernel text, interpreted
-    std::vector<verify::Check> checks;                            // the winner
-    verify::Timing single, baseline_single, held, baseline_held;  // held: sustained
+    std::vector<verify::Check> text_checks;              // the kernel text, interpreted
+    std::vector<verify::Check> checks;                   // the winner
+    Times single, baseline_single, held, baseline_held;  // held: sustained
     std::vector<CandidateResult> candidates;
     int measurements = 0;  // that the search took
     std::string stopped;   // why it left candidates untried; "" when it tried all

@@ -83,13 +83,6 @@ const registry::Record* known_elsewhere(const std::vector<registry::Entry>& entr
     return found;
 }
 
-verify::Timing timing(const registry::Times& t) {
-    return {t.median_us, t.low_us, t.high_us, t.runs};
-}
-registry::Times times(const verify::Timing& t) {
-    return {t.median_us, t.low_us, t.high_us, t.runs};
-}
-
 std::vector<verify::Check> checks(const std::vector<registry::Check>& known) {
     std::vector<verify::Check> out;
     for (const auto& c : known)
@@ -124,10 +117,10 @@ Realization from_record(const match::Pattern& pattern, const Memory& memory) {
     r.precision = memory.candidate.record.precision;
     r.text_checks = checks(known.text_checks);
     r.checks = checks(known.checks);
-    r.single = timing(known.single);
-    r.baseline_single = timing(known.torch_single);
-    r.held = timing(known.held);
-    r.baseline_held = timing(known.torch_held);
+    r.single = known.single;
+    r.baseline_single = known.torch_single;
+    r.held = known.held;
+    r.baseline_held = known.torch_held;
     r.note = known.note;
     CandidateResult winner;
     winner.name = r.winner;
@@ -260,8 +253,8 @@ Result<> remember(const Realization& r, const Memory& memory,
     record.precision = r.precision;
     record.effort = effort;
     record.candidates = static_cast<int>(r.candidates.size());
-    record.single = times(r.single), record.torch_single = times(r.baseline_single);
-    record.held = times(r.held), record.torch_held = times(r.baseline_held);
+    record.single = r.single, record.torch_single = r.baseline_single;
+    record.held = r.held, record.torch_held = r.baseline_held;
     record.checks = checks(r.checks);
     record.text_checks = checks(r.text_checks);
     record.note = r.note;

@@ -42,14 +42,14 @@ double number_from(const json& value) {
                           : std::numeric_limits<double>::infinity();
 }
 
-json timing(const Timing& t) {
+json times(const Times& t) {
     return {{"median_us", number(t.median_us)},
             {"low_us", number(t.low_us)},
             {"high_us", number(t.high_us)},
             {"runs", t.runs}};
 }
 
-Timing timing_from(const json& object, const char* key) {
+Times times_from(const json& object, const char* key) {
     const auto& t = object.at(key);
     return {number_from(t.at("median_us")), number_from(t.at("low_us")),
             number_from(t.at("high_us")), t.at("runs").get<int>()};
@@ -140,10 +140,10 @@ std::string to_json(const CandidateReply& reply) {
     return line({{"outcome", name(reply.outcome)},
                  {"why", reply.why},
                  {"checks", checks(reply.checks)},
-                 {"single", timing(reply.single)},
-                 {"baseline_single", timing(reply.baseline_single)},
-                 {"held", timing(reply.held)},
-                 {"baseline_held", timing(reply.baseline_held)},
+                 {"single", times(reply.single)},
+                 {"baseline_single", times(reply.baseline_single)},
+                 {"held", times(reply.held)},
+                 {"baseline_held", times(reply.baseline_held)},
                  {"finding", name(reply.finding)},
                  {"note", reply.note}});
 }
@@ -201,10 +201,10 @@ Result<CandidateReply> candidate_reply_from_json(std::string_view text) {
         reply.outcome = *outcome;
         reply.why = object.at("why");
         reply.checks = checks_from(object.at("checks"));
-        reply.single = timing_from(object, "single");
-        reply.baseline_single = timing_from(object, "baseline_single");
-        reply.held = timing_from(object, "held");
-        reply.baseline_held = timing_from(object, "baseline_held");
+        reply.single = times_from(object, "single");
+        reply.baseline_single = times_from(object, "baseline_single");
+        reply.held = times_from(object, "held");
+        reply.baseline_held = times_from(object, "baseline_held");
         // Results of earlier versions have neither.
         const auto finding = finding_from_name(object.value("finding", ""));
         if (!finding) throw std::runtime_error("a finding nobody knows");

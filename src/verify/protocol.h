@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/result.h"
+#include "support/times.h"
 #include "verify/finding.h"
 
 namespace fact::verify {
@@ -16,11 +17,6 @@ namespace fact::verify {
 enum class Outcome { passed, incorrect, failed_to_build, timed_out, crashed, unsupported, untried };
 std::string_view name(Outcome outcome);
 std::optional<Outcome> outcome_from_name(std::string_view name);
-
-struct Timing {
-    double median_us = 0, low_us = 0, high_us = 0;  // low and high: 10th and 90th percentile
-    int runs = 0;
-};
 
 // Error against f64, relative to the output's largest magnitude and to its root mean square.
 struct ErrorPair {
@@ -70,7 +66,7 @@ struct CandidateReply {
     Outcome outcome = Outcome::crashed;
     std::string why;
     std::vector<Check> checks;
-    Timing single, baseline_single, held, baseline_held;  // held: sustained
+    Times single, baseline_single, held, baseline_held;  // held: sustained
     Finding finding = Finding::none;  // which check rejected it; why begins with its name
     std::string note;                 // the other sizes it was proven at, or why at none
 };

@@ -98,7 +98,7 @@ TEST(Products, EachTypeHasKernels) {
 }
 
 TEST(Calibrate, RatesAndTimes) {
-    const verify::Timing single{250, 200, 400, 51}, sustained{500, 500, 500, 5};
+    const Times single{250, 200, 400, 51}, sustained{500, 500, 500, 5};
     const Ceiling copy = rate("memory_copy", "TB/s", 1e9, single, sustained, "1 GB");
     EXPECT_DOUBLE_EQ(copy.value, 4);
     EXPECT_DOUBLE_EQ(copy.low, 2.5);

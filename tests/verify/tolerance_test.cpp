@@ -4,8 +4,6 @@
 
 #include <limits>
 
-#include "verify/timing.h"
-
 namespace fact::verify {
 namespace {
 
@@ -63,18 +61,6 @@ TEST(Tolerance, AnOracleOfZerosKeepsErrorsAbsolute) {
     d.sum_squared_error = 0.25;
     EXPECT_DOUBLE_EQ(relative(d).largest, 0.5);
     EXPECT_DOUBLE_EQ(relative(d).rms, 0.5);
-}
-
-TEST(Timing, MedianAndPercentiles) {
-    std::vector<double> values;
-    for (int i = 100; i >= 1; --i) values.push_back(i);
-    const auto t = summarize(values);
-    EXPECT_DOUBLE_EQ(t.median_us, 50.5);
-    EXPECT_DOUBLE_EQ(t.low_us, 10);
-    EXPECT_DOUBLE_EQ(t.high_us, 90);
-    EXPECT_EQ(t.runs, 100);
-    EXPECT_DOUBLE_EQ(summarize({3, 1, 2}).median_us, 2);
-    EXPECT_EQ(summarize({}).runs, 0);
 }
 
 }  // namespace

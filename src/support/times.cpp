@@ -1,11 +1,11 @@
-#include "verify/timing.h"
+#include "support/times.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace fact::verify {
+namespace fact {
 
-Timing summarize(std::vector<double> us) {
+Times summarize(std::vector<double> us) {
     if (us.empty()) return {};
     std::ranges::sort(us);
     const auto rank = [&](double share) {
@@ -18,4 +18,8 @@ Timing summarize(std::vector<double> us) {
     return {median, rank(0.1), rank(0.9), static_cast<int>(us.size())};
 }
 
-}  // namespace fact::verify
+double uncertainty(const Times& times) {
+    return times.runs > 0 ? (times.high_us - times.low_us) / std::sqrt(times.runs) : 0;
+}
+
+}  // namespace fact

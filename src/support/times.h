@@ -1,0 +1,21 @@
+// Many measurements as the few numbers that are kept and reported of them.
+#pragma once
+
+#include <vector>
+
+namespace fact {
+
+struct Times {
+    double median_us = 0, low_us = 0, high_us = 0;  // low and high: 10th and 90th percentile
+    int runs = 0;                                   // 0: not measured
+    bool operator==(const Times&) const = default;
+};
+
+// Median, 10th and 90th percentile (nearest rank) and count; all zero for none.
+Times summarize(std::vector<double> microseconds);
+
+// How far the median of so many runs may be off: two of its standard errors, from the 10th and the
+// 90th percentile.
+double uncertainty(const Times& times);
+
+}  // namespace fact

@@ -32,9 +32,28 @@ Facts::Facts(const Graph& graph)
 }
 
 bool only_used_in(const Facts& facts, ValueId value, const std::set<NodeId>& nodes) {
-    if (facts.escapes[graph::index(value)]) return false;
-    return std::ranges::all_of(facts.users[graph::index(value)],
-                               [&](NodeId user) { return nodes.contains(user); });
+    return !facts.escapes[graph::index(value)] && used_outside(facts, value, nodes).empty();
+}
+
+std::vector<NodeId> used_outside(const Facts& facts, ValueId value, const std::set<NodeId>& nodes) {
+    std::vector<NodeId> outside;
+    for (const NodeId user : facts.users[graph::index(value)])
+        if (!nodes.contains(user)) outside.push_back(user);
+    return outside;
+}
+
+bool comes_back(const Graph& graph, const Facts& facts, const std::set<NodeId>& nodes,
+                std::vector<NodeId> outside) {
+    std::set<NodeId> seen;
+    while (!outside.empty()) {
+        const NodeId id = outside.back();
+        outside.pop_back();
+        if (nodes.contains(id)) return true;
+        if (!seen.insert(id).second) continue;
+        for (const ValueId value : graph[id].outputs)
+            for (const NodeId user : facts.users[graph::index(value)]) outside.push_back(user);
+    }
+    return false;
 }
 
 }  // namespace fact::match

@@ -19,5 +19,11 @@ struct Facts {
 
 // Whether nobody but these nodes reads the value.
 bool only_used_in(const Facts& facts, graph::ValueId value, const std::set<graph::NodeId>& nodes);
+// The nodes beside these that do.
+std::vector<graph::NodeId> used_outside(const Facts& facts, graph::ValueId value,
+                                        const std::set<graph::NodeId>& nodes);
+// Whether something that comes of the nodes of `outside` is read by `nodes` again.
+bool comes_back(const graph::Graph& graph, const Facts& facts, const std::set<graph::NodeId>& nodes,
+                std::vector<graph::NodeId> outside);
 
 }  // namespace fact::match

@@ -1,6 +1,7 @@
 #include "match/norm_region.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "match/pointwise.h"
 #include "match/rowwise.h"
@@ -29,7 +30,7 @@ class Grower {
         for (const NodeId last : after_) {
             if (type_sizes(last) != rows_) continue;
             NodeSet nodes = up_to(last);
-            if (nodes.size() > best.size() && outputs(nodes).size() == 1 && !comes_back(nodes))
+            if (nodes.size() > best.size() && outputs(nodes).size() == 1 && !goes_round(nodes))
                 best = std::move(nodes);
         }
         if (best.empty()) return {};
@@ -67,32 +68,18 @@ class Grower {
     std::vector<ValueId> outputs(const NodeSet& nodes) const {
         std::vector<ValueId> read;
         for (const NodeId id : nodes)
-            for (const ValueId value : graph_[id].outputs) {
-                const auto& users = facts_.users[graph::index(value)];
-                const bool outside =
-                    std::ranges::any_of(users, [&](NodeId user) { return !nodes.contains(user); });
-                if (outside || facts_.escapes[graph::index(value)]) read.push_back(value);
-            }
+            for (const ValueId value : graph_[id].outputs)
+                if (!only_used_in(facts_, value, nodes)) read.push_back(value);
         return read;
     }
 
     // Whether something that comes after these nodes is read by them again.
-    bool comes_back(const NodeSet& nodes) const {
-        std::vector<NodeId> open;
-        NodeSet seen;
+    bool goes_round(const NodeSet& nodes) const {
+        std::vector<NodeId> after;
         for (const NodeId id : nodes)
             for (const ValueId value : graph_[id].outputs)
-                for (const NodeId user : facts_.users[graph::index(value)])
-                    if (!nodes.contains(user)) open.push_back(user);
-        while (!open.empty()) {
-            const NodeId id = open.back();
-            open.pop_back();
-            if (nodes.contains(id)) return true;
-            if (!seen.insert(id).second) continue;
-            for (const ValueId value : graph_[id].outputs)
-                for (const NodeId user : facts_.users[graph::index(value)]) open.push_back(user);
-        }
-        return false;
+                std::ranges::copy(used_outside(facts_, value, nodes), std::back_inserter(after));
+        return comes_back(graph_, facts_, nodes, std::move(after));
     }
 
     const std::vector<std::int64_t>& type_sizes(NodeId id) const {
@@ -123,18 +110,14 @@ class Grower {
                     const auto producer = graph_[value].producer;
                     if (!producer || nodes.contains(*producer)) continue;
                     const bool can = computable(*producer) || serves_rows(*producer);
-                    if (!after_.contains(*producer) && (!can || !only_for(value, nodes))) continue;
+                    if (!after_.contains(*producer) &&
+                        (!can || !only_used_in(facts_, value, nodes)))
+                        continue;
                     nodes.insert(*producer);
                     changed = true;
                 }
         }
         return nodes.contains(norm_) ? nodes : NodeSet{};
-    }
-
-    bool only_for(ValueId value, const NodeSet& nodes) const {
-        return !facts_.escapes[graph::index(value)] &&
-               std::ranges::all_of(facts_.users[graph::index(value)],
-                                   [&](NodeId user) { return nodes.contains(user); });
     }
 
     bool is_sum_of_rows(const Node& node) const {
@@ -154,7 +137,7 @@ class Grower {
                     continue;
                 NodeSet more = nodes;
                 more.insert(*producer);
-                if (comes_back(more)) continue;
+                if (goes_round(more)) continue;
                 nodes = std::move(more);
                 return;
             }

@@ -94,21 +94,6 @@ void take_producers(const Graph& graph, const Facts& facts, Region& region, Node
     }
 }
 
-// Whether something that comes after these nodes is read by the region again.
-bool comes_back(const Graph& graph, const Facts& facts, const NodeSet& nodes,
-                std::vector<NodeId> open) {
-    NodeSet seen;
-    while (!open.empty()) {
-        const NodeId id = open.back();
-        open.pop_back();
-        if (nodes.contains(id)) return true;
-        if (!seen.insert(id).second) continue;
-        for (const ValueId value : graph[id].outputs)
-            for (const NodeId user : facts.users[graph::index(value)]) open.push_back(user);
-    }
-    return false;
-}
-
 // What others read of the nodes beside the result of `last`: the statistics of a norm become
 // results too. Returns why that cannot be, or "".
 std::string find_outputs(const Graph& graph, const Facts& facts, const NodeSet& nodes, NodeId last,
@@ -118,9 +103,7 @@ std::string find_outputs(const Graph& graph, const Facts& facts, const NodeSet& 
         for (const ValueId value : graph[id].outputs) {
             if (value == outputs.front()) continue;
             const bool escapes = facts.escapes[graph::index(value)];
-            std::vector<NodeId> outside;
-            for (const NodeId user : facts.users[graph::index(value)])
-                if (!nodes.contains(user)) outside.push_back(user);
+            const auto outside = used_outside(facts, value, nodes);
             if (!escapes && outside.empty()) continue;
             if (value != graph[id].outputs.front() && !comes_back(graph, facts, nodes, outside)) {
                 outputs.push_back(value);

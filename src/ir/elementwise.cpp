@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/dims.h"
+#include "ir/needed.h"
 #include "ir/number.h"
 #include "ir/parallel.h"
 #include "ir/pointwise.h"
@@ -27,15 +29,10 @@ class Program {
   public:
     Program(const Environment& environment, ExprId root, std::optional<DimId> inner)
         : environment_(environment), root_(root), inner_(inner) {
-        std::vector<bool> needed(index(root) + 1);
-        needed[index(root)] = true;
         registers_.resize(index(root) + 1);
-        for (std::size_t i = index(root) + 1; i-- > 0;) {
-            const auto source = environment.sources.find(static_cast<std::uint32_t>(i));
-            if (!needed[i] || source != environment.sources.end()) continue;
-            for_each_operand(environment.kernel.exprs[i].node,
-                             [&](ExprId id) { needed[index(id)] = true; });
-        }
+        const auto needed = needed_for(environment.kernel, {root}, [&](ExprId id) {
+            return environment.sources.contains(static_cast<std::uint32_t>(id));
+        });
         for (std::size_t i = 0; i <= index(root); ++i)
             if (needed[i]) add(static_cast<ExprId>(i));
     }
@@ -54,7 +51,7 @@ class Program {
         const Expr& expr = environment_.kernel[id];
         const auto source = environment_.sources.find(static_cast<std::uint32_t>(index(id)));
         const auto& dims = expr.type.dims;
-        const bool varies = inner_ && std::find(dims.begin(), dims.end(), *inner_) != dims.end();
+        const bool varies = inner_ && contains(dims, *inner_);
         // Elements are found by name, so another order of dimensions is the same row, and so is one
         // with more of them.
         const auto* permute = std::get_if<Permute>(&expr.node);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ir/dims.h"
 #include "ir/typing.h"
 #include "support/result.h"
 
@@ -139,13 +140,8 @@ ExprId Builder::product(ExprId a, ExprId b, Precision precision) {
 
 std::optional<std::vector<DimId>> broadcast(const std::vector<DimId>& a,
                                             const std::vector<DimId>& b) {
-    const auto holds = [](const std::vector<DimId>& all, const std::vector<DimId>& some) {
-        return std::all_of(some.begin(), some.end(), [&](DimId dim) {
-            return std::find(all.begin(), all.end(), dim) != all.end();
-        });
-    };
-    if (holds(a, b)) return a;
-    if (holds(b, a)) return b;
+    if (contains(a, b)) return a;
+    if (contains(b, a)) return b;
     return std::nullopt;
 }
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "ir/kernel.h"
+#include "ir/needed.h"
 
 namespace fact::ir {
 
@@ -12,13 +12,9 @@ bool is_read(const Kernel& kernel, std::size_t param) {
 }
 
 std::vector<bool> reachable(const Kernel& kernel) {
-    std::vector<bool> needed(kernel.exprs.size());
-    for (const auto& output : kernel.outputs) needed[index(output.value)] = true;
-    for (std::size_t i = kernel.exprs.size(); i-- > 0;)
-        if (needed[i])
-            for_each_operand(kernel.exprs[i].node,
-                             [&](ExprId operand) { needed[index(operand)] = true; });
-    return needed;
+    std::vector<ExprId> results;
+    for (const auto& output : kernel.outputs) results.push_back(output.value);
+    return needed_for(kernel, results, [](ExprId) { return false; });
 }
 
 std::vector<bool> used_dims(const Kernel& kernel) {

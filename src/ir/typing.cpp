@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/dims.h"
 #include "support/result.h"
 
 namespace fact::ir {
@@ -12,14 +13,6 @@ namespace {
 
 using Typing = std::variant<Type, TypeError>;
 using Dims = std::vector<DimId>;
-
-bool contains(const Dims& dims, DimId dim) {
-    return std::find(dims.begin(), dims.end(), dim) != dims.end();
-}
-
-bool contains(const Dims& all, const Dims& some) {
-    return std::all_of(some.begin(), some.end(), [&](DimId dim) { return contains(all, dim); });
-}
 
 TypeError no_broadcast(const Kernel& kernel, const Dims& a, const Dims& b) {
     return {Fault::broadcast,

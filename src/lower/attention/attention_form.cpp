@@ -6,6 +6,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "ir/dims.h"
 #include "ir/reorderings.h"
 
 namespace fact::lower {
@@ -13,11 +14,6 @@ namespace fact::lower {
 namespace {
 
 using Dims = std::vector<ir::DimId>;
-
-int position(const Dims& dims, ir::DimId dim) {
-    const auto at = std::find(dims.begin(), dims.end(), dim);
-    return at == dims.end() ? -1 : static_cast<int>(at - dims.begin());
-}
 
 class AttentionReader {
   public:
@@ -44,8 +40,7 @@ class AttentionReader {
         form_.n = kernel_[node->k].type.dims.end()[-2];
         form_.d = kernel_[node->q].type.dims.back();
         merge_heads(dims);
-        for (const ir::DimId dim : form_.batch)
-            if (position(dims, dim) < 0) return cannot("an output that lacks a dimension");
+        if (!contains(dims, form_.batch)) return cannot("an output that lacks a dimension");
         form_.depth = extents_[ir::index(form_.d)];
         form_.width = extents_[ir::index(form_.e)];
         for (const auto& [dim, extent] :
@@ -98,9 +93,7 @@ class AttentionReader {
         const Dims& dims = output.tensor.type.dims;
         form_.log_sums = {static_cast<int>(kernel_.params.size()) + 1, position(dims, form_.m), -1,
                           places_in_batch(dims)};
-        for (std::size_t i = 0; i < form_.batch.size(); ++i)
-            if (position(dims, form_.batch[i]) < 0)
-                return "heads that are parted in a logarithm alone";
+        if (!contains(dims, form_.batch)) return "heads that are parted in a logarithm alone";
         return "";
     }
 
@@ -132,9 +125,7 @@ class AttentionReader {
     }
 
     std::vector<int> places_in_batch(const Dims& dims) const {
-        std::vector<int> places(form_.num_batches(), -1);
-        for (std::size_t i = 0; i < form_.batch.size(); ++i)
-            places[i] = position(dims, form_.batch[i]);
+        std::vector<int> places = batch_places(dims, form_.batch);
         if (form_.heads >= 0 && places[static_cast<std::size_t>(form_.heads)] < 0)
             places[static_cast<std::size_t>(form_.heads)] = position(dims, shared_);
         return places;
@@ -147,8 +138,8 @@ class AttentionReader {
         for (const int at : operand.batch) placed += at >= 0;
         if (operand.rows < 0 || operand.features < 0 || placed != dims.size())
             return "an operand in other parts than its batches, rows and features";
-        const bool whole = form_.heads < 0 ||
-                           position(dims, form_.batch[static_cast<std::size_t>(form_.heads)]) >= 0;
+        const bool whole =
+            form_.heads < 0 || contains(dims, form_.batch[static_cast<std::size_t>(form_.heads)]);
         if (form_.heads >= 0 && whole != rows_of_q) return "heads that only some operands share";
         return "";
     }

@@ -1,7 +1,6 @@
 // Which tensors a kernel that is one attention reads and writes, and how: what its skeletons share.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,8 +34,7 @@ struct AttentionForm {
     std::int64_t repeats = 1;  // how many neighbours share them
     std::optional<ProductForm> bias;
 
-    // At least two, so that most kernels are alike.
-    std::size_t num_batches() const { return std::max<std::size_t>(batch.size(), 2); }
+    std::size_t num_batches() const { return lower::num_batches(batch); }
 };
 
 // `extents`: of the kernel's dimensions by id; the features' must be known. An Error says what no

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "ir/extents.h"
+#include "ir/needed.h"
 
 namespace fact::lower {
 
@@ -72,11 +73,7 @@ Extracted extract(const ir::Kernel& whole, const std::vector<ExprId>& roots,
     const auto is_leaf = [&](ExprId id) {
         return kept.contains(id) || std::holds_alternative<ir::Param>(whole[id].node);
     };
-    std::vector<bool> needed(index(*std::max_element(roots.begin(), roots.end())) + 1);
-    for (const ExprId root : roots) needed[index(root)] = true;
-    for (std::size_t i = needed.size(); i-- > 0;)
-        if (needed[i] && !is_leaf(static_cast<ExprId>(i)))
-            ir::for_each_operand(whole.exprs[i].node, [&](ExprId x) { needed[index(x)] = true; });
+    const auto needed = ir::needed_for(whole, roots, is_leaf);
 
     Extracted part;
     part.kernel.name = whole.name;

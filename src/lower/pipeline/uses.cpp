@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 
+#include "ir/dims.h"
 #include "ir/reorderings.h"
 
 namespace fact::lower {
@@ -13,10 +14,6 @@ namespace {
 bool is_output(const ir::Kernel& kernel, ir::ExprId id) {
     return std::any_of(kernel.outputs.begin(), kernel.outputs.end(),
                        [&](const ir::Output& output) { return output.value == id; });
-}
-
-bool holds(const std::vector<ir::DimId>& dims, ir::DimId dim) {
-    return std::find(dims.begin(), dims.end(), dim) != dims.end();
 }
 
 // Behind the reorderings that alone read it, where that is an output.
@@ -42,7 +39,7 @@ bool lies_across(const ir::Kernel& kernel, ir::ExprId id, ir::DimId m, ir::DimId
     const auto* param = permute ? std::get_if<ir::Param>(&kernel[permute->x].node) : nullptr;
     if (!param) return false;
     const auto& dims = kernel.params[param->index].type.dims;
-    return holds(dims, m) && holds(dims, n) && dims.back() != m && dims.back() != n &&
+    return contains(dims, m) && contains(dims, n) && dims.back() != m && dims.back() != n &&
            dims.size() < rank;
 }
 

@@ -5,16 +5,12 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/dims.h"
 #include "ir/reorderings.h"
 
 namespace fact::lower {
 
 namespace {
-
-int position(const std::vector<ir::DimId>& dims, ir::DimId dim) {
-    const auto at = std::find(dims.begin(), dims.end(), dim);
-    return at == dims.end() ? -1 : static_cast<int>(at - dims.begin());
-}
 
 // The parameter behind any number of permutations.
 std::optional<std::uint32_t> underlying_param(const ir::Kernel& kernel, ir::ExprId id) {
@@ -22,10 +18,6 @@ std::optional<std::uint32_t> underlying_param(const ir::Kernel& kernel, ir::Expr
     while (const auto* permute = std::get_if<ir::Permute>(node)) node = &kernel[permute->x].node;
     if (const auto* param = std::get_if<ir::Param>(node)) return param->index;
     return std::nullopt;
-}
-
-bool holds(const std::vector<ir::DimId>& dims, ir::DimId dim) {
-    return position(dims, dim) >= 0;
 }
 
 class Analysis {
@@ -139,7 +131,7 @@ class Analysis {
         to.param = static_cast<int>(*param);
         to.outer = position(dims, outer);
         to.k = position(dims, form_.k);
-        to.batch = places_in_batch(dims);
+        to.batch = batch_places(dims, form_.batch);
         const int last = static_cast<int>(dims.size()) - 1;
         if (to.k == last)
             to.major = schedule::Major::k;
@@ -154,7 +146,7 @@ class Analysis {
         for (const auto* params : {&extra_params_, &flipped_params_})
             for (const int param : *params) {
                 const auto& tensor = kernel_.params[static_cast<std::size_t>(param)];
-                if (position(tensor.type.dims, form_.k) >= 0)
+                if (contains(tensor.type.dims, form_.k))
                     return fmt::format("{}, which varies along the summed dimension", tensor.name);
             }
         if (std::string why = indices(); !why.empty()) return why;
@@ -189,7 +181,7 @@ class Analysis {
     std::string indices() const {
         for (const ir::ExprId id : form_.epilogue)
             if (const auto* index = std::get_if<ir::Index>(&kernel_[id].node))
-                if (index->dim != form_.m && !holds(form_.batch, index->dim) &&
+                if (index->dim != form_.m && !contains(form_.batch, index->dim) &&
                     !column_part(kernel_, form_.n, index->dim))
                     return fmt::format("the index along {}", kernel_[index->dim].name);
         return "";
@@ -246,19 +238,12 @@ class Analysis {
         return "";
     }
 
-    std::vector<int> places_in_batch(const std::vector<ir::DimId>& dims) const {
-        std::vector<int> places(form_.num_batches(), -1);
-        for (std::size_t i = 0; i < form_.batch.size(); ++i)
-            places[i] = position(dims, form_.batch[i]);
-        return places;
-    }
-
     EpilogueForm placed(int tensor, const std::vector<ir::DimId>& dims) const {
         EpilogueForm at;
         at.tensor = tensor;
         at.m = position(dims, form_.m);
         at.n = position(dims, form_.n);
-        at.batch = places_in_batch(dims);
+        at.batch = batch_places(dims, form_.batch);
         at.paired = at.n >= 0 && at.n == static_cast<int>(dims.size()) - 1;
         return at;
     }
@@ -273,31 +258,11 @@ class Analysis {
 
 }  // namespace
 
-std::optional<std::uint32_t> flipped_param(const ir::Kernel& kernel, ir::ExprId id) {
-    const auto* flip = std::get_if<ir::Flip>(&kernel[id].node);
-    if (!flip) return std::nullopt;
-    const ir::ExprId leaf = ir::behind_reorderings(kernel, flip->x);
-    const auto* param = std::get_if<ir::Param>(&kernel[leaf].node);
-    return param ? std::optional(param->index) : std::nullopt;
-}
-
-std::optional<ColumnPart> column_part(const ir::Kernel& kernel, ir::DimId n, ir::DimId part) {
-    const auto all = kernel.factors({n}), own = kernel.factors({part});
-    const auto begin = std::search(all.begin(), all.end(), own.begin(), own.end());
-    if (begin == all.end()) return std::nullopt;
-    const auto end = begin + std::ssize(own);
-    ColumnPart found;
-    for (auto dim = end; dim != all.end(); ++dim) {
-        if (!kernel[*dim].extent) return std::nullopt;
-        found.inner *= *kernel[*dim].extent;
-    }
-    if (begin == all.begin()) return found;
-    found.extent = 1;
-    for (auto dim = begin; dim != end; ++dim) {
-        if (!kernel[*dim].extent) return std::nullopt;
-        found.extent *= *kernel[*dim].extent;
-    }
-    return found;
+std::vector<int> batch_places(const std::vector<ir::DimId>& dims,
+                              const std::vector<ir::DimId>& batch) {
+    std::vector<int> places(num_batches(batch), -1);
+    for (std::size_t i = 0; i < batch.size(); ++i) places[i] = position(dims, batch[i]);
+    return places;
 }
 
 Result<ProductForm> product_form(const ir::Kernel& kernel) {

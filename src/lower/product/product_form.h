@@ -35,6 +35,14 @@ struct EpilogueForm {
     bool flipped = false;  // it is read at the place that ProductForm::flip tells
 };
 
+// How many batch dimensions a skeleton is given: at least two, so that most kernels are alike.
+inline std::size_t num_batches(const std::vector<ir::DimId>& batch) {
+    return std::max<std::size_t>(batch.size(), 2);
+}
+// Where each of them stands among a tensor's dimensions; -1: nowhere.
+std::vector<int> batch_places(const std::vector<ir::DimId>& dims,
+                              const std::vector<ir::DimId>& batch);
+
 inline constexpr ir::ExprId kNoProduct{0xffffffff};
 
 struct ProductForm {
@@ -52,9 +60,7 @@ struct ProductForm {
     std::vector<ir::ExprId> epilogue;  // what is computed after the product, operands first
     ir::ExprId result{};               // stored to the output
 
-    // How many batch dimensions the skeleton is given: at least two, so that most kernels are
-    // alike.
-    std::size_t num_batches() const { return std::max<std::size_t>(batch.size(), 2); }
+    std::size_t num_batches() const { return lower::num_batches(batch); }
     // Whether the functor is given a second sum beside a place's own.
     bool takes_two_sums() const { return second != kNoProduct || flip != 0; }
 };

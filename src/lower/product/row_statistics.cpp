@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/needed.h"
 #include "lower/pointwise/expression.h"
 #include "support/result.h"
 
@@ -23,17 +24,11 @@ bool is_pointwise(const ir::Node& node) {
 // What the roots are computed from, themselves included and `given` left out, operands first.
 std::vector<ExprId> computed_for(const ir::Kernel& kernel, const std::vector<ExprId>& roots,
                                  const std::vector<ExprId>& given) {
-    const auto is_given = [&](std::size_t i) {
-        return std::ranges::find(given, static_cast<ExprId>(i)) != given.end();
-    };
-    std::vector<bool> needed(kernel.exprs.size());
-    for (const ExprId root : roots) needed[ir::index(root)] = true;
+    const auto is_given = [&](ExprId id) { return std::ranges::find(given, id) != given.end(); };
+    const auto needed = ir::needed_for(kernel, roots, is_given);
     std::vector<ExprId> all;
-    for (std::size_t i = kernel.exprs.size(); i-- > 0;) {
-        if (!needed[i] || is_given(i)) continue;
-        all.insert(all.begin(), static_cast<ExprId>(i));
-        ir::for_each_operand(kernel.exprs[i].node, [&](ExprId x) { needed[ir::index(x)] = true; });
-    }
+    for (std::size_t i = 0; i < needed.size(); ++i)
+        if (const auto id = static_cast<ExprId>(i); needed[i] && !is_given(id)) all.push_back(id);
     return all;
 }
 

@@ -4,6 +4,8 @@
 #include <map>
 #include <vector>
 
+#include "ir/dims.h"
+
 namespace fact::lower {
 
 namespace {
@@ -42,9 +44,7 @@ class Pusher {
         if (is_whole(expr)) return {};
         if (const auto* flip = std::get_if<ir::Flip>(&expr.node)) turn(flips, flip->dim);
         const auto dims = from_.factors(from_[operand].type.dims);
-        std::erase_if(flips, [&](ir::DimId dim) {
-            return std::find(dims.begin(), dims.end(), dim) == dims.end();
-        });
+        std::erase_if(flips, [&](ir::DimId dim) { return !contains(dims, dim); });
         return flips;
     }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/dims.h"
+
 namespace fact::lower {
 
 namespace {
@@ -23,9 +25,8 @@ class Keeper {
   private:
     bool varies(ir::ExprId id) const {
         const auto dims = kernel_.factors(kernel_[id].type.dims);
-        return std::any_of(form_.over.begin(), form_.over.end(), [&](ir::DimId dim) {
-            return std::find(dims.begin(), dims.end(), dim) != dims.end();
-        });
+        return std::any_of(form_.over.begin(), form_.over.end(),
+                           [&](ir::DimId dim) { return contains(dims, dim); });
     }
 
     void pass(ir::ExprId root) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/dims.h"
 #include "ir/typing.h"
 
 namespace fact::lower {
@@ -12,13 +13,8 @@ namespace {
 
 using Dims = std::vector<ir::DimId>;
 
-bool contains(const Dims& all, ir::DimId dim) {
-    return std::find(all.begin(), all.end(), dim) != all.end();
-}
-
 bool same_set(const Dims& a, const Dims& b) {
-    return a.size() == b.size() &&
-           std::all_of(a.begin(), a.end(), [&](ir::DimId dim) { return contains(b, dim); });
+    return a.size() == b.size() && contains(b, a);
 }
 
 Dims without(const Dims& all, const Dims& some) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "ir/dims.h"
+#include "ir/needed.h"
 #include "lower/rows/record.h"
 
 namespace fact::lower {
@@ -120,21 +122,14 @@ void RowsText::decompose(const std::string& number, const Dims& dims, bool wide)
 
 bool RowsText::contains_row(const Dims& dims) const {
     const Dims all = kernel_.factors(dims);
-    return std::any_of(form_.over.begin(), form_.over.end(), [&](ir::DimId dim) {
-        return std::find(all.begin(), all.end(), dim) != all.end();
-    });
+    return std::any_of(form_.over.begin(), form_.over.end(),
+                       [&](ir::DimId dim) { return contains(all, dim); });
 }
 
 void RowsText::declare(ExpressionText& text, ir::ExprId root, bool inside) {
-    std::vector<bool> needed(kernel_.exprs.size());
-    needed[ir::index(root)] = true;
-    for (std::size_t i = ir::index(root) + 1; i-- > 0;) {
-        const auto id = static_cast<ir::ExprId>(i);
-        if (!needed[i] || text.has(id) || flipped_leaf(kernel_, id)) continue;
-        ir::for_each_operand(kernel_.exprs[i].node,
-                             [&](ir::ExprId x) { needed[ir::index(x)] = true; });
-    }
-    for (std::size_t i = 0; i <= ir::index(root); ++i) {
+    const auto needed = ir::needed_for(
+        kernel_, {root}, [&](ir::ExprId id) { return text.has(id) || flipped_leaf(kernel_, id); });
+    for (std::size_t i = 0; i < needed.size(); ++i) {
         const auto id = static_cast<ir::ExprId>(i);
         if (!needed[i] || text.has(id) || varies(id) != inside) continue;
         const ir::Node& node = kernel_[id].node;

@@ -1,0 +1,25 @@
+// Dimensions among others.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "ir/kernel.h"
+
+namespace fact::ir {
+
+// Where it stands; -1: nowhere.
+inline int position(const std::vector<DimId>& dims, DimId dim) {
+    const auto at = std::find(dims.begin(), dims.end(), dim);
+    return at == dims.end() ? -1 : static_cast<int>(at - dims.begin());
+}
+
+inline bool contains(const std::vector<DimId>& dims, DimId dim) {
+    return position(dims, dim) >= 0;
+}
+
+inline bool contains(const std::vector<DimId>& all, const std::vector<DimId>& some) {
+    return std::all_of(some.begin(), some.end(), [&](DimId dim) { return contains(all, dim); });
+}
+
+}  // namespace fact::ir

@@ -1,0 +1,162 @@
+#include "lower/pipeline/assemble.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lower/pipeline/row_groups.h"
+#include "lower/rows/flips.h"
+
+namespace fact::lower {
+
+namespace {
+
+using ir::ExprId;
+
+StageKind kind_of(const ir::Kernel& stage) {
+    for (const ir::Expr& expr : stage.exprs) {
+        if (std::holds_alternative<ir::Attention>(expr.node)) return StageKind::attention;
+        if (std::holds_alternative<ir::Product>(expr.node)) return StageKind::product;
+    }
+    return StageKind::rows;
+}
+
+class Assembler {
+  public:
+    Assembler(const ir::Kernel& kernel, const KeptValues& kept)
+        : kernel_(kernel),
+          kept_(kept),
+          kept_values_(kept.all()),
+          num_params_(static_cast<int>(kernel.params.size())),
+          bound_(num_params_ + static_cast<int>(kernel.outputs.size())) {
+        pipeline_.kernel = kernel;
+        for (std::size_t i = 0; i < kernel.outputs.size(); ++i)
+            outputs_of_[kernel.outputs[i].value].push_back(num_params_ + static_cast<int>(i));
+        for (const auto& [id, why] : kept.reasons) {
+            const ir::Expr& expr = kernel[id];
+            const std::string name =
+                expr.name.empty() ? fmt::format("t{}", pipeline_.intermediates.size()) : expr.name;
+            tensor_of_[id] = bound_ + static_cast<int>(pipeline_.intermediates.size());
+            pipeline_.intermediates.push_back({name, expr.type, expr.span});
+            pipeline_.cuts.push_back(fmt::format("{} is kept in memory: {}.", name, why));
+        }
+    }
+
+    Pipeline run() {
+        const auto roots = stage_roots(kernel_, kept_);
+        std::vector<ExprId> alone;  // what one stage computes and writes
+        for (const ExprId root : roots)
+            if (!is_kept(root) && outputs_of_[root].size() == 1) alone.push_back(root);
+        const auto groups = row_groups(kernel_, alone, kept_values_);
+        const auto together = kept_groups(kernel_, kept_values_);
+        std::set<ExprId> done;  // attentions with several outputs, by their weighted sums
+        for (const ExprId root : roots) {
+            const auto ends = ends_with(root);
+            if (const auto group = together.find(root); ends.empty() && group != together.end())
+                add(writes_of(group->second), false);
+            if (!ends.empty() && done.insert(ends.front()).second) add(writes_of(ends), false);
+            if (!ends.empty() && !is_kept(root)) continue;
+            if (is_kept(root) || outputs_of_[root].size() > 1) {
+                for (const int output : outputs_of_[root])
+                    add({to_output(root, output)}, is_kept(root));
+            } else if (const auto group = groups.find(root); group != groups.end()) {
+                add(writes_of(group->second), false);
+            }
+        }
+        if (pipeline_.stages.size() == 1) pipeline_.stages.front().kernel.name = kernel_.name;
+        return std::move(pipeline_);
+    }
+
+  private:
+    struct Write {
+        ExprId root{};
+        ir::Tensor to;
+        int tensor = 0;
+    };
+
+    bool is_kept(ExprId id) const { return kept_values_.contains(id); }
+
+    // What the stage of an attention writes that has several outputs, this one among them.
+    std::vector<ExprId> ends_with(ExprId root) const {
+        for (const auto& ends : kept_.together)
+            if (std::find(ends.begin(), ends.end(), root) != ends.end()) return ends;
+        return {};
+    }
+
+    Write to_output(ExprId root, int output) const {
+        return {root, kernel_.outputs[static_cast<std::size_t>(output - num_params_)].tensor,
+                output};
+    }
+    Write to_memory(ExprId root) const {
+        const int tensor = tensor_of_.at(root);
+        return {root, pipeline_.intermediates[static_cast<std::size_t>(tensor - bound_)], tensor};
+    }
+    std::vector<Write> writes_of(const std::vector<ExprId>& roots) const {
+        std::vector<Write> writes;
+        for (const ExprId root : roots)
+            writes.push_back(is_kept(root) ? to_memory(root)
+                                           : to_output(root, outputs_of_.at(root).front()));
+        return writes;
+    }
+
+    void add(const std::vector<Write>& writes, bool reads_itself) {
+        std::vector<ExprId> written;
+        std::set<ExprId> taken = kept_values_;
+        for (const Write& write : writes) {
+            written.push_back(write.root);
+            if (!reads_itself) taken.erase(write.root);
+        }
+        Extracted part = extract_stage(kernel_, written, taken);
+        Stage stage;
+        stage.kernel = std::move(part.kernel);
+        stage.kernel.name = fmt::format("{}_{}", kernel_.name, pipeline_.stages.size());
+        for (std::size_t i = 0; i < writes.size(); ++i) {
+            ir::Tensor& tensor = stage.kernel.outputs[i].tensor;
+            tensor.type.dtype = writes[i].to.type.dtype;
+            tensor.span = writes[i].to.span;
+            stage.outputs.push_back(writes[i].tensor);
+        }
+        stage.kind = kind_of(stage.kernel);
+        for (const ExprId leaf : part.leaves) {
+            const auto* param = std::get_if<ir::Param>(&kernel_[leaf].node);
+            stage.params.push_back(param ? static_cast<int>(param->index) : tensor_of_.at(leaf));
+        }
+        stage.params.insert(stage.params.end(), part.witnesses.begin(), part.witnesses.end());
+        pipeline_.stages.push_back(std::move(stage));
+    }
+
+    const ir::Kernel& kernel_;
+    const KeptValues& kept_;
+    std::set<ExprId> kept_values_;
+    int num_params_, bound_;           // tensors: parameters, outputs, then intermediates
+    std::map<ExprId, int> tensor_of_;  // of kept values
+    std::map<ExprId, std::vector<int>> outputs_of_;
+    Pipeline pipeline_;
+};
+
+}  // namespace
+
+std::set<ExprId> KeptValues::all() const {
+    std::set<ExprId> ids;
+    for (const auto& [id, why] : reasons) ids.insert(id);
+    return ids;
+}
+
+std::vector<ExprId> stage_roots(const ir::Kernel& kernel, const KeptValues& kept) {
+    std::set<ExprId> all = kept.all();
+    for (const ir::Output& output : kernel.outputs) all.insert(output.value);
+    return {all.begin(), all.end()};
+}
+
+Extracted extract_stage(const ir::Kernel& kernel, const std::vector<ExprId>& roots,
+                        const std::set<ExprId>& taken) {
+    Extracted part = extract(kernel, roots, taken);
+    if (kind_of(part.kernel) == StageKind::product) part.kernel = flips_at_leaves(part.kernel);
+    return part;
+}
+
+Pipeline assemble(const ir::Kernel& kernel, const KeptValues& kept) {
+    return Assembler(kernel, kept).run();
+}
+
+}  // namespace fact::lower

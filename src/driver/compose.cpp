@@ -116,14 +116,12 @@ Result<std::string> package_contents(const compose::Package& package) {
     return out;
 }
 
-Result<std::string> package_inputs(const compose::Package& package, const RunFolder& run) {
-    auto contents = package_contents(package);
-    if (!contents) return contents;
-    std::string out = std::move(*contents);
+std::string package_inputs(std::string contents, const RunFolder& run) {
     std::error_code error;
-    out += std::to_string(fs::file_size(run.archive(), error)) + "\n";
-    out += std::to_string(fs::last_write_time(run.archive(), error).time_since_epoch().count());
-    return out;
+    contents += std::to_string(fs::file_size(run.archive(), error)) + "\n";
+    contents +=
+        std::to_string(fs::last_write_time(run.archive(), error).time_since_epoch().count());
+    return contents;
 }
 
 Result<Composed> compose_stage(const RunFolder& run, const Settings& settings,
@@ -135,10 +133,10 @@ Result<Composed> compose_stage(const RunFolder& run, const Settings& settings,
 
     const auto package = assemble(run, settings, found, realizations, patterns);
     if (!package) return package.error();
-    auto inputs = package_inputs(*package, run);
-    if (!inputs) return inputs.error();
-    composed.contents = *package_contents(*package);
-    composed.inputs = fs::absolute(output).string() + "\n" + std::move(*inputs);
+    auto contents = package_contents(*package);
+    if (!contents) return contents.error();
+    composed.contents = std::move(*contents);
+    composed.inputs = fs::absolute(output).string() + "\n" + package_inputs(composed.contents, run);
     std::error_code ignored;
     if (fs::exists(output / "manifest.json", ignored) && run.current("compose", composed.inputs))
         return composed;

@@ -37,8 +37,8 @@ Result<compose::Package> assemble(const RunFolder& run, const Settings& settings
 
 // Everything but the weights that the package's bytes follow from.
 Result<std::string> package_contents(const compose::Package& package);
-// Everything the package's bytes follow from; the archive stands for itself by size and time.
-Result<std::string> package_inputs(const compose::Package& package, const RunFolder& run);
+// Those contents and the weights of the run's archive, which stands for itself by size and time.
+std::string package_inputs(std::string contents, const RunFolder& run);
 
 // Writes the plan's package, unless one from the same inputs is there. Without a pattern to fuse
 // no package is written.

@@ -59,10 +59,10 @@ Result<TrialTimes> TrialBench::times(
     for (const auto& patterns : trials) {
         auto package = assemble(run_, settings_, found_, realizations_, patterns);
         if (!package) return package.error();
-        auto from = package_inputs(*package, run_);
-        if (!from) return from.error();
-        inputs += *from;
-        anywhere += *package_contents(*package);
+        const auto contents = package_contents(*package);
+        if (!contents) return contents.error();
+        inputs += package_inputs(*contents, run_);
+        anywhere += *contents;
         packages.push_back(std::move(*package));
     }
     if (const auto text = read_file(kept); text && run_.current(name, inputs))

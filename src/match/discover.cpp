@@ -4,9 +4,9 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 
 #include "match/attention.h"
+#include "match/candidate.h"
 #include "match/fold.h"
 #include "match/leftovers.h"
 #include "match/norm.h"
@@ -25,23 +25,6 @@ using graph::Node;
 using graph::NodeId;
 
 namespace {
-
-struct Candidate {
-    NodeId anchor{};
-    std::vector<NodeId> nodes;
-    Pattern pattern;
-    bool rowwise = false;  // it looks along rows: kernels of several stages
-    bool whole = false;    // attention in one kernel: nothing made of its parts comes near it
-    double gain = 0;       // its priority, near ones of the same product made equal
-    // A product with what is around it, or several that are computed as one.
-    std::vector<Region> regions = {};
-
-    // Of equal gain the larger region where rows are looked along, else the smaller one.
-    auto rank() const {
-        const auto size = static_cast<std::ptrdiff_t>(nodes.size());
-        return std::tuple(!whole, -gain, rowwise ? -size : size, anchor);
-    }
-};
 
 // One operator that trips us up costs its pattern, not the run.
 template <class Write>
@@ -80,7 +63,8 @@ class Finder {
         std::map<std::string, int> others;  // by rule: it begins with the id's letter
         std::optional<NodeId> last;
         std::string letter;  // of a product's patterns from the second on
-        auto chosen = choose();
+        auto chosen = choose(std::move(candidates_));
+        for (const Candidate& own : chosen) taken_.insert(own.nodes.begin(), own.nodes.end());
         add_siblings(chosen);
         add_norms(chosen);
         add_folds(chosen);
@@ -255,53 +239,6 @@ class Finder {
 
     // The first reason found for a node stands.
     void note(NodeId node, const std::string& reason) { reasons_.try_emplace(node, reason); }
-
-    // Most gain first; regions that overlap a chosen one are passed over. Only of the same product
-    // there may be two, with what looks along its rows and without: measuring decides.
-    std::vector<Candidate> choose() {
-        even_out_gains();
-        std::ranges::stable_sort(candidates_, {}, &Candidate::rank);
-        std::vector<Candidate> chosen;
-        std::map<NodeId, NodeId> owner;  // which product's pattern a node is in
-        for (auto& candidate : candidates_) {
-            const bool foreign = std::ranges::any_of(candidate.nodes, [&](NodeId node) {
-                const auto taken = owner.find(node);
-                return taken != owner.end() && taken->second != candidate.anchor;
-            });
-            const bool known = std::ranges::any_of(chosen, [&](const Candidate& other) {
-                return other.anchor == candidate.anchor &&
-                       (other.whole || other.rowwise == candidate.rowwise);
-            });
-            if (foreign || known) continue;
-            for (const NodeId node : candidate.nodes) owner[node] = candidate.anchor;
-            taken_.insert(candidate.nodes.begin(), candidate.nodes.end());
-            chosen.push_back(std::move(candidate));
-        }
-        std::ranges::stable_sort(chosen, [](const Candidate& x, const Candidate& y) {
-            if (x.anchor != y.anchor) return x.anchor < y.anchor;
-            return x.nodes.size() > y.nodes.size();
-        });
-        return chosen;
-    }
-
-    // A bound is no measurement: small differences between kernels of several stages say nothing.
-    void even_out_gains() {
-        constexpr double kNear = 0.25;  // of what the operators take one by one
-        std::map<NodeId, double> best;
-        for (const auto& candidate : candidates_) {
-            if (!candidate.rowwise) continue;
-            const double own = candidate.pattern.priority;
-            auto& most = best.try_emplace(candidate.anchor, own).first->second;
-            most = std::max(most, own);
-        }
-        for (auto& candidate : candidates_) {
-            candidate.gain = candidate.pattern.priority;
-            if (!candidate.rowwise) continue;
-            const double most = best.at(candidate.anchor);
-            const bool near = candidate.gain >= most - kNear * candidate.pattern.cost.unfused_us;
-            if (near) candidate.gain = most;
-        }
-    }
 
     const Graph& graph_;
     const Options& options_;

@@ -81,6 +81,47 @@ Cost cost_of(const Graph& graph, const std::vector<NodeId>& nodes, const Pattern
     return cost;
 }
 
+Cost cost_of(const Graph& graph, const std::vector<NodeId>& nodes, const AttentionCall& call,
+             const Written& written, const Options& options, const GpuSpec& gpu) {
+    Cost cost;
+    std::int64_t batch = 1;
+    for (const Axis axis : call.batch()) batch *= call.extent(axis);
+    const auto matrices = [&](Axis rows, Axis columns) {
+        graph::TensorType made;
+        made.sizes = {batch, call.extent(rows), call.extent(columns)};
+        return made;
+    };
+    const auto work =
+        sol::attention_work(matrices(call.m, call.d), matrices(call.n, call.d),
+                            matrices(call.n, call.e), call.sight.causal, call.sight.window);
+    cost.flops = work.flops;
+    const auto bytes = [&](const ir::Tensor& tensor) {
+        return info(tensor.type.dtype).bytes * elements(written, tensor.type.dims);
+    };
+    for (const ir::Tensor& param : written.kernel.params) {
+        const bool keys = param.name == "k" || param.name == "v";
+        cost.bytes += bytes(param) * (keys ? work.keys_read : 1);
+    }
+    cost.bytes += bytes(written.kernel.outputs.front().tensor);
+    const DType operands = graph[call.q.value].type->dtype;
+    const auto fused = sol::kernel_bound(
+        {cost.flops, cost.bytes, sol::kernel_unit(operands, options.allow_tf32)}, gpu);
+    cost.hard_us = fused.hard_us;
+    cost.bound_us = cost.expected_us = fused.calibrated_us;
+    add_operators(graph, nodes, options, gpu, cost);
+    return cost;
+}
+
+double elements(const Written& written, const std::vector<ir::DimId>& dims) {
+    double product = 1;
+    for (const ir::DimId factor : written.kernel.factors(dims)) {
+        const auto& named = written.kernel[factor];
+        product *=
+            static_cast<double>(named.extent ? *named.extent : written.extents.at(named.name));
+    }
+    return product;
+}
+
 Result<double> staged_us(const Written& written, const Options& options, const GpuSpec& gpu) {
     const auto pipeline = lower::cut(written.kernel, options.arch == "sm90a");
     if (!pipeline) return pipeline.error();
@@ -97,15 +138,7 @@ Result<double> staged_us(const Written& written, const Options& options, const G
                    return std::ranges::all_of(origins[static_cast<std::size_t>(output)], constant);
                });
     };
-    const auto count = [&](const std::vector<ir::DimId>& dims) {
-        double product = 1;
-        for (const ir::DimId dim : pipeline->kernel.factors(dims)) {
-            const auto& named = pipeline->kernel[dim];
-            product *=
-                static_cast<double>(named.extent ? *named.extent : written.extents.at(named.name));
-        }
-        return product;
-    };
+    const auto count = [&](const std::vector<ir::DimId>& dims) { return elements(written, dims); };
     double total = 0;
     for (const lower::Stage& stage : pipeline->stages) {
         if (once(stage)) continue;

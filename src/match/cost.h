@@ -1,6 +1,7 @@
 // What a region costs fused, and as the operators it is made of.
 #pragma once
 
+#include "match/attention_call.h"
 #include "match/layout.h"
 #include "match/pattern.h"
 #include "match/region.h"
@@ -15,6 +16,14 @@ Cost cost_of(const graph::Graph& graph, const Region& region, const Layout& layo
 // The same without a product: one pass over the pattern's inputs and outputs.
 Cost cost_of(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes,
              const Pattern& pattern, const Options& options, const GpuSpec& gpu);
+
+// The same of attention in one kernel.
+Cost cost_of(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes,
+             const AttentionCall& call, const Written& written, const Options& options,
+             const GpuSpec& gpu);
+
+// Elements of a tensor of the kernel.
+double elements(const Written& written, const std::vector<ir::DimId>& dims);
 
 // What the kernels take in a call that the compiler cuts the text into, each at its calibrated
 // bound: values kept in memory between them are written and read. What follows from constants alone

@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "lower/pipeline/lower.h"
+#include "match/cost.h"
 #include "match/write.h"
 #include "match/write_mask.h"
-#include "sol/work.h"
 
 namespace fact::match {
 
@@ -260,74 +260,37 @@ class Writer {
         found.nodes.assign(own.begin(), own.end());
         std::ranges::set_difference(all, own, std::back_inserter(found.copied));
         Pattern& pattern = found.pattern;
-        pattern = assemble(graph_, {all.begin(), all.end()}, {call_.result.value},
-                           {kernel_, extents_, params_, results_});
+        const Written written{kernel_, extents_, params_, results_};
+        pattern = assemble(graph_, {all.begin(), all.end()}, {call_.result.value}, written);
         pattern.nodes.clear();
         for (const NodeId id : found.nodes) pattern.nodes.push_back(graph_[id].name);
         for (const NodeId id : found.copied) pattern.copied.push_back(graph_[id].name);
         pattern.rule = "attention";
         pattern.where = graph_[call_.node].where;
-        describe(pattern, found.nodes, options, gpu);
+        pattern.problem = problem();
+        pattern.cost = cost_of(graph_, found.nodes, call_, written, options, gpu);
         finish(graph_, pattern);
-        found.held = held(options);
+        found.held = held(written, options);
         return found;
     }
 
-    double elements(const Dims& dims) const {
-        double product = 1;
-        for (const ir::DimId factor : kernel_.factors(dims)) {
-            const auto& named = kernel_[factor];
-            product *= static_cast<double>(named.extent ? *named.extent : extents_.at(named.name));
-        }
-        return product;
-    }
-
-    void describe(Pattern& pattern, const std::vector<NodeId>& nodes, const Options& options,
-                  const GpuSpec& gpu) const {
-        schedule::Problem& problem = pattern.problem;
-        const DType dtype = type(call_.q).dtype;
-        problem.operands = problem.output = dtype;
+    schedule::Problem problem() const {
+        schedule::Problem problem;
+        problem.operands = problem.output = type(call_.q).dtype;
         problem.m = call_.extent(call_.m);
         problem.n = call_.extent(call_.n);
         problem.k = call_.extent(call_.d);
         for (const Axis axis : batch_) problem.batch *= call_.extent(axis);
-        const auto matrices = [&](std::int64_t rows, Axis columns) {
-            TensorType made;
-            made.sizes = {problem.batch, rows, call_.extent(columns)};
-            return made;
-        };
-        const auto work = sol::attention_work(
-            matrices(problem.m, call_.d), matrices(problem.n, call_.d),
-            matrices(problem.n, call_.e), call_.sight.causal, call_.sight.window);
-        pattern.cost.flops = work.flops;
-        const auto bytes = [&](const ir::Tensor& tensor) {
-            return info(tensor.type.dtype).bytes * elements(tensor.type.dims);
-        };
-        for (const ir::Tensor& param : kernel_.params) {
-            const bool keys = param.name == "k" || param.name == "v";
-            pattern.cost.bytes += bytes(param) * (keys ? work.keys_read : 1);
-        }
-        pattern.cost.bytes += bytes(kernel_.outputs.front().tensor);
-        const auto fused = sol::kernel_bound(
-            {pattern.cost.flops, pattern.cost.bytes, sol::kernel_unit(dtype, options.allow_tf32)},
-            gpu);
-        pattern.cost.hard_us = fused.hard_us;
-        pattern.cost.bound_us = pattern.cost.expected_us = fused.calibrated_us;
-        for (const NodeId id : nodes) {
-            const sol::NodeWork own = sol::work_of(graph_, graph_[id]);
-            pattern.cost.unfused_bytes += own.bytes();
-            pattern.cost.unfused_us +=
-                sol::kernel_bound(sol::as_work(own, sol::By::torch, options.allow_tf32), gpu)
-                    .calibrated_us;
-        }
+        return problem;
     }
 
-    bool held(const Options& options) const {
+    bool held(const Written& written, const Options& options) const {
         lower::LowerOptions lowering;
         lowering.arch = options.arch;
         lowering.extents.resize(kernel_.dims.size());
         for (std::size_t i = 0; i < kernel_.dims.size(); ++i)
-            lowering.extents[i] = static_cast<std::int64_t>(elements({static_cast<ir::DimId>(i)}));
+            lowering.extents[i] =
+                static_cast<std::int64_t>(elements(written, {static_cast<ir::DimId>(i)}));
         for (const auto* bindings : {&params_, &results_})
             for (const auto& binding : *bindings) lowering.alignment.push_back(binding.alignment);
         const auto stages = lower::stages(kernel_, lowering);
@@ -337,7 +300,7 @@ class Writer {
         for (const Axis axis : batch_) scores *= static_cast<double>(call_.extent(axis));
         scores *= static_cast<double>(call_.extent(call_.m) * call_.extent(call_.n));
         return std::ranges::all_of(stages->intermediates, [&](const ir::Tensor& tensor) {
-            return elements(tensor.type.dims) < scores;
+            return elements(written, tensor.type.dims) < scores;
         });
     }
 

@@ -23,6 +23,8 @@ from fact._files import target, write_text
 from fact._watch import Watch, is_library, stamp
 
 SEED = 0
+# Element types of weights, those of src/target/dtype.h.
+READ = set("bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split())
 DTYPES = {"bf16": "bfloat16", "fp16": "float16", "f16": "float16", "fp32": "float32", "f32": "float32"}
 
 
@@ -82,6 +84,15 @@ def refuse(spec, program):
             raise BadInput(
                 f"{spec}: '{name}' is {str(tensor.dtype).removeprefix('torch.')}: complex tensors "
                 "are not supported\n  keep the real and the imaginary part as two tensors"
+            )
+        kind = str(getattr(tensor, "dtype", "torch.float32")).removeprefix("torch.")
+        if kind not in READ:
+            cure = "keep it as one of int8, int16, int32, int64 and uint8"
+            if tensor.is_floating_point():
+                cure = "cast the module: --dtype bf16, or module.to(torch.bfloat16) in the file"
+            raise BadInput(
+                f"{spec}: '{name}' is {kind}, which is no type of weights that a package holds\n"
+                f"  {cure}"
             )
 
 

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "graph/json_fields.h"
 #include "graph/pt2_fields.h"
@@ -18,12 +19,15 @@ namespace {
 
 constexpr std::string_view kReexport =
     "make the archive with torch.export.save of torch 2.10 or later";
+constexpr std::string_view kCast =
+    "export the module with dense weights of another type: module.to(torch.bfloat16) casts those "
+    "of floating types, float8 among them";
 
 // One line of a weights or constants table.
 struct Payload {
     std::string fqn, record;
     bool is_parameter = false;
-    TensorType type;
+    std::optional<TensorType> type;  // absent: one that is not read
 };
 
 std::vector<Payload> decode_payloads(std::string_view text) {
@@ -38,10 +42,9 @@ std::vector<Payload> decode_payloads(std::string_view text) {
             const json* meta = optional_field(row, "tensor_meta");
             if (meta == nullptr) throw SchemaError("is not a tensor");
             auto type = read_tensor_type(*meta);
-            if (!type) throw SchemaError("has an element type or layout that is not supported");
-            if (type->dynamic) throw SchemaError("has symbolic sizes");
+            if (type && type->dynamic) throw SchemaError("has symbolic sizes");
             return Payload{fqn, to_text(field(row, "path_name")), to_bool(field(row, "is_param")),
-                           *std::move(type)};
+                           std::move(type)};
         }));
     }
     return result;
@@ -147,17 +150,22 @@ class ArchiveReader {
             [&] { return decode_payloads(*text); });
         if (!payloads) return payloads.error();
         for (const Payload& payload : *payloads) {
+            if (!payload.type)
+                return failure(fmt::format("{}: '{}': has an element type or layout that is not "
+                                           "supported",
+                                           folder, payload.fqn),
+                               kCast);
+            const TensorType& type = *payload.type;
             const auto storage = zip_.bytes(prefix + payload.record);
             if (!storage) return storage.error();
-            if (reach_bytes(payload.type) > storage->size())
+            if (reach_bytes(type) > storage->size())
                 return failure(fmt::format("'{}' needs {} bytes, record '{}' has {}", payload.fqn,
-                                           reach_bytes(payload.type), payload.record,
-                                           storage->size()));
+                                           reach_bytes(type), payload.record, storage->size()));
             const auto address = reinterpret_cast<std::uintptr_t>(storage->data());
-            if (address % static_cast<std::uintptr_t>(info(payload.type.dtype).bytes) != 0)
+            if (address % static_cast<std::uintptr_t>(info(type.dtype).bytes) != 0)
                 return failure(fmt::format("'{}' is not aligned in the file", payload.fqn));
             weights.push_back(
-                {payload.fqn, payload.type, *storage, payload.is_parameter, folder == "weights"});
+                {payload.fqn, type, *storage, payload.is_parameter, folder == "weights"});
         }
         return Ok{};
     }

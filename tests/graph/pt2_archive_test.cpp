@@ -283,6 +283,17 @@ TEST(Pt2Archive, RefusesDamagedRecords) {
     EXPECT_CONTAINS(error(table, [](Record& r) { r.name = "m/data/weights/model.pt"; }), "pickled");
 }
 
+TEST(Pt2Archive, SaysWhatToDoAboutWeightsOfOtherTypes) {
+    constexpr std::string_view kFloat8 = "\"dtype\": 29";  // e4m3fn
+    auto records = small_archive(small_program());
+    Record& table = record(records, "m/data/weights/model_weights_config.json");
+    table.content = replaced(table.content, "\"dtype\": 7", kFloat8);
+    const auto archive = read_records(records);
+    ASSERT_FALSE(archive);
+    EXPECT_CONTAINS(archive.error().message, "weights: 'fc.weight': has an element type");
+    EXPECT_CONTAINS(archive.error().hint, "module.to(torch.bfloat16)");
+}
+
 TEST(Pt2Archive, GivesTheTextsSavedBesideTheProgram) {
     auto records = small_archive(small_program());
     const TestFile without(make_zip(records));

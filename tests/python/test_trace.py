@@ -186,6 +186,22 @@ def get_init_inputs(): return [os.path.join(os.path.dirname(__file__), "config.j
             "'c' is complex64",
             "complex tensors are not supported",
         )
+        self.refused(
+            self.model(
+                "self.f = torch.nn.Parameter(torch.ones(4).to(torch.float8_e4m3fn), False)\n"
+                "    def forward(self, x): return x * self.f.to(x.dtype)"
+            ),
+            "'f' is float8_e4m3fn",
+            "--dtype bf16",
+        )
+        self.refused(
+            self.model(
+                "self.register_buffer('u', torch.ones(4, dtype=torch.uint32))\n"
+                "    def forward(self, x): return x * self.u.to(x.dtype)"
+            ),
+            "'u' is uint32",
+            "int64",
+        )
         for init in ("{'a': 1}", "None", "3"):
             self.refused(self.model("", init), "get_init_inputs() must return a list or a tuple")
         self.refused("x = 1\0\n", "null bytes")

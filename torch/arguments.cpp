@@ -45,6 +45,20 @@ std::optional<c10::MemoryFormat> memory_format(int code) {
     }
 }
 
+// Types that DType lacks, by their codes in the archive: nothing is fused of them, but torch's own
+// operators make and read them.
+std::optional<c10::ScalarType> other_type(std::string_view code) {
+    using enum c10::ScalarType;
+    constexpr std::pair<std::string_view, c10::ScalarType> kCodes[] = {
+        {"9", ComplexHalf},      {"10", ComplexFloat},    {"11", ComplexDouble},
+        {"28", UInt16},          {"29", Float8_e4m3fn},   {"30", Float8_e5m2},
+        {"31", Float8_e4m3fnuz}, {"32", Float8_e5m2fnuz}, {"33", Float8_e8m0fnu},
+        {"34", UInt32},          {"35", UInt64}};
+    for (const auto& [known, type] : kCodes)
+        if (known == code) return type;
+    return std::nullopt;
+}
+
 class Converter {
   public:
     Converter(const c10::Argument& argument, c10::Device device)
@@ -144,7 +158,10 @@ class Converter {
         return constant(static_cast<std::int64_t>(c10::Layout::Strided));
     }
     Converted operator()(const graph::DeviceArg&) const { return constant(device_); }
-    Converted operator()(const graph::OpaqueArg&) const { return {}; }
+    Converted operator()(const graph::OpaqueArg& value) const {
+        const auto type = value.tag == "as_scalar_type" ? other_type(value.json) : std::nullopt;
+        return type ? constant(static_cast<std::int64_t>(*type)) : Converted{};
+    }
 
   private:
     static Converted slot(Slot::Kind kind, std::vector<std::optional<ValueId>> values) {

@@ -37,6 +37,15 @@ class Mixture(nn.Module):
         return {"top": top, "places": places, "rest": (picked.clamp(min=0.01), options["gain"] * y)}
 
 
+class OtherTypes(nn.Module):
+    """Casts to types that no kernel has."""
+
+    def forward(self, x):
+        rounded = x.to(torch.float8_e4m3fn).to(x.dtype)
+        packed = (x * 3).to(torch.uint8).view(torch.float8_e5m2).to(x.dtype)
+        return rounded, packed.nan_to_num(), x.to(torch.complex64).abs()
+
+
 class Counter(nn.Module):
     def __init__(self):
         super().__init__()
@@ -93,6 +102,11 @@ class Executor(unittest.TestCase):
         torch.testing.assert_close(got, want, rtol=0, atol=0)
         self.assertEqual(set(packaged.state_dict()), set(module.state_dict()))
         self.assertIn("scale", dict(packaged.named_buffers()))
+
+    def test_types_that_no_kernel_has(self):
+        module, x = OtherTypes(), torch.randn(3, 8).abs()
+        packaged = self.packaged(module, x)
+        torch.testing.assert_close(packaged(x), module(x), rtol=0, atol=0)
 
     def test_weights_are_the_modules_own(self):
         module = nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 4))

@@ -231,7 +231,7 @@ std::string Package::signature_json() const {
     for (const auto& input : graph.inputs) {
         json entry{{"user", input.kind == graph::InputKind::user}, {"fqn", input.fqn}};
         if (input.fixed) entry["fixed"] = fixed_value(*input.fixed);
-        if (const auto& type = graph[input.value].type)
+        if (const auto& type = graph[input.value].type; type && !type->dynamic)
             entry["sizes"] = type->sizes, entry["dtype"] = info(type->dtype).torch;
         inputs.push_back(std::move(entry));
     }

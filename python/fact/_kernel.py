@@ -2,6 +2,8 @@
 
 import weakref
 
+import torch
+
 from fact._ops import ops
 
 
@@ -17,7 +19,8 @@ class Kernel:
     def __call__(self, *tensors, **named):
         if named:
             tensors = self._in_order(tensors, named)
-        outputs = ops().run_kernel(self._handle, list(tensors))
+        device = next((x.device for x in tensors if isinstance(x, torch.Tensor)), None)
+        outputs = ops().run_kernel(self._handle, [_as_tensor(x, device) for x in tensors])
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def _in_order(self, tensors, named):
@@ -28,6 +31,15 @@ class Kernel:
         if missing:
             raise TypeError(f"the kernel also takes {', '.join(missing)}")
         return tensors + tuple(named[name] for name in self.params[len(tensors) :])
+
+
+def _as_tensor(value, device):
+    """A number is a scalar of the text, f32 as arithmetic is."""
+    if isinstance(value, torch.Tensor):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return torch.tensor(float(value), device=device)
+    raise TypeError(f"a kernel takes tensors, and numbers for its scalars, got {type(value).__name__}")
 
 
 def kernel(folder):

@@ -10,9 +10,11 @@ import sys
 import torch
 
 from fact import _timing
+from fact._eager import call
+from fact._errors import BadInput
 from fact._files import write_text
 from fact.package import load
-from fact.trace import DTYPES, BadInput, load_model
+from fact.trace import DTYPES, load_model
 
 
 def run(source, packages, dtype=None, allow_tf32=False, training=False, device="cuda"):
@@ -21,7 +23,8 @@ def run(source, packages, dtype=None, allow_tf32=False, training=False, device="
     torch.backends.cudnn.allow_tf32 = allow_tf32
     original, inputs = load_model(source, dtype, device, training)
     # All share the original's weights: as many copies of a large model would not fit.
-    loaded = [load(package, weights=original).to(device).eval() for package in packages]
+    loaded = [load(package, weights=original).to(device) for package in packages]
+    call(original, inputs, source)
     works = [lambda module=module: module(*inputs) for module in [original, *loaded]]
     eager, *times = _timing.single(works, total_us=6_000_000.0)  # a package may differ by little
     return {"eager": eager, "times": times}

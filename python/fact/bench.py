@@ -19,18 +19,17 @@ import torch
 from torch.utils import _pytree as pytree
 
 from fact import _timing
+from fact._eager import MOST_INTERPRETED_FLOPS, Buffers, call, flops, repeats, tensors_of
+from fact._errors import BadInput
 from fact._files import write_text
 from fact.package import load, needs_weights
-from fact.trace import DTYPES, BadInput, load_model
+from fact.trace import DTYPES, load_model
 
-# The interpreter that stands in for kernels on a CPU is no faster than this in a few minutes.
-MOST_INTERPRETED_FLOPS = 2e10
 # Errors below these pass whatever eager's are: one rounding of the result, as in the verifier.
 FLOOR = {torch.bfloat16: 2**-8, torch.float16: 2**-11, torch.float32: 1e-6, torch.float64: 1e-13}
 
 
-def tensors_of(result):
-    return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+DIFFERENT = 0.1  # of the largest magnitude: no rounding
 
 
 WRONG = 1e300  # an error where no number fits; JSON has no infinity
@@ -85,28 +84,14 @@ def exact_results(module, inputs):
     return tensors_of(wide(*widened))
 
 
-def repeats(work):
-    """Whether two calls give the same."""
-    pairs = zip(tensors_of(work()), tensors_of(work()))
-    return all(torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)) for a, b in pairs)
-
-
-def flops(module, inputs):
-    """Of one call, counted without computing anything; 0 where that is not possible."""
-    from torch.utils.flop_counter import FlopCounterMode
-
-    counter = FlopCounterMode(display=False)
+def traced_differs(module, inputs, eager):
+    """Whether torch.export's own graph gives something else than the module: then no kernel is to
+    blame."""
     try:
-        shapes = copy.deepcopy(module).to("meta")
-        with counter:
-            shapes(*pytree.tree_map(_to_meta, inputs))
-    except (RuntimeError, NotImplementedError):
-        return 0
-    return counter.get_total_flops()
-
-
-def _to_meta(value):
-    return value.to("meta") if isinstance(value, torch.Tensor) else value
+        traced = torch.export.export(module, tuple(inputs)).module()
+        return worst(errors(eager, tensors_of(traced(*inputs))))["largest"] > DIFFERENT
+    except Exception:  # what cannot be told
+        return False
 
 
 def agrees(each, eager, dtype):
@@ -145,7 +130,7 @@ def run(package, source, dtype=None, device=None, allow_tf32=False, training=Fal
     module, inputs = load_model(source, dtype, device, training)
     # A package's own weights are part of what is checked here.
     weights = module if needs_weights(package) else None
-    composed = load(package, weights).to(device).eval()
+    composed = load(package, weights).to(device)
     compiled = torch.compile(module) if on_gpu else None
     works = {
         "eager": lambda: module(*inputs),
@@ -162,7 +147,11 @@ def run(package, source, dtype=None, device=None, allow_tf32=False, training=Fal
                 rows[name]["why"] = "too large to interpret on a CPU: not run"
             notes.append("the module is too large to compare the results on a CPU")
     compared = "why" not in rows["eager"]
-    if compared and not repeats(works["eager"]):
+    buffers = Buffers(module)
+    if compared:
+        call(module, inputs, source)
+        buffers.restore()
+    if compared and not repeats(works["eager"], buffers):
         compared = False
         notes.append("the module draws random numbers: its results are not compared")
     if compared and on_gpu and not fits_in_f64(module, torch.cuda.mem_get_info()[0]):
@@ -197,12 +186,19 @@ def run(package, source, dtype=None, device=None, allow_tf32=False, training=Fal
             found[name] = errors(exact, results)
             row["errors"] = worst(found[name])
         if name == "eager" and results:
-            output_dtype = results[0].dtype
+            output_dtype, eager = results[0].dtype, results
+        buffers.restore()
     del exact
     if on_gpu:
         torch.cuda.empty_cache()  # the memory of the f64 module is for the others again
     good = "composed" not in found or agrees(found["composed"], found["eager"], output_dtype)
-    if "errors" in rows["composed"]:
+    if not good and traced_differs(module, inputs, eager):
+        notes.append(
+            "torch.export's graph of the module gives other results than the module does: where that "
+            "is torch's fast path for transformer layers, torch.backends.mha.set_fastpath_enabled(False) "
+            "in the source makes the two the same"
+        )
+    elif "errors" in rows["composed"]:
         notes.append(
             f"against f64 the composed module's error is {rows['composed']['errors']['largest']:.2g}, "
             f"eager's {rows['eager']['errors']['largest']:.2g}"

@@ -2,7 +2,9 @@
 
 import json
 import os
+import warnings
 import weakref
+from collections.abc import Mapping
 
 import torch
 from torch.utils import _pytree as pytree
@@ -28,11 +30,13 @@ class PackagedModule(torch.nn.Module):
     """Runs a package: the composed graph through FACT's executor.
 
     Weights are ordinary parameters and buffers under their original names, given to the executor
-    on every call, so `to`, `load_state_dict` and sharing work as on any module. Inference only.
+    on every call, so `to` a device, `load_state_dict` and sharing work as on any module. In another
+    dtype than it was made for torch's own operators run, or refuse where the traced graph names the
+    old one. Inference only.
 
     Kernels keep what they make of weights (f32 ones split, a norm's gain in them, those of several
-    linears behind one another), made anew when torch says that a weight has changed. Two changes go unseen: one through `.data`, and one after a call was captured
-    into a CUDA graph (capture again).
+    linears behind one another), made anew when torch says that a weight has changed. Two changes go
+    unseen: one through `.data`, and one after a call was captured into a CUDA graph (capture again).
     """
 
     def __init__(self, path, weights=None):
@@ -48,6 +52,7 @@ class PackagedModule(torch.nn.Module):
         self._signature, self._names = _traced_call(self._in_spec, original.get("parameters"))
         built_in = built_in_buffers(self.path)
         given = _given(weights)
+        _check_known(self.path, signature["weights"], given)
         if original.get("without_weights"):
             _check_complete(self.path, signature["weights"], given)
         stored = self._stored(signature["weights"], set(given) - set(built_in))
@@ -67,6 +72,20 @@ class PackagedModule(torch.nn.Module):
                 _register(self, entry["fqn"], tensor, entry["persistent"])
         # The archive's values are the ones the kernels were made for.
         self._built_in = {name: BuiltIn(stored[name]) for name in built_in}
+        self._traced_in_training = bool(_manifest(self.path).get("training"))
+        for module in self.modules():
+            module.training = self._traced_in_training
+
+    def train(self, mode=True):
+        """Only what was traced can be run: the mode of a package does not change."""
+        if mode != self._traced_in_training:
+            warnings.warn(
+                f"this package was traced in {'training' if self._traced_in_training else 'eval'} "
+                f"mode and stays in it; `fact optimize{'' if mode is False else ' --training'}` "
+                "makes one of the other",
+                stacklevel=2,
+            )
+        return self
 
     def forward(self, *args, **kwargs):
         if self._signature:
@@ -118,6 +137,7 @@ class PackagedModule(torch.nn.Module):
                     f"{name} was a tensor when the module was traced, got {type(value).__name__}"
                 )
             else:
+                _check_shape(name, entry, value)
                 tensors.append((entry, value))
         return tensors
 
@@ -136,6 +156,19 @@ def needs_weights(path):
     return bool(_original(os.fspath(path)).get("without_weights"))
 
 
+def _check_shape(name, entry, tensor):
+    """Sizes are part of what was traced: the graph may hold numbers that follow from them."""
+    if "sizes" in entry and list(tensor.shape) != entry["sizes"]:
+        raise ValueError(
+            f"{name} was {entry['dtype']}{entry['sizes']} when the module was traced, got "
+            f"{_kind(tensor)}; trace it again with the other shape"
+        )
+
+
+def _kind(tensor):
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
+
+
 def _given(weights):
     """Parameters and buffers by name."""
     if weights is None:
@@ -145,7 +178,22 @@ def _given(weights):
             **dict(weights.named_parameters(remove_duplicate=False)),
             **dict(weights.named_buffers(remove_duplicate=False)),
         }
+    if not isinstance(weights, Mapping):
+        raise TypeError(
+            f"weights are a module or a state_dict, got {type(weights).__name__}; "
+            "torch.load gives the state_dict of a file"
+        )
     return dict(weights)
+
+
+def _check_known(path, entries, given):
+    """Some of what was given must be the module's: else it is another's, or has other names."""
+    names = [entry["fqn"] for entry in entries]
+    if given and names and not any(name in given for name in names):
+        raise ValueError(
+            f"none of the weights that were given are those of {path}: it has {names[0]}, "
+            f"they have {next(iter(given))}"
+        )
 
 
 def _check_complete(path, entries, given):
@@ -159,20 +207,24 @@ def _check_complete(path, entries, given):
 
 
 def _check_fits(entry, tensor):
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    if list(tensor.shape) != entry["sizes"] or dtype != entry["dtype"]:
+    if _kind(tensor) != f"{entry['dtype']}{entry['sizes']}":
         raise ValueError(
             f"{entry['fqn']} was {entry['dtype']}{entry['sizes']} when the module was traced, "
-            f"got {dtype}{list(tensor.shape)}"
+            f"got {_kind(tensor)}"
         )
 
 
-def _original(path):
-    """What the manifest says of the original; nothing in older packages and bare archives."""
+def _manifest(path):
+    """Of a package; a bare archive has none."""
     if not os.path.isdir(path):
         return {}
     with open(os.path.join(path, "manifest.json"), encoding="utf-8") as file:
-        return json.load(file).get("original") or {}
+        return json.load(file)
+
+
+def _original(path):
+    """What the manifest says of the original; nothing in older packages."""
+    return _manifest(path).get("original") or {}
 
 
 def _traced_call(in_spec, parameters):

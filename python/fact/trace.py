@@ -19,6 +19,7 @@ import traceback
 import warnings
 from pathlib import Path
 
+from fact._errors import BadInput
 from fact._files import target, write_text
 from fact._watch import Watch, is_library, stamp
 
@@ -26,10 +27,6 @@ SEED = 0
 # Element types of weights, those of src/target/dtype.h.
 READ = set("bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split())
 DTYPES = {"bf16": "bfloat16", "fp16": "float16", "f16": "float16", "fp32": "float32", "f32": "float32"}
-
-
-class BadInput(Exception):
-    """Something in what the user gave; its text is all the user sees."""
 
 
 def load_model(spec, dtype=None, device=None, training=False, hollow=False):
@@ -253,6 +250,8 @@ def _quiet():
 def _trace(options):
     import torch
 
+    from fact._eager import try_out
+
     with Watch() as watch:
         module, inputs = load_model(
             options.spec, options.dtype, options.device, options.training, options.without_weights
@@ -266,6 +265,8 @@ def _trace(options):
         except BaseException as error:
             raise BadInput(_blame(options.spec, error, "torch cannot export this")) from None
     refuse(options.spec, program)
+    if not options.without_weights:
+        try_out(module, inputs, options.spec)
     try:
         save(program, options.output, module, options.without_weights)
     except NotImplementedError as error:

@@ -60,6 +60,7 @@ Result<Benched> bench(const Environment& environment, const BenchRequest& reques
     const auto exit = fact::run(python_module(environment, "fact.bench", arguments));
     if (!exit) return exit.error();
     if (interrupted()) return Error{"interrupted", {}};
+    if (const auto bad = bad_input_of(*exit)) return *bad;
     std::error_code ignored;
     if (!fs::exists(result, ignored))
         return Error{fmt::format("the benchmark failed ({})",

@@ -108,10 +108,23 @@ Command python_module(const Environment& environment, const std::string& module,
     command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
     auto path = (environment.root / "python").string();
     if (auto given = variable("PYTHONPATH"); !given.empty()) path += ":" + given;
-    command.environment = {{"PYTHONPATH", path}, {"FACT_ROOT", environment.root.string()}};
+    // Files of the folder that the user is in are found, but not before Python's and FACT's own.
+    command.environment = {
+        {"PYTHONPATH", path}, {"PYTHONSAFEPATH", "1"}, {"FACT_ROOT", environment.root.string()}};
     if (auto library = built("FACT_OPS", "libfact_ops.so"); !library.empty())
         command.environment.emplace_back("FACT_OPS", library);
     return command;
+}
+
+std::optional<Error> bad_input_of(const Exit& exit) {
+    constexpr int kBadInput = 2;
+    constexpr std::string_view kMessage = "\nerror: ";
+    auto text = "\n" + exit.err;
+    text.erase(text.find_last_not_of(" \n") + 1);
+    // Anything before the message is noise of the user's own program.
+    const auto at = text.rfind(kMessage);
+    if (exit.signal || exit.code != kBadInput || at == std::string::npos) return std::nullopt;
+    return Error{text.substr(at + kMessage.size()), {}, true};
 }
 
 std::string table_name(const Environment& environment, const std::string& arch) {

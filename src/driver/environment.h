@@ -28,6 +28,8 @@ Result<Environment> find_environment(const std::string& arch);
 // A Python module of ours, with the path set so that it is found.
 Command python_module(const Environment& environment, const std::string& module,
                       const std::vector<std::string>& arguments);
+// What such a program said of what the user gave, where it ended over that.
+std::optional<Error> bad_input_of(const Exit& exit);
 
 // Where the registry's records are; FACT's own folder may be missing.
 registry::Folders registry_folders();

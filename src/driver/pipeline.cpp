@@ -186,15 +186,18 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
             *environment,
             {output, settings.source, settings.dtype, settings.allow_tf32, settings.training}, run,
             {composed->inputs, module.empty() ? "" : module + composed->contents});
-        if (!benched) return watch.failed(benched.error());
+        std::error_code ignored;
+        if (!benched) {
+            if (benched.error().bad_input) fs::remove_all(output, ignored);
+            return watch.failed(benched.error());
+        }
         report.whole = benched->whole;
         report.whole_note = benched->note;
         if (!benched->agrees) {
-            std::error_code ignored;
             fs::remove_all(output, ignored);
             report.package.clear();
             out.message =
-                "the composed module is less exact than torch's, so its package was "
+                "the composed module does not give the module's results, so its package was "
                 "removed\n";
             out.failed = true;
         }

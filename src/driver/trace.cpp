@@ -17,7 +17,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kUncaught = 1;  // Python's exit code for an exception nobody caught
-constexpr int kBadInput = 2;  // fact.trace's exit code for a mistake of the user's
 
 bool is_factory(const std::string& source) {
     std::error_code ignored;
@@ -29,13 +28,10 @@ Error tracing_failed(const Exit& exit) {
     if (interrupted()) return {"interrupted", {}};
     if (exit.signal)
         return {fmt::format("Python was ended by signal {} while tracing", exit.signal), exit.err};
-    auto text = "\n" + exit.err;
+    if (const auto bad = bad_input_of(exit)) return *bad;
+    auto text = exit.err;
     text.erase(text.find_last_not_of(" \n") + 1);
-    // Anything before the message is noise of the user's own program.
-    constexpr std::string_view kMessage = "\nerror: ";
-    if (const auto at = text.rfind(kMessage); at != std::string::npos && exit.code == kBadInput)
-        return {text.substr(at + kMessage.size()), {}, true};
-    if (exit.code == kUncaught && !text.empty()) return {text.substr(1), {}};
+    if (exit.code == kUncaught) return {std::move(text), {}};
     return {fmt::format("the tracer ended without writing model.pt2 (exit code {})", exit.code),
             "something in the module ends Python, as os._exit does", true};
 }

@@ -45,6 +45,7 @@ Result<std::string> measure(const Environment& environment, const Settings& sett
     const auto exit = fact::run(python_module(environment, "fact.ablate", arguments));
     if (!exit) return exit.error();
     if (interrupted()) return Error{"interrupted", {}};
+    if (const auto bad = bad_input_of(*exit)) return *bad;
     if (!exit->ok()) return Error{"the trial packages cannot be timed", exit->err};
     return read_file(result);
 }

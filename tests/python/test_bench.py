@@ -19,6 +19,33 @@ class Model(Model):
         return super().forward(x.float())
 """
 
+COUNTING = """
+
+class Model(Model):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x):
+        self.calls.add_(1)
+        return super().forward(x) * self.calls
+"""
+
+OTHERWISE_TRACED = """
+
+class Model(Model):
+    def forward(self, x):
+        y = super().forward(x)
+        return y if torch.compiler.is_compiling() else y * 0.5
+"""
+
+FAILING = """
+
+class Model(Model):
+    def forward(self, x):
+        raise ValueError("not today")
+"""
+
 SOURCE = """
 import torch
 from packages import Up as Model
@@ -80,13 +107,40 @@ class Bench(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertIn("does not run in f64", result["note"])
 
+    def test_a_module_that_counts_its_calls_is_compared(self):
+        source = self.folder / "source.py"
+        source.write_text(source.read_text() + COUNTING)
+        self.write()
+        code, printed, result = self.bench()
+        self.assertEqual(code, 0)
+        self.assertLess(result["rows"][2]["errors"]["largest"], 1e-6)
+        self.assertNotIn("random", printed)
+
+    def test_a_graph_that_is_not_the_modules_is_named(self):
+        source = self.folder / "source.py"
+        source.write_text(source.read_text() + OTHERWISE_TRACED)
+        self.write()
+        code, printed, result = self.bench()
+        self.assertEqual(code, 1)
+        self.assertIn("torch.export's graph of the module gives other results", result["note"])
+        self.assertNotIn("TOO LARGE", printed)
+
+    def test_a_module_that_fails(self):
+        self.write()
+        source = self.folder / "source.py"
+        source.write_text(source.read_text() + FAILING)
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            code = bench.main([str(self.folder / "package"), "--source", str(source), "--device", "cpu"])
+        self.assertEqual(code, 2)
+        self.assertIn("the module itself fails: ValueError: not today", said.getvalue())
+
     def test_a_wrong_package_is_named(self):
         self.write(lambda module: module.up.weight.data.mul_(1.01))
         code, printed, result = self.bench()
         self.assertEqual(code, 1)
         self.assertFalse(result["agrees"])
         self.assertIn("TOO LARGE", printed)
-
 
     def test_trials_share_the_weights_of_the_module(self):
         from fact import _timing, ablate

@@ -119,6 +119,30 @@ class BadInput(CommandLine):
         self.assertLess(len(result.stderr.splitlines()), 5)
         self.assertEqual(self.files(), ["branch.py"])
 
+    def test_module_that_does_not_run(self):
+        # torch.export takes it; eager refuses operands of two types.
+        body = """
+        def __init__(self):
+            super().__init__()
+            self.up = torch.nn.Linear(64, 64)
+
+        def forward(self, x):
+            with torch.autocast("cpu", torch.bfloat16):
+                y = self.up(x)
+            return torch.nn.functional.layer_norm(y.float(), (64,), self.up.bias)
+        """
+        self.write("mixed.py", model(body))
+        result = self.fact("optimize", "mixed.py", "--dtype", "bf16")
+        self.refused(result, "mixed.py: the module itself fails: RuntimeError")
+        self.assertEqual(self.files(), ["mixed.py"])
+
+    def test_a_file_called_as_a_module_of_python_or_of_fact(self):
+        for name in ("fact.py", "torch.py", "types.py"):
+            self.write(name, model(TWO_LINEARS))
+        for name in ("fact.py", "torch.py", "types.py"):
+            result = self.fact("trace", name)
+            self.assertEqual(result.returncode, 0, result.stderr)
+
     def test_error_in_the_users_code(self):
         self.write("broken.py", "import torch\n\nraise ValueError('boom')\n")
         self.refused(self.fact("trace", "broken.py"), "broken.py:3", "ValueError: boom")

@@ -143,7 +143,7 @@ class Executor(unittest.TestCase):
         with torch.no_grad():
             packaged(x.clone().requires_grad_())
         with self.assertRaisesRegex(RuntimeError, r"linear.*\n?.*test_executor|linear"):
-            packaged(torch.randn(3, 7))
+            packaged(x.double())
 
     def test_missing_package(self):
         from fact.package import load

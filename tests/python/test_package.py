@@ -37,16 +37,35 @@ class Package(unittest.TestCase):
         # The interpreter computes in f64 and rounds once: eager is not that exact.
         self.assertLess((got - exact).abs().max(), 2e-7)
 
-    def test_new_weights_and_other_shapes(self):
+    def test_new_weights_and_strides(self):
         packaged = self.load()
         other = Up().eval()
         packaged.load_state_dict(other.state_dict())
         with torch.no_grad():
             torch.testing.assert_close(packaged(self.x), other(self.x), rtol=1e-5, atol=1e-6)
-            longer = torch.randn(3, 5, 32)  # not what was traced: the original operators
-            torch.testing.assert_close(packaged(longer), other(longer))
             turned = torch.randn(8, 2, 32).transpose(0, 1)  # rows do not lie behind one another
             torch.testing.assert_close(packaged(turned), other(turned), rtol=1e-5, atol=1e-6)
+
+    def test_other_shapes_are_refused(self):
+        # The graph may hold numbers that follow from those it was traced with.
+        with self.assertRaisesRegex(ValueError, r"argument 1 was float32\[2, 8, 32\].*got float32\[3, 5, 32\]"):
+            self.load()(torch.randn(3, 5, 32))
+
+    def test_the_mode_is_the_traced_one(self):
+        packaged = self.load()
+        self.assertFalse(packaged.training)
+        packaged.eval()
+        with self.assertWarnsRegex(UserWarning, "traced in eval mode"):
+            packaged.train()
+        self.assertFalse(packaged.training)
+
+    def test_weights_of_another_module_are_refused(self):
+        from fact.package import load
+
+        with self.assertRaisesRegex(ValueError, "none of the weights .* it has up"):
+            load(self.folder, weights={"module.up.weight": torch.zeros(1)})
+        with self.assertRaisesRegex(TypeError, "torch.load gives"):
+            load(self.folder, weights="weights.pt")
 
     def test_weights_that_are_given_are_shared(self):
         from fact.package import load

@@ -17,6 +17,8 @@ Result<AttentionPattern> attention_pattern(const Graph& graph, const Facts& fact
     else if (auto chain = read_attention_chain(graph, facts, known, node))
         read = std::move(*chain);
     if (!read) return read.error();
+    if (read->extent(read->n) == 1)
+        return Error{whole ? "attention over a single key is left to torch" : "", ""};
     AttentionCall plain = *read;
     write_where_wanted(graph, facts, plain);
     AttentionCall furthest = plain;
@@ -31,7 +33,9 @@ Result<AttentionPattern> attention_pattern(const Graph& graph, const Facts& fact
     if (!whole) return Error{"", ""};
     // Written out, heads that share keys would be multiplied one by one.
     if (graph::flag_argument(graph[node], "enable_gqa", false))
-        return Error{"grouped heads that torch repeats are left to it", ""};
+        return Error{read->extent(read->m) == 1 ? "a single query of grouped heads is left to torch"
+                                                : "grouped heads that torch repeats are left to it",
+                     ""};
     read_permuted(graph, facts, *read);
     return write_attention(graph, facts, *read, options, gpu);
 }

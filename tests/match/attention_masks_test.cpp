@@ -267,5 +267,18 @@ TEST(Attention, TheOperatorsMaskIsProvedOrAdded) {
     }
 }
 
+// A softmax over one number is 1: there is nothing to attend to.
+TEST(Attention, OverASingleKeyItIsLeft) {
+    Net net;
+    const auto q = net.input("q", {kB, kH, 1, kD}), k = net.input("k", {kB, kH, 1, kD});
+    const auto v = net.input("v", {kB, kH, 1, kD});
+    net.output(net.op("o", "scaled_dot_product_attention.default",
+                      {{"query", q}, {"key", k}, {"value", v}}, {kB, kH, 1, kD}));
+    const auto found = discover(net.graph, {});
+    ASSERT_TRUE(found.patterns.empty());
+    ASSERT_EQ(found.left_alone.size(), 1u);
+    EXPECT_EQ(found.left_alone.front().reason, "attention over a single key is left to torch");
+}
+
 }  // namespace
 }  // namespace fact::match

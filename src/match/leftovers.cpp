@@ -54,8 +54,8 @@ std::string reason_for(const Graph& graph, const Facts& facts, const Sorted& sor
                        find_pointwise(node) != nullptr || (read_joining(graph, node) && has_reason);
     if (!known) return fmt::format("no rule covers {} yet", node.target);
     if (has_reason) return said->second;
-    return facts.after_product.contains(id) ? "another fusion around it gains more"
-                                            : "no product is next to it";
+    return std::string(facts.after_product.contains(id) ? "another fusion around it gains more"
+                                                        : kNothingNear);
 }
 
 }  // namespace

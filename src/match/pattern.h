@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/fused.h"
@@ -44,6 +45,9 @@ struct Pattern {
     graph::Provenance where;
     std::string family;  // patterns with the same text and problem share one realization
 };
+
+// Of pointwise work that has nothing to be fused with: the least of reasons.
+inline constexpr std::string_view kNothingNear = "no product is next to it";
 
 struct LeftAlone {
     std::string node, target, reason;

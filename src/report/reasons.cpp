@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "report/report.h"
@@ -46,6 +47,9 @@ std::string reasons(const std::vector<match::LeftAlone>& left_alone, std::size_t
         else
             ++groups[at->second].count;
     }
+    if (groups.size() > most)  // what is cut off is the least
+        std::ranges::stable_partition(
+            groups, [](const Group& g) { return g.first->reason != match::kNothingNear; });
     std::string out;
     for (std::size_t i = 0; i < groups.size() && i < most; ++i) {
         const auto& item = *groups[i].first;

@@ -159,6 +159,10 @@ TEST(Report, EqualReasonsAreJoined) {
         many.back().where.line = i + 1;
     }
     EXPECT_TRUE(reasons(many, 2).ends_with("  and 3 more\n"));
+    many.front().reason = many[1].reason = match::kNothingNear;
+    const auto shown = reasons(many, 3);
+    EXPECT_EQ(shown.find(match::kNothingNear), std::string::npos) << shown;
+    EXPECT_TRUE(shown.ends_with("  and 2 more\n")) << shown;
 }
 
 TEST(Numbers, AreShort) {

@@ -9,8 +9,8 @@ from fact._errors import BadInput
 
 # The interpreter that stands in for kernels on a CPU is no faster than this in a few minutes.
 MOST_INTERPRETED_FLOPS = 2e10
-# Of a module with few weights, a call on a CPU that takes a moment.
-FEW_WEIGHTS, FEW_FLOPS = 2e7, 2e9
+# Weights times elements of the inputs: as many products take a CPU a moment.
+FEW_PRODUCTS = 1e9
 
 
 def tensors_of(result):
@@ -31,9 +31,8 @@ def call(module, inputs, spec):
 
 def try_out(module, inputs, spec):
     """Calls a small module once, so that one that cannot run is not optimized first."""
-    if sum(parameter.numel() for parameter in module.parameters()) > FEW_WEIGHTS:
-        return
-    if flops(module, inputs) > FEW_FLOPS:
+    weights = sum(parameter.numel() for parameter in module.parameters())
+    if weights * sum(tensor.numel() for tensor in tensors_of(inputs)) > FEW_PRODUCTS:
         return
     buffers = Buffers(module)
     call(module, inputs, spec)
@@ -55,12 +54,11 @@ class Buffers:
 
 def repeats(work, buffers):
     """Whether two calls of the same state give the same."""
-    first = tensors_of(work())
-    buffers.restore()
-    second = tensors_of(work())
-    buffers.restore()
-    same = lambda a, b: torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))  # noqa: E731
-    return all(same(a, b) for a, b in zip(first, second))
+    results = []
+    for _ in range(2):
+        results.append(tensors_of(work()))
+        buffers.restore()
+    return all(torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)) for a, b in zip(*results))
 
 
 def flops(module, inputs):

@@ -27,11 +27,7 @@ from fact.trace import DTYPES, load_model
 
 # Errors below these pass whatever eager's are: one rounding of the result, as in the verifier.
 FLOOR = {torch.bfloat16: 2**-8, torch.float16: 2**-11, torch.float32: 1e-6, torch.float64: 1e-13}
-
-
 DIFFERENT = 0.1  # of the largest magnitude: no rounding
-
-
 WRONG = 1e300  # an error where no number fits; JSON has no infinity
 
 
@@ -148,10 +144,7 @@ def run(package, source, dtype=None, device=None, allow_tf32=False, training=Fal
             notes.append("the module is too large to compare the results on a CPU")
     compared = "why" not in rows["eager"]
     buffers = Buffers(module)
-    if compared:
-        call(module, inputs, source)
-        buffers.restore()
-    if compared and not repeats(works["eager"], buffers):
+    if compared and not repeats(lambda: call(module, inputs, source), buffers):
         compared = False
         notes.append("the module draws random numbers: its results are not compared")
     if compared and on_gpu and not fits_in_f64(module, torch.cuda.mem_get_info()[0]):
@@ -170,7 +163,7 @@ def run(package, source, dtype=None, device=None, allow_tf32=False, training=Fal
                 "the module does not run in f64, so that only its patterns were checked, not the whole: "
                 + str(failure).splitlines()[0]
             )
-    output_dtype = torch.float32
+    output_dtype, eager = torch.float32, []
     found = {}
     for name, row in rows.items():
         if "why" in row:

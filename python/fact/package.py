@@ -48,7 +48,8 @@ class PackagedModule(torch.nn.Module):
         self._outputs = signature["outputs"]
         self._in_spec = pytree.treespec_loads(signature["in_spec"])
         self._out_spec = pytree.treespec_loads(signature["out_spec"])
-        original = _original(self.path)
+        manifest = _manifest(self.path)
+        original = manifest.get("original") or {}  # older packages have none
         self._signature, self._names = _traced_call(self._in_spec, original.get("parameters"))
         built_in = built_in_buffers(self.path)
         given = _given(weights)
@@ -72,7 +73,7 @@ class PackagedModule(torch.nn.Module):
                 _register(self, entry["fqn"], tensor, entry["persistent"])
         # The archive's values are the ones the kernels were made for.
         self._built_in = {name: BuiltIn(stored[name]) for name in built_in}
-        self._traced_in_training = bool(_manifest(self.path).get("training"))
+        self._traced_in_training = bool(manifest.get("training"))
         for module in self.modules():
             module.training = self._traced_in_training
 
@@ -153,7 +154,8 @@ def load(path, weights=None) -> PackagedModule:
 
 def needs_weights(path):
     """Whether the package was made without its own."""
-    return bool(_original(os.fspath(path)).get("without_weights"))
+    original = _manifest(os.fspath(path)).get("original") or {}
+    return bool(original.get("without_weights"))
 
 
 def _check_shape(name, entry, tensor):
@@ -220,11 +222,6 @@ def _manifest(path):
         return {}
     with open(os.path.join(path, "manifest.json"), encoding="utf-8") as file:
         return json.load(file)
-
-
-def _original(path):
-    """What the manifest says of the original; nothing in older packages."""
-    return _manifest(path).get("original") or {}
 
 
 def _traced_call(in_spec, parameters):

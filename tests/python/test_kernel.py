@@ -16,6 +16,12 @@ kernel linear_softmax(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N], largest: 
 }
 """
 
+SCALED = """\
+kernel scaled(x: f32[M, N], alpha: f32) -> (y: f32[M, N]) {
+  y = x * alpha
+}
+"""
+
 ATTENTION = """\
 kernel attend(q: bf16[B, M, H, 16], k: bf16[B, N, H, 16], v: bf16[B, N, H, 24])
     -> (y: bf16[B, H, M, 24], sums: f32[B, H, M]) {
@@ -56,6 +62,16 @@ class Kernels(unittest.TestCase):
         scores = (q @ k.mT / 4).masked_fill((apart < 0) | (apart >= 4), -torch.inf)
         torch.testing.assert_close(y.double(), scores.softmax(-1) @ v, rtol=0, atol=2e-2)
         torch.testing.assert_close(sums.double(), scores.logsumexp(-1), rtol=1e-6, atol=1e-6)
+
+    def test_numbers_are_scalars(self):
+        import fact
+
+        (self.folder / "kernel.fact").write_text(SCALED)
+        scaled, x = fact.kernel(self.folder), torch.randn(3, 4)
+        for alpha in (2, 0.5, torch.tensor(0.25)):
+            torch.testing.assert_close(scaled(x, alpha=alpha), x * alpha)
+        with self.assertRaisesRegex(TypeError, "numbers for its scalars, got str"):
+            scaled(x, "2")
 
     def test_says_what_does_not_fit(self):
         x, w = torch.randn(5, 16).bfloat16(), torch.randn(7, 12).bfloat16()

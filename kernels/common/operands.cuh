@@ -99,32 +99,36 @@ struct Operand {
         }
     };
 
+    // Rows beyond the last are read as the last: nobody asks for what is made of them.
     __device__ Fetched fetch(SlabOf<kBatches> const& slab) const {
+        return fetch(slab, slab.column, slab.extents.n);
+    }
+
+  protected:
+    __device__ Fetched fetch(SlabOf<kBatches> const& slab, int first_column, int columns) const {
         Fetched fetched;
         T const* base = data + batch_offset(slab.batch, batch_strides);
 #pragma unroll
         for (int h = 0; h < kHalves; ++h) {
-            int const row = slab.row + 8 * h;
+            int const row = min(slab.row + 8 * h, slab.extents.m - 1);
             T const* start = kRows ? base + row * row_stride : base;
-            bool const inside = !kRows || row < slab.extents.m;
 #pragma unroll
             for (int g = 0; g < kGroups; ++g)
-                fetched.values[g][h] = load(start, slab.column + 8 * g, inside, slab.extents.n);
+                fetched.values[g][h] = load(start, first_column + 8 * g, columns);
         }
         return fetched;
     }
 
   private:
-    __device__ Pair<T> load(T const* row, int column, bool inside, int columns) const {
+    __device__ Pair<T> load(T const* row, int column, int columns) const {
         Pair<T> pair{};
         if constexpr (!kColumns) {
-            if (inside) pair = Pair<T>::of(*row, T{});
+            pair = Pair<T>::of(*row, T{});
         } else if constexpr (kPaired) {
-            if (inside && column < columns) pair = *reinterpret_cast<Pair<T> const*>(row + column);
+            if (column < columns) pair = *reinterpret_cast<Pair<T> const*>(row + column);
         } else {
-            T const left = inside && column < columns ? row[column * column_stride] : T{};
-            T const right =
-                inside && column + 1 < columns ? row[(column + 1) * column_stride] : T{};
+            T const left = column < columns ? row[column * column_stride] : T{};
+            T const right = column + 1 < columns ? row[(column + 1) * column_stride] : T{};
             pair = Pair<T>::of(left, right);
         }
         return pair;
@@ -151,7 +155,8 @@ struct Repeated : Whole {
 
     template <int kBatches>
     __device__ typename Whole::Fetched fetch(SlabOf<kBatches> const& slab) const {
-        return Whole::fetch({slab.row, slab.column % kPeriod, slab.batch, slab.extents});
+        constexpr int kEvery = 1 << 30;  // a slab lies in one period, and that is all there
+        return Whole::fetch(slab, slab.column % kPeriod, kEvery);
     }
 };
 

@@ -70,6 +70,30 @@ inline constexpr int kFlip = 0;
 template <class Functor>
 inline constexpr int kFlip<Functor, std::void_t<decltype(Functor::kFlip)>> = Functor::kFlip;
 
+// After how many columns everything that varies along them begins anew; 0: it does not.
+template <class Functor, class = void>
+inline constexpr int kPeriod = 0;
+template <class Functor>
+inline constexpr int kPeriod<Functor, std::void_t<decltype(Functor::kPeriod)>> = Functor::kPeriod;
+
+// What the functor reads at a slab right of another, whose operands are at hand: a functor with
+// `fetch_right` keeps those that do not vary along N.
+template <class Functor, class Slab, class = void>
+inline constexpr bool kKeepsSome = false;
+template <class Functor, class Slab>
+inline constexpr bool kKeepsSome<
+    Functor, Slab,
+    std::void_t<decltype(std::declval<Functor const&>().fetch_right(
+        std::declval<Slab const&>(), std::declval<typename Functor::Fetched const&>()))>> = true;
+template <class Functor, class Slab>
+__device__ auto fetch_right(Functor const& functor, Slab const& slab,
+                            typename Functor::Fetched const& left) {
+    if constexpr (kKeepsSome<Functor, Slab>)
+        return functor.fetch_right(slab, left);
+    else
+        return functor.fetch(slab);
+}
+
 // The epilogue of a warp's 16 rows of each 64-row block of accumulators.
 template <class Config, class Functor, int kBatches>
 struct Epilogue {
@@ -81,6 +105,11 @@ struct Epilogue {
     static constexpr int kParts = Writer::kColumns / kSlabColumns;  // slabs of a box
     static constexpr int kBoxes = Config::kStoreBuffers;
     static_assert(!Config::kStaged || kBoxes >= 2);
+    // Halves of a tile that are finished side by side, as what is fetched serves both.
+    static constexpr bool kHalved = kPeriod<Functor> > 0 &&
+                                    kTileColumns<Config> / 2 % kPeriod<Functor> == 0 &&
+                                    kSlabs / 2 % kParts == 0 && kBoxes >= 2 && !Config::kStaged;
+    static constexpr int kTurns = kHalved ? 2 : 1, kStride = kSlabs / kTurns;
 
     Functor const& functor;
     CUtensorMap const &map, &staged_map;
@@ -92,23 +121,14 @@ struct Epilogue {
     uint32_t box_phase = 0;  // of the staged barrier of that box
 
     __device__ SlabOf<kBatches> slab(At const& at, int row, int column) const {
+        // So that the compiler knows in which part of a head, say, a slab's columns are.
+        __builtin_assume(column >= 0 && lane >= 0);
         return {row + lane / 4, column + 2 * (lane % 4), at.batch, extents};
     }
 
-    // Asks for what the slab at this row and column reads beside its accumulators. The first slab
-    // of a box has that box filled; `ahead` boxes lie between the next to be stored from and it.
-    __device__ Fetched prefetch(At const& at, int row, int column, int ahead, int part = 0) {
-        if constexpr (Config::kStaged) {
-            if (part == 0 && lane == 0) {
-                cute::tma_store_wait<kBoxes -
-                                     2>();  // the box was last stored from kBoxes boxes ago
-                int const to = (box + ahead) % kBoxes;
-                staged[to].arrive_and_expect_tx(2048);
-                BatchOf<Config::kStagedBatch, kBatches> const batch(at.batch);
-                load_box(staged_map, staged[to], buffers.boxes[to], column, row, batch.at,
-                         cute::TMA::CacheHintSm90::EVICT_FIRST);
-            }
-        }
+    // Asks for what the first slab of these rows reads beside its accumulators.
+    __device__ Fetched prefetch(At const& at, int row, int column, int ahead) {
+        if constexpr (Config::kStaged) fill(at, row, column, ahead);
         return functor.fetch(slab(at, row, column));
     }
 
@@ -119,28 +139,25 @@ struct Epilogue {
                            Fetched& fetched, bool last_block, int next_row) {
         static_assert(kCount == kProducts<Config> * kSlabs * kSlabValues);
 #pragma unroll
-        for (int s = 0; s < kSlabs; ++s) {
+        for (int s = 0; s < kStride; ++s) {
             int const part = s % kParts;
             Fetched now = fetched;
-            if (s + 1 < kSlabs)
-                fetched = prefetch(at, row, column + (s + 1) * kSlabColumns, 1, (s + 1) % kParts);
+            if (s + 1 < kStride)
+                fetched = prefetch_right(at, row, column, s + 1, now);
             else if (!last_block)
                 fetched = prefetch(at, next_row, column, 1);
             if constexpr (Config::kStaged) {
                 if (part == 0) staged[box].wait(box_phase);
                 __syncwarp();
                 functor.read_staged(now, buffers.boxes[box], lane, part * kSlabColumns / 8);
-            } else if (part == 0 && lane == 0) {
-                cute::tma_store_wait<kBoxes - 1>();
             }
-            SlabOf<kBatches> const here = slab(at, row, column + s * kSlabColumns);
-            float values[kSlabValues];
 #pragma unroll
-            for (int i = 0; i < kSlabValues; ++i)
-                values[i] = value(sums, s * kSlabValues + i, now, here, i);
-            __syncwarp();
-            Writer::write(buffers.boxes[box], values, lane, part);
-            if (part + 1 == kParts) store(at, row, column + (s - part) * kSlabColumns);
+            for (int t = 0; t < kTurns; ++t)
+                finish(sums, at, row, column, s + t * kStride, now, (box + t) % kBoxes, t == 0);
+            if (part + 1 == kParts)
+#pragma unroll
+                for (int t = 0; t < kTurns; ++t)
+                    store(at, row, column + (s - part + t * kStride) * kSlabColumns);
         }
     }
 
@@ -149,6 +166,45 @@ struct Epilogue {
     }
 
   private:
+    // The same of slab s of rows whose slab before is at hand. The first slab of a box has that box
+    // filled.
+    __device__ Fetched prefetch_right(At const& at, int row, int column, int s,
+                                      Fetched const& left) {
+        if constexpr (Config::kStaged)
+            if (s % kParts == 0) fill(at, row, column + s * kSlabColumns, 1);
+        return fetch_right(functor, slab(at, row, column + s * kSlabColumns), left);
+    }
+
+    // Has TMA bring the staged operand's values to a box; `ahead` boxes lie between the next to be
+    // stored from and it.
+    __device__ void fill(At const& at, int row, int column, int ahead) {
+        if (lane == 0) {
+            cute::tma_store_wait<kBoxes - 2>();  // the box was last stored from kBoxes boxes ago
+            int const to = (box + ahead) % kBoxes;
+            staged[to].arrive_and_expect_tx(2048);
+            BatchOf<Config::kStagedBatch, kBatches> const batch(at.batch);
+            load_box(staged_map, staged[to], buffers.boxes[to], column, row, batch.at,
+                     cute::TMA::CacheHintSm90::EVICT_FIRST);
+        }
+    }
+
+    // Slab s into a box.
+    template <int kCount>
+    __device__ void finish(float const (&sums)[kCount], At const& at, int row, int column, int s,
+                           Fetched const& fetched, int to, bool first) {
+        // A branch around every slab, as there are no registers to compute several at once.
+        if (kFlip<Functor> > 0 && column + s * kSlabColumns >= extents.n) return;
+        SlabOf<kBatches> const here = slab(at, row, column + s * kSlabColumns);
+        float values[kSlabValues];
+#pragma unroll
+        for (int i = 0; i < kSlabValues; ++i)
+            values[i] = value(sums, s * kSlabValues + i, fetched, here, i);
+        if constexpr (!Config::kStaged)
+            if (first && s % kParts == 0 && lane == 0) cute::tma_store_wait<kBoxes - kTurns>();
+        __syncwarp();
+        Writer::write(buffers.boxes[to], values, lane, s % kParts);
+    }
+
     // The functor on one sum, and on a second one that it may want beside it: the other product's,
     // or that of the column its own changes places with.
     template <int kCount>

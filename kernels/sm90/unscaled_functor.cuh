@@ -39,7 +39,31 @@ struct UnscaledFunctor {
     };
     template <int kBatches>
     __device__ Fetched fetch(SlabOf<kBatches> const& slab) const {
-        Fetched fetched{functor.fetch(slab), {}, {}};
+        return with_scales(functor.fetch(slab), slab);
+    }
+    template <int kBatches>
+    __device__ Fetched fetch_right(SlabOf<kBatches> const& slab, Fetched const& left) const {
+        return with_scales(sm90::fetch_right(functor, slab, left.own), slab);
+    }
+    __device__ void read_staged(Fetched& at, unsigned char const* box, int lane, int first) const {
+        functor.read_staged(at.own, box, lane, first);
+    }
+    template <int kBatches>
+    __device__ float operator()(float sum, Fetched const& at, SlabOf<kBatches> const& slab,
+                                int i) const {
+        return functor(sum * at.down.at(i), at.own, slab, i);
+    }
+    template <int kBatches>
+    __device__ float operator()(float sum, float flipped, Fetched const& at,
+                                SlabOf<kBatches> const& slab, int i) const {
+        return functor(sum * at.down.at(i), flipped * at.flipped.at(i), at.own, slab, i);
+    }
+
+  private:
+    template <int kBatches>
+    __device__ Fetched with_scales(typename Functor::Fetched const& own,
+                                   SlabOf<kBatches> const& slab) const {
+        Fetched fetched{own, {}, {}};
         float const* of_batch = scales.data + batch_of_b<Config>(slab.batch, slab.extents) *
                                                   RowScalesOfB::pitch(slab.extents.n);
 #pragma unroll
@@ -57,19 +81,6 @@ struct UnscaledFunctor {
             }
         }
         return fetched;
-    }
-    __device__ void read_staged(Fetched& at, unsigned char const* box, int lane, int first) const {
-        functor.read_staged(at.own, box, lane, first);
-    }
-    template <int kBatches>
-    __device__ float operator()(float sum, Fetched const& at, SlabOf<kBatches> const& slab,
-                                int i) const {
-        return functor(sum * at.down.at(i), at.own, slab, i);
-    }
-    template <int kBatches>
-    __device__ float operator()(float sum, float flipped, Fetched const& at,
-                                SlabOf<kBatches> const& slab, int i) const {
-        return functor(sum * at.down.at(i), flipped * at.flipped.at(i), at.own, slab, i);
     }
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "lower/pointwise/expression.h"
 
@@ -88,6 +89,79 @@ void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const Product
                 kernel.line_of(kernel[form.result].span));
 }
 
+// A slab's values of an operand.
+struct Fetched {
+    std::string name, type, text;  // `text` fetches it
+    bool along_rows;               // it varies along them
+    bool staged = false;
+};
+
+std::vector<Fetched> fetched_of(const ir::Kernel& kernel, const ProductForm& form) {
+    std::vector<Fetched> all;
+    for (std::size_t i = 0; i < form.extras.size(); ++i) {
+        const EpilogueForm& extra = form.extras[i];
+        const ir::Tensor& param = kernel.params[static_cast<std::size_t>(extra.tensor)];
+        const std::string name = member_name(param);
+        if (static_cast<int>(i) == form.staged) {
+            all.push_back({name, fmt::format("StagedMatrix<{}>", info(param.type.dtype).cuda), "{}",
+                           true, true});
+            continue;
+        }
+        const std::string type = operand_type(kernel, extra);
+        const bool apart = extra.flipped && !flips_in_slab(form);
+        if (extra.straight || !apart)
+            all.push_back({name, type, fmt::format("{}.fetch(slab)", name), extra.n >= 0});
+        if (apart)
+            all.push_back({flipped_name(kernel, param), type, fmt::format("{}.fetch(across)", name),
+                           extra.n >= 0});
+    }
+    return all;
+}
+
+// After how many columns all that is read along rows begins anew; 0: it does not.
+int period_of(const ProductForm& form) {
+    int period = 0;
+    for (const EpilogueForm& extra : form.extras) {
+        if (extra.n < 0) continue;
+        if (extra.period == 0) return 0;
+        period = std::lcm(std::max(period, 1), extra.period);
+    }
+    return period;
+}
+
+// `texts` give the parts of what a slab needs.
+void emit_fetch(emit::CodeWriter& writer, std::string_view signature,
+                const std::vector<std::string>& texts, int flip) {
+    auto fetch = writer.block(fmt::format("__device__ Fetched {} const", signature));
+    if (std::ranges::any_of(texts, [](const auto& text) { return text.ends_with("(across)"); })) {
+        writer.line(fmt::format(
+            "int const column = slab.column + (slab.column / {0} % 2 == 0 ? {0} : -{0});", flip));
+        writer.line("Slab const across{slab.row, column, slab.batch, slab.extents};");
+    }
+    writer.list("return {", texts, "};");
+}
+
+void emit_fetched(emit::CodeWriter& writer, const std::vector<Fetched>& all, int flip,
+                  bool walked) {
+    {
+        auto fetched = writer.block("struct Fetched", ";");
+        for (const Fetched& f : all) writer.line(fmt::format("{}::Fetched {};", f.type, f.name));
+    }
+    std::vector<std::string> texts, right;
+    for (const Fetched& f : all) {
+        texts.push_back(f.text);
+        right.push_back(f.along_rows ? f.text : "left." + f.name);
+    }
+    emit_fetch(writer, "fetch(Slab const& slab)", texts, flip);
+    if (!walked || right == texts) return;
+    if (std::ranges::any_of(all, &Fetched::along_rows))
+        emit_fetch(writer, "fetch_right(Slab const& slab, Fetched const& left)", right, flip);
+    else
+        writer.line(
+            "__device__ Fetched fetch_right(Slab const&, Fetched const& left) const { return left; "
+            "}");
+}
+
 }  // namespace
 
 std::string operand_type(const ir::Kernel& kernel, const EpilogueForm& extra) {
@@ -121,70 +195,33 @@ bool has_members(const ProductForm& form) {
 }
 
 void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form,
-                  std::string_view name) {
-    struct Member {
-        std::string name, type, origin;
-        bool staged;
-        std::string flipped;  // what is fetched at the flipped places, if that is apart
-        bool straight;
-    };
-    std::vector<Member> members;
-    for (std::size_t i = 0; i < form.extras.size(); ++i) {
-        const ir::Tensor& param = kernel.params[static_cast<std::size_t>(form.extras[i].tensor)];
-        const bool staged = static_cast<int>(i) == form.staged;
-        const bool apart = form.extras[i].flipped && !flips_in_slab(form);
-        members.push_back({member_name(param),
-                           staged ? fmt::format("StagedMatrix<{}>", info(param.type.dtype).cuda)
-                                  : operand_type(kernel, form.extras[i]),
-                           kernel.line_of(param.span), staged,
-                           apart ? flipped_name(kernel, param) : "",
-                           form.extras[i].straight || !apart});
-    }
+                  std::string_view name, bool walked) {
     auto functor = writer.block(fmt::format("struct {}", name), ";");
     if (form.num_batches() > 2)
         writer.line(fmt::format("using Slab = {};", batch_type("Slab", form.num_batches())));
-    if (form.flip > 0) {
-        writer.line(fmt::format("static constexpr int kFlip = {};", form.flip));
-        writer.line();
+    const int period = walked ? period_of(form) : 0;
+    if (form.flip > 0) writer.line(fmt::format("static constexpr int kFlip = {};", form.flip));
+    if (period > 0) writer.line(fmt::format("static constexpr int kPeriod = {};", period));
+    if (form.flip > 0 || period > 0) writer.line();
+    for (std::size_t i = 0; i < form.extras.size(); ++i) {
+        if (static_cast<int>(i) == form.staged) continue;
+        const ir::Tensor& param = kernel.params[static_cast<std::size_t>(form.extras[i].tensor)];
+        writer.line(fmt::format("{} {};", operand_type(kernel, form.extras[i]), member_name(param)),
+                    kernel.line_of(param.span));
     }
-    if (has_members(form)) {
-        for (const Member& m : members)
-            if (!m.staged) writer.line(fmt::format("{} {};", m.type, m.name), m.origin);
-        writer.line();
-    }
-    if (members.empty()) {
+    if (has_members(form)) writer.line();
+    if (form.extras.empty()) {
         writer.line("struct Fetched {};");
         writer.line("__device__ Fetched fetch(Slab const&) const { return {}; }");
     } else {
-        std::vector<std::string> fetches;
-        {
-            auto fetched = writer.block("struct Fetched", ";");
-            for (const Member& m : members) {
-                if (m.straight) {
-                    writer.line(fmt::format("{}::Fetched {};", m.type, m.name));
-                    fetches.push_back(m.staged ? "{}" : fmt::format("{}.fetch(slab)", m.name));
-                }
-                if (m.flipped.empty()) continue;
-                writer.line(fmt::format("{}::Fetched {};", m.type, m.flipped));
-                fetches.push_back(fmt::format("{}.fetch(across)", m.name));
-            }
-        }
-        {
-            auto fetch = writer.block("__device__ Fetched fetch(Slab const& slab) const");
-            if (std::ranges::any_of(members, [](const Member& m) { return !m.flipped.empty(); })) {
-                writer.line(fmt::format(
-                    "int const column = slab.column + (slab.column / {0} % 2 == 0 ? {0} : -{0});",
-                    form.flip));
-                writer.line("Slab const across{slab.row, column, slab.batch, slab.extents};");
-            }
-            writer.list("return {", fetches, "};");
-        }
-        for (const Member& m : members) {
-            if (!m.staged) continue;
+        const auto fetched = fetched_of(kernel, form);
+        emit_fetched(writer, fetched, form.flip, walked);
+        for (const Fetched& f : fetched) {
+            if (!f.staged) continue;
             auto read = writer.block(
                 "__device__ void read_staged(Fetched& at, unsigned char const* box, int lane, int "
                 "first) const");
-            writer.line(fmt::format("{}::read(at.{}, box, lane, first);", m.type, m.name));
+            writer.line(fmt::format("{}::read(at.{}, box, lane, first);", f.type, f.name));
         }
     }
     writer.line();

@@ -21,8 +21,9 @@ std::string batch_bits(const std::vector<int>& places);
 // Whether the functor has members: every extra operand but a staged one.
 bool has_members(const ProductForm& form);
 
-// `struct Finish { ... }`, or of another name.
+// `struct Finish { ... }`, or of another name. `walked`: for a skeleton that walks along rows, and
+// fetches only what is another there.
 void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form,
-                  std::string_view name = "Finish");
+                  std::string_view name = "Finish", bool walked = false);
 
 }  // namespace fact::lower

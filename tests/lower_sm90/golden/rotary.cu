@@ -19,6 +19,7 @@ struct Config {
 
 struct Finish {
     static constexpr int kFlip = 64;
+    static constexpr int kPeriod = 128;
 
     Repeated<Matrix<bf16>, 128> cosine;
     Repeated<Matrix<bf16>, 128> sine;

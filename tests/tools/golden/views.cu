@@ -188,6 +188,7 @@ struct Config {
 
 struct Finish {
     static constexpr int kFlip = 64;
+    static constexpr int kPeriod = 128;
 
     Repeated<Matrix<bf16>, 128> cos_;
     Repeated<Matrix<bf16>, 128> sin_;

@@ -38,8 +38,9 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
                         CUtensorMap const& staged, ExtentsOf<kBatches> const& extents,
                         WalkOrder const& order, Functor const& functor,
                         Partials const& partials = {}, Statistics const& statistics = {}) {
-    // Whoever takes turns would wait for statistics before its first product.
-    static_assert(!Statistics::kAny || (Config::kDeal == Deal::whole && !Config::kPingpong));
+    // Whoever takes turns would wait for statistics before its first product, and who gathers parts
+    // of tiles asks late for what its epilogue reads.
+    static_assert(!Statistics::kAny || (Config::kDeal != Deal::divided && !Config::kPingpong));
     using Storage = ProductStorage<Config, Mainloop>;
     constexpr bool kClustered = Config::kClusterM * Config::kClusterN > 1;
     extern __shared__ __align__(1024) unsigned char shared[];
@@ -135,10 +136,11 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
             auto const begin_to_finish = [&] {
                 at = walk.at(stretch.tile, rank);
                 row = at.m * Config::kTileM + warp * 16, column = at.n * kTileColumns<Config>;
+                if (!finishes) return;
                 if constexpr (Statistics::kAny)
                     for (int b = 0; b < Mainloop::kBlocks && !known; ++b)
                         known = __all_sync(~0u, statistics.wait_for(at.batch, row_of(b), extents));
-                if (finishes) fetched = epilogue.prefetch(at, row_of(0), column, 0);
+                fetched = epilogue.prefetch(at, row_of(0), column, 0);
             };
             if constexpr (Config::kPingpong) begin_to_finish();
 

@@ -89,6 +89,12 @@ double tensor_us(const Schedule& s, const Problem& p, const Division& d) {
         const double meeting = split ? kMeeting : kMeeting + kSpans / (s.cluster.m * s.cluster.n);
         return one + meeting + added * area * 4 / rate_of_adding / kClock;
     }
+    if (s.scheduler == Scheduler::streamk) {  // the last tiles end together, each met by one part
+        const double meeting = kMeeting + area * 4 / kPartBytes / kClock;
+        return (d.tiles / d.clusters * mainloop + std::ceil(d.tiles / d.clusters) * finish) /
+                   kClock +
+               meeting;
+    }
     const double waves = std::ceil(d.tiles / d.clusters);
     const double busy = std::min(1.0, d.tiles / d.clusters);
     const double cycles = s.mainloop != Mainloop::pingpong ? waves * (mainloop + finish)

@@ -38,12 +38,19 @@ long longest_sum(const Schedule& s, const Problem& p) {
                                                                   : p.k;
 }
 
-// Dividing tiles that fill the GPU only costs: their ends were seen to balance less than the
-// additions took. Parts of a tile go to whole clusters.
-bool worth_dividing(const Schedule& s, const Problem& problem) {
+// Dividing tiles that fill the GPU costs their additions, and gains where the last wave is short
+// and its tiles take long. Parts of a tile go to whole clusters.
+bool worth_dividing(const Schedule& s, const Problem& p) {
     const long clusters = kMultiprocessors / (s.cluster.m * s.cluster.n);
-    const long tiles = tile_count(s, problem) / (s.cluster.m * s.cluster.n);
-    return !divides_depth(s.scheduler) || 2 * tiles <= clusters;
+    const long tiles = tile_count(s, p) / (s.cluster.m * s.cluster.n);
+    if (!divides_depth(s.scheduler) || 2 * tiles <= clusters) return true;
+    if (s.scheduler != Scheduler::streamk || tiles < clusters || tiles % clusters == 0)
+        return false;
+    constexpr double kProductsPerMicrosecond = 3e6, kLeastIdle = 15;  // by one block; microseconds
+    const double idle = 1 - static_cast<double>(tiles % clusters) / static_cast<double>(clusters);
+    const double tile_us = static_cast<double>(s.tile.m) * s.tile.n * static_cast<double>(p.k) /
+                           kProductsPerMicrosecond;
+    return idle * tile_us >= kLeastIdle;
 }
 
 }  // namespace
@@ -65,7 +72,7 @@ SharedMemory shared_memory_on_sm90(const Schedule& s, const Problem& problem) {
 bool finds_statistics_on_sm90(const Schedule& s, const Problem& p) {
     constexpr long kDeep = 2048, kWide = 128 * 256;
     return info(p.operands).bytes == 2 && s.mainloop == Mainloop::cooperative &&
-           !divides_depth(s.scheduler) && p.k >= kDeep && s.tile.m * s.tile.n >= kWide &&
+           s.scheduler != Scheduler::splitk && p.k >= kDeep && s.tile.m * s.tile.n >= kWide &&
            tile_count(s, p) >= kMultiprocessors;
 }
 

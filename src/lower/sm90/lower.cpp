@@ -211,9 +211,10 @@ class SourceWriter {
         out_.line(
             fmt::format("    product<Config, Mainloop>({}, map_{}, {}, extents, order, {}{});",
                         operands, y, staged, has_members(form_) ? "finish" : "Finish{}",
-                        divided       ? ", partials"
-                        : statistics_ ? ", {}, statistics"
-                                      : ""),
+                        std::string(divided       ? ", partials"
+                                    : statistics_ ? ", {}"
+                                                  : "") +
+                            (statistics_ ? ", statistics" : "")),
             kernel_.line_of(kernel_[form_.product].span));
         out_.line("}");
     }

@@ -99,13 +99,15 @@ struct Operand {
         }
     };
 
-    // Rows beyond the last are read as the last: nobody asks for what is made of them.
     __device__ Fetched fetch(SlabOf<kBatches> const& slab) const {
-        return fetch(slab, slab.column, slab.extents.n);
+        return fetch_from<true>(slab, slab.column);
     }
 
   protected:
-    __device__ Fetched fetch(SlabOf<kBatches> const& slab, int first_column, int columns) const {
+    // Rows beyond the last are read as the last, whose statistics may not be known yet, say: what
+    // is made of them is not stored. Columns are checked where the operand may end within the slab.
+    template <bool kChecked>
+    __device__ Fetched fetch_from(SlabOf<kBatches> const& slab, int column) const {
         Fetched fetched;
         T const* base = data + batch_offset(slab.batch, batch_strides);
 #pragma unroll
@@ -114,21 +116,24 @@ struct Operand {
             T const* start = kRows ? base + row * row_stride : base;
 #pragma unroll
             for (int g = 0; g < kGroups; ++g)
-                fetched.values[g][h] = load(start, first_column + 8 * g, columns);
+                fetched.values[g][h] = load<kChecked>(start, column + 8 * g, slab.extents.n);
         }
         return fetched;
     }
 
   private:
+    template <bool kChecked>
     __device__ Pair<T> load(T const* row, int column, int columns) const {
         Pair<T> pair{};
+        bool const left_is_there = !kChecked || column < columns;
+        bool const right_is_there = !kChecked || column + 1 < columns;
         if constexpr (!kColumns) {
             pair = Pair<T>::of(*row, T{});
         } else if constexpr (kPaired) {
-            if (column < columns) pair = *reinterpret_cast<Pair<T> const*>(row + column);
+            if (left_is_there) pair = *reinterpret_cast<Pair<T> const*>(row + column);
         } else {
-            T const left = column < columns ? row[column * column_stride] : T{};
-            T const right = column + 1 < columns ? row[(column + 1) * column_stride] : T{};
+            T const left = left_is_there ? row[column * column_stride] : T{};
+            T const right = right_is_there ? row[(column + 1) * column_stride] : T{};
             pair = Pair<T>::of(left, right);
         }
         return pair;
@@ -148,15 +153,15 @@ using Column = Operand<T, true, false, false, kBatches>;
 template <class T, int kBatches = 2>
 using Scalar = Operand<T, false, false, false, kBatches>;
 
-// An operand whose columns begin anew every kPeriod: the same for every head, say.
+// An operand whose columns begin anew every kPeriod: the same for every head, say. It has all of
+// them, and a slab lies in one period.
 template <class Whole, int kPeriod>
 struct Repeated : Whole {
     static_assert(kPeriod % kSlabColumns == 0);
 
     template <int kBatches>
     __device__ typename Whole::Fetched fetch(SlabOf<kBatches> const& slab) const {
-        constexpr int kEvery = 1 << 30;  // a slab lies in one period, and that is all there
-        return Whole::fetch(slab, slab.column % kPeriod, kEvery);
+        return Whole::template fetch_from<false>(slab, slab.column % kPeriod);
     }
 };
 

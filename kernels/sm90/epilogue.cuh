@@ -70,14 +70,13 @@ inline constexpr int kFlip = 0;
 template <class Functor>
 inline constexpr int kFlip<Functor, std::void_t<decltype(Functor::kFlip)>> = Functor::kFlip;
 
-// After how many columns everything that varies along them begins anew; 0: it does not.
+// After how many columns all that the functor reads along a row begins anew; 0: it does not.
 template <class Functor, class = void>
 inline constexpr int kPeriod = 0;
 template <class Functor>
 inline constexpr int kPeriod<Functor, std::void_t<decltype(Functor::kPeriod)>> = Functor::kPeriod;
 
-// What the functor reads at a slab right of another, whose operands are at hand: a functor with
-// `fetch_right` keeps those that do not vary along N.
+// Whether the functor has `fetch_right`, which keeps what does not vary along N.
 template <class Functor, class Slab, class = void>
 inline constexpr bool kKeepsSome = false;
 template <class Functor, class Slab>
@@ -85,6 +84,7 @@ inline constexpr bool kKeepsSome<
     Functor, Slab,
     std::void_t<decltype(std::declval<Functor const&>().fetch_right(
         std::declval<Slab const&>(), std::declval<typename Functor::Fetched const&>()))>> = true;
+// What the functor reads at a slab right of another, whose operands are at hand.
 template <class Functor, class Slab>
 __device__ auto fetch_right(Functor const& functor, Slab const& slab,
                             typename Functor::Fetched const& left) {
@@ -105,11 +105,17 @@ struct Epilogue {
     static constexpr int kParts = Writer::kColumns / kSlabColumns;  // slabs of a box
     static constexpr int kBoxes = Config::kStoreBuffers;
     static_assert(!Config::kStaged || kBoxes >= 2);
-    // Halves of a tile that are finished side by side, as what is fetched serves both.
-    static constexpr bool kHalved = kPeriod<Functor> > 0 &&
-                                    kTileColumns<Config> / 2 % kPeriod<Functor> == 0 &&
-                                    kSlabs / 2 % kParts == 0 && kBoxes >= 2 && !Config::kStaged;
-    static constexpr int kTurns = kHalved ? 2 : 1, kStride = kSlabs / kTurns;
+    // Slabs that one fetch serves: two where all that is read is the same half a tile further
+    // right. Both fill boxes at a time.
+    __device__ static constexpr int served() {
+        if constexpr (kPeriod<Functor> == 0 || Config::kStaged || kBoxes < 2)
+            return 1;
+        else
+            return kTileColumns<Config> / 2 % kPeriod<Functor> == 0 && kSlabs / 2 % kParts == 0 ? 2
+                                                                                                : 1;
+    }
+    static constexpr int kServed = served(), kFetches = kSlabs / kServed;
+    static_assert(kFetches * kServed == kSlabs);
 
     Functor const& functor;
     CUtensorMap const &map, &staged_map;
@@ -126,7 +132,8 @@ struct Epilogue {
         return {row + lane / 4, column + 2 * (lane % 4), at.batch, extents};
     }
 
-    // Asks for what the first slab of these rows reads beside its accumulators.
+    // Asks for what the first slab of these rows reads beside its accumulators. `ahead` boxes lie
+    // between the next to be stored from and the slab's.
     __device__ Fetched prefetch(At const& at, int row, int column, int ahead) {
         if constexpr (Config::kStaged) fill(at, row, column, ahead);
         return functor.fetch(slab(at, row, column));
@@ -139,10 +146,10 @@ struct Epilogue {
                            Fetched& fetched, bool last_block, int next_row) {
         static_assert(kCount == kProducts<Config> * kSlabs * kSlabValues);
 #pragma unroll
-        for (int s = 0; s < kStride; ++s) {
+        for (int s = 0; s < kFetches; ++s) {
             int const part = s % kParts;
             Fetched now = fetched;
-            if (s + 1 < kStride)
+            if (s + 1 < kFetches)
                 fetched = prefetch_right(at, row, column, s + 1, now);
             else if (!last_block)
                 fetched = prefetch(at, next_row, column, 1);
@@ -152,12 +159,12 @@ struct Epilogue {
                 functor.read_staged(now, buffers.boxes[box], lane, part * kSlabColumns / 8);
             }
 #pragma unroll
-            for (int t = 0; t < kTurns; ++t)
-                finish(sums, at, row, column, s + t * kStride, now, (box + t) % kBoxes, t == 0);
+            for (int i = 0; i < kServed; ++i)
+                finish_slab(sums, at, row, column, s + i * kFetches, now, i);
             if (part + 1 == kParts)
 #pragma unroll
-                for (int t = 0; t < kTurns; ++t)
-                    store(at, row, column + (s - part + t * kStride) * kSlabColumns);
+                for (int i = 0; i < kServed; ++i)
+                    store(at, row, column + (s - part + i * kFetches) * kSlabColumns);
         }
     }
 
@@ -166,8 +173,7 @@ struct Epilogue {
     }
 
   private:
-    // The same of slab s of rows whose slab before is at hand. The first slab of a box has that box
-    // filled.
+    // Asks for what slab s reads, whose left neighbour's operands are at hand.
     __device__ Fetched prefetch_right(At const& at, int row, int column, int s,
                                       Fetched const& left) {
         if constexpr (Config::kStaged)
@@ -175,8 +181,7 @@ struct Epilogue {
         return fetch_right(functor, slab(at, row, column + s * kSlabColumns), left);
     }
 
-    // Has TMA bring the staged operand's values to a box; `ahead` boxes lie between the next to be
-    // stored from and it.
+    // Has TMA bring the staged operand's values to the box of the slab that begins there.
     __device__ void fill(At const& at, int row, int column, int ahead) {
         if (lane == 0) {
             cute::tma_store_wait<kBoxes - 2>();  // the box was last stored from kBoxes boxes ago
@@ -188,21 +193,23 @@ struct Epilogue {
         }
     }
 
-    // Slab s into a box.
+    // Slab s, the i-th that `fetched` serves, into the i-th of the boxes that are filled.
     template <int kCount>
-    __device__ void finish(float const (&sums)[kCount], At const& at, int row, int column, int s,
-                           Fetched const& fetched, int to, bool first) {
-        // A branch around every slab, as there are no registers to compute several at once.
+    __device__ void finish_slab(float const (&sums)[kCount], At const& at, int row, int column,
+                                int s, Fetched const& fetched, int i) {
+        // Nothing beyond the edge is stored. Flips ask for the branch: without it ptxas computes
+        // several slabs at once, and spills.
         if (kFlip<Functor> > 0 && column + s * kSlabColumns >= extents.n) return;
         SlabOf<kBatches> const here = slab(at, row, column + s * kSlabColumns);
         float values[kSlabValues];
 #pragma unroll
-        for (int i = 0; i < kSlabValues; ++i)
-            values[i] = value(sums, s * kSlabValues + i, fetched, here, i);
+        for (int v = 0; v < kSlabValues; ++v)
+            values[v] = value(sums, s * kSlabValues + v, fetched, here, v);
+        // The first slab waits for the boxes of all: where it lies beyond the edge, they do.
         if constexpr (!Config::kStaged)
-            if (first && s % kParts == 0 && lane == 0) cute::tma_store_wait<kBoxes - kTurns>();
+            if (i == 0 && s % kParts == 0 && lane == 0) cute::tma_store_wait<kBoxes - kServed>();
         __syncwarp();
-        Writer::write(buffers.boxes[to], values, lane, s % kParts);
+        Writer::write(buffers.boxes[(box + i) % kBoxes], values, lane, s % kParts);
     }
 
     // The functor on one sum, and on a second one that it may want beside it: the other product's,

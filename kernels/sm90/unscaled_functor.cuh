@@ -24,7 +24,7 @@ __device__ int batch_of_b(int const (&at)[kBatches], ExtentsOf<kBatches> const& 
 // The kernel's own functor behind what undoes those scales, which are fetched as its operands are.
 template <class Config, class Functor>
 struct UnscaledFunctor {
-    static constexpr int kFlip = sm90::kFlip<Functor>;
+    static constexpr int kFlip = sm90::kFlip<Functor>;  // no kPeriod: every column has its scale
     Functor const& functor;
     RowScalesOfB scales;
 
@@ -61,9 +61,9 @@ struct UnscaledFunctor {
 
   private:
     template <int kBatches>
-    __device__ Fetched with_scales(typename Functor::Fetched const& own,
+    __device__ Fetched with_scales(typename Functor::Fetched const& of_functor,
                                    SlabOf<kBatches> const& slab) const {
-        Fetched fetched{own, {}, {}};
+        Fetched fetched{of_functor, {}, {}};
         float const* of_batch = scales.data + batch_of_b<Config>(slab.batch, slab.extents) *
                                                   RowScalesOfB::pitch(slab.extents.n);
 #pragma unroll

@@ -181,6 +181,32 @@ TEST(LowerSm90, ColumnsOfOneTileChangePlaces) {
     EXPECT_NE(parted.error().message.find("128 columns go together"), std::string::npos);
 }
 
+// Along a row only what varies there is fetched anew. Parameters step aside that are called as
+// something of the functor's own.
+TEST(LowerSm90, WhatIsTheSameAlongARowIsKept) {
+    auto k = declare("scaled_linear",
+                     {{"x", DType::bf16, {"M", "K"}},
+                      {"w", DType::bf16, {"N", "K"}},
+                      {"left", DType::bf16, {"N"}},
+                      {"kPeriod", DType::f32, {"M"}},
+                      {"kPeriod_", DType::bf16, {"N"}}},
+                     {"y", DType::bf16, {"M", "N"}});
+    Builder b(k);
+    const auto n = k.dim("N");
+    const auto rows = b.expand(b.param(3), {k.dim("M"), n});
+    const auto acc = b.product(b.param(0), b.transpose(b.param(1)));
+    const auto scaled = b.binary(BinaryOp::mul, acc, rows);
+    k.outputs[0].value =
+        b.binary(BinaryOp::add, b.binary(BinaryOp::add, scaled, b.param(2)), b.param(4));
+    const auto lowered = lower(k, kPingpong);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    const auto right = lowered->source.find(
+        "fetch_right(Slab const& slab, Fetched const& left) const {\n"
+        "        return {left_.fetch(slab), left.kPeriod__, kPeriod_.fetch(slab)};");
+    EXPECT_NE(right, std::string::npos) << lowered->source;
+    EXPECT_EQ(lowered->source.find("static constexpr int kPeriod"), std::string::npos);
+}
+
 // What is read beside the sums is read at the partner's place: of another slab where the two lie
 // apart, else among what the lane has.
 TEST(LowerSm90, ABiasChangesPlacesWithItsColumns) {

@@ -26,7 +26,7 @@ void emit_head_constants(emit::CodeWriter& out, const AttentionForm& form) {
 
 void emit_bias(emit::CodeWriter& out, const ir::Kernel& kernel, const AttentionForm& form) {
     if (!form.bias) return;
-    emit_functor(out, kernel, *form.bias, "Bias");
+    emit_functor(out, kernel, *form.bias, {.name = "Bias"});
     out.line();
 }
 

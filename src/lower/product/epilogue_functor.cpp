@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "lower/pointwise/expression.h"
@@ -11,9 +12,18 @@ namespace fact::lower {
 
 namespace {
 
-// A member of the functor: a parameter called as the functor's own function steps aside.
-std::string member_name(const ir::Tensor& param) {
-    return param.name == "fetch" ? "fetch_" : emit::identifier(param.name);
+// Names that the functor has of its own, and those within its functions.
+constexpr std::array<std::string_view, 14> kTaken{
+    "Slab", "Fetched", "kFlip", "kPeriod", "fetch", "fetch_right", "read_staged",
+    "slab", "left",    "at",    "i",       "F",     "column",      "across"};
+
+// A member of the functor: a parameter that is called as something of its own steps aside.
+std::string member_name(const ir::Kernel& kernel, const ir::Tensor& param) {
+    std::string name = emit::identifier(param.name);
+    if (std::ranges::find(kTaken, name) == kTaken.end()) return name;
+    do name += "_";
+    while (std::ranges::any_of(kernel.params, [&](const ir::Tensor& p) { return p.name == name; }));
+    return name;
 }
 
 // Whether partners of a flip lie in one slab: what is fetched for it then holds both.
@@ -23,9 +33,9 @@ bool flips_in_slab(const ProductForm& form) {
 
 // What is fetched of a parameter at the flipped places.
 std::string flipped_name(const ir::Kernel& kernel, const ir::Tensor& param) {
-    std::string name = member_name(param) + "_flipped";
+    std::string name = member_name(kernel, param) + "_flipped";
     while (std::ranges::any_of(kernel.params,
-                               [&](const ir::Tensor& p) { return member_name(p) == name; }))
+                               [&](const ir::Tensor& p) { return member_name(kernel, p) == name; }))
         name += "_";
     return name;
 }
@@ -34,9 +44,9 @@ std::string flipped_text(const ir::Kernel& kernel, const ProductForm& form, ir::
     const auto param = flipped_param(kernel, id);
     if (!param) return "flipped";
     const ir::Tensor& tensor = kernel.params[*param];
-    return flips_in_slab(form)
-               ? fmt::format("at.{}.at(fact::flipped<{}>(i))", member_name(tensor), form.flip)
-               : fmt::format("at.{}.at(i)", flipped_name(kernel, tensor));
+    return flips_in_slab(form) ? fmt::format("at.{}.at(fact::flipped<{}>(i))",
+                                             member_name(kernel, tensor), form.flip)
+                               : fmt::format("at.{}.at(i)", flipped_name(kernel, tensor));
 }
 
 // Each value of the epilogue as a named constant, in the order it is computed.
@@ -64,7 +74,7 @@ void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const Product
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i)
         if (const auto* param = std::get_if<ir::Param>(&kernel.exprs[i].node))
             text.set(static_cast<ir::ExprId>(i),
-                     fmt::format("at.{}.at(i)", member_name(kernel.params[param->index])));
+                     fmt::format("at.{}.at(i)", member_name(kernel, kernel.params[param->index])));
     for (const ir::ExprId id : form.epilogue) {
         if (const auto* expand = std::get_if<ir::Expand>(&kernel[id].node)) {
             text.set(id, text.use(expand->x));
@@ -89,51 +99,71 @@ void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const Product
                 kernel.line_of(kernel[form.result].span));
 }
 
-// A slab's values of an operand.
-struct Fetched {
-    std::string name, type, text;  // `text` fetches it
-    bool along_rows;               // it varies along them
-    bool staged = false;
+// What a slab needs of an operand.
+struct Part {
+    enum class Where { straight, flipped, staged };
+    std::string name, type, member;
+    Where where = Where::straight;
+    bool varies_along_n = true;
+
+    std::string fetch() const {
+        return where == Where::staged ? "{}"
+                                      : fmt::format("{}.fetch({})", member,
+                                                    where == Where::flipped ? "across" : "slab");
+    }
 };
 
-std::vector<Fetched> fetched_of(const ir::Kernel& kernel, const ProductForm& form) {
-    std::vector<Fetched> all;
+std::vector<Part> parts_of(const ir::Kernel& kernel, const ProductForm& form) {
+    using enum Part::Where;
+    std::vector<Part> parts;
     for (std::size_t i = 0; i < form.extras.size(); ++i) {
         const EpilogueForm& extra = form.extras[i];
         const ir::Tensor& param = kernel.params[static_cast<std::size_t>(extra.tensor)];
-        const std::string name = member_name(param);
+        Part part{.name = member_name(kernel, param),
+                  .type = operand_type(kernel, extra),
+                  .member = member_name(kernel, param),
+                  .varies_along_n = extra.n >= 0};
         if (static_cast<int>(i) == form.staged) {
-            all.push_back({name, fmt::format("StagedMatrix<{}>", info(param.type.dtype).cuda), "{}",
-                           true, true});
-            continue;
+            part.where = staged;
+            part.type = fmt::format("StagedMatrix<{}>", info(param.type.dtype).cuda);
         }
-        const std::string type = operand_type(kernel, extra);
         const bool apart = extra.flipped && !flips_in_slab(form);
-        if (extra.straight || !apart)
-            all.push_back({name, type, fmt::format("{}.fetch(slab)", name), extra.n >= 0});
-        if (apart)
-            all.push_back({flipped_name(kernel, param), type, fmt::format("{}.fetch(across)", name),
-                           extra.n >= 0});
+        if (extra.straight || !apart) parts.push_back(part);
+        if (!apart) continue;
+        part.name = flipped_name(kernel, param), part.where = flipped;
+        parts.push_back(std::move(part));
     }
-    return all;
+    return parts;
 }
 
-// After how many columns all that is read along rows begins anew; 0: it does not.
+// After how many columns all that is read along a row begins anew; 0: it does not.
 int period_of(const ProductForm& form) {
     int period = 0;
     for (const EpilogueForm& extra : form.extras) {
         if (extra.n < 0) continue;
         if (extra.period == 0) return 0;
+        if (extra.flipped && extra.period % (2 * form.flip) != 0)
+            throw InternalError("a period that parts columns which change places");
         period = std::lcm(std::max(period, 1), extra.period);
     }
     return period;
 }
 
-// `texts` give the parts of what a slab needs.
-void emit_fetch(emit::CodeWriter& writer, std::string_view signature,
-                const std::vector<std::string>& texts, int flip) {
-    auto fetch = writer.block(fmt::format("__device__ Fetched {} const", signature));
-    if (std::ranges::any_of(texts, [](const auto& text) { return text.ends_with("(across)"); })) {
+// Gives the parts of what a slab needs; those that do not vary along N as `left` has them, if it is
+// at hand.
+void emit_fetch(emit::CodeWriter& writer, const std::vector<Part>& parts, int flip,
+                bool from_left) {
+    std::vector<std::string> texts;
+    bool across = false;
+    for (const Part& part : parts) {
+        const bool kept = from_left && !part.varies_along_n;
+        texts.push_back(kept ? "left." + part.name : part.fetch());
+        across |= !kept && part.where == Part::Where::flipped;
+    }
+    auto fetch = writer.block(
+        from_left ? "__device__ Fetched fetch_right(Slab const& slab, Fetched const& left) const"
+                  : "__device__ Fetched fetch(Slab const& slab) const");
+    if (across) {
         writer.line(fmt::format(
             "int const column = slab.column + (slab.column / {0} % 2 == 0 ? {0} : -{0});", flip));
         writer.line("Slab const across{slab.row, column, slab.batch, slab.extents};");
@@ -141,21 +171,17 @@ void emit_fetch(emit::CodeWriter& writer, std::string_view signature,
     writer.list("return {", texts, "};");
 }
 
-void emit_fetched(emit::CodeWriter& writer, const std::vector<Fetched>& all, int flip,
-                  bool walked) {
+void emit_fetched(emit::CodeWriter& writer, const std::vector<Part>& parts, int flip, bool walked) {
     {
         auto fetched = writer.block("struct Fetched", ";");
-        for (const Fetched& f : all) writer.line(fmt::format("{}::Fetched {};", f.type, f.name));
+        for (const Part& part : parts)
+            writer.line(fmt::format("{}::Fetched {};", part.type, part.name));
     }
-    std::vector<std::string> texts, right;
-    for (const Fetched& f : all) {
-        texts.push_back(f.text);
-        right.push_back(f.along_rows ? f.text : "left." + f.name);
-    }
-    emit_fetch(writer, "fetch(Slab const& slab)", texts, flip);
-    if (!walked || right == texts) return;
-    if (std::ranges::any_of(all, &Fetched::along_rows))
-        emit_fetch(writer, "fetch_right(Slab const& slab, Fetched const& left)", right, flip);
+    emit_fetch(writer, parts, flip, false);
+    const auto varying = std::ranges::count_if(parts, &Part::varies_along_n);
+    if (!walked || varying == std::ssize(parts)) return;
+    if (varying > 0)
+        emit_fetch(writer, parts, flip, true);
     else
         writer.line(
             "__device__ Fetched fetch_right(Slab const&, Fetched const& left) const { return left; "
@@ -195,33 +221,34 @@ bool has_members(const ProductForm& form) {
 }
 
 void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form,
-                  std::string_view name, bool walked) {
-    auto functor = writer.block(fmt::format("struct {}", name), ";");
+                  const FunctorOptions& options) {
+    auto functor = writer.block(fmt::format("struct {}", options.name), ";");
     if (form.num_batches() > 2)
         writer.line(fmt::format("using Slab = {};", batch_type("Slab", form.num_batches())));
-    const int period = walked ? period_of(form) : 0;
+    const int period = options.walked ? period_of(form) : 0;
     if (form.flip > 0) writer.line(fmt::format("static constexpr int kFlip = {};", form.flip));
     if (period > 0) writer.line(fmt::format("static constexpr int kPeriod = {};", period));
     if (form.flip > 0 || period > 0) writer.line();
     for (std::size_t i = 0; i < form.extras.size(); ++i) {
         if (static_cast<int>(i) == form.staged) continue;
         const ir::Tensor& param = kernel.params[static_cast<std::size_t>(form.extras[i].tensor)];
-        writer.line(fmt::format("{} {};", operand_type(kernel, form.extras[i]), member_name(param)),
-                    kernel.line_of(param.span));
+        writer.line(
+            fmt::format("{} {};", operand_type(kernel, form.extras[i]), member_name(kernel, param)),
+            kernel.line_of(param.span));
     }
     if (has_members(form)) writer.line();
     if (form.extras.empty()) {
         writer.line("struct Fetched {};");
         writer.line("__device__ Fetched fetch(Slab const&) const { return {}; }");
     } else {
-        const auto fetched = fetched_of(kernel, form);
-        emit_fetched(writer, fetched, form.flip, walked);
-        for (const Fetched& f : fetched) {
-            if (!f.staged) continue;
+        const auto parts = parts_of(kernel, form);
+        emit_fetched(writer, parts, form.flip, options.walked);
+        for (const Part& part : parts) {
+            if (part.where != Part::Where::staged) continue;
             auto read = writer.block(
                 "__device__ void read_staged(Fetched& at, unsigned char const* box, int lane, int "
                 "first) const");
-            writer.line(fmt::format("{}::read(at.{}, box, lane, first);", f.type, f.name));
+            writer.line(fmt::format("{}::read(at.{}, box, lane, first);", part.type, part.name));
         }
     }
     writer.line();

@@ -21,9 +21,13 @@ std::string batch_bits(const std::vector<int>& places);
 // Whether the functor has members: every extra operand but a staged one.
 bool has_members(const ProductForm& form);
 
-// `struct Finish { ... }`, or of another name. `walked`: for a skeleton that walks along rows, and
-// fetches only what is another there.
+struct FunctorOptions {
+    std::string_view name = "Finish";
+    // For a skeleton that goes from slab to slab along a row: with `fetch_right`, which fetches
+    // only what varies along N, and the period of all that does.
+    bool walked = false;
+};
 void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form,
-                  std::string_view name = "Finish", bool walked = false);
+                  const FunctorOptions& options = {});
 
 }  // namespace fact::lower

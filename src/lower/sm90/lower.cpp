@@ -71,7 +71,7 @@ class SourceWriter {
         out_.line();
         config();
         out_.line();
-        emit_functor(out_, kernel_, form_, "Finish", true);
+        emit_functor(out_, kernel_, form_, {.walked = true});
         out_.line();
         if (statistics_) {
             emit_row_values(out_, *statistics_);

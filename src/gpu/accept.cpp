@@ -53,12 +53,28 @@ std::string map_refusal(std::string_view name, const TensorMapParam& param,
     return "";
 }
 
-bool aligned(const TensorArg& tensor, int bytes) {
-    if (reinterpret_cast<std::uintptr_t>(tensor.data) % bytes != 0) return false;
-    if (!tensor.sizes.empty() && tensor.sizes.back() * info(tensor.dtype).bytes % bytes != 0)
-        return false;
-    for (std::size_t i = 0; i + 1 < tensor.sizes.size(); ++i)  // the last one is contiguous
-        if (tensor.sizes[i] > 1 && tensor.strides[i] * info(tensor.dtype).bytes % bytes != 0)
+// The first of the dimensions that make a row.
+std::size_t row_begin(const Alignment& rule, const TensorArg& tensor) {
+    return tensor.sizes.size() - std::min<std::size_t>(rule.row_dims, tensor.sizes.size());
+}
+
+bool lies_in_rows(const Alignment& rule, const TensorArg& tensor) {
+    std::int64_t step = 1;
+    for (std::size_t i = tensor.sizes.size(); i-- > row_begin(rule, tensor);) {
+        if (tensor.sizes[i] > 1 && tensor.strides[i] != step) return false;
+        step *= tensor.sizes[i];
+    }
+    return true;
+}
+
+bool aligned(const Alignment& rule, const TensorArg& tensor) {
+    if (reinterpret_cast<std::uintptr_t>(tensor.data) % rule.bytes != 0) return false;
+    const std::size_t row = row_begin(rule, tensor);
+    std::int64_t length = info(tensor.dtype).bytes;
+    for (std::size_t i = row; i < tensor.sizes.size(); ++i) length *= tensor.sizes[i];
+    if (!tensor.sizes.empty() && length % rule.bytes != 0) return false;
+    for (std::size_t i = 0; i < row; ++i)
+        if (tensor.sizes[i] > 1 && tensor.strides[i] * info(tensor.dtype).bytes % rule.bytes != 0)
             return false;
     return true;
 }
@@ -131,10 +147,14 @@ std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tenso
 
     std::vector<TensorArg> all(tensors.begin(), tensors.end());
     for (auto& workspace : workspaces(record, tensors)) all.push_back(std::move(workspace));
-    for (const auto& rule : record.alignments)
-        if (!aligned(all[rule.tensor], rule.bytes))
+    for (const auto& rule : record.alignments) {
+        if (!lies_in_rows(rule, all[rule.tensor]))
+            return fmt::format("{} is not contiguous in its last {} dimensions",
+                               title(record, rule.tensor), rule.row_dims);
+        if (!aligned(rule, all[rule.tensor]))
             return fmt::format("{} does not start, end and step at multiples of {} bytes",
                                title(record, rule.tensor), rule.bytes);
+    }
     for (const auto& launch : record.launches)
         if (std::string why = launch_refusal(record, launch, all); !why.empty()) return why;
     return "";

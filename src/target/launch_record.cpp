@@ -118,7 +118,9 @@ Json write(const Launch& launch) {
 }
 
 Json write(const Alignment& rule) {
-    return {{"tensor", rule.tensor}, {"bytes", rule.bytes}};
+    Json json{{"tensor", rule.tensor}, {"bytes", rule.bytes}};
+    if (rule.row_dims > 1) json["row_dims"] = rule.row_dims;
+    return json;
 }
 
 Json write(const ExtentRule& rule) {
@@ -324,7 +326,8 @@ LaunchRecord read_record(const Json& json) {
         for (const Json& rule : json.at("extent_rules"))
             record.extent_rules.push_back(read_rule(rule));
     for (const Json& rule : json.at("alignments"))
-        record.alignments.push_back({read_int(rule.at("tensor")), read_int(rule.at("bytes"))});
+        record.alignments.push_back({read_int(rule.at("tensor")), read_int(rule.at("bytes")),
+                                     rule.contains("row_dims") ? read_int(rule["row_dims"]) : 1});
     for (const Json& space : json.at("workspaces"))
         record.workspaces.push_back(read_workspace(space));
     for (const Json& launch : json.at("launches")) record.launches.push_back(read_launch(launch));

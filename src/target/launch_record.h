@@ -138,9 +138,10 @@ struct TensorSpec {
     bool operator==(const TensorSpec&) const = default;
 };
 
-// The address, every stride but the last and the length of a row must be a multiple of `bytes`.
+// The address, the length of a row and every stride between rows must be a multiple of `bytes`. A
+// row is what lies along the last `row_dims` dimensions, one element behind another.
 struct Alignment {
-    int tensor = 0, bytes = 1;
+    int tensor = 0, bytes = 1, row_dims = 1;
     bool operator==(const Alignment&) const = default;
 };
 

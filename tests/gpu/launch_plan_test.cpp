@@ -136,6 +136,27 @@ TEST(LaunchPlan, AlignmentIsOfEveryStep) {
     EXPECT_EQ(refuses(record, tensors), "");
 }
 
+TEST(LaunchPlan, ARowMayBeSeveralDimensions) {
+    LaunchRecord record = product_record();
+    record.params = {{"x", DType::bf16, 3}};
+    record.outputs = {};
+    record.equal_extents = {};
+    record.launches[0].params = {};
+    record.launches[0].grid = LinearGrid{{{{0, 0}}}, 1};
+    record.alignments = {{0, 16, 2}};
+    EXPECT_EQ(inconsistency(record), "");
+    std::vector<TensorArg> tensors = {tensor(DType::bf16, {5, 24, 2})};
+    EXPECT_EQ(refuses(record, tensors), "");
+    tensors[0].strides = {96, 4, 1};
+    EXPECT_EQ(refuses(record, tensors), "x is not contiguous in its last 2 dimensions");
+    tensors[0].strides = {52, 2, 1};
+    EXPECT_EQ(refuses(record, tensors), "x does not start, end and step at multiples of 16 bytes");
+    tensors[0] = tensor(DType::bf16, {5, 3, 2});
+    EXPECT_EQ(refuses(record, tensors), "x does not start, end and step at multiples of 16 bytes");
+    record.alignments[0].row_dims = 0;
+    EXPECT_NE(inconsistency(record), "");
+}
+
 TEST(LaunchPlan, WorkspaceRowsMustBeAddressableToo) {
     LaunchRecord record = product_record();
     record.workspaces = {{DType::f32, {{{{0, 0}}}, {{{0, 1}}}}, 2}};

@@ -262,6 +262,21 @@ TEST(LowerRows, PairsAreReadTogether) {
     expect_golden_kernel(f.kernel);
 }
 
+// Rows across dimensions of their own ask the tensor to hold them in one piece.
+TEST(LowerRows, RowsOfSeveralDimensionsLieInOnePiece) {
+    Rotary f;
+    f.kernel.name = "pairs_apart";
+    const auto x =
+        f.b.param(f.param("x", DType::bf16, {f.t, f.kernel.dim_product({f.h, f.half, f.two})}));
+    const auto cosine = f.b.param(f.param("cosine", DType::bf16, {f.t, f.half, f.two}));
+    const auto y = f.rotated(f.b.view(x, {f.t, f.h, f.half, f.two}), cosine, cosine);
+    f.output("y", DType::bf16, y);
+    const auto lowered = lower_rows(f.kernel, {"sm90a"});
+    ASSERT_TRUE(lowered);
+    EXPECT_EQ(lowered->record.alignments,
+              (std::vector<Alignment>{{0, 16}, {1, 16, 2}, {2, 16, 2}}));
+}
+
 // Statistics of a head are the same on both sides of a flip; those of a half are computed twice.
 TEST(LowerRows, FlipsGoToWhatIsRead) {
     Rotary f;

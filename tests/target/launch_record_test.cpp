@@ -18,6 +18,7 @@ LaunchRecord sample() {
     record.params = {{"x", DType::f32, 2}, {"w", DType::f32, 2, "mlp.fact:1"}};
     record.outputs = {{"y", DType::bf16, 2}};
     record.equal_extents = {{{0, 1}, {1, 1}}};
+    record.alignments = {{0, 16}, {1, 4, 2}};
     record.workspaces = {{DType::f32, {{{{1, 0}}}, {{{1, 1}}}}, 2}};
 
     Launch prepare;

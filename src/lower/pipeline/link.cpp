@@ -44,7 +44,7 @@ class RecordLinker {
             record_.workspaces.push_back(std::move(added));
         }
         for (const Alignment& rule : part.alignments)
-            record_.alignments.push_back({number(rule.tensor), rule.bytes});
+            record_.alignments.push_back({number(rule.tensor), rule.bytes, rule.row_dims});
         for (Launch launch : part.launches) {
             std::visit([this](auto& grid) { renumber(grid); }, launch.grid);
             for (KernelParam& param : launch.params)

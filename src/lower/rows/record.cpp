@@ -96,6 +96,18 @@ StructBuilder arguments_of(const ir::Kernel& kernel, const RowsForm& form,
     return arguments;
 }
 
+// How many of a tensor's own dimensions, which may be products, make up its rows.
+int row_dims(const ir::Kernel& kernel, const std::vector<ir::DimId>& row, std::size_t tensor) {
+    const auto& dims =
+        (tensor < kernel.params.size() ? kernel.params[tensor]
+                                       : kernel.outputs[tensor - kernel.params.size()].tensor)
+            .type.dims;
+    int count = 0;
+    for (std::size_t found = 0; found < row.size(); ++count)
+        found += kernel.factors({dims[dims.size() - 1 - count]}).size();
+    return count;
+}
+
 }  // namespace
 
 LaunchRecord rows_record(const ir::Kernel& kernel, const RowsForm& form, std::string_view arch) {
@@ -119,8 +131,9 @@ LaunchRecord vector_rows_record(const ir::Kernel& kernel, const VectorForm& form
         form.threads == 1 ? "a thread a row" : fmt::format("{} threads a row", form.threads));
     for (std::size_t i = 0; i < form.access.size(); ++i) {
         const int tensor = static_cast<int>(i);
-        if (form.access[i] > info(record.spec(tensor).dtype).bytes)
-            record.alignments.push_back({tensor, form.access[i]});
+        const int dims = form.access[i] > 0 ? row_dims(kernel, form.rows.over, i) : 1;
+        if (dims > 1 || form.access[i] > info(record.spec(tensor).dtype).bytes)
+            record.alignments.push_back({tensor, form.access[i], dims});
     }
     StructBuilder arguments = arguments_of(kernel, form.rows, record);
     const ExtentField rows = extent_of(kernel, form.rows.rows);

@@ -22,15 +22,28 @@ using Dropped = std::map<std::string, std::string>;  // families that are out, a
 // A package to measure.
 struct Trial {
     std::vector<const match::Pattern*> patterns;
-    Times* times;                    // where its times go
+    std::vector<Times*> times;       // where its times go
     std::optional<Dropped> without;  // what a plan has to leave out to be this one, if one can be
+};
+
+// What would take a family's place: a norm and a product for the two as one.
+struct Rivals {
+    std::set<std::string> families;
+    int patterns = 0;  // of the module with them
 };
 
 struct Trials {
     report::Ablation ablation;
     std::vector<Trial> packages;  // all; each family left out, and replaced; each alone
-    // By family, those that would take its place: a norm and a product for the two as one.
-    std::map<std::string, std::set<std::string>> rivals = {};
+    std::map<std::string, Rivals> rivals = {};  // by family
+
+    // One package has one time, whatever it stands for: two would part what is equal.
+    void add(Trial trial) {
+        const auto same = std::ranges::find(packages, trial.patterns, &Trial::patterns);
+        if (same == packages.end()) return packages.push_back(std::move(trial));
+        same->times.insert(same->times.end(), trial.times.begin(), trial.times.end());
+        if (!same->without) same->without = std::move(trial.without);
+    }
 };
 
 std::vector<const match::Pattern*> of_family(const std::vector<const match::Pattern*>& all,
@@ -72,27 +85,27 @@ void plan_trials(const Discovered& found, const Realizations& realizations, cons
     for (const auto* pattern : all)
         if (seen.insert(pattern->family).second)
             ablation.rows.push_back({.family = pattern->family, .alone = {}, .all_but = {}});
-    trials.packages.push_back({all, &ablation.all, Dropped{}});
+    trials.add({all, {&ablation.all}, Dropped{}});
     for (auto& row : ablation.rows) {
         const auto own = of_family(all, row.family, true);
         row.patterns = static_cast<int>(own.size());
         auto others =
             driver::plan(found, realizations, {{row.family, "left out"}}).patterns(found.discovery);
-        Trial left_out{of_family(all, row.family, false), &row.all_but, {}};
+        Trial left_out{of_family(all, row.family, false), {&row.all_but}, {}};
         if (others == left_out.patterns)
             left_out.without = {{row.family, "the whole module is faster without it"}};
-        trials.packages.push_back(std::move(left_out));
+        trials.add(std::move(left_out));
         auto rivals = replacing(own, others, seen);
         if (rivals.empty()) continue;
-        trials.rivals[row.family] = std::move(rivals);
-        trials.packages.push_back(
-            {std::move(others), &row.instead,
-             Dropped{{row.family, "the whole module is faster with others in its place"}}});
+        trials.rivals[row.family] = {std::move(rivals), static_cast<int>(others.size())};
+        trials.add({std::move(others),
+                    {&row.instead},
+                    Dropped{{row.family, "the whole module is faster with others in its place"}}});
     }
     // With one family, alone is all.
     if (ablation.rows.size() < 2 || ablation.rows.size() > kMostAlone) return;
     for (auto& row : ablation.rows)
-        trials.packages.push_back({of_family(all, row.family, true), &row.alone, {}});
+        trials.add({of_family(all, row.family, true), {&row.alone}, {}});
 }
 
 // Whether a module was seen to be faster than with all: what was chosen by its own times goes only
@@ -108,7 +121,13 @@ Dropped not_paying(const Trials& trials) {
     for (const auto& row : ablation.rows) {
         const double all = ablation.all.median_us, without = row.all_but.median_us;
         const bool replaced = row.instead.runs > 0 && row.instead.median_us < without;
-        if (!beats(replaced ? row.instead : row.all_but, ablation.all)) continue;
+        if (!beats(replaced ? row.instead : row.all_but, ablation.all)) {
+            // Of what the times do not part, the fewer kernels.
+            if (replaced && trials.rivals.at(row.family).patterns < ablation.patterns &&
+                !beats(ablation.all, row.instead))
+                dropped[row.family] = "the whole module is as fast with fewer others in its place";
+            continue;
+        }
         const auto faster = [&](double time, std::string_view how) {
             return fmt::format("the whole module is {:.1f} us faster {}", all - time, how);
         };
@@ -118,7 +137,7 @@ Dropped not_paying(const Trials& trials) {
         }
         dropped[row.family] = faster(without, "without it");
         if (row.instead.runs == 0) continue;
-        for (const auto& rival : trials.rivals.at(row.family))
+        for (const auto& rival : trials.rivals.at(row.family).families)
             dropped.try_emplace(
                 rival, fmt::format("the whole module is faster without it and {}", row.family));
     }
@@ -142,22 +161,22 @@ void apply(const Dropped& dropped, const Discovered& found, const Realizations& 
                 plan.choices[i].saves_us = at->second;
 }
 
-// What pays each by itself may not pay together: of a plan that was not measured yet and the best
-// one that was, the one that is faster beside the other.
+// What pays each by itself may not pay together: the plan without all of it, unless the best one
+// that was measured is faster beside it.
 Result<Dropped> confirmed(Dropped dropped, const Trials& trials, const Discovered& found,
                           const Realizations& realizations, const TrialBench& bench) {
     const auto together = driver::plan(found, realizations, dropped).patterns(found.discovery);
     const Trial* best = nullptr;
     const Times* known = together.empty() ? &trials.ablation.eager : nullptr;
     for (const Trial& trial : trials.packages) {
-        if (trial.patterns == together) known = trial.times;
-        if (trial.without && (!best || beats(*trial.times, *best->times))) best = &trial;
+        if (trial.patterns == together) known = trial.times.front();
+        if (trial.without && (!best || beats(*trial.times.front(), *best->times.front())))
+            best = &trial;
     }
-    if (known) return known->median_us <= best->times->median_us ? dropped : *best->without;
+    if (known) return beats(*best->times.front(), *known) ? *best->without : dropped;
     const auto times = bench.times("confirmation", {together, best->patterns});
     if (!times) return times.error();
-    const bool pays = times->trials[0].median_us <= times->trials[1].median_us;
-    return pays ? dropped : *best->without;
+    return beats(times->trials[1], times->trials[0]) ? *best->without : dropped;
 }
 
 }  // namespace
@@ -178,7 +197,8 @@ Result<report::Ablation> ablate_stage(const Environment& environment, const RunF
     const auto times = bench.times("ablation", packages);
     if (!times) return times.error();
     trials.ablation.eager = times->eager;
-    for (std::size_t i = 0; i < packages.size(); ++i) *trials.packages[i].times = times->trials[i];
+    for (std::size_t i = 0; i < packages.size(); ++i)
+        for (Times* place : trials.packages[i].times) *place = times->trials[i];
     auto dropped = confirmed(not_paying(trials), trials, found, realizations, bench);
     if (!dropped) return dropped.error();
     apply(*dropped, found, realizations, trials.ablation, plan);

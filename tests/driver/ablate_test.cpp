@@ -12,17 +12,19 @@ namespace {
 namespace fs = std::filesystem;
 
 // -m fact.ablate SOURCE PACKAGE... --json FILE: kernels of family_a save 300 us, of family_b
-// lose 50, of family_d save 400. Where there is a file `needs_one`, a and b lose 50 each, and
-// without both of them the module loses 400.
+// lose 50, of family_d save 400, of family_e 699. Where there is a file `needs_one`, a and b lose
+// 50 each, and without both of them the module loses 400. Times spread by 11 us, and are uncertain
+// by 3.
 constexpr std::string_view kPython = R"sh(#!/bin/sh
 shift 3
-spell() { printf '{"median_us":%s,"low_us":%s,"high_us":%s,"runs":11}' $1 $1 $1; }
+spell() { printf '{"median_us":%s,"low_us":%s,"high_us":%s,"runs":11}' $1 $(($1 - 5)) $(($1 + 6)); }
 times=
 while [ "$1" != --json ]; do
     us=1000
     grep -q family_a "$1/manifest.json" && us=$((us - 300))
     grep -q family_b "$1/manifest.json" && us=$((us + 50))
     grep -q family_d "$1/manifest.json" && us=$((us - 400))
+    grep -q family_e "$1/manifest.json" && us=$((us - 699))
     if [ -e "${0%/*}/needs_one" ]; then
         grep -q family_a "$1/manifest.json" && us=$((us + 350))
         grep -q 'family_[ab]' "$1/manifest.json" || us=$((us + 400))
@@ -122,6 +124,30 @@ TEST_F(Ablate, WhatElseTakesTheSamePlaceIsTried) {
     EXPECT_TRUE(chosen.choices[2].fused);
     EXPECT_TRUE(chosen.choices[3].fused);
     EXPECT_EQ(chosen.fused(), 2);
+}
+
+// A package that two families would be replaced by is measured once, and of two packages that take
+// as long the one with fewer kernels is taken.
+TEST_F(Ablate, FewerKernelsThatTakeAsLongTakeThePlace) {
+    found.discovery.patterns.resize(1);
+    found.discovery.patterns[0].priority = 2;
+    add({"b"}, "a", 2);
+    realizations["family_e"] = realizations.at("family_a");
+    realizations["family_e"].family = "family_e";
+    auto together = compose::make_pattern("e", {"a", "b"}, {"x"}, {"b"}, 3);
+    together.family = "family_e";
+    found.discovery.patterns.push_back(together);
+    auto chosen = plan(found, realizations);
+    ASSERT_EQ(chosen.fused(), 2);
+    const auto done = ablate(chosen);
+    ASSERT_TRUE(done) << done.error().text();
+    EXPECT_EQ(done->all.median_us, 300);
+    EXPECT_EQ(done->rows[0].instead.median_us, 301);
+    EXPECT_EQ(done->rows[1].instead.median_us, 301);
+    EXPECT_FALSE(done->rows[0].kept);
+    EXPECT_FALSE(done->rows[1].kept);
+    EXPECT_EQ(chosen.choices[0].why, "the whole module is as fast with fewer others in its place");
+    EXPECT_TRUE(chosen.choices[2].fused);
 }
 
 // Where it would leave a place empty there is nothing to compare with.

@@ -84,6 +84,7 @@ inline constexpr bool kKeepsSome<
     Functor, Slab,
     std::void_t<decltype(std::declval<Functor const&>().fetch_right(
         std::declval<Slab const&>(), std::declval<typename Functor::Fetched const&>()))>> = true;
+
 // What the functor reads at a slab right of another, whose operands are at hand.
 template <class Functor, class Slab>
 __device__ auto fetch_right(Functor const& functor, Slab const& slab,
@@ -161,10 +162,11 @@ struct Epilogue {
 #pragma unroll
             for (int i = 0; i < kServed; ++i)
                 finish_slab(sums, at, row, column, s + i * kFetches, now, i);
-            if (part + 1 == kParts)
+            if (part + 1 == kParts) {
 #pragma unroll
                 for (int i = 0; i < kServed; ++i)
                     store(at, row, column + (s - part + i * kFetches) * kSlabColumns);
+            }
         }
     }
 

@@ -29,7 +29,7 @@ struct Trial {
 // What would take a family's place: a norm and a product for the two as one.
 struct Rivals {
     std::set<std::string> families;
-    int patterns = 0;  // of the module with them
+    bool fewer = false;  // the module has fewer patterns with them, and leaves torch no more
 };
 
 struct Trials {
@@ -76,6 +76,17 @@ std::set<std::string> replacing(const std::vector<const match::Pattern*>& gone,
     return families;
 }
 
+// Whether `some` are fewer patterns than `all`, of as much of the graph.
+bool fewer(const std::vector<const match::Pattern*>& some,
+           const std::vector<const match::Pattern*>& all) {
+    const auto nodes = [](const auto& patterns) {
+        std::size_t count = 0;
+        for (const auto* pattern : patterns) count += pattern->nodes.size();
+        return count;
+    };
+    return some.size() < all.size() && nodes(some) >= nodes(all);
+}
+
 void plan_trials(const Discovered& found, const Realizations& realizations, const Plan& plan,
                  Trials& trials) {
     const auto all = plan.patterns(found.discovery);
@@ -97,7 +108,7 @@ void plan_trials(const Discovered& found, const Realizations& realizations, cons
         trials.add(std::move(left_out));
         auto rivals = replacing(own, others, seen);
         if (rivals.empty()) continue;
-        trials.rivals[row.family] = {std::move(rivals), static_cast<int>(others.size())};
+        trials.rivals[row.family] = {std::move(rivals), fewer(others, all)};
         trials.add({std::move(others),
                     {&row.instead},
                     Dropped{{row.family, "the whole module is faster with others in its place"}}});
@@ -121,13 +132,7 @@ Dropped not_paying(const Trials& trials) {
     for (const auto& row : ablation.rows) {
         const double all = ablation.all.median_us, without = row.all_but.median_us;
         const bool replaced = row.instead.runs > 0 && row.instead.median_us < without;
-        if (!beats(replaced ? row.instead : row.all_but, ablation.all)) {
-            // Of what the times do not part, the fewer kernels.
-            if (replaced && trials.rivals.at(row.family).patterns < ablation.patterns &&
-                !beats(ablation.all, row.instead))
-                dropped[row.family] = "the whole module is as fast with fewer others in its place";
-            continue;
-        }
+        if (!beats(replaced ? row.instead : row.all_but, ablation.all)) continue;
         const auto faster = [&](double time, std::string_view how) {
             return fmt::format("the whole module is {:.1f} us faster {}", all - time, how);
         };
@@ -142,6 +147,17 @@ Dropped not_paying(const Trials& trials) {
                 rival, fmt::format("the whole module is faster without it and {}", row.family));
     }
     return dropped;
+}
+
+// Where nothing is seen to pay: of packages that the times do not part, one with fewer patterns.
+Dropped as_fast_with_fewer(const Trials& trials) {
+    for (const auto& row : trials.ablation.rows) {
+        const auto rivals = trials.rivals.find(row.family);
+        if (rivals != trials.rivals.end() && rivals->second.fewer &&
+            !beats(trials.ablation.all, row.instead))
+            return {{row.family, "the whole module is as fast with fewer patterns in its place"}};
+    }
+    return {};
 }
 
 void apply(const Dropped& dropped, const Discovered& found, const Realizations& realizations,
@@ -162,7 +178,7 @@ void apply(const Dropped& dropped, const Discovered& found, const Realizations& 
 }
 
 // What pays each by itself may not pay together: the plan without all of it, unless the best one
-// that was measured is faster beside it.
+// that was measured is faster beside it, or the module as it was.
 Result<Dropped> confirmed(Dropped dropped, const Trials& trials, const Discovered& found,
                           const Realizations& realizations, const TrialBench& bench) {
     const auto together = driver::plan(found, realizations, dropped).patterns(found.discovery);
@@ -173,10 +189,21 @@ Result<Dropped> confirmed(Dropped dropped, const Trials& trials, const Discovere
         if (trial.without && (!best || beats(*trial.times.front(), *best->times.front())))
             best = &trial;
     }
-    if (known) return beats(*best->times.front(), *known) ? *best->without : dropped;
-    const auto times = bench.times("confirmation", {together, best->patterns});
-    if (!times) return times.error();
-    return beats(times->trials[1], times->trials[0]) ? *best->without : dropped;
+    TrialTimes times{trials.ablation.eager, {}, ""};
+    if (known) {
+        times.trials = {*known, *best->times.front()};
+    } else {
+        auto measured = bench.times("confirmation", {together, best->patterns});
+        if (!measured) return measured.error();
+        times = std::move(*measured);
+    }
+    const bool pays = !beats(times.trials[1], times.trials[0]);
+    if (beats(times.eager, times.trials[pays ? 0 : 1]))
+        for (const auto& pattern : found.discovery.patterns)
+            dropped.try_emplace(pattern.family, "the whole module is faster as it was");
+    else if (!pays)
+        dropped = *best->without;
+    return dropped;
 }
 
 }  // namespace
@@ -199,7 +226,9 @@ Result<report::Ablation> ablate_stage(const Environment& environment, const RunF
     trials.ablation.eager = times->eager;
     for (std::size_t i = 0; i < packages.size(); ++i)
         for (Times* place : trials.packages[i].times) *place = times->trials[i];
-    auto dropped = confirmed(not_paying(trials), trials, found, realizations, bench);
+    Dropped paying = not_paying(trials);
+    if (paying.empty()) paying = as_fast_with_fewer(trials);
+    auto dropped = confirmed(std::move(paying), trials, found, realizations, bench);
     if (!dropped) return dropped.error();
     apply(*dropped, found, realizations, trials.ablation, plan);
     progress.finish(times->how);

@@ -48,7 +48,8 @@ bool worth_dividing(const Schedule& s, const Problem& p) {
     if (s.scheduler != Scheduler::streamk || tiles < clusters || tiles % clusters == 0 ||
         2 * (tiles % clusters) > clusters)
         return false;
-    constexpr double kProductsPerMicrosecond = 3e6, kLeastIdle = 15;  // by one block; microseconds
+    constexpr double kProductsPerMicrosecond = 3e6;  // of one multiprocessor
+    constexpr double kLeastIdle = 15;  // microseconds: dividing was seen to cost 13 to 27
     const double idle = 1 - static_cast<double>(tiles % clusters) / static_cast<double>(clusters);
     const double tile_us = static_cast<double>(s.tile.m) * s.tile.n * static_cast<double>(p.k) /
                            kProductsPerMicrosecond;
@@ -167,7 +168,8 @@ bool repeats_a_walk(const Schedule& s, const Problem& p) {
     const long columns = ceil_div(p.n, columns_of(s, p) * s.cluster.n);
     const long along = s.raster == Raster::m ? rows : columns;
     const long across = s.raster == Raster::m ? columns : rows;
-    if (divides_depth(s.scheduler) && rows * columns * p.batch <= kMultiprocessors)
+    if (divides_depth(s.scheduler) &&
+        rows * columns * p.batch * s.cluster.m * s.cluster.n <= kMultiprocessors)
         return s.raster == Raster::n || s.swizzle != kSwizzles.front();
     // One band holds all: a narrower one that still does is the same walk.
     if (s.swizzle > along && s.swizzle > kSwizzles.front()) return true;

@@ -23,10 +23,11 @@ class Checker {
         }
         for (const Alignment& rule : record_.alignments) {
             require(rule.bytes >= 1, fmt::format("alignment to {} bytes", rule.bytes));
-            require(rule.tensor >= 0 && rule.tensor < record_.num_tensors(),
-                    fmt::format("tensor {}", rule.tensor));
-            require(rule.row_dims >= 1 && rule.row_dims <= kMaxRank,
-                    fmt::format("rows of {} dimensions", rule.row_dims));
+            const bool known = rule.tensor >= 0 && rule.tensor < record_.num_tensors();
+            require(known, fmt::format("tensor {}", rule.tensor));
+            require(
+                rule.row_dims >= 1 && (!known || rule.row_dims <= std::max(rank(rule.tensor), 1)),
+                fmt::format("rows of {} dimensions", rule.row_dims));
         }
         for (const Workspace& space : record_.workspaces) {
             require(space.copies >= 1, fmt::format("{} copies of a workspace", space.copies));

@@ -13,8 +13,8 @@ namespace fs = std::filesystem;
 
 // -m fact.ablate SOURCE PACKAGE... --json FILE: kernels of family_a save 300 us, of family_b
 // lose 50, of family_d save 400, of family_e 699. Where there is a file `needs_one`, a and b lose
-// 50 each, and without both of them the module loses 400. Times spread by 11 us, and are uncertain
-// by 3.
+// 50 each, and without both of them the module loses 400; where there is `slow`, every package
+// takes 1050. Times spread by 11 us, and are uncertain by 3.
 constexpr std::string_view kPython = R"sh(#!/bin/sh
 shift 3
 spell() { printf '{"median_us":%s,"low_us":%s,"high_us":%s,"runs":11}' $1 $(($1 - 5)) $(($1 + 6)); }
@@ -25,6 +25,7 @@ while [ "$1" != --json ]; do
     grep -q family_b "$1/manifest.json" && us=$((us + 50))
     grep -q family_d "$1/manifest.json" && us=$((us - 400))
     grep -q family_e "$1/manifest.json" && us=$((us - 699))
+    [ -e "${0%/*}/slow" ] && us=1050
     if [ -e "${0%/*}/needs_one" ]; then
         grep -q family_a "$1/manifest.json" && us=$((us + 350))
         grep -q 'family_[ab]' "$1/manifest.json" || us=$((us + 400))
@@ -127,8 +128,8 @@ TEST_F(Ablate, WhatElseTakesTheSamePlaceIsTried) {
 }
 
 // A package that two families would be replaced by is measured once, and of two packages that take
-// as long the one with fewer kernels is taken.
-TEST_F(Ablate, FewerKernelsThatTakeAsLongTakeThePlace) {
+// as long the one with fewer patterns is taken.
+TEST_F(Ablate, FewerPatternsThatTakeAsLongTakeThePlace) {
     found.discovery.patterns.resize(1);
     found.discovery.patterns[0].priority = 2;
     add({"b"}, "a", 2);
@@ -146,7 +147,8 @@ TEST_F(Ablate, FewerKernelsThatTakeAsLongTakeThePlace) {
     EXPECT_EQ(done->rows[1].instead.median_us, 301);
     EXPECT_FALSE(done->rows[0].kept);
     EXPECT_FALSE(done->rows[1].kept);
-    EXPECT_EQ(chosen.choices[0].why, "the whole module is as fast with fewer others in its place");
+    EXPECT_EQ(chosen.choices[0].why,
+              "the whole module is as fast with fewer patterns in its place");
     EXPECT_TRUE(chosen.choices[2].fused);
 }
 
@@ -177,6 +179,20 @@ TEST_F(Ablate, WhatPaysTogetherIsMeasured) {
     EXPECT_TRUE(done->rows[1].kept);
     EXPECT_TRUE(done->rows[2].kept);
     EXPECT_EQ(chosen.fused(), 2);
+}
+
+// No family is seen to lose by itself, and all of them do.
+TEST_F(Ablate, NothingIsFusedWhereTheModuleWasFaster) {
+    found.discovery.patterns.erase(found.discovery.patterns.begin());
+    found.discovery.patterns.resize(1);
+    ASSERT_TRUE(write_file_atomic(folder.path() / "slow", std::string("")));
+    auto chosen = plan(found, realizations);
+    ASSERT_EQ(chosen.fused(), 1);
+    const auto done = ablate(chosen);
+    ASSERT_TRUE(done) << done.error().text();
+    EXPECT_EQ(done->all.median_us, 1050);
+    EXPECT_EQ(chosen.fused(), 0);
+    EXPECT_EQ(chosen.choices[0].why, "the whole module is faster as it was");
 }
 
 TEST_F(Ablate, WhatWasMeasuredIsKept) {

@@ -119,9 +119,26 @@ TEST(Statistics, ComeBeforeAProductThatDividesTiles) {
     Fixture f("rms_norm_linear");
     f.rms_norm();
     EXPECT_EQ(num_stages(f, large(f)), 1u);
-    schedule::Schedule divided{{128, 128, 64}, {1, 1}, schedule::Mainloop::cooperative};
+    schedule::Schedule divided = kWide;
     divided.scheduler = schedule::Scheduler::splitk;
     EXPECT_EQ(num_stages(f, large(f, 4096, &divided)), 2u);
+}
+
+TEST(Statistics, OfTilesThatAreStreamed) {
+    Fixture f("rms_norm_linear");
+    f.rms_norm();
+    schedule::Schedule streamed = kWide;
+    streamed.scheduler = schedule::Scheduler::streamk;
+    const auto lowered = lower(f.kernel, large(f, 4096, &streamed));
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    EXPECT_EQ(lowered->record.launches.size(), 1u);
+    EXPECT_EQ(inconsistency(lowered->record), "");
+    const auto says = [&](const char* text) {
+        return lowered->source.find(text) != std::string::npos;
+    };
+    EXPECT_TRUE(says("static constexpr Deal kDeal = Deal::streamed;"));
+    EXPECT_TRUE(says("Partials const partials,\n"));
+    EXPECT_TRUE(says("finish, partials, statistics);"));
 }
 
 // They would keep the first epilogues waiting for longer than a kernel of their own takes.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace fact::schedule {
@@ -116,6 +117,32 @@ TEST(Schedule, OneRoundedProductTakesWiderTilesThanThreeOfParts) {
     p.split = true;
     EXPECT_NE(illegal_on_sm90(wide, p).find("columns wide"), std::string::npos);
     EXPECT_EQ(accumulators_on_sm90(narrow, p), 128);
+}
+
+// Tiles are divided where the last wave is at most half full and long.
+TEST(Schedule, ShortLastWavesAreStreamed) {
+    const auto streamed = [](long m, long n, long k) {
+        Problem p = minigpt_up();
+        p.m = m, p.n = n, p.k = k;
+        return std::ranges::count_if(candidates_on_sm90(p), [](const Schedule& s) {
+            return s.scheduler == Scheduler::streamk && s.tile.n == 256 &&
+                   s.cluster == Cluster{2, 1};
+        });
+    };
+    EXPECT_GT(streamed(2048, 2816, 8192), 1);  // 1.33 waves, walked in several ways
+    EXPECT_GT(streamed(5120, 3584, 4096), 0);  // 4.24
+    EXPECT_EQ(streamed(5120, 3584, 1024), 0) << "tiles are soon done";
+    EXPECT_EQ(streamed(8192, 4096, 14336), 0) << "three quarters of a wave";
+    EXPECT_EQ(streamed(8448, 4096, 8192), 0) << "whole waves";
+}
+
+// The model knows that the last tiles end together.
+TEST(Schedule, TheModelStreamsAShortLastWave) {
+    Problem p = minigpt_up();
+    p.m = 2048, p.n = 2816, p.k = 8192;
+    Schedule whole{{128, 256, 64}, {2, 1}, Mainloop::cooperative}, streamed = whole;
+    streamed.scheduler = Scheduler::streamk;
+    EXPECT_GT(expected_us_on_sm90(whole, p), 1.15 * expected_us_on_sm90(streamed, p));
 }
 
 TEST(Schedule, EachRefusalSaysWhy) {

@@ -12,17 +12,20 @@ namespace fact::lower {
 
 namespace {
 
-// Names that the functor has of its own, and those within its functions.
-constexpr std::array<std::string_view, 14> kTaken{
-    "Slab", "Fetched", "kFlip", "kPeriod", "fetch", "fetch_right", "read_staged",
-    "slab", "left",    "at",    "i",       "F",     "column",      "across"};
+// Names that the functor has of its own, those within its functions, and types of members.
+constexpr std::array<std::string_view, 22> kTaken{
+    "Slab",        "Fetched",       "kFlip",      "kPeriod",  "fetch",  "fetch_right",
+    "read_staged", "slab",          "left",       "at",       "i",      "F",
+    "column",      "across",        "Row",        "Column",   "Matrix", "Scalar",
+    "Repeated",    "StridedMatrix", "StridedRow", "Functions"};
 
 // A member of the functor: a parameter that is called as something of its own steps aside.
 std::string member_name(const ir::Kernel& kernel, const ir::Tensor& param) {
     std::string name = emit::identifier(param.name);
     if (std::ranges::find(kTaken, name) == kTaken.end()) return name;
     do name += "_";
-    while (std::ranges::any_of(kernel.params, [&](const ir::Tensor& p) { return p.name == name; }));
+    while (std::ranges::any_of(
+        kernel.params, [&](const ir::Tensor& p) { return emit::identifier(p.name) == name; }));
     return name;
 }
 

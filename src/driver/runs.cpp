@@ -147,6 +147,10 @@ Result<fs::path> find_run(const std::string& name) {
 }
 
 Result<OptimizeRequest> request_of(const RunSummary& run) {
+    if (!run.asked && run.state.stage == "trace")
+        return Error{
+            fmt::format("{} was {}: nothing of it is kept", run.folder.string(), run.progress()),
+            "run the same `fact optimize` again", true};
     if (!run.asked || run.settings.source.empty())
         return Error{fmt::format("{} was not made by `fact optimize`", run.folder.string()),
                      "continue it with `fact realize` and `fact compose`", true};

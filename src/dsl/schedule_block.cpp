@@ -220,8 +220,12 @@ std::optional<std::string> find_product(const ast::Schedule& source, const ir::K
     else
         reporter.error(code::product_needed, source.kernel.span,
                        fmt::format("'{}' has several products.", kernel.name),
-                       fmt::format("Say which: `schedule {}.{} on {}`.", kernel.name,
-                                   products[0].empty() ? "acc" : products[0], source.arch.text));
+                       products[0].empty()
+                           ? fmt::format("Give the one a name (`acc = ...`), and say which: "
+                                         "`schedule {}.acc on {}`.",
+                                         kernel.name, source.arch.text)
+                           : fmt::format("Say which: `schedule {}.{} on {}`.", kernel.name,
+                                         products[0], source.arch.text));
     return std::nullopt;
 }
 

@@ -54,8 +54,9 @@ std::string reason_for(const Graph& graph, const Facts& facts, const Sorted& sor
                        find_pointwise(node) != nullptr || (read_joining(graph, node) && has_reason);
     if (!known) return fmt::format("no rule covers {} yet", node.target);
     if (has_reason) return said->second;
-    return std::string(facts.after_product.contains(id) ? "another fusion around it gains more"
-                                                        : kNothingNear);
+    // It may be next to what was tried and is no pattern in the end.
+    const bool lost = facts.after_product.contains(id) && !sorted.taken.empty();
+    return std::string(lost ? "another fusion around it gains more" : kNothingNear);
 }
 
 }  // namespace

@@ -217,6 +217,11 @@ class Runs(CommandLine):
         self.refused(self.fact("runs", "show", "run"), "run.json")
         self.write("run/run.json", '{"source": "two.py"}')
         self.refused(self.fact("runs", "resume", "run"), "not made by `fact optimize`", "fact realize")
+        (self.folder / "killed").mkdir()
+        state = {"stage": "trace", "state": "running", "process": 0}  # of no process that is alive
+        state |= dict.fromkeys(("started", "changed", "device", "why"), "")
+        self.write("killed/state.json", json.dumps(state))
+        self.refused(self.fact("runs", "resume", "killed"), "interrupted in trace: nothing of it is kept", "again")
 
     def test_interrupted_resumed_finished(self):
         self.write("two.py", model(TWO_LINEARS))

@@ -8,15 +8,13 @@ a model's projections give them. With words, only shapes whose line contains one
 """
 
 import math
-import os
 import sys
-import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import collect  # noqa: E402
 import kernels  # noqa: E402
+import shapes  # noqa: E402
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
@@ -89,15 +87,13 @@ def name_of(shape):
 
 
 def build(folder, shape):
-    import fact
-
     b, h, kv, m, n, d, mask, _ = shape
     word, _, width = mask.partition(" ")
     more, how = MASKS[word]
     text = TEXT.format(d=d, more=more, mask=how.format(width), **(LOGGED if word == "logged" else {"type": "", "sums": ""}))
     name = name_of(shape).replace(" ", "_").replace("/", "_")
     sizes = {"B": b, "M": m, "N": n, "G": kv, "R": h // kv}
-    return fact.kernel(kernels.build(text, Path(folder) / name, sizes))
+    return kernels.build(text, Path(folder) / name, sizes)
 
 
 def operands(shape):
@@ -185,9 +181,11 @@ def flops_of(shape, attn_mask):
     return 4 * b * h * seen * d
 
 
-def compare(shape, kernel):
+def compare(shape, built):
+    import fact
     import fact._timing as timing
 
+    kernel = fact.kernel(built)
     b, h, kv, m, n, d, mask, _ = shape
     q, k, v = operands(shape)
     more, attn_mask = mask_of(shape)
@@ -255,51 +253,40 @@ def geomean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
-def main():
-    if len(sys.argv) < 2:
-        print(__doc__.strip(), file=sys.stderr)
-        return 2
-    if not torch.cuda.is_available():
-        print("bench/attention.py needs a GPU", file=sys.stderr)
-        return 1
-    os.environ.setdefault("FACT_COMMAND", "bench/attention.py RESULTS.json")
-    words = sys.argv[2:]
-    shapes = [s for s in SHAPES if not words or any(w in name_of(s) for w in words)]
-    torch.manual_seed(1)
-    rows, wrong = [], []
-    lines = [["shape", "fact us", "TFLOP/s", "over cuDNN", "sustained", "over flash", "over flex", "error", "cuDNN's"]]
-    with tempfile.TemporaryDirectory() as folder:
-        for shape in shapes:
-            row = compare(shape, build(folder, shape))
-            rows.append(row)
-            mine = row["single"]["fact"]
-            errors = row["errors"]
-            off = not errors["fact"] <= 1.5 * max(errors["cudnn"], errors["flash"])
-            if off or not errors.get("logsumexp", 0) <= 1e-3:
-                wrong.append(row["shape"])
-            lines.append(
-                [
-                    row["shape"],
-                    f"{mine['median_us']:.1f} ({mine['low_us']:.1f}..{mine['high_us']:.1f})",
-                    f"{row['flops'] / mine['median_us'] / 1e6:.0f}",
-                    f"{ratio(row, 'single', 'cudnn'):.3f}x",
-                    f"{ratio(row, 'sustained', 'cudnn'):.3f}x",
-                    f"{ratio(row, 'single', 'flash'):.2f}x",
-                    f"{ratio(row, 'single', 'flex'):.2f}x" if "flex" in row["single"] else "",
-                    f"{errors['fact']:.1e}",
-                    f"{errors['cudnn']:.1e}",
-                ]
-            )
-            print("  ".join(lines[-1]), flush=True)
-            collect.write(Path(sys.argv[1]), rows)
-    print()
-    collect.print_table(lines)
+def wrong(_, row):
+    errors = row["errors"]
+    off = not errors["fact"] <= 1.5 * max(errors["cudnn"], errors["flash"])
+    return off or not errors.get("logsumexp", 0) <= 1e-3
+
+
+HEADER = ["shape", "fact us", "TFLOP/s", "over cuDNN", "sustained", "over flash", "over flex", "error", "cuDNN's"]
+
+
+def line(row):
+    mine, errors = row["single"]["fact"], row["errors"]
+    return [
+        row["shape"],
+        f"{mine['median_us']:.1f} ({mine['low_us']:.1f}..{mine['high_us']:.1f})",
+        f"{row['flops'] / mine['median_us'] / 1e6:.0f}",
+        f"{ratio(row, 'single', 'cudnn'):.3f}x",
+        f"{ratio(row, 'sustained', 'cudnn'):.3f}x",
+        f"{ratio(row, 'single', 'flash'):.2f}x",
+        f"{ratio(row, 'single', 'flex'):.2f}x" if "flex" in row["single"] else "",
+        f"{errors['fact']:.1e}",
+        f"{errors['cudnn']:.1e}",
+    ]
+
+
+def summary(rows):
+    lines = []
     for kind in ("single", "sustained"):
         ratios = [ratio(row, kind, "cudnn") for row in rows]
-        print(f"over cuDNN, {kind}: geomean {geomean(ratios):.3f}x, least {min(ratios):.3f}x")
-    if wrong:
-        print(f"WRONG: {', '.join(wrong)}")
-    return 1 if wrong else 0
+        lines.append(f"over cuDNN, {kind}: geomean {geomean(ratios):.3f}x, least {min(ratios):.3f}x")
+    return "\n".join(lines)
+
+
+def main():
+    return shapes.run(__doc__, SHAPES, build, compare, line, wrong, HEADER, name_of, summary)
 
 
 if __name__ == "__main__":

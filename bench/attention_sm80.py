@@ -8,17 +8,14 @@ shapes whose line contains one of them are run.
 """
 
 import math
-import os
 import sys
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import collect  # noqa: E402
 import kernels  # noqa: E402
+import shapes  # noqa: E402
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
@@ -174,9 +171,11 @@ def errors_of(shape, results, q, k, v, attn_mask):
     return errors
 
 
-def compare(shape, kernel):
+def compare(shape, built):
+    import fact
     import fact._timing as timing
 
+    kernel = fact.kernel(built)
     q, k, v = operands(shape)
     more, attn_mask = mask_of(shape)
     heads = [x.transpose(1, 2) for x in (q, k, v)]
@@ -209,7 +208,10 @@ def compare(shape, kernel):
     return row
 
 
-def line_of(row):
+HEADER = ["shape", "fact us", "TFLOP/s", "torch us", "over torch", "error", "torch's"]
+
+
+def line(row):
     mine, theirs = row["single"]["fact"], row["single"]["torch"]
     return [
         row["shape"],
@@ -222,39 +224,13 @@ def line_of(row):
     ]
 
 
-def main():
-    if len(sys.argv) < 2:
-        print(__doc__.strip(), file=sys.stderr)
-        return 2
-    if not torch.cuda.is_available():
-        print("bench/attention_sm80.py needs a GPU", file=sys.stderr)
-        return 1
-    os.environ.setdefault("FACT_COMMAND", "bench/attention_sm80.py RESULTS.json")
-    words = sys.argv[2:]
-    shapes = [s for s in SHAPES if not words or any(w in str(s) for w in words)]
-    import fact
+def wrong(shape, row):
+    floor = 2**-8 if shape.dtype == "bf16" else 2**-11  # a rounding of the result is always allowed
+    return not row["errors"]["fact"] <= max(2 * row["errors"]["torch"], floor)
 
-    torch.manual_seed(1)
-    rows, wrong = [], []
-    lines = [["shape", "fact us", "TFLOP/s", "torch us", "over torch", "error", "torch's"]]
-    with tempfile.TemporaryDirectory() as folder:
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            built = list(pool.map(lambda shape: build(folder, shape), shapes))
-        for shape, path in zip(shapes, built):
-            row = compare(shape, fact.kernel(path))
-            rows.append(row)
-            # A rounding of the result is always allowed.
-            floor = 2**-8 if shape.dtype == "bf16" else 2**-11
-            if not row["errors"]["fact"] <= max(2 * row["errors"]["torch"], floor):
-                wrong.append(row["shape"])
-            lines.append(line_of(row))
-            print("  ".join(lines[-1]), flush=True)
-            collect.write(Path(sys.argv[1]), rows)
-    print()
-    collect.print_table(lines)
-    if wrong:
-        print(f"WRONG: {', '.join(wrong)}")
-    return 1 if wrong else 0
+
+def main():
+    return shapes.run(__doc__, SHAPES, build, compare, line, wrong, HEADER)
 
 
 if __name__ == "__main__":

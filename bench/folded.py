@@ -9,16 +9,13 @@ deviation itself), and torch's norm and linear. Each of ours runs with the faste
 schedules. With words, only shapes whose line contains one of them are run.
 """
 
-import os
 import sys
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import collect  # noqa: E402
 import kernels  # noqa: E402
+import shapes  # noqa: E402
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
@@ -172,48 +169,35 @@ def compare(shape, built):
     return row
 
 
+def build(folder, shape):
+    sizes = dict(zip("MNK", shape[1:4]))
+    stem = Path(folder) / name_of(shape).replace(" ", "").replace(",", "-")
+    built = {}
+    for name, text in texts(shape).items():
+        if name in ("rows", "statistics"):
+            built[name] = kernels.build(text, f"{stem}-{name}", {d: sizes[d] for d in "MK"})
+            continue
+        scheduled = [f"{text}schedule {name}.acc on sm90a {{\n  {s}\n}}\n" for s in SCHEDULES]
+        built[name] = [kernels.build(t, f"{stem}-{name}{i}", sizes) for i, t in enumerate(scheduled)]
+    return built
+
+
+def wrong(_, row):
+    return not all(a <= 2 * b for a, b in zip(row["errors"]["folded"], row["errors"]["torch"]))
+
+
+HEADER = ["shape", "product alone", "apart", "before", "folded", "torch", "over apart", "sustained", "error", "torch's"]
+
+
+def line(row):
+    single, sustained, errors = row["single"], row["sustained"], row["errors"]
+    us = [f"{single[name]['median_us']:.1f}" for name in ("plain", "apart", "before", "folded", "torch")]
+    over = [f"{t['apart']['median_us'] / t['folded']['median_us']:.3f}x" for t in (single, sustained)]
+    return [row["shape"], *us, *over, *(f"{errors[n][0]:.1e}" for n in ("folded", "torch"))]
+
+
 def main():
-    if len(sys.argv) < 2:
-        print(__doc__.strip(), file=sys.stderr)
-        return 2
-    if not torch.cuda.is_available():
-        print("bench/folded.py needs a GPU", file=sys.stderr)
-        return 1
-    os.environ.setdefault("FACT_COMMAND", "bench/folded.py RESULTS.json")
-    shapes = [s for s in SHAPES if len(sys.argv) < 3 or any(w in name_of(s) for w in sys.argv[2:])]
-    torch.manual_seed(1)
-    rows, wrong = [], []
-    lines = [["shape", "product alone", "apart", "before", "folded", "torch", "over apart", "sustained", "error", "torch's"]]
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(8) as pool:
-
-        def build(shape):
-            sizes = dict(zip("MNK", shape[1:4]))
-            stem = Path(folder) / name_of(shape).replace(" ", "").replace(",", "-")
-            built = {}
-            for name, text in texts(shape).items():
-                if name in ("rows", "statistics"):
-                    built[name] = kernels.build(text, f"{stem}-{name}", {d: sizes[d] for d in "MK"})
-                    continue
-                scheduled = [f"{text}schedule {name}.acc on sm90a {{\n  {s}\n}}\n" for s in SCHEDULES]
-                built[name] = [kernels.build(t, f"{stem}-{name}{i}", sizes) for i, t in enumerate(scheduled)]
-            return built
-
-        for shape, built in zip(shapes, pool.map(build, shapes)):
-            row = compare(shape, built)
-            rows.append(row)
-            single, sustained, errors = row["single"], row["sustained"], row["errors"]
-            if not all(a <= 2 * b for a, b in zip(errors["folded"], errors["torch"])):
-                wrong.append(row["shape"])
-            us = [f"{single[name]['median_us']:.1f}" for name in ("plain", "apart", "before", "folded", "torch")]
-            over = [f"{t['apart']['median_us'] / t['folded']['median_us']:.3f}x" for t in (single, sustained)]
-            lines.append([row["shape"], *us, *over, *(f"{errors[n][0]:.1e}" for n in ("folded", "torch"))])
-            print("  ".join(lines[-1]), flush=True)
-            collect.write(Path(sys.argv[1]), rows)
-    print()
-    collect.print_table(lines)
-    if wrong:
-        print(f"WRONG: {', '.join(wrong)}")
-    return 1 if wrong else 0
+    return shapes.run(__doc__, SHAPES, build, compare, line, wrong, HEADER, name_of)
 
 
 if __name__ == "__main__":

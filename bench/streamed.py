@@ -6,16 +6,14 @@ Both with tiles of 128x256 by clusters of two and the same order; torch's own pr
 With words, only shapes whose line contains one of them are run.
 """
 
-import os
 import sys
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import collect  # noqa: E402
 import kernels  # noqa: E402
+import shapes  # noqa: E402
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
@@ -68,45 +66,30 @@ def compare(shape, built):
     return row
 
 
+def build(folder, shape):
+    stem = Path(folder) / "x".join(map(str, shape))
+    sizes = dict(zip("MNK", shape))
+    return {
+        way: kernels.build(TEXT.format(scheduler), f"{stem}-{way}", sizes)
+        for way, scheduler in WAYS.items()
+    }
+
+
+def wrong(_, row):
+    return not row["errors"]["streamed"] <= 2 * row["errors"]["torch"]
+
+
+HEADER = ["shape", *WAYS, "torch", "over whole", "sustained", "error", "torch's"]
+
+
+def line(row):
+    us = [f"{row['single'][name]['median_us']:.1f}" for name in (*WAYS, "torch")]
+    over = [collect.ratio(row[kind]["streamed"], row[kind]["whole"]) for kind in ("single", "sustained")]
+    return [row["shape"], *us, *over, *(f"{row['errors'][name]:.1e}" for name in ("streamed", "torch"))]
+
+
 def main():
-    if len(sys.argv) < 2:
-        print(__doc__.strip(), file=sys.stderr)
-        return 2
-    if not torch.cuda.is_available():
-        print("bench/streamed.py needs a GPU", file=sys.stderr)
-        return 1
-    os.environ.setdefault("FACT_COMMAND", "bench/streamed.py RESULTS.json")
-    shapes = [s for s in SHAPES if len(sys.argv) < 3 or any(w in name_of(s) for w in sys.argv[2:])]
-    torch.manual_seed(1)
-    rows, wrong = [], []
-    lines = [["shape", *WAYS, "torch", "over whole", "sustained", "error", "torch's"]]
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(8) as pool:
-
-        def build(shape):
-            stem = Path(folder) / "x".join(map(str, shape))
-            sizes = dict(zip("MNK", shape))
-            return {
-                way: kernels.build(TEXT.format(scheduler), f"{stem}-{way}", sizes)
-                for way, scheduler in WAYS.items()
-            }
-
-        for shape, built in zip(shapes, pool.map(build, shapes)):
-            row = compare(shape, built)
-            rows.append(row)
-            single, sustained, errors = row["single"], row["sustained"], row["errors"]
-            if errors["streamed"] > 2 * errors["torch"]:
-                wrong.append(row["shape"])
-            us = [f"{single[name]['median_us']:.1f}" for name in (*WAYS, "torch")]
-            over = [collect.ratio(t["streamed"], t["whole"]) for t in (single, sustained)]
-            off = [f"{errors[name]:.1e}" for name in ("streamed", "torch")]
-            lines.append([row["shape"], *us, *over, *off])
-            print("  ".join(lines[-1]), flush=True)
-            collect.write(Path(sys.argv[1]), rows)
-    print()
-    collect.print_table(lines)
-    if wrong:
-        print(f"WRONG: {', '.join(wrong)}")
-    return 1 if wrong else 0
+    return shapes.run(__doc__, SHAPES, build, compare, line, wrong, HEADER, name_of)
 
 
 if __name__ == "__main__":

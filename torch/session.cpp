@@ -1,7 +1,5 @@
 #include "torch/session.h"
 
-#include <ATen/Context.h>
-
 #include "torch/kernel_files.h"
 #include "torch/stream.h"
 #include "torch/text_check.h"
@@ -40,8 +38,8 @@ Result<Session> Session::open(const verify::OpenRequest& request, verify::OpenRe
         }
     }
     session.device_ = c10::Device(request.device == "cuda" ? "cuda:0" : request.device);
-    // The baseline computes in the precision the kernel is allowed.
-    at::globalContext().setAllowTF32CuBLAS(request.allow_tf32);
+    session.reference_ = reference_precision(request.precision, session.text_);
+    set_precision(session.reference_);
     auto oracle = Oracle::make(session.call_, session.device_, buffers);
     if (!oracle) return oracle.error();
     session.oracle_ = std::move(*oracle);

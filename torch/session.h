@@ -6,6 +6,7 @@
 
 #include "torch/fused_kernel.h"
 #include "torch/oracle.h"
+#include "torch/precision.h"
 #include "torch/proof.h"
 #include "verify/protocol.h"
 
@@ -47,6 +48,7 @@ class Session {
     graph::FusedCall call_;
     ir::Kernel text_;
     c10::Device device_ = c10::kCPU;
+    TorchPrecision reference_;             // what everything but the timing runs under
     std::shared_ptr<const void> mapping_;  // of the buffers the oracle reads
     std::map<std::string, graph::Weight> buffers_;
     std::optional<Oracle> oracle_;

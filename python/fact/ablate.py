@@ -9,7 +9,7 @@ import sys
 
 import torch
 
-from fact import _timing
+from fact import _precision, _timing
 from fact._eager import call
 from fact._errors import BadInput
 from fact._files import write_text
@@ -18,10 +18,11 @@ from fact.trace import DTYPES, load_model
 
 
 def run(source, packages, dtype=None, allow_tf32=False, training=False, device="cuda"):
-    """The module's timing, and one for each package, in their order."""
-    torch.backends.cuda.matmul.allow_tf32 = allow_tf32
-    torch.backends.cudnn.allow_tf32 = allow_tf32
+    """The module's timing, and one for each package, in their order, under the precision settings that
+    the source leaves in torch."""
     original, inputs = load_model(source, dtype, device, training)
+    if allow_tf32:
+        _precision.allow_tf32()
     # All share the original's weights: as many copies of a large model would not fit.
     loaded = [load(package, weights=original).to(device) for package in packages]
     call(original, inputs, source)

@@ -1,7 +1,8 @@
 """Original, torch.compile and composed side by side: `python -m fact.bench PACKAGE --source SPEC`.
 
-Times are taken in turns in one process, on the same inputs; errors are against the original in
-f64. Without a GPU only the results are compared.
+Times are taken in turns in one process, on the same inputs, under the precision settings that the
+source leaves in torch; errors are against the original in f64. Without a GPU only the results are
+compared.
 """
 
 import argparse
@@ -18,50 +19,23 @@ from pathlib import Path
 import torch
 from torch.utils import _pytree as pytree
 
-from fact import _timing
+from fact import _precision, _timing
+from fact._compare import DIFFERENT, WRONG, agrees, errors, worst  # noqa: F401
 from fact._eager import MOST_INTERPRETED_FLOPS, Buffers, call, flops, repeats, tensors_of
 from fact._errors import BadInput
 from fact._files import write_text
 from fact.package import load, needs_weights
 from fact.trace import DTYPES, load_model
 
-# Errors below these pass whatever eager's are: one rounding of the result, as in the verifier.
-FLOOR = {torch.bfloat16: 2**-8, torch.float16: 2**-11, torch.float32: 1e-6, torch.float64: 1e-13}
-DIFFERENT = 0.1  # of the largest magnitude: no rounding
-WRONG = 1e300  # an error where no number fits; JSON has no infinity
-
-
-def error(want, got):
-    """Largest error over the largest magnitude, and rms error over rms."""
-    wrong = {"largest": WRONG, "rms": WRONG}
-    if want.shape != got.shape:
-        return wrong
-    want, got = want.double(), got.double()
-    if want.numel() == 0:
-        return {"largest": 0.0, "rms": 0.0}
-    finite = want.isfinite()
-    # NaN and each infinity where they belong, and nowhere else.
-    if not torch.equal(finite, got.isfinite()) or not torch.equal(want.isnan(), got.isnan()):
-        return wrong
-    if not torch.equal(want[want.isinf()], got[want.isinf()]):
-        return wrong
-    off = torch.where(finite, got - want, 0.0)
-    value = torch.where(finite, want, 0.0)
-    return {
-        "largest": off.abs().max().item() / (value.abs().max().item() or 1.0),
-        "rms": (off.norm() / max(value.norm().item(), 1e-300)).item(),
-    }
-
-
-def errors(exact, results):
-    """Of every output."""
-    if len(exact) != len(results):
-        return [{"largest": WRONG, "rms": WRONG}]
-    return [error(want, got) for want, got in zip(exact, results)]
-
-
-def worst(each):
-    return {key: max([0.0] + [one[key] for one in each]) for key in ("largest", "rms")}
+# What torch itself can make of the module: `--peers` names them.
+COMPILED = {
+    "torch.compile": {},
+    "max-autotune": {"mode": "max-autotune"},
+    "max-autotune without graphs": {"mode": "max-autotune-no-cudagraphs"},
+}
+PEERS = {"default": ["torch.compile"], "all": list(COMPILED)}
+EXPORTED = "exported graph"
+SLOWER = 1.05  # than the module, by more than times differ anyway
 
 
 def fits_in_f64(module, free):
@@ -80,27 +54,6 @@ def exact_results(module, inputs):
     return tensors_of(wide(*widened))
 
 
-def traced_differs(module, inputs, eager):
-    """Whether torch.export's own graph gives something else than the module: then no kernel is to
-    blame."""
-    try:
-        traced = torch.export.export(module, tuple(inputs)).module()
-        return worst(errors(eager, tensors_of(traced(*inputs))))["largest"] > DIFFERENT
-    except Exception:  # what cannot be told
-        return False
-
-
-def agrees(each, eager, dtype):
-    """Whether the errors of every output are no worse than twice eager's, or below the floor. Where
-    eager itself is wrong (it overflows), nothing can be said of that output."""
-    floor = FLOOR.get(dtype, 0.0)
-    return len(each) == len(eager) and all(
-        one[key] <= max(2 * other[key], floor)
-        for one, other in zip(each, eager)
-        for key in ("largest", "rms")
-    )
-
-
 def measure_on_gpu(rows, works):
     works = {name: work for name, work in works.items() if "why" not in rows[name]}
     names = list(works)
@@ -108,39 +61,91 @@ def measure_on_gpu(rows, works):
         rows[name]["peak_bytes"] = _timing.peak_bytes(works[name])
     for name, timing in zip(names, _timing.single(list(works.values()))):
         rows[name]["single"] = timing
-    replays = []
+    repeated = []
     for name in names:
-        replay, captured = _timing.graphed(works[name])
-        rows[name]["sustained_as_cuda_graph"] = captured
-        replays.append(replay)
-    for name, timing in zip(names, _timing.sustained(replays)):
+        again = _timing.repeatable(works[name])
+        rows[name]["sustained_of"] = again.how
+        if again.refused:
+            rows[name]["replay"] = again.refused
+        repeated.append(again.work)
+    for name, timing in zip(names, _timing.sustained(repeated)):
         rows[name]["sustained"] = timing
 
 
-def run(package, source, dtype=None, device=None, allow_tf32=False, training=False):
-    """The benchmark's result, as it is written to JSON."""
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    on_gpu = torch.device(device).type == "cuda"
-    torch.backends.cuda.matmul.allow_tf32 = allow_tf32
-    torch.backends.cudnn.allow_tf32 = allow_tf32
-    module, inputs = load_model(source, dtype, device, training)
+def time_notes(rows):
+    """What has to be known to read the times."""
+    notes = []
+    eager, exported = rows["eager"], rows.get(EXPORTED, {})
+    if eager.get("replay"):
+        notes.append(
+            f"captured as a CUDA graph the module takes {_ms(eager['replay'])} where a call takes "
+            f"{_ms(eager['single'])}, so that its sustained time is of calls"
+        )
+    if exported.get("single") and (
+        exported["single"]["median_us"] > SLOWER * eager["single"]["median_us"]
+    ):
+        notes.append(
+            f"torch.export's graph of the module takes {_ms(exported['single'])} where the module takes "
+            f"{_ms(eager['single'])}: it is not what the module runs, and what patterns gain over its "
+            "operators is not what the module gains"
+        )
+    peak = {name: row["peak_bytes"] for name, row in rows.items() if "peak_bytes" in row}
+    if peak["composed"] > peak["eager"]:
+        notes.append(
+            f"the composed module needs {peak['composed'] / 2**20:.0f} MiB beside its weights, "
+            f"eager {peak['eager'] / 2**20:.0f} MiB"
+        )
+    return notes
+
+
+def _is_gpu(device):
+    return torch.device(device).type == "cuda"
+
+
+def _ms(timing):
+    return f"{timing['median_us'] / 1e3:.3g} ms"
+
+
+def modules_of(package, module, device, peers):
+    """What is compared, by the names of the rows; without a GPU there are no peers to call."""
     # A package's own weights are part of what is checked here.
     weights = module if needs_weights(package) else None
-    composed = load(package, weights).to(device)
-    compiled = torch.compile(module) if on_gpu else None
-    works = {
-        "eager": lambda: module(*inputs),
-        "torch.compile": lambda: compiled(*inputs),
-        "composed": lambda: composed(*inputs),
-    }
+    archive = Path(package) / "model.pt2"
+    found = {"eager": module}
+    if archive.exists():
+        found[EXPORTED] = load(archive, weights=module).to(device)
+    for name in peers:
+        found[name] = torch.compile(module, **COMPILED[name]) if _is_gpu(device) else None
+    return {**found, "composed": load(package, weights).to(device)}
+
+
+def run(
+    package, source, dtype=None, device=None, allow_tf32=False, training=False, peers=("torch.compile",)
+):
+    """The benchmark's result, as it is written to JSON. torch's precision settings are those that the
+    source leaves; `allow_tf32` allows it whatever they are."""
+    with _precision.restored():
+        return _run(package, source, dtype, device, allow_tf32, training, peers)
+
+
+def _run(package, source, dtype, device, allow_tf32, training, peers):
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    on_gpu = _is_gpu(device)
+    module, inputs = load_model(source, dtype, device, training)
+    if allow_tf32:
+        _precision.allow_tf32()
+    settings = _precision.recorded()
+    modules = modules_of(package, module, device, peers)
+    works = {name: lambda m=m: m(*inputs) for name, m in modules.items()}
     rows = {name: {"name": name} for name in works}
     notes = []
     if not on_gpu:
-        rows["torch.compile"]["why"] = "no GPU: not measured"
+        for name in peers:
+            rows[name]["why"] = "no GPU: not measured"
         notes.append("no GPU: times are not measured")
         if flops(module, inputs) > MOST_INTERPRETED_FLOPS:
-            for name in ("eager", "composed"):
-                rows[name]["why"] = "too large to interpret on a CPU: not run"
+            for name in ("eager", EXPORTED, "composed"):
+                rows.get(name, {})["why"] = "too large to interpret on a CPU: not run"
             notes.append("the module is too large to compare the results on a CPU")
     compared = "why" not in rows["eager"]
     buffers = Buffers(module)
@@ -163,29 +168,32 @@ def run(package, source, dtype=None, device=None, allow_tf32=False, training=Fal
                 "the module does not run in f64, so that only its patterns were checked, not the whole: "
                 + str(failure).splitlines()[0]
             )
-    output_dtype, eager = torch.float32, []
+    output_dtype, eager, differs = torch.float32, [], False
     found = {}
     for name, row in rows.items():
         if "why" in row:
             continue
         try:
             results = tensors_of(works[name]())
-        except Exception as error:  # any of torch's many: the other rows still count
-            if name != "torch.compile":
+        except Exception as failure:  # any of torch's many: the other rows still count
+            if name in ("eager", "composed"):
                 raise
-            row["why"] = f"{type(error).__name__}: {str(error).splitlines()[0]}"
+            row["why"] = _reason(failure)
             continue
         if compared:
             found[name] = errors(exact, results)
             row["errors"] = worst(found[name])
         if name == "eager" and results:
             output_dtype, eager = results[0].dtype, results
+        if name == EXPORTED and compared:
+            # Then no kernel is to blame for what the package gives.
+            differs = worst(errors(eager, results))["largest"] > DIFFERENT
         buffers.restore()
     del exact
     if on_gpu:
         torch.cuda.empty_cache()  # the memory of the f64 module is for the others again
     good = "composed" not in found or agrees(found["composed"], found["eager"], output_dtype)
-    if not good and traced_differs(module, inputs, eager):
+    if not good and differs:
         notes.append(
             "torch.export's graph of the module gives other results than the module does: where that "
             "is torch's fast path for transformer layers, torch.backends.mha.set_fastpath_enabled(False) "
@@ -199,12 +207,7 @@ def run(package, source, dtype=None, device=None, allow_tf32=False, training=Fal
         )
     if on_gpu:
         measure_on_gpu(rows, works)
-        peak = {name: row["peak_bytes"] for name, row in rows.items() if "peak_bytes" in row}
-        if peak["composed"] > peak["eager"]:
-            notes.append(
-                f"the composed module needs {peak['composed'] / 2**20:.0f} MiB beside its weights, "
-                f"eager {peak['eager'] / 2**20:.0f} MiB"
-            )
+        notes += time_notes(rows)
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "commit": _commit(),
@@ -218,10 +221,16 @@ def run(package, source, dtype=None, device=None, allow_tf32=False, training=Fal
         "source": source,
         "dtype": dtype,
         "allow_tf32": allow_tf32,
+        "precision": settings,
         "agrees": good,
         "note": "; ".join(notes),
         "rows": list(rows.values()),
     }
+
+
+def _reason(failure):
+    lines = [line.strip() for line in str(failure).splitlines() if line.strip()]
+    return f"{type(failure).__name__}: {lines[0]}" if lines else type(failure).__name__
 
 
 def _commit():
@@ -284,8 +293,16 @@ def main(arguments=None):
     parser.add_argument("--source", required=True, help="FILE.py or package.module:factory")
     parser.add_argument("--dtype", choices=sorted(DTYPES), help="as the package was made with")
     parser.add_argument("--device", help="cuda where there is one, else cpu")
-    parser.add_argument("--allow-tf32", action="store_true", help="for the original too")
+    parser.add_argument(
+        "--allow-tf32", action="store_true", help="whatever the source sets, for the original too"
+    )
     parser.add_argument("--training", action="store_true", help="as the package was made with")
+    parser.add_argument(
+        "--peers",
+        choices=sorted(PEERS),
+        default="default",
+        help="beside eager: torch.compile, or also its max-autotune, with and without CUDA graphs",
+    )
     parser.add_argument("--json", help="also write the result here")
     options = parser.parse_args(arguments)
     try:
@@ -297,6 +314,7 @@ def main(arguments=None):
                 options.device,
                 options.allow_tf32,
                 options.training,
+                PEERS[options.peers],
             )
     except BadInput as error:
         print(f"error: {error}", file=sys.stderr)

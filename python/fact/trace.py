@@ -93,11 +93,12 @@ def refuse(spec, program):
             )
 
 
-def save(program, path, module=None, hollow=False):
+def save(program, path, module=None, hollow=False, precision=None):
     """Writes the archive without the example inputs, which nobody reads back.
 
-    With the module, its parameters and the order of its state_dict go along. A `hollow` program's
-    parameters become one element each, repeated: an archive like any other, but small.
+    With the module, its parameters, the order of its state_dict and torch's `precision` settings go
+    along. A `hollow` program's parameters become one element each, repeated: an archive like any
+    other, but small.
     """
     import torch
 
@@ -114,6 +115,8 @@ def save(program, path, module=None, hollow=False):
                 program.state_dict[name] = emptied.setdefault(id(value), fresh)
     if module is not None:
         original = {"parameters": describe(module.forward), "state_dict": list(module.state_dict())}
+        if precision:
+            original["precision"] = precision
         if hollow:
             original["without_weights"] = True
         extra["fact.json"] = json.dumps(original)
@@ -251,11 +254,13 @@ def _trace(options):
     import torch
 
     from fact._eager import try_out
+    from fact._precision import recorded
 
     with Watch() as watch:
         module, inputs = load_model(
             options.spec, options.dtype, options.device, options.training, options.without_weights
         )
+        precision = recorded()  # as the source leaves it
         try:
             # On failure torch prints the half-made graph: only its reason is worth showing.
             with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
@@ -268,7 +273,7 @@ def _trace(options):
     if not options.without_weights:
         try_out(module, inputs, options.spec)
     try:
-        save(program, options.output, module, options.without_weights)
+        save(program, options.output, module, options.without_weights, precision)
     except NotImplementedError as error:
         # Named results such as torch.max(x, 1) have no place in an archive.
         raise BadInput(

@@ -65,6 +65,11 @@ void add_bench(CLI::App& app, Action& action) {
     add_dtype(*command, options->request.dtype);
     add_training(*command, options->request.training);
     add_allow_tf32(*command, options->request.allow_tf32);
+    command
+        ->add_option("--peers", options->request.peers,
+                     "Beside eager: default (torch.compile) or all (also max-autotune, with and "
+                     "without CUDA graphs)")
+        ->check(CLI::IsMember({"default", "all"}));
     command->add_option("--json", options->json, "Also write the times to this file");
     command->callback([&action, options] { action = [options] { return bench(*options); }; });
 }

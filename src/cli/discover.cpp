@@ -46,7 +46,9 @@ Result<Found> find(const Options& options) {
     if (!environment) return environment.error();
     const auto ceilings = driver::find_ceilings(*environment, "", settings.arch);
     if (!ceilings) return ceilings.error();
-    const auto match = driver::match_options(*ceilings, settings.arch, settings.allow_tf32);
+    const auto precision = driver::precision_of(options.archive, settings.allow_tf32);
+    if (!precision) return precision.error();
+    const auto match = driver::match_options(*ceilings, settings.arch, precision->tf32);
     auto found = driver::discover(options.archive, match);
     if (!found) return found.error();
     if (!options.run.empty()) {

@@ -43,9 +43,7 @@ int realize(const Options& options) {
     if (!environment) return fail(environment.error());
     const auto found = driver::read_discovered(run);
     if (!found) return fail(found.error());
-    auto request = options.request;
-    request.allow_tf32 = settings->allow_tf32;
-    const auto done = driver::realize_stage(*environment, run, found->discovery, request);
+    const auto done = driver::realize_stage(*environment, run, found->discovery, options.request);
     if (!done) return fail(done.error(), "interrupted; run the same command again to continue");
     print(describe(*done));
     for (const auto& [family, realization] : *done)

@@ -32,7 +32,7 @@ Result<Benched> parse(const std::string& text) {
             out.whole.push_back({row.at("name").get<std::string>(),
                                  times(row.value("single", Json())),
                                  times(row.value("sustained", Json())), row.value("why", ""),
-                                 row.value("peak_bytes", 0.0)});
+                                 row.value("peak_bytes", 0.0), row.value("sustained_of", "")});
         out.note = json.value("note", "");
         out.agrees = json.value("agrees", true);
     } catch (const Json::exception& error) {
@@ -57,6 +57,7 @@ Result<Benched> bench(const Environment& environment, const BenchRequest& reques
     if (!request.dtype.empty()) arguments.insert(arguments.end(), {"--dtype", request.dtype});
     if (request.allow_tf32) arguments.push_back("--allow-tf32");
     if (request.training) arguments.push_back("--training");
+    if (!request.peers.empty()) arguments.insert(arguments.end(), {"--peers", request.peers});
     const auto exit = fact::run(python_module(environment, "fact.bench", arguments));
     if (!exit) return exit.error();
     if (interrupted()) return Error{"interrupted", {}};

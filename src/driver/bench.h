@@ -16,6 +16,7 @@ struct BenchRequest {
     std::string source, dtype;
     bool allow_tf32 = false;
     bool training = false;
+    std::string peers = {};  // "": torch.compile; "all": also its max-autotune
 };
 
 struct Benched {

@@ -63,8 +63,8 @@ Result<Ceilings> find_ceilings(const Environment& environment, const std::string
                                       file.string(), found.error().message)};
 }
 
-match::Options match_options(const Ceilings& ceilings, const std::string& arch, bool allow_tf32) {
-    return {arch, std::string(ceilings.gpu.name), allow_tf32, ceilings.gpu};
+match::Options match_options(const Ceilings& ceilings, const std::string& arch, Tf32 tf32) {
+    return {arch, std::string(ceilings.gpu.name), tf32, ceilings.gpu};
 }
 
 }  // namespace fact::driver

@@ -27,7 +27,7 @@ Result<Ceilings> find_ceilings(const Environment& environment, const std::string
                                const std::string& arch);
 
 // Discovery with these ceilings.
-match::Options match_options(const Ceilings& ceilings, const std::string& arch, bool allow_tf32);
+match::Options match_options(const Ceilings& ceilings, const std::string& arch, Tf32 tf32);
 
 // The GPU called so in the table; an Error lists the names.
 Result<GpuSpec> known_gpu(std::string_view name);

@@ -1,5 +1,9 @@
 #include "driver/discover.h"
 
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
 #include "compose/rewrite.h"
 #include "graph/canonical.h"
 #include "graph/pt2_archive.h"
@@ -59,6 +63,23 @@ Result<Discovered> discover_stage(const RunFolder& run, const match::Options& op
     if (auto done = write_if_changed(run.discovery(), match::to_json(found->discovery)); !done)
         return done.error();
     return found;
+}
+
+Result<TorchPrecision> precision_of(const fs::path& archive, bool allow_tf32) {
+    const auto extra = graph::read_pt2_extra(archive, "fact.json");
+    if (!extra) return blame_input(extra.error());
+    TorchPrecision precision;
+    // Archives of torch.export.save itself have no such text.
+    const auto json = nlohmann::json::parse(*extra, nullptr, false);
+    if (json.is_object() && json.contains("precision")) {
+        auto read = torch_precision_from_json(json.at("precision").dump());
+        if (!read)
+            return Error{fmt::format("{}: {}", archive.string(), read.error().message),
+                         "trace the module again", true};
+        precision = *read;
+    }
+    if (allow_tf32) precision.tf32 = true;
+    return precision;
 }
 
 Result<Discovered> read_discovered(const RunFolder& run) {

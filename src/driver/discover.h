@@ -8,6 +8,7 @@
 #include "graph/graph.h"
 #include "match/pattern.h"
 #include "support/result.h"
+#include "target/torch_precision.h"
 
 namespace fact::driver {
 
@@ -22,6 +23,10 @@ struct Discovered {
 // Finds the patterns; with a run folder, writes discovery.json and calls/<id>.json there.
 Result<Discovered> discover(const std::filesystem::path& archive, const match::Options& options);
 Result<Discovered> discover_stage(const RunFolder& run, const match::Options& options);
+
+// The torch settings that the archive's module was traced under, torch's defaults where it says
+// nothing; with `allow_tf32` products and convolutions may use TF32 whatever it says.
+Result<TorchPrecision> precision_of(const std::filesystem::path& archive, bool allow_tf32);
 
 // What an earlier discover_stage wrote.
 Result<Discovered> read_discovered(const RunFolder& run);

@@ -134,8 +134,10 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
     watch.enter("discover");
     const auto ceilings = find_ceilings(*environment, "", settings.arch);
     if (!ceilings) return watch.failed(ceilings.error());
+    const auto precision = precision_of(run.archive(), settings.allow_tf32);
+    if (!precision) return watch.failed(precision.error());
     const auto found =
-        discover_stage(run, match_options(*ceilings, settings.arch, settings.allow_tf32));
+        discover_stage(run, match_options(*ceilings, settings.arch, precision->tf32));
     if (!found) return watch.failed(found.error());
     say("discover", fmt::format("{}, {}", report::counted(found->graph.nodes.size(), "operator"),
                                 report::counted(found->discovery.patterns.size(), "pattern")));
@@ -147,14 +149,9 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
     }
 
     watch.enter("realize");
-    const auto realizations = realize_stage(*environment, run, found->discovery,
-                                            {request.effort,
-                                             request.jobs,
-                                             request.also,
-                                             {},
-                                             settings.allow_tf32,
-                                             request.registry,
-                                             request.retune});
+    const auto realizations = realize_stage(
+        *environment, run, found->discovery,
+        {request.effort, request.jobs, request.also, {}, request.registry, request.retune});
     if (!realizations) return watch.failed(realizations.error());
 
     watch.enter("choose");
@@ -172,6 +169,7 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
         fmt::format("{} of {} patterns fused", chosen.fused(), found->discovery.patterns.size()));
     auto report = summarize(*environment, settings, *found, *realizations, chosen);
     report.run = run.path().string();
+    report.precision = describe(*precision);
     report.ablation = *ablation;
     if (chosen.fused() == 0) {
         out.message = none_composed(*found, chosen, output);

@@ -116,6 +116,8 @@ Result<Realizations> realize_stage(const Environment& environment, const RunFold
 
     const auto settings = run.settings();
     if (!settings) return settings.error();
+    const auto precision = precision_of(run.archive(), settings->allow_tf32);
+    if (!precision) return precision.error();
     tune::RealizeOptions options;
     options.run_folder = run.path();
     options.store = environment.store;
@@ -124,7 +126,7 @@ Result<Realizations> realize_stage(const Environment& environment, const RunFold
     options.device = environment.gpu ? "cuda" : "cpu";
     options.device_name = environment.gpu ? environment.gpu->name : "cpu";
     options.worker = environment.worker;
-    options.allow_tf32 = request.allow_tf32;
+    options.precision = *precision;
     options.jobs = request.jobs > 0
                        ? request.jobs
                        : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));

@@ -18,9 +18,8 @@ struct RealizeRequest {
     int jobs = 0;  // compilers at a time; 0: one a core
     std::vector<std::filesystem::path> also;
     std::vector<std::string> only;  // patterns or families; empty: all
-    bool allow_tf32 = false;
-    bool registry = true;  // whether it is read and written
-    bool retune = false;   // search again where the answer is known already
+    bool registry = true;           // whether it is read and written
+    bool retune = false;            // search again where the answer is known already
 };
 
 using Realizations = std::map<std::string, tune::Realization>;  // by family

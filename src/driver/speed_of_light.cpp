@@ -35,11 +35,13 @@ Result<> refuse_tracing_options(const Settings& settings) {
 // Finds the patterns of `archive` and counts.
 Result<report::SpeedOfLight> count(const fs::path& archive, const Settings& settings,
                                    const Ceilings& ceilings) {
-    const auto options = match_options(ceilings, settings.arch, settings.allow_tf32);
+    const auto precision = precision_of(archive, settings.allow_tf32);
+    if (!precision) return precision.error();
+    const auto options = match_options(ceilings, settings.arch, precision->tf32);
     const auto found = discover(archive, options);
     if (!found) return found.error();
     auto light =
-        report::speed_of_light(found->graph, found->discovery, settings.allow_tf32, ceilings.gpu);
+        report::speed_of_light(found->graph, found->discovery, precision->tf32, ceilings.gpu);
     light.source = settings.source;
     light.dtype = module_dtype(found->graph);
     light.ceilings = ceilings.source;

@@ -20,7 +20,7 @@ double add_operators(const Graph& graph, const std::vector<NodeId>& nodes, const
     double flops = 0;
     for (const NodeId id : nodes) {
         const sol::NodeWork own = sol::work_of(graph, graph[id]);
-        const sol::Work work = sol::as_work(own, sol::By::torch, options.allow_tf32);
+        const sol::Work work = sol::as_work(own, sol::By::torch, options.tf32);
         flops += work.flops;
         cost.unfused_bytes += own.bytes();
         cost.unfused_us += sol::kernel_bound(work, gpu).calibrated_us;
@@ -54,8 +54,8 @@ Cost cost_of(const Graph& graph, const Region& region, const Layout& layout, con
     for (const ValueId value : region.outputs) cost.bytes += sol::stored_bytes(*graph[value].type);
 
     const DType operands = graph[region.anchor.a].type->dtype;
-    const auto fused = sol::kernel_bound(
-        {cost.flops, cost.bytes, sol::kernel_unit(operands, options.allow_tf32)}, gpu);
+    const auto unit = sol::kernel_unit(operands, rounded(region, options));
+    const auto fused = sol::kernel_bound({cost.flops, cost.bytes, unit}, gpu);
     cost.hard_us = fused.hard_us;
     cost.bound_us = fused.calibrated_us;
     add_operators(graph, region.nodes, options, gpu, cost);
@@ -74,7 +74,7 @@ Cost cost_of(const Graph& graph, const std::vector<NodeId>& nodes, const Pattern
     add(pattern.outputs);
     cost.flops = add_operators(graph, nodes, options, gpu, cost);
     const sol::NodeWork one = sol::work_of(graph, graph[nodes.front()]);
-    const auto unit = sol::as_work(one, sol::By::torch, options.allow_tf32).unit;
+    const auto unit = sol::as_work(one, sol::By::torch, options.tf32).unit;
     const auto fused = sol::kernel_bound({cost.flops, cost.bytes, unit}, gpu);
     cost.hard_us = fused.hard_us;
     cost.bound_us = cost.expected_us = fused.calibrated_us;
@@ -105,7 +105,7 @@ Cost cost_of(const Graph& graph, const std::vector<NodeId>& nodes, const Attenti
     cost.bytes += bytes(written.kernel.outputs.front().tensor);
     const DType operands = graph[call.q.value].type->dtype;
     const auto fused = sol::kernel_bound(
-        {cost.flops, cost.bytes, sol::kernel_unit(operands, options.allow_tf32)}, gpu);
+        {cost.flops, cost.bytes, sol::kernel_unit(operands, options.tf32.products)}, gpu);
     cost.hard_us = fused.hard_us;
     cost.bound_us = cost.expected_us = fused.calibrated_us;
     add_operators(graph, nodes, options, gpu, cost);
@@ -152,7 +152,7 @@ Result<double> staged_us(const Written& written, const Options& options, const G
             if (const auto* product = std::get_if<ir::Product>(&expr.node)) {
                 const ir::Type& a = stage.kernel[product->a].type;
                 work.flops += 2 * count(expr.type.dims) * count({a.dims.back()});
-                work.unit = sol::kernel_unit(a.dtype, options.allow_tf32);
+                work.unit = sol::kernel_unit(a.dtype, product->precision == ir::Precision::tf32);
             }
         total += sol::kernel_bound(work, gpu).calibrated_us;
     }

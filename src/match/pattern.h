@@ -15,6 +15,7 @@
 #include "schedule/schedule.h"
 #include "support/result.h"
 #include "target/gpu_spec.h"
+#include "target/torch_precision.h"
 
 namespace fact::match {
 
@@ -62,7 +63,7 @@ struct Discovery {
 struct Options {
     std::string arch = "sm90a";
     std::string gpu = "h200";
-    bool allow_tf32 = false;
+    Tf32 tf32 = {};                        // where kernels may compute in it
     std::optional<GpuSpec> ceilings = {};  // of that GPU, where they are not the table's
 };
 

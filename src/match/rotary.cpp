@@ -61,7 +61,7 @@ Result<Pattern> write_rotary(const Graph& graph, const Facts& facts, const Regio
                              const Options& options, const GpuSpec& gpu) {
     const auto layout = layout_of(graph, region);
     if (!layout) return layout.error();
-    const auto written = write_kernel(graph, facts, region, *layout, options.allow_tf32);
+    const auto written = write_kernel(graph, facts, region, *layout, options.tf32.products);
     if (!written) return written.error();
     Pattern pattern = assemble(graph, region.nodes, region.outputs, *written);
     pattern.rule = "rotary";

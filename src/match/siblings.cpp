@@ -174,7 +174,7 @@ Result<Pattern> write_siblings(const Graph& graph, const Facts& facts,
     if (!layout) return layout.error();
     if (std::string why = objection(graph, joined, *layout); !why.empty())
         return Error{std::move(why), ""};
-    auto written = write_kernel(graph, facts, joined, *layout, options.allow_tf32);
+    auto written = write_kernel(graph, facts, joined, *layout, options.tf32.products);
     if (!written) return written.error();
 
     // Every linear's weight, bias and result are parts of the first one's.

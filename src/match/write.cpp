@@ -96,7 +96,7 @@ Result<Pattern> complete(const Graph& graph, const Region& region, const Layout&
                          const Written& written, const Options& options, const GpuSpec& gpu) {
     Pattern pattern = assemble(graph, region.nodes, region.outputs, written);
     pattern.rule = region.anchor.rule;
-    pattern.problem = problem_of(graph, region, layout, options.allow_tf32);
+    pattern.problem = problem_of(graph, region, layout, rounded(region, options));
     pattern.cost = cost_of(graph, region, layout, options, gpu);
     const auto expected = staged_us(written, options, gpu);
     if (!expected) return expected.error();
@@ -110,7 +110,7 @@ Result<Pattern> write_pattern(const Graph& graph, const Facts& facts, const Regi
                               const Options& options, const GpuSpec& gpu) {
     const auto layout = layout_of(graph, region);
     if (!layout) return layout.error();
-    const auto written = write_kernel(graph, facts, region, *layout, options.allow_tf32);
+    const auto written = write_kernel(graph, facts, region, *layout, rounded(region, options));
     if (!written) return written.error();
     return complete(graph, region, *layout, *written, options, gpu);
 }

@@ -48,7 +48,7 @@ class Writer {
         ir::Attention node{loaded[0], loaded[1], loaded[2], {}, call_.sight.causal, call_.scale};
         node.window = call_.sight.window;
         node.zero_unseen = call_.zero_unseen;
-        if (options.allow_tf32 && dtype == DType::f32) node.precision = ir::Precision::tf32;
+        if (options.tf32.products && dtype == DType::f32) node.precision = ir::Precision::tf32;
         node.cap = call_.cap;
         for (const AttentionMask& mask : call_.masks) {
             const auto term = masked(mask);

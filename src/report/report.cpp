@@ -73,7 +73,7 @@ std::string pattern_table(const Report& report) {
                    {{"source"}, {"precision"}, {"schedule"}, {error_title(report), Align::right}});
     if (timed)
         columns.insert(columns.end(), {{"time", Align::right},
-                                       {"torch", Align::right},
+                                       {"exported", Align::right},
                                        {"single"},
                                        {"sustained"},
                                        {"runs", Align::right}});
@@ -157,11 +157,11 @@ std::string module_table(const std::vector<ModuleRow>& whole) {
                  {"peak memory", Align::right},
                  {"note"}});
     for (const auto& row : whole)
-        table.row({row.name, time_text(row.single), speedup(row.single, single),
-                   time_text(row.held), speedup(row.held, held),
-                   row.single.runs ? std::to_string(row.single.runs) : "-",
-                   row.peak_bytes > 0 ? fmt::format("{:.0f} MiB", row.peak_bytes / (1 << 20)) : "-",
-                   row.why});
+        table.row(
+            {row.name, time_text(row.single), speedup(row.single, single), time_text(row.held),
+             speedup(row.held, held), row.single.runs ? std::to_string(row.single.runs) : "-",
+             row.peak_bytes > 0 ? fmt::format("{:.0f} MiB", row.peak_bytes / (1 << 20)) : "-",
+             row.why.empty() && !row.held_of.empty() ? "sustained: " + row.held_of : row.why});
     return table.text();
 }
 
@@ -169,11 +169,17 @@ std::string to_text(const Report& report) {
     std::string out = fmt::format("{}{}, {}\n\n", report.source,
                                   report.dtype.empty() ? "" : " in " + report.dtype,
                                   report.device.empty() ? "no GPU" : report.device);
+    if (!report.precision.empty())
+        out += fmt::format("torch's settings, which kernels follow: {}\n\n", report.precision);
     out += pattern_table(report);
     if (any_timed(report))
         out +=
             "  time: median of single launches; in brackets what the 10th and 90th percentiles "
-            "allow\n";
+            "allow\n"
+            "  exported: the same operators as torch.export wrote them, run by torch one after the "
+            "other;\n"
+            "    the module itself may run others: what a pattern brings to it is in the whole "
+            "module's rows\n";
     out += "  error: largest, over the output's largest magnitude, against f64\n";
     if (report.ablation.measured()) out += fmt::format("\n{}", ablation_table(report.ablation));
     if (module_timed(report)) out += fmt::format("\n{}", module_table(report.whole));
@@ -221,6 +227,7 @@ std::string to_json(const Report& report) {
         whole.push_back({{"name", row.name},
                          {"single", json_of(row.single)},
                          {"sustained", json_of(row.held)},
+                         {"sustained_of", row.held_of},
                          {"peak_bytes", row.peak_bytes > 0 ? Json(row.peak_bytes) : Json()},
                          {"why", row.why}});
     for (const auto& item : report.left_alone)
@@ -233,6 +240,7 @@ std::string to_json(const Report& report) {
                    {"dtype", report.dtype},
                    {"device", report.device},
                    {"not_measured", report.why_not_measured},
+                   {"precision", report.precision},
                    {"patterns", patterns},
                    {"whole", whole},
                    {"whole_note", report.whole_note},

@@ -30,10 +30,11 @@ struct PatternRow {
 };
 
 struct ModuleRow {
-    std::string name;  // "eager", "torch.compile", "composed"
+    std::string name;  // "eager", "exported graph", "torch.compile", "composed"
     Times single, held;
-    std::string why;        // when it was not measured
-    double peak_bytes = 0;  // beyond inputs and weights; 0: not measured
+    std::string why;           // when it was not measured
+    double peak_bytes = 0;     // beyond inputs and weights; 0: not measured
+    std::string held_of = {};  // what was repeated for the sustained time: "calls", "a CUDA graph"
 };
 
 // How the workflow itself went.
@@ -48,6 +49,7 @@ struct Statistics {
 struct Report {
     std::string source, dtype, device;  // device: "" without a GPU
     std::string why_not_measured;       // set without a GPU
+    std::string precision;              // torch's settings, in words
     std::vector<PatternRow> patterns;
     std::vector<ModuleRow> whole;
     Ablation ablation;

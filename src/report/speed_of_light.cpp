@@ -158,16 +158,16 @@ double SpeedOfLight::best_speedup() const {
     return whole.ideal.calibrated_us > 0 ? whole.unfused_us / whole.ideal.calibrated_us : 0;
 }
 
-SpeedOfLight speed_of_light(const graph::Graph& graph, const match::Discovery& discovery,
-                            bool allow_tf32, const GpuSpec& gpu) {
+SpeedOfLight speed_of_light(const graph::Graph& graph, const match::Discovery& discovery, Tf32 tf32,
+                            const GpuSpec& gpu) {
     SpeedOfLight light;
     light.gpu = gpu.name;
-    light.allow_tf32 = allow_tf32;
-    const auto bounds = sol::node_bounds(graph, allow_tf32, gpu);
+    light.tf32 = tf32;
+    const auto bounds = sol::node_bounds(graph, tf32, gpu);
     const auto ids = ids_by_name(graph);
     std::vector<sol::Part> parts;
     for (const auto& pattern : discovery.patterns) parts.push_back(part_of(pattern, ids));
-    light.whole = sol::graph_bound(graph, bounds, parts, allow_tf32, gpu);
+    light.whole = sol::graph_bound(graph, bounds, parts, tf32, gpu);
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const auto& pattern = discovery.patterns[i];
         BoundRow row;
@@ -225,7 +225,8 @@ std::string to_json(const SpeedOfLight& light, bool with_nodes) {
                        {"dtype", light.dtype},
                        {"gpu", light.gpu},
                        {"ceilings", light.ceilings},
-                       {"allow_tf32", light.allow_tf32},
+                       {"tf32_products", light.tf32.products},
+                       {"tf32_convolutions", light.tf32.convolutions},
                        {"operators", light.operators},
                        {"views", light.views}};
     parts["patterns"] = ordered_json::array();

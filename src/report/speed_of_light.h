@@ -27,7 +27,7 @@ struct BoundRow {
 struct SpeedOfLight {
     std::string source;                // what was asked about
     std::string dtype, gpu, ceilings;  // "bf16", "h200", where its calibrated ceilings are from
-    bool allow_tf32 = false;
+    Tf32 tf32 = {};
     int operators = 0, views = 0;
     std::vector<BoundRow> patterns, nodes;
     sol::GraphBound whole;
@@ -37,8 +37,8 @@ struct SpeedOfLight {
 };
 
 // `nodes` grouped, views left out.
-SpeedOfLight speed_of_light(const graph::Graph& graph, const match::Discovery& discovery,
-                            bool allow_tf32, const GpuSpec& gpu);
+SpeedOfLight speed_of_light(const graph::Graph& graph, const match::Discovery& discovery, Tf32 tf32,
+                            const GpuSpec& gpu);
 
 std::string to_text(const SpeedOfLight& light, bool with_nodes);
 std::string to_json(const SpeedOfLight& light, bool with_nodes);

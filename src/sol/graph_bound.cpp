@@ -58,14 +58,14 @@ std::vector<NodeBound> needed_work(std::vector<NodeBound> nodes, const std::vect
 
 }  // namespace
 
-std::vector<NodeBound> node_bounds(const Graph& graph, bool allow_tf32, const GpuSpec& gpu) {
+std::vector<NodeBound> node_bounds(const Graph& graph, Tf32 tf32, const GpuSpec& gpu) {
     std::vector<NodeBound> bounds;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
         NodeBound own;
         own.node = static_cast<NodeId>(i);
         own.work = work_of(graph, graph.nodes[i]);
-        own.bound = kernel_bound(as_work(own.work, By::kernel, allow_tf32), gpu);
-        own.unfused_us = kernel_bound(as_work(own.work, By::torch, allow_tf32), gpu).calibrated_us;
+        own.bound = kernel_bound(as_work(own.work, By::kernel, tf32), gpu);
+        own.unfused_us = kernel_bound(as_work(own.work, By::torch, tf32), gpu).calibrated_us;
         bounds.push_back(std::move(own));
     }
     return bounds;
@@ -106,11 +106,11 @@ double least_bytes(const Graph& graph, const std::vector<NodeBound>& nodes) {
     return bytes;
 }
 
-Bound ideal_bound(const std::vector<NodeBound>& nodes, double bytes, bool allow_tf32,
+Bound ideal_bound(const std::vector<NodeBound>& nodes, double bytes, Tf32 tf32,
                   const GpuSpec& gpu) {
     Bound tensor, other;
     for (const NodeBound& node : nodes) {
-        Work work = as_work(node.work, By::kernel, allow_tf32);
+        Work work = as_work(node.work, By::kernel, tf32);
         work.bytes = 0;
         const Bound own = bound(work, gpu);
         Bound& sum = work.unit == Unit::cuda_core_fp32 ? other : tensor;
@@ -123,7 +123,7 @@ Bound ideal_bound(const std::vector<NodeBound>& nodes, double bytes, bool allow_
 }
 
 GraphBound graph_bound(const Graph& graph, const std::vector<NodeBound>& nodes,
-                       const std::vector<Part>& parts, bool allow_tf32, const GpuSpec& gpu) {
+                       const std::vector<Part>& parts, Tf32 tf32, const GpuSpec& gpu) {
     GraphBound whole;
     for (const NodeBound& node : nodes) {
         whole.flops += node.work.flops;
@@ -140,11 +140,11 @@ GraphBound graph_bound(const Graph& graph, const std::vector<NodeBound>& nodes,
     }
     for (const NodeBound& node : nodes) {
         if (fused.contains(node.node)) continue;
-        whole.fused.hard_us += bound(as_work(node.work, By::torch, allow_tf32), gpu).hard_us;
+        whole.fused.hard_us += bound(as_work(node.work, By::torch, tf32), gpu).hard_us;
         whole.fused.calibrated_us += node.unfused_us;
     }
     whole.least_bytes = least_bytes(graph, nodes);
-    whole.ideal = ideal_bound(needed_work(nodes, parts), whole.least_bytes, allow_tf32, gpu);
+    whole.ideal = ideal_bound(needed_work(nodes, parts), whole.least_bytes, tf32, gpu);
     return whole;
 }
 

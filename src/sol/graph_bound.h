@@ -16,7 +16,7 @@ struct NodeBound {
     double unfused_us = 0;  // as torch runs it: the calibrated bound in torch's precision
 };
 
-std::vector<NodeBound> node_bounds(const graph::Graph& graph, bool allow_tf32, const GpuSpec& gpu);
+std::vector<NodeBound> node_bounds(const graph::Graph& graph, Tf32 tf32, const GpuSpec& gpu);
 
 // Nodes that one kernel computes.
 struct Part {
@@ -38,14 +38,13 @@ struct GraphBound {
 };
 
 GraphBound graph_bound(const graph::Graph& graph, const std::vector<NodeBound>& nodes,
-                       const std::vector<Part>& parts, bool allow_tf32, const GpuSpec& gpu);
+                       const std::vector<Part>& parts, Tf32 tf32, const GpuSpec& gpu);
 
 // One program that reads every input and weight once, as far as anything looks at it, writes every
 // result once and keeps all else on the chip: traffic, tensor cores and the other cores overlap
 // perfectly, so that the longest of the three is what it takes. No order of kernels is assumed,
 // hence nothing that computes the same in the same precision is faster.
-Bound ideal_bound(const std::vector<NodeBound>& nodes, double bytes, bool allow_tf32,
-                  const GpuSpec& gpu);
+Bound ideal_bound(const std::vector<NodeBound>& nodes, double bytes, Tf32 tf32, const GpuSpec& gpu);
 
 // What that program moves.
 double least_bytes(const graph::Graph& graph, const std::vector<NodeBound>& nodes);

@@ -155,6 +155,7 @@ class Counter {
         if (work_.only_bytes) return;
         work_.flops = flops;
         work_.product_operands = operand->dtype;
+        work_.convolution = graph::aten_name(node_.target).starts_with("conv");
     }
 
     // 0 where it is not known.
@@ -279,11 +280,12 @@ AttentionWork attention_work(const TensorType& q, const TensorType& k, const Ten
     return {flops, std::min(rows + ahead, columns) / columns};
 }
 
-Work as_work(const NodeWork& work, By by, bool allow_tf32) {
+Work as_work(const NodeWork& work, By by, Tf32 allowed) {
     Unit unit = Unit::cuda_core_fp32;
+    const bool tf32 = allowed.in(work.convolution);
     if (work.product_operands)
-        unit = by == By::torch ? torch_unit(*work.product_operands, allow_tf32)
-                               : kernel_unit(*work.product_operands, allow_tf32);
+        unit = by == By::torch ? torch_unit(*work.product_operands, tf32)
+                               : kernel_unit(*work.product_operands, tf32);
     return {work.flops, work.bytes(), unit};
 }
 

@@ -7,6 +7,7 @@
 #include "graph/graph.h"
 #include "sol/bound.h"
 #include "sol/operators.h"
+#include "target/torch_precision.h"
 
 namespace fact::sol {
 
@@ -25,6 +26,7 @@ struct NodeWork {
     double flops = 0;
     std::vector<Access> reads, writes;      // a value read twice stands here once
     std::optional<DType> product_operands;  // set where products are computed
+    bool convolution = false;               // torch has settings of its own for those
     bool only_bytes = false;                // nothing is known of its arithmetic
 
     double bytes() const;
@@ -48,6 +50,6 @@ AttentionWork attention_work(const graph::TensorType& q, const graph::TensorType
 
 // As torch would run it (its own precision), or as a kernel of ours.
 enum class By { torch, kernel };
-Work as_work(const NodeWork& work, By by, bool allow_tf32);
+Work as_work(const NodeWork& work, By by, Tf32 allowed);
 
 }  // namespace fact::sol

@@ -32,9 +32,9 @@ struct RealizeOptions {
     std::string device = "cpu";       // for the worker: "cpu" or "cuda"
     std::string device_name = "cpu";  // gpu::DeviceInfo::name
     std::string worker;               // path of fact-worker; "" asks FACT_WORKER
-    bool allow_tf32 = false;
-    int jobs = 1;                             // compiler processes at a time
-    int max_candidates = 0;                   // 0: the 16 most promising with a GPU, one without
+    TorchPrecision precision;         // of the module, which torch is timed under
+    int jobs = 1;                     // compiler processes at a time
+    int max_candidates = 0;           // 0: the 16 most promising with a GPU, one without
     std::vector<std::filesystem::path> also;  // CUDA files tried beside the schedules
     std::optional<Seconds> budget;        // for the family's search: then the best so far is taken
     IdleWorker* idle_worker = nullptr;    // one for all families of a run; none: each has its own

@@ -35,9 +35,9 @@ std::string why_unrealized(const SearchResult& found) {
 std::string result_key(const match::Pattern& pattern, const std::vector<Candidate>& candidates,
                        const RealizeOptions& options) {
     const auto& p = pattern.problem;
-    std::string bytes = fmt::format("realize 2\n{}\n{}\n{} {} {} {}\n{} {} {}\n",
-                                    call_identity(options), pattern.kernel, p.m, p.n, p.k, p.batch,
-                                    options.device, options.device_name, options.allow_tf32);
+    std::string bytes = fmt::format(
+        "realize 2\n{}\n{}\n{} {} {} {}\n{} {} {}\n", call_identity(options), pattern.kernel, p.m,
+        p.n, p.k, p.batch, options.device, options.device_name, allowed_tf32(pattern, options));
     for (const auto& candidate : candidates) {
         bytes += fmt::format("{} {}\n", candidate.name, candidate.schedule);
         if (!candidate.unsupported.empty()) continue;
@@ -100,7 +100,7 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
     request.open.kernel_text = (r.folder / "kernel.fact").string();
     request.open.weights = options.weights.empty() ? "" : fs::absolute(options.weights).string();
     request.open.device = options.device;
-    request.open.allow_tf32 = options.allow_tf32;
+    request.open.precision = options.precision;
     request.hard_us = pattern.cost.hard_us;
     request.bound_us = pattern.cost.bound_us;
     request.scratch = scratch.path();

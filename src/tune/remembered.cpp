@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 // Slower than promised by more than this, relative to torch, the schedule is not the best any more.
 constexpr double kDisappointing = 1.1;
 
-// The torch subgraph and how the kernel is bound to it, by whatever names.
-std::string call_identity(graph::FusedCall call) {
+// The torch subgraph, how the kernel is bound to it, by whatever names, and how torch adds up.
+std::string call_identity(graph::FusedCall call, const TorchPrecision& precision) {
     std::map<std::string, std::string> renamed;
     for (auto& value : call.original.values) {
         auto name = fmt::format("v{}", renamed.size());
@@ -42,7 +42,12 @@ std::string call_identity(graph::FusedCall call) {
     call.id.clear(), call.kernel.clear();
     call.original.in_spec.clear(), call.original.out_spec.clear();
     call.original.torch_version.clear(), call.original.schema_version.clear();
-    return short_hash(graph::to_json(call));
+    auto text = graph::to_json(call);
+    // What TF32 is allowed in is a flag of its own.
+    TorchPrecision usual;
+    usual.tf32 = precision.tf32;
+    if (precision != usual) text += describe(precision);
+    return short_hash(text);
 }
 
 std::optional<graph::FusedCall> read_call(const RealizeOptions& options) {
@@ -144,7 +149,7 @@ double relative(double own, double torch) {
 
 std::string call_identity(const RealizeOptions& options) {
     auto call = read_call(options);
-    return call ? call_identity(std::move(*call)) : std::string();
+    return call ? call_identity(std::move(*call), options.precision) : std::string();
 }
 
 registry::Work work_of(const match::Pattern& pattern, graph::FusedCall call,
@@ -153,11 +158,11 @@ registry::Work work_of(const match::Pattern& pattern, graph::FusedCall call,
     registry::Work work;
     work.rule = pattern.rule;
     work.text = pattern.kernel;
-    work.call = call_identity(std::move(call));
+    work.call = call_identity(std::move(call), options.precision);
     work.dtype = info(p.operands).name;
     work.output = info(p.output).name;
     work.split = p.split;
-    work.allow_tf32 = options.allow_tf32;
+    work.allow_tf32 = allowed_tf32(pattern, options);
     work.a_along_k = p.a == schedule::Major::k;
     work.b_along_k = p.b == schedule::Major::k;
     work.m = p.m, work.n = p.n, work.k = p.k, work.batch = p.batch;

@@ -22,9 +22,15 @@ namespace fact::tune {
 registry::Work work_of(const match::Pattern& pattern, graph::FusedCall call,
                        const RealizeOptions& options);
 
-// The torch subgraph of the options' call and how the kernel is bound to it, as a hash that no name
-// is part of; "" where the call cannot be read.
+// The torch subgraph of the options' call, how the kernel is bound to it and how torch adds up
+// 16-bit products, where that is not its default, as a hash that no name is part of; "" where the
+// call cannot be read.
 std::string call_identity(const RealizeOptions& options);
+
+// Whether TF32 is allowed where the pattern multiplies.
+inline bool allowed_tf32(const match::Pattern& pattern, const RealizeOptions& options) {
+    return options.precision.tf32.in(pattern.rule == "conv");
+}
 
 struct Memory {
     std::optional<registry::Work> work;  // nothing without a registry, or where there is no call

@@ -117,7 +117,7 @@ std::string to_json(const OpenRequest& request) {
                    {"kernel_text", request.kernel_text},
                    {"weights", request.weights},
                    {"device", request.device},
-                   {"allow_tf32", request.allow_tf32},
+                   {"precision", json::parse(to_json(request.precision))},
                    {"check_text", request.check_text}}}});
 }
 
@@ -161,7 +161,11 @@ Result<OpenRequest> open_request_from_json(std::string_view text) {
         request.kernel_text = object.at("kernel_text");
         request.weights = object.value("weights", "");
         request.device = object.value("device", "cpu");
-        request.allow_tf32 = object.value("allow_tf32", false);
+        if (const auto given = object.find("precision"); given != object.end()) {
+            const auto precision = torch_precision_from_json(given->dump());
+            if (!precision) throw std::runtime_error(precision.error().message);
+            request.precision = *precision;
+        }
         request.check_text = object.value("check_text", true);
         return request;
     });

@@ -10,6 +10,7 @@
 
 #include "support/result.h"
 #include "support/times.h"
+#include "target/torch_precision.h"
 #include "verify/finding.h"
 
 namespace fact::verify {
@@ -40,7 +41,9 @@ struct OpenRequest {
     // mask of zeros and ones must not become noise. Parameters stay random.
     std::string weights;
     std::string device = "cpu";
-    bool allow_tf32 = false;
+    // The user's: the baseline is timed under it. Proofs compare with torch in the precision that
+    // the text claims.
+    TorchPrecision precision;
     bool check_text = true;  // run the interpreter against the oracle (on the CPU, shrunk)
 };
 struct OpenReply {

@@ -83,7 +83,7 @@ TEST(Ceilings, DiscoveryCountsWithThem) {
     const auto options = match_options(cache.find("h200"), "sm90a", true);
     ASSERT_TRUE(options.ceilings.has_value());
     EXPECT_EQ(options.ceilings->calibrated_bf16_tflops, 700);
-    EXPECT_TRUE(options.allow_tf32);
+    EXPECT_EQ(options.tf32, Tf32(true));
 }
 
 }  // namespace

@@ -198,7 +198,7 @@ TEST(Attention, WhatNoSkeletonHoldsStaysApart) {
                                     {{"self", scores}, {"dim", std::int64_t{2}}}, {kB, kT, kT});
         net.output(net.op("mixed", "bmm.default", {{"self", weights}, {"mat2", heads[2]}},
                           {kB, kT, depth}));
-        const auto found = net.discover({.allow_tf32 = allow_tf32});
+        const auto found = net.discover({.tf32 = allow_tf32});
         return attention(found) != nullptr;
     };
     EXPECT_TRUE(chain(DType::bf16, 128));

@@ -237,10 +237,34 @@ TEST(Layout, PrecisionOfF32FollowsTheOption) {
     ASSERT_EQ(exact.patterns.size(), 1u);
     EXPECT_TRUE(exact.patterns[0].problem.split);
     EXPECT_EQ(body(exact.patterns[0]), "  acc = x @ w.T\n  y   = acc\n}\n");
-    const auto fast = net.discover({.allow_tf32 = true});
+    const auto fast = net.discover({.tf32 = true});
     EXPECT_FALSE(fast.patterns.at(0).problem.split);
     EXPECT_EQ(body(fast.patterns[0]), "  acc = matmul(x, w.T, precision: tf32)\n  y   = acc\n}\n");
     EXPECT_NE(fast.patterns[0].family, exact.patterns[0].family);
+}
+
+// torch computes convolutions in TF32 by default, and products not: a kernel does as torch does.
+TEST(Layout, ConvolutionsOfPointsFollowTheirOwnSetting) {
+    Net net;
+    net.dtype = DType::f32;
+    const auto x = net.input("x", {2, 48, 8, 8});
+    const auto w = net.weight("w", {96, 48, 1, 1});
+    net.output(net.op("conv", "conv2d.default", {{"input", x}, {"weight", w}}, {2, 96, 8, 8}));
+    const auto a = net.input("a", {64, 48});
+    net.output(net.linear("linear", a, net.weight("v", {96, 48})));
+    const auto rounded = [&](Tf32 allowed) {
+        std::string found;
+        const auto discovery = net.discover({.tf32 = allowed});
+        for (const auto& pattern : discovery.patterns) {
+            const bool tf32 = pattern.kernel.find("precision: tf32") != std::string::npos;
+            EXPECT_EQ(pattern.problem.split, !tf32) << pattern.kernel;
+            if (tf32) found += pattern.rule + " ";
+        }
+        return found;
+    };
+    EXPECT_EQ(rounded({false, false}), "");
+    EXPECT_EQ(rounded({false, true}), "conv ");
+    EXPECT_EQ(rounded({true, false}), "linear ");
 }
 
 }  // namespace

@@ -88,6 +88,30 @@ TEST(Report, TimesCarryTheirSpread) {
     EXPECT_EQ(text.find("not measured"), std::string::npos) << text;
 }
 
+TEST(Report, SaysWhatTimesAreOf) {
+    auto r = example();
+    r.device = "NVIDIA H200";
+    r.precision = "fp32 products in fp32, convolutions in TF32";
+    r.patterns[0].single = {100, 98, 104, 200};
+    r.patterns[0].baseline_single = {2300, 2290, 2310, 200};
+    r.whole = {{"eager", {1000, 990, 1010, 50}, {1100, 1090, 1110, 50}, "", 0, "calls"},
+               {"composed", {500, 495, 505, 50}, {550, 545, 555, 50}, "", 0, "a CUDA graph"}};
+    const auto text = to_text(r);
+    EXPECT_NE(text.find("torch's settings, which kernels follow: fp32 products in fp32, convolutions "
+                        "in TF32\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("    time  exported  single"), std::string::npos) << text;
+    EXPECT_NE(text.find("\n  exported: the same operators as torch.export wrote them"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("  sustained: calls\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("  sustained: a CUDA graph\n"), std::string::npos) << text;
+    const auto json = nlohmann::json::parse(to_json(r));
+    EXPECT_EQ(json.at("precision"), r.precision);
+    EXPECT_EQ(json.at("whole").at(1).at("sustained_of"), "a CUDA graph");
+}
+
 TEST(Report, PatternsOfOneKernelAreOneRow) {
     auto r = example();
     r.patterns[1] = r.patterns[0];

@@ -89,6 +89,9 @@ TEST(GraphBound, FloatProductsAreSplitWhereTorchUsesNoTensorCores) {
     const auto tf32 = node_bounds(g.graph, true, round_gpu());
     EXPECT_DOUBLE_EQ(tf32[0].bound.calibrated_us, flops / 800e6);
     EXPECT_DOUBLE_EQ(tf32[0].unfused_us, flops / 400e6);
+    // Of torch's two settings, that of convolutions says nothing of products.
+    const auto convolutions = node_bounds(g.graph, {false, true}, round_gpu());
+    EXPECT_DOUBLE_EQ(convolutions[0].unfused_us, flops / 40e6);
 }
 
 TEST(GraphBound, OnlyThePartThatIsLookedAtIsRead) {

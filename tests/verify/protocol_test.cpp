@@ -9,7 +9,9 @@ namespace fact::verify {
 namespace {
 
 TEST(Protocol, RequestsAreTaggedLines) {
-    const OpenRequest request{"calls/p1.json", "kernel.fact", "model.pt2", "cuda", true, false};
+    OpenRequest request{"calls/p1.json", "kernel.fact", "model.pt2", "cuda", {}, false};
+    request.precision.tf32 = {true, false};
+    request.precision.reduced_bf16_sums = false;
     const auto line = to_json(request);
     EXPECT_EQ(line.find('\n'), std::string::npos);
     EXPECT_TRUE(is_open_request(line));
@@ -19,8 +21,12 @@ TEST(Protocol, RequestsAreTaggedLines) {
     EXPECT_EQ(back->kernel_text, request.kernel_text);
     EXPECT_EQ(back->weights, request.weights);
     EXPECT_EQ(back->device, "cuda");
-    EXPECT_TRUE(back->allow_tf32);
+    EXPECT_EQ(back->precision, request.precision);
     EXPECT_FALSE(back->check_text);
+
+    EXPECT_FALSE(open_request_from_json("{\"open\": {\"call\": \"c\", \"kernel_text\": \"k\", "
+                                        "\"precision\": {\"tf32_products\": \"yes\"}}}")
+                     .ok());
 
     const auto candidate = to_json(CandidateRequest{"a.cubin", "a.json", 80, 400, "hang"});
     EXPECT_FALSE(is_open_request(candidate));

@@ -1,0 +1,65 @@
+"""How far a module's results are from the same module's in f64, and whether that is near enough."""
+
+import torch
+
+# Errors below these pass whatever eager's are: one rounding of the result, as in the verifier.
+FLOOR = {torch.bfloat16: 2**-8, torch.float16: 2**-11, torch.float32: 1e-6, torch.float64: 1e-13}
+DIFFERENT = 0.1  # of the largest magnitude: no rounding
+WRONG = 1e300  # an error where no number fits; JSON has no infinity
+KINDS = ("largest", "rms", "row")
+
+LEAST_ROW = 16  # elements: of fewer, all may be next to nothing by chance
+SMALLEST_ROW = 2**-16  # of the largest magnitude: what is smaller counts as nothing
+
+
+def error(want, got):
+    """Largest error over the largest magnitude, rms error over rms, and the largest error of a row
+    over that row's own magnitude: one small row that is wrong shows there alone."""
+    if want.shape != got.shape:
+        return dict.fromkeys(KINDS, WRONG)
+    want, got = want.double(), got.double()
+    if want.numel() == 0:
+        return dict.fromkeys(KINDS, 0.0)
+    finite = want.isfinite()
+    # NaN and each infinity where they belong, and nowhere else.
+    if (
+        not torch.equal(finite, got.isfinite())
+        or not torch.equal(want.isnan(), got.isnan())
+        or not torch.equal(want[want.isinf()], got[want.isinf()])
+    ):
+        return dict.fromkeys(KINDS, WRONG)
+    off = torch.where(finite, got - want, 0.0).abs_()
+    value = torch.where(finite, want, 0.0).abs_()
+    largest = value.max().item() or 1.0
+    of_all = off.max().item() / largest
+    of_row = of_all
+    if want.dim() > 1 and want.shape[-1] >= LEAST_ROW:
+        magnitude = value.amax(-1).clamp_(min=SMALLEST_ROW * largest)
+        of_row = (off.amax(-1) / magnitude).max().item()
+    return {
+        "largest": of_all,
+        "rms": (off.norm() / max(value.norm().item(), 1e-300)).item(),
+        "row": of_row,
+    }
+
+
+def errors(exact, results):
+    """Of every output."""
+    if len(exact) != len(results):
+        return [dict.fromkeys(KINDS, WRONG)]
+    return [error(want, got) for want, got in zip(exact, results)]
+
+
+def worst(each):
+    return {key: max([0.0] + [one[key] for one in each]) for key in KINDS}
+
+
+def agrees(each, eager, dtype):
+    """Whether the errors of every output are no worse than twice eager's, or below the floor. Where
+    eager itself is wrong (it overflows), nothing can be said of that output."""
+    floor = FLOOR.get(dtype, 0.0)
+    return len(each) == len(eager) and all(
+        one[key] <= max(2 * other[key], floor)
+        for one, other in zip(each, eager)
+        for key in KINDS
+    )

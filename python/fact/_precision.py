@@ -1,0 +1,102 @@
+"""torch's own precision settings: recorded with a module, followed by its kernels, its baseline's."""
+
+import contextlib
+
+
+def recorded():
+    """The settings as they are now, for extra/fact.json (the core reads the booleans)."""
+    import torch
+
+    return {
+        "tf32_products": _products() == "tf32",
+        "tf32_convolutions": _convolutions() == "tf32",
+        "reduced_bf16_sums": _flag("allow_bf16_reduced_precision_reduction", True),
+        "reduced_fp16_sums": _flag("allow_fp16_reduced_precision_reduction", True),
+        "fp16_accumulation": _flag("allow_fp16_accumulation", False),
+        "matmul_fp32_precision": _products(),
+        "cudnn_conv_fp32_precision": _convolutions(),
+        "float32_matmul_precision": _or_none(torch.get_float32_matmul_precision),
+    }
+
+
+def describe(settings):
+    """In words, as the report has it (src/target/torch_precision.cpp)."""
+    fp32 = {True: "TF32", False: "fp32"}
+    text = (
+        f"fp32 products in {fp32[settings['tf32_products']]}, "
+        f"convolutions in {fp32[settings['tf32_convolutions']]}"
+    )
+    for kind in ("bf16", "fp16"):
+        if not settings[f"reduced_{kind}_sums"]:
+            text += f", no reduced sums in {kind}"
+    if settings["fp16_accumulation"]:
+        text += ", fp16 accumulated in fp16"
+    return text
+
+
+def allow_tf32():
+    """In products and convolutions, whatever the settings are."""
+    _set_tf32(True, True)
+
+
+@contextlib.contextmanager
+def restored():
+    """Whatever is set inside is as it was afterwards."""
+    before = recorded()
+    try:
+        yield
+    finally:
+        _restore(before)
+
+
+def _products():
+    """"tf32", or another word for what cuBLAS computes fp32 products in."""
+    from torch.backends import cuda
+
+    # The older flag refuses to be read where a newer one was set; torch 2.10 has both.
+    if hasattr(cuda.matmul, "fp32_precision"):
+        return cuda.matmul.fp32_precision
+    return "tf32" if cuda.matmul.allow_tf32 else "ieee"
+
+
+def _convolutions():
+    from torch.backends import cudnn
+
+    if hasattr(cudnn, "conv"):
+        return cudnn.conv.fp32_precision
+    return "tf32" if cudnn.allow_tf32 else "ieee"
+
+
+def _flag(name, usual):
+    import torch
+
+    value = getattr(torch.backends.cuda.matmul, name, usual)
+    return bool(value[0] if isinstance(value, tuple) else value)
+
+
+def _or_none(read):
+    try:
+        return read()
+    except RuntimeError:  # old and new settings that do not agree
+        return None
+
+
+def _set_tf32(products, convolutions):
+    from torch.backends import cuda, cudnn
+
+    # The older flags set the newer ones too.
+    cuda.matmul.allow_tf32 = products
+    cudnn.allow_tf32 = convolutions
+
+
+def _restore(settings):
+    import torch
+    from torch.backends import cuda
+
+    _set_tf32(settings["tf32_products"], settings["tf32_convolutions"])
+    if settings["float32_matmul_precision"] is not None:
+        torch.set_float32_matmul_precision(settings["float32_matmul_precision"])
+    cuda.matmul.allow_bf16_reduced_precision_reduction = settings["reduced_bf16_sums"]
+    cuda.matmul.allow_fp16_reduced_precision_reduction = settings["reduced_fp16_sums"]
+    if hasattr(cuda.matmul, "allow_fp16_accumulation"):
+        cuda.matmul.allow_fp16_accumulation = settings["fp16_accumulation"]

@@ -1,0 +1,39 @@
+// torch's own precision settings, as the user's module leaves them: kernels follow them, and what
+// they are compared with runs under them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "support/result.h"
+
+namespace fact {
+
+// Which of torch's fp32 operators may round their operands to TF32's ten bits.
+struct Tf32 {
+    bool products = false, convolutions = false;
+
+    constexpr Tf32(bool everywhere = false) : products(everywhere), convolutions(everywhere) {}
+    constexpr Tf32(bool in_products, bool in_convolutions)
+        : products(in_products), convolutions(in_convolutions) {}
+    constexpr bool in(bool convolution) const { return convolution ? convolutions : products; }
+    constexpr bool anywhere() const { return products || convolutions; }
+    bool operator==(const Tf32&) const = default;
+};
+
+// The defaults are torch's.
+struct TorchPrecision {
+    Tf32 tf32{false, true};
+    // Whether cuBLAS may add up parts of 16-bit products in 16 bits, or whole fp16 ones.
+    bool reduced_bf16_sums = true, reduced_fp16_sums = true, fp16_accumulation = false;
+    bool operator==(const TorchPrecision&) const = default;
+};
+
+// "fp32 products in fp32, convolutions in TF32", and what else is not as torch has it by itself.
+std::string describe(const TorchPrecision& precision);
+
+std::string to_json(const TorchPrecision& precision);
+// Settings that are not named are torch's defaults.
+Result<TorchPrecision> torch_precision_from_json(std::string_view text);
+
+}  // namespace fact

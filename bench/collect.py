@@ -1,14 +1,18 @@
 """Joins the reports of several runs into one results file and prints its table.
 
-    python bench/collect.py [--never-slower] RESULTS.json RUN_FOLDER...
+    python bench/collect.py [--never-slower | --quiet] RESULTS.json RUN_FOLDER...
     python bench/collect.py --join RESULTS.json PART.json...
+    python bench/collect.py --current RESULTS.json
 
 Each run folder holds what `fact optimize` left: report.json, and bench.json where the whole module
-was timed. The results file adds the date, the commit, the versions and the command. With
---never-slower a composed module that is slower than eager by more than the spread is a failure.
+was timed. The results file adds the date, the commit, the versions and the command, and names the
+runs that have not ended. With --never-slower a composed module that is slower than eager by more than
+the spread is a failure; with --quiet nothing is printed. --current tells whether the results are whole
+and of this commit.
 """
 
 import datetime
+import importlib.util
 import json
 import os
 import re
@@ -44,17 +48,25 @@ def without_paths(value, folder):
     return value
 
 
-def versions():
-    import torch
+def said(*words):
+    """What a program prints; "" where there is none."""
+    try:
+        return subprocess.run(words, capture_output=True, text=True).stdout
+    except OSError:
+        return ""
 
-    nvcc = subprocess.run(
-        [os.environ.get("FACT_NVCC", "nvcc"), "--version"], capture_output=True, text=True
-    ).stdout
-    release = [word for word in nvcc.split() if word.startswith("V")]
+
+def versions():
+    """Without importing torch, which takes seconds of a machine's time."""
+    found = importlib.util.find_spec("torch")
+    text = Path(found.origin).with_name("version.py").read_text() if found else ""
+    torch = re.search(r"^__version__ = '(.*)'", text, re.M)
+    nvcc = re.findall(r"\bV(\S+)", said(os.environ.get("FACT_NVCC", "nvcc"), "--version"))
+    gpus = said("nvidia-smi", "--query-gpu=name", "--format=csv,noheader").splitlines()
     return {
-        "torch": torch.__version__,
-        "nvcc": release[-1][1:] if release else None,
-        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "torch": torch[1] if torch else None,
+        "nvcc": nvcc[-1] if nvcc else None,
+        "gpu": gpus[0].strip() if gpus else None,
     }
 
 
@@ -149,8 +161,10 @@ def print_table(lines):
 
 
 def main():
-    strict = sys.argv[1:2] == ["--never-slower"]
-    if strict:
+    if sys.argv[1:2] == ["--current"] and len(sys.argv) == 3:
+        return 0 if current(Path(sys.argv[2])) else 1
+    strict, quiet = (sys.argv[1:2] == [option] for option in ("--never-slower", "--quiet"))
+    if strict or quiet:
         del sys.argv[1]
     if len(sys.argv) < 3:
         print(__doc__.strip(), file=sys.stderr)
@@ -160,15 +174,19 @@ def main():
         write(Path(sys.argv[2]), parts)
         return 0
     target = Path(sys.argv[1])
-    runs = {}
+    runs, missing = {}, []
     for folder in map(Path, sys.argv[2:]):
         report = read(folder / "report.json")
         if report is None:
-            print(f"{folder}: no report.json, the run did not finish", file=sys.stderr)
+            missing.append(folder.name)
+            if not quiet:
+                print(f"{folder}: no report.json, the run did not finish", file=sys.stderr)
             continue
         run = {"report": by_kernel(report), "bench": read(folder / "bench.json")}
         runs[folder.name] = without_paths(run, folder)
-    write(target, runs)
+    write(target, runs, missing)
+    if quiet:
+        return 0
     for name, run in runs.items():
         print(f"\n{name}")
         lines = [["", "", "single", "over torch, single", "sustained", "error", "schedule"]]
@@ -184,7 +202,13 @@ def main():
     return int(strict and bool(losers))
 
 
-def write(target, runs):
+def current(path):
+    """Whether the results are there, whole and of this commit."""
+    result = read(path) or {}
+    return bool(result.get("commit")) and result["commit"] == commit() and not result.get("missing")
+
+
+def write(target, runs, missing=()):
     result = {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "commit": commit(),
@@ -192,6 +216,8 @@ def write(target, runs):
         "command": os.environ.get("FACT_COMMAND", " ".join(sys.argv)),
         "runs": runs,
     }
+    if missing:
+        result["missing"] = list(missing)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_suffix(".tmp")
     temporary.write_text(json.dumps(result, indent=1) + "\n")

@@ -1,6 +1,6 @@
 """Figures of what was measured, as PNG beside the results: python bench/figures.py [FOLDER]
 
-FOLDER (bench/results/h200) holds JSON files as tests/gpu/run.sh makes them. Needs matplotlib
+FOLDER (bench/results/h200) holds JSON files as bench/all.sh makes them. Needs matplotlib
 (pip install matplotlib). Writes, for what there is:
 
     modules.png         whole modules against eager and torch.compile

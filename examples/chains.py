@@ -3,7 +3,8 @@ problems (levels 1 and 2) in modules of our own, each a factory: `examples.chain
 
 A factory returns (module, inputs). A chain whose meaning depends on it is meant to be traced in
 training mode (`--training`): BatchNorm then takes its statistics from the batch and dropout drops.
-`CHAINS` lists them all; `level1` and `level2` are modules that run all of a level side by side.
+`CHAINS` lists them all; `level1` and `level2` are modules that run all of a level side by side,
+`sample` one that runs a few of level 2.
 With CHAINS_FULL=1 most extents are KernelBench's, else all are small.
 """
 
@@ -304,12 +305,10 @@ class SideBySide(nn.Module):
         return results
 
 
-def _level(prefix):
+def _side_by_side(names):
     modules, inputs, counts = [], [], []
-    for name, factory in CHAINS.items():
-        if not name.startswith(prefix):
-            continue
-        module, own = factory()
+    for name in names:
+        module, own = CHAINS[name]()
         if isinstance(module, AfterLinear) and modules and isinstance(modules[0], AfterLinear):
             module.linear = modules[0].linear  # one weight for all: the archive stays small
         modules.append(module)
@@ -319,8 +318,16 @@ def _level(prefix):
 
 
 def level1():
-    return _level("l1_")
+    return _side_by_side(name for name in CHAINS if name.startswith("l1_"))
 
 
 def level2():
-    return _level("l2_")
+    return _side_by_side(name for name in CHAINS if name.startswith("l2_"))
+
+
+# Of each kind: pointwise work, rows reduced, softmax, group norm, batch norm.
+SAMPLE = ("l2_76", "l2_86", "l2_59", "l2_56", "l2_22", "l2_99", "l2_62", "l2_97")
+
+
+def sample():
+    return _side_by_side(SAMPLE)

@@ -1,0 +1,44 @@
+# What tests/gpu/run.sh and bench/all.sh share. Both set root, out (results), logs and work (folders),
+# failures=0, retune ('' or --retune) and command (how they were called).
+fact=${FACT_PROGRAM:-$root/fact}
+python=${FACT_PYTHON:-python3}
+
+note() { printf '== %s (%s s)\n' "$*" "$SECONDS"; }
+
+# optimize NAME SECONDS SPEC ARGUMENTS...: one run of the whole path, its log kept, its end shown.
+optimize() {
+    local name=$1 limit=$2
+    shift 2
+    note "$name: fact optimize $*"
+    timeout -k 10 "$limit" "$fact" optimize "$@" --run-dir "$work/$name" $retune \
+        >"$logs/$name.log" 2>&1 </dev/null
+    local status=$?
+    if ((status)); then
+        ((++failures))
+        echo "FAILED with status $status:"
+        tail -n 15 "$logs/$name.log"
+    fi
+}
+
+# twice NAME SECONDS SPEC ARGUMENTS...: from an empty cache, and once more in a new run folder.
+twice() {
+    local name=$1 limit=$2 turn
+    shift 2
+    rm -rf "$work/cache-$name" "$work/${name}_cold" "$work/${name}_again"
+    for turn in cold again; do
+        FACT_CACHE_DIR=$work/cache-$name FACT_REGISTRY=$work/cache-$name/registry retune='' \
+            TORCHINDUCTOR_CACHE_DIR=$work/cache-$name/inductor \
+            optimize "${name}_$turn" "$limit" "$@"
+    done
+    [[ ! -d $work/cache-$name/registry ]] || cp -r "$work/cache-$name/registry/." "$FACT_REGISTRY/"
+}
+
+# collect [--never-slower] FILE NAME...: the reports of those runs as one results file.
+collect() {
+    local option=()
+    [[ $1 == --* ]] && option=("$1") && shift
+    local file=$1
+    shift
+    FACT_COMMAND=$command "$python" "$root/bench/collect.py" "${option[@]}" "$out/$file" \
+        "${@/#/$work/}" || ((++failures))
+}

@@ -1,0 +1,282 @@
+"""The README's tables from what was measured: python bench/readme.py RESULTS [README.md...]
+
+RESULTS is a folder of `bench/all.sh`. Without files the tables are printed; with them each table takes
+the place of what stands between `<!-- NAME -->` and `<!-- end of NAME -->` there, so that no number is
+typed by hand. A table of which nothing was measured is left as it is, and named.
+"""
+
+import json
+import math
+import re
+import sys
+from pathlib import Path
+
+MODULES = {  # by the run's name
+    "minigpt_cold": "MiniGPT block, bf16",
+    "minigpt_f32": "the same in fp32",
+    "minigpt_tf32": "the same in fp32 with `--allow-tf32`",
+    "llama_sdpa": "Llama 3 8B layer, batch 4, 2048 tokens, torch's attention",
+    "llama_eager": "the same, attention written out",
+    "llama_one": "the same, batch 1, torch's attention",
+    "llama_model": "Llama 3 8B, 32 layers, batch 1, 2048 tokens",
+    "gpt2": "GPT-2, 12 layers, 8 x 1024 tokens",
+    "encoder": "encoder block, bias and padding mask, written out",
+    "mixed": "a block FACT knows only in part",
+    "vit": "ViT-L/16 of Hugging Face, 2 layers, 32 images",
+    "qwen2": "Qwen2 0.5B of Hugging Face, 4 layers, 4 x 1024 tokens",
+}
+
+
+def read(folder, part):
+    path = Path(folder) / f"{part}.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def runs(folder, *parts):
+    found = {}
+    for part in parts:
+        every = read(folder, part).get("runs") or {}
+        found.update({name: run for name, run in every.items() if "report" in run})
+    return found
+
+
+def time_text(times):
+    us = times["median_us"]
+    return f"{us / 1e3:.3g} ms" if us >= 1000 else f"{us:.3g} us"
+
+
+def ends(times):
+    return times.get("p10_us", times.get("low_us")), times.get("p90_us", times.get("high_us"))
+
+
+def over(times, base, spread=True):
+    """How much faster than `base`; with what the spreads allow."""
+    if not times or not base:
+        return "-"
+    text = f"{base['median_us'] / times['median_us']:.2f}x"
+    (low, high), (base_low, base_high) = ends(times), ends(base)
+    return f"{text} ({base_low / high:.2f} to {base_high / low:.2f})" if spread else text
+
+
+def mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def spans(values):
+    return f"{min(values):.2f}x to {max(values):.2f}x"
+
+
+def table(*lines):
+    head, *rows = ("| " + " | ".join(line) + " |" for line in lines)
+    return "\n".join([head, "|" + "---|" * len(lines[0]), *rows]) if rows else ""
+
+
+def both(row, eager):
+    """Single and sustained, each against eager; or why not."""
+    if not row or not row.get("single"):
+        return (row or {}).get("why", "-")
+    return f"{over(row['single'], eager['single'])}, {over(row.get('sustained'), eager.get('sustained'), False)}"
+
+
+def modules(folder):
+    found = runs(folder, "minigpt", "fp32", "llama", "llama_model", "gpt2", "encoder", "mixed", "hf")
+    lines = [["module", "eager", "torch.compile", "composed", "eager's sustained", "optimized in"]]
+    for name, what in MODULES.items():
+        bench = found.get(name, {}).get("bench")
+        if not bench:
+            continue
+        rows = {row["name"]: row for row in bench["rows"]}
+        eager = rows["eager"]
+        seconds = f"{found[name]['report']['statistics']['seconds']:.0f} s"
+        again = found.get(name.replace("_cold", "_again"))
+        if name.endswith("_cold") and again:
+            seconds += f", again {again['report']['statistics']['seconds']:.0f} s"
+        sustained = f"{time_text(eager['sustained'])}, of {eager.get('sustained_of', 'a CUDA graph')}"
+        compiled, composed = (both(rows.get(key), eager) for key in ("torch.compile", "composed"))
+        lines.append([what, time_text(eager["single"]), compiled, composed, sustained, seconds])
+    return table(*lines)
+
+
+def whole(bench):
+    """Every row of one benchmark."""
+    if not bench:
+        return ""
+    eager = bench["rows"][0]
+    lines = [["", "single", "against eager", "sustained", "against eager", "error against f64"]]
+    for row in bench["rows"]:
+        if not row.get("single"):
+            lines.append([row["name"], row.get("why", "-"), "", "", "", ""])
+            continue
+        first = row is eager
+        lines.append(
+            [
+                row["name"],
+                time_text(row["single"]),
+                "1" if first else over(row["single"], eager["single"]),
+                time_text(row["sustained"]),
+                "1" if first else over(row["sustained"], eager["sustained"]),
+                f"{row['errors']['largest']:.2g}" if row.get("errors") else "-",
+            ]
+        )
+    return table(*lines)
+
+
+def patterns(folder):
+    run = runs(folder, "minigpt").get("minigpt_cold")
+    if not run:
+        return ""
+    lines = [["pattern", "source", "error / torch's", "time", "exported", "single", "sustained", "result"]]
+    for row in run["report"]["patterns"]:
+        if not row.get("single"):
+            continue
+        lines.append(
+            [
+                f"`{row['id']}`" + (f", {row['times']} times" if row["times"] > 1 else ""),
+                row["where"],
+                "{kernel:.1e} / {eager:.1e}".format(**row["error_compiled"]),
+                time_text(row["single"]),
+                time_text(row["torch_single"]),
+                over(row["single"], row["torch_single"]),
+                over(row["sustained"], row["torch_sustained"], False),
+                "fused" if row["fused"] else "left",
+            ]
+        )
+    return table(*lines)
+
+
+def fp32(folder):
+    return whole((runs(folder, "fp32").get("minigpt_f32") or {}).get("bench"))
+
+
+def peers(folder):
+    return whole((runs(folder, "peers").get("peers") or {}).get("bench"))
+
+
+def attention(folder):
+    rows = [r for r in read(folder, "attention").get("runs") or [] if "cudnn" in r["single"]]
+    lines = [["attention, bf16", "shapes", "against cuDNN, single", "least to most", "sustained"]]
+    for what, words in {"causal": [" causal"], "no mask": [" none"], "with a mask": [" keys", " added"]}.items():
+        own = [row for row in rows if any(word in row["shape"] for word in words)]
+        if not own:
+            continue
+        ratios = {
+            how: [r[how]["cudnn"]["median_us"] / r[how]["fact"]["median_us"] for r in own if "fact" in r[how]]
+            for how in ("single", "sustained")
+        }
+        first, held = ratios["single"], ratios["sustained"]
+        lines.append([what, str(len(own)), f"{mean(first):.2f}x", spans(first), f"{mean(held):.2f}x"])
+    return table(*lines)
+
+
+def timed(run):
+    return [row for row in run["report"]["patterns"] if row.get("single") and row.get("torch_single")]
+
+
+def products(folder):
+    lines = [["twelve products with bias", "single", "least to most", "sustained", "error over torch's"]]
+    for name, run in runs(folder, "products").items():
+        rows = timed(run)
+        if not rows:
+            continue
+        first = [r["torch_single"]["median_us"] / r["single"]["median_us"] for r in rows]
+        held = [r["torch_sustained"]["median_us"] / r["sustained"]["median_us"] for r in rows if r["sustained"]]
+        errors = [r["error_compiled"]["kernel"] / r["error_compiled"]["eager"] for r in rows]
+        kind = name.removeprefix("products_").replace("f32", "fp32")
+        lines.append([kind, f"{mean(first):.3f}x", spans(first), f"{mean(held):.3f}x", f"{mean(errors):.2f}"])
+    return table(*lines)
+
+
+def rows(folder):
+    found = (read(folder, "rows").get("runs") or {}).get("rows") or []
+    lines = [["rows", "type", "of a copy's speed", "against torch"]]
+    large = [row for row in found if not row["shape"].startswith("1000x")]
+    for name, dtype in dict.fromkeys((row["name"], row["dtype"]) for row in large):
+        own = [row for row in large if (row["name"], row["dtype"]) == (name, dtype)]
+        share = [100 * row["share"] for row in own]
+        against = spans([row["over_torch"] for row in own])
+        lines.append([name.replace("_", " "), dtype, f"{min(share):.0f} % to {max(share):.0f} %", against])
+    return table(*lines)
+
+
+def chains(folder):
+    run = runs(folder, "chains").get("chains")
+    lines = [["chain, 1024x8192x8192 in fp32", "time", "torch", "single", "sustained"]]
+    for row in timed(run) if run else []:
+        if row["fused"]:
+            held = over(row["sustained"], row["torch_sustained"], False)
+            single = over(row["single"], row["torch_single"])
+            times = [time_text(row[key]) for key in ("single", "torch_single")]
+            lines.append([f"`{row['id'].partition('_')[2]}`", *times, single, held])
+    return table(*lines)
+
+
+def lost(folder):
+    rows = (read(folder, "range").get("runs") or {}).get("rows") or []
+    powers = sorted({row["power_of_ten"] for row in rows if row["power_of_ten"]})
+    lines = [["large number in", "computed in", *(f"10^{power}" for power in powers), "torch's, at most"]]
+    for precision, operand in dict.fromkeys((row["precision"], row["large_in"]) for row in rows):
+        own = {r["power_of_ten"]: r for r in rows if (r["precision"], r["large_in"]) == (precision, operand)}
+        if not any(own):
+            continue
+        kind = {"exact": "fp32", "tf32": "TF32"}[precision]
+        cells = [f"{own[power]['fact']:.0e}" for power in powers]
+        lines.append([f"the {operand} operand", kind, *cells, f"{max(r['torch'] for r in own.values()):.0e}"])
+    return table(*lines)
+
+
+PARTS = "minigpt fp32 llama llama_model gpt2 encoder mixed hf peers attention products rows range chains".split()
+
+
+def measured(folder):
+    """What the numbers are of: the parts of each commit, machine and day."""
+    found = {}
+    for part in PARTS:
+        result = read(folder, part)
+        if result:
+            of = result.get("versions") or {}
+            key = (str(result.get("commit"))[:7], str(result.get("date"))[:10])
+            found.setdefault((*key, *(of.get(name) or "-" for name in ("gpu", "torch", "nvcc"))), []).append(part)
+    lines = [["parts", "commit", "date", "GPU", "torch", "nvcc"]]
+    return table(*lines, *([", ".join(parts), *of] for of, parts in found.items()))
+
+
+TABLES = {
+    "measured": measured,
+    "modules": modules,
+    "patterns": patterns,
+    "fp32": fp32,
+    "peers": peers,
+    "attention": attention,
+    "products": products,
+    "rows": rows,
+    "chains": chains,
+    "range": lost,
+}
+
+
+def put(text, name, made):
+    """The text with the table of that name replaced."""
+    between = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)", re.S)
+    return between.sub(lambda match: match[1] + made + "\n" + match[2], text)
+
+
+def main():
+    if len(sys.argv) < 2 or not Path(sys.argv[1]).is_dir():
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    made = {name: make(sys.argv[1]) for name, make in TABLES.items()}
+    for name, text in made.items():
+        if not text:
+            print(f"{name}: nothing was measured", file=sys.stderr)
+        elif not sys.argv[2:]:
+            print(f"{name}\n{text}\n")
+    for path in map(Path, sys.argv[2:]):
+        text = path.read_text()
+        for name, rows_ in made.items():
+            text = put(text, name, rows_) if rows_ else text
+        path.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -57,11 +57,12 @@ left() {
     echo $((seconds > 1 ? seconds : 1))
 }
 
-# runs FILE NAME...: what of these runs has ended, as the part's results.
+# runs FILE NAME...: what of these runs has ended, as the part's results. A composed module that is
+# slower than eager is a failure.
 runs() {
     local file=$1
     shift
-    collect --quiet "$file" "$@"
+    collect --quiet --never-slower "$file" "$@"
 }
 
 # script NAME FILE: a script of bench/ that writes results of its own.
@@ -152,6 +153,8 @@ part_chains() {
 }
 
 cd "$root" || exit 2
+note "building"
+timeout -k 10 500 "$fact" version || exit 1
 waiting=()
 for part in "${parts[@]}"; do
     if "$python" "$root/bench/collect.py" --current "$out/$part.json"; then

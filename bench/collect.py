@@ -1,6 +1,6 @@
 """Joins the reports of several runs into one results file and prints its table.
 
-    python bench/collect.py [--never-slower | --quiet] RESULTS.json RUN_FOLDER...
+    python bench/collect.py [--never-slower] [--quiet] RESULTS.json RUN_FOLDER...
     python bench/collect.py --join RESULTS.json PART.json...
     python bench/collect.py --current RESULTS.json
 
@@ -163,9 +163,9 @@ def print_table(lines):
 def main():
     if sys.argv[1:2] == ["--current"] and len(sys.argv) == 3:
         return 0 if current(Path(sys.argv[2])) else 1
-    strict, quiet = (sys.argv[1:2] == [option] for option in ("--never-slower", "--quiet"))
-    if strict or quiet:
-        del sys.argv[1]
+    options = {word for word in sys.argv[1:] if word in ("--never-slower", "--quiet")}
+    sys.argv[1:] = [word for word in sys.argv[1:] if word not in options]
+    strict, quiet = "--never-slower" in options, "--quiet" in options
     if len(sys.argv) < 3:
         print(__doc__.strip(), file=sys.stderr)
         return 2
@@ -185,9 +185,7 @@ def main():
         run = {"report": by_kernel(report), "bench": read(folder / "bench.json")}
         runs[folder.name] = without_paths(run, folder)
     write(target, runs, missing)
-    if quiet:
-        return 0
-    for name, run in runs.items():
+    for name, run in () if quiet else runs.items():
         print(f"\n{name}")
         lines = [["", "", "single", "over torch, single", "sustained", "error", "schedule"]]
         lines += pattern_lines(run["report"])

@@ -33,12 +33,12 @@ twice() {
     [[ ! -d $work/cache-$name/registry ]] || cp -r "$work/cache-$name/registry/." "$FACT_REGISTRY/"
 }
 
-# collect [--never-slower] FILE NAME...: the reports of those runs as one results file.
+# collect [OPTION...] FILE NAME...: the reports of those runs as one results file.
 collect() {
-    local option=()
-    [[ $1 == --* ]] && option=("$1") && shift
+    local options=()
+    while [[ $1 == --* ]]; do options+=("$1") && shift; done
     local file=$1
     shift
-    FACT_COMMAND=$command "$python" "$root/bench/collect.py" "${option[@]}" "$out/$file" \
+    FACT_COMMAND=$command "$python" "$root/bench/collect.py" "${options[@]}" "$out/$file" \
         "${@/#/$work/}" || ((++failures))
 }

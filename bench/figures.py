@@ -15,6 +15,8 @@ import math
 import sys
 from pathlib import Path
 
+from readme import MODULES
+
 try:
     import matplotlib
 
@@ -82,20 +84,15 @@ def runs_of(folder):
 
 
 def of_what(name, run):
-    """"gpt2 (bf16)", after the file it was made from."""
-    report = run["report"]
-    source = Path(report["source"]).stem if ".py" in report["source"] else report["source"]
-    kind = name.removesuffix("_cold").rpartition("_")[2]
-    kinds = {"sdpa": ", sdpa", "eager": ", attention written out", "one": ", batch 1", "tf32": ", TF32"}
-    more = kinds.get(kind, "")
-    return f"{source} ({report['dtype'] or 'own dtype'}{more})"
+    """What the README calls it, or the file it was made from."""
+    return MODULES.get(name) or Path(run["report"]["source"]).stem
 
 
 def modules(folder):
     found = []
     for name, run, gpu in runs_of(folder):
         rows = {row["name"]: row for row in (run.get("bench") or {}).get("rows", [])}
-        if all(rows.get(key, {}).get("single") for key in ("eager", "composed")):
+        if name in MODULES and all(rows.get(key, {}).get("single") for key in ("eager", "composed")):
             found.append((of_what(name, run), rows, gpu))
     if not found:
         return None

@@ -28,7 +28,7 @@ class Examples(Discovered):
         """The archive's size and the discovery of an example, in its small size."""
         folder = f"{name}-{'-'.join(variables.values())}"
         cast = ["--dtype", dtype] if dtype else []
-        small = {"GPT2_SMALL": "1", "LLAMA_SMALL": "1", "ENCODER_SMALL": "1", "MIXED_SMALL": "1"}
+        small = {f"{name}_SMALL": "1" for name in ("GPT2", "LLAMA", "ENCODER", "MIXED", "VIT", "QWEN2")}
         with mock.patch.dict(os.environ, {**small, **variables}):
             source = str(ROOT / "examples" / f"{name}.py")
             found = self.discover(source, folder, *cast, "--without-weights")
@@ -66,6 +66,14 @@ class Examples(Discovered):
         self.assertEqual(found.get("sdpa_causal"), 4, found)
         self.assertEqual(found.get("linear_silu_mul"), 4, found)
         self.assertEqual(found.get("rms_norm_linear_silu_mul"), 4, found)
+
+    @needs_transformers
+    def test_what_hugging_face_runs_otherwise_when_traced(self):
+        for name in ("vit", "qwen2"):
+            with self.subTest(example=name):
+                _, found = self.example(name, "bf16")
+                attention = [kind for kind in kinds(found) if kind.startswith("sdpa")]
+                self.assertTrue(attention, kinds(found))
 
     def test_an_encoder_keeps_its_bias_and_its_mask(self):
         for how in ("", "sdpa"):

@@ -140,6 +140,14 @@ class All(unittest.TestCase):
         self.assertIn("| a block FACT knows only in part | 3 ms |", text)
         self.assertIn("chains: nothing was measured", done.stderr)
 
+    def test_the_sample_of_chains_is_of_them(self):
+        sys.path.insert(0, str(ROOT))
+        self.addCleanup(sys.path.remove, str(ROOT))
+        from examples import chains
+
+        module, inputs = chains.sample()
+        self.assertEqual(len(module(*inputs)), len(chains.SAMPLE))
+
     def test_the_readme_has_a_place_for_every_table(self):
         sys.path.insert(0, str(ROOT / "bench"))
         self.addCleanup(sys.path.remove, str(ROOT / "bench"))

@@ -97,9 +97,10 @@ TEST(Report, SaysWhatTimesAreOf) {
     r.whole = {{"eager", {1000, 990, 1010, 50}, {1100, 1090, 1110, 50}, "", 0, "calls"},
                {"composed", {500, 495, 505, 50}, {550, 545, 555, 50}, "", 0, "a CUDA graph"}};
     const auto text = to_text(r);
-    EXPECT_NE(text.find("torch's settings, which kernels follow: fp32 products in fp32, convolutions "
-                        "in TF32\n"),
-              std::string::npos)
+    EXPECT_NE(
+        text.find("torch's settings, which kernels follow: fp32 products in fp32, convolutions "
+                  "in TF32\n"),
+        std::string::npos)
         << text;
     EXPECT_NE(text.find("    time  exported  single"), std::string::npos) << text;
     EXPECT_NE(text.find("\n  exported: the same operators as torch.export wrote them"),

@@ -180,6 +180,21 @@ TEST_F(Remembered, AnotherSubgraphIsVerifiedAgain) {
     EXPECT_EQ(records().size(), 2u);
 }
 
+// The baseline's time is part of a record.
+TEST_F(Remembered, OtherSettingsOfTorchAreOtherWork) {
+    const auto usual = call_identity(options_);
+    options_.precision.tf32 = true;
+    EXPECT_EQ(call_identity(options_), usual);  // the record has a flag for it
+    options_.precision.reduced_bf16_sums = false;
+    EXPECT_NE(call_identity(options_), usual);
+
+    options_.precision.tf32 = {false, true};
+    pattern_.rule = "linear";
+    EXPECT_FALSE(allowed_tf32(pattern_, options_));
+    pattern_.rule = "conv";
+    EXPECT_TRUE(allowed_tf32(pattern_, options_));
+}
+
 TEST_F(Remembered, AfterAChangeOfOurOwnCodeTheSearchBeginsWithIt) {
     realized_text();
     const auto other = ranking()[2];

@@ -142,7 +142,7 @@ class Bench(unittest.TestCase):
 
         def refuse(module, mode=None):
             def call(x):
-                if mode == "max-autotune":
+                if mode == "max-autotune-no-cudagraphs":
                     raise RuntimeError("\n  no such tile\nand more")
                 return module(x)
 
@@ -165,9 +165,11 @@ class Bench(unittest.TestCase):
             code, printed, result = self.bench("--peers", "all")
         self.assertEqual(code, 0)
         rows = {row["name"]: row for row in result["rows"]}
-        self.assertEqual(rows["max-autotune"]["why"], "RuntimeError: no such tile")
-        self.assertNotIn("single", rows["max-autotune"])
-        self.assertEqual(rows["max-autotune without graphs"]["single"], timing)
+        self.assertEqual(rows["max-autotune without graphs"]["why"], "RuntimeError: no such tile")
+        self.assertNotIn("single", rows["max-autotune without graphs"])
+        self.assertEqual(rows["max-autotune"]["single"], timing)
+        self.assertEqual(rows["max-autotune"]["sustained_of"], "its own CUDA graph")
+        self.assertEqual(rows["eager"]["sustained_of"], "calls")
         self.assertIn("no such tile", printed)
 
     def test_a_module_of_one_dtype_is_not_compared(self):

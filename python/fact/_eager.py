@@ -5,6 +5,7 @@ import copy
 import torch
 from torch.utils import _pytree as pytree
 
+from fact._blame import blame
 from fact._errors import BadInput
 
 # The interpreter that stands in for kernels on a CPU is no faster than this in a few minutes.
@@ -23,10 +24,7 @@ def call(module, inputs, spec):
         with torch.no_grad():
             return module(*inputs)
     except Exception as error:  # any of torch's many
-        reason = next(iter(str(error).splitlines()), "")
-        raise BadInput(
-            f"{spec}: the module itself fails: {type(error).__name__}: {reason}"
-        ) from error
+        raise BadInput(blame(spec, error, "the module itself fails")) from error
 
 
 def try_out(module, inputs, spec):

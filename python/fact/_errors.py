@@ -1,5 +1,19 @@
 """Failures that are told to the user as they are."""
 
+import sys
+import textwrap
+import traceback
+
 
 class BadInput(Exception):
-    """Something in what the user gave; its text is all the user sees."""
+    """Something in what the user gave; its text is all the user sees. What was raised in the user's
+    code, if anything, is its cause."""
+
+
+def tell(error, verbose=False):
+    """Says a BadInput on standard error, with `verbose` all of what Python knows of its cause."""
+    text = str(error)
+    if verbose and error.__cause__ is not None:
+        trace = "".join(traceback.format_exception(error.__cause__)).rstrip("\n")
+        text += "\n" + textwrap.indent(trace, "  ", lambda line: True)
+    print(f"error: {text}", file=sys.stderr)

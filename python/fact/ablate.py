@@ -11,7 +11,7 @@ import torch
 
 from fact import _precision, _timing
 from fact._eager import call
-from fact._errors import BadInput
+from fact._errors import BadInput, tell
 from fact._files import write_text
 from fact.package import load
 from fact.trace import DTYPES, load_model
@@ -50,7 +50,7 @@ def main(arguments=None):
                 options.training,
             )
     except BadInput as error:
-        print(f"error: {error}", file=sys.stderr)
+        tell(error)
         return 2
     write_text(options.json, json.dumps(result) + "\n")
     return 0

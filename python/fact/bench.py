@@ -20,9 +20,10 @@ import torch
 from torch.utils import _pytree as pytree
 
 from fact import _precision, _timing
+from fact._blame import one_line
 from fact._compare import DIFFERENT, WRONG, agrees, errors, worst  # noqa: F401
 from fact._eager import MOST_INTERPRETED_FLOPS, Buffers, call, flops, repeats, tensors_of
-from fact._errors import BadInput
+from fact._errors import BadInput, tell
 from fact._files import write_text
 from fact.package import load, needs_weights
 from fact.trace import DTYPES, load_model
@@ -169,7 +170,7 @@ def _run(package, source, dtype, device, allow_tf32, training, peers):
             compared = False
             notes.append(
                 "the module does not run in f64, so that only its patterns were checked, not the whole: "
-                + str(failure).splitlines()[0]
+                + one_line(failure)
             )
     output_dtype, eager, differs = torch.float32, [], False
     found = {}
@@ -181,7 +182,7 @@ def _run(package, source, dtype, device, allow_tf32, training, peers):
         except Exception as failure:  # any of torch's many: the other rows still count
             if name in ("eager", "composed"):
                 raise
-            row["why"] = _reason(failure)
+            row["why"] = f"it fails: {one_line(failure)}"
             continue
         if compared:
             found[name] = errors(exact, results)
@@ -229,11 +230,6 @@ def _run(package, source, dtype, device, allow_tf32, training, peers):
         "note": "; ".join(notes),
         "rows": list(rows.values()),
     }
-
-
-def _reason(failure):
-    lines = [line.strip() for line in str(failure).splitlines() if line.strip()]
-    return f"{type(failure).__name__}: {lines[0]}" if lines else type(failure).__name__
 
 
 def _commit():
@@ -307,6 +303,7 @@ def main(arguments=None):
         help="beside eager: torch.compile, or also its max-autotune, with and without CUDA graphs",
     )
     parser.add_argument("--json", help="also write the result here")
+    parser.add_argument("--verbose", action="store_true", help="show tracebacks")
     options = parser.parse_args(arguments)
     try:
         with torch.no_grad():
@@ -320,7 +317,7 @@ def main(arguments=None):
                 PEERS[options.peers],
             )
     except BadInput as error:
-        print(f"error: {error}", file=sys.stderr)
+        tell(error, options.verbose)
         return 2
     except KeyboardInterrupt:
         return 130

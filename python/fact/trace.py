@@ -10,18 +10,17 @@ import importlib
 import importlib.util
 import io
 import json
-import linecache
 import logging
 import os
 import sys
 import tempfile
-import traceback
 import warnings
 from pathlib import Path
 
-from fact._errors import BadInput
+from fact._blame import blame, short
+from fact._errors import BadInput, tell
 from fact._files import target, write_text
-from fact._watch import Watch, is_library, stamp
+from fact._watch import Watch, stamp
 
 SEED = 0
 # Element types of weights, those of src/target/dtype.h.
@@ -43,7 +42,12 @@ def load_model(spec, dtype=None, device=None, training=False, hollow=False):
         inputs = [inputs]
     if not isinstance(inputs, (list, tuple)):
         raise BadInput(f"{spec}: the inputs must be a list or a tuple, got {type(inputs).__name__}")
-    inputs = list(inputs)
+    return _user_code(spec, lambda: _placed(module, list(inputs), dtype, device, training, hollow))
+
+
+def _placed(module, inputs, dtype, device, training, hollow):
+    import torch
+
     if dtype is not None:
         kind = getattr(torch, DTYPES[dtype])
         module = module.to(kind)
@@ -131,14 +135,9 @@ def save(program, path, module=None, hollow=False, precision=None):
 
 def _map(value, change):
     import torch
+    from torch.utils import _pytree as pytree
 
-    if isinstance(value, torch.Tensor):
-        return change(value)
-    if isinstance(value, (list, tuple)):
-        return type(value)(_map(v, change) for v in value)
-    if isinstance(value, dict):
-        return {key: _map(v, change) for key, v in value.items()}
-    return value
+    return pytree.tree_map(lambda leaf: change(leaf) if isinstance(leaf, torch.Tensor) else leaf, value)
 
 
 def _from_file(spec):
@@ -217,31 +216,11 @@ def _user_code(spec, build):
     except BaseException as error:
         # Python does not say where a NUL byte is: then the blame falls on who imports the file.
         if isinstance(error, SyntaxError) and error.filename:
-            raise BadInput(f"{_short(error.filename)}:{error.lineno}: {error.msg}") from None
-        raise BadInput(_blame(spec, error, "failed")) from None
-
-
-def _short(file):
-    relative = os.path.relpath(file) if file else "?"
-    return file if relative.startswith("..") else relative
-
-
-def _blame(spec, error, what):
-    """The user's own line and the reason, in a few lines."""
-    mine = None
-    for frame in traceback.extract_tb(error.__traceback__):
-        if not is_library(frame.filename):
-            mine = frame
-    reason = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = f"{type(error).__name__}: {reason[0]}" if reason else type(error).__name__
-    if mine is None:
-        return f"{spec}: {what}: {_clip(text)}"
-    code = (mine.line or linecache.getline(mine.filename, mine.lineno)).strip()
-    return f"{_short(mine.filename)}:{mine.lineno}: {what}: {_clip(text)}\n  {code}"
-
-
-def _clip(text, width=400):
-    return text if len(text) <= width else text[: width - 3] + "..."
+            code = f"\n  {error.text.strip()}" if error.text else ""
+            raise BadInput(
+                f"{short(error.filename)}:{error.lineno}: {type(error).__name__}: {error.msg}{code}"
+            ) from error
+        raise BadInput(blame(spec, error, "failed")) from error
 
 
 def _quiet():
@@ -268,7 +247,7 @@ def _trace(options):
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            raise BadInput(_blame(options.spec, error, "torch cannot export this")) from None
+            raise BadInput(blame(options.spec, error, "torch cannot export this")) from error
     refuse(options.spec, program)
     if not options.without_weights:
         try_out(module, inputs, options.spec)
@@ -277,9 +256,9 @@ def _trace(options):
     except NotImplementedError as error:
         # Named results such as torch.max(x, 1) have no place in an archive.
         raise BadInput(
-            f"{options.spec}: torch cannot save what the module returns: {_clip(str(error), 120)}\n"
-            "  let forward return tensors, or tuples, lists and dictionaries of them: tuple(x.max(1))"
-        ) from None
+            blame(options.spec, error, "torch cannot save what the module takes or returns")
+            + "\n  let forward take and return tensors, or tuples, lists and dictionaries of them: tuple(x.max(1))"
+        ) from error
     if options.sources:
         # Another torch in the same environment shows in this file.
         release = torch.version.__file__
@@ -307,13 +286,14 @@ def main(arguments=None):
         action="store_true",
         help="leave the parameters out of the archive; whoever loads it gives them",
     )
+    parser.add_argument("--verbose", action="store_true", help="show tracebacks")
     parser.add_argument("--sources", help="also list what the module was built from here, as JSON")
     options = parser.parse_args(arguments)
     _quiet()
     try:
         _trace(options)
     except BadInput as error:
-        print(f"error: {error}", file=sys.stderr)
+        tell(error, options.verbose)
         return 2
     except OSError as error:
         print(f"error: cannot write {error.filename}: {error.strerror}", file=sys.stderr)

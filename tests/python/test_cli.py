@@ -117,7 +117,9 @@ class BadInput(CommandLine):
         result = self.fact("optimize", "branch.py")
         self.refused(result, "branch.py:6: torch cannot export this", "data-dependent")
         self.assertIn("if x.sum() > 0:", result.stderr)
-        self.assertLess(len(result.stderr.splitlines()), 5)
+        # All that torch has to say, and where there is more.
+        self.assertIn("draft_export()", result.stderr)
+        self.assertIn("--verbose adds the traceback", result.stderr)
         self.assertEqual(self.files(), ["branch.py"])
 
     def test_module_that_does_not_run(self):
@@ -134,7 +136,7 @@ class BadInput(CommandLine):
         """
         self.write("mixed.py", model(body))
         result = self.fact("optimize", "mixed.py", "--dtype", "bf16")
-        self.refused(result, "mixed.py: the module itself fails: RuntimeError")
+        self.refused(result, "mixed.py:13: the module itself fails: RuntimeError")
         self.assertEqual(self.files(), ["mixed.py"])
 
     @unittest.skipIf(sys.version_info < (3, 11), "Python cannot put the working folder last")

@@ -51,7 +51,7 @@ int bench(const Options& options) {
     if (!options.json.empty())
         if (auto written = write_file_atomic(options.json, done->json); !written)
             return fail(written.error());
-    return done->agrees ? kDone : kFailed;
+    return done->agrees == false ? kFailed : kDone;
 }
 
 }  // namespace
@@ -70,6 +70,7 @@ void add_bench(CLI::App& app, Action& action) {
                      "Beside eager: default (torch.compile) or all (also max-autotune, with and "
                      "without CUDA graphs)")
         ->check(CLI::IsMember({"default", "all"}));
+    add_verbose(*command, options->request.verbose);
     command->add_option("--json", options->json, "Also write the times to this file");
     command->callback([&action, options] { action = [options] { return bench(*options); }; });
 }

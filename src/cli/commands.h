@@ -35,6 +35,8 @@ int run_optimize(const driver::OptimizeRequest& request, bool json);
 
 // Says what went wrong on standard error; gives the exit code.
 int fail(const Error& error, std::string_view after_interrupt = "interrupted");
+// From now on `fail` also gives the error as JSON on standard output: who asked for JSON gets it.
+void answer_failures_in_json();
 void print(std::string_view text);
 
 // Options several subcommands share.
@@ -47,5 +49,6 @@ void add_registry_use(CLI::App& app, bool& registry, bool& retune);
 // --effort, --budget, --try-all: how widely a search looks.
 void add_effort(CLI::App& app, tune::Effort& effort);
 void add_jobs(CLI::App& app, int& jobs);
+void add_verbose(CLI::App& app, bool& verbose);
 
 }  // namespace fact::cli

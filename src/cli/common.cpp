@@ -4,11 +4,24 @@
 #include <cstdio>
 
 #include "cli/commands.h"
+#include "report/report.h"
 #include "support/subprocess.h"
 
 namespace fact::cli {
 
+namespace {
+
+bool failures_in_json = false;  // of the whole program: nobody asks twice
+
+}  // namespace
+
+void answer_failures_in_json() {
+    failures_in_json = true;
+}
+
 int fail(const Error& error, std::string_view after_interrupt) {
+    const Error told = interrupted() ? Error{std::string(after_interrupt), {}} : error;
+    if (failures_in_json) print(report::to_json(told));
     std::fflush(stdout);
     if (interrupted()) {
         fmt::print(stderr, "{}\n", after_interrupt);
@@ -101,6 +114,10 @@ void add_effort(CLI::App& app, tune::Effort& effort) {
         ->transform(CLI::Validator(budget_seconds, "TIME"));
     app.add_flag("!--try-all", effort.stop_early,
                  "Try every candidate, also where the bound or the model says it is not worth it");
+}
+
+void add_verbose(CLI::App& app, bool& verbose) {
+    app.add_flag("--verbose", verbose, "Show what the module raises with its traceback");
 }
 
 void add_jobs(CLI::App& app, int& jobs) {

@@ -40,6 +40,13 @@ std::optional<fact::Error> unknown_command(const CLI::App& app, int argc, char**
     return std::nullopt;
 }
 
+// `fact bench --json FILE` names a file; everywhere else it is a flag.
+bool asks_for_json(int argc, char** argv) {
+    return argc > 1 && std::string_view(argv[1]) != "bench" &&
+           std::any_of(argv + 1, argv + argc,
+                       [](const char* word) { return std::string_view(word) == "--json"; });
+}
+
 int run(int argc, char** argv) {
     using namespace fact::cli;
     CLI::App app(
@@ -70,13 +77,13 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     fact::install_interrupt_handler();
+    if (asks_for_json(argc, argv)) fact::cli::answer_failures_in_json();
     try {
         return run(argc, argv);
     } catch (const fact::InternalError& error) {
-        fmt::print(stderr, "internal error: {}\n  This is a bug in FACT: please report it.\n",
-                   error.what());
+        return fact::cli::fail({fmt::format("internal error: {}", error.what()),
+                                "this is a bug in FACT: please report it"});
     } catch (const std::exception& error) {
         return fact::cli::fail({error.what(), {}});
     }
-    return fact::cli::kFailed;
 }

@@ -27,12 +27,11 @@ int optimize(const Options& options) {
 int run_optimize(const driver::OptimizeRequest& request, bool json) {
     const auto done = driver::optimize(request);
     if (!done) return fail(done.error(), "interrupted; run the same command again to continue");
-    if (done->report)
-        print(json ? report::to_json(*done->report)
-                   : fmt::format("\n{}", report::to_text(*done->report)));
-    if (done->failed) return fail({done->message, {}});
-    if (!json) print(done->message);
-    return kDone;
+    print(json ? report::to_json(*done) : fmt::format("\n{}", report::to_text(*done)));
+    if (!done->failed) return kDone;
+    std::fflush(stdout);
+    fmt::print(stderr, "error: {}", done->no_package);
+    return kFailed;
 }
 
 void add_optimize(CLI::App& app, Action& action) {
@@ -58,6 +57,7 @@ void add_optimize(CLI::App& app, Action& action) {
         ->group("Advanced");
     add_registry_use(*command, request.registry, request.retune);
     command->add_flag("!--no-bench", request.bench, "Do not time the whole module");
+    add_verbose(*command, request.verbose);
     command->add_flag("--json", options->json, "The report as JSON");
     command->callback([&action, options] { action = [options] { return optimize(*options); }; });
 }

@@ -121,11 +121,12 @@ int show(const std::string& name, bool json) {
     return kDone;
 }
 
-int resume(const std::string& name, bool json) {
+int resume(const std::string& name, bool json, bool verbose) {
     const auto run = find(name);
     if (!run) return fail(run.error());
-    const auto request = driver::request_of(*run);
+    auto request = driver::request_of(*run);
     if (!request) return fail(request.error());
+    request->verbose = verbose;
     if (run->state.state == "running")
         return fail({fmt::format("{} is still running, as process {}", run->folder.string(),
                                  run->state.process),
@@ -142,7 +143,7 @@ int resume(const std::string& name, bool json) {
 
 struct Options {
     std::string run;
-    bool json = false;
+    bool json = false, verbose = false;
 };
 
 }  // namespace
@@ -164,8 +165,10 @@ void add_runs(CLI::App& app, Action& action) {
     auto* resuming = command->add_subcommand("resume", "Run optimize again as it was asked");
     resuming->add_option("RUN", options->run, "The run")->required();
     resuming->add_flag("--json", options->json, "The report as JSON");
-    resuming->callback(
-        [&action, options] { action = [=] { return resume(options->run, options->json); }; });
+    add_verbose(*resuming, options->verbose);
+    resuming->callback([&action, options] {
+        action = [=] { return resume(options->run, options->json, options->verbose); };
+    });
 }
 
 }  // namespace fact::cli

@@ -37,6 +37,7 @@ void add_trace(CLI::App& app, Action& action) {
     add_dtype(*command, options->request.dtype);
     add_training(*command, options->request.training);
     add_without_weights(*command, options->request.without_weights);
+    add_verbose(*command, options->request.verbose);
     command->callback([&action, options] { action = [options] { return trace(*options); }; });
 }
 

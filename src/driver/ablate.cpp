@@ -189,7 +189,7 @@ Result<Dropped> confirmed(Dropped dropped, const Trials& trials, const Discovere
         if (trial.without && (!best || beats(*trial.times.front(), *best->times.front())))
             best = &trial;
     }
-    TrialTimes times{trials.ablation.eager, {}, ""};
+    TrialTimes times{trials.ablation.eager, {}, "", false};
     if (known) {
         times.trials = {*known, *best->times.front()};
     } else {
@@ -224,6 +224,7 @@ Result<report::Ablation> ablate_stage(const Environment& environment, const RunF
     const auto times = bench.times("ablation", packages);
     if (!times) return times.error();
     trials.ablation.eager = times->eager;
+    trials.ablation.earlier = times->earlier;
     for (std::size_t i = 0; i < packages.size(); ++i)
         for (Times* place : trials.packages[i].times) *place = times->trials[i];
     Dropped paying = not_paying(trials);

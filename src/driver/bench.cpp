@@ -33,18 +33,23 @@ Result<Benched> parse(const std::string& text) {
                                  times(row.value("single", Json())),
                                  times(row.value("sustained", Json())), row.value("why", ""),
                                  row.value("peak_bytes", 0.0), row.value("sustained_of", "")});
+        for (const auto& row : json.at("rows"))
+            if (row.at("name") == "composed" && row.contains("errors"))
+                out.agrees = json.at("agrees").get<bool>();
         out.note = json.value("note", "");
-        out.agrees = json.value("agrees", true);
+        out.date = json.value("date", "");
     } catch (const Json::exception& error) {
         return Error{fmt::format("the benchmark's result cannot be read: {}", error.what()), {}};
     }
     return out;
 }
 
-std::string last_lines(std::string text) {
-    text.erase(text.find_last_not_of(" \n") + 1);
-    constexpr std::size_t kMost = 1500;
-    return text.size() > kMost ? "..." + text.substr(text.size() - kMost) : text;
+// What an earlier run found.
+Result<Benched> parse_earlier(const std::string& text) {
+    auto out = parse(text);
+    if (!out) return out;
+    out->earlier = true;
+    return out;
 }
 
 }  // namespace
@@ -58,16 +63,18 @@ Result<Benched> bench(const Environment& environment, const BenchRequest& reques
     if (request.allow_tf32) arguments.push_back("--allow-tf32");
     if (request.training) arguments.push_back("--training");
     if (!request.peers.empty()) arguments.insert(arguments.end(), {"--peers", request.peers});
+    if (request.verbose) arguments.push_back("--verbose");
     const auto exit = fact::run(python_module(environment, "fact.bench", arguments));
     if (!exit) return exit.error();
     if (interrupted()) return Error{"interrupted", {}};
     if (const auto bad = bad_input_of(*exit)) return *bad;
     std::error_code ignored;
     if (!fs::exists(result, ignored))
-        return Error{fmt::format("the benchmark failed ({})",
+        return Error{fmt::format("the benchmark failed ({}):\n{}",
                                  exit->signal ? fmt::format("signal {}", exit->signal)
-                                              : fmt::format("exit code {}", exit->code)),
-                     last_lines(exit->err)};
+                                              : fmt::format("exit code {}", exit->code),
+                                 exit->err),
+                     {}};
     const auto text = read_file(result);
     if (!text) return text.error();
     return parse(*text);
@@ -85,13 +92,13 @@ Result<Benched> bench_stage(const Environment& environment, const BenchRequest& 
     Progress progress("bench", 0);
     if (run.current("bench", inputs))
         if (const auto text = read_file(run.bench()); text)
-            if (auto before = parse(*text); before) {
+            if (auto before = parse_earlier(*text); before) {
                 progress.finish("unchanged since the last run");
                 return before;
             }
     if (!from.anywhere.empty())
         if (const auto text = recalled(environment, "bench", from.anywhere))
-            if (auto before = parse(*text); before) {
+            if (auto before = parse_earlier(*text); before) {
                 if (auto kept = keep(*before); !kept) return kept.error();
                 progress.finish("known from an earlier run");
                 return before;
@@ -104,7 +111,9 @@ Result<Benched> bench_stage(const Environment& environment, const BenchRequest& 
     if (!from.anywhere.empty())
         if (auto kept = memorize(environment, "bench", from.anywhere, done->json); !kept)
             return kept.error();
-    progress.finish(environment.gpu ? "measured" : "checked, not timed");
+    progress.finish(environment.gpu            ? "measured"
+                    : done->agrees.has_value() ? "results compared, not timed"
+                                               : "neither compared nor timed");
     return done;
 }
 

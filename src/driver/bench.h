@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,13 +18,16 @@ struct BenchRequest {
     bool allow_tf32 = false;
     bool training = false;
     std::string peers = {};  // "": torch.compile; "all": also its max-autotune
+    bool verbose = false;  // show what the module raised with its traceback
 };
 
 struct Benched {
     std::vector<report::ModuleRow> whole;
-    std::string note;    // how the results compare numerically
-    bool agrees = true;  // whether the composed module is as exact as it must be
-    std::string json;    // as the benchmark wrote it
+    std::string note;            // how the results compare numerically
+    std::optional<bool> agrees;  // whether they are good enough; nothing: not compared
+    std::string json;            // as the benchmark wrote it
+    std::string date;
+    bool earlier = false;  // an earlier run measured it, and not this one
 };
 
 Result<Benched> bench(const Environment& environment, const BenchRequest& request);

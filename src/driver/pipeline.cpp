@@ -53,13 +53,10 @@ class FreshFolder {
 };
 
 std::string nothing_to_fuse(const Discovered& found, const fs::path& output) {
-    auto text = fmt::format("nothing to fuse: {}, and none is a matrix product a kernel can take",
-                            report::counted(found.graph.nodes.size(), "operator"));
-    if (const auto& left = found.discovery.left_alone; !left.empty())
-        text += fmt::format("; left alone:\n{}", report::reasons(left));
-    else
-        text += "\n";
-    return text + "no package was written: the module is best run as it is\n" +
+    return fmt::format(
+               "nothing to fuse: {}, and no pattern that a kernel can take begins at any\n"
+               "no package was written: the module is best run as it is\n",
+               report::counted(found.graph.nodes.size(), "operator")) +
            left_as_it_is(output);
 }
 
@@ -79,8 +76,10 @@ Result<> check_places(const RunFolder& run, const fs::path& output) {
     return blame_input(fine.error());
 }
 
-TraceRequest tracing_of(const Settings& settings) {
-    return {settings.source, settings.dtype, settings.training, settings.without_weights};
+TraceRequest tracing_of(const Settings& settings, bool verbose = false) {
+    TraceRequest out{settings.source, settings.dtype, settings.training, settings.without_weights};
+    out.verbose = verbose;
+    return out;
 }
 
 Asked asked(const OptimizeRequest& request) {
@@ -101,6 +100,12 @@ void say(std::string title, std::string_view what) {
     Progress(std::move(title), 0).finish(what);
 }
 
+// Those of an earlier run say nothing of this one.
+void remove_reports(const RunFolder& run) {
+    std::error_code ignored;
+    for (const auto* name : {"report.json", "report.txt"}) fs::remove(run.path() / name, ignored);
+}
+
 Result<> finish(const RunFolder& run, report::Report& report, double started) {
     report.statistics.seconds = now() - started;
     if (auto done = write_file_atomic(run.path() / "report.json", report::to_json(report)); !done)
@@ -110,7 +115,7 @@ Result<> finish(const RunFolder& run, report::Report& report, double started) {
 
 }  // namespace
 
-Result<Optimized> optimize(const OptimizeRequest& request) {
+Result<report::Report> optimize(const OptimizeRequest& request) {
     const double started = now();
     const auto& settings = request.settings;
     if (auto fine = check_source(settings.source); !fine) return fine.error();
@@ -118,6 +123,7 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
     const auto output = request.output.value_or(run.package());
     const FreshFolder tidy(run);
     if (auto fine = check_places(run, output); !fine) return fine.error();
+    remove_reports(run);
     const auto environment = find_environment(settings.arch);
     if (!environment) return environment.error();
 
@@ -125,7 +131,7 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
     watch.enter("trace");
     Progress tracing("trace", 0);
     tracing.status(settings.source);
-    const auto traced = trace_stage(*environment, tracing_of(settings), run);
+    const auto traced = trace_stage(*environment, tracing_of(settings, request.verbose), run);
     if (!traced) return watch.failed(traced.error());
     tracing.finish(*traced ? "exported" : "unchanged since the last run");
     if (auto done = run.remember(settings, asked(request)); !done)
@@ -141,11 +147,13 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
     if (!found) return watch.failed(found.error());
     say("discover", fmt::format("{}, {}", report::counted(found->graph.nodes.size(), "operator"),
                                 report::counted(found->discovery.patterns.size(), "pattern")));
-    Optimized out;
     if (found->discovery.patterns.empty()) {
+        auto report = summarize(*environment, settings, *found, {}, {});
+        report.run = run.path().string();
+        report.no_package = nothing_to_fuse(*found, output);
+        if (auto done = finish(run, report, started); !done) return watch.failed(done.error());
         watch.finish();
-        out.message = nothing_to_fuse(*found, output);
-        return out;
+        return report;
     }
 
     watch.enter("realize");
@@ -166,24 +174,29 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
     const auto composed = compose_stage(run, settings, *found, *realizations, chosen, output);
     if (!composed) return watch.failed(composed.error());
     say("compose",
-        fmt::format("{} of {} patterns fused", chosen.fused(), found->discovery.patterns.size()));
+        fmt::format("{} of {} patterns fused{}", chosen.fused(), found->discovery.patterns.size(),
+                    environment->gpu ? "" : ", chosen by their bounds"));
     auto report = summarize(*environment, settings, *found, *realizations, chosen);
     report.run = run.path().string();
     report.precision = describe(*precision);
     report.ablation = *ablation;
     if (chosen.fused() == 0) {
-        out.message = none_composed(*found, chosen, output);
-        out.failed = report.statistics.realized == 0;
+        report.no_package = none_composed(*found, chosen, output);
+        report.failed = report.statistics.realized == 0;
     } else {
         report.package = output.string();
         report.without_weights = settings.without_weights;
     }
+    if (chosen.fused() && !request.bench)
+        report.whole_note =
+            "the package's results were not compared with the module's (--no-bench)";
     if (chosen.fused() && request.bench) {
         watch.enter("bench");
-        const auto benched = bench_stage(
-            *environment,
-            {output, settings.source, settings.dtype, settings.allow_tf32, settings.training}, run,
-            {composed->inputs, module.empty() ? "" : module + composed->contents});
+        const auto benched =
+            bench_stage(*environment,
+                        {output, settings.source, settings.dtype, settings.allow_tf32,
+                         settings.training, request.verbose},
+                        run, {composed->inputs, module.empty() ? "" : module + composed->contents});
         std::error_code ignored;
         if (!benched) {
             if (benched.error().bad_input) fs::remove_all(output, ignored);
@@ -191,19 +204,23 @@ Result<Optimized> optimize(const OptimizeRequest& request) {
         }
         report.whole = benched->whole;
         report.whole_note = benched->note;
-        if (!benched->agrees) {
+        report.agrees = benched->agrees;
+        if (benched->earlier) report.whole_earlier = benched->date;
+        if (benched->agrees == false) {
             fs::remove_all(output, ignored);
             report.package.clear();
-            out.message =
+            report.no_package =
                 "the composed module does not give the module's results, so its package was "
                 "removed\n";
-            out.failed = true;
+            report.failed = true;
         }
     }
     if (auto done = finish(run, report, started); !done) return watch.failed(done.error());
-    watch.finish();
-    out.report = std::move(report);
-    return out;
+    if (report.failed)
+        (void)watch.failed({report.no_package, {}});
+    else
+        watch.finish();
+    return report;
 }
 
 }  // namespace fact::driver

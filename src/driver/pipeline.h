@@ -23,16 +23,11 @@ struct OptimizeRequest {
     bool bench = true;
     bool registry = true;  // whether what is known of other runs is read and written
     bool retune = false;   // search again where the answer is known already
-};
-
-struct Optimized {
-    std::string message;  // why there is no package, when there is none
-    bool failed = false;  // patterns were found, and none got a kernel
-    std::optional<report::Report> report;
+    bool verbose = false;  // show what the module raised with its traceback
 };
 
 // Each stage reads and writes files of the run folder and skips what is already done, so the same
 // request continues where an earlier one stopped.
-Result<Optimized> optimize(const OptimizeRequest& request);
+Result<report::Report> optimize(const OptimizeRequest& request);
 
 }  // namespace fact::driver

@@ -176,7 +176,10 @@ Result<Realizations> realize_stage(const Environment& environment, const RunFold
     }
     const auto realized = std::count_if(done.begin(), done.end(),
                                         [](const auto& entry) { return entry.second.realized; });
-    progress.finish(fmt::format("{} of {} families have a kernel", realized, todo.size()));
+    progress.finish(fmt::format("{} of {} families have a kernel{}", realized, todo.size(),
+                                realized == 0 || environment.gpu ? ""
+                                : realized == 1                  ? ": it compiles, and was not run"
+                                                : ": they compile, and were not run"));
     return done;
 }
 

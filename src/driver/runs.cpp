@@ -59,7 +59,7 @@ FamilySummary summarize(const RunFolder& run, const match::Pattern& pattern) {
     out.candidates = tune::summary(r->candidates);
     out.outcome = !r->realized ? report::one_line(r->why, 80)
                   : !r->measured
-                      ? "verified, not measured"
+                      ? "compiled, not run; its text was checked"
                       : fmt::format("{}, torch {}", report::duration(r->single.median_us),
                                     report::duration(r->baseline_single.median_us));
     return out;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "report/table.h"
 
@@ -25,6 +26,11 @@ report::Errors worst(const std::vector<verify::Check>& checks) {
     return out;
 }
 
+// Without a GPU the interpreter stood in for the kernel.
+bool ran_on_gpu(const tune::Realization& r) {
+    return r.realized && r.device != "cpu" && !r.checks.empty();
+}
+
 report::PatternRow row(const match::Pattern& pattern, const compose::Choice& choice,
                        const Realizations& realizations) {
     report::PatternRow out;
@@ -41,7 +47,8 @@ report::PatternRow row(const match::Pattern& pattern, const compose::Choice& cho
     out.precision = r.precision;
     out.schedule = r.schedule;
     out.text = worst(r.text_checks);
-    out.compiled = worst(r.checks);
+    out.compiled = worst(ran_on_gpu(r) ? r.checks : std::vector<verify::Check>());
+    out.earlier = r.resumed;
     out.single = r.single;
     out.baseline_single = r.baseline_single;
     out.held = r.held;
@@ -60,7 +67,9 @@ void count(const tune::Realization& r, report::Report& report) {
     auto& s = report.statistics;
     ++s.families;
     s.realized += r.realized;
-    s.verified += r.realized && !(r.text_checks.empty() && r.checks.empty());
+    s.texts += r.realized && !r.text_checks.empty();
+    s.verified += ran_on_gpu(r);
+    s.earlier += r.realized && r.resumed;
     for (const auto& candidate : r.candidates) {
         ++s.candidates[outcome_name(candidate.outcome)];
         // What an earlier run compiled is not this one's work.
@@ -79,6 +88,21 @@ void count(const tune::Realization& r, report::Report& report) {
     s.seconds += r.resumed ? 0 : r.seconds;
 }
 
+// An operator of a pattern that was fused may be one of others that were not, too.
+report::Operators operators(const Discovered& found, const Plan& plan) {
+    std::set<std::string> fused, others;
+    for (std::size_t i = 0; i < found.discovery.patterns.size(); ++i) {
+        const auto& pattern = found.discovery.patterns[i];
+        auto& names = i < plan.choices.size() && plan.choices[i].fused ? fused : others;
+        names.insert(pattern.nodes.begin(), pattern.nodes.end());
+        names.insert(pattern.copied.begin(), pattern.copied.end());
+    }
+    for (const auto& name : fused) others.erase(name);
+    const auto count = [](const auto& list) { return static_cast<int>(list.size()); };
+    return {count(found.graph.nodes), count(fused), count(others),
+            count(found.discovery.left_alone), count(found.discovery.idle)};
+}
+
 }  // namespace
 
 report::Report summarize(const Environment& environment, const Settings& settings,
@@ -94,6 +118,8 @@ report::Report summarize(const Environment& environment, const Settings& setting
     for (std::size_t i = 0; i < found.discovery.patterns.size(); ++i)
         report.patterns.push_back(row(found.discovery.patterns[i], plan.choices[i], realizations));
     report.left_alone = found.discovery.left_alone;
+    report.idle = found.discovery.idle;
+    report.operators = operators(found, plan);
     report.statistics.patterns = static_cast<int>(found.discovery.patterns.size());
     report.statistics.composed = plan.fused();
     for (const auto& [family, realization] : realizations) count(realization, report);

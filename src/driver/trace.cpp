@@ -129,6 +129,7 @@ Result<> trace(const Environment& environment, const TraceRequest& request, cons
     if (!request.dtype.empty()) arguments.insert(arguments.end(), {"--dtype", request.dtype});
     if (request.training) arguments.push_back("--training");
     if (request.without_weights) arguments.push_back("--without-weights");
+    if (request.verbose) arguments.push_back("--verbose");
     const auto exit = fact::run(python_module(environment, "fact.trace", arguments));
     if (!exit) return exit.error();
     if (!exit->ok() || interrupted() || !status_of(made)) return tracing_failed(*exit);

@@ -24,7 +24,7 @@ Times times_from(const nlohmann::json& json) {
 Result<TrialTimes> read_times(const std::string& text, std::size_t packages, std::string how) {
     try {
         const auto json = nlohmann::json::parse(text);
-        TrialTimes times{times_from(json.at("eager")), {}, std::move(how)};
+        TrialTimes times{times_from(json.at("eager")), {}, std::move(how), false};
         for (std::size_t i = 0; i < packages; ++i)
             times.trials.push_back(times_from(json.at("times").at(i)));
         return times;
@@ -66,13 +66,17 @@ Result<TrialTimes> TrialBench::times(
         anywhere += *contents;
         packages.push_back(std::move(*package));
     }
-    if (const auto text = read_file(kept); text && run_.current(name, inputs))
-        return read_times(*text, trials.size(), "unchanged since the last run");
-
+    if (const auto text = read_file(kept); text && run_.current(name, inputs)) {
+        auto before = read_times(*text, trials.size(), "unchanged since the last run");
+        if (before) before->earlier = true;
+        return before;
+    }
     std::string text, how = "known from an earlier run";
+    bool earlier = true;
     if (!module_.empty()) text = recalled(environment_, "ablation", anywhere).value_or("");
     if (!read_times(text, trials.size(), "")) {  // unknown, or damaged
         how = "measured in the whole module";
+        earlier = false;
         auto fresh = measured(packages);
         if (!fresh) return fresh.error();
         text = std::move(*fresh);
@@ -83,7 +87,9 @@ Result<TrialTimes> TrialBench::times(
     }
     if (auto done = write_file_atomic(kept, text); !done) return done.error();
     if (auto done = run_.stamp(name, inputs); !done) return done.error();
-    return read_times(text, trials.size(), how);
+    auto times = read_times(text, trials.size(), how);
+    if (times) times->earlier = earlier;
+    return times;
 }
 
 Result<std::string> TrialBench::measured(const std::vector<compose::Package>& packages) const {

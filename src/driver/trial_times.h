@@ -13,6 +13,7 @@ struct TrialTimes {
     Times eager;
     std::vector<Times> trials;  // in the order of the packages
     std::string how;            // where the times are from
+    bool earlier = false;       // an earlier run
 };
 
 class TrialBench {

@@ -17,6 +17,7 @@ struct Candidate {
     double gain = 0;       // its priority, near ones of the same product made equal
     // A product with what is around it, or several that are computed as one.
     std::vector<Region> regions = {};
+    std::vector<graph::NodeId> copied = {};  // Pattern::copied
 };
 
 // Most gain first; regions that overlap a chosen one are passed over. Only of the same product

@@ -64,7 +64,10 @@ class Finder {
         std::optional<NodeId> last;
         std::string letter;  // of a product's patterns from the second on
         auto chosen = choose(std::move(candidates_));
-        for (const Candidate& own : chosen) taken_.insert(own.nodes.begin(), own.nodes.end());
+        for (const Candidate& own : chosen) {
+            taken_.insert(own.nodes.begin(), own.nodes.end());
+            copied_.insert(own.copied.begin(), own.copied.end());
+        }
         add_siblings(chosen);
         add_norms(chosen);
         add_folds(chosen);
@@ -86,7 +89,9 @@ class Finder {
                 fmt::format("p{:02}{}_{}", products, letter, candidate.pattern.id);
             discovery.patterns.push_back(std::move(candidate.pattern));
         }
-        discovery.left_alone = leftovers(graph_, facts_, {taken_, copied_, reasons_});
+        auto left = leftovers(graph_, facts_, {taken_, copied_, reasons_});
+        discovery.left_alone = std::move(left.work);
+        discovery.idle = std::move(left.idle);
         return discovery;
     }
 
@@ -127,9 +132,9 @@ class Finder {
             if (!found.error().message.empty()) note(id, found.error().message);
             return;
         }
-        copied_.insert(found->copied.begin(), found->copied.end());
-        candidates_.push_back(
-            {id, std::move(found->nodes), std::move(found->pattern), false, found->held});
+        Candidate own{id, std::move(found->nodes), std::move(found->pattern), false, found->held};
+        own.copied = {found->copied.begin(), found->copied.end()};
+        candidates_.push_back(std::move(own));
     }
 
     // Beside the patterns of the single linears: measuring decides.
@@ -245,7 +250,7 @@ class Finder {
     const GpuSpec& gpu_;
     Facts facts_;
     KnownValues known_;
-    std::set<NodeId> copied_;
+    std::set<NodeId> copied_;  // by the patterns that were chosen
     std::vector<Growth> growths_;
     std::vector<Candidate> candidates_;
     std::set<NodeId> taken_;

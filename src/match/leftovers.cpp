@@ -37,17 +37,29 @@ std::set<NodeId> updates(const Graph& graph, const Facts& facts) {
     return found;
 }
 
-bool computes(const Graph& graph, const Node& node) {
-    return std::ranges::any_of(node.outputs, [&](ValueId value) {
+bool has_extent(const Graph& graph, const std::vector<ValueId>& values) {
+    return std::ranges::any_of(values, [&](ValueId value) {
         const auto& type = graph[value].type;
-        return type && !type->sizes.empty() && !graph::tensor_inputs(node).empty();
+        return type && !type->sizes.empty();
     });
+}
+
+// Why there is nothing in a node for a kernel to gain, or "".
+std::string idle_because(const Graph& graph, const Node& node) {
+    if (is_view(node)) return "it only changes how a tensor is looked at";
+    const auto reads = graph::tensor_inputs(node);
+    if (!has_extent(graph, node.outputs) && !has_extent(graph, reads))
+        return "it is a single number";
+    if (reads.empty() && node.target.find("rand") == node.target.npos)
+        return "it is made of numbers alone";
+    return {};
 }
 
 std::string reason_for(const Graph& graph, const Facts& facts, const Sorted& sorted, NodeId id) {
     const Node& node = graph[id];
     if (node.target.find("dropout") != node.target.npos)
         return "active dropout draws random numbers: it stays with torch";
+    if (node.target.starts_with("aten.rand")) return "it draws random numbers: it stays with torch";
     const auto said = sorted.reasons.find(id);
     const bool has_reason = said != sorted.reasons.end();
     const bool known = is_anchor(node) || is_attention(node) || find_rowwise(node) ||
@@ -61,19 +73,23 @@ std::string reason_for(const Graph& graph, const Facts& facts, const Sorted& sor
 
 }  // namespace
 
-std::vector<LeftAlone> leftovers(const Graph& graph, const Facts& facts, const Sorted& sorted) {
+Leftovers leftovers(const Graph& graph, const Facts& facts, const Sorted& sorted) {
     const auto updating = updates(graph, facts);
-    std::vector<LeftAlone> left;
+    Leftovers left;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
         const auto id = static_cast<NodeId>(i);
         const Node& node = graph[id];
-        if (sorted.taken.contains(id) || is_view(node) || !computes(graph, node)) continue;
+        if (sorted.taken.contains(id)) continue;
         if (sorted.copied.contains(id)) continue;  // it goes when nobody needs it any more
-        left.push_back({node.name, node.target,
-                        updating.contains(id)
-                            ? "it updates a buffer of the module, which stays with torch"
-                            : reason_for(graph, facts, sorted, id),
-                        node.where});
+        if (auto idle = idle_because(graph, node); !idle.empty()) {
+            left.idle.push_back({node.name, node.target, std::move(idle), node.where});
+            continue;
+        }
+        left.work.push_back({node.name, node.target,
+                             updating.contains(id)
+                                 ? "it updates a buffer of the module, which stays with torch"
+                                 : reason_for(graph, facts, sorted, id),
+                             node.where});
     }
     return left;
 }

@@ -18,8 +18,10 @@ struct Sorted {
     const std::map<graph::NodeId, std::string>& reasons;
 };
 
-// Nodes that do work on a GPU and stay torch's, each with the reason.
-std::vector<LeftAlone> leftovers(const graph::Graph& graph, const Facts& facts,
-                                 const Sorted& sorted);
+// What no pattern has, each node with the reason.
+struct Leftovers {
+    std::vector<LeftAlone> work, idle;  // as Discovery's left_alone and idle
+};
+Leftovers leftovers(const graph::Graph& graph, const Facts& facts, const Sorted& sorted);
 
 }  // namespace fact::match

@@ -55,9 +55,12 @@ struct LeftAlone {
     graph::Provenance where;
 };
 
+// Every operator of a graph is in a pattern (among its nodes or what it copies) or in one of the
+// other two.
 struct Discovery {
     std::vector<Pattern> patterns;
-    std::vector<LeftAlone> left_alone;
+    std::vector<LeftAlone> left_alone;  // work that stays torch's
+    std::vector<LeftAlone> idle;        // what is no work for a kernel: views, single numbers
 };
 
 struct Options {

@@ -153,10 +153,28 @@ Pattern read_pattern(const json& parts) {
     return pattern;
 }
 
+ordered_json to_parts(const std::vector<LeftAlone>& nodes) {
+    ordered_json parts = ordered_json::array();
+    for (const auto& left : nodes)
+        parts.push_back({{"node", left.node},
+                         {"target", left.target},
+                         {"reason", left.reason},
+                         {"where", to_parts(left.where)}});
+    return parts;
+}
+
+std::vector<LeftAlone> read_left(const json& parts) {
+    std::vector<LeftAlone> nodes;
+    for (const auto& item : graph::to_array(parts))
+        nodes.push_back({text(item, "node"), text(item, "target"), text(item, "reason"),
+                         read_where(field(item, "where"))});
+    return nodes;
+}
+
 }  // namespace
 
 std::string to_json(const Discovery& discovery) {
-    ordered_json patterns = ordered_json::array(), left_alone = ordered_json::array();
+    ordered_json patterns = ordered_json::array();
     for (const auto& pattern : discovery.patterns)
         patterns.push_back({{"id", pattern.id},
                             {"rule", pattern.rule},
@@ -173,12 +191,9 @@ std::string to_json(const Discovery& discovery) {
                             {"cost", to_parts(pattern.cost)},
                             {"priority", pattern.priority},
                             {"where", to_parts(pattern.where)}});
-    for (const auto& left : discovery.left_alone)
-        left_alone.push_back({{"node", left.node},
-                              {"target", left.target},
-                              {"reason", left.reason},
-                              {"where", to_parts(left.where)}});
-    return graph::dump_json({{"patterns", patterns}, {"left_alone", left_alone}});
+    return graph::dump_json({{"patterns", patterns},
+                             {"left_alone", to_parts(discovery.left_alone)},
+                             {"idle", to_parts(discovery.idle)}});
 }
 
 Result<Discovery> discovery_from_json(std::string_view written) {
@@ -189,10 +204,8 @@ Result<Discovery> discovery_from_json(std::string_view written) {
             for (const auto& item : graph::to_array(field(parts, "patterns")))
                 discovery.patterns.push_back(
                     graph::at("patterns", [&] { return read_pattern(item); }));
-            for (const auto& item : graph::to_array(field(parts, "left_alone")))
-                discovery.left_alone.push_back({text(item, "node"), text(item, "target"),
-                                                text(item, "reason"),
-                                                read_where(field(item, "where"))});
+            discovery.left_alone = read_left(field(parts, "left_alone"));
+            discovery.idle = read_left(field(parts, "idle"));
             return discovery;
         });
 }

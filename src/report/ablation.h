@@ -18,7 +18,8 @@ struct AblationRow {
 
 struct Ablation {
     Times eager, all;
-    int patterns = 0;  // in `all`
+    int patterns = 0;      // in `all`
+    bool earlier = false;  // an earlier run measured it, and not this one
     std::vector<AblationRow> rows;
 
     bool measured() const { return all.runs > 0; }

@@ -14,14 +14,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string error_cell(const PatternRow& row) {
+// Where a GPU ran other kernels, the error of one that it did not is marked.
+std::string error_cell(const PatternRow& row, bool any_ran) {
     const auto& e = row.compiled.checks ? row.compiled : row.text;
     if (!e.checks) return "-";
-    return fmt::format("{} / {}", error_text(e.kernel), error_text(e.eager));
+    return fmt::format("{}{} / {}", any_ran && !row.compiled.checks ? "text's: " : "",
+                       error_text(e.kernel), error_text(e.eager));
 }
 
 std::string result_cell(const PatternRow& row) {
     if (!row.fused) return fmt::format("not fused: {}", one_line(row.why));
+    if (!row.compiled.checks) return "fused, not run";
     return row.saves_us > 0 ? fmt::format("fused, saves {}", duration(row.saves_us)) : "fused";
 }
 
@@ -35,12 +38,16 @@ bool module_timed(const Report& report) {
                        [](const ModuleRow& row) { return row.single.runs > 0; });
 }
 
-// Without a GPU only the kernel's text was run.
-std::string error_title(const Report& report) {
-    const bool compiled =
-        std::any_of(report.patterns.begin(), report.patterns.end(),
-                    [](const PatternRow& row) { return row.compiled.checks > 0; });
-    return compiled ? "error / torch's" : "text's error / torch's";
+// Without a GPU only the kernels' texts were run.
+bool any_ran(const Report& report) {
+    return std::any_of(report.patterns.begin(), report.patterns.end(),
+                       [](const PatternRow& row) { return row.compiled.checks > 0; });
+}
+
+bool any_checked(const Report& report) {
+    return std::any_of(report.patterns.begin(), report.patterns.end(), [](const PatternRow& row) {
+        return row.compiled.checks > 0 || row.text.checks > 0;
+    });
 }
 
 // Patterns of one kernel with the same fate, as layers of a kind have, are one row.
@@ -69,8 +76,12 @@ std::string pattern_table(const Report& report) {
     const bool repeated = groups.size() < report.patterns.size();
     std::vector<Column> columns{{"pattern"}};
     if (repeated) columns.push_back({"count", Align::right});
+    const bool ran = any_ran(report);
     columns.insert(columns.end(),
-                   {{"source"}, {"precision"}, {"schedule"}, {error_title(report), Align::right}});
+                   {{"source"},
+                    {"precision"},
+                    {"schedule"},
+                    {ran ? "error / torch's" : "text's error / torch's", Align::right}});
     if (timed)
         columns.insert(columns.end(), {{"time", Align::right},
                                        {"exported", Align::right},
@@ -83,8 +94,8 @@ std::string pattern_table(const Report& report) {
         const auto& row = *first;
         std::vector<std::string> cells{row.id};
         if (repeated) cells.push_back(std::to_string(count));
-        cells.insert(cells.end(),
-                     {row.where, row.precision, short_schedule(row.schedule), error_cell(row)});
+        cells.insert(cells.end(), {row.where, row.precision, short_schedule(row.schedule),
+                                   error_cell(row, ran)});
         if (timed) {
             cells.push_back(time_text(row.single));
             cells.push_back(time_text(row.baseline_single));
@@ -106,10 +117,50 @@ std::string statistics_text(const Statistics& s) {
         outcomes += fmt::format("{}{} {}", outcomes.empty() ? "" : ", ", count, name);
     }
     return fmt::format(
-        "  patterns found {}, families {}, realized {}, verified {}, composed {}\n"
+        "  patterns found {}, families {}, with a kernel {}, verified as text {}, on the GPU {}, "
+        "patterns composed {}\n"
         "  candidates {}{}; compiled {}, from the cache {}; {:.0f} s in all\n",
-        s.patterns, s.families, s.realized, s.verified, s.composed, tried,
+        s.patterns, s.families, s.realized, s.texts, s.verified, s.composed, tried,
         outcomes.empty() ? "" : ": " + outcomes, s.compiled, s.cached, s.seconds);
+}
+
+std::string operators_text(const Operators& o) {
+    return fmt::format(
+        "  operators {}: {} in patterns that were fused, {} in others, {} left alone, {} without "
+        "work\n",
+        o.all, o.fused, o.not_fused, o.left_alone, o.idle);
+}
+
+// What the figures of the table rest on, where this run did not make them.
+std::string earlier_text(const Report& report) {
+    const auto& s = report.statistics;
+    if (!s.earlier) return {};
+    if (s.earlier == s.realized)
+        return "  the kernels are known from an earlier run: these are its figures\n";
+    return fmt::format("  {} of {} kernels are known from an earlier run: these are its figures\n",
+                       s.earlier, s.realized);
+}
+
+// Without a GPU: what this run can vouch for.
+std::string unmeasured_text(const Report& report) {
+    if (report.why_not_measured.empty()) return {};
+    const auto& s = report.statistics;
+    auto out =
+        fmt::format("\nnot measured: any time, and the compiled kernels' results, because {}\n",
+                    report.why_not_measured);
+    if (s.realized == 0) return out;
+    out += fmt::format("  checked here: {} of {} families have a kernel that compiles", s.realized,
+                       s.families);
+    if (s.texts)
+        out += fmt::format(
+            "; the texts of {} of them, interpreted on the CPU (large extents shrunk), agree with "
+            "torch",
+            s.texts);
+    return out + "\n";
+}
+
+Json or_null(const std::string& text) {
+    return text.empty() ? Json() : Json(text);
 }
 
 Json json_of(const Times& t) {
@@ -137,6 +188,7 @@ Json json_of(const Ablation& ablation) {
     return {{"eager", json_of(ablation.eager)},
             {"all", json_of(ablation.all)},
             {"patterns", ablation.patterns},
+            {"from_earlier_run", ablation.earlier},
             {"families", rows}};
 }
 
@@ -166,12 +218,12 @@ std::string module_table(const std::vector<ModuleRow>& whole) {
 }
 
 std::string to_text(const Report& report) {
-    std::string out = fmt::format("{}{}, {}\n\n", report.source,
-                                  report.dtype.empty() ? "" : " in " + report.dtype,
-                                  report.device.empty() ? "no GPU" : report.device);
+    std::string out =
+        fmt::format("{}{}, {}\n", report.source, report.dtype.empty() ? "" : " in " + report.dtype,
+                    report.device.empty() ? "no GPU" : report.device);
     if (!report.precision.empty())
-        out += fmt::format("torch's settings, which kernels follow: {}\n\n", report.precision);
-    out += pattern_table(report);
+        out += fmt::format("torch's settings, which kernels follow: {}\n", report.precision);
+    if (!report.patterns.empty()) out += fmt::format("\n{}", pattern_table(report));
     if (any_timed(report))
         out +=
             "  time: median of single launches; in brackets what the 10th and 90th percentiles "
@@ -180,9 +232,17 @@ std::string to_text(const Report& report) {
             "other;\n"
             "    the module itself may run others: what a pattern brings to it is in the whole "
             "module's rows\n";
-    out += "  error: largest, over the output's largest magnitude, against f64\n";
-    if (report.ablation.measured()) out += fmt::format("\n{}", ablation_table(report.ablation));
+    if (any_checked(report))
+        out += fmt::format("  error{}: largest, over the output's largest magnitude, against f64\n",
+                           any_ran(report) ? "" : " of the interpreted text");
+    out += earlier_text(report);
+    if (report.ablation.measured())
+        out += fmt::format("\n{}{}", ablation_table(report.ablation),
+                           report.ablation.earlier ? "  measured by an earlier run\n" : "");
     if (module_timed(report)) out += fmt::format("\n{}", module_table(report.whole));
+    if (!report.whole_earlier.empty())
+        out += fmt::format("  the whole module was measured by an earlier run, on {}\n",
+                           report.whole_earlier);
     if (!report.whole_note.empty()) out += fmt::format("  whole module: {}\n", report.whole_note);
     if (!report.left_alone.empty())
         out += fmt::format("\nleft alone:\n{}", reasons(report.left_alone));
@@ -190,13 +250,10 @@ std::string to_text(const Report& report) {
         out += "\ncandidates that were thrown out:\n";
         for (const auto& line : report.incidents) out += fmt::format("  {}\n", line);
     }
-    out += fmt::format("\nthe run:\n{}", statistics_text(report.statistics));
-    if (!report.why_not_measured.empty())
-        out += fmt::format(
-            "\nnot measured: any time, and the compiled kernels' results, because {}\n"
-            "  checked here: the kernels compile, and what their texts compute is as exact as "
-            "torch\n",
-            report.why_not_measured);
+    out += fmt::format("\nthe run:\n{}{}", operators_text(report.operators),
+                       statistics_text(report.statistics));
+    out += unmeasured_text(report);
+    if (!report.failed && !report.no_package.empty()) out += fmt::format("\n{}", report.no_package);
     if (!report.run.empty()) out += fmt::format("\nfiles of this run: {}\n", report.run);
     if (!report.package.empty())
         out +=
@@ -217,6 +274,7 @@ std::string to_json(const Report& report) {
                             {"why", row.why},
                             {"bound_us", row.bound_us},
                             {"saves_us", row.saves_us},
+                            {"from_earlier_run", row.earlier},
                             {"error_text", json_of(row.text)},
                             {"error_compiled", json_of(row.compiled)},
                             {"single", json_of(row.single)},
@@ -230,12 +288,15 @@ std::string to_json(const Report& report) {
                          {"sustained_of", row.held_of},
                          {"peak_bytes", row.peak_bytes > 0 ? Json(row.peak_bytes) : Json()},
                          {"why", row.why}});
-    for (const auto& item : report.left_alone)
-        alone.push_back({{"node", item.node},
-                         {"target", item.target},
-                         {"where", graph::describe(item.where)},
-                         {"reason", item.reason}});
+    for (const auto* list : {&report.left_alone, &report.idle})
+        for (const auto& item : *list)
+            alone.push_back({{"node", item.node},
+                             {"target", item.target},
+                             {"where", graph::describe(item.where)},
+                             {"work", list == &report.left_alone},
+                             {"reason", item.reason}});
     const auto& s = report.statistics;
+    const auto& o = report.operators;
     const Json all{{"source", report.source},
                    {"dtype", report.dtype},
                    {"device", report.device},
@@ -244,14 +305,24 @@ std::string to_json(const Report& report) {
                    {"patterns", patterns},
                    {"whole", whole},
                    {"whole_note", report.whole_note},
+                   {"whole_from_earlier_run", or_null(report.whole_earlier)},
+                   {"agrees", report.agrees ? Json(*report.agrees) : Json()},
                    {"ablation", json_of(report.ablation)},
                    {"left_alone", alone},
                    {"incidents", report.incidents},
+                   {"operators",
+                    {{"all", o.all},
+                     {"fused", o.fused},
+                     {"in_patterns_not_fused", o.not_fused},
+                     {"left_alone", o.left_alone},
+                     {"without_work", o.idle}}},
                    {"statistics",
                     {{"patterns", s.patterns},
                      {"families", s.families},
                      {"realized", s.realized},
+                     {"texts_verified", s.texts},
                      {"verified", s.verified},
+                     {"from_earlier_runs", s.earlier},
                      {"composed", s.composed},
                      {"candidates", s.candidates},
                      {"compiled", s.compiled},
@@ -259,7 +330,14 @@ std::string to_json(const Report& report) {
                      {"measurements", s.measurements},
                      {"seconds", s.seconds}}},
                    {"run", report.run},
-                   {"package", report.package}};
+                   {"package", or_null(report.package)},
+                   {"no_package", or_null(report.no_package)},
+                   {"failed", report.failed}};
+    return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string to_json(const Error& error) {
+    const Json all{{"error", {{"message", error.message}, {"hint", or_null(error.hint)}}}};
     return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -28,5 +28,54 @@ TEST(Summary, CountsTheWorkOfThisRunOnly) {
     EXPECT_EQ(again.candidates.at("passed"), 3);
 }
 
+TEST(Summary, WithoutAGpuTheInterpretersErrorIsTheTexts) {
+    Discovered found;
+    found.discovery.patterns.resize(1);
+    found.discovery.patterns[0].family = "a";
+    Plan plan;
+    plan.choices.resize(1);
+    plan.choices[0].fused = true;
+    auto r = realization(false);
+    r.device = "cpu";
+    r.text_checks = r.checks = {{"normal", 1, {1e-3, 1e-4}, {2e-3, 1e-4}, true, ""}};
+    const auto alone = summarize({}, {}, found, {{"a", r}}, plan);
+    EXPECT_EQ(alone.patterns.at(0).text.checks, 1);
+    EXPECT_EQ(alone.patterns.at(0).compiled.checks, 0);
+    EXPECT_EQ(alone.statistics.texts, 1);
+    EXPECT_EQ(alone.statistics.verified, 0);
+    r.device = "NVIDIA H200";
+    const auto ran = summarize({}, {}, found, {{"a", r}}, plan);
+    EXPECT_EQ(ran.patterns.at(0).compiled.checks, 1);
+    EXPECT_EQ(ran.statistics.verified, 1);
+    // A family that has no kernel in the end was not verified, whatever its candidates were.
+    r.realized = false;
+    const auto none = summarize({}, {}, found, {{"a", r}}, plan).statistics;
+    EXPECT_EQ(none.realized + none.verified + none.texts, 0);
+}
+
+TEST(Summary, EveryOperatorIsCountedOnce) {
+    Discovered found;
+    for (const auto* name : {"norm", "linear", "gelu", "mask", "sum", "view"}) {
+        found.graph.nodes.emplace_back();
+        found.graph.nodes.back().name = name;
+    }
+    found.discovery.patterns.resize(2);
+    found.discovery.patterns[0].nodes = {"norm", "linear"};
+    found.discovery.patterns[1].nodes = {"linear", "gelu"};
+    found.discovery.patterns[1].copied = {"mask"};
+    found.discovery.left_alone = {{"sum", "aten.sum.default", "why", {}}};
+    found.discovery.idle = {{"view", "aten.view.default", "why", {}}};
+    Plan plan;
+    plan.choices.resize(2);
+    plan.choices[1].fused = true;
+    const auto o = summarize({}, {}, found, {}, plan).operators;
+    EXPECT_EQ(o.all, 6);
+    EXPECT_EQ(o.fused, 3);
+    EXPECT_EQ(o.not_fused, 1);
+    EXPECT_EQ(o.left_alone, 1);
+    EXPECT_EQ(o.idle, 1);
+    EXPECT_EQ(o.all, o.fused + o.not_fused + o.left_alone + o.idle);
+}
+
 }  // namespace
 }  // namespace fact::driver

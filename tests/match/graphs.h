@@ -1,7 +1,10 @@
 // Graphs written by hand in the discovery tests.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -21,6 +24,32 @@ inline Sizes dense(const Sizes& sizes) {
     Sizes strides(sizes.size(), 1);
     for (std::size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
     return strides;
+}
+
+// Operators that are not in exactly one place: in patterns, left alone with a reason, or without
+// work of their own.
+inline std::vector<std::string> unaccounted(const graph::Graph& graph, const Discovery& found) {
+    enum Place { pattern = 1, left = 2, idle = 4 };
+    std::map<std::string, int> places;
+    for (const auto& own : found.patterns) {
+        for (const auto& node : own.nodes) places[node] |= pattern;
+        for (const auto& node : own.copied) places[node] |= pattern;
+    }
+    std::vector<std::string> wrong;
+    const auto add = [&](const std::vector<LeftAlone>& list, Place place) {
+        for (const auto& node : list) {
+            places[node.node] |= place;
+            if (node.reason.empty()) wrong.push_back(node.node + " has no reason");
+        }
+    };
+    add(found.left_alone, left);
+    add(found.idle, idle);
+    for (const auto& node : graph.nodes) {
+        const int place = places[node.name];
+        if (place != pattern && place != left && place != idle) wrong.push_back(node.name);
+    }
+    if (places.size() != graph.nodes.size()) wrong.push_back("a place for what is not there");
+    return wrong;
 }
 
 // The graph with the result of its first operator of that kind shown as an output: attention whose
@@ -95,7 +124,9 @@ struct Net {
         graph.outputs.push_back({.value = id, .fixed = graph::None{}, .mutates = {}});
     }
     Discovery discover(const Options& options = {}) const {
-        return match::discover(graph, options);
+        auto found = match::discover(graph, options);
+        EXPECT_EQ(unaccounted(graph, found), std::vector<std::string>());
+        return found;
     }
 
   private:

@@ -42,7 +42,19 @@ class Discovered(unittest.TestCase):
         """What is found in the module, traced with these options: in NAME.pt2 and the run folder NAME."""
         cls.fact("trace", spec, *options, "-o", f"{name}.pt2")
         cls.fact("discover", f"{name}.pt2", *allowing, "-o", name)
-        return json.loads((cls.folder / name / "discovery.json").read_text())
+        found = json.loads((cls.folder / name / "discovery.json").read_text())
+        cls.account(json.loads(cls.fact("graph", f"{name}.pt2", "--json")), found)
+        return found
+
+    @staticmethod
+    def account(graph, found):
+        """Every operator is in patterns, or in one of the lists with a reason."""
+        fused = {node for p in found["patterns"] for node in p["nodes"] + p["copied"]}
+        left = [item["node"] for item in found["left_alone"] + found["idle"]]
+        assert all(item["reason"] for item in found["left_alone"] + found["idle"])
+        names = [node["name"] for node in graph["nodes"]]
+        assert sorted([*fused, *left]) == sorted(names), set(names) ^ {*fused, *left}
+        assert len(names) == len(set(names))
 
     def checks(self, call, kernel, **more):
         """How the kernel text compares with torch, for each distribution of inputs."""

@@ -53,6 +53,15 @@ class Model(Model):
         raise ValueError("not today")
 """
 
+ASKING = """
+
+class Model(Model):
+    def forward(self, x):
+        if x.dtype != torch.float32:
+            raise TypeError("float32 alone\\nis taken here")
+        return super().forward(x)
+"""
+
 SOURCE = """
 import torch
 from packages import Up as Model
@@ -165,7 +174,7 @@ class Bench(unittest.TestCase):
             code, printed, result = self.bench("--peers", "all")
         self.assertEqual(code, 0)
         rows = {row["name"]: row for row in result["rows"]}
-        self.assertEqual(rows["max-autotune without graphs"]["why"], "RuntimeError: no such tile")
+        self.assertIn("RuntimeError: no such tile and more", rows["max-autotune without graphs"]["why"])
         self.assertNotIn("single", rows["max-autotune without graphs"])
         self.assertEqual(rows["max-autotune"]["single"], timing)
         self.assertEqual(rows["max-autotune"]["sustained_of"], "its own CUDA graph")
@@ -208,6 +217,17 @@ class Bench(unittest.TestCase):
         self.assertEqual(code, 2)
         self.assertIn("the module itself fails: ValueError: not today", said.getvalue())
 
+    def test_a_module_that_refuses_f64(self):
+        self.write()
+        source = self.folder / "source.py"
+        source.write_text(source.read_text() + ASKING)
+        code, printed, result = self.bench()
+        self.assertEqual(code, 0)
+        self.assertIn("only its patterns were checked, not the whole", result["note"])
+        self.assertRegex(result["note"], r"source.py:\d+: TypeError: float32 alone is taken here")
+        self.assertNotIn("errors", result["rows"][2])
+        self.assertIsNone(result["agrees"])
+
     def test_a_wrong_package_is_named(self):
         self.write(lambda module: module.up.weight.data.mul_(1.01))
         code, printed, result = self.bench()
@@ -238,6 +258,22 @@ class Memory(unittest.TestCase):
         module = torch.nn.Linear(100, 100, bias=False)  # 80000 bytes in f64
         self.assertTrue(bench.fits_in_f64(module, 120_000))
         self.assertFalse(bench.fits_in_f64(module, 119_000))
+
+
+class OwnCasts(unittest.TestCase):
+    def test_what_the_module_casts_itself_is_named(self):
+        class Casting(torch.nn.Linear):
+            def forward(self, x):
+                return torch.softmax(super().forward(x).float(), -1).to(x.dtype)
+
+        for module, said in (
+            (torch.nn.Linear(8, 8), ""),
+            (Casting(8, 8), " (but float32 where the module itself says so)"),
+        ):
+            narrower = bench.Narrower()
+            exact = bench.exact_results(module, [torch.randn(2, 8)], narrower)
+            self.assertEqual(exact[0].dtype, torch.float64)
+            self.assertEqual(bench.own_casts(narrower), said)
 
 
 class Agreement(unittest.TestCase):

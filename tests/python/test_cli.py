@@ -136,7 +136,7 @@ class BadInput(CommandLine):
         """
         self.write("mixed.py", model(body))
         result = self.fact("optimize", "mixed.py", "--dtype", "bf16")
-        self.refused(result, "mixed.py:13: the module itself fails: RuntimeError")
+        self.refused(result, "mixed.py:12: the module itself fails: RuntimeError")
         self.assertEqual(self.files(), ["mixed.py"])
 
     @unittest.skipIf(sys.version_info < (3, 11), "Python cannot put the working folder last")
@@ -198,6 +198,100 @@ class BadInput(CommandLine):
         self.write("thesis/text", "years of work")
         self.refused(self.fact("optimize", "two.py", "-o", "thesis"), "is not a package")
         self.assertEqual(self.files(), ["thesis", "two.py"])
+
+
+def only_json(result):
+    """The one JSON value on standard output."""
+    return json.loads(result.stdout)
+
+
+class InJson(CommandLine):
+    def test_what_is_refused_is_an_error_object(self):
+        self.write("empty.py", "print('{}')\nimport sys\nsys.stderr.write('noise')\n")
+        self.write("broken.py", "raise ValueError('first\\nerror: second')\n")
+        for arguments, part in (
+            (["optimize", "missing.py"], "missing.py: no such file"),
+            (["optimize", "."], "not a Python file"),
+            (["optimize", "empty.py"], "has no `Model`"),
+            (["optimize", "broken.py"], "ValueError: first\n    error: second"),
+            (["optimize"], "SOURCE is required"),
+            (["optimize", "empty.py", "--effort", "none"], "--effort"),
+            (["optimise", "empty.py"], "no command 'optimise'"),
+            (["runs", "show", "nothing"], "nothing"),
+            (["runs", "resume", "nothing"], "nothing"),
+            (["graph", "missing.pt2"], "missing.pt2"),
+            (["discover", "missing.pt2"], "missing.pt2"),
+            (["kernel", "check", "missing.fact"], "missing.fact"),
+            (["kernel", "schedules", "missing.fact"], "missing.fact"),
+            (["registry", "show", "0123"], "0123"),
+            (["sol", "missing.py"], "missing.py"),
+        ):
+            with self.subTest(arguments=arguments):
+                result = self.fact(*arguments, "--json")
+                self.refused(result)
+                error = only_json(result)["error"]
+                self.assertIn(part, error["message"])
+                self.assertIn("hint", error)
+                self.assertIn(error["message"], result.stderr)
+
+    def test_where_nothing_is_fused(self):
+        self.write("plain.py", model("def forward(self, x):\n    return torch.sin(x).t()"))
+        result = self.fact("optimize", "plain.py", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = only_json(result)
+        self.assertEqual(report["patterns"], [])
+        self.assertIsNone(report["package"])
+        self.assertIn("nothing to fuse: 2 operators", report["no_package"])
+        self.assertEqual(
+            [(item["target"], item["work"]) for item in report["left_alone"]],
+            [("aten.sin.default", True), ("aten.permute.default", False)],
+        )
+        folder = pathlib.Path(self.folder, report["run"])
+        self.assertEqual(json.loads((folder / "report.json").read_text()), report)
+        # A run that fails later leaves no report that is not its own.
+        self.write("plain.py", "raise ValueError('now broken')\n")
+        self.refused(self.fact("optimize", "plain.py"), "now broken")
+        self.assertFalse((folder / "report.json").exists() or (folder / "report.txt").exists())
+
+    def test_where_every_candidate_fails(self):
+        self.write("two.py", model(TWO_LINEARS))
+        self.write("nvcc", '#!/bin/sh\n[ "$1" = --version ] && exec "$REAL" "$@"\necho no >&2; exit 1\n')
+        (self.folder / "nvcc").chmod(0o755)
+        real = os.environ.get("FACT_NVCC") or shutil.which("nvcc")
+        if not real:
+            self.skipTest("there is no nvcc")
+        self.environment.update(REAL=real, FACT_NVCC=str(self.folder / "nvcc"))
+        result = self.fact("optimize", "two.py", "--dtype", "bf16", "--json")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        report = only_json(result)
+        self.assertTrue(report["failed"])
+        self.assertEqual(report["statistics"]["realized"], 0)
+        self.assertEqual(report["statistics"]["compiled"], 0)
+        self.assertIsNone(report["package"])
+        self.assertIn("0 of 2 families have a kernel (", result.stderr)
+        text = self.fact("optimize", "two.py", "--dtype", "bf16").stdout
+        self.assertNotIn("compiles", text)
+        self.assertIn("operators 5: 0 in patterns that were fused, 4 in others", text)
+
+    def test_a_report_without_a_gpu_claims_no_run(self):
+        self.write("two.py", model(TWO_LINEARS))
+        result = self.fact("optimize", "two.py", "--dtype", "bf16", "--no-bench", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = only_json(result)
+        if report["device"]:
+            self.skipTest("there is a GPU")
+        for pattern in report["patterns"]:
+            self.assertIsNone(pattern["error_compiled"])
+            self.assertGreater(pattern["error_text"]["checks"], 0)
+        statistics, operators = report["statistics"], report["operators"]
+        self.assertEqual((statistics["verified"], statistics["texts_verified"]), (0, 2))
+        self.assertEqual(operators["all"], sum(n for key, n in operators.items() if key != "all"))
+        self.assertIsNone(report["agrees"])
+        self.assertIn("were not compared with the module's (--no-bench)", report["whole_note"])
+        self.assertIn("2 of 2 families have a kernel: they compile, and were not run", result.stderr)
+        again = self.fact("optimize", "two.py", "--dtype", "bf16", "--no-bench")
+        self.assertIn("the kernels are known from an earlier run: these are its figures", again.stdout)
+        self.assertIn("fused, not run", again.stdout)
 
 
 class Stages(CommandLine):

@@ -269,7 +269,7 @@ class Runs(CommandLine):
         self.assertEqual(os.listdir(self.folder / "elsewhere"), [])
         shown = self.fine("runs", "show", name).stdout
         self.assertIn("finished", shown)
-        self.assertIn("verified, not measured", shown)
+        self.assertIn("compiled, not run; its text was checked", shown)
         journal = [json.loads(line) for line in (folder / name / "journal.jsonl").read_text().splitlines()]
         self.assertEqual(sum(entry.get("stage") == "realize" for entry in journal), 2)
         # The second family may have been answered, and not kept, when the interruption came.

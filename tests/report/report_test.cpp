@@ -30,7 +30,8 @@ Report example() {
     left.text = {};
     left.schedule = "";
     r.patterns = {fused, left};
-    r.statistics = {2, 2, 1, 1, 1, {{"passed", 1}, {"timed out", 1}}, 2, 0, 3, 12.4};
+    r.statistics = {2, 2, 1, 1, 1, 0, 0, {{"passed", 1}, {"timed out", 1}}, 2, 0, 3, 12.4};
+    r.operators = {9, 4, 2, 1, 2};
     return r;
 }
 
@@ -45,24 +46,110 @@ TEST(Report, WithoutAGpuItSaysWhatWasNotMeasured) {
 
   pattern          source               precision  schedule                     text's error / torch's  result
   ---------------  -------------------  ---------  ---------------------------  ----------------------  ------------------------------
-  p00_linear_gelu  block.py:12, mlp.up  bf16       128x256x64 c2x1 cooperative       1.2e-03 / 2.5e-03  fused
+  p00_linear_gelu  block.py:12, mlp.up  bf16       128x256x64 c2x1 cooperative       1.2e-03 / 2.5e-03  fused, not run
   p01_linear       block.py:12, mlp.up  bf16                                                         -  not fused: no candidate passed
-  error: largest, over the output's largest magnitude, against f64
+  error of the interpreted text: largest, over the output's largest magnitude, against f64
 
 candidates that were thrown out:
   linear s01: timed out: no answer in 20 s
 
 the run:
-  patterns found 2, families 2, realized 1, verified 1, composed 1
+  operators 9: 4 in patterns that were fused, 2 in others, 1 left alone, 2 without work
+  patterns found 2, families 2, with a kernel 1, verified as text 1, on the GPU 0, patterns composed 1
   candidates 2: 1 passed, 1 timed out; compiled 2, from the cache 0; 12 s in all
 
 not measured: any time, and the compiled kernels' results, because there is no usable GPU
-  checked here: the kernels compile, and what their texts compute is as exact as torch
+  checked here: 1 of 2 families have a kernel that compiles; the texts of 1 of them, interpreted on the CPU (large extents shrunk), agree with torch
 
 files of this run: out
 package: out/package
   use it: module = fact.load("out/package")
 )");
+}
+
+TEST(Report, WhatNeverCompiledIsNotSaidTo) {
+    auto r = example();
+    r.why_not_measured = "there is no usable GPU";
+    r.patterns[0] = r.patterns[1];
+    r.statistics.realized = r.statistics.texts = r.statistics.composed = 0;
+    r.failed = true;
+    r.no_package = "no pattern was fused, so no package was written\n";
+    const auto text = to_text(r);
+    EXPECT_EQ(text.find("compiles"), std::string::npos) << text;
+    EXPECT_EQ(text.find("against f64"), std::string::npos) << text;
+    EXPECT_EQ(text.find("fact.load"), std::string::npos) << text;
+    const auto json = nlohmann::json::parse(to_json(r));
+    EXPECT_TRUE(json.at("failed").get<bool>());
+    EXPECT_EQ(json.at("no_package"), r.no_package);
+    EXPECT_TRUE(json.at("package").is_null());
+}
+
+TEST(Report, AModuleWithoutPatternsHasAReportToo) {
+    Report r;
+    r.source = "plain.py";
+    r.no_package = "nothing to fuse: 1 operator\n";
+    r.left_alone = {{"sin", "aten.sin.default", "no product is next to it", {}}};
+    r.idle = {{"view", "aten.view.default", "it only changes how a tensor is looked at", {}}};
+    r.operators = {2, 0, 0, 1, 1};
+    EXPECT_EQ(to_text(r), R"(plain.py, no GPU
+
+left alone:
+  aten.sin.default: no product is next to it
+
+the run:
+  operators 2: 0 in patterns that were fused, 0 in others, 1 left alone, 1 without work
+  patterns found 0, families 0, with a kernel 0, verified as text 0, on the GPU 0, patterns composed 0
+  candidates 0; compiled 0, from the cache 0; 0 s in all
+
+nothing to fuse: 1 operator
+)");
+    const auto json = nlohmann::json::parse(to_json(r));
+    EXPECT_EQ(json.at("left_alone").size(), 2u);
+    EXPECT_EQ(json.at("left_alone").at(0).at("work"), true);
+    EXPECT_EQ(json.at("left_alone").at(1).at("work"), false);
+    EXPECT_EQ(json.at("operators").at("all"), 2);
+    EXPECT_TRUE(json.at("agrees").is_null());
+}
+
+TEST(Report, TheErrorOfATextIsNotTakenForAKernels) {
+    auto r = example();
+    r.device = "NVIDIA H200";
+    r.patterns[0].compiled = {0.0013, 0.0025, 5};
+    r.patterns[1].text = {0.5, 0.0025, 4};
+    const auto text = to_text(r);
+    EXPECT_NE(text.find("  error / torch's"), std::string::npos) << text;
+    EXPECT_NE(text.find("  1.3e-03 / 2.5e-03  fused\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("  text's: 5.0e-01 / 2.5e-03  not fused"), std::string::npos) << text;
+}
+
+TEST(Report, FiguresOfAnEarlierRunSaySo) {
+    auto r = example();
+    r.device = "NVIDIA H200";
+    r.patterns[0].earlier = true;
+    r.statistics.earlier = r.statistics.realized = 1;
+    r.whole_earlier = "2026-01-02T03:04:05+00:00";
+    r.agrees = true;
+    auto text = to_text(r);
+    EXPECT_NE(text.find("  the kernels are known from an earlier run: these are its figures\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("measured by an earlier run, on 2026-01-02T03:04:05+00:00\n"),
+              std::string::npos)
+        << text;
+    const auto json = nlohmann::json::parse(to_json(r));
+    EXPECT_EQ(json.at("patterns").at(0).at("from_earlier_run"), true);
+    EXPECT_EQ(json.at("whole_from_earlier_run"), r.whole_earlier);
+    EXPECT_EQ(json.at("agrees"), true);
+    r.statistics.realized = 2;
+    EXPECT_NE(to_text(r).find("  1 of 2 kernels are known from an earlier run"), std::string::npos);
+}
+
+TEST(Report, AnErrorIsAnObjectOfItsOwn) {
+    const auto json = nlohmann::json::parse(to_json(Error{"x.py: no such file", "give one", true}));
+    EXPECT_EQ(json.at("error").at("message"), "x.py: no such file");
+    EXPECT_EQ(json.at("error").at("hint"), "give one");
+    const auto bare = nlohmann::json::parse(to_json(Error{"bytes \xff", {}}));
+    EXPECT_TRUE(bare.at("error").at("hint").is_null());
 }
 
 TEST(Report, APackageWithoutWeightsIsLoadedWithThem) {

@@ -1,0 +1,22 @@
+"""What a module that was made f64 still computes in less, because it says so itself."""
+
+import torch
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Narrower(TorchDispatchMode):
+    """Notes, while it is entered, the floating types below f64 of what is computed."""
+
+    def __init__(self):
+        super().__init__()
+        self.types = set()
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        for leaf in pytree.tree_leaves(result):
+            # A single number is a constant of the module, not a rounding of its values.
+            if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() and leaf.dim() > 0:
+                if leaf.dtype != torch.float64:
+                    self.types.add(str(leaf.dtype).removeprefix("torch."))
+        return result

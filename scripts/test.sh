@@ -1,14 +1,16 @@
 # Sourced by ./fact: runs every test that needs no GPU and ends in "N passed, N failed".
 
 passed=0 failed=0 skipped=0 sanitize=
+under=()  # what test programs are started with
 
 test_help() {
     cat <<'TEXT'
 Builds what has changed and runs every test that needs no GPU; ends in "N passed, N failed".
 Usage: ./fact test [--sanitize]
 
-  --sanitize    the C++ tests once more with address and undefined-behaviour sanitizers, and
-                each fuzzer for 20 seconds (always done where CI=true)
+  --sanitize    the C++ tests once more with address and undefined-behaviour sanitizers, what has
+                threads once more with the thread sanitizer, and each fuzzer for 20 seconds
+                (always done where CI=true)
   -h, --help    this text
 TEXT
 }
@@ -43,7 +45,7 @@ run_programs() {
     local name log status good bad left
     for name in $(ctest --test-dir "$1" -N | sed -n 's/^ *Test *#[0-9]*: //p'); do
         log=$1/tests/$name.log status=0
-        timeout -k 10 900 "$1/tests/${name}_test" --gtest_color=no >"$log" 2>&1 </dev/null || status=$?
+        timeout -k 10 900 "${under[@]}" "$1/tests/${name}_test" --gtest_color=no >"$log" 2>&1 </dev/null || status=$?
         good=$(grep -c '^\[       OK \] ' "$log") || true
         bad=$(grep -c '^\[  FAILED  \] .* ms)$' "$log") || true
         left=$(grep -c '^\[  SKIPPED \] .* ms)$' "$log") || true
@@ -54,6 +56,22 @@ run_programs() {
         fi
         tally "$name$2" "$good" "$bad" "$left" "$log"
     done
+}
+
+# A package for what several threads and processes do with one at a time; without it they skip that.
+make_test_package() {
+    local folder=$build/tests/package
+    rm -rf "$folder" && mkdir -p "$folder"
+    if PYTHONPATH=$root/tests/python${PYTHONPATH:+:$PYTHONPATH} "$FACT_PYTHON" - "$folder" >"$folder.log" 2>&1 <<'PYTHON'
+import pathlib, sys, torch
+from packages import Up, write_package
+write_package(pathlib.Path(sys.argv[1]), Up().eval(), torch.ones(16, 32))
+PYTHON
+    then
+        export FACT_TEST_PACKAGE=$folder
+    else
+        tail -n 5 "$folder.log"
+    fi
 }
 
 run_python_tests() {
@@ -117,10 +135,41 @@ run_sanitized() {
     fi
 }
 
+# The thread sanitizer of some systems' compilers cannot stand randomized addresses.
+can_sanitize_threads() {
+    local program=$root/build/thread_sanitizer
+    mkdir -p "$root/build"
+    echo 'int main() {}' | "${CXX:-c++}" -fsanitize=thread -x c++ - -o "$program" 2>/dev/null || return
+    under=()
+    if "$program" 2>/dev/null; then return; fi
+    under=(setarch -R)
+    "${under[@]}" "$program" 2>/dev/null
+}
+
+run_threads() {
+    local folder=$root/build/threads
+    if ! can_sanitize_threads; then
+        tally "threads (no thread sanitizer here)" 0 0 1 ""
+        return
+    fi
+    # What has no threads is linked as the ordinary build has it.
+    if build_in "$folder" "building with the thread sanitizer" \
+        -DFACT_TSAN=ON -DFACT_TSAN_OVER="$build" -DFACT_TORCH_DIR="$torch_dir" \
+        -DFACT_WERROR=OFF -- fact_tests; then
+        # PyTorch is not built with it.
+        TSAN_OPTIONS=ignore_noninstrumented_modules=1 run_programs "$folder" " (threads)"
+    else
+        tally "build with the thread sanitizer" 0 1 0 ""
+    fi
+    under=()
+}
+
 run_tests() {
     check_format
+    make_test_package
     run_programs "$build" ""
     run_python_tests
+    [[ ! $sanitize ]] || run_threads
     [[ ! $sanitize ]] || run_sanitized
     local line="$passed passed, $failed failed"
     if ((skipped)); then line+=", $skipped skipped"; fi

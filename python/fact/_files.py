@@ -1,7 +1,9 @@
 """Files that are either whole or absent."""
 
+import contextlib
 import errno
 import os
+import tempfile
 from pathlib import Path
 
 
@@ -13,8 +15,70 @@ def target(path):
     return place
 
 
-def write_text(path, text):
+def is_full(error):
+    """Whether an OSError says that there is no space left."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def told(error):
+    """What is said of an OSError where a file is written."""
+    if is_full(error):
+        folder = os.path.dirname(os.path.abspath(error.filename or "."))
+        return f"no space left on the disk of {folder}: cannot write {error.filename}"
+    return f"cannot write {error.filename}: {error.strerror}"
+
+
+def _usual_mode():
+    """What a file gets that is made in the ordinary way; mkstemp lets nobody else read."""
+    # os.umask cannot be asked without setting it, which other threads would see.
+    with open("/proc/self/status") as status:
+        for line in status:
+            if line.startswith("Umask:"):
+                return 0o666 & ~int(line.split()[1], 8)
+    return 0o644
+
+
+@contextlib.contextmanager
+def replacing(path):
+    """A binary file that takes the place of `path` when all of it is written."""
     place = target(path)
-    temporary = place.with_name(f"{place.name}.{os.getpid()}.tmp")
-    temporary.write_text(text)
-    os.replace(temporary, place)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(
+            prefix=f".{place.name[:200]}.", suffix=".tmp", dir=place.parent
+        )
+        try:
+            with open(handle, "wb") as file:
+                os.fchmod(handle, _usual_mode())
+                yield file
+            os.replace(temporary, place)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+class Sink:
+    """For a writer that does not survive a write that fails: the failure is raised at the end."""
+
+    def __init__(self, file):
+        self._file = file
+        self._error = None
+
+    def write(self, data):
+        if self._error is None:
+            try:
+                self._file.write(data)
+            except OSError as error:
+                self._error = error
+        return len(data)
+
+    def finish(self):
+        if self._error is not None:
+            raise self._error
+
+
+def write_text(path, text):
+    with replacing(path) as file:
+        file.write(text.encode())

@@ -12,7 +12,7 @@ import torch
 from fact import _precision, _timing
 from fact._eager import call
 from fact._errors import BadInput, tell
-from fact._files import write_text
+from fact._files import told, write_text
 from fact.package import load
 from fact.trace import DTYPES, load_model
 
@@ -52,7 +52,11 @@ def main(arguments=None):
     except BadInput as error:
         tell(error)
         return 2
-    write_text(options.json, json.dumps(result) + "\n")
+    try:
+        write_text(options.json, json.dumps(result) + "\n")
+    except OSError as error:
+        print(f"error: {told(error)}", file=sys.stderr)
+        return 2
     return 0
 
 

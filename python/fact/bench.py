@@ -26,7 +26,7 @@ from fact._casts import Narrower
 from fact._compare import DIFFERENT, WRONG, agrees, errors, worst  # noqa: F401
 from fact._eager import MOST_INTERPRETED_FLOPS, Buffers, call, flops, repeats, tensors_of
 from fact._errors import BadInput, tell
-from fact._files import write_text
+from fact._files import told, write_text
 from fact.package import load, needs_weights
 from fact.trace import DTYPES, load_model
 
@@ -335,7 +335,11 @@ def main(arguments=None):
         return 130
     print(table(result))
     if options.json:
-        write_text(options.json, json.dumps(result, indent=1) + "\n")
+        try:
+            write_text(options.json, json.dumps(result, indent=1) + "\n")
+        except OSError as error:
+            print(f"error: {told(error)}", file=sys.stderr)
+            return 2
     return 1 if result["agrees"] is False else 0
 
 

@@ -13,13 +13,12 @@ import json
 import logging
 import os
 import sys
-import tempfile
 import warnings
 from pathlib import Path
 
 from fact._blame import blame, short
 from fact._errors import BadInput, tell
-from fact._files import target, write_text
+from fact._files import Sink, replacing, told, write_text
 from fact._watch import Watch, stamp
 
 SEED = 0
@@ -124,13 +123,11 @@ def save(program, path, module=None, hollow=False, precision=None):
         if hollow:
             original["without_weights"] = True
         extra["fact.json"] = json.dumps(original)
-    path = target(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # torch names the archive's root after the file, so the temporary part is a folder.
-    with tempfile.TemporaryDirectory(prefix=".trace-", dir=path.parent) as folder:
-        temporary = Path(folder) / path.name
-        torch.export.save(program, str(temporary), extra_files=extra)
-        os.replace(temporary, path)
+    with replacing(path) as file:
+        # torch ends the process where it cannot write.
+        sink = Sink(file)
+        torch.export.save(program, sink, extra_files=extra)
+        sink.finish()
 
 
 def _map(value, change):
@@ -296,7 +293,7 @@ def main(arguments=None):
         tell(error, options.verbose)
         return 2
     except OSError as error:
-        print(f"error: cannot write {error.filename}: {error.strerror}", file=sys.stderr)
+        print(f"error: {told(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "compose/rewrite.h"
@@ -34,6 +35,23 @@ void remove_stale_calls(const RunFolder& run, const match::Discovery& discovery)
     for (const auto& path : stale) fs::remove(path, ignored);
 }
 
+// A pattern that cannot be called is left to torch; the others are not.
+Result<graph::FusedCall> make_call(const graph::Graph& graph, const match::Pattern& pattern) {
+    try {
+        return compose::make_call(graph, pattern);
+    } catch (const std::exception& error) {
+        return Error{error.what(), {}};
+    }
+}
+
+void leave_alone(match::Discovery& discovery, const graph::Graph& graph,
+                 const match::Pattern& pattern, const std::string& why) {
+    for (const auto& node : graph.nodes)
+        if (std::ranges::find(pattern.nodes, node.name) != pattern.nodes.end())
+            discovery.left_alone.push_back(
+                {node.name, node.target, "a defect of FACT, please report it: " + why, node.where});
+}
+
 }  // namespace
 
 Result<graph::Graph> read_graph(const fs::path& archive) {
@@ -53,12 +71,17 @@ Result<Discovered> discover(const fs::path& archive, const match::Options& optio
 Result<Discovered> discover_stage(const RunFolder& run, const match::Options& options) {
     auto found = discover(run.archive(), options);
     if (!found) return found;
-    for (const auto& pattern : found->discovery.patterns) {
-        const auto call = compose::make_call(found->graph, pattern);
-        if (!call) throw InternalError(call.error().text());
-        if (auto done = write_if_changed(run.call(pattern.id), graph::to_json(*call)); !done)
-            return done.error();
-    }
+    Result<> written = Ok{};
+    std::erase_if(found->discovery.patterns, [&](const match::Pattern& pattern) {
+        const auto call = make_call(found->graph, pattern);
+        if (!call) {
+            leave_alone(found->discovery, found->graph, pattern, call.error().text());
+            return true;
+        }
+        if (written) written = write_if_changed(run.call(pattern.id), graph::to_json(*call));
+        return false;
+    });
+    if (!written) return written.error();
     remove_stale_calls(run, found->discovery);
     if (auto done = write_if_changed(run.discovery(), match::to_json(found->discovery)); !done)
         return done.error();

@@ -11,6 +11,7 @@
 #include "support/files.h"
 #include "support/progress.h"
 #include "tune/compile_ahead.h"
+#include "tune/kept.h"
 #include "tune/session.h"
 
 namespace fact::driver {
@@ -196,6 +197,8 @@ Result<Realizations> read_realizations(const RunFolder& run, const match::Discov
                                      realization.error().message),
                          "remove that folder and run `fact realize` again", true};
         realization->folder = run.result(family.name).parent_path();
+        if (const auto why = tune::damage(*realization); realization->realized && !why.empty())
+            return Error{why, "run `fact realize` again"};
         found.emplace(family.name, std::move(*realization));
     }
     return found;

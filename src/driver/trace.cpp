@@ -39,7 +39,7 @@ Error tracing_failed(const Exit& exit) {
 Result<> move_file(const fs::path& from, const fs::path& to) {
     std::error_code error;
     fs::rename(from, to, error);
-    if (error) return Error{fmt::format("cannot write {}: {}", to.string(), error.message()), {}};
+    if (error) return file_error("write", to, error.value());
     return Ok{};
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cstdlib>
 #include <regex>
 #include <set>
 
@@ -49,6 +51,11 @@ void add_code(std::string& bytes, const std::string& source, const fs::path& ker
     }
 }
 
+// What nvcc and the compiler that preprocesses for it take from the environment.
+constexpr std::array kVariables{
+    "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS",  "NVCC_CCBIN",    "CPATH",
+    "C_INCLUDE_PATH",     "CPLUS_INCLUDE_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX"};
+
 }  // namespace
 
 std::vector<std::string> code_flags(const std::string& arch) {
@@ -79,8 +86,12 @@ std::string code_hash(const std::string& source, const fs::path& kernels_folder)
 
 std::string compile_key(const Unit& unit, const Toolchain& toolchain) {
     std::string bytes;
-    add(bytes, "cubin 1");
+    add(bytes, "cubin 2");
     add(bytes, toolchain.version);
+    add(bytes, toolchain.host_compiler);
+    for (const char* variable : kVariables)
+        if (const char* value = std::getenv(variable))
+            add(bytes, fmt::format("{}={}", variable, value));
     for (const auto& flag : code_flags(unit.arch)) add(bytes, flag);
     add_code(bytes, unit.source, toolchain.kernels_folder);
     return sha256_hex(bytes).substr(0, 32);

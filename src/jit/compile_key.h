@@ -1,4 +1,5 @@
-// What a cubin follows from, as a name: equal key, equal cubin.
+// What a cubin follows from, as a name. What others' headers say is not part of it: who read which
+// is known only when it is compiled (jit/headers.h).
 #pragma once
 
 #include <string>
@@ -13,7 +14,6 @@ namespace fact::jit {
 std::vector<std::string> code_flags(const std::string& arch);
 
 // Our headers that `source` includes, directly or not, relative to the kernels folder and sorted.
-// Headers from elsewhere are covered by the toolchain's version.
 std::vector<std::string> header_closure(const std::string& source,
                                         const std::filesystem::path& kernels_folder);
 

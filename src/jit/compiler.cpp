@@ -6,11 +6,13 @@
 #include <array>
 #include <condition_variable>
 #include <mutex>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "jit/compile_key.h"
 #include "jit/compile_log.h"
+#include "jit/headers.h"
+#include "jit/store.h"
 #include "support/files.h"
 #include "support/memory.h"
 
@@ -19,29 +21,6 @@ namespace fact::jit {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
-
-// A finished folder of the store: kernel.cu, kernel.cubin, log.txt, meta.json.
-Result<Artifact> stored(const fs::path& folder, const std::string& key) {
-    auto text = read_file(folder / "meta.json");
-    if (!text) return text.error();
-    auto log = read_file(folder / "log.txt");
-    if (!log) return log.error();
-    json meta = json::parse(*text, nullptr, false);
-    if (!meta.is_object()) return Error{"damaged meta.json", ""};
-    Artifact artifact;
-    artifact.cubin = folder / "kernel.cubin";
-    std::error_code ignored;
-    if (!fs::is_regular_file(artifact.cubin, ignored)) return Error{"no cubin", ""};
-    artifact.key = key;
-    artifact.cached = true;
-    artifact.seconds = meta.value("seconds", 0.0);
-    artifact.registers = meta.value("registers", 0);
-    artifact.spill_bytes = meta.value("spill_bytes", 0);
-    artifact.fitness = resources_in(*log).fitness();
-    artifact.log = std::move(*log);
-    return artifact;
-}
 
 Command nvcc_command(const Unit& unit, const Toolchain& toolchain, const fs::path& folder) {
     Command command;
@@ -51,27 +30,13 @@ Command nvcc_command(const Unit& unit, const Toolchain& toolchain, const fs::pat
         command.argv.insert(command.argv.end(), {"-I", include.string()});
     for (const auto& include : toolchain.include_folders)
         command.argv.insert(command.argv.end(), {"-I", include});
-    command.argv.insert(command.argv.end(), {"-o", "kernel.cubin", "kernel.cu"});
+    command.argv.insert(command.argv.end(),
+                        {"-MD", "-MF", "headers.d", "-o", "kernel.cubin", "kernel.cu"});
     command.folder = folder.string();
     command.address_bytes = toolchain.memory_bytes;
     // A killed compiler leaves its temporary files: they go with the folder.
     command.environment = {{"TMPDIR", folder.string()}};
     return command;
-}
-
-// Renames into place. Another process may have published the same key first: equally good.
-Result<> publish(const fs::path& from, const fs::path& to) {
-    std::error_code code;
-    fs::rename(from, to, code);
-    if (!code || (fs::exists(to / "meta.json") && fs::exists(to / "kernel.cubin"))) return Ok{};
-    // What is there is not whole (a disk that filled up, a hand that deleted): make room.
-    std::error_code ignored;
-    fs::remove_all(to, ignored);
-    fs::rename(from, to, code);
-    if (code)
-        return Error{fmt::format("cannot write {}: {}", to.string(), code.message()),
-                     "Free some space, or choose another store."};
-    return Ok{};
 }
 
 // As compilers, their allocators and the C library put it.
@@ -87,19 +52,21 @@ bool says_any(const std::string& log, const std::array<std::string_view, kCount>
         phrases, [&](std::string_view phrase) { return log.find(phrase) != log.npos; });
 }
 
-// Keeps the source and the whole log of a failure, and says where.
+// Keeps the source and the whole log of a failure in `kept`, and says where.
 Error failed(const Unit& unit, const Exit& exit, const std::string& log, Seconds deadline,
-             std::uint64_t memory_bytes, const fs::path& folder) {
+             std::uint64_t memory_bytes, const fs::path& store, const fs::path& kept) {
+    // Compilers do not always say why they cannot write.
+    if (says_any(log, kFullDisk) || disk_is_full(store))
+        return {fmt::format("no space left on the disk of {}: {} was not compiled", store.string(),
+                            unit.name),
+                "free some space there, or set FACT_CACHE_DIR to another place"};
     std::string where;
-    if (write_file_atomic(folder / "kernel.cu", unit.source) &&
-        write_file_atomic(folder / "log.txt", log))
-        where = fmt::format("The whole log and the source are in {}.", folder.string());
+    if (write_file_atomic(kept / "kernel.cu", unit.source) &&
+        write_file_atomic(kept / "log.txt", log))
+        where = fmt::format("The whole log and the source are in {}.", kept.string());
     if (exit.timed_out)
         return {fmt::format("compiling {} took longer than {:.0f} s", unit.name, deadline.count()),
                 where};
-    if (says_any(log, kFullDisk))
-        return {fmt::format("the disk filled up while {} was compiled", unit.name),
-                "Free some space, or choose another store."};
     if (memory_bytes > 0 && says_any(log, kOutOfMemory))
         return {fmt::format("compiling {} needed more than {} of memory", unit.name,
                             memory_text(memory_bytes)),
@@ -114,8 +81,7 @@ Error failed(const Unit& unit, const Exit& exit, const std::string& log, Seconds
 
 Result<Artifact> find_compiled(const Unit& unit, const Toolchain& toolchain,
                                const fs::path& store) {
-    const std::string key = compile_key(unit, toolchain);
-    return stored(fs::absolute(store) / key, key);
+    return stored(fs::absolute(store), compile_key(unit, toolchain), toolchain);
 }
 
 namespace {
@@ -154,18 +120,13 @@ class InProgress {
 
 }  // namespace
 
-Result<Artifact> compile(const Unit& unit, const Toolchain& toolchain, const fs::path& given_store,
-                         Seconds deadline) {
-    // nvcc runs in a folder of its own, so that every path has to be absolute.
-    const fs::path store = fs::absolute(given_store);
-    const std::string key = compile_key(unit, toolchain);
-    const fs::path home = store / key;
-    const InProgress alone(key);
-    if (auto hit = stored(home, key)) return hit;
-    if (auto writable = ensure_writable_folder(store); !writable) return writable.error();
+namespace {
 
-    TemporaryFolder work(store, ".compiling");
-    const fs::path folder = work.path() / "unit";
+// Compiles in `folder`, which goes into the store; nothing where what it follows from was edited
+// meanwhile.
+Result<std::optional<Artifact>> attempt(const Unit& unit, const Toolchain& toolchain,
+                                        const fs::path& store, const std::string& key,
+                                        const fs::path& folder, Seconds deadline) {
     if (auto written = write_file_atomic(folder / "kernel.cu", unit.source); !written)
         return written.error();
     Command command = nvcc_command(unit, toolchain, folder);
@@ -175,24 +136,40 @@ Result<Artifact> compile(const Unit& unit, const Toolchain& toolchain, const fs:
     const std::string log = exit->out + exit->err;
     if (interrupted()) return Error{"interrupted", ""};
     if (!exit->ok() || !fs::exists(folder / "kernel.cubin"))
-        return failed(unit, *exit, log, deadline, toolchain.memory_bytes, store / "failed" / key);
-
-    const Resources resources = resources_in(log);
-    const json meta = {{"name", unit.name},
-                       {"arch", unit.arch},
-                       {"toolchain", toolchain.version},
-                       {"flags", code_flags(unit.arch)},
-                       {"headers", header_closure(unit.source, toolchain.kernels_folder)},
-                       {"seconds", exit->seconds},
-                       {"registers", resources.registers},
-                       {"spill_bytes", resources.spill_bytes}};
+        return failed(unit, *exit, log, deadline, toolchain.memory_bytes, store,
+                      store / "failed" / key);
     if (auto written = write_file_atomic(folder / "log.txt", log); !written) return written.error();
-    if (auto written = write_file_atomic(folder / "meta.json", meta.dump(2) + "\n"); !written)
-        return written.error();
-    if (auto published = publish(folder, home); !published) return published.error();
-    auto artifact = stored(home, key);
-    if (artifact) artifact->cached = false;
-    return artifact;
+
+    std::vector<fs::path> headers;
+    if (const auto rule = read_file(folder / "headers.d")) headers = headers_in_rule(*rule);
+    const auto list = keep_headers(headers, toolchain, store);
+    if (!list) return list.error();
+    if (any_written_since(folder / "kernel.cu", headers) || compile_key(unit, toolchain) != key)
+        return std::optional<Artifact>();
+    auto artifact = publish(folder, store, key, unit, toolchain, *list, exit->seconds);
+    if (!artifact) return artifact.error();
+    return std::optional(std::move(*artifact));
+}
+
+}  // namespace
+
+Result<Artifact> compile(const Unit& unit, const Toolchain& toolchain, const fs::path& given_store,
+                         Seconds deadline) {
+    constexpr int kAttempts = 3;
+    // nvcc runs in a folder of its own, so that every path has to be absolute.
+    const fs::path store = fs::absolute(given_store);
+    for (int i = 0; i < kAttempts; ++i) {
+        const std::string key = compile_key(unit, toolchain);
+        const InProgress alone(key);
+        if (auto hit = stored(store, key, toolchain)) return hit;
+        if (auto writable = ensure_writable_folder(store); !writable) return writable.error();
+        const TemporaryFolder work(store, ".compiling");
+        auto made = attempt(unit, toolchain, store, key, work.path() / "unit", deadline);
+        if (!made) return made.error();
+        if (*made) return std::move(**made);
+    }
+    return Error{fmt::format("the headers of {} were edited while it was compiled", unit.name),
+                 "Try again when they are done."};
 }
 
 }  // namespace fact::jit

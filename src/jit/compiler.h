@@ -20,6 +20,7 @@ struct Toolchain {
     std::filesystem::path nvcc, cutlass_include, kernels_folder;
     std::vector<std::string> include_folders;  // beside those: CUDA headers from a Python package
     std::string version;                       // nvcc's release and CUTLASS's version
+    std::string host_compiler;                 // what the program says that nvcc preprocesses with
     // The most address space each of the compiler's passes may take; 0: no limit.
     std::uint64_t memory_bytes = kUsualCompilerMemory;
 };
@@ -35,16 +36,22 @@ struct Unit {
 
 struct Artifact {
     std::filesystem::path cubin;  // in the store
+    std::string sha256;           // of the cubin
     std::string key;
+    std::string headers;  // the list of what was read, by name (jit/headers.h)
     bool cached = false;
     double seconds = 0;
     int registers = 0, spill_bytes = 0;
     Fitness fitness = Fitness::sound;
     std::string log;
+    // Of this very cubin: what was proven of it holds for no other, be it of the same key.
+    std::string identity() const { return key + "-" + sha256.substr(0, 16); }
 };
 
-// Key: source, every header it includes (ours and CUTLASS's version), compiler, flags, arch.
-// A failing compiler is an Error with its log.
+// Key: source, our headers, versions of the compilers and of CUTLASS, flags, what the compilers
+// take from the environment, arch. An entry of the store serves while every header that was read,
+// whoever it is from, and the cubin itself are as they were. A failing compiler is an Error with
+// its log.
 Result<Artifact> compile(const Unit& unit, const Toolchain& toolchain,
                          const std::filesystem::path& store, Seconds deadline);
 

@@ -94,6 +94,18 @@ Result<Nvcc> find_nvcc() {
     return last;
 }
 
+// What the host compiler that nvcc preprocesses with calls itself; "" where it does not say.
+std::string host_compiler() {
+    fs::path program = variable("NVCC_CCBIN");
+    std::error_code ignored;
+    if (fs::is_directory(program, ignored)) program /= "gcc";
+    Command command;
+    command.argv = {program.empty() ? "gcc" : program.string(), "--version"};
+    command.deadline = Seconds(20);
+    const auto exit = run(command);
+    return exit && exit->ok() ? exit->out.substr(0, exit->out.find('\n')) : std::string();
+}
+
 struct Cutlass {
     fs::path include;
     std::string version;  // "4.2.0"
@@ -161,6 +173,7 @@ Result<Toolchain> find_toolchain() {
     toolchain.nvcc = nvcc->path;
     toolchain.cutlass_include = cutlass->include;
     toolchain.kernels_folder = *kernels;
+    toolchain.host_compiler = host_compiler();
     toolchain.version = fmt::format("nvcc {}, CUTLASS {}", nvcc->version, cutlass->version);
     return toolchain;
 }

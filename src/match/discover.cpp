@@ -26,12 +26,12 @@ using graph::NodeId;
 
 namespace {
 
-// One operator that trips us up costs its pattern, not the run.
+// One operator that trips us up, in whatever way, costs its pattern, not the run.
 template <class Write>
 auto guarded(Write write) -> decltype(write()) {
     try {
         return write();
-    } catch (const InternalError& error) {
+    } catch (const std::exception& error) {
         return Error{std::string("a defect of FACT, please report it: ") + error.what(), ""};
     }
 }
@@ -47,17 +47,13 @@ class Finder {
             const auto id = static_cast<NodeId>(i);
             if (is_attention(graph_[id]) || is_anchor(graph_[id])) add_attention(id);
             if (!is_anchor(graph_[id])) continue;
-            auto anchor = read_anchor(graph_, id);
-            if (!anchor) {
-                reasons_[id] = anchor.error().message;
-                continue;
-            }
-            growths_.push_back(grow(graph_, facts_, *anchor));
-            if (auto packed = read_packed(graph_, facts_, *anchor))
-                growths_.push_back(grow(graph_, facts_, std::move(*packed)));
+            if (auto grown = guarded([&] { return add_growths(id); }); !grown)
+                reasons_[id] = grown.error().message;
         }
         // All products have grown: what one may absorb is no other's side operand to compute.
-        for (auto& growth : growths_) add_candidates(growth);
+        for (auto& growth : growths_)
+            if (auto added = guarded([&] { return add_candidates(growth); }); !added)
+                note(growth.anchor.node, added.error().message);
         Discovery discovery;
         int products = -1;
         std::map<std::string, int> others;  // by rule: it begins with the id's letter
@@ -96,7 +92,16 @@ class Finder {
     }
 
   private:
-    void add_candidates(Growth& growth) {
+    Result<> add_growths(NodeId id) {
+        auto anchor = read_anchor(graph_, id);
+        if (!anchor) return anchor.error();
+        growths_.push_back(grow(graph_, facts_, *anchor));
+        if (auto packed = read_packed(graph_, facts_, *anchor))
+            growths_.push_back(grow(graph_, facts_, std::move(*packed)));
+        return Ok{};
+    }
+
+    Result<> add_candidates(Growth& growth) {
         const auto take = [&](const Region& region) {
             auto pattern =
                 guarded([&] { return write_pattern(graph_, facts_, region, options_, gpu_); });
@@ -118,6 +123,7 @@ class Finder {
         for (std::size_t i = 0; i < with.size(); ++i)
             if (!take(with[i]) && with[i].nodes != without[i].nodes) take(without[i]);
         for (const auto& [node, reason] : growth.stops) note(node, reason);
+        return Ok{};
     }
 
     bool has_rowwise(const Region& region) const {
@@ -142,7 +148,11 @@ class Finder {
         std::vector<Region> linears;
         for (const Candidate& own : chosen)
             if (own.regions.size() == 1) linears.push_back(own.regions.front());
-        for (auto& group : siblings(graph_, facts_, linears)) {
+        using Groups = std::vector<std::vector<Region>>;
+        auto groups =
+            guarded([&]() -> Result<Groups> { return siblings(graph_, facts_, linears); });
+        if (!groups) return;  // each is a pattern of its own
+        for (auto& group : *groups) {
             auto joined = joined_candidate(group, nullptr);
             if (!joined) {  // those that nothing follows may not fit among the heads of others
                 std::erase_if(group, is_plain);
@@ -177,11 +187,14 @@ class Finder {
         std::vector<Candidate> folded;
         for (const Candidate& plain : chosen) {
             if (plain.regions.empty()) continue;
-            const auto fold = read_fold(graph_, facts_, plain.regions.front().anchor);
-            if (!fold || takes_more(chosen, *fold)) continue;
-            if (auto found = plain.regions.size() > 1 ? joined_candidate(plain.regions, &*fold)
-                                                      : fold_candidate(plain, *fold))
-                folded.push_back(std::move(*found));
+            using Found = std::optional<Candidate>;
+            auto found = guarded([&]() -> Result<Found> {
+                const auto fold = read_fold(graph_, facts_, plain.regions.front().anchor);
+                if (!fold || takes_more(chosen, *fold)) return Found();
+                return plain.regions.size() > 1 ? joined_candidate(plain.regions, &*fold)
+                                                : fold_candidate(plain, *fold);
+            });
+            if (found && *found) folded.push_back(std::move(**found));
         }
         for (auto& candidate : folded) {
             taken_.insert(candidate.nodes.begin(), candidate.nodes.end());
@@ -225,8 +238,10 @@ class Finder {
     void add_others(std::vector<Candidate>& chosen, Begins begins, Find find, Fail fail) {
         for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
             const auto id = static_cast<NodeId>(i);
-            if (taken_.contains(id) || !begins(graph_[id])) continue;
-            auto found = guarded([&] { return find(id); });
+            if (taken_.contains(id)) continue;
+            const auto may = guarded([&]() -> Result<bool> { return begins(graph_[id]); });
+            if (may && !*may) continue;
+            auto found = may ? guarded([&] { return find(id); }) : may.error();
             if (!found) {
                 fail(id, found.error().message);
                 continue;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "ir/needed.h"
 #include "match/norm.h"
 #include "match/norm_region.h"
 #include "match/norm_write.h"
@@ -49,8 +50,10 @@ std::optional<ValueId> value_called(const Graph& graph, const std::vector<NodeId
 // The parameters that an expression reads.
 std::set<std::uint32_t> params_of(const ir::Kernel& kernel, ir::ExprId id) {
     std::set<std::uint32_t> found;
-    if (const auto* param = std::get_if<ir::Param>(&kernel[id].node)) found.insert(param->index);
-    ir::for_each_operand(kernel[id].node, [&](ir::ExprId x) { found.merge(params_of(kernel, x)); });
+    const auto read = ir::needed_for(kernel, {id}, [](ir::ExprId) { return false; });
+    for (std::size_t i = 0; i < read.size(); ++i)
+        if (const auto* param = std::get_if<ir::Param>(&kernel.exprs[i].node); param && read[i])
+            found.insert(param->index);
     return found;
 }
 

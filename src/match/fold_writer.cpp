@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "dsl/composite_call.h"
+#include "ir/needed.h"
 #include "support/result.h"
 
 namespace fact::match {
@@ -53,17 +54,24 @@ void FoldWriter::write_statistics() {
 
 // An expression of the norm's own kernel in this one.
 ExprId FoldWriter::copied(ExprId vector) {
-    const ir::Expr& expr = fold_.kernel[vector];
+    std::vector<ExprId> copies(fold_.kernel.exprs.size());
+    const auto needed = ir::needed_for(fold_.kernel, {vector}, [](ExprId) { return false; });
+    for (std::size_t i = 0; i < needed.size(); ++i)
+        if (needed[i]) copies[i] = copied(fold_.kernel.exprs[i], copies);
+    return copies[ir::index(vector)];
+}
+
+ExprId FoldWriter::copied(const ir::Expr& expr, const std::vector<ExprId>& copies) {
     if (const auto* param = std::get_if<ir::Param>(&expr.node)) return vectors_.at(param->index);
     if (const auto* number = std::get_if<ir::Literal>(&expr.node))
         return build_.literal(number->value, expr.type.dtype);
-    if (const auto* binary = std::get_if<ir::Binary>(&expr.node)) {
-        const ExprId a = copied(binary->a), b = copied(binary->b);
-        return build_.binary(binary->op, a, b);
-    }
+    if (const auto* binary = std::get_if<ir::Binary>(&expr.node))
+        return build_.binary(binary->op, copies[ir::index(binary->a)],
+                             copies[ir::index(binary->b)]);
     // NormForm leaves rounding aside: what it loses here, verification shows.
-    if (const auto* cast = std::get_if<ir::Cast>(&expr.node)) return copied(cast->x);
-    if (const auto* permute = std::get_if<ir::Permute>(&expr.node)) return copied(permute->x);
+    if (const auto* cast = std::get_if<ir::Cast>(&expr.node)) return copies[ir::index(cast->x)];
+    if (const auto* permute = std::get_if<ir::Permute>(&expr.node))
+        return copies[ir::index(permute->x)];
     throw InternalError(
         fmt::format("the vector of a norm in {} is no arithmetic", fold_.kernel.name));
 }

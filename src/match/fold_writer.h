@@ -24,6 +24,7 @@ class FoldWriter {
 
   private:
     ir::ExprId copied(ir::ExprId vector);
+    ir::ExprId copied(const ir::Expr& expr, const std::vector<ir::ExprId>& copies);
     ir::ExprId mean(ir::ExprId rows);
     ir::ExprId named(ir::ExprId expr, std::string name);
     void write_statistics();

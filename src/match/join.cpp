@@ -1,7 +1,10 @@
 #include "match/join.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+
+#include "ir/node_shape.h"
 
 namespace fact::match {
 
@@ -12,38 +15,72 @@ using ir::UnaryOp;
 
 namespace {
 
-// Whether both compute the same.
-bool same(const Kernel& kernel, ExprId a, ExprId b) {
-    if (a == b) return true;
-    if (kernel[a].type != kernel[b].type) return false;
-    ir::Node x = kernel[a].node, y = kernel[b].node;
-    if (x.index() != y.index()) return false;
-    std::vector<ExprId> xs, ys;
-    ir::for_each_operand(x, [&](ExprId& id) { xs.push_back(id), id = {}; });
-    ir::for_each_operand(y, [&](ExprId& id) { ys.push_back(id), id = {}; });
-    if (x != y || xs.size() != ys.size()) return false;
-    const auto* binary = std::get_if<ir::Binary>(&x);
-    if (binary && (binary->op == BinaryOp::add || binary->op == BinaryOp::mul) &&
-        same(kernel, xs[0], ys[1]) && same(kernel, xs[1], ys[0]))
-        return true;
-    return std::ranges::equal(xs, ys, [&](ExprId p, ExprId q) { return same(kernel, p, q); });
-}
+// Numbers expressions so that those that compute the same have the same number, whichever order
+// sums and products are written in. Each is looked at once.
+class Numbering {
+  public:
+    explicit Numbering(const Kernel& kernel) : kernel_(kernel) {}
+
+    bool same(ExprId a, ExprId b) {
+        while (numbers_.size() <= std::max(ir::index(a), ir::index(b))) add_next();
+        return numbers_[ir::index(a)] == numbers_[ir::index(b)];
+    }
+
+  private:
+    void add_next() {
+        const auto next = static_cast<std::uint32_t>(numbers_.size());
+        ir::Node node = kernel_.exprs[next].node;
+        ir::NodeShape shape = ir::shape_of(node, numbers_);
+        ir::for_each_operand(node, [](ExprId& id) { id = {}; });
+        const auto* binary = std::get_if<ir::Binary>(&node);
+        if (binary && (binary->op == BinaryOp::add || binary->op == BinaryOp::mul))
+            std::ranges::sort(shape.operands);
+        auto& known = known_[std::move(shape)];
+        const auto equal = std::ranges::find_if(known, [&](const auto& other) {
+            return other.first == node &&
+                   kernel_.exprs[other.second].type == kernel_.exprs[next].type;
+        });
+        numbers_.push_back(equal == known.end() ? next : equal->second);
+        if (equal == known.end()) known.emplace_back(std::move(node), next);
+    }
+
+    const Kernel& kernel_;
+    std::vector<std::uint32_t> numbers_;
+    std::map<ir::NodeShape, std::vector<std::pair<ir::Node, std::uint32_t>>>
+        known_;  // the first of each
+};
 
 class Joiner {
   public:
-    Joiner(Kernel& kernel, ir::DimId dim) : kernel_(kernel), build_(kernel), dim_(dim) {}
+    Joiner(Kernel& kernel, ir::DimId dim)
+        : kernel_(kernel), build_(kernel), dim_(dim), numbering_(kernel) {}
 
     ExprId join(ExprId a, ExprId b) {
-        if (same(kernel_, a, b)) return a;
-        if (const auto negated = operand(UnaryOp::neg, a); negated && same(kernel_, *negated, b))
-            return build_.binary(BinaryOp::mul, b, sign(-1));
-        if (const auto negated = operand(UnaryOp::neg, b); negated && same(kernel_, a, *negated))
-            return build_.binary(BinaryOp::mul, a, sign(1));
-        const auto x = std::get_if<ir::Binary>(&kernel_[a].node);
-        const auto y = std::get_if<ir::Binary>(&kernel_[b].node);
-        if (x && y)
-            if (const auto both = join_binary(*x, *y)) return *both;
-        return build_.select(first(), a, b);
+        struct Factor {
+            ExprId x;
+            bool first;
+        };
+        std::vector<Factor> common;
+        std::optional<ExprId> both;
+        while (!(both = join_whole(a, b))) {
+            const auto x = product(a), y = product(b);
+            if (x && y && same(x->a, y->a)) {
+                common.push_back({x->a, true});
+                a = x->b, b = y->b;
+            } else if (x && y && same(x->b, y->b)) {
+                common.push_back({x->b, false});
+                a = x->a, b = y->a;
+            } else {
+                both = build_.select(first(), a, b);
+                break;
+            }
+        }
+        for (; !common.empty(); common.pop_back()) {
+            const auto [x, is_first] = common.back();
+            both = is_first ? build_.binary(BinaryOp::mul, x, *both)
+                            : build_.binary(BinaryOp::mul, *both, x);
+        }
+        return *both;
     }
 
   private:
@@ -52,21 +89,34 @@ class Joiner {
         return unary && unary->op == op ? std::optional(unary->x) : std::nullopt;
     }
 
-    // By value: building expressions moves the kernel's.
-    std::optional<ExprId> join_binary(ir::Binary x, ir::Binary y) {
+    bool same(ExprId a, ExprId b) { return numbering_.same(a, b); }
+
+    // By value, as below: building expressions moves the kernel's.
+    std::optional<ir::Binary> product(ExprId id) const {
+        const auto* binary = std::get_if<ir::Binary>(&kernel_[id].node);
+        return binary && binary->op == BinaryOp::mul ? std::optional(*binary) : std::nullopt;
+    }
+
+    // Without a choice between the two, or common factors taken out.
+    std::optional<ExprId> join_whole(ExprId a, ExprId b) {
+        if (same(a, b)) return a;
+        if (const auto negated = operand(UnaryOp::neg, a); negated && same(*negated, b))
+            return build_.binary(BinaryOp::mul, b, sign(-1));
+        if (const auto negated = operand(UnaryOp::neg, b); negated && same(a, *negated))
+            return build_.binary(BinaryOp::mul, a, sign(1));
+        const auto* x = std::get_if<ir::Binary>(&kernel_[a].node);
+        const auto* y = std::get_if<ir::Binary>(&kernel_[b].node);
+        return x && y ? join_sums(*x, *y) : std::nullopt;
+    }
+
+    std::optional<ExprId> join_sums(ir::Binary x, ir::Binary y) {
         const auto sums = [](BinaryOp op) { return op == BinaryOp::add || op == BinaryOp::sub; };
-        if (sums(x.op) && sums(y.op)) {
-            if (y.op == BinaryOp::add && !same(kernel_, x.a, y.a)) std::swap(y.a, y.b);
-            if (x.op == BinaryOp::add && !same(kernel_, x.a, y.a)) std::swap(x.a, x.b);
-            if (!same(kernel_, x.a, y.a) || !same(kernel_, x.b, y.b)) return std::nullopt;
-            const ExprId b =
-                x.op == y.op ? x.b : signed_by(x.b, sign(x.op == BinaryOp::sub ? -1 : 1));
-            return build_.binary(x.op == y.op ? x.op : BinaryOp::add, x.a, b);
-        }
-        if (x.op != BinaryOp::mul || y.op != BinaryOp::mul) return std::nullopt;
-        if (same(kernel_, x.a, y.a)) return build_.binary(BinaryOp::mul, x.a, join(x.b, y.b));
-        if (same(kernel_, x.b, y.b)) return build_.binary(BinaryOp::mul, join(x.a, y.a), x.b);
-        return std::nullopt;
+        if (!sums(x.op) || !sums(y.op)) return std::nullopt;
+        if (y.op == BinaryOp::add && !same(x.a, y.a)) std::swap(y.a, y.b);
+        if (x.op == BinaryOp::add && !same(x.a, y.a)) std::swap(x.a, x.b);
+        if (!same(x.a, y.a) || !same(x.b, y.b)) return std::nullopt;
+        const ExprId b = x.op == y.op ? x.b : signed_by(x.b, sign(x.op == BinaryOp::sub ? -1 : 1));
+        return build_.binary(x.op == y.op ? x.op : BinaryOp::add, x.a, b);
     }
 
     // The sign goes to what is flipped, where that is a factor.
@@ -96,6 +146,7 @@ class Joiner {
     Kernel& kernel_;
     ir::Builder build_;
     ir::DimId dim_;
+    Numbering numbering_;
 };
 
 }  // namespace
@@ -136,19 +187,22 @@ std::vector<std::string> rotary_factors(const Kernel& kernel) {
 }
 
 void merge_equal(Kernel& kernel) {
-    std::vector<ExprId> moved(kernel.exprs.size());
-    for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
+    std::vector<std::uint32_t> moved(kernel.exprs.size());
+    std::map<ir::NodeShape, std::vector<std::uint32_t>> known;
+    for (std::uint32_t i = 0; i < kernel.exprs.size(); ++i) {
         ir::Expr& expr = kernel.exprs[i];
-        ir::for_each_operand(expr.node, [&](ExprId& id) { id = moved[ir::index(id)]; });
-        const auto known = std::find_if(
-            kernel.exprs.begin(), kernel.exprs.begin() + static_cast<std::ptrdiff_t>(i),
-            [&](const ir::Expr& other) {
-                return other.node == expr.node && other.type == expr.type && !other.stored;
-            });
-        moved[i] = static_cast<ExprId>(known - kernel.exprs.begin());
-        if (known->name.empty()) known->name = expr.name;
+        auto& alike = known[ir::shape_of(expr.node, moved)];
+        ir::for_each_operand(expr.node,
+                             [&](ExprId& id) { id = static_cast<ExprId>(moved[ir::index(id)]); });
+        const auto equal = std::ranges::find_if(alike, [&](std::uint32_t other) {
+            return kernel.exprs[other].node == expr.node && kernel.exprs[other].type == expr.type;
+        });
+        moved[i] = equal == alike.end() ? i : *equal;
+        if (moved[i] == i && !expr.stored) alike.push_back(i);
+        if (ir::Expr& kept = kernel.exprs[moved[i]]; kept.name.empty()) kept.name = expr.name;
     }
-    for (ir::Output& output : kernel.outputs) output.value = moved[ir::index(output.value)];
+    for (ir::Output& output : kernel.outputs)
+        output.value = static_cast<ExprId>(moved[ir::index(output.value)]);
 }
 
 }  // namespace fact::match

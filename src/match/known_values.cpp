@@ -21,6 +21,7 @@ using Operands = std::span<const double>;
 namespace {
 
 constexpr std::size_t kLarge = std::size_t{1} << 20;
+constexpr int kMostDeep = 200;  // operators from what is made of nothing: masks have a dozen
 
 struct Pointwise {
     std::string_view name;  // without "aten." and the overload
@@ -120,6 +121,10 @@ std::optional<KnownTensor> triangle(const Node& node, const TensorType& type, Kn
 
 KnownValues::KnownValues(const Graph& graph, std::span<const graph::Weight> weights)
     : graph_(graph) {
+    std::set<ValueId> read;
+    for (const Node& node : graph.nodes)
+        for (const ValueId value : graph::tensor_inputs(node))
+            if (!read.insert(value).second) shared_.insert(value);
     for (const auto& input : graph.inputs) {
         if (input.kind != graph::InputKind::buffer && input.kind != graph::InputKind::constant)
             continue;
@@ -134,14 +139,19 @@ std::optional<KnownTensor> KnownValues::of(ValueId value) {
     return find(value, true);
 }
 
-// Large ones on the way are not kept: all of a mask's would be several times its size.
+// Large ones on the way are kept only where they are read again: all of a mask's would be several
+// times its size.
 std::optional<KnownTensor> KnownValues::find(ValueId value, bool keep) {
     if (const auto found = known_.find(value); found != known_.end()) return found->second;
+    if (depth_ == kMostDeep) return std::nullopt;
+    ++depth_;
     auto computed = compute(value);
+    --depth_;
     // The graph's own type is the last word on what it is.
     if (computed && (!graph_[value].type || computed->sizes != graph_[value].type->sizes))
         computed.reset();
-    if (keep || !computed || computed->elements->size() <= kLarge) known_[value] = computed;
+    if (keep || !computed || computed->elements->size() <= kLarge || shared_.contains(value))
+        known_[value] = computed;
     return computed;
 }
 

@@ -45,6 +45,8 @@ class KnownValues {
 
     const graph::Graph& graph_;
     std::map<graph::ValueId, const graph::Weight*> weights_;
+    std::set<graph::ValueId> shared_;  // read more than once
+    int depth_ = 0;                    // of what is being computed
     std::map<graph::ValueId, std::optional<KnownTensor>> known_;
 };
 

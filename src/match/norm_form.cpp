@@ -1,6 +1,9 @@
 #include "match/norm_form.h"
 
 #include <algorithm>
+#include <map>
+
+#include "ir/node_shape.h"
 
 namespace fact::match {
 
@@ -49,7 +52,7 @@ class Reader {
         bool inverse;
     };
 
-    ExprId same(ExprId id) const { return same_[ir::index(id)]; }
+    ExprId same(ExprId id) const { return static_cast<ExprId>(same_[ir::index(id)]); }
 
     template <class Node>
     const Node* as(ExprId id) const {
@@ -63,38 +66,49 @@ class Reader {
         ir::for_each_operand(node, [&](ExprId& x) { x = same(x); });
         const auto* cast = std::get_if<ir::Cast>(&node);
         const auto* permute = std::get_if<ir::Permute>(&node);
-        std::size_t known = 0;
-        while (known < nodes_.size() &&
-               (nodes_[known] != node || kernel_.exprs[known].type != kernel_[id].type))
-            ++known;
+        auto& alike = known_[ir::shape_of(kernel_[id].node, same_)];
+        const auto equal = std::ranges::find_if(alike, [&](std::uint32_t other) {
+            return nodes_[other] == node && kernel_.exprs[other].type == kernel_[id].type;
+        });
+        const auto* binary = std::get_if<ir::Binary>(&node);
+        arithmetic_.push_back(binary ? arithmetic_[ir::index(binary->a)] &&
+                                           arithmetic_[ir::index(binary->b)]
+                                     : std::holds_alternative<ir::Param>(node) ||
+                                           std::holds_alternative<ir::Literal>(node));
         if (cast && floating(cast->x) && floating(id))
-            same_.push_back(cast->x);
+            same_.push_back(ir::index(cast->x));
         else if (permute)
-            same_.push_back(permute->x);
+            same_.push_back(ir::index(permute->x));
         else
-            same_.push_back(static_cast<ExprId>(known));
+            same_.push_back(equal == alike.end() ? ir::index(id) : *equal);
+        if (equal == alike.end()) alike.push_back(ir::index(id));
         nodes_.push_back(std::move(node));
     }
 
     // A number, or a vector for all rows, made of parameters by arithmetic alone.
     bool serves_rows(ExprId id) const {
         const auto& dims = kernel_[id].type.dims;
-        return (dims.empty() || dims == std::vector{along_}) && is_arithmetic(id);
+        return (dims.empty() || dims == std::vector{along_}) && arithmetic_[ir::index(id)];
     }
 
-    bool is_arithmetic(ExprId id) const {
-        if (const auto* binary = as<ir::Binary>(id))
-            return is_arithmetic(binary->a) && is_arithmetic(binary->b);
-        return as<ir::Param>(id) || as<ir::Literal>(id);
-    }
-
-    std::vector<Factor> factors(ExprId id, bool inverse = false) const {
-        const auto* binary = as<ir::Binary>(id);
-        const bool divides = binary && binary->op == BinaryOp::div;
-        if (!binary || (binary->op != BinaryOp::mul && !divides) || serves_rows(id) || mean(id))
-            return {{id, inverse}};
-        auto found = factors(binary->a, inverse);
-        for (const Factor& factor : factors(binary->b, inverse != divides)) found.push_back(factor);
+    // None where there are more than any norm has: squares of squares have no end of them.
+    std::vector<Factor> factors(ExprId id) const {
+        constexpr std::size_t kMost = 64;
+        std::vector<Factor> found, open{{id, false}};
+        while (!open.empty()) {
+            const auto [next, inverse] = open.back();
+            open.pop_back();
+            const auto* binary = as<ir::Binary>(next);
+            const bool divides = binary && binary->op == BinaryOp::div;
+            if (!binary || (binary->op != BinaryOp::mul && !divides) || serves_rows(next) ||
+                mean(next)) {
+                found.push_back({next, inverse});
+            } else {
+                open.push_back({binary->b, inverse != divides});
+                open.push_back({binary->a, inverse});
+            }
+            if (found.size() + open.size() > kMost) return {};
+        }
         return found;
     }
 
@@ -145,8 +159,10 @@ class Reader {
 
     const ir::Kernel& kernel_;
     ir::DimId along_;
-    std::vector<ir::Node> nodes_;  // with operands that stand for their equals
-    std::vector<ExprId> same_;     // the first expression that is the same
+    std::vector<ir::Node> nodes_;      // with operands that stand for their equals
+    std::vector<std::uint32_t> same_;  // the first expression that is the same
+    std::vector<bool> arithmetic_;     // of parameters and numbers alone
+    std::map<ir::NodeShape, std::vector<std::uint32_t>> known_;
     NormForm form_;
 };
 

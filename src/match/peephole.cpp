@@ -104,22 +104,29 @@ const std::array<Form, 3>& forms() {
     return table;
 }
 
-// Subexpressions of `id` through sums and products: where an activation's x may be.
-void collect(const Kernel& kernel, ExprId id, std::vector<ExprId>& found) {
-    if (std::ranges::find(found, id) != found.end()) return;
-    found.push_back(id);
-    const auto& node = kernel[id].node;
-    if (std::holds_alternative<Binary>(node) || std::holds_alternative<Unary>(node))
-        ir::for_each_operand(node, [&](ExprId operand) { collect(kernel, operand, found); });
+// Subexpressions of `id` through sums and products: where an activation's x may be. Nothing that
+// polynomial() does not get to.
+std::vector<ExprId> subexpressions(const Kernel& kernel, ExprId id) {
+    std::vector<ExprId> found{id};
+    std::size_t level = 0;  // where those begin that are `depth` away
+    for (int depth = 0; depth < kMaxDepth && level < found.size(); ++depth) {
+        const std::size_t end = found.size();
+        for (; level < end; ++level) {
+            const auto& node = kernel[found[level]].node;
+            if (std::holds_alternative<Binary>(node) || std::holds_alternative<Unary>(node))
+                ir::for_each_operand(node, [&](ExprId operand) {
+                    if (std::ranges::find(found, operand) == found.end()) found.push_back(operand);
+                });
+        }
+    }
+    return found;
 }
 
 // x of t = inner(argument(x)), when `t` is such an expression.
 std::optional<ExprId> argument_of(const Kernel& kernel, ExprId t, const Form& form) {
     const auto* unary = std::get_if<Unary>(&kernel[t].node);
     if (!unary || unary->op != form.inner) return std::nullopt;
-    std::vector<ExprId> candidates;
-    collect(kernel, unary->x, candidates);
-    for (const ExprId x : candidates) {
+    for (const ExprId x : subexpressions(kernel, unary->x)) {
         if (std::holds_alternative<Literal>(kernel[x].node)) continue;
         if (matches(polynomial(kernel, unary->x, {x, std::nullopt}), form.argument)) return x;
     }

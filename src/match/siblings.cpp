@@ -31,15 +31,19 @@ std::int64_t columns_of(const Graph& graph, const Region& region) {
 // Whether whoever reads the value, or a view of it, goes by its strides: torch's own operators do,
 // but for one that is told how memory lies.
 bool goes_by_strides(const Graph& graph, const Facts& facts, ValueId value) {
-    if (facts.escapes[graph::index(value)]) return false;  // the caller may not
-    return std::ranges::all_of(facts.users[graph::index(value)], [&](NodeId id) {
-        const graph::Node& user = graph[id];
-        if (!user.target.starts_with("aten.") || user.target.starts_with("aten.as_strided"))
-            return false;
-        return !is_view(user) || std::ranges::all_of(user.outputs, [&](ValueId seen) {
-            return goes_by_strides(graph, facts, seen);
-        });
-    });
+    std::vector<ValueId> open{value};
+    while (!open.empty()) {
+        const ValueId last = open.back();
+        open.pop_back();
+        if (facts.escapes[graph::index(last)]) return false;  // the caller may not
+        for (const NodeId id : facts.users[graph::index(last)]) {
+            const graph::Node& user = graph[id];
+            if (!user.target.starts_with("aten.") || user.target.starts_with("aten.as_strided"))
+                return false;
+            if (is_view(user)) open.insert(open.end(), user.outputs.begin(), user.outputs.end());
+        }
+    }
+    return true;
 }
 
 bool may_join(const Graph& graph, const Facts& facts, const Region& region) {

@@ -48,7 +48,7 @@ struct Work {
 struct Toolchain {
     std::string versions;  // "nvcc 13.0.88, CUTLASS 4.2.0"
     std::string code;
-    std::string compile_key;  // of the cubin in the artifact store
+    std::string compile_key;  // of the cubin that was measured (jit::Artifact::identity)
     bool operator==(const Toolchain&) const = default;
 };
 

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
 #include <thread>
 
 #include "support/interrupt.h"
@@ -34,8 +35,10 @@ bool make_pipe(std::array<int, 2>& ends) {
         ::close(raw[i]);
     }
     if (ends[0] >= 0 && ends[1] >= 0) return true;
-    for (int end : ends)
-        if (end >= 0) ::close(end);
+    const int code = errno;
+    for (int& end : ends)
+        if (end >= 0) ::close(std::exchange(end, -1));
+    errno = code;
     return false;
 }
 
@@ -74,12 +77,33 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
     return result;
 }
 
+// The read end of a pipe that nobody writes to and only this process holds the other end of: it is
+// at its end when this process is gone. PR_SET_PDEATHSIG would serve one process only, not those
+// that it starts, and fires when the thread that forked ends.
+int life_line() {
+    static std::mutex mutex;
+    static std::array<int, 2> ends{-1, -1};
+    static pid_t owner = 0;
+    const std::lock_guard lock(mutex);
+    if (owner == ::getpid()) return ends[0];
+    // A fork of this process has a life of its own.
+    for (int& end : ends)
+        if (end >= 0) ::close(std::exchange(end, -1));
+    if (!make_pipe(ends)) return -1;
+    owner = ::getpid();
+    return ends[0];
+}
+
+// A program that is started while we are killed joins its group within this time.
+constexpr const char* kGuard = "read -r _; sleep 0.1; kill -KILL 0";
+
 // posix_spawn's two argument objects, freed with the scope.
 struct SpawnPlan {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
 
-    SpawnPlan() {
+    // `group`: the process group it joins; 0: one of its own.
+    explicit SpawnPlan(pid_t group) {
         ::posix_spawn_file_actions_init(&actions);
         ::posix_spawnattr_init(&attributes);
         // A child starts with default signals, whatever this process ignores or blocks.
@@ -89,7 +113,7 @@ struct SpawnPlan {
         for (int signal : {SIGINT, SIGTERM, SIGPIPE, SIGHUP, SIGQUIT}) ::sigaddset(&all, signal);
         ::posix_spawnattr_setsigdefault(&attributes, &all);
         ::posix_spawnattr_setsigmask(&attributes, &none);
-        ::posix_spawnattr_setpgroup(&attributes, 0);
+        ::posix_spawnattr_setpgroup(&attributes, group);
         ::posix_spawnattr_setflags(
             &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
     }
@@ -100,6 +124,21 @@ struct SpawnPlan {
     SpawnPlan(const SpawnPlan&) = delete;
     SpawnPlan& operator=(const SpawnPlan&) = delete;
 };
+
+// Starts the process that a group begins with; 0, and errno, where it cannot be.
+pid_t start_guard() {
+    const int line = life_line();
+    if (line < 0) return 0;
+    SpawnPlan plan(0);
+    ::posix_spawn_file_actions_adddup2(&plan.actions, line, 0);
+    for (int fd : {1, 2})
+        ::posix_spawn_file_actions_addopen(&plan.actions, fd, "/dev/null", O_WRONLY, 0);
+    std::vector<std::string> argv{"/bin/sh", "-c", kGuard};
+    pid_t guard = 0;
+    errno = ::posix_spawn(&guard, argv[0].c_str(), &plan.actions, &plan.attributes,
+                          pointers(argv).data(), environ);
+    return errno == 0 ? guard : 0;
+}
 
 // Writing to a pipe nobody reads raises SIGPIPE; for this thread and call it becomes EPIPE only.
 ssize_t write_without_signal(int fd, const char* data, std::size_t size) {
@@ -135,7 +174,9 @@ Result<Child> Child::spawn(const Command& command, bool pipe_input) {
         return cannot_start(program, errno);
 
     Child child;
-    SpawnPlan plan;
+    child.guard_ = start_guard();
+    if (child.guard_ == 0) return cannot_start(program, errno);
+    SpawnPlan plan(child.guard_);
     std::array<int, 3> theirs{-1, -1, -1};
     for (int i = 0; i < 3; ++i) {
         if (i == in && !pipe_input) {
@@ -168,7 +209,7 @@ Result<Child> Child::spawn(const Command& command, bool pipe_input) {
         child.pid_ = 0;
         return cannot_start(program, code);
     }
-    child.slot_ = register_group(child.pid_);
+    child.slot_ = register_group(child.guard_);
     return child;
 }
 
@@ -178,13 +219,14 @@ Child::Child(Child&& other) noexcept {
 
 Child& Child::operator=(Child&& other) noexcept {
     std::swap(pid_, other.pid_);
+    std::swap(guard_, other.guard_);
     std::swap(slot_, other.slot_);
     std::swap(pipes_, other.pipes_);
     return *this;
 }
 
 Child::~Child() {
-    if (!reaped()) reap();
+    reap();
     for (Pipe pipe : {in, out, err}) close(pipe);
 }
 
@@ -239,24 +281,26 @@ std::uint64_t Child::resident_bytes() const {
 
 bool Child::exited() const {
     if (reaped()) return true;
-    // WNOWAIT leaves the zombie, which keeps its group number from being used again.
+    // WNOWAIT leaves the status for reap().
     siginfo_t ending{};
     return ::waitid(P_PID, static_cast<id_t>(pid_), &ending, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            ending.si_pid == pid_;
 }
 
 void Child::kill_group() const {
-    if (!reaped()) ::kill(-pid_, SIGKILL);
+    if (guard_ > 0) ::kill(-guard_, SIGKILL);
 }
 
 Child::Ending Child::reap() {
     kill_group();
+    // Until the guard is reaped nobody else can have the group's number.
+    unregister_group(std::exchange(slot_, -1));
+    if (guard_ > 0) ::waitpid(std::exchange(guard_, 0), nullptr, 0);
     auto give_up = std::chrono::steady_clock::now() + kReapPatience;
     while (!exited() && std::chrono::steady_clock::now() < give_up)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    unregister_group(std::exchange(slot_, -1));
     int status = 0;
-    pid_t done = ::waitpid(std::exchange(pid_, 0), &status, WNOHANG);
+    pid_t done = reaped() ? 0 : ::waitpid(std::exchange(pid_, 0), &status, WNOHANG);
     if (done <= 0) return {0, SIGKILL};
     if (WIFSIGNALED(status)) return {0, WTERMSIG(status)};
     return {WEXITSTATUS(status), 0};

@@ -1,4 +1,5 @@
-// One running child process group: what run() and LineProcess share.
+// One running child process group: what run() and LineProcess share. It ends with this process,
+// however that ends, SIGKILL included.
 #pragma once
 
 #include <sys/types.h>
@@ -45,7 +46,8 @@ class Child {
 
   private:
     Child() = default;
-    pid_t pid_ = 0;
+    pid_t pid_ = 0;    // of the program
+    pid_t guard_ = 0;  // the group's first process, which ends the group when we are gone
     int slot_ = -1;  // in the registry of groups that Ctrl-C kills
     std::array<int, 3> pipes_{-1, -1, -1};
 };

@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <system_error>
 
@@ -17,22 +19,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMaxLinks = 40;  // as the kernel follows
+constexpr int kMaxLinks = 40;           // as the kernel follows
+constexpr std::size_t kLongStem = 200;  // names have at most 255 bytes
 
-Error failure(std::string_view what, const fs::path& path, int code) {
-    Error error{fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(code)), ""};
-    if (code == ENOENT) error.hint = "check the path";
-    if (code == EACCES || code == EPERM || code == EROFS)
-        error.hint = "choose a place you may write to, or change its permissions";
-    if (code == ENOSPC || code == EDQUOT) error.hint = "free some space on that disk";
-    if (code == EFBIG) error.hint = "raise the limit on the size of files (ulimit -f)";
-    return error;
-}
-
-// A name no other thread or process of this machine picks.
-std::string unique_suffix() {
-    static std::atomic<unsigned> counter{0};
-    return fmt::format("{}-{}", ::getpid(), counter++);
+// What a file gets that is made in the ordinary way; mkostemp and mkdtemp let nobody else read.
+mode_t usual_mode(mode_t wanted) {
+    // umask() cannot be asked without setting it, which other threads would see.
+    static const mode_t mask = [] {
+        std::ifstream status("/proc/self/status");
+        for (std::string line; std::getline(status, line);)
+            if (line.starts_with("Umask:"))
+                return static_cast<mode_t>(std::strtoul(line.c_str() + 6, nullptr, 8));
+        return static_cast<mode_t>(022);
+    }();
+    return wanted & ~mask;
 }
 
 class Descriptor {
@@ -63,8 +63,8 @@ bool write_all(int fd, std::string_view content) {
 
 Result<std::string> read_all(int fd, const fs::path& path, std::size_t max_bytes) {
     struct stat status{};
-    if (::fstat(fd, &status) != 0) return failure("read", path, errno);
-    if (S_ISDIR(status.st_mode)) return failure("read", path, EISDIR);
+    if (::fstat(fd, &status) != 0) return file_error("read", path, errno);
+    if (S_ISDIR(status.st_mode)) return file_error("read", path, EISDIR);
     const Error too_large{
         fmt::format("{} is larger than the {} bytes that are read", path.string(), max_bytes),
         "check that it is the file you mean"};
@@ -79,7 +79,7 @@ Result<std::string> read_all(int fd, const fs::path& path, std::size_t max_bytes
         if (used == content.size()) content.resize(content.size() * 2 + 4096);
         ssize_t count = ::read(fd, content.data() + used, content.size() - used);
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return failure("read", path, errno);
+        if (count < 0) return file_error("read", path, errno);
         if (count == 0) break;
         used += static_cast<std::size_t>(count);
     }
@@ -90,11 +90,28 @@ Result<std::string> read_all(int fd, const fs::path& path, std::size_t max_bytes
 Result<> make_folder(const fs::path& folder) {
     std::error_code code;
     fs::create_directories(folder, code);
-    if (code) return failure("make the folder", folder, code.value());
+    if (code) return file_error("make the folder", folder, code.value());
     return Ok{};
 }
 
 }  // namespace
+
+Error file_error(std::string_view what, const fs::path& path, int code) {
+    if (code == ENOSPC || code == EDQUOT) {
+        std::error_code ignored;
+        const fs::path whole = fs::absolute(path, ignored);
+        const fs::path folder = fs::is_directory(whole, ignored) ? whole : whole.parent_path();
+        return {fmt::format("no space left on the disk of {}: cannot {} {}", folder.string(), what,
+                            path.string()),
+                "free some space on that disk"};
+    }
+    Error error{fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(code)), ""};
+    if (code == ENOENT) error.hint = "check the path";
+    if (code == EACCES || code == EPERM || code == EROFS)
+        error.hint = "choose a place you may write to, or change its permissions";
+    if (code == EFBIG) error.hint = "raise the limit on the size of files (ulimit -f)";
+    return error;
+}
 
 Result<std::string> read_file(const fs::path& path) {
     return read_file(path, std::numeric_limits<std::size_t>::max());
@@ -102,7 +119,7 @@ Result<std::string> read_file(const fs::path& path) {
 
 Result<std::string> read_file(const fs::path& path, std::size_t max_bytes) {
     Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file.get() < 0) return failure("read", path, errno);
+    if (file.get() < 0) return file_error("read", path, errno);
     return read_all(file.get(), path, max_bytes);
 }
 
@@ -114,9 +131,9 @@ Result<fs::path> file_to_replace(const fs::path& path) {
     fs::path target = path;
     std::error_code code;
     for (int links = 0; fs::is_symlink(fs::symlink_status(target, code)); ++links) {
-        if (links == kMaxLinks) return failure("write", path, ELOOP);
+        if (links == kMaxLinks) return file_error("write", path, ELOOP);
         const auto next = fs::read_symlink(target, code);
-        if (code) return failure("write", path, code.value());
+        if (code) return file_error("write", path, code.value());
         target = target.parent_path() / next;
     }
     const auto status = fs::status(target, code);
@@ -132,30 +149,35 @@ Result<> write_file_atomic(const fs::path& path, std::string_view content) {
     if (!target) return target.error();
     if (target->has_parent_path())
         if (auto made = make_folder(target->parent_path()); !made) return made;
-    fs::path temporary = *target;
-    temporary.replace_filename(
-        fmt::format(".{}.{}.tmp", target->filename().string(), unique_suffix()));
-
-    Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (file.get() < 0) return failure("write", path, errno);
+    const std::string stem = fmt::format(".{}", target->filename().string().substr(0, kLongStem));
+    std::string temporary = (target->parent_path() / (stem + ".tmp.XXXXXX")).string();
+    Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+    if (file.get() < 0) return file_error("write", path, errno);
+    ::fchmod(file.get(), usual_mode(0666));
     // Synced before the rename, so that a power cut cannot leave an empty file under the name.
     bool written = write_all(file.get(), content) && ::fsync(file.get()) == 0 && file.close() == 0;
     if (!written || ::rename(temporary.c_str(), target->c_str()) != 0) {
-        Error error = failure("write", path, errno);
+        Error error = file_error("write", path, errno);
         ::unlink(temporary.c_str());
         return error;
     }
     return Ok{};
 }
 
+bool disk_is_full(const fs::path& folder) {
+    constexpr std::uint64_t kNothing = 64 * 1024;  // what some file systems keep for themselves
+    struct statvfs disk{};
+    return ::statvfs(folder.c_str(), &disk) == 0 && disk.f_bavail * disk.f_frsize < kNothing;
+}
+
 Result<> append_to_file(const fs::path& path, std::string_view content) {
     if (path.has_parent_path())
         if (auto made = make_folder(path.parent_path()); !made) return made;
     Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-    if (file.get() < 0) return failure("write", path, errno);
+    if (file.get() < 0) return file_error("write", path, errno);
     const off_t before = ::lseek(file.get(), 0, SEEK_END);
     if (write_all(file.get(), content)) return Ok{};
-    Error error = failure("write", path, errno);
+    Error error = file_error("write", path, errno);
     // The start of a line would spoil the ones after it.
     [[maybe_unused]] const int cut = before < 0 ? 0 : ::ftruncate(file.get(), before);
     return error;
@@ -163,21 +185,24 @@ Result<> append_to_file(const fs::path& path, std::string_view content) {
 
 Result<> ensure_writable_folder(const fs::path& folder) {
     if (auto made = make_folder(folder); !made) return made;
-    fs::path probe = folder / fmt::format(".probe.{}", unique_suffix());
-    Descriptor file(::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (file.get() < 0) return failure("write in", folder, errno);
+    std::string probe = (folder / ".probe.XXXXXX").string();
+    Descriptor file(::mkostemp(probe.data(), O_CLOEXEC));
+    if (file.get() < 0) return file_error("write in", folder, errno);
     ::unlink(probe.c_str());
     return Ok{};
 }
 
 TemporaryFolder::TemporaryFolder(const fs::path& parent, std::string_view stem) {
-    fs::create_directories(parent);
+    const auto refuse = [&](int code) {
+        throw FileFailure(file_error("make a temporary folder in", parent, code));
+    };
+    std::error_code code;
+    fs::create_directories(parent, code);
+    if (code) refuse(code.value());
     std::string pattern = (parent / fmt::format("{}.XXXXXX", stem)).string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-        throw fs::filesystem_error("cannot make a temporary folder", parent,
-                                   std::error_code(errno, std::generic_category()));
+    if (::mkdtemp(pattern.data()) == nullptr) refuse(errno);
     path_ = pattern;
-    ::chmod(path_.c_str(), 0755);
+    ::chmod(path_.c_str(), usual_mode(0777));
 }
 
 TemporaryFolder::~TemporaryFolder() {

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
 #include "support/result.h"
 
 namespace fact {
+
+// "cannot WHAT PATH: why", by the system's error code; a full disk is named by the folder on it.
+Error file_error(std::string_view what, const std::filesystem::path& path, int code);
 
 Result<std::string> read_file(const std::filesystem::path& path);
 // The same for a file that strangers may have chosen: more than `max_bytes` is an Error, and so is
@@ -21,10 +25,18 @@ Result<std::filesystem::path> file_to_replace(const std::filesystem::path& path)
 Result<> write_file_atomic(const std::filesystem::path& path, std::string_view content);
 // Adds to the end of a file, made when missing: all of it or, where the disk is full, nothing.
 Result<> append_to_file(const std::filesystem::path& path, std::string_view content);
+// Whether next to nothing can be written on the disk that holds `folder`.
+bool disk_is_full(const std::filesystem::path& folder);
 // Whether files can be made in `folder` (made when missing); says why not.
 Result<> ensure_writable_folder(const std::filesystem::path& folder);
 
-// A folder removed with everything in it when the object goes.
+// What a constructor cannot return.
+struct FileFailure : std::runtime_error {
+    explicit FileFailure(Error why) : std::runtime_error(why.text()), error(std::move(why)) {}
+    Error error;
+};
+
+// A folder removed with everything in it when the object goes. FileFailure where it cannot be made.
 class TemporaryFolder {
   public:
     explicit TemporaryFolder(const std::filesystem::path& parent, std::string_view stem);

@@ -9,11 +9,12 @@
 
 namespace fact::tune {
 
-std::vector<jit::Unit> first_units(const match::Pattern& pattern, const RealizeOptions& options) {
+std::vector<jit::Unit> first_units(const match::Pattern& pattern,
+                                   const RealizeOptions& options) try {
     const int limit = candidate_limit(options);
     const Memory memory = recall(pattern, options, limit);
     std::vector<Candidate> candidates;
-    if (memory.record && memory.cubin.empty()) candidates.push_back(memory.candidate);
+    if (memory.record && !memory.compiled) candidates.push_back(memory.candidate);
     if (!memory.record) {
         auto scheduled = schedule_candidates(pattern, std::min(limit, sol::Rules().least_measured),
                                              memory.first);
@@ -23,6 +24,8 @@ std::vector<jit::Unit> first_units(const match::Pattern& pattern, const RealizeO
     for (const Candidate& candidate : candidates)
         if (candidate.unsupported.empty()) units.push_back(unit_of(candidate));
     return units;
+} catch (const std::exception&) {
+    return {};  // realize() meets it too, and says so
 }
 
 CompileAhead::CompileAhead(std::vector<jit::Unit> units, const RealizeOptions& options) {

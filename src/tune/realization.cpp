@@ -106,7 +106,9 @@ std::string to_json(const Realization& r) {
                          {"measurements", r.measurements},
                          {"stopped", r.stopped},
                          {"note", r.note},
-                         {"seconds", r.seconds}};
+                         {"seconds", r.seconds},
+                         {"files", r.files},
+                         {"headers", r.headers}};
     return dump(object, 2) + "\n";
 }
 
@@ -137,6 +139,8 @@ Result<Realization> realization_from_json(std::string_view text) {
         r.stopped = object.value("stopped", "");
         r.note = object.at("note");
         r.seconds = object.at("seconds");
+        r.files = object.value("files", r.files);
+        r.headers = object.value("headers", "");
         return r;
     } catch (const std::exception& error) {
         return Error{fmt::format("not a result of realize: {}", error.what()),

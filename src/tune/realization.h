@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ struct CandidateResult {
     std::vector<verify::Check> checks;
     double expected_us = 0;   // what the model said; 0: nothing
     double fetched = 0;       // Candidate::fetched
-    std::string compile_key;  // in the artifact store
+    std::string compile_key;  // jit::Artifact::identity
     double compile_seconds = 0;
     bool cached = false;  // compiled in an earlier run
     int registers = 0, spill_bytes = 0;
@@ -39,8 +40,10 @@ struct Realization {
     bool measured = false;
     std::string winner, schedule, precision;
     std::filesystem::path folder;  // kernel.fact, kernel.cu, kernel.cubin, record.json, result.json
-    std::vector<verify::Check> text_checks;              // the kernel text, interpreted
-    std::vector<verify::Check> checks;                   // the winner
+    std::map<std::string, std::string> files;  // the kernel's, with the SHA-256 of each
+    std::string headers;                       // what it was compiled with (jit::Artifact::headers)
+    std::vector<verify::Check> text_checks;    // the kernel text, interpreted
+    std::vector<verify::Check> checks;         // the winner
     Times single, baseline_single, held, baseline_held;  // held: sustained
     std::vector<CandidateResult> candidates;
     int measurements = 0;  // that the search took

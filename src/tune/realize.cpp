@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "support/files.h"
 #include "tune/candidates.h"
+#include "tune/kept.h"
 #include "tune/remembered.h"
 #include "tune/search.h"
 #include "tune/verified.h"
@@ -29,6 +31,18 @@ Result<std::vector<Candidate>> with_files(std::vector<Candidate> scheduled,
     return all;
 }
 
+// A family that there is no kernel for, and why.
+Result<Realization> unrealized(const match::Pattern& pattern, const RealizeOptions& options,
+                               std::string why) {
+    Realization r;
+    r.family = pattern.family;
+    r.device = options.device_name;
+    r.why = std::move(why);
+    r.folder = std::filesystem::absolute(options.run_folder / "kernels" / pattern.family);
+    if (auto kept = keep(r, {}); !kept) return kept.error();
+    return r;
+}
+
 }  // namespace
 
 int candidate_limit(const RealizeOptions& options) {
@@ -37,10 +51,12 @@ int candidate_limit(const RealizeOptions& options) {
     return options.device != "cpu" ? kUsualCandidates : 1;
 }
 
-Result<Realization> realize(const match::Pattern& pattern, const RealizeOptions& options) {
+namespace {
+
+Result<Realization> realize_family(const match::Pattern& pattern, const RealizeOptions& options) {
     const int limit = candidate_limit(options);
     const Memory memory = recall(pattern, options, limit);
-    if (!memory.cubin.empty()) return realize_remembered(pattern, memory, options);
+    if (memory.compiled) return realize_remembered(pattern, memory, options);
     if (memory.record) {
         const std::vector only{memory.candidate};
         auto alone = realize_candidates(pattern, only, options);
@@ -52,13 +68,7 @@ Result<Realization> realize(const match::Pattern& pattern, const RealizeOptions&
         }
     }
     auto scheduled = schedule_candidates(pattern, limit, memory.first);
-    if (!scheduled) {
-        Realization r;
-        r.family = pattern.family;
-        r.device = options.device_name;
-        r.why = scheduled.error().text();
-        return r;
-    }
+    if (!scheduled) return unrealized(pattern, options, scheduled.error().text());
     auto all = with_files(std::move(scheduled).value(), options);
     if (!all) return all.error();
     auto verified = verified_before(pattern, memory, *all, options);
@@ -70,6 +80,19 @@ Result<Realization> realize(const match::Pattern& pattern, const RealizeOptions&
     if (auto done = remember_verified(*found, pattern, memory, *all, options); !done)
         return done.error();
     return found;
+}
+
+}  // namespace
+
+Result<Realization> realize(const match::Pattern& pattern, const RealizeOptions& options) {
+    try {
+        return realize_family(pattern, options);
+    } catch (const FileFailure& failure) {
+        return failure.error;  // the next family would meet it too
+    } catch (const std::exception& error) {
+        return unrealized(pattern, options,
+                          std::string("a defect of FACT, please report it: ") + error.what());
+    }
 }
 
 }  // namespace fact::tune

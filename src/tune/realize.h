@@ -51,8 +51,9 @@ struct RealizeOptions {
 int candidate_limit(const RealizeOptions& options);
 
 // An Error only where nothing could be tried (no worker, unreadable file, Ctrl-C); a family
-// without a passing kernel is a Realization that says why. Finished work of an earlier run with
-// the same key is read, not done again, and so is what the registry knows (tune/remembered.h).
+// without a passing kernel is a Realization that says why, as is one that threw. Finished work of
+// an earlier run with the same key is read, not done again, and so is what the registry knows
+// (tune/remembered.h).
 Result<Realization> realize(const match::Pattern& pattern, const RealizeOptions& options);
 
 }  // namespace fact::tune

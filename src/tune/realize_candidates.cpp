@@ -8,6 +8,7 @@
 #include "support/files.h"
 #include "support/hash.h"
 #include "tune/journal.h"
+#include "tune/kept.h"
 #include "tune/remembered.h"
 #include "tune/search.h"
 
@@ -47,33 +48,6 @@ std::string result_key(const match::Pattern& pattern, const std::vector<Candidat
     return short_hash(bytes);
 }
 
-std::optional<Realization> finished_before(const fs::path& folder) {
-    auto text = read_file(folder / "result.json");
-    if (!text) return std::nullopt;
-    auto earlier = realization_from_json(*text);
-    if (!earlier || !earlier->realized) return std::nullopt;
-    for (const char* file : {"kernel.fact", "kernel.cu", "kernel.cubin", "record.json"})
-        if (!fs::exists(folder / file)) return std::nullopt;
-    earlier->folder = folder;
-    earlier->resumed = true;
-    return *earlier;
-}
-
-Result<> keep(const Realization& r, const Candidate* winner, const fs::path& cubin) {
-    std::vector<std::pair<const char*, std::string>> files;
-    if (winner) {
-        auto code = read_file(cubin);
-        if (!code) return code.error();
-        files = {{"kernel.cu", winner->source},
-                 {"kernel.cubin", std::move(code).value()},
-                 {"record.json", to_json(winner->record)}};
-    }
-    files.emplace_back("result.json", to_json(r));
-    for (const auto& [name, content] : files)
-        if (auto written = write_file_atomic(r.folder / name, content); !written) return written;
-    return Ok{};
-}
-
 Result<Realization> realize_candidates(const match::Pattern& pattern,
                                        const std::vector<Candidate>& candidates,
                                        const RealizeOptions& options) {
@@ -86,7 +60,7 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
 
     r.key = result_key(pattern, candidates, options);
     if (!options.retune)
-        if (auto earlier = finished_before(r.folder); earlier && earlier->key == r.key)
+        if (auto earlier = finished_before(r.folder, options); earlier && earlier->key == r.key)
             return *earlier;
     std::error_code ignored;
     fs::remove(r.folder / "result.json", ignored);
@@ -117,9 +91,10 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
     r.candidates = found->results;
     r.measurements = found->measurements;
     r.stopped = found->stopped;
-    const Candidate* winner = nullptr;
+    std::optional<Winner> kept;
     if (found->winner >= 0) {
-        winner = &candidates[found->winner];
+        const Candidate* winner = &candidates[found->winner];
+        kept.emplace(Winner{*winner, *found->artifact});
         r.realized = true;
         r.measured = found->best.single.runs > 0;
         r.winner = winner->name;
@@ -135,7 +110,7 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
         r.why = why_unrealized(*found);
     }
     r.seconds = Seconds(std::chrono::steady_clock::now() - started).count();
-    if (auto kept = keep(r, winner, found->cubin); !kept) return kept.error();
+    if (auto done = keep(r, kept); !done) return done.error();
     return r;
 }
 

@@ -13,7 +13,7 @@
 #include "support/files.h"
 #include "support/hash.h"
 #include "support/version.h"
-#include "tune/search.h"
+#include "tune/kept.h"
 
 namespace fact::tune {
 
@@ -198,13 +198,14 @@ Memory recall(const match::Pattern& pattern, const RealizeOptions& options, int 
         if (exact)
             if (auto candidate = again(pattern, *exact, options.toolchain)) {
                 memory.candidate = std::move(*candidate);
-                const bool same = exact->toolchain.versions == options.toolchain.version &&
-                                  exact->work.call == work.call;
                 auto compiled =
                     jit::find_compiled(unit_of(memory.candidate), options.toolchain, options.store);
-                if (same && compiled) memory.cubin = compiled->cubin;
+                if (compiled && exact->toolchain.compile_key == compiled->identity() &&
+                    exact->toolchain.versions == options.toolchain.version &&
+                    exact->work.call == work.call)
+                    memory.compiled = std::move(*compiled);
                 memory.record = std::move(exact);
-                if (!memory.cubin.empty()) return memory;
+                if (memory.compiled) return memory;
             }
     }
     memory.first = registry::neighbour_schedules(registry.known().entries, work);
@@ -214,7 +215,7 @@ Memory recall(const match::Pattern& pattern, const RealizeOptions& options, int 
 Result<Realization> realize_remembered(const match::Pattern& pattern, const Memory& memory,
                                        const RealizeOptions& options) {
     const fs::path folder = fs::absolute(options.run_folder / "kernels" / pattern.family);
-    if (auto earlier = finished_before(folder)) {
+    if (auto earlier = finished_before(folder, options)) {
         const auto winner =
             std::ranges::find(earlier->candidates, earlier->winner, &CandidateResult::name);
         if (winner != earlier->candidates.end() && earlier->measured &&
@@ -228,7 +229,7 @@ Result<Realization> realize_remembered(const match::Pattern& pattern, const Memo
     fs::remove(folder / "result.json", ignored);
     if (auto written = write_file_atomic(folder / "kernel.fact", pattern.kernel); !written)
         return written.error();
-    if (auto kept = keep(r, &memory.candidate, memory.cubin); !kept) return kept.error();
+    if (auto kept = keep(r, Winner{memory.candidate, *memory.compiled}); !kept) return kept.error();
     return r;
 }
 

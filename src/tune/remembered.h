@@ -40,7 +40,7 @@ struct Memory {
     std::optional<registry::Record> record;
     Candidate candidate;
     // The record's cubin, where everything is as it was and nothing has to be done again.
-    std::filesystem::path cubin;
+    std::optional<jit::Artifact> compiled;
     std::vector<std::string> first;  // schedules to try before others
 };
 

@@ -69,8 +69,8 @@ class Searcher {
     const Clock::time_point started_ = Clock::now();
     std::mutex saying_;
     SearchResult found_;
-    std::vector<bool> built_;                    // the compiler was asked
-    std::vector<std::filesystem::path> cubins_;  // "" where there is none
+    std::vector<bool> built_;  // the compiler was asked
+    std::vector<std::optional<jit::Artifact>> compiled_;
 };
 
 void Searcher::settle(std::size_t i, CandidateReply reply) {
@@ -131,21 +131,21 @@ void Searcher::take(const std::vector<std::size_t>& which,
             continue;
         }
         CandidateResult& result = found_.results[i];
-        result.compile_key = artifacts[u]->key;
+        result.compile_key = artifacts[u]->identity();
         result.compile_seconds = artifacts[u]->seconds;
         result.cached =
             artifacts[u]->cached && !(options_.ahead && options_.ahead->is_new(artifacts[u]->key));
         result.registers = artifacts[u]->registers;
         result.spill_bytes = artifacts[u]->spill_bytes;
         result.fitness = jit::name(artifacts[u]->fitness);
-        cubins_[i] = artifacts[u]->cubin;
+        compiled_[i] = std::move(*artifacts[u]);
     }
 }
 
 Result<> Searcher::measure(WorkerSession& session, std::size_t i, const Rung& rung) {
     const Candidate& candidate = request_.candidates[i];
     verify::CandidateRequest request;
-    request.cubin = cubins_[i].string();
+    request.cubin = compiled_[i]->cubin.string();
     request.record = (request_.scratch / (candidate.name + ".json")).string();
     request.single_ms = rung.single_ms;
     request.sustained_ms = rung.sustained_ms;
@@ -202,7 +202,7 @@ std::string Searcher::untried_because(std::size_t i) {
 }
 
 Result<> Searcher::measure_all(WorkerSession& session) {
-    for (std::size_t i = 0; i < cubins_.size(); ++i) {
+    for (std::size_t i = 0; i < compiled_.size(); ++i) {
         if (!request_.candidates[i].unsupported.empty()) {
             refuse(i, Outcome::unsupported, request_.candidates[i].unsupported);
             continue;
@@ -217,7 +217,7 @@ Result<> Searcher::measure_all(WorkerSession& session) {
             take(batch, build(batch));
         }
         if (interrupted()) return Error{"interrupted", ""};
-        if (cubins_[i].empty()) continue;
+        if (!compiled_[i]) continue;
         if (auto done = measure(session, i, kFirst); !done) return done;
     }
     return Ok{};
@@ -233,7 +233,7 @@ Result<> Searcher::choose_winner(WorkerSession& session) {
         const auto winner = static_cast<std::size_t>(found_.winner);
         if (!timed() || proven[winner]) break;
         if (found_.results[winner].held.runs == 0) {
-            auto few = contenders(found_.results, most_contenders(cubins_.size()));
+            auto few = contenders(found_.results, most_contenders(compiled_.size()));
             if (few.size() > 1 && !out_of_time()) {
                 for (const int i : few)
                     if (auto done = measure(session, static_cast<std::size_t>(i), kContender);
@@ -246,7 +246,7 @@ Result<> Searcher::choose_winner(WorkerSession& session) {
         proven[winner] = true;
     }
     const CandidateResult& best = found_.results[static_cast<std::size_t>(found_.winner)];
-    found_.cubin = cubins_[static_cast<std::size_t>(found_.winner)];
+    found_.artifact = compiled_[static_cast<std::size_t>(found_.winner)];
     found_.best = {
         best.outcome, best.why,           best.checks,  best.single, best.baseline_single,
         best.held,    best.baseline_held, best.finding, best.note};
@@ -256,7 +256,7 @@ Result<> Searcher::choose_winner(WorkerSession& session) {
 Result<SearchResult> Searcher::run() {
     const std::size_t count = request_.candidates.size();
     found_.results.resize(count);
-    cubins_.resize(count);
+    compiled_.resize(count);
     built_.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
         found_.results[i].name = request_.candidates[i].name;

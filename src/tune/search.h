@@ -25,13 +25,13 @@ struct SearchRequest {
 };
 
 struct SearchResult {
-    verify::OpenReply opened;              // its error says why nothing was tried
-    std::vector<CandidateResult> results;  // as in the request
-    int winner = -1;                       // index, or none passed
-    int measurements = 0;                  // asked of the worker
-    std::string stopped;                   // why some were not tried; "" when all were
-    std::filesystem::path cubin;           // the winner's, in the store
-    verify::CandidateReply best;           // the winner's last measurement, sustained with a GPU
+    verify::OpenReply opened;               // its error says why nothing was tried
+    std::vector<CandidateResult> results;   // as in the request
+    int winner = -1;                        // index, or none passed
+    int measurements = 0;                   // asked of the worker
+    std::string stopped;                    // why some were not tried; "" when all were
+    std::optional<jit::Artifact> artifact;  // the winner's
+    verify::CandidateReply best;            // the winner's last measurement, sustained with a GPU
 };
 
 // An Error only where nothing could be tried, or on Ctrl-C.
@@ -47,10 +47,5 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
 // stand for sources, skeletons and compiler.
 std::string result_key(const match::Pattern& pattern, const std::vector<Candidate>& candidates,
                        const RealizeOptions& options);
-// What an earlier run left in a family's folder, where all of its files are there.
-std::optional<Realization> finished_before(const std::filesystem::path& folder);
-// Writes the winner's files (none where it is null) and then result.json, which says that the
-// others are whole.
-Result<> keep(const Realization& r, const Candidate* winner, const std::filesystem::path& cubin);
 
 }  // namespace fact::tune

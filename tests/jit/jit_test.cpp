@@ -6,6 +6,7 @@
 #include "jit/compile_key.h"
 #include "jit/compile_log.h"
 #include "jit/compiler.h"
+#include "jit/headers.h"
 #include "support/files.h"
 
 namespace fact::jit {
@@ -100,6 +101,22 @@ TEST_F(Jit, KeyDoesNotMoveWithTheFolder) {
     EXPECT_EQ(compile_key(unit, toolchain_), key);
 }
 
+TEST_F(Jit, KeyFollowsTheCompilersEnvironment) {
+    const Unit unit{"fill", kSource, "sm90a"};
+    const std::string key = compile_key(unit, toolchain_);
+    for (const char* variable : {"NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS", "NVCC_CCBIN", "CPATH",
+                                 "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"}) {
+        const char* before = std::getenv(variable);
+        const std::string kept = before ? before : "";
+        setenv(variable, "-lineinfo", 1);
+        EXPECT_NE(compile_key(unit, toolchain_), key) << variable;
+        before ? setenv(variable, kept.c_str(), 1) : unsetenv(variable);
+        EXPECT_EQ(compile_key(unit, toolchain_), key) << variable;
+    }
+    toolchain_.host_compiler = "gcc 99";
+    EXPECT_NE(compile_key(unit, toolchain_), key);
+}
+
 TEST_F(Jit, ReadsResourcesAndErrors) {
     const Resources resources = resources_in(
         "ptxas info    : Used 24 registers, used 0 barriers\n"
@@ -140,6 +157,118 @@ TEST_F(Jit, HitsTheStoreAndPublishesWhole) {
     ASSERT_TRUE(third.ok());
     EXPECT_FALSE(third->cached);
     EXPECT_TRUE(fs::exists(third->cubin));
+}
+
+TEST_F(Jit, AnEntryThatIsNotWhatWasCompiledIsMadeAgain) {
+    fake_nvcc("cp kernel.cu kernel.cubin");
+    const Unit unit{"fill", kSource, "sm90a"};
+    const auto first = compile(unit, toolchain_, store(), Seconds(20));
+    ASSERT_TRUE(first.ok()) << first.error().text();
+    std::string edited = kSource;
+    edited.back() = ' ';
+    const fs::path meta = first->cubin.parent_path() / "meta.json";
+    const std::string whole = *read_file(meta);
+    const std::vector<std::pair<fs::path, std::string>> damages{
+        {first->cubin, std::string(kSource).substr(0, 20)},  // as a full disk cuts it
+        {first->cubin, edited},                              // of the same length
+        {first->cubin, ""},
+        {meta, whole.substr(0, whole.size() / 2)},
+        {meta, "{}"},
+        {meta, "[]"}};
+    for (const auto& [file, content] : damages) {
+        write(file, content);
+        EXPECT_FALSE(find_compiled(unit, toolchain_, store()).ok()) << file << ": " << content;
+        const auto again = compile(unit, toolchain_, store(), Seconds(20));
+        ASSERT_TRUE(again.ok()) << again.error().text();
+        EXPECT_FALSE(again->cached);
+        EXPECT_EQ(*read_file(again->cubin), kSource);
+        EXPECT_TRUE(find_compiled(unit, toolchain_, store()).ok());
+    }
+    for (const auto& entry : fs::directory_iterator(store()))
+        EXPECT_FALSE(entry.path().filename().string().starts_with(".")) << entry.path();
+}
+
+// Which headers of others were read only the compiler knows.
+TEST_F(Jit, AnEditOfAnyHeaderThatWasReadIsNoticed) {
+    const fs::path own = kernels() / "sm90" / "inner.cuh",
+                   system = folder_.path() / "system dir/a.h",
+                   cutlass = toolchain_.cutlass_include / "cutlass" / "part.h";
+    write(system, "one\n");
+    write(cutlass, "one\n");
+    fake_nvcc("cp kernel.cu kernel.cubin\nprintf 'kernel.cubin : kernel.cu \\\\\\n    " +
+              own.string() + " \\\\\\n    " + cutlass.string() + " \\\\\\n    " +
+              folder_.path().string() + "/system\\\\ dir/a.h\\n' > headers.d");
+    const Unit unit{"fill", kSource, "sm90a"};
+    const auto cached = [&] {
+        const bool found = find_compiled(unit, toolchain_, store()).ok();
+        const auto made = compile(unit, toolchain_, store(), Seconds(20));
+        EXPECT_TRUE(made.ok()) << made.error().text();
+        EXPECT_EQ(made->cached, found);
+        return found;
+    };
+    EXPECT_FALSE(cached());
+    EXPECT_TRUE(cached());
+    for (const fs::path& header : {system, cutlass}) {
+        write(header, "two\n");  // as long as before
+        EXPECT_FALSE(cached()) << header;
+        EXPECT_TRUE(cached()) << header;
+        write(header, "two\n");  // another time, the same content
+        EXPECT_TRUE(cached()) << header;
+        fs::remove(header);
+        EXPECT_FALSE(find_compiled(unit, toolchain_, store()).ok()) << header;
+        write(header, "two\n");
+        EXPECT_TRUE(cached()) << header;
+    }
+    // What was seen long enough ago is not read again, and noticed all the same.
+    for (const fs::path& header : {own, system, cutlass})
+        fs::last_write_time(header, fs::file_time_type::clock::now() - std::chrono::hours(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+    EXPECT_TRUE(cached());
+    EXPECT_TRUE(cached());
+    write(cutlass, "six\n");
+    fs::last_write_time(cutlass, fs::file_time_type::clock::now() - std::chrono::hours(1));
+    EXPECT_FALSE(cached());
+    // CUTLASS somewhere else is the same CUTLASS.
+    fs::rename(toolchain_.cutlass_include, folder_.path() / "moved");
+    toolchain_.cutlass_include = folder_.path() / "moved";
+    EXPECT_TRUE(find_compiled(unit, toolchain_, store()).ok());
+    // A list that was edited is none.
+    for (const auto& file : fs::directory_iterator(store() / "headers"))
+        if (file.path().extension() == ".txt") write(file.path(), "");
+    EXPECT_FALSE(find_compiled(unit, toolchain_, store()).ok());
+}
+
+TEST_F(Jit, AHeaderEditedMeanwhileIsCompiledAgain) {
+    const fs::path header = toolchain_.cutlass_include / "part.h", done = folder_.path() / "edited";
+    write(header, "one\n");
+    fake_nvcc("cat " + header.string() + " > kernel.cubin; sleep 0.1\n[ -e " + done.string() +
+              " ] || { touch " + done.string() + "; echo two > " + header.string() +
+              "; }\necho 'kernel.cubin : kernel.cu " + header.string() + "' > headers.d");
+    const auto made = compile({"fill", kSource, "sm90a"}, toolchain_, store(), Seconds(20));
+    ASSERT_TRUE(made.ok()) << made.error().text();
+    EXPECT_EQ(*read_file(made->cubin), "two\n");
+
+    fake_nvcc("cp kernel.cu kernel.cubin; sleep 0.1; date >> " + header.string() +
+              "\necho 'kernel.cubin : kernel.cu " + header.string() + "' > headers.d");
+    const auto never = compile({"fill", kSource, "sm90a"}, toolchain_, store() / "2", Seconds(20));
+    ASSERT_FALSE(never.ok());
+    EXPECT_EQ(never.error().message, "the headers of fill were edited while it was compiled");
+    EXPECT_FALSE(fs::exists(store() / "2" / compile_key({"fill", kSource, "sm90a"}, toolchain_)));
+
+    // A clock that was set back is no edit.
+    fake_nvcc("cp kernel.cu kernel.cubin; echo 'kernel.cubin : kernel.cu " + header.string() +
+              "' > headers.d");
+    fs::last_write_time(header, fs::file_time_type::clock::now() + std::chrono::hours(1));
+    EXPECT_TRUE(compile({"fill", kSource, "sm90a"}, toolchain_, store() / "3", Seconds(20)).ok());
+}
+
+TEST(Headers, AreReadFromAMakeRule) {
+    EXPECT_EQ(
+        headers_in_rule("kernel.cubin : kernel.cu \\\n    /usr/include/a.h \\\n    /b\\ c/d.h \\\n"
+                        "    /usr/include/a.h /x/$$y.h\n"),
+        (std::vector<fs::path>{"/b c/d.h", "/usr/include/a.h", "/x/$y.h"}));
+    EXPECT_TRUE(headers_in_rule("").empty());
+    EXPECT_TRUE(headers_in_rule("nonsense").empty());
 }
 
 TEST_F(Jit, FailureKeepsTheLogAndLeavesNoEntry) {
@@ -200,6 +329,17 @@ TEST_F(Jit, RealCompiler) {
     EXPECT_GT(artifact->registers, 0);
     EXPECT_EQ(artifact->spill_bytes, 0);
 
+    // A header whose name is put together by a macro, as CUTLASS does it.
+    write(toolchain_.cutlass_include / "cutlass" / "part.h", "#define PART 1\n");
+    const Unit macro{"macro",
+                     "#define HEADER(x) <cutlass/x>\n#include HEADER(part.h)\n"
+                     "extern \"C\" __global__ void f(int* out) { *out = PART; }\n",
+                     "sm90a"};
+    ASSERT_TRUE(compile(macro, toolchain_, store(), Seconds(60)).ok());
+    EXPECT_TRUE(find_compiled(macro, toolchain_, store()).ok());
+    write(toolchain_.cutlass_include / "cutlass" / "part.h", "#define PART 2\n");
+    EXPECT_FALSE(find_compiled(macro, toolchain_, store()).ok());
+
     auto wrong = compile({"wrong", "__global__ void f() { nonsense; }\n", "sm90a"}, toolchain_,
                          store(), Seconds(60));
     ASSERT_FALSE(wrong.ok());
@@ -228,7 +368,9 @@ TEST_F(Jit, AFullDiskIsNamed) {
     fake_nvcc("echo 'cannot write: No space left on device' >&2; exit 1");
     const auto result = compile({"fill", kSource, "sm90a"}, toolchain_, store(), Seconds(20));
     ASSERT_FALSE(result.ok());
-    EXPECT_EQ(result.error().message, "the disk filled up while fill was compiled");
+    EXPECT_EQ(result.error().message,
+              "no space left on the disk of " + store().string() + ": fill was not compiled");
+    EXPECT_TRUE(fs::is_empty(store()));
 }
 
 TEST_F(Jit, FindsWhatIsCompiledWithoutCompiling) {

@@ -13,6 +13,8 @@
 #include "ir/dump.h"
 #include "ir/expand.h"
 #include "lower/pipeline/lower.h"
+#include "lower/pipeline/uses.h"
+#include "lower/product/product_form.h"
 
 namespace fact::lower {
 namespace {
@@ -407,6 +409,31 @@ TEST(Lower, AnF32SumOfOddLengthGoesThroughSm80) {
     EXPECT_NE(lower(f.kernel, options)->source.find("sm80/"), std::string::npos);
     options.extents = {128, 128, 32};
     EXPECT_NE(lower(f.kernel, options)->source.find("sm90/"), std::string::npos);
+}
+
+// 2^64 ways lead through the bias to its parameter: it is read once.
+TEST(Cut, ASharedBiasIsWalkedOnce) {
+    Fixture f("shared_bias");
+    const auto d = f.kernel.dim("64");
+    const auto q = f.param("q", DType::bf16, {f.m, d}), k = f.param("k", DType::bf16, {f.n, d}),
+               v = f.param("v", DType::bf16, {f.n, d}), b = f.param("b", DType::f32, {f.m, f.n});
+    auto bias = b;
+    for (int i = 0; i < 64; ++i) bias = f.b.binary(BinaryOp::add, bias, bias);
+    ir::Attention node;
+    node.q = q, node.k = k, node.v = v, node.bias = bias;
+    EXPECT_EQ(attention_reads(f.kernel, node), (std::vector{q, k, v, b}));
+}
+
+// More statements than a stack has room for calls.
+TEST(Cut, ALongEpilogueIsWalkedOnce) {
+    Fixture f("long_epilogue");
+    const auto x = f.param("x", DType::bf16, {f.m, f.k}), w = f.param("w", DType::bf16, {f.n, f.k});
+    auto y = f.b.product(x, f.b.transpose(w));
+    for (int i = 0; i < 100'000; ++i) y = f.b.unary(UnaryOp::neg, y);
+    f.output("y", DType::bf16, y);
+    const auto form = product_form(f.kernel);
+    ASSERT_TRUE(form.ok()) << form.error().text();
+    EXPECT_EQ(form->epilogue.size(), 100'000u);
 }
 
 }  // namespace

@@ -312,5 +312,20 @@ TEST(LowerRows, ReductionsOverDifferentDimensionsDoNotFit) {
     EXPECT_NE(lowered.error().message.find("reductions over ["), std::string::npos);
 }
 
+// 2^64 ways lead from the last of these to the first, and each is computed once.
+TEST(LowerRows, SharedValuesAreWalkedOnce) {
+    Fixture f;
+    f.kernel.name = "shared";
+    const auto m = f.kernel.dim("M"), n = f.kernel.dim("256");
+    const auto x = f.b.param(f.param("x", DType::f32, {m, n}));
+    auto wide = x;
+    for (int i = 0; i < 64; ++i) wide = f.b.binary(BinaryOp::mul, wide, wide);
+    const auto sum = f.b.reduce(ReduceOp::sum, wide, {n});
+    f.output("y", DType::f32, f.b.binary(BinaryOp::mul, wide, sum));
+    const auto lowered = lower_rows(f.kernel, {"sm90a"});
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    EXPECT_LT(lowered->source.size(), 20'000u);
+}
+
 }  // namespace
 }  // namespace fact::lower

@@ -315,5 +315,23 @@ TEST_F(Cases, OddWidthIsSaidWithItsAlignment) {
     EXPECT_EQ(p.results[0].alignment, 2);
 }
 
+// What trips up the discovery, in whatever way, costs the patterns around it and no others.
+TEST(Discover, AnExceptionCostsOnePattern) {
+    testing::Net net;
+    const auto x = net.input("x", {128, 256}), w = net.weight("w", {512, 256});
+    const auto good = net.pointwise("good", "relu.default", net.linear("first", x, w));
+    // Dimensions that are no numbers: nothing that torch writes.
+    const auto turned = net.permute("turned", net.input("z", {256, 128}), {1, 0});
+    net.graph[*net.graph[turned].producer].inputs[1].value = graph::OpaqueArg{"none", "[]"};
+    const auto bad = net.linear("second", turned, net.weight("v", {512, 256}));
+    net.output(good), net.output(bad);
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u) << print(found);
+    EXPECT_EQ(found.patterns[0].id, "p00_linear_relu");
+    EXPECT_NE(testing::reason_for(found, "second").find("a defect of FACT, please report it: "),
+              std::string::npos)
+        << print(found);
+}
+
 }  // namespace
 }  // namespace fact::match

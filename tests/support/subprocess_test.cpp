@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <optional>
 #include <thread>
 
 #include "support/files.h"
@@ -170,6 +172,46 @@ TEST(Interrupt, KillsTheChildrenAndSetsTheFlag) {
     ASSERT_EQ(::waitpid(program, &status, 0), program);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 42);
     EXPECT_TRUE(gone_soon(std::atoi(child->c_str())));
+}
+
+// A program that is killed with SIGKILL cannot tidy up: its children end all the same, with what
+// they started, and whichever thread started them, even one that has ended since.
+TEST(ParentDeath, EndsEveryGroupOfAKilledProgram) {
+    TemporaryFolder folder(testing::TempDir(), "parent");
+    const auto marker = [&](int i) { return folder.path() / std::to_string(i); };
+    const auto busy = [&](int i) {
+        const auto file = marker(i).string();
+        return shell("trap '' TERM HUP; sleep 60 & echo $$ $! > " + file + ".new; mv " + file +
+                     ".new " + file + "; wait");
+    };
+    const pid_t program = ::fork();
+    ASSERT_GE(program, 0);
+    if (program == 0) {
+        std::optional<LineProcess> kept;
+        std::thread([&] {
+            if (auto started = LineProcess::start(busy(0))) kept = std::move(*started);
+        }).join();
+        std::thread other([&] { (void)run(busy(1)); });
+        // Were it bound to the thread that is gone, it would not live to be asked.
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        if (!kept || !kept->alive()) ::_exit(1);
+        (void)run(busy(2));
+        ::_exit(2);
+    }
+    std::vector<pid_t> processes;
+    for (int i = 0; i < 3; ++i) {
+        for (int n = 0; n < 500 && !std::filesystem::exists(marker(i)); ++n)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        std::ifstream file(marker(i));
+        for (pid_t process; file >> process;) processes.push_back(process);
+    }
+    ASSERT_EQ(processes.size(), 6u);
+    for (const pid_t process : processes) EXPECT_TRUE(exists(process));
+    ::kill(program, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(::waitpid(program, &status, 0), program);
+    EXPECT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << WEXITSTATUS(status);
+    for (const pid_t process : processes) EXPECT_TRUE(gone_soon(process)) << process;
 }
 
 }  // namespace

@@ -82,5 +82,17 @@ TEST_F(Realize, MissingFileIsAnError) {
     EXPECT_FALSE(realize(pattern_, options_).ok());
 }
 
+TEST_F(Realize, AnExceptionCostsItsFamilyOnly) {
+    options_.status = [](std::string_view) { throw std::out_of_range("planted"); };
+    const auto r = realized_text();
+    EXPECT_FALSE(r.realized);
+    EXPECT_EQ(r.why, "a defect of FACT, please report it: planted");
+    const auto kept = realization_from_json(*read_file(r.folder / "result.json"));
+    ASSERT_TRUE(kept.ok());
+    EXPECT_EQ(kept->why, r.why);
+    options_.status = {};
+    EXPECT_TRUE(realized_text().realized);
+}
+
 }  // namespace
 }  // namespace fact::tune

@@ -57,7 +57,7 @@ class Remembered : public StandIns {
     long compiled() const {
         long count = 0;
         for (const auto& entry : fs::directory_iterator(options_.store))
-            count += entry.is_directory();
+            count += fs::exists(entry.path() / "kernel.cubin");
         return count;
     }
     // Puts the only record back with something changed, as if it had been found so.
@@ -148,6 +148,18 @@ TEST_F(Remembered, WithoutItsCubinItAloneIsCompiledAndMeasured) {
     EXPECT_EQ(asked("candidate"), measured + 2);  // single, and sustained
     EXPECT_EQ(records().size(), 1u);
     EXPECT_EQ(records()[0].record.effort, 3);
+    new_run("third");
+    EXPECT_TRUE(realized_text().remembered);
+}
+
+// It may have been compiled since, of another header, and never run.
+TEST_F(Remembered, ACubinThatIsNotTheRecordsIsMeasuredBeforeItIsBelieved) {
+    const auto first = realized_text();
+    change_record([](registry::Record& r) { r.toolchain.compile_key.back() ^= 1; });
+    const auto measured = asked("candidate");
+    new_run("second");
+    EXPECT_FALSE(realized_text().remembered);
+    EXPECT_GT(asked("candidate"), measured);
     new_run("third");
     EXPECT_TRUE(realized_text().remembered);
 }

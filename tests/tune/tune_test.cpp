@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "stand_ins.h"
+#include "tune/kept.h"
 
 namespace fact::tune {
 namespace {
@@ -111,6 +112,54 @@ TEST_F(Tune, FinishedWorkIsNotDoneAgain) {
     EXPECT_FALSE(more.resumed);
     EXPECT_EQ(more.winner, "s02");
     EXPECT_TRUE(more.candidates[0].cached);
+}
+
+TEST_F(Tune, DamagedFilesOfARunAreMadeAgain) {
+    const std::vector<Candidate> candidates{candidate("s00", "passed 90")};
+    const auto first = realized(candidates);
+    for (const char* name : {"kernel.cubin", "kernel.cu", "kernel.fact", "record.json"}) {
+        const fs::path file = first.folder / name;
+        const std::string whole = *read_file(file);
+        for (std::string damaged : {whole.substr(0, whole.size() / 2), whole + " "}) {
+            ASSERT_TRUE(write_file_atomic(file, damaged).ok());
+            EXPECT_NE(damage(first).find(name), std::string::npos) << damage(first);
+            const auto again = realized(candidates);
+            EXPECT_FALSE(again.resumed) << name;
+            EXPECT_EQ(*read_file(file), whole) << name;
+            EXPECT_EQ(damage(again), "");
+        }
+    }
+    EXPECT_TRUE(realized(candidates).resumed);
+    // The store's own, damaged between the proof and the copy, never gets there.
+    const fs::path cubin =
+        options_.store / first.candidates[0].compile_key.substr(0, 32) / "kernel.cubin";
+    ASSERT_TRUE(fs::exists(cubin));
+    jit::Artifact proven;
+    proven.cubin = cubin;
+    proven.sha256 = first.files.at("kernel.cubin");
+    Realization r = first;
+    EXPECT_TRUE(keep(r, Winner{candidates[0], proven}).ok());
+    ASSERT_TRUE(write_file_atomic(cubin, "// behave:passed 1\n").ok());
+    const auto kept = keep(r, Winner{candidates[0], proven});
+    ASSERT_FALSE(kept.ok());
+    EXPECT_NE(kept.error().message.find("was changed while it was in use"), std::string::npos);
+}
+
+TEST_F(Tune, AResultOfOtherHeadersIsNotBelieved) {
+    const fs::path header = folder_.path() / "cuda.h", nvcc = options_.toolchain.nvcc;
+    ASSERT_TRUE(write_file_atomic(header, "one\n").ok());
+    ASSERT_TRUE(write_file_atomic(nvcc, *read_file(nvcc) + "echo 'x : kernel.cu " +
+                                            header.string() + "' > headers.d\n")
+                    .ok());
+    fs::permissions(nvcc, fs::perms::owner_all);
+    const std::vector<Candidate> candidates{candidate("s00", "passed 90")};
+    EXPECT_FALSE(realized(candidates).resumed);
+    EXPECT_TRUE(realized(candidates).resumed);
+    ASSERT_TRUE(write_file_atomic(header, "two\n").ok());
+    const auto again = realized(candidates);
+    EXPECT_FALSE(again.resumed);
+    EXPECT_FALSE(again.candidates[0].cached);
+    EXPECT_TRUE(realized(candidates).resumed);
 }
 
 TEST_F(Tune, WinnerThatFailsWhenHotGivesWay) {

@@ -107,7 +107,13 @@ std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Atte
         reads.push_back(ir::behind_reorderings(kernel, id));
     const auto& rows = kernel[node.q].type.dims;
     const ir::DimId m = rows.end()[-2], n = kernel[node.k].type.dims.end()[-2];
-    const std::function<void(ir::ExprId)> visit = [&](ir::ExprId id) {
+    std::set<ir::ExprId> seen;
+    std::vector<ir::ExprId> open;
+    if (node.bias) open.push_back(*node.bias);
+    while (!open.empty()) {
+        const ir::ExprId id = open.back();
+        open.pop_back();
+        if (!seen.insert(id).second) continue;
         const ir::Expr& expr = kernel[id];
         const bool computed = !std::holds_alternative<ir::Reduce>(expr.node) &&
                               !std::holds_alternative<ir::Product>(expr.node) &&
@@ -119,9 +125,11 @@ std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Atte
             lies_across(kernel, id, m, n, rows.size()))
             reads.push_back(id);
         else
-            ir::for_each_operand(expr.node, visit);
-    };
-    if (node.bias) visit(*node.bias);
+            // The first operand is looked at next.
+            ir::for_each_operand(expr.node, [&, at = open.size()](ir::ExprId x) {
+                open.insert(open.begin() + static_cast<std::ptrdiff_t>(at), x);
+            });
+    }
     return reads;
 }
 

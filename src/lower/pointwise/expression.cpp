@@ -43,9 +43,13 @@ void ExpressionText::declare(emit::CodeWriter& writer, ir::ExprId id, const std:
 }
 
 std::string ExpressionText::use(ir::ExprId id) const {
-    if (const auto known = names_.find(id); known != names_.end()) return known->second;
+    for (;;) {
+        if (const auto known = names_.find(id); known != names_.end()) return known->second;
+        const auto* permute = std::get_if<ir::Permute>(&(*kernel_)[id].node);
+        if (!permute) break;
+        id = permute->x;
+    }
     const ir::Expr& expr = (*kernel_)[id];
-    if (const auto* permute = std::get_if<ir::Permute>(&expr.node)) return use(permute->x);
     if (const auto* literal = std::get_if<ir::Literal>(&expr.node)) {
         if (expr.type.dtype == DType::boolean) return literal->value != 0 ? "true" : "false";
         if (info(expr.type.dtype).floating) return emit::float_literal(literal->value);

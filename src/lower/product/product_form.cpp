@@ -62,28 +62,49 @@ class Analysis {
   private:
     // Depth first, so that operands come before their users; the product's own operands are not
     // part of the epilogue.
-    void collect(ir::ExprId id) {
-        if (seen_[ir::index(id)]) return;
-        seen_[ir::index(id)] = true;
+    void collect(ir::ExprId root) {
+        std::vector<ir::ExprId> open{root};
+        std::vector<bool> entered(kernel_.exprs.size());
+        while (!open.empty()) {
+            const ir::ExprId id = open.back();
+            if (entered[ir::index(id)]) {
+                open.pop_back();
+                if (!seen_[ir::index(id)]) form_.epilogue.push_back(id);
+                seen_[ir::index(id)] = true;
+                continue;
+            }
+            entered[ir::index(id)] = true;
+            if (seen_[ir::index(id)] || is_leaf(id)) {
+                seen_[ir::index(id)] = true;
+                open.pop_back();
+                continue;
+            }
+            const auto at = std::ssize(open);
+            ir::for_each_operand(kernel_[id].node,
+                                 [&](ir::ExprId x) { open.insert(open.begin() + at, x); });
+        }
+    }
+
+    // Whether what the epilogue needs of it ends here.
+    bool is_leaf(ir::ExprId id) {
         const ir::Expr& expr = kernel_[id];
         if (std::holds_alternative<ir::Product>(expr.node)) {
             products_.push_back(id);
-            return;
+            return true;
         }
         if (const auto* param = std::get_if<ir::Param>(&expr.node)) {
             extra_params_.push_back(static_cast<int>(param->index));
-            return;
+            return true;
         }
         if (const auto param = flipped_param(kernel_, id)) {
             flipped_params_.push_back(static_cast<int>(*param));
             form_.epilogue.push_back(id);
-            return;
+            return true;
         }
         if (std::holds_alternative<ir::Reduce>(expr.node)) foreign_ = "a reduction";
         if (std::holds_alternative<ir::Extent>(expr.node)) foreign_ = "an extent";
         if (std::holds_alternative<ir::Attention>(expr.node)) foreign_ = "attention";
-        ir::for_each_operand(expr.node, [&](ir::ExprId operand) { collect(operand); });
-        form_.epilogue.push_back(id);
+        return false;
     }
 
     std::string operands() {

@@ -31,36 +31,54 @@ class Keeper {
 
     void pass(ir::ExprId root) {
         std::set<ir::ExprId> seen;
-        visit(root, seen);
+        std::vector<ir::ExprId> open{root};
+        while (!open.empty()) {
+            const ir::ExprId id = open.back();
+            open.pop_back();
+            if (!varies(id) || kept_.contains(id) || seen.contains(id)) continue;
+            if (computed_.contains(id) && !is_cheap(id)) {
+                kept_.insert(id);
+                continue;
+            }
+            seen.insert(id);
+            push_operands(id, open);
+        }
         computed_.insert(seen.begin(), seen.end());
     }
 
-    void visit(ir::ExprId id, std::set<ir::ExprId>& seen) {
-        if (!varies(id) || kept_.contains(id) || seen.contains(id)) return;
-        if (computed_.contains(id) && cost(id) >= kCheap) {
-            kept_.insert(id);
-            return;
-        }
-        seen.insert(id);
-        ir::for_each_operand(kernel_[id].node, [&](ir::ExprId x) { visit(x, seen); });
+    // The first operand last, so that it is the next.
+    void push_operands(ir::ExprId id, std::vector<ir::ExprId>& open) const {
+        const auto at = std::ssize(open);
+        ir::for_each_operand(kernel_[id].node,
+                             [&](ir::ExprId x) { open.insert(open.begin() + at, x); });
     }
 
-    // Instructions an element, roughly.
-    int cost(ir::ExprId id) const {
-        if (!varies(id) || kept_.contains(id)) return 0;
-        const ir::Node& node = kernel_[id].node;
+    bool is_cheap(ir::ExprId id) const {
+        std::vector<ir::ExprId> open{id};
+        for (int all = 0; !open.empty();) {
+            const ir::ExprId next = open.back();
+            open.pop_back();
+            if (!varies(next) || kept_.contains(next)) continue;
+            if ((all += cost(kernel_[next])) >= kCheap) return false;
+            push_operands(next, open);
+        }
+        return true;
+    }
+
+    // Instructions an element, roughly, beside those of its operands.
+    static int cost(const ir::Expr& expr) {
+        const ir::Node& node = expr.node;
         int all = 1;
         if (const auto* unary = std::get_if<ir::Unary>(&node))
             all = unary->op == ir::UnaryOp::neg || unary->op == ir::UnaryOp::logical_not ? 1 : 8;
         else if (const auto* binary = std::get_if<ir::Binary>(&node))
             all = binary->op == ir::BinaryOp::div || binary->op == ir::BinaryOp::pow ? 4 : 1;
         else if (std::holds_alternative<ir::Cast>(node))
-            all = info(kernel_[id].type.dtype).bytes < 4 ? 2 : 0;
+            all = info(expr.type.dtype).bytes < 4 ? 2 : 0;
         else if (std::holds_alternative<ir::Permute>(node) ||
                  std::holds_alternative<ir::Expand>(node) ||
                  std::holds_alternative<ir::View>(node) || std::holds_alternative<ir::Flip>(node))
             all = 0;
-        ir::for_each_operand(node, [&](ir::ExprId x) { all += cost(x); });
         return all;
     }
 

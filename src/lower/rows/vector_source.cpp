@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/needed.h"
 #include "lower/rows/kept.h"
 #include "lower/rows/rows_text.h"
 #include "lower/rows/source.h"
@@ -166,18 +167,11 @@ class VectorWriter : RowsText {
     // What is needed of a value along the row before a function can compute it at a place.
     void prepare(ir::ExprId root) {
         walk_row();
+        const auto read =
+            ir::needed_for(kernel_, {root}, [&](ir::ExprId id) { return !varies(id); });
         for (const ir::ExprId id : form_.order)
-            if (kept_.contains(id) && !text_.has(id) && reads(root, id)) keep(id);
+            if (kept_.contains(id) && !text_.has(id) && read[ir::index(id)]) keep(id);
         declare(text_, root, false);
-    }
-
-    bool reads(ir::ExprId root, ir::ExprId id) const {
-        if (root == id) return true;
-        bool found = false;
-        if (!varies(root) || root < id) return found;
-        ir::for_each_operand(kernel_[root].node,
-                             [&](ir::ExprId x) { found = found || reads(x, id); });
-        return found;
     }
 
     void keep(ir::ExprId id) {
@@ -219,11 +213,13 @@ class VectorWriter : RowsText {
     }
 
     bool ready(ir::ExprId id) const {
-        if (text_.has(id)) return true;
-        if (std::holds_alternative<ir::Reduce>(kernel_[id].node)) return false;
-        bool all = true;
-        ir::for_each_operand(kernel_[id].node, [&](ir::ExprId x) { all = all && ready(x); });
-        return all;
+        const auto needed =
+            ir::needed_for(kernel_, {id}, [&](ir::ExprId x) { return text_.has(x); });
+        for (std::size_t i = 0; i < needed.size(); ++i)
+            if (needed[i] && std::holds_alternative<ir::Reduce>(kernel_.exprs[i].node) &&
+                !text_.has(static_cast<ir::ExprId>(i)))
+                return false;
+        return true;
     }
 
     void store_once(const ir::Output& output) {

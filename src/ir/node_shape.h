@@ -1,0 +1,24 @@
+// What can be told of a node at a glance, for finding equal ones without comparing all with all.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ir/kernel.h"
+
+namespace fact::ir {
+
+// Equal nodes have equal shapes; others nearly always have different ones.
+struct NodeShape {
+    std::size_t kind = 0;
+    std::uint64_t detail = 0;
+    std::vector<std::uint32_t> operands;
+    auto operator<=>(const NodeShape&) const = default;
+};
+
+// `numbers`: what stands for each expression that may be an operand.
+NodeShape shape_of(const Node& node, std::span<const std::uint32_t> numbers);
+
+}  // namespace fact::ir

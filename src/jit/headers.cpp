@@ -1,0 +1,170 @@
+#include "jit/headers.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <optional>
+#include <tuple>
+
+#include "support/files.h"
+#include "support/hash.h"
+
+namespace fact::jit {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file edited twice within one tick of the clock of its file system has one time for both.
+constexpr std::int64_t kTick = 2'000'000'000;  // ns
+
+std::int64_t nanoseconds(const timespec& time) {
+    return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+}
+
+std::int64_t now() {
+    timespec time{};
+    ::clock_gettime(CLOCK_REALTIME, &time);
+    return nanoseconds(time);
+}
+
+struct Look {
+    std::int64_t size = 0, written = 0, changed = 0;  // ns
+    std::uint64_t inode = 0;
+    std::int64_t latest() const { return std::max(written, changed); }
+};
+std::optional<Look> look_at(const fs::path& file) {
+    struct stat status{};
+    if (::stat(file.c_str(), &status) != 0) return std::nullopt;
+    return Look{status.st_size, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim),
+                status.st_ino};
+}
+
+// "kernels:sm90/x.cuh" stands for a header in that folder of the toolchain.
+std::array<std::pair<std::string_view, fs::path>, 2> roots(const Toolchain& toolchain) {
+    return {{{"kernels:", toolchain.kernels_folder.lexically_normal()},
+             {"cutlass:", toolchain.cutlass_include.lexically_normal()}}};
+}
+
+std::string listed_as(const fs::path& header, const Toolchain& toolchain) {
+    const fs::path whole = header.lexically_normal();
+    for (const auto& [name, root] : roots(toolchain)) {
+        const std::string inside = whole.lexically_relative(root).string();
+        if (!inside.empty() && !inside.starts_with("..")) return std::string(name) + inside;
+    }
+    return whole.string();
+}
+
+fs::path header_listed_as(std::string_view text, const Toolchain& toolchain) {
+    for (const auto& [name, root] : roots(toolchain))
+        if (text.starts_with(name)) return root / text.substr(name.size());
+    return text;
+}
+
+struct Line {
+    std::string_view hash, name;
+};
+// Each line is a hash, a blank and a name.
+std::vector<Line> lines_of(std::string_view text) {
+    std::vector<Line> lines;
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        const auto blank = std::min(line.find(' '), line.size());
+        lines.push_back({line.substr(0, blank), line.substr(std::min(blank + 1, line.size()))});
+    }
+    return lines;
+}
+
+fs::path file_of(const std::string& list, const fs::path& store) {
+    return store / "headers" / (list + ".txt");
+}
+
+}  // namespace
+
+std::vector<fs::path> headers_in_rule(std::string_view rule) {
+    const auto colon = rule.find(" :");
+    if (colon == rule.npos) return {};
+    std::vector<fs::path> files;
+    std::string name;
+    const auto take = [&] {
+        if (fs::path file = std::exchange(name, {}); file.is_absolute())
+            files.push_back(std::move(file));
+    };
+    for (std::size_t i = colon + 2; i < rule.size(); ++i) {
+        const char next = i + 1 < rule.size() ? rule[i + 1] : '\n';
+        if (rule[i] == '\\' && (next == ' ' || next == '#' || next == '\\'))
+            name += rule[++i];
+        else if (rule[i] == '$' && next == '$')
+            name += rule[++i];
+        else if (rule[i] == '\n' || rule[i] == ' ' || (rule[i] == '\\' && next == '\n'))
+            take();
+        else
+            name += rule[i];
+    }
+    take();
+    std::ranges::sort(files);
+    const auto [again, end] = std::ranges::unique(files);
+    files.erase(again, end);
+    return files;
+}
+
+bool any_written_since(const fs::path& file, const std::vector<fs::path>& headers) {
+    const auto since = look_at(file);
+    const std::int64_t until = now();
+    const auto meanwhile = [&](std::int64_t time) {
+        return time > since->latest() && time <= until;
+    };
+    return !since || std::ranges::any_of(headers, [&](const fs::path& header) {
+        const auto look = look_at(header);
+        return !look || meanwhile(look->written) || meanwhile(look->changed);
+    });
+}
+
+Result<std::string> keep_headers(const std::vector<fs::path>& headers, const Toolchain& toolchain,
+                                 const fs::path& store) {
+    std::string text;
+    for (const fs::path& header : headers) {
+        const auto content = read_file(header);
+        if (!content) return content.error();
+        text += fmt::format("{} {}\n", sha256_hex(*content), listed_as(header, toolchain));
+    }
+    std::string name = short_hash(text);
+    const auto known = read_file(file_of(name, store));
+    if (known && *known == text) return name;
+    if (auto written = write_file_atomic(file_of(name, store), text); !written)
+        return written.error();
+    return name;
+}
+
+bool headers_unchanged(const std::string& list, const Toolchain& toolchain, const fs::path& store) {
+    const auto text = read_file(file_of(list, store));
+    if (!text || short_hash(*text) != list) return false;
+    const auto lines = lines_of(*text);
+    std::string looks;
+    std::int64_t latest = 0;
+    for (const Line& line : lines) {
+        const fs::path header = header_listed_as(line.name, toolchain);
+        const auto look = look_at(header);
+        if (!look) return false;
+        looks += fmt::format("{} {} {} {} {}\n", header.string(), look->size, look->written,
+                             look->changed, look->inode);
+        latest = std::max(latest, look->latest());
+    }
+    looks = sha256_hex(looks);
+    const fs::path seen = store / "headers" / (list + ".seen");
+    if (const auto before = read_file(seen); before && *before == looks) return true;
+    const std::int64_t looked = now();
+    for (const Line& line : lines) {
+        const auto content = read_file(header_listed_as(line.name, toolchain));
+        if (!content || sha256_hex(*content) != line.hash) return false;
+    }
+    // Where it cannot be written they are read again the next time.
+    if (latest < looked - kTick) (void)write_file_atomic(seen, looks);
+    return true;
+}
+
+}  // namespace fact::jit

@@ -1,0 +1,92 @@
+#include "jit/store.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "jit/compile_key.h"
+#include "jit/compile_log.h"
+#include "jit/headers.h"
+#include "support/files.h"
+#include "support/hash.h"
+
+namespace fact::jit {
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+Error unusable(const fs::path& entry, std::string_view why) {
+    return {fmt::format("{}: {}", entry.string(), why), ""};
+}
+
+}  // namespace
+
+Result<Artifact> stored(const fs::path& store, const std::string& key, const Toolchain& toolchain) {
+    const fs::path entry = store / key;
+    auto text = read_file(entry / "meta.json");
+    if (!text) return text.error();
+    auto log = read_file(entry / "log.txt");
+    if (!log) return log.error();
+    Artifact artifact;
+    artifact.cubin = entry / "kernel.cubin";
+    artifact.key = key;
+    artifact.cached = true;
+    try {
+        const json meta = json::parse(*text);
+        const auto cubin = read_file(artifact.cubin);
+        if (!cubin) return cubin.error();
+        artifact.sha256 = meta.at("cubin").at("sha256");
+        if (cubin->size() != meta.at("cubin").at("size").get<std::size_t>() ||
+            sha256_hex(*cubin) != artifact.sha256)
+            return unusable(entry, "its cubin is not the one that was compiled");
+        artifact.headers = meta.at("headers");
+        if (!headers_unchanged(artifact.headers, toolchain, store))
+            return unusable(entry, "a header that was read has changed");
+        artifact.seconds = meta.at("seconds");
+        artifact.registers = meta.at("registers");
+        artifact.spill_bytes = meta.at("spill_bytes");
+    } catch (const json::exception& error) {
+        return unusable(entry, error.what());
+    }
+    artifact.fitness = resources_in(*log).fitness();
+    artifact.log = std::move(*log);
+    return artifact;
+}
+
+Result<Artifact> publish(const fs::path& folder, const fs::path& store, const std::string& key,
+                         const Unit& unit, const Toolchain& toolchain, const std::string& headers,
+                         double seconds) {
+    const auto cubin = read_file(folder / "kernel.cubin");
+    if (!cubin) return cubin.error();
+    const auto log = read_file(folder / "log.txt");
+    if (!log) return log.error();
+    const Resources resources = resources_in(*log);
+    const json meta = {{"name", unit.name},
+                       {"arch", unit.arch},
+                       {"toolchain", toolchain.version},
+                       {"flags", code_flags(unit.arch)},
+                       {"headers", headers},
+                       {"cubin", {{"size", cubin->size()}, {"sha256", sha256_hex(*cubin)}}},
+                       {"seconds", seconds},
+                       {"registers", resources.registers},
+                       {"spill_bytes", resources.spill_bytes}};
+    if (auto written = write_file_atomic(folder / "meta.json", meta.dump(2) + "\n"); !written)
+        return written.error();
+    std::error_code code;
+    fs::rename(folder, store / key, code);
+    if (code) {
+        if (auto theirs = stored(store, key, toolchain)) return theirs;
+        // Out of the way, into a folder that goes with ours.
+        std::error_code ignored;
+        fs::rename(store / key, folder.parent_path() / "replaced", ignored);
+        fs::rename(folder, store / key, code);
+    }
+    if (code) return file_error("write", store / key, code.value());
+    auto artifact = stored(store, key, toolchain);
+    if (artifact) artifact->cached = false;
+    return artifact;
+}
+
+}  // namespace fact::jit

@@ -71,11 +71,11 @@ using Min = Extreme<false>;
 
 // A row shared by all threads of a block.
 struct BlockRow {
-    static constexpr int kRows = 1;  // rows a block has in hand at a time
-
-    __device__ static int64_t first() {
+    // Calls body(row) for the rows of this thread.
+    template <class Body>
+    __device__ static void each_row(int64_t rows, Body body) {
         wait_for_previous();
-        return blockIdx.x;
+        for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) body(row);
     }
     template <class Visit>
     __device__ static void each(int64_t count, Visit visit) {
@@ -111,9 +111,14 @@ struct ColumnRow {
     static constexpr int kRows = 32, kWarps = kRowThreads / 32;
     static constexpr int kChunk = 64;  // summed on its own: a long sum of floats loses less
 
-    __device__ static int64_t first() {
+    // All threads meet in reductions, so they leave together: a row past the last is the last one
+    // again.
+    template <class Body>
+    __device__ static void each_row(int64_t rows, Body body) {
         wait_for_previous();
-        return static_cast<int64_t>(blockIdx.x) * kRows + threadIdx.x % 32;
+        for (int64_t first = int64_t{blockIdx.x} * kRows; first < rows;
+             first += int64_t{gridDim.x} * kRows)
+            body(min(first + threadIdx.x % 32, rows - 1));
     }
     template <class Visit>
     __device__ static void each(int64_t count, Visit visit) {
@@ -123,7 +128,6 @@ struct ColumnRow {
     __device__ static void once(Write write) {
         if (threadIdx.x < 32) write();
     }
-    // Lanes behind the last row have left the loop in every warp alike, and are not waited for.
     template <class Op, class Value>
     __device__ static auto reduce(int64_t count, Value value) {
         using T = decltype(value(0));
@@ -150,11 +154,12 @@ struct ColumnRow {
 
 // A short row, all in one thread.
 struct ThreadRow {
-    static constexpr int kRows = kRowThreads;
-
-    __device__ static int64_t first() {
+    template <class Body>
+    __device__ static void each_row(int64_t rows, Body body) {
         wait_for_previous();
-        return static_cast<int64_t>(blockIdx.x) * kRowThreads + threadIdx.x;
+        for (int64_t row = int64_t{blockIdx.x} * kRowThreads + threadIdx.x; row < rows;
+             row += int64_t{gridDim.x} * kRowThreads)
+            body(row);
     }
     template <class Visit>
     __device__ static void each(int64_t count, Visit visit) {

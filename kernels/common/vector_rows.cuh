@@ -3,68 +3,11 @@
 // way meanwhile.
 #pragma once
 
+#include "loads.cuh"
 #include "row_shares.cuh"
 #include "rows.cuh"
 
 namespace fact {
-
-// kWords neighbouring words in one access, which need not stay in the L1: they are read once.
-// Volatile: the load is wanted where it is written, long before its use.
-template <int kWords>
-__device__ inline void load_words(uint32_t (&to)[kWords], void const* from) {
-    static_assert(kWords == 1 || kWords == 2 || kWords == 4);
-    if constexpr (kWords == 4)
-        asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-                     : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                     : "l"(from));
-    else if constexpr (kWords == 2)
-        asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
-                     : "=r"(to[0]), "=r"(to[1])
-                     : "l"(from));
-    else
-        asm volatile("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(to[0]) : "l"(from));
-}
-
-// The same of what every row reads, which the L1 keeps. Naming the row, which the load does not
-// need, makes loads of one row one and keeps those of several apart: held across rows they would
-// take the registers that the row itself needs.
-template <int kWords>
-__device__ inline void load_words(uint32_t (&to)[kWords], void const* from, int row) {
-    static_assert(kWords == 1 || kWords == 2 || kWords == 4);
-    if constexpr (kWords == 4)
-        asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
-            : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-            : "l"(from), "r"(row));
-    else if constexpr (kWords == 2)
-        asm("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(to[0]), "=r"(to[1]) : "l"(from), "r"(row));
-    else
-        asm("ld.global.nc.u32 %0, [%1];" : "=r"(to[0]) : "l"(from), "r"(row));
-}
-
-// What is shorter than a word, and lies where no word can be read.
-template <int kBytes>
-__device__ inline uint32_t load_piece(void const* from) {
-    static_assert(kBytes == 1 || kBytes == 2);
-    if constexpr (kBytes == 2) return __ldg(static_cast<uint16_t const*>(from));
-    return __ldg(static_cast<uint8_t const*>(from));
-}
-
-// kBytes in accesses of kAccess bytes; `row` as load_words takes it, or nothing.
-template <int kAccess, int kBytes, int kWords, class... Row>
-__device__ inline void load_bytes(uint32_t (&to)[kWords], void const* from, Row... row) {
-    auto const* const bytes = static_cast<char const*>(from);
-    if constexpr (kAccess >= 4) {
-#pragma unroll
-        for (int w = 0; w < kWords; w += kAccess / 4)
-            load_words(reinterpret_cast<uint32_t(&)[kAccess / 4]>(to[w]), bytes + w * 4, row...);
-    } else {
-#pragma unroll
-        for (int w = 0; w < kWords; ++w) to[w] = 0;
-#pragma unroll
-        for (int b = 0; b < kBytes; b += kAccess)
-            to[b / 4] |= load_piece<kAccess>(bytes + b) << b % 4 * 8;
-    }
-}
 
 template <int kWords>
 __device__ inline void store_words(void* to, uint32_t const (&from)[kWords]) {
@@ -154,6 +97,7 @@ struct VectorRow {
         };
         Inputs ahead;
         wait_for_previous();
+        asm volatile("" : "+l"(first));  // known from here on: nothing of a row is read before
         if (kAhead && first < rows) ahead.load(args, row_at(first));
         for (; first < rows; first += step) {
             if constexpr (!kAhead) ahead.load(args, row_at(first));
@@ -200,27 +144,34 @@ struct VectorRow {
             return across_warps<Op, Value>(mine);
     }
 
-    // Writes value(i) for the elements that this thread has.
+    // Writes value(i) for the elements that this thread has: all are computed before the first is
+    // written, since what they read is not asked for behind a store.
     template <int kAccess, class T, class Value>
     __device__ static void store(T* row, Value value) {
         constexpr int kWords = Share<T>::kWords;
+        uint32_t words[Shares::kSteps][kWords];
 #pragma unroll
         for (int step = 0; step < Shares::kSteps; ++step) {
             if (!Shares::has(step, thread())) continue;
-            T* const to = row + place(step * kVector);
+            alignas(16) T items[kVector];
+#pragma unroll
+            for (int i = 0; i < kVector; ++i) items[i] = narrow<T>(value(step * kVector + i));
+            memcpy(words[step], items, sizeof(items));
+        }
+#pragma unroll
+        for (int step = 0; step < Shares::kSteps; ++step) {
+            if (!Shares::has(step, thread())) continue;
+            char* const to = reinterpret_cast<char*>(row + place(step * kVector));
             if constexpr (kAccess < 4) {
+                T items[kVector];
+                memcpy(items, words[step], sizeof(items));
 #pragma unroll
-                for (int i = 0; i < kVector; ++i) to[i] = narrow<T>(value(step * kVector + i));
+                for (int i = 0; i < kVector; ++i) reinterpret_cast<T*>(to)[i] = items[i];
             } else {
-                alignas(16) T items[kVector];
-                uint32_t words[kWords];
-#pragma unroll
-                for (int i = 0; i < kVector; ++i) items[i] = narrow<T>(value(step * kVector + i));
-                memcpy(words, items, sizeof(words));
 #pragma unroll
                 for (int w = 0; w < kWords; w += kAccess / 4)
-                    store_words(reinterpret_cast<char*>(to) + w * 4,
-                                reinterpret_cast<uint32_t(&)[kAccess / 4]>(words[w]));
+                    store_words(to + w * 4,
+                                reinterpret_cast<uint32_t(&)[kAccess / 4]>(words[step][w]));
             }
         }
     }

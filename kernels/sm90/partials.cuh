@@ -6,42 +6,54 @@
 
 #include <cstdint>
 
+#include "../common/loads.cuh"
+#include "start_order.cuh"
+
 namespace fact::sm90 {
 
-inline constexpr int kMostBlocks = 144;  // multiprocessors of the largest sm90 chip
+inline constexpr int kMostBlocks = 144;  // multiprocessors of the largest sm90 chip; the launch
+                                         // record asks for no more blocks
 
 // A block's mark holds the launch's own token once its sums are written. No two launches have the
 // same, and the reader wipes it: a graph's replays start clean, and nothing is cleared before a
 // launch.
 struct Partials {
-    uint64_t* marks;  // two groups of kMostBlocks blocks; their sums follow
+    uint64_t* marks;  // two groups of kMostBlocks blocks; StartCounts and the blocks' sums follow
     uint64_t token;
+
+    __device__ StartCounts& start_counts() const {
+        return *reinterpret_cast<StartCounts*>(marks + 2 * kMostBlocks);
+    }
+    __device__ float4* sums() const {
+        static_assert(sizeof(StartCounts) % sizeof(float4) == 0);
+        return reinterpret_cast<float4*>(&start_counts() + 1);
+    }
 };
 
-// What a consumer group leaves and finds there. A block leaves at most one tile's sums. Nobody
-// waits for a block launched after its own, so kernels that share the GPU cannot wait for each
-// other.
+// What a consumer group leaves and finds there. A block leaves at most one tile's sums. In stream-K
+// blocks are numbered as they start, and nobody waits for a block with a higher number than its
+// own, so kernels that share the GPU cannot wait for each other. In split-K nobody waits.
 template <class Config, class Mainloop>
 struct PartialSums {
     using Sums = typename Mainloop::Sums;
     static constexpr int kThreads = 128, kGroups = Config::kPingpong ? 1 : 2;
     static constexpr int kQuads = sizeof(Sums) / sizeof(float4);
     Partials const& partials;
-    int group;
+    int block, group;  // block: its number
 
     __device__ void leave(Sums const& sums) const {
-        write(blockIdx.x, sums);
+        write(block, sums);
         if (thread() == 0)
-            asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(mark(blockIdx.x)),
+            asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(mark(block)),
                          "l"(partials.token)
                          : "memory");
     }
 
-    // Adds what `count` clusters of `cluster_size` blocks launched before this one left, the
+    // Adds what `count` clusters of `cluster_size` blocks that started before this one left, the
     // nearest first.
     __device__ void add_to(Sums& sums, int count, int cluster_size) const {
         for (int i = thread() + 1; i <= count; i += kThreads) {
-            uint64_t* const from = mark(blockIdx.x - i * cluster_size);
+            uint64_t* const from = mark(block - i * cluster_size);
             uint64_t seen;
             do {
                 asm volatile("ld.acquire.gpu.global.u64 %0, [%1];"
@@ -52,18 +64,18 @@ struct PartialSums {
             *from = 0;
         }
         sync_group();
-        add(sums, blockIdx.x - cluster_size, count, -cluster_size);
+        add(sums, block - cluster_size, count, -cluster_size);
     }
 
     // Part `part` of `parts` of a tile is this block's, its neighbours' are `stride` blocks away.
     // Whether this block came last: then it has the tile's sums, added in the parts' order.
     __device__ bool gather(Sums& sums, int part, int parts, int stride) const {
-        int const first = blockIdx.x - part * stride;
+        int const first = block - part * stride;
         constexpr int kOneTeam = 6;  // up to here a second level costs more than it spares
         int team = parts <= kOneTeam ? parts : kOneTeam;
         while (team * team < parts) ++team;
         int const begin = part / team * team, end = min(begin + team, parts);
-        write(blockIdx.x, sums);
+        write(block, sums);
         if (!last_of(end - begin, first + begin * stride)) return false;
         read(sums, first + begin * stride);
         add(sums, first + (begin + 1) * stride, end - begin - 1, stride);
@@ -80,9 +92,9 @@ struct PartialSums {
     }
 
   private:
-    __device__ void write(int block, Sums const& sums) const {
+    __device__ void write(int at, Sums const& sums) const {
         float const* values = &sums[0][0];
-        float4* to = quads(block);
+        float4* to = quads(at);
 #pragma unroll
         for (int i = 0; i < kQuads; ++i)
             __stcg(to + i * kThreads, make_float4(values[4 * i], values[4 * i + 1],
@@ -90,48 +102,53 @@ struct PartialSums {
         __threadfence();
         sync_group();
     }
-    __device__ void read(Sums& sums, int block) const {
+    __device__ static float4 load(float4 const* from) {
+        uint32_t bits[4];
+        load_from_l2(bits, from);
+        return as_floats(bits);
+    }
+    __device__ void read(Sums& sums, int at) const {
         float* values = &sums[0][0];
-        float4 const* from = quads(block);
+        float4 const* from = quads(at);
 #pragma unroll
         for (int q = 0; q < kQuads; ++q) {
-            float4 const quad = __ldcg(from + q * kThreads);
+            float4 const quad = load(from + q * kThreads);
             values[4 * q] = quad.x, values[4 * q + 1] = quad.y;
             values[4 * q + 2] = quad.z, values[4 * q + 3] = quad.w;
         }
     }
     // What `count` blocks left, in their order, each `stride` blocks from the one before.
-    __device__ void add(Sums& sums, int block, int count, int stride) const {
+    __device__ void add(Sums& sums, int first, int count, int stride) const {
         int i = 0;
         // Two are asked for at a time where there are registers for them: the wait is as long.
         if constexpr (Mainloop::kSumsAtOnce == 2)
             for (; i + 1 < count; i += 2) {
                 Sums one, other;
-                read(one, block + i * stride);
-                read(other, block + (i + 1) * stride);
+                read(one, first + i * stride);
+                read(other, first + (i + 1) * stride);
 #pragma unroll
                 for (int v = 0; v < 4 * kQuads; ++v)
                     (&sums[0][0])[v] = (&sums[0][0])[v] + (&one[0][0])[v] + (&other[0][0])[v];
             }
-        for (; i < count; ++i) add(sums, block + i * stride);
+        for (; i < count; ++i) add(sums, first + i * stride);
     }
-    __device__ void add(Sums& sums, int block) const {
+    __device__ void add(Sums& sums, int at) const {
         float* values = &sums[0][0];
-        float4 const* from = quads(block);
+        float4 const* from = quads(at);
 #pragma unroll
         for (int q = 0; q < kQuads; ++q) {
-            float4 const quad = __ldcg(from + q * kThreads);
+            float4 const quad = load(from + q * kThreads);
             values[4 * q] += quad.x, values[4 * q + 1] += quad.y;
             values[4 * q + 2] += quad.z, values[4 * q + 3] += quad.w;
         }
     }
 
-    // Whether the group is the last of `count` to come here; the mark at `block` counts them beside
-    // the launch's token, and is wiped by the last.
-    __device__ bool last_of(int count, int block) const {
+    // Whether the group is the last of `count` to come here; the mark `at` counts them beside the
+    // launch's token, and is wiped by the last.
+    __device__ bool last_of(int count, int at) const {
         int last = 0;
         if (thread() == 0) {
-            auto* const word = reinterpret_cast<unsigned long long*>(mark(block));
+            auto* const word = reinterpret_cast<unsigned long long*>(mark(at));
             unsigned long long const tag = partials.token << 8;
             unsigned long long seen = *const_cast<unsigned long long volatile*>(word), before;
             do {
@@ -152,11 +169,10 @@ struct PartialSums {
         return all != 0;
     }
     __device__ static int thread() { return threadIdx.x % kThreads; }
-    __device__ int slot(int block) const { return block * kGroups + (kGroups == 1 ? 0 : group); }
-    __device__ uint64_t* mark(int block) const { return partials.marks + slot(block); }
-    __device__ float4* quads(int block) const {
-        return reinterpret_cast<float4*>(partials.marks + 2 * kMostBlocks) +
-               static_cast<int64_t>(slot(block)) * kQuads * kThreads + thread();
+    __device__ int slot(int at) const { return at * kGroups + (kGroups == 1 ? 0 : group); }
+    __device__ uint64_t* mark(int at) const { return partials.marks + slot(at); }
+    __device__ float4* quads(int at) const {
+        return partials.sums() + static_cast<int64_t>(slot(at)) * kQuads * kThreads + thread();
     }
     // Named barriers of their own: Turn has the first two.
     __device__ void sync_group() const {

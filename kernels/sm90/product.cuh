@@ -28,7 +28,45 @@ struct ProductStorage {
     StoreBuffers<Config::kStoreBuffers> store[8];  // one a consumer warp
     Ring<Config::kStages, Config::kClusterM, Config::kClusterN, Mainloop::kReleases> ring;
     FullBarrier staged[8][Config::kStoreBuffers];  // of the epilogue's staged operand
+    int cluster;                                   // the cluster's number among those started
 };
+
+// Numbers the clusters by when they started: the first thread of each asks, and tells all of its
+// cluster by way of `told` in every block.
+template <int kClusterSize>
+__device__ void number_by_start(Partials const& partials, int clusters, int rank, int& told) {
+    if (threadIdx.x == 0 && rank == 0) {
+        int const number = start_number(partials.start_counts(), partials.token, clusters);
+        for (int to = 0; to < kClusterSize; ++to)
+            asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(
+                             cute::set_block_rank(cute::cast_smem_ptr_to_uint(&told), to)),
+                         "r"(number)
+                         : "memory");
+    }
+    __syncwarp();  // the cluster's barrier takes whole warps
+    if constexpr (kClusterSize > 1) {
+        cute::cluster_arrive();
+        cute::cluster_wait();
+    } else {
+        __syncthreads();
+    }
+}
+
+// The cluster's number. What was told is read anew wherever it is needed: a register that held it
+// all along would be one too many.
+template <class Config>
+__device__ int cluster_number(int const& told) {
+    if constexpr (Config::kDeal != Deal::streamed) {
+        return static_cast<int>(blockIdx.x) / (Config::kClusterM * Config::kClusterN);
+    } else {
+        int number;
+        asm volatile("ld.shared.u32 %0, [%1];"
+                     : "=r"(number)
+                     : "r"(cute::cast_smem_ptr_to_uint(&told))
+                     : "memory");
+        return number;
+    }
+}
 
 // `staged` is the map of the epilogue's staged operand, or any other when there is none; `partials`
 // is used where tiles are divided. `statistics` are found for the epilogue.
@@ -54,9 +92,6 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
     constexpr int kClusterSize = Config::kClusterM * Config::kClusterN;
     int const k_tiles = (extents.k + Config::kTileK - 1) / Config::kTileK;
     ClusterWalk<Config, kBatches> const walk(extents, order);
-    DealtTiles<Config::kDeal> const work{{walk.total, k_tiles,
-                                          static_cast<int>(blockIdx.x) / kClusterSize,
-                                          static_cast<int>(gridDim.x) / kClusterSize}};
 
     if (threadIdx.x == 0) {
         cute::prefetch_tma_descriptor(&operands.a);
@@ -69,6 +104,8 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
                 for (FullBarrier& barrier : warp) barrier.init(1);
         }
         ring.init();
+        if constexpr (Config::kDeal == Deal::streamed)
+            storage.cluster = static_cast<int>(blockIdx.x) / kClusterSize;
     }
     if constexpr (kClustered) {
         cute::cluster_arrive_relaxed();
@@ -77,12 +114,20 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
         __syncthreads();
     }
     wait_for_previous();
+    int const clusters = static_cast<int>(gridDim.x) / kClusterSize;
+    if constexpr (Config::kDeal == Deal::streamed)
+        if (walk.total % clusters != 0)  // else nobody waits for anybody
+            number_by_start<kClusterSize>(partials, clusters, rank, storage.cluster);
+    auto const work_of = [&](int cluster) {
+        return DealtTiles<Config::kDeal>{{walk.total, k_tiles, cluster, clusters}};
+    };
 
     constexpr int kProducerRegisters = 56, kConsumerRegisters = 224;  // 504 with two consumers
     if (warp_group == 0) {
         cutlass::arch::warpgroup_reg_dealloc<kProducerRegisters>();
         if (threadIdx.x == 0) {
             RingPosition<Config::kStages> position{0, 1};  // the ring starts empty
+            auto const work = work_of(cluster_number<Config>(storage.cluster));
             for (int i = 0;; ++i) {
                 Stretch const stretch = work.at(i);
                 if (stretch.k_count == 0) break;
@@ -118,12 +163,19 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
         Turn<Config::kPingpong ? 2 : 1> const turn(group);
         typename decltype(Storage::ring)::Signature const signature(lane, Mainloop::signs(warp));
         RingPosition<Config::kStages> position;
+        auto const cluster = [&] {
+            int const number = cluster_number<Config>(storage.cluster);
+            if constexpr (Config::kDeal != Deal::streamed) return number;
+            return __shfl_sync(~0u, number, 0);  // known to be the same in the whole warp
+        };
+        auto const work = [&] { return work_of(cluster()); };
+        auto const block = [&] { return cluster() * kClusterSize + rank; };  // its number
         constexpr int kTakers = Config::kPingpong ? 2 : 1;  // groups that take stretches in turn
         int const taker = Config::kPingpong ? group : 0;
-        if (taker == 1) position.advance(work.at(0).k_count);
+        if (taker == 1) position.advance(work().at(0).k_count);
         bool known = false;  // all statistics are found
         for (int i = taker;; i += kTakers) {
-            Stretch const stretch = work.at(i);
+            Stretch const stretch = work().at(i);
             if (stretch.k_count == 0) break;
             bool const shared = stretch.k_count < k_tiles;
             bool const finishes = Config::kDeal == Deal::divided ? !shared : stretch.k_first == 0;
@@ -151,22 +203,23 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
             turn.pass();
             if constexpr (!Config::kPingpong) begin_to_finish();
             mainloop.finish(ring, signature, position, sums);
-            if constexpr (kTakers == 2) position.advance(work.at(i + 1).k_count);
+            if constexpr (kTakers == 2) position.advance(work().at(i + 1).k_count);
 
             if constexpr (Config::kDeal == Deal::divided) {
-                PartialSums<Config, Mainloop> const partial{partials, group};
+                PartialSums<Config, Mainloop> const partial{partials, block(), group};
                 if (shared) {
-                    if (!partial.gather(sums, work.part(), work.parts(), kClusterSize)) continue;
+                    if (!partial.gather(sums, work().part(), work().parts(), kClusterSize))
+                        continue;
                     fetched = epilogue.prefetch(at, row_of(0), column, 0);
                 }
             }
             if constexpr (Config::kDeal == Deal::streamed) {
-                PartialSums<Config, Mainloop> const partial{partials, group};
+                PartialSums<Config, Mainloop> const partial{partials, block(), group};
                 if (!finishes) {
                     partial.leave(sums);
                     continue;
                 }
-                if (int const helpers = work.helpers(stretch); helpers > 0)
+                if (int const helpers = work().helpers(stretch); helpers > 0)
                     partial.add_to(sums, helpers, kClusterSize);
             }
 #pragma unroll

@@ -1,11 +1,12 @@
 // Statistics of the rows of a product's first operand, for its epilogue: found by warps that have
 // nothing else to do while the first tiles are multiplied. An epilogue waits for the rows it
-// finishes. Rows go to whoever asks first, so that nobody waits for a block other than the first,
-// which starts before all others: kernels that share the GPU cannot wait for each other.
+// finishes. Rows go to whoever asks first, and the first block that starts sets the counts: nobody
+// waits for a block that has not started, so kernels that share the GPU cannot wait for each other.
 #pragma once
 
 #include <cstdint>
 
+#include "../common/loads.cuh"
 #include "../common/operands.cuh"
 #include "../common/tiles.cuh"
 
@@ -24,14 +25,14 @@ struct RowStatistics {
     Element const* rows;
     int64_t row_stride, batch_strides[kBatches];
     float* values[Values::kCount];  // of all rows, one matrix of the batch after another
-    // Set by the first block: the launch's own token once all is zero; rows that are taken, those
-    // that are found, and warps that are done. The last of these wipes the token: a graph's replays
-    // start clean.
+    // The launch's own token where a block is the first, and again once that block has set all to
+    // zero; rows that are taken, those that are found, and warps that are done. The last of these
+    // wipes the tokens: a graph's replays start clean.
     struct Counts {
-        uint64_t token;
+        unsigned long long first, token;
         unsigned taken, found, left;
     }* counts;
-    static_assert(sizeof(Counts) == 24);  // the launch record has room for three words
+    static_assert(sizeof(Counts) == 32);  // the launch record has room for four words
     unsigned* found;                      // of every kBlock rows of a matrix
     uint64_t token;
 
@@ -39,7 +40,7 @@ struct RowStatistics {
     __device__ void find(ExtentsOf<kBatches> const& extents) const {
         int const lane = threadIdx.x % 32;
         int const blocks = blocks_of(extents), all = blocks * matrices(extents) * kBlock;
-        if (blockIdx.x == 0 && threadIdx.x / 32 == 1) begin(all / kBlock, lane);
+        if (threadIdx.x / 32 == 1 && is_first(lane)) begin(all / kBlock, lane);
         wait_for_counts();
         for (;;) {
             int taken = 0;
@@ -80,7 +81,8 @@ struct RowStatistics {
         __syncwarp();
         if (lane != 0) return;
         __threadfence();
-        if (atomicAdd(&counts->left, 1) + 1 == gridDim.x * (kFinders + kReaders)) counts->token = 0;
+        if (atomicAdd(&counts->left, 1) + 1 == gridDim.x * (kFinders + kReaders))
+            counts->token = counts->first = 0;
     }
 
   private:
@@ -92,6 +94,13 @@ struct RowStatistics {
 #pragma unroll
         for (int i = 0; i < kBatches; ++i) count *= extents.batch[i];
         return count;
+    }
+
+    // Whether the warp's block is the first to come here.
+    __device__ bool is_first(int lane) const {
+        int first = 0;
+        if (lane == 0) first = atomicExch(&counts->first, token) != token;
+        return __shfl_sync(~0u, first, 0) != 0;
     }
 
     __device__ void begin(int blocks, int lane) const {
@@ -140,10 +149,10 @@ struct RowStatistics {
         float sum = 0, squares = 0;
         int left = k / kVector - lane;  // vectors from the lane's next on
         for (; left > 0; left -= kAhead * 32, from += kAhead * 32) {
-            uint4 vectors[kAhead];
+            uint32_t vectors[kAhead][4];
 #pragma unroll
             for (int a = 0; a < kAhead; ++a)
-                if (left > a * 32) vectors[a] = __ldcg(from + a * 32);
+                if (left > a * 32) load_from_l2(vectors[a], from + a * 32);
 #pragma unroll
             for (int a = 0; a < kAhead; ++a)
                 if (left > a * 32) add(vectors[a], near, sum, squares);
@@ -159,9 +168,10 @@ struct RowStatistics {
         }
     }
 
-    __device__ static void add(uint4 const& vector, float near, float& sum, float& squares) {
+    __device__ static void add(uint32_t const (&vector)[4], float near, float& sum,
+                               float& squares) {
 #pragma unroll
-        for (uint32_t const word : {vector.x, vector.y, vector.z, vector.w})
+        for (uint32_t const word : vector)
 #pragma unroll
             for (int i = 0; i < 2; ++i) {
                 float const x = Pair<Element>{word}.at(i);

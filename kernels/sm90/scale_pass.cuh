@@ -1,6 +1,7 @@
 // Writes an f32 operand of attention as scaled_blocks.cuh reads it.
 #pragma once
 
+#include "../common/loads.cuh"
 #include "../common/previous.cuh"
 #include "operand_source.cuh"
 #include "single_numbers.cuh"
@@ -49,10 +50,13 @@ __device__ void scale_pass(OperandSourceOf<kBatches> const& source, ScaledRows c
 #pragma unroll
         for (int turn = 0; turn < kTurns; ++turn)
             if (place(turn, row, feature)) {
-                auto const* at =
-                    reinterpret_cast<float4 const*>(from + row * source.n_stride + feature);
-                numbers[turn][0] = __ldcs(at);
-                numbers[turn][1] = __ldcs(at + 1);
+                float const* const at = from + row * source.n_stride + feature;
+#pragma unroll
+                for (int half = 0; half < 2; ++half) {
+                    uint32_t bits[4];
+                    load_words(bits, at + 4 * half);
+                    numbers[turn][half] = as_floats(bits);
+                }
             }
         float most = 0.f;
 #pragma unroll

@@ -62,8 +62,8 @@ struct StreamedTiles {
         int const full = tiles / clusters;
         return full * clusters == tiles ? full : max(full - 1, 0);
     }
-    // Whoever finishes a tile waits for blocks launched before it, never after: spans run against
-    // the blocks' order.
+    // Whoever finishes a tile waits for clusters that started before it, never after: spans run
+    // against the order of their numbers (start_order.cuh).
     __device__ int span() const { return clusters - 1 - cluster; }
     // Where a span begins, in k-tiles from the first divided tile.
     __device__ int begin(int span) const { return static_cast<int>(depth() * span / clusters); }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "gpu/launch_plan.h"
+#include "support/division.h"
 
 namespace fact::gpu {
 
@@ -22,8 +23,12 @@ std::string shape_refusal(const LaunchRecord& record, int number, const TensorAr
     if (tensor.dtype != spec.dtype)
         return fmt::format("{} is {} where the kernel has {}", name, info(tensor.dtype).name,
                            info(spec.dtype).name);
-    for (int i = 0; i < rank; ++i)
+    for (int i = 0; i < rank; ++i) {
         if (tensor.sizes[i] < 1) return fmt::format("{} is empty", name);
+        if (tensor.sizes[i] > kMostCount)
+            return fmt::format("{} has {} in dimension {}, more than kernels count to ({})", name,
+                               tensor.sizes[i], i, kMostCount);
+    }
     if (rank > 0 && tensor.sizes.back() > 1 && tensor.strides.back() != 1)
         return fmt::format("{} is not contiguous in its last dimension (stride {})", name,
                            tensor.strides.back());
@@ -39,9 +44,9 @@ std::string map_refusal(std::string_view name, const TensorMapParam& param,
     for (std::size_t i = 0; i < param.dims.size(); ++i) {
         const int dim = param.dims[i];
         if (dim == kNoDim) continue;
-        if (tensor.sizes[dim] > std::numeric_limits<std::uint32_t>::max())
-            return fmt::format("{} has an extent of {}, TMA's limit is 2^32", name,
-                               tensor.sizes[dim]);
+        if (tensor.sizes[dim] > kMostCount)  // of a workspace; TMA's coordinates have 32 bits
+            return fmt::format("{} has {} in dimension {}, more than kernels count to ({})", name,
+                               tensor.sizes[dim], dim, kMostCount);
         if (i == 0 || tensor.sizes[dim] == 1) continue;
         const std::int64_t stride = tensor.strides[dim] * bytes;
         if (stride <= 0 || stride % 16 != 0 || stride >= std::int64_t{1} << 40)
@@ -79,16 +84,37 @@ bool aligned(const Alignment& rule, const TensorArg& tensor) {
     return true;
 }
 
-std::string extent_refusal(const LaunchRecord& record, const ExtentField& extent) {
+// Whether the kernel may count to an extent in 32 bits.
+std::string extent_refusal(const LaunchRecord& record, const ExtentField& extent,
+                           std::span<const TensorArg> all) {
+    const std::int64_t count = extent_of(extent, all);
+    if (count <= kMostCount) return "";
     std::vector<std::string> names;
     for (const DimOf& dim : extent.dims)
         names.push_back(fmt::format("dimension {} of {}", dim.dim, title(record, dim.tensor)));
-    return fmt::format("an extent does not fit into 32 bits: {}", fmt::join(names, " times "));
+    return fmt::format("{}{} is {}, more than kernels count to ({})", fmt::join(names, " times "),
+                       extent.times > 1 ? fmt::format(" times {}", extent.times) : "", count,
+                       kMostCount);
+}
+
+// Tiles are numbered in 32 bits, and so are the k-tiles of those that are divided: less than two
+// for every cluster.
+std::string tiles_refusal(const Launch& launch, const PersistentGrid& grid,
+                          std::span<const TensorArg> all) {
+    const std::int64_t tiles = cluster_count(grid, launch.cluster, all);
+    if (tiles > kMostCount)
+        return fmt::format("{} would walk {} tiles, more than kernels count to ({})", launch.entry,
+                           tiles, kMostCount);
+    if (grid.tile_k == 0 || grid.most_blocks == 0) return "";
+    const std::int64_t depth = ceil_div(extent_product(grid.k, all), grid.tile_k);
+    const std::int64_t most = kMostCount / (2 * std::int64_t{grid.most_blocks});
+    if (depth <= most) return "";
+    return fmt::format("{} would divide tiles of {} k-tiles, more than it can number ({})",
+                       launch.entry, depth, most);
 }
 
 std::string launch_refusal(const LaunchRecord& record, const Launch& launch,
                            std::span<const TensorArg> all) {
-    constexpr std::int64_t kInt32 = std::numeric_limits<std::int32_t>::max();
     for (const auto& param : launch.params) {
         if (const auto* map = std::get_if<TensorMapParam>(&param)) {
             std::string why = map_refusal(title(record, map->tensor), *map, all[map->tensor]);
@@ -96,10 +122,13 @@ std::string launch_refusal(const LaunchRecord& record, const Launch& launch,
             continue;
         }
         for (const auto& member : std::get<StructParam>(param).members)
-            if (const auto* extent = std::get_if<ExtentField>(&member.field);
-                extent && extent_of(*extent, all) > kInt32)
-                return extent_refusal(record, *extent);
+            if (const auto* extent = std::get_if<ExtentField>(&member.field))
+                if (std::string why = extent_refusal(record, *extent, all); !why.empty())
+                    return why;
     }
+    if (const auto* persistent = std::get_if<PersistentGrid>(&launch.grid))
+        if (std::string why = tiles_refusal(launch, *persistent, all); !why.empty()) return why;
+    constexpr std::int64_t kInt32 = std::numeric_limits<std::int32_t>::max();
     const GridSize grid = grid_size(launch, all, kInt32 / 16);
     if (grid.x > kInt32 || grid.y > 65535 || grid.z > 65535)
         return fmt::format("the grid {}x{}x{} of {} is larger than CUDA allows", grid.x, grid.y,
@@ -155,6 +184,8 @@ std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tenso
             return fmt::format("{} does not start, end and step at multiples of {} bytes",
                                title(record, rule.tensor), rule.bytes);
     }
+    for (const ExtentField& count : record.counts)
+        if (std::string why = extent_refusal(record, count, all); !why.empty()) return why;
     for (const auto& launch : record.launches)
         if (std::string why = launch_refusal(record, launch, all); !why.empty()) return why;
     return "";

@@ -58,6 +58,13 @@ std::uint64_t next_token() {
     return ++last;
 }
 
+// What is so large is refused all the same.
+std::int64_t multiplied(std::int64_t a, std::int64_t b) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 60;
+    std::int64_t product = 0;
+    return __builtin_mul_overflow(a, b, &product) ? kMost : std::min(product, kMost);
+}
+
 }  // namespace
 
 std::vector<TensorArg> workspaces(const LaunchRecord& record, std::span<const TensorArg> tensors) {
@@ -72,7 +79,7 @@ std::vector<TensorArg> workspaces(const LaunchRecord& record, std::span<const Te
         std::int64_t stride = 1;
         for (std::size_t i = arg.sizes.size(); i-- > 0;) {
             arg.strides[i] = stride;
-            stride *= arg.sizes[i];
+            stride = multiplied(stride, arg.sizes[i]);
         }
         all.push_back(std::move(arg));
     }
@@ -81,13 +88,21 @@ std::vector<TensorArg> workspaces(const LaunchRecord& record, std::span<const Te
 
 std::int64_t extent_product(std::span<const DimOf> dims, std::span<const TensorArg> tensors) {
     std::int64_t product = 1;
-    for (const auto& dim : dims) product *= tensors[dim.tensor].sizes[dim.dim];
+    for (const auto& dim : dims) product = multiplied(product, tensors[dim.tensor].sizes[dim.dim]);
     return product;
 }
 
 std::int64_t extent_of(const ExtentField& extent, std::span<const TensorArg> tensors) {
-    return ceil_div(extent_product(extent.dims, tensors) * extent.times,
-                    extent_product(extent.divided, tensors) * extent.over);
+    return ceil_div(multiplied(extent_product(extent.dims, tensors), extent.times),
+                    multiplied(extent_product(extent.divided, tensors), extent.over));
+}
+
+std::int64_t cluster_count(const PersistentGrid& grid, const std::array<int, 2>& cluster,
+                           std::span<const TensorArg> tensors) {
+    const auto rows = ceil_div(extent_product(grid.m, tensors), grid.tile_m);
+    const auto columns = ceil_div(extent_product(grid.n, tensors), grid.tile_n);
+    return multiplied(multiplied(ceil_div(rows, cluster[0]), ceil_div(columns, cluster[1])),
+                      extent_product(grid.batch, tensors));
 }
 
 GridSize grid_size(const Launch& launch, std::span<const TensorArg> tensors,
@@ -95,14 +110,15 @@ GridSize grid_size(const Launch& launch, std::span<const TensorArg> tensors,
     return std::visit(
         overloaded{
             [&](const PersistentGrid& grid) -> GridSize {
-                const auto [cluster_m, cluster_n] = launch.cluster;
-                const auto rows = ceil_div(extent_product(grid.m, tensors), grid.tile_m);
-                const auto columns = ceil_div(extent_product(grid.n, tensors), grid.tile_n);
-                auto clusters = ceil_div(rows, cluster_m) * ceil_div(columns, cluster_n) *
-                                extent_product(grid.batch, tensors);
+                const int blocks = launch.cluster[0] * launch.cluster[1];
+                auto clusters = cluster_count(grid, launch.cluster, tensors);
                 if (grid.tile_k > 0)
-                    clusters *= ceil_div(extent_product(grid.k, tensors), grid.tile_k);
-                return {std::min(clusters, capacity) * cluster_m * cluster_n, 1, 1};
+                    clusters = multiplied(clusters,
+                                          ceil_div(extent_product(grid.k, tensors), grid.tile_k));
+                clusters = std::min(clusters, capacity);
+                if (grid.most_blocks > 0)
+                    clusters = std::min<std::int64_t>(clusters, grid.most_blocks / blocks);
+                return {clusters * blocks, 1, 1};
             },
             [&](const LinearGrid& grid) -> GridSize {
                 const auto blocks = ceil_div(extent_of(grid.count, tensors), grid.per_block);

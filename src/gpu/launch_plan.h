@@ -21,7 +21,8 @@ std::string title(const LaunchRecord& record, int tensor);
 std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tensors);
 std::vector<TensorArg> workspaces(const LaunchRecord& record, std::span<const TensorArg> tensors);
 
-// The product of extents; 1 when empty.
+// The product of extents; 1 when empty. What is very much larger than kMostCount may be less than
+// it would be.
 std::int64_t extent_product(std::span<const DimOf> dims, std::span<const TensorArg> tensors);
 std::int64_t extent_of(const ExtentField& extent, std::span<const TensorArg> tensors);
 
@@ -31,6 +32,9 @@ struct GridSize {
 };
 // `capacity`: clusters (PersistentGrid) or blocks (LinearGrid) that are resident at a time.
 GridSize grid_size(const Launch& launch, std::span<const TensorArg> tensors, std::int64_t capacity);
+// The clusters that a persistent grid would have if all of them were on the GPU at a time.
+std::int64_t cluster_count(const PersistentGrid& grid, const std::array<int, 2>& cluster,
+                           std::span<const TensorArg> tensors);
 
 // The bytes of a struct parameter; unnamed ones are zero.
 std::vector<std::byte> pack(const StructParam& param, std::span<const TensorArg> tensors);

@@ -66,7 +66,8 @@ SharedMemory shared_memory_on_sm90(const Schedule& s, const Problem& problem) {
     const int fit = std::min((room - memory.store_buffers * kBoxBytes) / stage, kMostStages);
     memory.stages = fit < 2 ? 0 : s.stages == 0 ? fit : s.stages;
     if (memory.stages * stage + 4 * kBoxBytes <= room) memory.store_buffers = 4;
-    const int barriers = 8 * (2 * memory.stages + 8 * memory.store_buffers);
+    // And the cluster's number.
+    const int barriers = 8 * (2 * memory.stages + 8 * memory.store_buffers + 1);
     memory.bytes =
         round_up(memory.stages * stage + memory.store_buffers * kBoxBytes + barriers, 1024);
     return memory;

@@ -89,6 +89,7 @@ Json write(const Grid& grid) {
             [](const PersistentGrid& g) {
                 Json json = write_tiled(g);
                 if (g.tile_k > 0) json.update({{"k", write(g.k)}, {"tile_k", g.tile_k}});
+                if (g.most_blocks > 0) json["most_blocks"] = g.most_blocks;
                 return Json{{"persistent", std::move(json)}};
             },
             [](const LinearGrid& g) {
@@ -279,6 +280,7 @@ Grid read_grid(const Json& json) {
             grid.k = read_product(body.at("k"));
             grid.tile_k = read_int(body.at("tile_k"));
         }
+        if (body.contains("most_blocks")) grid.most_blocks = read_int(body.at("most_blocks"));
         return grid;
     }
     if (kind == "linear")
@@ -328,6 +330,8 @@ LaunchRecord read_record(const Json& json) {
     for (const Json& rule : json.at("alignments"))
         record.alignments.push_back({read_int(rule.at("tensor")), read_int(rule.at("bytes")),
                                      rule.contains("row_dims") ? read_int(rule["row_dims"]) : 1});
+    if (json.contains("counts"))
+        for (const Json& count : json.at("counts")) record.counts.push_back(read_extent(count));
     for (const Json& space : json.at("workspaces"))
         record.workspaces.push_back(read_workspace(space));
     for (const Json& launch : json.at("launches")) record.launches.push_back(read_launch(launch));
@@ -349,6 +353,7 @@ std::string to_json(const LaunchRecord& record) {
               {"workspaces", write_all(record.workspaces)},
               {"launches", write_all(record.launches)}};
     if (!record.extent_rules.empty()) json["extent_rules"] = write_all(record.extent_rules);
+    if (!record.counts.empty()) json["counts"] = write(record.counts);
     // A file's name may hold bytes that are not UTF-8.
     return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

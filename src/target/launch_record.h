@@ -19,6 +19,9 @@ namespace fact {
 
 inline constexpr int kNoDim = -1;
 
+// What kernels count to in 32 bits, with room for a tile that goes over the edge.
+inline constexpr std::int64_t kMostCount = (std::int64_t{1} << 31) - (1 << 16);
+
 // A dimension of a bound tensor.
 struct DimOf {
     int tensor = 0, dim = 0;
@@ -69,12 +72,14 @@ using KernelParam = std::variant<TensorMapParam, StructParam>;
 
 // One cluster a tile (tile_m * cluster_m rows by tile_n * cluster_n columns), at most as many as
 // fit on the GPU at a time: the kernel walks the rest itself. Where it divides tiles along K
-// (tile_k is not 0), up to one a k-tile.
+// (tile_k is not 0), up to one a k-tile. Never more than `most_blocks` where that is not 0: its
+// workspaces have room for no more.
 struct PersistentGrid {
     std::vector<DimOf> m, n, batch;  // products of extents
     int tile_m = 1, tile_n = 1;
     std::vector<DimOf> k = {};
     int tile_k = 0;
+    int most_blocks = 0;
     bool operator==(const PersistentGrid&) const = default;
 };
 // Enough blocks for `count` elements at `per_block` each, at most what fits on the GPU.
@@ -162,6 +167,7 @@ struct LaunchRecord {
     std::vector<std::vector<DimOf>> equal_extents;  // dimensions that must agree
     std::vector<ExtentRule> extent_rules;           // constants and products among them
     std::vector<Alignment> alignments;              // beyond what tensor maps ask for themselves
+    std::vector<ExtentField> counts;  // what kernels count to in 32 bits beside their extents
     std::vector<Workspace> workspaces;
     std::vector<Launch> launches;
     bool operator==(const LaunchRecord&) const = default;

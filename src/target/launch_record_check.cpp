@@ -29,6 +29,7 @@ class Checker {
                 rule.row_dims >= 1 && (!known || rule.row_dims <= std::max(rank(rule.tensor), 1)),
                 fmt::format("rows of {} dimensions", rule.row_dims));
         }
+        for (const ExtentField& count : record_.counts) bound(count);
         for (const Workspace& space : record_.workspaces) {
             require(space.copies >= 1, fmt::format("{} copies of a workspace", space.copies));
             for (const ExtentField& size : space.sizes) {
@@ -95,7 +96,7 @@ class Checker {
             require(dim.tensor < record_.num_bound(), fmt::format("tensor {}", dim.tensor));
     }
 
-    void check(const Grid& grid) {
+    void check(const Grid& grid, int blocks) {  // of a cluster
         auto tiled = [this](const auto& g) {
             require(g.tile_m > 0 && g.tile_n > 0, fmt::format("tile {}x{}", g.tile_m, g.tile_n));
             for (const auto& dims : {g.m, g.n, g.batch}) product(dims);
@@ -104,6 +105,8 @@ class Checker {
                                   tiled(g);
                                   require(g.tile_k >= 0, fmt::format("k-tile of {}", g.tile_k));
                                   product(g.k);
+                                  require(g.most_blocks == 0 || g.most_blocks >= blocks,
+                                          fmt::format("grid of {} blocks", g.most_blocks));
                               },
                               [&](const LinearGrid& g) {
                                   require(g.per_block > 0, "elements per block");
@@ -163,7 +166,7 @@ class Checker {
                     fmt::format("prepared parameter {}", param));
             before = param;
         }
-        check(launch.grid);
+        check(launch.grid, launch.cluster[0] * launch.cluster[1]);
         for (const KernelParam& param : launch.params)
             std::visit([this](const auto& p) { check(p); }, param);
     }

@@ -117,7 +117,66 @@ TEST(LaunchPlan, RefusesExtentsThatOverflow) {
     auto& fields = std::get<StructParam>(record.launches[0].params[3]);
     fields.members[1].field = ExtentField{{{0, 0}, {0, 1}}};
     EXPECT_EQ(refuses(record, product_tensors(1 << 20, 768, 1 << 12)),
-              "an extent does not fit into 32 bits: dimension 0 of x times dimension 1 of x");
+              "dimension 0 of x times dimension 1 of x is 4294967296, more than kernels count to "
+              "(2147418112)");
+}
+
+// The last tile goes over the edge: an extent of 2^31 - 1 would do so in 32 bits, too.
+TEST(LaunchPlan, RefusesDimensionsNearTheEndOf32Bits) {
+    auto record = product_record();
+    EXPECT_EQ(refuses(record, product_tensors(kMostCount, 8, 8)), "");
+    EXPECT_EQ(refuses(record, product_tensors(kMostCount + 1, 8, 8)),
+              "x has 2147418113 in dimension 0, more than kernels count to (2147418112)");
+    // Whatever it is bound to: a row kernel may take it apart and have no field for the whole.
+    record.launches[0].params.clear();
+    record.launches[0].grid = LinearGrid{{{{0, 1}}}, 256};
+    EXPECT_NE(refuses(record, product_tensors(std::int64_t{1} << 32, 8, 8)), "");
+}
+
+TEST(LaunchPlan, RefusesMoreTilesThanCanBeNumbered) {
+    LaunchRecord record;
+    record.kernel = "scores";
+    record.arch = "sm90a";
+    record.params = {{"x", DType::bf16, 3}};
+    Launch launch;
+    launch.entry = "scores_kernel";
+    launch.grid = PersistentGrid{{{0, 1}}, {{0, 2}}, {{0, 0}}, 128, 128};
+    launch.block = 384;
+    record.launches = {launch};
+    ASSERT_EQ(inconsistency(record), "");
+    const auto refusal = [&](std::vector<std::int64_t> sizes) {
+        return refuses(record, std::vector{tensor(DType::bf16, std::move(sizes))});
+    };
+    EXPECT_EQ(refusal({1 << 20, 1 << 10, 1 << 14}), "");  // 2^30 tiles
+    EXPECT_EQ(refusal({1 << 21, 1 << 10, 1 << 14}),
+              "scores_kernel would walk 2147483648 tiles, more than kernels count to (2147418112)");
+    // Nor does the product of extents overflow on the way.
+    EXPECT_NE(refusal({kMostCount, kMostCount, kMostCount}), "");
+    // Two by one of them are one cluster's.
+    record.launches[0].cluster = {2, 1};
+    EXPECT_EQ(refusal({1 << 21, 1 << 10, 1 << 14}), "");
+}
+
+TEST(LaunchPlan, RefusesKTilesThatCannotBeNumbered) {
+    auto record = product_record();
+    auto& grid = std::get<PersistentGrid>(record.launches[0].grid);
+    grid.k = {{0, 1}}, grid.tile_k = 64, grid.most_blocks = 144;
+    const std::int64_t most = kMostCount / 288 * 64;
+    EXPECT_EQ(refuses(record, product_tensors(8, 8, most)), "");
+    EXPECT_EQ(refuses(record, product_tensors(8, 8, most + 64)),
+              "linear would divide tiles of 7456313 k-tiles, more than it can number (7456312)");
+}
+
+TEST(LaunchPlan, RefusesWhatTheRecordCountsTo) {
+    auto record = product_record();
+    record.counts = {{{{0, 0}, {1, 0}}, 16}};
+    EXPECT_EQ(inconsistency(record), "");
+    EXPECT_EQ(refuses(record, product_tensors(8192, 8192, 64)), "");
+    EXPECT_EQ(refuses(record, product_tensors(16384, 8192, 64)),
+              "dimension 0 of x times dimension 0 of w times 16 is 2147483648, more than kernels "
+              "count to (2147418112)");
+    record.counts = {{{{4, 0}}}};
+    EXPECT_NE(inconsistency(record), "");
 }
 
 TEST(LaunchPlan, AlignmentIsOfEveryStep) {
@@ -202,6 +261,20 @@ TEST(LaunchPlan, DividedTilesFillTheGpuButNeverHaveLessThanAKTile) {
     grid.k = {{0, 1}}, grid.tile_k = 64;
     EXPECT_EQ(grid_size(launch, product_tensors(256, 256, 524288), 66), (GridSize{132, 1, 1}));
     EXPECT_EQ(grid_size(launch, product_tensors(256, 256, 640), 66), (GridSize{20, 1, 1}));
+}
+
+// A GPU may hold more blocks than a kernel's workspaces have room for.
+TEST(LaunchPlan, NeverMoreBlocksThanTheRecordSays) {
+    auto record = product_record();
+    Launch& launch = record.launches[0];
+    auto& grid = std::get<PersistentGrid>(launch.grid);
+    grid.k = {{0, 1}}, grid.tile_k = 64, grid.most_blocks = 144;
+    EXPECT_EQ(grid_size(launch, product_tensors(256, 256, 524288), 66), (GridSize{132, 1, 1}));
+    EXPECT_EQ(grid_size(launch, product_tensors(256, 256, 524288), 148), (GridSize{144, 1, 1}));
+    grid.most_blocks = 7;
+    EXPECT_EQ(grid_size(launch, product_tensors(256, 256, 524288), 148), (GridSize{6, 1, 1}));
+    grid.most_blocks = 1;
+    EXPECT_NE(inconsistency(record), "") << "less than a cluster";
 }
 
 TEST(LaunchPlan, OtherGrids) {

@@ -2,6 +2,7 @@
 # Proves on a GPU what the other tests cannot: tests/gpu/run.sh OUT [PART...]; bench/all.sh measures.
 #
 #   unit      the C++ tests of the launcher on the device
+#   hazards   kernels on a busy GPU, in reused memory, and at sizes beyond 2^31
 #   attention_sm80  the attention of sm80, compiled for this GPU, beside f64 and torch's own
 #   legal     sampled schedules of many texts: all compile, launch and are right
 #   products  the products of the MiniGPT block and of examples/products.py, verified and timed
@@ -25,7 +26,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
-known=(unit calibrate legal programs products attention_sm80 types chains spellings rotaries norms replays
+known=(unit hazards calibrate legal programs products attention_sm80 types chains spellings rotaries norms replays
     baselines registry faults)
 ((${#parts[@]})) || parts=("${known[@]}")
 for part in "${parts[@]}"; do
@@ -64,6 +65,12 @@ for part in "${parts[@]}"; do
                 timeout -k 10 120 "$root/build/release/tests/gpu_test" >>"$out/unit.log" 2>&1 ||
                 ((++failures))
             tail -n 3 "$out/unit.log"
+            ;;
+        hazards)
+            FACT_OPS=$root/build/release/torch/libfact_ops.so PYTHONPATH=$root/python \
+                timeout -k 10 300 "${FACT_PYTHON:-python3}" "$root/tests/gpu/hazards.py" \
+                >"$out/hazards.log" 2>&1 || ((++failures))
+            tail -n 40 "$out/hazards.log"
             ;;
         products)
             optimize products_bf16 300 examples.products:minigpt --dtype bf16 --no-bench \

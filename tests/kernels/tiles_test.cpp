@@ -81,5 +81,40 @@ TEST(Tiles, WhoFinishesAStreamedTileKnowsItsHelpers) {
     }
 }
 
+// Whoever finishes waits for clusters with lower numbers: they have started (start_order.cuh).
+TEST(Tiles, HelpersOfAStreamedTileHaveLowerNumbers) {
+    for (const Grid& grid : grids())
+        for (int cluster = 0; cluster < grid.clusters; ++cluster) {
+            const StreamedTiles work{grid.tiles, grid.k_tiles, cluster, grid.clusters};
+            for (int i = 0; work.at(i).k_count > 0; ++i) {
+                const Stretch stretch = work.at(i);
+                const int helpers = stretch.k_first == 0 ? work.helpers(stretch) : 0;
+                ASSERT_LE(helpers, cluster);
+                for (int h = 1; h <= helpers; ++h) {
+                    const StreamedTiles other{grid.tiles, grid.k_tiles, cluster - h, grid.clusters};
+                    const Stretch first = other.at(other.waves());
+                    ASSERT_EQ(first.tile, stretch.tile);
+                    ASSERT_GT(first.k_first, 0);
+                }
+            }
+        }
+}
+
+// What the launcher lets pass (kMostCount of launch_plan.h) is numbered without overflow.
+TEST(Tiles, AreNumberedUpToTheMost) {
+    constexpr int kMost = 2147483647 - 65535, kBlocks = 144;
+    const WholeTiles whole{kMost, 1, kBlocks - 1, kBlocks};
+    EXPECT_EQ(whole.at((kMost - 1) / kBlocks + 1).k_count, 0);
+    const int depth = kMost / (2 * kBlocks);
+    const StreamedTiles last{2 * kBlocks - 1, depth, 0, kBlocks};
+    const Stretch stretch = last.at(1);
+    EXPECT_EQ(stretch.tile, 2 * kBlocks - 2);
+    EXPECT_EQ(stretch.k_first + stretch.k_count, depth);
+    // As many tiles as there are columns beyond the last 64 that a band may reach.
+    const Extents extents{64, kMost, 1, {1, 1}};
+    const TileWalk<64, 64, 2> walk(extents, {RasterAlong::m, 64});
+    EXPECT_EQ(walk.at(walk.total - 1).n, walk.total - 1);
+}
+
 }  // namespace
 }  // namespace fact::sm90

@@ -298,6 +298,25 @@ TEST(LowerRows, AWholeRowIsReadBackwards) {
     expect_golden_kernel(f.kernel);
 }
 
+// Extents, and coordinates along what is put together, are ints in the emitted text.
+TEST(LowerRows, WhatIsCountedInIntsIsInTheRecord) {
+    Fixture f;
+    f.kernel.name = "counted";
+    const auto m = f.kernel.dim("M"), n = f.kernel.dim("N"), k = f.kernel.dim("K");
+    const auto both = f.kernel.dim_product({m, n});
+    const auto x = f.b.param(f.param("x", DType::f32, {m, n, k}));
+    const auto rows = f.b.view(x, {both, k});
+    const auto mean =
+        f.b.binary(BinaryOp::div, f.b.reduce(ReduceOp::sum, rows, {k}), f.b.extent(k));
+    const auto at = f.b.binary(BinaryOp::mul, mean, f.b.index(both));
+    f.output("y", DType::f32, f.b.view(at, {m, n}));
+    ASSERT_EQ(ir::verify(f.kernel), "");
+    const auto lowered = lower_rows(f.kernel, {"sm90a"});
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    EXPECT_EQ(lowered->record.counts, (std::vector<ExtentField>{{{{0, 0}, {0, 1}}}}));
+    EXPECT_EQ(inconsistency(lowered->record), "");
+}
+
 TEST(LowerRows, ReductionsOverDifferentDimensionsDoNotFit) {
     Fixture f;
     f.kernel.name = "both";

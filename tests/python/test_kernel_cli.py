@@ -341,6 +341,13 @@ class Emit(KernelCommands):
         illegal = self.kernel("emit", "-", "--schedule", "tile 96x256x64", input=MLP)
         self.refused(illegal, "96x256x64", "fact kernel explain")
 
+    def test_sizes_beyond_what_kernels_count_to(self):
+        text = "kernel doubled(x: bf16[N]) -> (y: bf16[N]) {\n  y = 2 * x\n}\n"
+        self.done("emit", "-", "--set", "N=2147418112", input=text)
+        result = self.kernel("emit", "-", "--set", "N=4294967296", input=text)
+        self.assertNotEqual(result.returncode, 0, result.stdout)
+        self.assertIn("x has 4294967296 along N, more than kernels count to", result.stderr)
+
     def test_the_sizes_choose(self):
         small = self.done("emit", "-", "--set", "M=128,N=128,K=4096", input=MLP)
         large = self.done("emit", "-", "--set", "M=8192,N=8192,K=4096", input=MLP)

@@ -19,6 +19,7 @@ LaunchRecord sample() {
     record.outputs = {{"y", DType::bf16, 2}};
     record.equal_extents = {{{0, 1}, {1, 1}}};
     record.alignments = {{0, 16}, {1, 4, 2}};
+    record.counts = {{{{0, 0}, {1, 0}}, 16}};
     record.workspaces = {{DType::f32, {{{{1, 0}}}, {{{1, 1}}}}, 2}};
 
     Launch prepare;
@@ -36,7 +37,7 @@ LaunchRecord sample() {
 
     Launch product;
     product.entry = "mlp_up";
-    product.grid = PersistentGrid{{{0, 0}}, {{1, 0}}, {}, 128, 256, {{0, 1}}, 64};
+    product.grid = PersistentGrid{{{0, 0}}, {{1, 0}}, {}, 128, 256, {{0, 1}}, 64, 144};
     product.block = 384;
     product.cluster = {2, 1};
     product.shared_bytes = 200'000;
@@ -58,8 +59,9 @@ TEST(LaunchRecord, TextIsStable) {
     EXPECT_EQ(json["params"][1].dump(),
               R"({"dtype":"f32","name":"w","origin":"mlp.fact:1","rank":2})");
     EXPECT_EQ(json["launches"][2]["grid"].dump(),
-              R"({"persistent":{"batch":[],"k":[[0,1]],"m":[[0,0]],"n":[[1,0]],)"
-              R"("tile_k":64,"tile_m":128,"tile_n":256}})");
+              R"({"persistent":{"batch":[],"k":[[0,1]],"m":[[0,0]],"most_blocks":144,)"
+              R"("n":[[1,0]],"tile_k":64,"tile_m":128,"tile_n":256}})");
+    EXPECT_EQ(json["counts"].dump(), R"([{"dims":[[0,0],[1,0]],"over":1,"times":16}])");
     EXPECT_EQ(json["launches"][2]["params"][1]["struct"]["members"][1].dump(),
               R"({"field":{"stride":{"dim":-1,"tensor":2}},"offset":8})");
 }

@@ -40,6 +40,12 @@ std::vector<Alignment> bias_alignments(const ir::Kernel& kernel, const Attention
     return rules;
 }
 
+std::vector<ExtentField> attention_counts(const AttentionForm& form) {
+    static_assert(2 * ir::kMostWindow <= std::int64_t{1} << 31);
+    if (!form.node.window || form.node.causal) return {};
+    return {{{{form.y.tensor, form.y.rows}}, 2}};
+}
+
 std::vector<FixedExtent> fixed_features(const AttentionForm& form) {
     return {{form.d, form.depth}, {form.e, form.width}};
 }

@@ -18,6 +18,8 @@ StructParam log_sums_param(const AttentionForm& form);
 PersistentGrid attention_grid(const AttentionForm& form, int rows);
 // What pairs of the bias's operands are aligned to.
 std::vector<Alignment> bias_alignments(const ir::Kernel& kernel, const AttentionForm& form);
+// A row and a window are added where a row sees as far on either side.
+std::vector<ExtentField> attention_counts(const AttentionForm& form);
 // Kernels are written for the features they were given.
 std::vector<FixedExtent> fixed_features(const AttentionForm& form);
 

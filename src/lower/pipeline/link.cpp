@@ -45,6 +45,8 @@ class RecordLinker {
         }
         for (const Alignment& rule : part.alignments)
             record_.alignments.push_back({number(rule.tensor), rule.bytes, rule.row_dims});
+        for (const ExtentField& count : part.counts)
+            record_.counts.push_back(in_bound_terms(count));
         for (Launch launch : part.launches) {
             std::visit([this](auto& grid) { renumber(grid); }, launch.grid);
             for (KernelParam& param : launch.params)
@@ -112,7 +114,7 @@ class RecordLinker {
             rules.push_back(rule);
     }
 
-    // A workspace's size may only follow from what the caller binds.
+    // A workspace's size, and what is counted, may only follow from what the caller binds.
     ExtentField in_bound_terms(const ExtentField& size) const {
         ExtentField result{{}, size.times, size.over};
         for (const DimOf& dim : size.dims) multiply(result, in_bound_terms(dim));

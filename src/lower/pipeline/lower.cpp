@@ -215,10 +215,31 @@ ir::Kernel expanded(const ir::Kernel& kernel, const LowerOptions& options) {
     return ir::expand_attention(kernel, [&](ir::ExprId id) { return held.contains(id); });
 }
 
+// What the launcher would refuse, said before anything is compiled.
+Result<> countable(const ir::Kernel& kernel, const LowerOptions& options) {
+    const auto check = [&](const ir::Tensor& tensor) -> Result<> {
+        for (const ir::DimId dim : tensor.type.dims)
+            if (const std::size_t d = ir::index(dim);
+                d < options.extents.size() && options.extents[d] > kMostCount)
+                return Error{
+                    fmt::format("kernel {}: {} has {} along {}, more than kernels count to ({})",
+                                kernel.name, tensor.name, options.extents[d], kernel[dim].name,
+                                kMostCount),
+                    "Take the dimension apart, or leave it to PyTorch."};
+        return Ok{};
+    };
+    for (const ir::Tensor& param : kernel.params)
+        if (auto done = check(param); !done) return done;
+    for (const ir::Output& output : kernel.outputs)
+        if (auto done = check(output.tensor); !done) return done;
+    return Ok{};
+}
+
 }  // namespace
 
 Result<Lowered> lower(const ir::Kernel& kernel, const LowerOptions& options) {
     verify("checked", kernel);
+    if (auto done = countable(kernel, options); !done) return done.error();
     if (options.after) options.after("checked", ir::dump(kernel));
     const ir::Kernel whole = expanded(kernel, options);
     verify("expanded", whole);

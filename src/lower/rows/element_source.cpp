@@ -29,7 +29,7 @@ class ElementWriter : RowsText {
 
   private:
     void entry() {
-        for (const char* word : {"args", "row", "rows", "at", "F", "Row"}) text_.reserve(word);
+        for (const char* word : {"args", "row", "at", "F", "Row"}) text_.reserve(word);
         for (const ir::DimId dim : form_.rows) name_coordinate(dim);
         for (const ir::DimId dim : form_.over) name_coordinate(dim);
 
@@ -38,9 +38,8 @@ class ElementWriter : RowsText {
             fmt::format("{}_kernel(__grid_constant__ Arguments const args)", kernel_.name));
         out_.line(fmt::format("using F = Functions<{}>;", function_type()));
         out_.line(fmt::format("using Row = {};", row_shape(kernel_, form_).type));
-        out_.line(fmt::format("int64_t const rows = {};", count(form_.rows)));
-        auto loop = out_.block(
-            "for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows)");
+        auto loop =
+            out_.block(fmt::format("Row::each_row({}, [&](int64_t row)", count(form_.rows)), ");");
         decompose("row", form_.rows);
         for (const ir::ExprId id : form_.order)
             if (const auto* reduce = std::get_if<ir::Reduce>(&kernel_[id].node))

@@ -68,6 +68,38 @@ RowShape row_shape(const ir::Kernel& kernel, const RowsForm& form) {
 
 namespace {
 
+// The dimensions whose extents, or coordinates along them, a value is the product of; none where
+// it is something else.
+std::vector<ir::DimId> multiplied(const ir::Kernel& kernel, ir::ExprId id) {
+    const ir::Node& node = kernel[id].node;
+    if (const auto* extent = std::get_if<ir::Extent>(&node)) return {extent->dim};
+    if (const auto* index = std::get_if<ir::Index>(&node)) return {index->dim};
+    const auto* binary = std::get_if<ir::Binary>(&node);
+    if (!binary || binary->op != ir::BinaryOp::mul) return {};
+    std::vector<ir::DimId> dims = multiplied(kernel, binary->a);
+    const std::vector<ir::DimId> more = multiplied(kernel, binary->b);
+    if (dims.empty() || more.empty()) return {};
+    dims.insert(dims.end(), more.begin(), more.end());
+    return dims;
+}
+
+// Such values are ints. A tensor's own dimension fits into one, which the launcher sees to.
+std::vector<ExtentField> counts_of(const ir::Kernel& kernel) {
+    std::vector<ExtentField> counts;
+    const ExtentTerms terms(kernel);
+    const auto live = ir::reachable(kernel);
+    for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
+        if (!live[i]) continue;
+        const auto dims = multiplied(kernel, static_cast<ir::ExprId>(i));
+        if (dims.empty() || (dims.size() == 1 && !terms.places(dims.front()).empty())) continue;
+        ExtentField count = extent_of(kernel, dims);
+        if (count.dims.empty() || count == ExtentField{{count.dims.front()}}) continue;
+        if (std::find(counts.begin(), counts.end(), count) == counts.end())
+            counts.push_back(std::move(count));
+    }
+    return counts;
+}
+
 LaunchRecord record_of(const ir::Kernel& kernel, std::string_view arch, std::string_view schedule) {
     LaunchRecord record;
     record.kernel = kernel.name;
@@ -75,6 +107,7 @@ LaunchRecord record_of(const ir::Kernel& kernel, std::string_view arch, std::str
     record.schedule = schedule;
     record.precision = "f32";
     bind_tensors(kernel, record);
+    record.counts = counts_of(kernel);
     return record;
 }
 

@@ -47,6 +47,7 @@ class AttentionWriter {
         record.precision = std::string(info(form_.dtype).name);
         bind_tensors(kernel_, record);
         alignments(record.alignments);
+        record.counts = attention_counts(form_);
 
         Launch launch;
         launch.entry = product_entry(kernel_);

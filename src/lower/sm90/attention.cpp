@@ -88,6 +88,7 @@ class AttentionWriter {
         record.precision = scaled() ? "tf32" : std::string(info(form_.dtype).name);
         bind_tensors(kernel_, record);
         record.alignments = bias_alignments(kernel_, form_);
+        record.counts = attention_counts(form_);
 
         Launch launch;
         launch.entry = product_entry(kernel_);

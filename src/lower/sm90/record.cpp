@@ -14,7 +14,7 @@ constexpr int kMostZ = 65535;         // CUDA's limit of a grid's depth
 constexpr int kStoreRows = 16;        // a warp's rows of a slab
 constexpr int kMostBlocks = 144;      // as in partials.cuh
 constexpr int kFoundRows = 16;        // RowStatistics::kBlock in row_statistics.cuh
-constexpr int kCountWords = 3;        // RowStatistics::Counts
+constexpr int kCountWords = 4;        // RowStatistics::Counts
 
 // As in prepare_pass.cuh.
 constexpr int kPassTile = 64, kPassThreads = 256, kSpan = 256, kMaximumSpan = 1024;
@@ -145,8 +145,13 @@ class RecordBuilder {
         launch.waits = true;
         PersistentGrid grid{dims_.m, dims_.n, dims_.batch, schedule_.tile.m,
                             columns_of(schedule_, problem_)};
-        if (divides_depth(schedule_.scheduler)) grid.k = dims_.k, grid.tile_k = schedule_.tile.k;
+        if (divides_depth(schedule_.scheduler)) {
+            grid.k = dims_.k, grid.tile_k = schedule_.tile.k;
+            grid.most_blocks = kMostBlocks;
+        }
         launch.grid = grid;
+        if (grid.tile_n < schedule_.swizzle)  // else a band's tiles are less than its columns
+            record_.counts.push_back({dims_.n, schedule_.swizzle, grid.tile_n});
         launch.block = kProductThreads;
         launch.cluster = {schedule_.cluster.m, schedule_.cluster.n};
         launch.shared_bytes = schedule::shared_memory_on_sm90(schedule_, problem_).bytes;
@@ -178,10 +183,12 @@ class RecordBuilder {
 
     // Partials, and the memory for every block's sums and its two groups' marks.
     StructParam partials() {
-        constexpr int kMarks = 2 * 8 / 4;  // floats' worth
+        constexpr int kMarks = 2 * 8 / 4, kStartCounts = 2 * 8 / 4;  // floats' worth
         const int workspace = record_.num_tensors();
         record_.workspaces.push_back(
-            {DType::f32, {}, kMostBlocks * (kMarks + schedule_.tile.m * schedule_.tile.n)});
+            {DType::f32,
+             {},
+             kMostBlocks * (kMarks + schedule_.tile.m * schedule_.tile.n) + kStartCounts});
         StructBuilder partials;
         partials.add(PointerField{workspace});
         partials.add(TokenField{});
@@ -192,6 +199,9 @@ class RecordBuilder {
     StructParam statistics() {
         const int counts = record_.num_tensors(), found = counts + 1;
         record_.alignments.push_back({form_.a.param, 16});  // rows are read in whole vectors
+        ExtentField rows{dims_.batch, kFoundRows};          // at most, when filled up to such
+        rows.dims.insert(rows.dims.end(), dims_.m.begin(), dims_.m.end());
+        record_.counts.push_back(std::move(rows));
         record_.workspaces.push_back({DType::i64, {}, kCountWords});
         record_.workspaces.push_back({DType::i32, {{dims_.batch}, {dims_.m, 1, kFoundRows}}});
         StructBuilder param;

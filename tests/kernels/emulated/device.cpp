@@ -51,12 +51,13 @@ struct Block {
     std::vector<Thread> threads;
     std::vector<Warp> warps;
     Meeting meeting;
+    int ended = 0;  // threads
     jmp_buf scheduler;
 };
 
 Block* block;
 std::vector<std::pair<const char*, std::size_t>> allowed;
-int outside;
+int outside, missed;
 
 Thread& self() {
     return block->threads[threadIdx.x];
@@ -70,13 +71,14 @@ void yield() {
     if (_setjmp(self().at) == 0) _longjmp(block->scheduler, 1);
 }
 
+void open(Meeting& meeting) {
+    meeting.arrived = 0;
+    ++meeting.turn;
+}
+
 void meet(Meeting& meeting, int size) {
     const unsigned turn = meeting.turn;
-    if (++meeting.arrived == size) {
-        meeting.arrived = 0;
-        ++meeting.turn;
-        return;
-    }
+    if (++meeting.arrived == size) return open(meeting);
     while (meeting.turn == turn) yield();
 }
 
@@ -90,6 +92,7 @@ void perform(const Copy& copy) {
 void begin() {
     (*block->work)();
     self().done = true;
+    ++block->ended;
     _longjmp(block->scheduler, 1);
 }
 
@@ -116,12 +119,8 @@ void run_block(const Launch& launch, const std::function<void()>& work) {
     block = &one;
     static std::mt19937 random;
     random.seed(launch.seed + blockIdx.x);
-    const auto done = [&] {
-        return std::all_of(one.threads.begin(), one.threads.end(),
-                           [](const Thread& thread) { return thread.done; });
-    };
     // A warp runs alone for a while, so that it gets far ahead of the others.
-    while (!done()) {
+    while (one.ended < launch.threads) {
         const auto first = static_cast<unsigned>(random() % one.warps.size() * 32);
         for (unsigned turns = random() % 64; turns > 0; --turns)
             for (unsigned i = first; i < first + 32; ++i)
@@ -145,7 +144,19 @@ int copies_outside() {
 }
 
 void meet_block() {
-    meet(block->meeting, block->launch.threads);
+    Meeting& meeting = block->meeting;
+    const unsigned turn = meeting.turn;
+    if (++meeting.arrived == block->launch.threads) return open(meeting);
+    while (meeting.turn == turn) {
+        if (meeting.arrived + block->ended == block->launch.threads) {
+            ++missed;
+            return open(meeting);
+        }
+        yield();
+    }
+}
+int missed_barriers() {
+    return missed;
 }
 
 const Words* exchange(const Words& own) {

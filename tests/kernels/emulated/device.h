@@ -19,8 +19,10 @@ void run(const Launch& launch, const std::function<void()>& thread);
 void allow(const void* data, std::size_t bytes);
 int copies_outside();
 
-// Every thread of the block has come this far.
+// Every thread of the block has come this far. Barriers that some threads never came to, because
+// they had ended, are counted.
 void meet_block();
+int missed_barriers();
 
 // What all lanes of the warp give, by lane. It holds until the next exchange but one.
 constexpr int kMostWords = 8;

@@ -12,13 +12,12 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 backwards_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ThreadRow;
-    int64_t const rows = int64_t{args.T} * 64;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.T} * 64, [&](int64_t row) {
         int const c64 = static_cast<int>(row % 64);
         int const t = static_cast<int>(row / 64);
         float const x = widen(args.x(t, c64));
         float const t1 = widen(args.x(t, 63 - c64));
         float const t2 = x + t1;
         args.y(t, c64) = narrow<float>(t2);
-    }
+    });
 }

@@ -12,8 +12,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 column_mean_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ColumnRow;
-    int64_t const rows = int64_t{args.N};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.N}, [&](int64_t row) {
         int const n = static_cast<int>(row);
         auto const t0 = Row::reduce<Sum>(int64_t{args.M}, [&](int m) {
             float const x = widen(args.x(m, n));
@@ -24,5 +23,5 @@ column_mean_kernel(__grid_constant__ Arguments const args) {
         Row::once([&] {
             args.y(n) = narrow<float>(t2);
         });
-    }
+    });
 }

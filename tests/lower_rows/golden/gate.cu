@@ -14,8 +14,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 gate_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ThreadRow;
-    int64_t const rows = int64_t{args.M} * args.N;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M} * args.N, [&](int64_t row) {
         int const n = static_cast<int>(row % args.N);
         int const m = static_cast<int>(row / args.N);
         float const x = widen(args.x(m, n));
@@ -28,5 +27,5 @@ gate_kernel(__grid_constant__ Arguments const args) {
         float const t5 = t3 ? t4 : 0.f;
         args.y(m, n) = narrow<bf16>(t5);
         args.scaled(m, n) = narrow<float>(t0);
-    }
+    });
 }

@@ -13,8 +13,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 group_norm_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.M} * 8;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M} * 8, [&](int64_t row) {
         int const c8 = static_cast<int>(row % 8);
         int const m = static_cast<int>(row / 8);
         auto const t0 = Row::reduce<Sum>(int64_t{args.D} * args.S, [&](int64_t at) {
@@ -48,5 +47,5 @@ group_norm_kernel(__grid_constant__ Arguments const args) {
             float const t11 = t10 * w;
             args.y(m, c8 * args.D + d, s) = narrow<float>(t11);
         });
-    }
+    });
 }

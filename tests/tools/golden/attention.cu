@@ -86,8 +86,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 grouped_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<half>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.B} * args.G * args.R * args.M;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.B} * args.G * args.R * args.M, [&](int64_t row) {
         int const m = static_cast<int>(row % args.M);
         int const r = static_cast<int>(row / args.M % args.R);
         int const g = static_cast<int>(row / (int64_t{args.R} * args.M) % args.G);
@@ -110,7 +109,7 @@ grouped_1_kernel(__grid_constant__ Arguments const args) {
             float const t6 = rounded<half>(t5);
             args.y(b, g, r, m, n) = narrow<half>(t6);
         });
-    }
+    });
 }
 }  // namespace grouped_1
 
@@ -232,8 +231,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 biased_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.M};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M}, [&](int64_t row) {
         int const m = static_cast<int>(row);
         auto const t0 = Row::reduce<Max>(int64_t{args.N}, [&](int n) {
             float const t1 = widen(args.t(m, n));
@@ -252,7 +250,7 @@ biased_1_kernel(__grid_constant__ Arguments const args) {
             float const t5 = F::divide(t4, t1);
             args.y(m, n) = narrow<float>(t5);
         });
-    }
+    });
 }
 }  // namespace biased_1
 

@@ -53,8 +53,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 qkv_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<bf16>;
     using Row = ThreadRow;
-    int64_t const rows = int64_t{args.M} * 3 * args.H * args.D;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M} * 3 * args.H * args.D, [&](int64_t row) {
         int const d = static_cast<int>(row % args.D);
         int const h = static_cast<int>(row / args.D % args.H);
         int const c3 = static_cast<int>(row / (int64_t{args.H} * args.D) % 3);
@@ -63,7 +62,7 @@ qkv_1_kernel(__grid_constant__ Arguments const args) {
         float const b = widen(args.b((c3 * args.H + h) * args.D + d));
         float const y = t + b;
         args.all(m, c3, h, d) = narrow<bf16>(y);
-    }
+    });
 }
 }  // namespace qkv_1
 
@@ -80,8 +79,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 qkv_2_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<bf16>;
     using Row = ThreadRow;
-    int64_t const rows = int64_t{args.M} * args.H * args.D;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M} * args.H * args.D, [&](int64_t row) {
         int const d = static_cast<int>(row % args.D);
         int const h = static_cast<int>(row / args.D % args.H);
         int const m = static_cast<int>(row / (int64_t{args.H} * args.D));
@@ -96,7 +94,7 @@ qkv_2_kernel(__grid_constant__ Arguments const args) {
         Row::once([&] {
             args.q(m, h, d) = narrow<bf16>(q);
         });
-    }
+    });
 }
 }  // namespace qkv_2
 
@@ -115,15 +113,14 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 square_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ThreadRow;
-    int64_t const rows = int64_t{args.M} * args.M;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M} * args.M, [&](int64_t row) {
         int const m1 = static_cast<int>(row % args.M);
         int const m1 = static_cast<int>(row / args.M);
         float const x = widen(args.x(m1, m1));
         int const t0 = args.M;
         float const y = F::divide(x, static_cast<float>(t0));
         args.y(m1, m1) = narrow<float>(y);
-    }
+    });
 }
 
 // ---- padded: a block a row
@@ -141,8 +138,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 padded_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.M};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M}, [&](int64_t row) {
         int const m = static_cast<int>(row);
         auto const y = Row::reduce<Max>(int64_t{args.N}, [&](int n) {
             float const x = widen(args.x(m, n));
@@ -151,7 +147,7 @@ padded_kernel(__grid_constant__ Arguments const args) {
         Row::once([&] {
             args.y(m) = narrow<float>(y);
         });
-    }
+    });
 }
 
 // ---- both: a block a row
@@ -170,8 +166,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 both_0_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.A};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.A}, [&](int64_t row) {
         int const a = static_cast<int>(row);
         auto const y = Row::reduce<Max>(int64_t{args.B} * 8, [&](int64_t at) {
             int const c8 = static_cast<int>(at % 8);
@@ -182,7 +177,7 @@ both_0_kernel(__grid_constant__ Arguments const args) {
         Row::once([&] {
             args.y(a) = narrow<float>(y);
         });
-    }
+    });
 }
 }  // namespace both_0
 
@@ -197,8 +192,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 both_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.A};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.A}, [&](int64_t row) {
         int const a = static_cast<int>(row);
         auto const u = Row::reduce<Max>(int64_t{args.C}, [&](int c) {
             float const z = widen(args.z(a, c));
@@ -207,7 +201,7 @@ both_1_kernel(__grid_constant__ Arguments const args) {
         Row::once([&] {
             args.u(a) = narrow<float>(u);
         });
-    }
+    });
 }
 }  // namespace both_1
 

@@ -18,8 +18,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 before_0_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<bf16>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.M};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M}, [&](int64_t row) {
         int const m = static_cast<int>(row);
         auto const t0 = Row::reduce<Sum>(int64_t{args.K}, [&](int k) {
             float const x = widen(args.x(m, k));
@@ -48,7 +47,7 @@ before_0_kernel(__grid_constant__ Arguments const args) {
             float const n = rounded<bf16>(t11);
             args.n(m, k) = narrow<bf16>(n);
         });
-    }
+    });
 }
 }  // namespace before_0
 
@@ -143,14 +142,13 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 after_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ThreadRow;
-    int64_t const rows = int64_t{args.M} * args.N;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M} * args.N, [&](int64_t row) {
         int const n = static_cast<int>(row % args.N);
         int const m = static_cast<int>(row / args.N);
         float const t = widen(args.t(m, n));
         float const t1 = t * t;
         args.y(m, n) = narrow<float>(t1);
-    }
+    });
 }
 }  // namespace after_1
 
@@ -167,8 +165,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 after_2_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<bf16>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.M};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M}, [&](int64_t row) {
         int const m = static_cast<int>(row);
         auto const t0 = Row::reduce<Sum>(int64_t{args.N}, [&](int n) {
             float const t1 = widen(args.t1(m, n));
@@ -185,7 +182,7 @@ after_2_kernel(__grid_constant__ Arguments const args) {
             float const y = t6 * g;
             args.y(m, n) = narrow<bf16>(y);
         });
-    }
+    });
 }
 }  // namespace after_2
 
@@ -257,14 +254,13 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 groups_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ThreadRow;
-    int64_t const rows = int64_t{args.M} * 8 * args.D;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M} * 8 * args.D, [&](int64_t row) {
         int const d = static_cast<int>(row % args.D);
         int const c8 = static_cast<int>(row / args.D % 8);
         int const m = static_cast<int>(row / (int64_t{8} * args.D));
         float const acc = widen(args.acc(m, c8 * args.D + d));
         args.y(m, c8, d) = narrow<float>(acc);
-    }
+    });
 }
 }  // namespace groups_1
 
@@ -280,8 +276,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 groups_2_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.M} * 8;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M} * 8, [&](int64_t row) {
         int const c8 = static_cast<int>(row % 8);
         int const m = static_cast<int>(row / 8);
         auto const t0 = Row::reduce<Sum>(int64_t{args.D}, [&](int d) {
@@ -308,7 +303,7 @@ groups_2_kernel(__grid_constant__ Arguments const args) {
             float const y = t10 * g;
             args.y(m, c8 * args.D + d) = narrow<float>(y);
         });
-    }
+    });
 }
 }  // namespace groups_2
 
@@ -327,8 +322,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 channels_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.B} * args.C;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.B} * args.C, [&](int64_t row) {
         int const c = static_cast<int>(row % args.C);
         int const b = static_cast<int>(row / args.C);
         auto const t0 = Row::reduce<Sum>(int64_t{args.H} * args.W, [&](int64_t at) {
@@ -359,6 +353,6 @@ channels_kernel(__grid_constant__ Arguments const args) {
             float const y = t8 * t7;
             args.y(b, c, h, w) = narrow<float>(y);
         });
-    }
+    });
 }
 

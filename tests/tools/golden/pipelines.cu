@@ -53,8 +53,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 moments_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.M};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M}, [&](int64_t row) {
         int const m = static_cast<int>(row);
         auto const t0 = Row::reduce<Sum>(int64_t{args.N}, [&](int n) {
             float const x = widen(args.x(m, n));
@@ -71,7 +70,7 @@ moments_kernel(__grid_constant__ Arguments const args) {
             args.m(m) = narrow<float>(m1);
             args.s(m) = narrow<float>(s);
         });
-    }
+    });
 }
 
 // ---- per_head: a block a row
@@ -90,8 +89,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 per_head_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<bf16>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.M} * args.H;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M} * args.H, [&](int64_t row) {
         int const h = static_cast<int>(row % args.H);
         int const m = static_cast<int>(row / args.H);
         auto const y = Row::reduce<Sum>(int64_t{args.D}, [&](int d) {
@@ -103,7 +101,7 @@ per_head_kernel(__grid_constant__ Arguments const args) {
         Row::once([&] {
             args.y(m, h) = narrow<bf16>(y);
         });
-    }
+    });
 }
 
 // ---- mlp: tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8); a block a row; a block a row; a thread a row; tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8)
@@ -161,8 +159,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 mlp_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.M};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M}, [&](int64_t row) {
         int const m = static_cast<int>(row);
         auto const t0 = Row::reduce<Sum>(int64_t{args.H}, [&](int h_at) {
             float const h = widen(args.h(m, h_at));
@@ -173,7 +170,7 @@ mlp_1_kernel(__grid_constant__ Arguments const args) {
         Row::once([&] {
             args.m(m) = narrow<float>(m1);
         });
-    }
+    });
 }
 }  // namespace mlp_1
 
@@ -188,8 +185,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 mlp_2_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.M};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M}, [&](int64_t row) {
         int const m = static_cast<int>(row);
         auto const s = Row::reduce<Sum>(int64_t{args.H}, [&](int h_at) {
             float const h = widen(args.h(m, h_at));
@@ -199,7 +195,7 @@ mlp_2_kernel(__grid_constant__ Arguments const args) {
         Row::once([&] {
             args.s(m) = narrow<float>(s);
         });
-    }
+    });
 }
 }  // namespace mlp_2
 
@@ -215,8 +211,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 mlp_3_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<bf16>;
     using Row = ThreadRow;
-    int64_t const rows = int64_t{args.M} * args.H;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M} * args.H, [&](int64_t row) {
         int const h_at = static_cast<int>(row % args.H);
         int const m_at = static_cast<int>(row / args.H);
         float const h = widen(args.h(m_at, h_at));
@@ -224,7 +219,7 @@ mlp_3_kernel(__grid_constant__ Arguments const args) {
         float const t0 = h - m;
         float const t1 = rounded<bf16>(t0);
         args.y(m_at, h_at) = narrow<bf16>(t1);
-    }
+    });
 }
 }  // namespace mlp_3
 
@@ -281,8 +276,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 heads_0_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<bf16>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.T} * 4 * 16;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.T} * 4 * 16, [&](int64_t row) {
         int const c16 = static_cast<int>(row % 16);
         int const c4 = static_cast<int>(row / 16 % 4);
         int const t = static_cast<int>(row / (int64_t{4} * 16));
@@ -296,7 +290,7 @@ heads_0_kernel(__grid_constant__ Arguments const args) {
         Row::once([&] {
             args.y(t, c4 * 16 + c16) = narrow<bf16>(t1);
         });
-    }
+    });
 }
 }  // namespace heads_0
 
@@ -311,14 +305,13 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 heads_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<bf16>;
     using Row = ThreadRow;
-    int64_t const rows = int64_t{4} * 16 * args.T;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{4} * 16 * args.T, [&](int64_t row) {
         int const t_at = static_cast<int>(row % args.T);
         int const c16 = static_cast<int>(row / args.T % 16);
         int const c4 = static_cast<int>(row / (int64_t{16} * args.T));
         float const t = widen(args.t(t_at, c4 * 16 + c16));
         args.y(c4 * 16 + c16, t_at) = narrow<bf16>(t);
-    }
+    });
 }
 }  // namespace heads_1
 
@@ -334,8 +327,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 heads_2_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<bf16>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.T} * 4;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.T} * 4, [&](int64_t row) {
         int const c4 = static_cast<int>(row % 4);
         int const t = static_cast<int>(row / 4);
         auto const z = Row::reduce<Sum>(int64_t{16} * args.E, [&](int64_t at) {
@@ -349,7 +341,7 @@ heads_2_kernel(__grid_constant__ Arguments const args) {
         Row::once([&] {
             args.z(t, c4) = narrow<bf16>(z);
         });
-    }
+    });
 }
 }  // namespace heads_2
 

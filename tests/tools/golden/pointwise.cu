@@ -14,8 +14,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 operators_0_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ThreadRow;
-    int64_t const rows = int64_t{args.N};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.N}, [&](int64_t row) {
         int const n = static_cast<int>(row);
         int const i = widen(args.i(n));
         float const t0 = static_cast<float>(i);
@@ -24,7 +23,7 @@ operators_0_kernel(__grid_constant__ Arguments const args) {
         int const t3 = args.N;
         int const k = t2 + t3;
         args.k(n) = narrow<int32_t>(k);
-    }
+    });
 }
 }  // namespace operators_0
 
@@ -41,8 +40,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 operators_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ThreadRow;
-    int64_t const rows = int64_t{args.M} * args.N;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M} * args.N, [&](int64_t row) {
         int const n = static_cast<int>(row % args.N);
         int const m_at = static_cast<int>(row / args.N);
         bool const m = widen(args.m(m_at, n));
@@ -62,7 +60,7 @@ operators_1_kernel(__grid_constant__ Arguments const args) {
         bool const b = m == true;
         args.y(m_at, n) = narrow<float>(y);
         args.b(m_at, n) = narrow<bool>(b);
-    }
+    });
 }
 }  // namespace operators_1
 
@@ -83,8 +81,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 composites_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ThreadRow;
-    int64_t const rows = int64_t{args.M} * args.N;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M} * args.N, [&](int64_t row) {
         int const n = static_cast<int>(row % args.N);
         int const m = static_cast<int>(row / args.N);
         float const x = widen(args.x(m, n));
@@ -123,6 +120,6 @@ composites_kernel(__grid_constant__ Arguments const args) {
         float const t28 = F::rsqrt(t27);
         float const y = t26 * t28;
         args.y(m, n) = narrow<float>(y);
-    }
+    });
 }
 

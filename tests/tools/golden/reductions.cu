@@ -14,8 +14,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 plain_0_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.B} * args.M;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.B} * args.M, [&](int64_t row) {
         int const m = static_cast<int>(row % args.M);
         int const b = static_cast<int>(row / args.M);
         auto const s = Row::reduce<Sum>(int64_t{args.N}, [&](int n) {
@@ -25,7 +24,7 @@ plain_0_kernel(__grid_constant__ Arguments const args) {
         Row::once([&] {
             args.s(b, m) = narrow<float>(s);
         });
-    }
+    });
 }
 }  // namespace plain_0
 
@@ -40,8 +39,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 plain_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ColumnRow;
-    int64_t const rows = int64_t{args.N};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.N}, [&](int64_t row) {
         int const n = static_cast<int>(row);
         auto const t = Row::reduce<Max>(int64_t{args.B} * args.M, [&](int64_t at) {
             int const m = static_cast<int>(at % args.M);
@@ -52,7 +50,7 @@ plain_1_kernel(__grid_constant__ Arguments const args) {
         Row::once([&] {
             args.t(n) = narrow<float>(t);
         });
-    }
+    });
 }
 }  // namespace plain_1
 
@@ -67,8 +65,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 plain_2_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = BlockRow;
-    int64_t const rows = 1;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(1, [&](int64_t row) {
         auto const u = Row::reduce<Min>(int64_t{args.N} * args.M * args.B, [&](int64_t at) {
             int const b = static_cast<int>(at % args.B);
             int const m = static_cast<int>(at / args.B % args.M);
@@ -79,7 +76,7 @@ plain_2_kernel(__grid_constant__ Arguments const args) {
         Row::once([&] {
             args.u() = narrow<float>(u);
         });
-    }
+    });
 }
 }  // namespace plain_2
 
@@ -94,8 +91,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 plain_3_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = BlockRow;
-    int64_t const rows = 1;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(1, [&](int64_t row) {
         auto const v = Row::reduce<Sum>(int64_t{args.B} * args.M * args.N, [&](int64_t at) {
             int const n = static_cast<int>(at % args.N);
             int const m = static_cast<int>(at / args.N % args.M);
@@ -107,7 +103,7 @@ plain_3_kernel(__grid_constant__ Arguments const args) {
         Row::once([&] {
             args.v() = narrow<int32_t>(v);
         });
-    }
+    });
 }
 }  // namespace plain_3
 
@@ -128,8 +124,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 composites_0_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.M};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M}, [&](int64_t row) {
         int const m = static_cast<int>(row);
         auto const t0 = Row::reduce<Sum>(int64_t{args.N}, [&](int n) {
             float const x = widen(args.x(m, n));
@@ -146,7 +141,7 @@ composites_0_kernel(__grid_constant__ Arguments const args) {
             args.a(m) = narrow<float>(a);
             args.b(m) = narrow<float>(b);
         });
-    }
+    });
 }
 }  // namespace composites_0
 
@@ -161,8 +156,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 composites_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ColumnRow;
-    int64_t const rows = int64_t{args.N};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.N}, [&](int64_t row) {
         int const n = static_cast<int>(row);
         auto const t0 = Row::reduce<Max>(int64_t{args.M}, [&](int m) {
             float const x = widen(args.x(m, n));
@@ -182,7 +176,7 @@ composites_1_kernel(__grid_constant__ Arguments const args) {
         Row::once([&] {
             args.c(n) = narrow<float>(c);
         });
-    }
+    });
 }
 }  // namespace composites_1
 
@@ -197,8 +191,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 composites_2_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = BlockRow;
-    int64_t const rows = 1;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(1, [&](int64_t row) {
         auto const t0 = Row::reduce<Sum>(int64_t{args.M} * args.N, [&](int64_t at) {
             int const n = static_cast<int>(at % args.N);
             int const m = static_cast<int>(at / args.N);
@@ -210,7 +203,7 @@ composites_2_kernel(__grid_constant__ Arguments const args) {
         Row::once([&] {
             args.d() = narrow<float>(d);
         });
-    }
+    });
 }
 }  // namespace composites_2
 
@@ -269,8 +262,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 soft_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<bf16>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.M};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M}, [&](int64_t row) {
         int const m = static_cast<int>(row);
         auto const t0 = Row::reduce<Max>(int64_t{args.N}, [&](int n) {
             float const acc = widen(args.acc(m, n));
@@ -303,7 +295,7 @@ soft_1_kernel(__grid_constant__ Arguments const args) {
             float const z = t7 - t4;
             args.z(m, n) = narrow<bf16>(z);
         });
-    }
+    });
 }
 }  // namespace soft_1
 

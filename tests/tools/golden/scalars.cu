@@ -16,8 +16,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 scaled_0_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ThreadRow;
-    int64_t const rows = int64_t{args.M};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M}, [&](int64_t row) {
         int const m = static_cast<int>(row);
         float const alpha = widen(args.alpha());
         float const x = widen(args.x(m));
@@ -25,7 +24,7 @@ scaled_0_kernel(__grid_constant__ Arguments const args) {
         float const beta = widen(args.beta());
         float const y = t0 + beta;
         args.y(m) = narrow<float>(y);
-    }
+    });
 }
 }  // namespace scaled_0
 
@@ -42,8 +41,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 scaled_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = BlockRow;
-    int64_t const rows = 1;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(1, [&](int64_t row) {
         float const alpha = widen(args.alpha());
         float const beta = widen(args.beta());
         auto const t0 = Row::reduce<Sum>(int64_t{args.M}, [&](int m) {
@@ -56,7 +54,7 @@ scaled_1_kernel(__grid_constant__ Arguments const args) {
         Row::once([&] {
             args.total() = narrow<float>(total);
         });
-    }
+    });
 }
 }  // namespace scaled_1
 

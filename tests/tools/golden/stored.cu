@@ -53,13 +53,12 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 two_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<bf16>;
     using Row = ThreadRow;
-    int64_t const rows = int64_t{args.M} * args.H;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M} * args.H, [&](int64_t row) {
         int const h_at = static_cast<int>(row % args.H);
         int const m = static_cast<int>(row / args.H);
         float const h = widen(args.h(m, h_at));
         args.h1(m, h_at) = narrow<bf16>(h);
-    }
+    });
 }
 }  // namespace two_1
 

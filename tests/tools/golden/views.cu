@@ -53,8 +53,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 heads_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<bf16>;
     using Row = ThreadRow;
-    int64_t const rows = int64_t{args.B} * args.M * 3 * args.H * args.D;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.B} * args.M * 3 * args.H * args.D, [&](int64_t row) {
         int const d_at = static_cast<int>(row % args.D);
         int const h = static_cast<int>(row / args.D % args.H);
         int const c3 = static_cast<int>(row / (int64_t{args.H} * args.D) % 3);
@@ -64,7 +63,7 @@ heads_1_kernel(__grid_constant__ Arguments const args) {
         float const d = widen(args.d(d_at));
         float const y = acc * d;
         args.y(b, m, c3, h, d_at) = narrow<bf16>(y);
-    }
+    });
 }
 }  // namespace heads_1
 
@@ -124,15 +123,14 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 reorder_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<bf16>;
     using Row = ThreadRow;
-    int64_t const rows = int64_t{args.B} * args.M * args.H * args.D;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.B} * args.M * args.H * args.D, [&](int64_t row) {
         int const d = static_cast<int>(row % args.D);
         int const h = static_cast<int>(row / args.D % args.H);
         int const m = static_cast<int>(row / (int64_t{args.H} * args.D) % args.M);
         int const b = static_cast<int>(row / (int64_t{args.M} * args.H * args.D));
         float const x = widen(args.x(b, h, m, d));
         args.y(b, m, h * args.D + d) = narrow<bf16>(x);
-    }
+    });
 }
 
 // ---- coordinates: a thread a row
@@ -150,8 +148,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 coordinates_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ThreadRow;
-    int64_t const rows = int64_t{args.M} * 2 * args.N;
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M} * 2 * args.N, [&](int64_t row) {
         int const n = static_cast<int>(row % args.N);
         int const c2 = static_cast<int>(row / args.N % 2);
         int const m = static_cast<int>(row / (int64_t{2} * args.N));
@@ -163,7 +160,7 @@ coordinates_kernel(__grid_constant__ Arguments const args) {
         float const t4 = F::divide(x, static_cast<float>(t3));
         float const y = t2 ? x : t4;
         args.y(m, c2 * args.N + n) = narrow<float>(y);
-    }
+    });
 }
 
 // ---- linear_rotary: tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8)

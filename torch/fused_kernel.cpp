@@ -8,12 +8,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <map>
 #include <mutex>
 #include <unordered_map>
 
 #include "ir/interpreter.h"
+#include "torch/fallback.h"
 #include "torch/parts.h"
 #include "torch/prepared_weights.h"
 #include "torch/stream.h"
@@ -42,13 +42,25 @@ struct FusedKernel::State {
     std::map<ParamSet, PreparedWorkspaces> prepared_by;  // sets of constant parameters only
     PreparedWeights prepared;                            // workspaces
     PreparedWeights joined{"join"};                      // weights of several parts, by parameter
-    std::atomic<bool> complained = false;
+    std::atomic<std::int64_t> by_kernel = 0, by_interpreter = 0, by_torch = 0;
+    std::atomic<bool> last_fell_back = false;
     std::mutex mutex;
+    std::string fell_back;  // why one did last; guarded, as are the originals
     std::unordered_map<c10::Device, GraphExecutor> originals;
 
+    void ran_on(c10::Device device) {
+        ++(device.is_cpu() ? by_interpreter : by_kernel);
+        last_fell_back = false;
+    }
     void complain(const std::string& why) {
-        if (complained.exchange(true)) return;
-        fmt::print(stderr, "fact: {} runs as the original operators: {}\n", call.id, why);
+        {
+            const std::lock_guard lock(mutex);
+            fell_back = why;
+            last_fell_back = true;
+        }
+        if (by_torch++ == 0)
+            warn_of_fallback(
+                fmt::format("{} runs as torch's operators, not as its kernel: {}", call.id, why));
     }
 
     GraphExecutor& original_on(c10::Device device) {
@@ -58,6 +70,22 @@ struct FusedKernel::State {
         auto built = GraphExecutor::build(call.original, {device, {}});
         TORCH_CHECK(built.ok(), call.id, ": ", built.ok() ? "" : built.error().text());
         return originals.emplace(device, std::move(*built)).first->second;
+    }
+
+    // The interpreter would take any element type, and give results of the traced one.
+    Result<> check_types(const Tensors& inputs) const {
+        for (std::size_t i = 0; i < params.size(); ++i)
+            for (const Place& part : params[i])
+                if (const auto type = inputs[part.index].scalar_type();
+                    type != scalar_type(text.params[i].type.dtype)) {
+                    const auto own = dtype_of(type);
+                    return Error{
+                        fmt::format("{} is {} where the kernel has {}", text.params[i].name,
+                                    own ? info(*own).name : c10::toString(type),
+                                    info(text.params[i].type.dtype).name),
+                        {}};
+                }
+        return Ok{};
     }
 
     Result<> interpret(const Tensors& inputs, const Tensors& outputs) {
@@ -91,7 +119,13 @@ struct FusedKernel::State {
         });
     }
 
-    at::Tensor whole(int param, const Tensors& inputs, bool keep, void* stream);
+    // What is made of weights while a kernel is launched.
+    struct Making {
+        Reader reader;
+        // Held from the first thing that is made until all is kept.
+        std::unique_lock<std::mutex> alone{PreparedWeights::one_at_a_time(), std::defer_lock};
+    };
+    at::Tensor whole(int param, const Tensors& inputs, bool keep, Making& making);
     Result<std::vector<gpu::TensorArg>> bind_params(const Tensors& inputs) const;
     Result<> launch(const Tensors& inputs, const Tensors& outputs,
                     const WorkspaceSource& workspace);
@@ -99,17 +133,26 @@ struct FusedKernel::State {
 
 // The parts of a weight behind one another, kept while they stand still: unless what is made of
 // them is kept itself.
-at::Tensor FusedKernel::State::whole(int param, const Tensors& inputs, bool keep, void* stream) {
+at::Tensor FusedKernel::State::whole(int param, const Tensors& inputs, bool keep, Making& making) {
     const auto parts = tensors_of(params[static_cast<std::size_t>(param)], inputs);
     std::vector<ParamSet> prepared_sets;
     for (const auto& [set, own] : prepared_by) prepared_sets.push_back(set);
     keep = keep && PreparedWeights::can_watch(parts) && !is_done_with(param, prepared_sets);
-    const bool capturing = keep && is_capturing(stream);
-    if (keep)
-        if (auto kept = joined.find({param}, parts, capturing)) return kept->front();
-    if (!keep || capturing) return at::cat(parts);
+    if (!keep) return at::cat(parts);
+    if (auto kept = joined.find({param}, parts, making.reader)) return kept->front();
+    if (making.reader.capturing) return at::cat(parts);
+    if (!making.alone.owns_lock()) {
+        making.alone.lock();  // another thread may have made it by now
+        if (auto kept = joined.find({param}, parts, making.reader)) return kept->front();
+    }
     auto before = seen(parts);
-    auto all = at::cat(parts);
+    at::Tensor all;
+    if (const auto memory = joined.captured({param}, parts)) {
+        all = memory->front();
+        at::cat_out(all, parts);
+    } else {
+        all = at::cat(parts);
+    }
     synchronize(all.device());  // whoever finds it may be on another stream
     joined.keep({param}, std::move(before), {all});
     return all;
@@ -137,29 +180,36 @@ Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& output
                                     const WorkspaceSource& workspace) {
     if (!compiled.kernel) return Error{compiled.why_not, {}};
     const auto device = inputs.at(0).device();
-    if (device.index() != compiled.device)
-        return Error{
-            fmt::format("the kernel was loaded on GPU {}, the tensors are on GPU {}",
-                        static_cast<int>(compiled.device), static_cast<int>(device.index())),
-            {}};
-    const auto& kernel = *compiled.kernel;
     const c10::DeviceGuard guard(device);
+    const auto loaded = compiled.kernel->on(device.index());
+    if (!loaded) return loaded.error();
+    const auto& kernel = *loaded;
     void* stream = current_cuda_stream(device.index());
-    const bool capturing = !prepared_by.empty() && is_capturing(stream);
+    Making making{{is_capturing(stream), current_stream(device)}};
     std::vector<ParamSet> ready;
     std::map<ParamSet, SeenWeights> to_keep;
-    std::map<int, at::Tensor> found;  // workspaces that hold what they should
-    for (const auto& [set, own] : prepared_by) {
-        if (workspace) break;
-        const auto weights = weights_of(set, inputs);
-        if (!PreparedWeights::can_watch(weights)) continue;
-        if (auto kept = prepared.find(set, weights, capturing)) {
-            for (std::size_t i = 0; i < own.kept.size(); ++i) found[own.kept[i]] = (*kept)[i];
-            for (const int i : own.passing) found[i];
-            ready.push_back(set);
-        } else if (!capturing) {  // memory of a graph being captured is not filled yet
-            to_keep[set] = seen(weights);
+    std::map<int, at::Tensor> found;  // workspaces that hold what they should, or will
+    const auto look = [&] {
+        ready.clear(), to_keep.clear(), found.clear();
+        for (const auto& [set, own] : prepared_by) {
+            const auto weights = weights_of(set, inputs);
+            if (!PreparedWeights::can_watch(weights)) continue;
+            auto kept = prepared.find(set, weights, making.reader);
+            if (kept) {
+                for (const int i : own.passing) found[i];
+                ready.push_back(set);
+            } else if (!making.reader.capturing) {  // a graph's memory is not filled yet
+                to_keep[set] = seen(weights);
+                kept = prepared.captured(set, weights);
+            }
+            for (std::size_t i = 0; kept && i < own.kept.size(); ++i)
+                found[own.kept[i]] = (*kept)[i];
         }
+    };
+    if (!workspace) look();
+    if (!to_keep.empty()) {
+        making.alone.lock();
+        look();  // another thread may have made it by now
     }
     auto tensors = bind_params(inputs);
     if (!tensors) return tensors.error();
@@ -171,7 +221,7 @@ Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& output
     for (std::size_t i = 0; i < params.size(); ++i) {
         const int param = static_cast<int>(i);
         if (params[i].size() == 1 || is_done_with(param, ready)) continue;
-        wholes.push_back(whole(param, inputs, !workspace, stream));
+        wholes.push_back(whole(param, inputs, !workspace, making));
         (*tensors)[i].data = wholes.back().data_ptr();
     }
 
@@ -289,17 +339,53 @@ Tensors FusedKernel::run_original(const Tensors& inputs) {
     return state_->original_on(inputs.at(0).device()).run(inputs);
 }
 
-Tensors FusedKernel::run(const Tensors& inputs) {
+Tensors FusedKernel::run(const Tensors& inputs, bool strict) {
     auto outputs = allocate_outputs(inputs);
-    if (!outputs) {
-        state_->complain(outputs.error().message);
-        return run_original(inputs);
+    const auto device = inputs.at(0).device();
+    TORCH_CHECK(
+        !strict || !device.is_cpu(), state_->call.id,
+        " is not run by its kernel, and the package was loaded with strict=True: its tensors "
+        "are on the CPU");
+    auto done = outputs ? state_->check_types(inputs) : Result<>(outputs.error());
+    if (done) done = run_kernel(inputs, *outputs);
+    if (done) {
+        state_->ran_on(device);
+        return std::move(*outputs);
     }
-    if (const auto done = run_kernel(inputs, *outputs); !done) {
-        state_->complain(done.error().message);
-        return run_original(inputs);
-    }
-    return std::move(*outputs);
+    const auto& why = done.error().message;
+    TORCH_CHECK(!strict, state_->call.id,
+                " is not run by its kernel, and the package was loaded with strict=True: ", why);
+    state_->complain(why);
+    return run_original(inputs);
+}
+
+void FusedKernel::load_on(c10::DeviceIndex device) {
+    // What is wrong with it is known from then on, and said when it is called.
+    if (state_->compiled.kernel) (void)state_->compiled.kernel->on(device);
+}
+
+void FusedKernel::refresh() {
+    state_->prepared.forget();
+    state_->joined.forget();
+}
+
+CallStatus FusedKernel::status(c10::Device device) {
+    CallStatus status;
+    status.call = state_->call.id;
+    status.kernel = state_->call.kernel;
+    const auto& compiled = state_->compiled;
+    if (!compiled.kernel)
+        status.cannot_run = compiled.why_not;
+    else if (!device.is_cuda())
+        status.cannot_run = fmt::format("the module is on {}", device.str());
+    else if (const auto loaded = compiled.kernel->on(device.index()); !loaded)
+        status.cannot_run = loaded.error().message;
+    status.by_kernel = state_->by_kernel;
+    status.by_interpreter = state_->by_interpreter;
+    status.by_torch = state_->by_torch;
+    const std::lock_guard lock(state_->mutex);
+    if (state_->last_fell_back) status.fell_back = state_->fell_back;
+    return status;
 }
 
 }  // namespace fact::exec

@@ -6,18 +6,25 @@
 #include <optional>
 #include <string>
 
-#include "gpu/kernel.h"
 #include "graph/fused.h"
 #include "ir/kernel.h"
+#include "torch/device_kernels.h"
 #include "torch/executor.h"
 
 namespace fact::exec {
 
-// A kernel compiled for the GPU, or why there is none.
+// A kernel compiled for a GPU, or why there is none.
 struct Compiled {
-    std::optional<gpu::Kernel> kernel;
-    std::string why_not;
-    c10::DeviceIndex device = 0;  // where it was loaded
+    std::shared_ptr<DeviceKernels> kernel;
+    std::string why_not = "there is no GPU";
+};
+
+// What has become of a fused call so far.
+struct CallStatus {
+    std::string call, kernel;
+    std::string cannot_run;  // why its kernel cannot run on the device that was asked for; or ""
+    std::int64_t by_kernel = 0, by_interpreter = 0, by_torch = 0;  // calls
+    std::string fell_back;  // why the last call did, where the last one did
 };
 
 // Gives uninitialised scratch memory of these sizes on the device of the tensors.
@@ -31,9 +38,9 @@ class FusedKernel {
     ~FusedKernel();
 
     // The call's results, by the original subgraph where the kernel cannot serve the tensors (said
-    // once on standard error). `inputs` are those of the original subgraph. Safe on any thread and
-    // under CUDA-graph capture.
-    Tensors run(const Tensors& inputs);
+    // once, see fallback.h; an error where `strict`, and so is the interpreter). `inputs` are those
+    // of the original subgraph. Safe on any thread and under CUDA-graph capture.
+    Tensors run(const Tensors& inputs, bool strict = false);
 
     // Runs the kernel (on CPU tensors: the interpreter) and nothing else; the Error says why it
     // cannot serve these tensors. A launch that fails throws. With a `workspace` of the caller's,
@@ -47,6 +54,15 @@ class FusedKernel {
     // Tensors for the results with the traced sizes and strides, uninitialised; an Error when the
     // inputs do not have the extents the call was traced with.
     Result<Tensors> allocate_outputs(const Tensors& inputs) const;
+
+    // Loads the kernel onto a GPU before it is called there.
+    void load_on(c10::DeviceIndex device);
+
+    // Makes anew, at the next call, all that was made of weights.
+    void refresh();
+
+    // On a GPU this may load the kernel.
+    CallStatus status(c10::Device device);
 
     const graph::FusedCall& call() const;
 

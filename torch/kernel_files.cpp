@@ -1,9 +1,11 @@
 #include "torch/kernel_files.h"
 
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 
 #include "dsl/dsl.h"
 #include "support/files.h"
+#include "torch/stream.h"
 
 namespace fact::exec {
 
@@ -29,6 +31,15 @@ Result<ir::Kernel> read_kernel_text(const fs::path& path) {
                                  program->kernels.size()),
                      {}};
     return std::move(program->kernels[0]);
+}
+
+Compiled read_compiled(const fs::path& folder) {
+    if (!cuda_available()) return {};
+    auto kernel = DeviceKernels::read(folder / "kernel.cubin", folder / "record.json");
+    if (!kernel) return {nullptr, kernel.error().text()};
+    // Now, so that the first call may be one that is captured.
+    (void)(*kernel)->on(c10::impl::VirtualGuardImpl(c10::kCUDA).getDevice().index());
+    return {std::move(*kernel), {}};
 }
 
 Result<gpu::Kernel> load_compiled(const fs::path& cubin, const fs::path& record) {

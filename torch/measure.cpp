@@ -211,7 +211,7 @@ CandidateReply Session::measure(const CandidateRequest& request) {
     }
     auto loaded = load_compiled(request.cubin, request.record);
     if (!loaded) return reply_of(Outcome::unsupported, loaded.error().text());
-    const Compiled compiled{std::move(*loaded), {}, device_.index()};
+    const Compiled compiled{DeviceKernels::only(std::move(*loaded), device_.index()), {}};
     return measure_launched(request, [&](const graph::FusedCall& call) -> Result<LaunchKernel> {
         auto kernel = FusedKernel::make(call, text_, compiled);
         if (!kernel) return kernel.error();

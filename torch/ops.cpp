@@ -58,8 +58,21 @@ void close_package(Handle handle) {
     packages().close(handle);
 }
 
-std::vector<at::Tensor> run_package(Handle handle, const std::vector<at::Tensor>& inputs) {
-    return packages().at(handle)->run(inputs);
+std::vector<at::Tensor> run_package(Handle handle, const std::vector<at::Tensor>& inputs,
+                                    bool strict) {
+    return packages().at(handle)->run(inputs, strict);
+}
+
+void load_package_on(Handle handle, std::int64_t gpu) {
+    packages().at(handle)->load_on(static_cast<c10::DeviceIndex>(gpu));
+}
+
+void refresh_package(Handle handle) {
+    packages().at(handle)->refresh();
+}
+
+std::string package_status(Handle handle, at::Device device) {
+    return packages().at(handle)->status_json(device);
 }
 
 std::vector<at::Tensor> package_weights(Handle handle, const std::vector<std::int64_t>& which) {
@@ -93,7 +106,12 @@ std::vector<std::string> kernel_params(Handle handle) {
 TORCH_LIBRARY(fact, library) {
     library.def("open_package(str path) -> int", open_package);
     library.def("close_package(int handle) -> ()", close_package);
-    library.def("run_package(int handle, Tensor[] inputs) -> Tensor[]", run_package);
+    library.def("run_package(int handle, Tensor[] inputs, bool strict=False) -> Tensor[]",
+                run_package);
+    library.def("load_package_on(int handle, int gpu) -> ()", load_package_on);
+    library.def("refresh_package(int handle) -> ()", refresh_package);
+    library.def("package_status(int handle, Device device) -> str", package_status);
+    library.def("fell_back(str text) -> ()");  // see fallback.h
     library.def("package_weights(int handle, int[] which) -> Tensor[]", package_weights);
     library.def("package_signature(int handle) -> str", package_signature);
     library.def("open_kernel(str folder) -> int", open_kernel);

@@ -1,9 +1,8 @@
 #include "torch/package.h"
 
-#include <ATen/ops/empty.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -55,6 +54,12 @@ Result<Manifest> read_manifest(const fs::path& folder) {
     return out;
 }
 
+// One weight under two names.
+bool is_alias(const graph::Weight& one, const graph::Weight& other) {
+    return one.storage.data() == other.storage.data() && one.type == other.type &&
+           !one.storage.empty();
+}
+
 // What torch.export recorded for an argument that is not a tensor.
 json fixed_value(const graph::Argument& argument) {
     if (const auto* v = std::get_if<bool>(&argument)) return *v;
@@ -64,29 +69,42 @@ json fixed_value(const graph::Argument& argument) {
     return nullptr;
 }
 
+struct ByNumber {
+    bool operator()(const std::pair<c10::Device, bool>& a,
+                    const std::pair<c10::Device, bool>& b) const {
+        const auto key = [](const auto& of) {
+            return std::tuple(of.first.type(), of.first.index(), of.second);
+        };
+        return key(a) < key(b);
+    }
+};
+
 }  // namespace
 
 struct Package::State {
     graph::Graph graph;
     graph::Archive archive;
+    json original;  // what a bare archive says of the module; a package's manifest does
     bool without_weights = false;
     std::map<std::string, std::shared_ptr<FusedKernel>> calls;
     std::mutex mutex;
-    std::unordered_map<c10::Device, GraphExecutor> executors;
+    std::map<std::pair<c10::Device, bool>, GraphExecutor, ByNumber> executors;  // bool: strict
     std::unordered_map<c10::Device, Tensors> own_weights;
 
-    GraphExecutor& executor_on(c10::Device device) {
+    GraphExecutor& executor_on(c10::Device device, bool strict) {
         const std::lock_guard lock(mutex);
-        const auto found = executors.find(device);
+        const auto found = executors.find({device, strict});
         if (found != executors.end()) return found->second;
-        const auto fused = [this](const std::string& id) -> FusedFunction {
+        const auto fused = [&](const std::string& id) -> FusedFunction {
             const auto call = calls.find(id);
             if (call == calls.end()) return {};
-            return [kernel = call->second](const Tensors& inputs) { return kernel->run(inputs); };
+            return [kernel = call->second, strict](const Tensors& inputs) {
+                return kernel->run(inputs, strict);
+            };
         };
         auto built = GraphExecutor::build(graph, {device, fused});
         TORCH_CHECK(built.ok(), built.ok() ? "" : built.error().text());
-        return executors.emplace(device, std::move(*built)).first->second;
+        return executors.emplace(std::pair{device, strict}, std::move(*built)).first->second;
     }
 };
 
@@ -97,6 +115,9 @@ Result<std::shared_ptr<Package>> Package::open_archive(const fs::path& file) {
     auto archive = graph::read_pt2(file);
     if (!archive) return archive.error();
     auto state = std::make_unique<State>();
+    auto original = graph::read_pt2_extra(file, "fact.json");
+    if (!original) return original.error();
+    state->original = json::parse(*original, nullptr, false);
     state->graph = graph::canonicalize(archive->graph);
     state->archive = std::move(*archive);
     return std::shared_ptr<Package>(new Package(std::move(state)));
@@ -117,7 +138,6 @@ Result<std::shared_ptr<Package>> Package::open(const fs::path& folder) {
     state->graph = std::move(*graph);
     state->archive = std::move(*archive);
     state->without_weights = manifest->without_weights;
-    const bool on_gpu = cuda_available();
     std::map<std::string, Compiled> compiled;  // calls of one family share a kernel
     std::map<std::string, ir::Kernel> texts;
     for (const auto& id : manifest->calls) {
@@ -129,23 +149,10 @@ Result<std::shared_ptr<Package>> Package::open(const fs::path& folder) {
             if (!kernel_text) return kernel_text.error();
             texts.emplace(call->kernel, std::move(*kernel_text));
         }
-        if (on_gpu && !compiled.contains(call->kernel)) {
-            const auto device = c10::impl::VirtualGuardImpl(c10::kCUDA).getDevice();
-            // Makes torch set up the primary context the kernel is loaded into.
-            at::empty({1}, at::TensorOptions(c10::kFloat).device(device));
-            auto loaded = load_compiled(files / "kernel.cubin", files / "record.json");
-            Compiled entry;
-            entry.device = device.index();
-            if (loaded)
-                entry.kernel = std::move(*loaded);
-            else
-                entry.why_not = loaded.error().text();
-            compiled.emplace(call->kernel, std::move(entry));
-        }
-        const auto found = compiled.find(call->kernel);
-        auto entry = found != compiled.end() ? found->second : Compiled{{}, "there is no GPU", 0};
+        if (!compiled.contains(call->kernel)) compiled[call->kernel] = read_compiled(files);
         const ir::Kernel& kernel_text = texts.at(call->kernel);
-        auto kernel = FusedKernel::make(std::move(*call), kernel_text, entry);
+        const Compiled& own = compiled.at(call->kernel);
+        auto kernel = FusedKernel::make(std::move(*call), kernel_text, own);
         if (!kernel) return kernel.error();
         state->calls.emplace(id, std::move(*kernel));
     }
@@ -166,18 +173,40 @@ Tensors Package::weights(const std::vector<std::int64_t>& which) const {
         at::Tensor tensor;
         for (std::size_t i = 0; i < result.size() && !tensor.defined(); ++i) {
             const auto& before = sources[static_cast<std::size_t>(which[i])];
-            if (before.storage.data() == weight.storage.data() && before.type == weight.type &&
-                !weight.storage.empty())
-                tensor = result[i];
+            if (is_alias(before, weight)) tensor = result[i];
         }
         result.push_back(tensor.defined() ? tensor : load_weight(weight));
     }
     return result;
 }
 
-Tensors Package::run(const Tensors& inputs) {
+Tensors Package::run(const Tensors& inputs, bool strict) {
     TORCH_CHECK(!inputs.empty(), "a package needs at least one tensor to run on");
-    return state_->executor_on(inputs[0].device()).run(inputs);
+    return state_->executor_on(inputs[0].device(), strict).run(inputs);
+}
+
+void Package::load_on(c10::DeviceIndex device) {
+    if (!cuda_available()) return;
+    for (const auto& [id, call] : state_->calls) call->load_on(device);
+}
+
+void Package::refresh() {
+    for (const auto& [id, call] : state_->calls) call->refresh();
+}
+
+std::string Package::status_json(c10::Device device) const {
+    auto calls = json::array();
+    for (const auto& [id, call] : state_->calls) {
+        const auto status = call->status(device);
+        calls.push_back({{"call", status.call},
+                         {"kernel", status.kernel},
+                         {"cannot_run", status.cannot_run},
+                         {"by_kernel", status.by_kernel},
+                         {"by_interpreter", status.by_interpreter},
+                         {"by_torch", status.by_torch},
+                         {"fell_back", status.fell_back}});
+    }
+    return calls.dump();
 }
 
 Tensors Package::run_with_own_weights(const Tensors& user_inputs) {
@@ -222,12 +251,17 @@ Tensors Package::run_with_own_weights(const Tensors& user_inputs) {
 std::string Package::signature_json() const {
     const auto& graph = state_->graph;
     auto inputs = json::array(), outputs = json::array(), weights = json::array();
-    for (const auto& weight : state_->archive.weights)
+    const auto& stored = state_->archive.weights;
+    for (const auto& weight : stored) {
+        const auto first = std::ranges::find_if(
+            stored, [&](const graph::Weight& other) { return is_alias(other, weight); });
         weights.push_back({{"fqn", weight.fqn},
+                           {"tied", first == stored.end() ? weight.fqn : first->fqn},
                            {"parameter", weight.is_parameter},
                            {"sizes", weight.type.sizes},
                            {"dtype", info(weight.type.dtype).torch},
                            {"persistent", weight.persistent}});
+    }
     for (const auto& input : graph.inputs) {
         json entry{{"user", input.kind == graph::InputKind::user}, {"fqn", input.fqn}};
         if (input.fixed) entry["fixed"] = fixed_value(*input.fixed);
@@ -245,7 +279,8 @@ std::string Package::signature_json() const {
                 {"out_spec", graph.out_spec},
                 {"inputs", inputs},
                 {"outputs", outputs},
-                {"weights", weights}}
+                {"weights", weights},
+                {"original", state_->original.is_object() ? state_->original : json()}}
         .dump();
 }
 

@@ -26,8 +26,19 @@ class Package {
     // What a caller has to know, as JSON: in_spec, out_spec, inputs, outputs, names of weights.
     std::string signature_json() const;
 
-    // `inputs`: the graph's tensor inputs in order, weights among them.
-    Tensors run(const Tensors& inputs);
+    // `inputs`: the graph's tensor inputs in order, weights among them. `strict`: a call that its
+    // kernel does not run throws.
+    Tensors run(const Tensors& inputs, bool strict = false);
+
+    // Loads the kernels onto a GPU before they are called there: a call that is captured into a
+    // CUDA graph cannot. They are on the GPU that was current when the package was opened.
+    void load_on(c10::DeviceIndex device);
+
+    // Makes anew, at the next call, all that kernels made of weights.
+    void refresh();
+
+    // Of every fused call, as JSON: whether its kernel can run on the device, what ran so far.
+    std::string status_json(c10::Device device) const;
 
     // The same from C++ alone: the weights are those of the archive, moved once to the device of
     // the first tensor. A package without weights has none to run with.

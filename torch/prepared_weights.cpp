@@ -17,43 +17,79 @@ std::set<int> workspaces_of(const LaunchRecord& record, const Launch& launch) {
 }
 
 bool are(const SeenWeights& before, const std::vector<at::Tensor>& weights) {
-    return std::ranges::equal(before, weights, [](const SeenWeight& own, const at::Tensor& weight) {
-        return own.is(weight);
-    });
+    return std::ranges::equal(before, weights, &SeenWeight::is);
 }
 
-// What all kernels of the process keep, as long as one of them does.
-class Shared {
-  public:
-    using Workspaces = std::shared_ptr<const std::vector<at::Tensor>>;
+bool same(const SeenWeights& one, const SeenWeights& other) {
+    const auto same_place = [](const SeenWeight& a, const SeenWeight& b) {
+        return a.storage == b.storage && a.data == b.data && a.dtype == b.dtype &&
+               a.sizes == b.sizes && a.strides == b.strides;
+    };
+    return std::ranges::equal(one, other, same_place);
+}
 
-    static Shared& all() {
-        static auto* const shared = new Shared;  // outlives whoever is destroyed at exit
-        return *shared;
+}  // namespace
+
+// Of one set of weights.
+struct PreparedWeights::Set {
+    SeenWeights weights;  // as they were when it was made
+    Tensors workspaces;
+    bool forgotten = false;
+    std::vector<c10::Stream> streams;  // that the allocator knows to read it
+
+    bool is_current(const Tensors& now) const {
+        const auto unchanged = [](const SeenWeight& own, const at::Tensor& weight) {
+            return own.version == weight._version();
+        };
+        return !forgotten && std::ranges::equal(weights, now, unchanged);
     }
-    Workspaces find(const std::string& maker, const ParamSet& params,
-                    const std::vector<at::Tensor>& weights) {
-        const std::lock_guard lock(mutex_);
-        for (const auto& item : items_[{maker, params}])
-            if (auto alive = item.workspaces.lock(); alive && are(item.weights, weights))
-                return alive;
+    void note(const Reader& reader) {
+        if (!reader.stream || std::ranges::find(streams, *reader.stream) != streams.end()) return;
+        for (const auto& workspace : workspaces) workspace.record_stream(*reader.stream);
+        streams.push_back(*reader.stream);
+    }
+};
+
+namespace {
+
+// All sets of the process.
+class Table {
+  public:
+    using Set = PreparedWeights::Set;
+    using Key = std::pair<std::string, ParamSet>;
+    struct Item {
+        std::weak_ptr<Set> set;
+        std::shared_ptr<Set> captured;  // the same where a CUDA graph reads it
+    };
+
+    static Table& all() {
+        static auto* const table = new Table;  // outlives whoever is destroyed at exit
+        return *table;
+    }
+
+    template <class Is>
+    Item* find(const std::string& maker, const ParamSet& params, Is is) {
+        for (auto& item : items_[{maker, params}])
+            if (const auto set = item.set.lock(); set && is(set->weights)) return &item;
         return nullptr;
     }
-    void add(const std::string& maker, const ParamSet& params, SeenWeights weights,
-             const Workspaces& workspaces) {
-        const std::lock_guard lock(mutex_);
-        auto& own = items_[{maker, params}];
-        std::erase_if(own, [](const Item& item) { return item.workspaces.expired(); });
-        own.push_back({std::move(weights), workspaces});
+    void add(const std::string& maker, const ParamSet& params, const std::shared_ptr<Set>& set) {
+        items_[{maker, params}].push_back({set, nullptr});
+    }
+    // Gives up what nobody can ask for again.
+    void drop_dead() {
+        for (auto& [key, own] : items_)
+            std::erase_if(own, [](const Item& item) {
+                const auto set = item.set.lock();
+                return !set || !std::ranges::all_of(set->weights, &SeenWeight::is_alive);
+            });
+        std::erase_if(items_, [](const auto& entry) { return entry.second.empty(); });
     }
 
+    std::mutex mutex;
+
   private:
-    struct Item {
-        SeenWeights weights;
-        std::weak_ptr<const std::vector<at::Tensor>> workspaces;
-    };
-    std::mutex mutex_;
-    std::map<std::pair<std::string, ParamSet>, std::vector<Item>> items_;
+    std::map<Key, std::vector<Item>> items_;
 };
 
 }  // namespace
@@ -81,8 +117,8 @@ bool PreparedWeights::can_watch(const Tensors& weights) {
 bool SeenWeight::is(const at::Tensor& weight) const {
     const auto alive = storage.lock();
     return alive && alive.get() == weight.storage().unsafeGetStorageImpl() &&
-           data == weight.const_data_ptr() && version == weight._version() &&
-           dtype == weight.scalar_type() && std::ranges::equal(sizes, weight.sizes()) &&
+           data == weight.const_data_ptr() && dtype == weight.scalar_type() &&
+           std::ranges::equal(sizes, weight.sizes()) &&
            std::ranges::equal(strides, weight.strides());
 }
 
@@ -95,26 +131,81 @@ SeenWeights seen(const std::vector<at::Tensor>& weights) {
     return all;
 }
 
+PreparedWeights::~PreparedWeights() {
+    const std::lock_guard lock(Table::all().mutex);
+    held_.clear();
+    Table::all().drop_dead();
+}
+
 std::optional<PreparedWeights::Tensors> PreparedWeights::find(const ParamSet& params,
                                                               const Tensors& weights,
-                                                              bool capturing) {
-    const std::lock_guard lock(mutex_);
-    auto found = entries_.find(params);
-    if (found == entries_.end() || !are(found->second.weights, weights)) {
-        auto others = Shared::all().find(maker_, params, weights);
-        if (!others) return std::nullopt;
-        found = entries_.insert_or_assign(params, Entry{seen(weights), std::move(others)}).first;
-    }
-    const auto& entry = found->second;
-    if (capturing) pinned_.push_back(entry.workspaces);
-    return *entry.workspaces;
+                                                              const Reader& reader) {
+    auto& table = Table::all();
+    const std::lock_guard lock(table.mutex);
+    auto* item =
+        table.find(maker_, params, [&](const SeenWeights& own) { return are(own, weights); });
+    const auto set = item ? item->set.lock() : nullptr;
+    if (!set || !set->is_current(weights)) return std::nullopt;
+    hold(params, set);
+    if (reader.capturing)
+        item->captured = set;
+    else
+        set->note(reader);
+    return set->workspaces;
+}
+
+std::optional<PreparedWeights::Tensors> PreparedWeights::captured(const ParamSet& params,
+                                                                  const Tensors& weights) {
+    auto& table = Table::all();
+    const std::lock_guard lock(table.mutex);
+    const auto* item =
+        table.find(maker_, params, [&](const SeenWeights& own) { return are(own, weights); });
+    if (!item || !item->captured) return std::nullopt;
+    return item->captured->workspaces;
 }
 
 void PreparedWeights::keep(const ParamSet& params, SeenWeights weights, Tensors workspaces) {
-    Entry entry{std::move(weights), std::make_shared<const Tensors>(std::move(workspaces))};
-    Shared::all().add(maker_, params, entry.weights, entry.workspaces);
-    const std::lock_guard lock(mutex_);
-    entries_.insert_or_assign(params, std::move(entry));
+    auto& table = Table::all();
+    const std::lock_guard lock(table.mutex);
+    table.drop_dead();
+    auto* item =
+        table.find(maker_, params, [&](const SeenWeights& own) { return same(own, weights); });
+    auto set = std::make_shared<Set>();
+    if (item && item->captured)
+        set = item->captured;
+    else if (item)
+        item->set = set;
+    else
+        table.add(maker_, params, set);
+    set->weights = std::move(weights);
+    if (set->workspaces.empty()) set->workspaces = std::move(workspaces);
+    set->forgotten = false;
+    hold(params, std::move(set));
+}
+
+void PreparedWeights::forget() {
+    auto& table = Table::all();
+    const std::lock_guard lock(table.mutex);
+    for (const auto& [params, sets] : held_)
+        for (const auto& set : sets) set->forgotten = true;
+    held_.clear();
+    table.drop_dead();
+}
+
+std::mutex& PreparedWeights::one_at_a_time() {
+    static auto* const mutex = new std::mutex;
+    return *mutex;
+}
+
+// Copies of a module share its kernels, each with weights of its own, and so do GPUs.
+void PreparedWeights::hold(const ParamSet& params, std::shared_ptr<Set> set) {
+    auto& own = held_[params];
+    if (std::ranges::find(own, set) != own.end()) return;
+    std::erase_if(own, [&](const std::shared_ptr<Set>& other) {
+        return same(other->weights, set->weights) ||
+               !std::ranges::all_of(other->weights, &SeenWeight::is_alive);
+    });
+    own.push_back(std::move(set));
 }
 
 }  // namespace fact::exec

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Stream.h>
 
 #include <map>
 #include <memory>
@@ -31,39 +32,58 @@ struct SeenWeight {
     std::uint32_t version;
     c10::ScalarType dtype;
     std::vector<std::int64_t> sizes, strides;
+    // Whether it is this tensor, whatever it holds by now.
     bool is(const at::Tensor& weight) const;
+    bool is_alive() const { return !storage.expired(); }
 };
 using SeenWeights = std::vector<SeenWeight>;
 SeenWeights seen(const std::vector<at::Tensor>& weights);
 
-// The workspaces of sets of weights, kept until one of the set is another one or torch counts a
-// change of it (changes through `.data` are not counted). Kernels that make the same of the same
-// weights share them, such as those of several packages of one module.
+// Who is about to read what was prepared.
+struct Reader {
+    // A CUDA graph is being captured: it goes on reading the memory, for as long as it likes.
+    bool capturing = false;
+    // Where on the GPU; memory that is given up is not used again before it is done there.
+    std::optional<c10::Stream> stream = {};
+};
+
+// The workspaces of sets of weights, each kept until one of its weights is gone, or torch counts a
+// change of one (what torch does not count: forget()). Kernels that make the same of the same
+// weights share them, such as those of several packages of one module. Safe on any thread.
+//
+// Memory that a CUDA graph was captured with is never replaced: it lives as long as the weights,
+// whoever else is gone, and what is made of changed weights is made in it again.
 class PreparedWeights {
   public:
     using Tensors = std::vector<at::Tensor>;
 
     // `maker` tells what is made of the weights.
     explicit PreparedWeights(std::string maker) : maker_(std::move(maker)) {}
+    ~PreparedWeights();
 
-    // What was kept for these parameters; nothing when a weight is another one or has changed.
-    // `capturing`: a CUDA graph will go on using the memory, so it is never given back.
-    std::optional<Tensors> find(const ParamSet& params, const Tensors& weights, bool capturing);
+    // What was made of these weights as they are now.
+    std::optional<Tensors> find(const ParamSet& params, const Tensors& weights,
+                                const Reader& reader);
+    // The memory it has to be made in again, where a CUDA graph reads it.
+    std::optional<Tensors> captured(const ParamSet& params, const Tensors& weights);
     // `weights` as they were before the workspaces were made.
     void keep(const ParamSet& params, SeenWeights weights, Tensors workspaces);
+    // All of it is made anew when it is needed next.
+    void forget();
+
+    // Held by whoever makes something, until it is kept: two would write to the same memory.
+    static std::mutex& one_at_a_time();
 
     // Whether changes of the tensors can be seen (inference tensors do not count theirs).
     static bool can_watch(const Tensors& weights);
 
+    struct Set;
+
   private:
-    struct Entry {
-        SeenWeights weights;
-        std::shared_ptr<const Tensors> workspaces;
-    };
+    void hold(const ParamSet& params, std::shared_ptr<Set> set);
+
     std::string maker_;
-    std::mutex mutex_;
-    std::map<ParamSet, Entry> entries_;
-    std::vector<std::shared_ptr<const Tensors>> pinned_;
+    std::map<ParamSet, std::vector<std::shared_ptr<Set>>> held_;  // guarded by the table's mutex
 };
 
 }  // namespace fact::exec

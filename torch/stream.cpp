@@ -1,6 +1,5 @@
 #include "torch/stream.h"
 
-#include <c10/core/Stream.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
@@ -12,6 +11,10 @@ namespace fact::exec {
 bool cuda_available() {
     if (!c10::impl::hasDeviceGuardImpl(c10::kCUDA)) return false;
     return c10::impl::VirtualGuardImpl(c10::kCUDA).deviceCount() > 0;
+}
+
+c10::Stream current_stream(c10::Device device) {
+    return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
 }
 
 void* current_cuda_stream(c10::DeviceIndex device) {
@@ -26,18 +29,39 @@ void* current_cuda_stream(c10::DeviceIndex device) {
     return stream;
 }
 
+namespace {
+
+template <class Function>
+Function* of_driver(const char* name) {
+    void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    return driver ? reinterpret_cast<Function*>(dlsym(driver, name)) : nullptr;
+}
+
+// A capture forbids other threads to wait, unless they say that they do not touch it.
+class BesideCaptures {
+  public:
+    BesideCaptures() { exchange(); }
+    ~BesideCaptures() { exchange(); }
+
+  private:
+    void exchange() {
+        static auto* const function = of_driver<int(int*)>("cuThreadExchangeStreamCaptureMode");
+        if (function) function(&mode_);
+    }
+    int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
+};
+
+}  // namespace
+
 bool is_capturing(void* stream) {
-    using Function = int (*)(void*, int*);
-    static const auto function = [] {
-        void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-        return driver ? reinterpret_cast<Function>(dlsym(driver, "cuStreamIsCapturing")) : nullptr;
-    }();
+    static auto* const function = of_driver<int(void*, int*)>("cuStreamIsCapturing");
     int status = 0;
     return function && function(stream, &status) == 0 && status != 0;
 }
 
 void synchronize(c10::Device device) {
     if (!device.is_cuda()) return;
+    const BesideCaptures beside;
     const c10::impl::VirtualGuardImpl guard(c10::kCUDA);
     guard.synchronizeStream(guard.getStream(device));
 }

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <c10/core/Device.h>
+#include <c10/core/Stream.h>
 
 namespace fact::exec {
 
 // Whether this torch can use a GPU on this machine.
 bool cuda_available();
 
+// torch's current stream on a GPU.
+c10::Stream current_stream(c10::Device device);
 // The CUstream torch currently works on; throws where torch has no CUDA.
 void* current_cuda_stream(c10::DeviceIndex device);
 

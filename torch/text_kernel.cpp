@@ -4,9 +4,6 @@
 #include <c10/core/DeviceGuard.h>
 #include <fmt/format.h>
 
-#include <map>
-#include <mutex>
-
 #include "ir/extents.h"
 #include "ir/interpreter.h"
 #include "torch/kernel_files.h"
@@ -16,18 +13,8 @@
 namespace fact::exec {
 
 struct TextKernel::State {
-    std::filesystem::path folder;
     ir::Kernel text;
-    std::mutex mutex;
-    std::map<c10::DeviceIndex, gpu::Kernel> loaded;
-
-    const gpu::Kernel& on(c10::DeviceIndex device) {
-        const std::lock_guard lock(mutex);
-        if (const auto found = loaded.find(device); found != loaded.end()) return found->second;
-        auto kernel = load_compiled(folder / "kernel.cubin", folder / "record.json");
-        TORCH_CHECK(kernel.ok(), kernel.ok() ? "" : kernel.error().text());
-        return loaded.emplace(device, std::move(*kernel)).first->second;
-    }
+    Compiled compiled;
 
     // The sizes of the outputs, from those of the parameters.
     std::vector<std::int64_t> solved(const Tensors& params) const {
@@ -81,8 +68,8 @@ Result<std::shared_ptr<TextKernel>> TextKernel::open(const std::filesystem::path
     auto text = read_kernel_text(folder / "kernel.fact");
     if (!text) return text.error();
     auto state = std::make_unique<State>();
-    state->folder = folder;
     state->text = std::move(*text);
+    state->compiled = read_compiled(folder);
     return std::shared_ptr<TextKernel>(new TextKernel(std::move(state)));
 }
 
@@ -116,7 +103,10 @@ Tensors TextKernel::run(const Tensors& params) {
     }
     TORCH_CHECK(device.is_cuda(), text.name, ": there are no kernels for ", device.str());
     const c10::DeviceGuard guard(device);
-    const gpu::Kernel& kernel = state_->on(device.index());
+    TORCH_CHECK(state_->compiled.kernel, text.name, ": ", state_->compiled.why_not);
+    const auto loaded = state_->compiled.kernel->on(device.index());
+    TORCH_CHECK(loaded.ok(), text.name, ": ", loaded.ok() ? "" : loaded.error().text());
+    const gpu::Kernel& kernel = *loaded;
     auto tensors = views<gpu::TensorArg>(text, params, outputs);
     const std::string why = kernel.refuses(tensors);
     TORCH_CHECK(why.empty(), text.name, ": ", why);

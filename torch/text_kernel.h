@@ -13,8 +13,8 @@ namespace fact::exec {
 
 class TextKernel {
   public:
-    // A folder that `fact kernel build` wrote. The cubin is loaded on the first call with tensors
-    // on a GPU.
+    // A folder that `fact kernel build` wrote. The cubin is loaded onto the current GPU, where
+    // there is one, and onto others on the first call with tensors there.
     static Result<std::shared_ptr<TextKernel>> open(const std::filesystem::path& folder);
     ~TextKernel();
 

@@ -67,10 +67,6 @@ class Span {
     c10::Event begin_, end_;
 };
 
-c10::Stream current_stream(c10::Device device) {
-    return c10::impl::VirtualGuardImpl(c10::kCUDA).getStream(device);
-}
-
 struct Estimate {
     double gpu_us = 0, host_us = 0;
 };

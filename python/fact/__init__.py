@@ -8,7 +8,7 @@ build` compiled.
     y = mlp_up(x, w, b)
 """
 
-__all__ = ["kernel", "load"]
+__all__ = ["FallbackWarning", "kernel", "load"]
 
 
 def __getattr__(name):
@@ -21,4 +21,8 @@ def __getattr__(name):
         from fact._kernel import kernel
 
         return kernel
+    if name == "FallbackWarning":
+        from fact._fallback import FallbackWarning
+
+        return FallbackWarning
     raise AttributeError(f"module 'fact' has no attribute {name!r}")

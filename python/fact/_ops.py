@@ -6,6 +6,8 @@ import pathlib
 
 import torch
 
+from fact._fallback import warn
+
 
 def library_path() -> pathlib.Path:
     """FACT_OPS if it is set, else where the repository's build puts it."""
@@ -25,4 +27,11 @@ def ops():
             f"FACT's operator library is not at {path}: build FACT with PyTorch, or set FACT_OPS"
         )
     torch.ops.load_library(str(path))
+    _python_side().impl("fell_back", warn, "CompositeImplicitAutograd")
     return torch.ops.fact
+
+
+@functools.cache
+def _python_side():
+    """What Python implements of the library's operators, for the life of the process."""
+    return torch.library.Library("fact", "IMPL")

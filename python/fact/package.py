@@ -1,10 +1,10 @@
 """A package as an nn.Module with the original's signature and state_dict."""
 
+import itertools
 import json
 import os
 import warnings
 import weakref
-from collections.abc import Mapping
 
 import torch
 from torch.utils import _pytree as pytree
@@ -12,6 +12,8 @@ from torch.utils import _pytree as pytree
 from ._built_in import BuiltIn, built_in_buffers
 from ._call import Signature, check_value
 from ._ops import ops
+from ._status import Status, patterns
+from ._weights import Weights, find, kind
 
 
 class _Handle:
@@ -35,13 +37,16 @@ class PackagedModule(torch.nn.Module):
     old one. Inference only.
 
     Kernels keep what they make of weights (f32 ones split, a norm's gain in them, those of several
-    linears behind one another), made anew when torch says that a weight has changed. Two changes go
-    unseen: one through `.data`, and one after a call was captured into a CUDA graph (capture again).
+    linears behind one another), and make it anew when a weight is another tensor or torch has counted
+    a change of it. What torch does not count goes unseen until `refresh()`: a write through `.data`,
+    by a replayed CUDA graph, a kernel of one's own, DLPack or a collective. A CUDA graph that was
+    captured reads what is kept, too: after weights changed, call the module once, then replay.
     """
 
-    def __init__(self, path, weights=None):
+    def __init__(self, path, weights=None, partial=False, strict=False):
         super().__init__()
         self.path = os.fspath(path)
+        self._strict = strict
         self._handle = _Handle(self.path)
         signature = json.loads(ops().package_signature(self._handle.number))
         self._inputs = signature["inputs"]
@@ -49,33 +54,28 @@ class PackagedModule(torch.nn.Module):
         self._in_spec = pytree.treespec_loads(signature["in_spec"])
         self._out_spec = pytree.treespec_loads(signature["out_spec"])
         manifest = _manifest(self.path)
-        original = manifest.get("original") or {}  # older packages have none
+        # Older packages have none, and a bare archive has its own.
+        original = manifest.get("original") or signature["original"] or {}
         self._signature, self._names = _traced_call(self._in_spec, original.get("parameters"))
         built_in = built_in_buffers(self.path)
-        given = _given(weights)
-        _check_known(self.path, signature["weights"], given)
-        if original.get("without_weights"):
-            _check_complete(self.path, signature["weights"], given)
-        stored = self._stored(signature["weights"], set(given) - set(built_in))
-        weights = []
-        for entry in signature["weights"]:
-            if entry["fqn"] in given:
-                _check_fits(entry, given[entry["fqn"]])
-            weights.append((entry, given.get(entry["fqn"], stored.get(entry["fqn"]))))
-        order = {name: position for position, name in enumerate(original.get("state_dict", []))}
-        weights.sort(key=lambda weight: order.get(weight[0]["fqn"], len(order)))
-        parameters = {}  # aliased weights come as one tensor and must become one parameter
-        for entry, tensor in weights:
-            if entry["parameter"]:
-                fresh = torch.nn.Parameter(tensor.detach(), requires_grad=False)
-                _register(self, entry["fqn"], parameters.setdefault(id(tensor), fresh))
-            else:
-                _register(self, entry["fqn"], tensor, entry["persistent"])
+        given = Weights(
+            self.path,
+            signature["weights"],
+            original.get("state_dict", ()),
+            weights,
+            partial,
+            original.get("without_weights", False),
+        )
+        stored = self._stored(signature["weights"], given.given() - set(built_in))
+        self._sources = given.register(self, stored)
         # The archive's values are the ones the kernels were made for.
         self._built_in = {name: BuiltIn(stored[name]) for name in built_in}
         self._traced_in_training = bool(manifest.get("training"))
         for module in self.modules():
             module.training = self._traced_in_training
+        self._load_kernels()
+        if strict:
+            self._refuse_what_cannot_run()
 
     def train(self, mode=True):
         """Only what was traced can be run: the mode of a package does not change."""
@@ -98,7 +98,7 @@ class PackagedModule(torch.nn.Module):
                 f"got {_describe(spec)}"
             )
         for name, known in self._built_in.items():
-            known.check(name, _attribute(self, name))
+            known.check(name, find(self, name))
         tensors = self._tensors(flat)
         if torch.is_grad_enabled():
             for entry, tensor in tensors:
@@ -107,7 +107,8 @@ class PackagedModule(torch.nn.Module):
                         f"{_name(entry)} requires a gradient and packages have no backward: "
                         "call under torch.no_grad() or detach it"
                     )
-        results = iter(ops().run_package(self._handle.number, [tensor for _, tensor in tensors]))
+        given = [tensor for _, tensor in tensors]
+        results = iter(ops().run_package(self._handle.number, given, self._strict))
         flat_results = [
             next(results) if entry["tensor"] else entry.get("fixed") for entry in self._outputs
         ]
@@ -119,6 +120,46 @@ class PackagedModule(torch.nn.Module):
         tensors = ops().package_weights(self._handle.number, wanted)
         return {entries[i]["fqn"]: tensor for i, tensor in zip(wanted, tensors)}
 
+    def status(self):
+        """Of every pattern whether its kernel runs, and why not; of every weight whether it was given
+        or is the package's own. Prints as a table."""
+        device = self._device()
+        calls = json.loads(ops().package_status(self._handle.number, device))
+        return Status(self.path, str(device), patterns(calls), dict(self._sources))
+
+    def refresh(self):
+        """Makes anew, at the next call, what kernels keep of weights: after one was written in a way
+        that torch does not count. CUDA graphs that were captured see it after that call, too."""
+        ops().refresh_package(self._handle.number)
+
+    def _device(self):
+        """Where the weights are; else where one would put them."""
+        first = next(itertools.chain(self.parameters(), self.buffers()), None)
+        return _current_device() if first is None else first.device
+
+    def _apply(self, fn, recurse=True):
+        super()._apply(fn, recurse)
+        self._load_kernels()
+        return self
+
+    def _load_kernels(self):
+        """Onto the GPUs that hold weights: a call that is captured into a CUDA graph cannot do it."""
+        held = itertools.chain(self.parameters(), self.buffers())
+        for index in {tensor.device.index for tensor in held if tensor.is_cuda}:
+            ops().load_package_on(self._handle.number, index)
+
+    def _refuse_what_cannot_run(self):
+        device = self._device()
+        if device.type == "cpu":  # to be moved later
+            device = _current_device()
+        found = patterns(json.loads(ops().package_status(self._handle.number, device)))
+        for pattern in found:
+            if not pattern.runs:
+                raise RuntimeError(
+                    f"{self.path} was loaded with strict=True, and the kernel of {pattern.name} cannot "
+                    f"run: {pattern.reason}"
+                )
+
     def extra_repr(self):
         return self.path
 
@@ -128,7 +169,7 @@ class PackagedModule(torch.nn.Module):
         tensors = []
         for entry in self._inputs:
             if not entry["user"]:
-                tensors.append((entry, _attribute(self, entry["fqn"])))
+                tensors.append((entry, find(self, entry["fqn"])))
                 continue
             value, name = next(given)
             if "fixed" in entry:
@@ -143,13 +184,18 @@ class PackagedModule(torch.nn.Module):
         return tensors
 
 
-def load(path, weights=None) -> PackagedModule:
+def load(path, weights=None, *, partial=False, strict=False) -> PackagedModule:
     """Loads a package folder that `fact optimize` or `fact compose` wrote.
 
-    `weights`, the original module or a state_dict, are shared with it, not copied; what they do not
-    hold comes from the package. One that was made `--without-weights` needs them.
+    `weights`, the original module or a state_dict, are shared with it, not copied. They have to be
+    all of the package's, by name, element type and shape, and no others; with `partial` the package
+    keeps its own values of those that are missing. One that was made `--without-weights` has none.
+    `module.status()` says of each whether it was given or stored.
+
+    Where a kernel cannot run, torch's operators do, with a `fact.FallbackWarning`. With `strict` that
+    is an error: here, where a kernel cannot run on this machine's GPU at all, and at every call.
     """
-    return PackagedModule(path, weights)
+    return PackagedModule(path, weights, partial, strict)
 
 
 def needs_weights(path):
@@ -158,61 +204,17 @@ def needs_weights(path):
     return bool(original.get("without_weights"))
 
 
+def _current_device():
+    available = torch.cuda.is_available()
+    return torch.device("cuda", torch.cuda.current_device()) if available else torch.device("cpu")
+
+
 def _check_shape(name, entry, tensor):
     """Sizes are part of what was traced: the graph may hold numbers that follow from them."""
     if "sizes" in entry and list(tensor.shape) != entry["sizes"]:
         raise ValueError(
             f"{name} was {entry['dtype']}{entry['sizes']} when the module was traced, got "
-            f"{_kind(tensor)}; trace it again with the other shape"
-        )
-
-
-def _kind(tensor):
-    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
-
-
-def _given(weights):
-    """Parameters and buffers by name."""
-    if weights is None:
-        return {}
-    if isinstance(weights, torch.nn.Module):
-        return {
-            **dict(weights.named_parameters(remove_duplicate=False)),
-            **dict(weights.named_buffers(remove_duplicate=False)),
-        }
-    if not isinstance(weights, Mapping):
-        raise TypeError(
-            f"weights are a module or a state_dict, got {type(weights).__name__}; "
-            "torch.load gives the state_dict of a file"
-        )
-    return dict(weights)
-
-
-def _check_known(path, entries, given):
-    """Some of what was given must be the module's: else it is another's, or has other names."""
-    names = [entry["fqn"] for entry in entries]
-    if given and names and not any(name in given for name in names):
-        raise ValueError(
-            f"none of the weights that were given are those of {path}: it has {names[0]}, "
-            f"they have {next(iter(given))}"
-        )
-
-
-def _check_complete(path, entries, given):
-    missing = [entry["fqn"] for entry in entries if entry["parameter"] and entry["fqn"] not in given]
-    if missing:
-        others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise ValueError(
-            f"{path} was made without weights, and {missing[0]}{others} was not given: "
-            "fact.load(path, weights=module), with the original module or a state_dict"
-        )
-
-
-def _check_fits(entry, tensor):
-    if _kind(tensor) != f"{entry['dtype']}{entry['sizes']}":
-        raise ValueError(
-            f"{entry['fqn']} was {entry['dtype']}{entry['sizes']} when the module was traced, "
-            f"got {_kind(tensor)}"
+            f"{kind(tensor)}; trace it again with the other shape"
         )
 
 
@@ -245,23 +247,3 @@ def _name(entry):
 
 def _describe(spec):
     return str(pytree.tree_unflatten(["*"] * spec.num_leaves, spec))
-
-
-def _register(root, fqn, tensor, persistent=True):
-    *path, name = fqn.split(".")
-    module = root
-    for part in path:
-        if part not in module._modules:
-            module.add_module(part, torch.nn.Module())
-        module = module._modules[part]
-    if isinstance(tensor, torch.nn.Parameter):
-        module.register_parameter(name, tensor)
-    else:
-        module.register_buffer(name, tensor, persistent=persistent)
-
-
-def _attribute(root, fqn):
-    value = root
-    for part in fqn.split("."):
-        value = getattr(value, part)
-    return value

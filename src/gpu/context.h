@@ -34,6 +34,21 @@ class CurrentContext {
     bool pushed_ = false;
 };
 
+// While it lives, what the thread does leaves captures of other threads alone.
+class RelaxedCapture {
+  public:
+    explicit RelaxedCapture(const cuda::Api& api) : api_(api) {
+        api_.exchange_capture_mode(&mode_);
+    }
+    ~RelaxedCapture() { api_.exchange_capture_mode(&mode_); }
+    RelaxedCapture(const RelaxedCapture&) = delete;
+    RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+  private:
+    const cuda::Api& api_;
+    int mode_ = cuda::kRelaxedCapture;
+};
+
 // The primary context of the thread's device, or of device 0 where the thread has none.
 Result<cuda::Context> primary_context(const cuda::Api& api, cuda::Device& device);
 

@@ -46,6 +46,7 @@ Result<Api> load() {
     symbols.find(api.context_push, "cuCtxPushCurrent_v2");
     symbols.find(api.context_pop, "cuCtxPopCurrent_v2");
     symbols.find(api.context_device, "cuCtxGetDevice");
+    symbols.find(api.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
     symbols.find(api.module_load, "cuModuleLoadData");
     symbols.find(api.module_unload, "cuModuleUnload");
     symbols.find(api.module_function, "cuModuleGetFunction");

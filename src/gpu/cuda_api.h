@@ -28,6 +28,10 @@ enum FunctionAttribute : int {
     kNonPortableClusterAllowed = 14,
 };
 
+// What a thread may do while a stream is captured into a graph: anything. The other modes forbid
+// what may wait for the GPU, as loading code does.
+constexpr int kRelaxedCapture = 2;
+
 struct alignas(128) TensorMap {
     std::uint64_t opaque[16];
 };
@@ -72,6 +76,7 @@ struct Api {
     Status (*context_push)(Context);
     Status (*context_pop)(Context*);
     Status (*context_device)(Device*);
+    Status (*exchange_capture_mode)(int* mode);  // of the calling thread
     Status (*module_load)(Module*, const void* image);
     Status (*module_unload)(Module);
     Status (*module_function)(Function*, Module, const char*);

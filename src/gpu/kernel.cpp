@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <mutex>
+#include <utility>
 
 #include "gpu/context.h"
 #include "gpu/driver.h"
@@ -143,29 +146,23 @@ Result<> Kernel::State::launch_one(const Launch& launch, const Entry& entry,
     return Ok{};
 }
 
-Result<Kernel> Kernel::load(std::string_view cubin, LaunchRecord record) {
-    if (std::string why = inconsistency(record); !why.empty())
-        return Error{fmt::format("the launch record of '{}' is damaged: {}", record.kernel, why),
-                     "Realize the kernel again."};
-    const auto& loaded = cuda::api();
-    if (!loaded) return loaded.error();
-    const cuda::Api& api = *loaded;
-
-    cuda::Device device = 0;
-    auto context = primary_context(api, device);
-    if (!context) return context.error();
-    int ordinal = device;  // the driver's device handles are its ordinals
+Result<std::shared_ptr<Kernel::State>> Kernel::load_on(int ordinal, std::string_view cubin,
+                                                       LaunchRecord record) {
+    const cuda::Api& api = *cuda::api();
     auto gpu = device_info(ordinal);
     if (!gpu) return gpu.error();
     if (gpu->arch != record.arch)
         return Error{fmt::format("'{}' was compiled for {}, this GPU ({}) is {}", record.kernel,
                                  record.arch, gpu->name, gpu->arch),
                      "Realize the kernel for this GPU."};
-
-    CurrentContext current(api, *context);
+    const RelaxedCapture relaxed(api);
+    cuda::Context context = nullptr;  // the driver's device handles are its ordinals
+    if (auto status = api.primary_retain(&context, ordinal))
+        return failure(api, "cuDevicePrimaryCtxRetain", status);
+    const CurrentContext current(api, context);
     if (current.status()) return failure(api, "cuCtxSetCurrent", current.status());
-    auto state = std::make_shared<State>(State{api, std::move(record), *context, nullptr, {}});
-    state->identity = short_hash(std::string(cubin) + to_json(state->record));
+    auto state = std::make_shared<State>(State{api, std::move(record), context, nullptr, {}});
+    state->identity = identity_of(cubin, state->record);
     if (auto status = api.module_load(&state->module, cubin.data()))
         return failure(api, fmt::format("loading the cubin of '{}'", state->record.kernel), status);
     for (const auto& launch : state->record.launches) {
@@ -173,9 +170,51 @@ Result<Kernel> Kernel::load(std::string_view cubin, LaunchRecord record) {
         if (!entry) return entry.error();
         state->entries.push_back(*entry);
     }
+    return state;
+}
+
+namespace {
+
+Result<> check_loadable(const LaunchRecord& record) {
+    if (std::string why = inconsistency(record); !why.empty())
+        return Error{fmt::format("the launch record of '{}' is damaged: {}", record.kernel, why),
+                     "Realize the kernel again."};
+    if (const auto& loaded = cuda::api(); !loaded) return loaded.error();
+    return Ok{};
+}
+
+}  // namespace
+
+Result<Kernel> Kernel::load(std::string_view cubin, LaunchRecord record) {
+    if (auto ok = check_loadable(record); !ok) return ok.error();
+    cuda::Device device = 0;
+    if (auto context = primary_context(*cuda::api(), device); !context) return context.error();
+    auto state = load_on(device, cubin, std::move(record));
+    if (!state) return state.error();
     Kernel kernel;
-    kernel.state_ = std::move(state);
+    kernel.state_ = std::move(*state);
     return kernel;
+}
+
+Result<Kernel> Kernel::load_for_good(std::string_view cubin, LaunchRecord record, int ordinal) {
+    if (auto ok = check_loadable(record); !ok) return ok.error();
+    static std::mutex mutex;
+    // Not destroyed at exit: the GPU may be gone by then.
+    static auto& all = *new std::map<std::pair<int, std::string>, std::shared_ptr<State>>;
+    const std::lock_guard lock(mutex);
+    auto& own = all[{ordinal, identity_of(cubin, record)}];
+    if (!own) {
+        auto state = load_on(ordinal, cubin, std::move(record));
+        if (!state) return state.error();
+        own = std::move(*state);
+    }
+    Kernel kernel;
+    kernel.state_ = own;
+    return kernel;
+}
+
+std::string Kernel::identity_of(std::string_view cubin, const LaunchRecord& record) {
+    return short_hash(std::string(cubin) + to_json(record));
 }
 
 const LaunchRecord& Kernel::record() const {

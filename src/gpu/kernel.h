@@ -24,7 +24,16 @@ struct TensorArg {
 class Kernel {
   public:
     // Loads into the current device's primary context; sets shared memory and asks the occupancy.
+    // The code is unloaded with the last copy of the kernel.
     static Result<Kernel> load(std::string_view cubin, LaunchRecord record);
+
+    // The same on this device of the driver's list, and for the life of the process: a captured
+    // CUDA graph may run the code long after whoever loaded it is gone, and unloading would break a
+    // capture that is under way. Whoever asks for the same code and record gets the same kernel.
+    static Result<Kernel> load_for_good(std::string_view cubin, LaunchRecord record, int ordinal);
+
+    // A hash of code and record: identity() of the kernel that is loaded from them.
+    static std::string identity_of(std::string_view cubin, const LaunchRecord& record);
 
     const LaunchRecord& record() const;
     // A hash of its code and its record.
@@ -44,6 +53,8 @@ class Kernel {
 
   private:
     struct State;
+    static Result<std::shared_ptr<State>> load_on(int ordinal, std::string_view cubin,
+                                                  LaunchRecord record);
     std::shared_ptr<State> state_;
 };
 

@@ -169,5 +169,46 @@ TEST_F(KernelOnGpu, RefusesWhatCannotRunHere) {
     EXPECT_NE(kernel.error().message.find("was compiled for sm80"), std::string::npos);
 }
 
+TEST_F(KernelOnGpu, OneForGoodIsSharedAndStays) {
+    const LaunchRecord record = probe_record({1, 1});
+    const LaunchRecord* shared = nullptr;
+    {
+        auto first = Kernel::load_for_good(kProbe, record, 0);
+        ASSERT_TRUE(first.ok()) << first.error().text();
+        auto second = Kernel::load_for_good(kProbe, record, 0);
+        ASSERT_TRUE(second.ok()) << second.error().text();
+        EXPECT_EQ(&first->record(), &second->record());
+        EXPECT_EQ(first->identity(), Kernel::identity_of(kProbe, record));
+        shared = &first->record();
+    }
+    auto again = Kernel::load_for_good(kProbe, record, 0);
+    ASSERT_TRUE(again.ok()) << again.error().text();
+    EXPECT_EQ(&again->record(), shared);
+    auto other = Kernel::load_for_good(kProbe, probe_record({2, 1}), 0);
+    ASSERT_TRUE(other.ok()) << other.error().text();
+    EXPECT_NE(&other->record(), shared);
+    EXPECT_FALSE(Kernel::load_for_good(kProbe, record, 1 << 10).ok());
+}
+
+TEST_F(KernelOnGpu, LoadingBreaksNoCaptureOfAnotherThread) {
+    auto context = Kernel::load(kProbe, probe_record({1, 1}));  // makes one current
+    ASSERT_TRUE(context.ok()) << context.error().text();
+    Memory memory;
+    void* stream = nullptr;
+    void* graph = nullptr;
+    constexpr unsigned kNonBlocking = 1;
+    constexpr int kGlobal = 0;  // forbids all threads what may wait for the GPU
+    ASSERT_EQ(memory.find<int(void**, unsigned)>("cuStreamCreate")(&stream, kNonBlocking), 0);
+    ASSERT_EQ(memory.find<int(void*, int)>("cuStreamBeginCapture_v2")(stream, kGlobal), 0);
+    std::thread([] {
+        LaunchRecord record = probe_record({1, 1});
+        record.kernel = "loaded_beside_a_capture";
+        auto kernel = Kernel::load_for_good(kProbe, record, 0);
+        EXPECT_TRUE(kernel.ok()) << kernel.error().text();
+    }).join();
+    EXPECT_EQ(memory.find<int(void*, void**)>("cuStreamEndCapture")(stream, &graph), 0);
+    EXPECT_NE(graph, nullptr);
+}
+
 }  // namespace
 }  // namespace fact::gpu

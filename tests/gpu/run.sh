@@ -3,6 +3,7 @@
 #
 #   unit      the C++ tests of the launcher on the device
 #   hazards   kernels on a busy GPU, in reused memory, and at sizes beyond 2^31
+#   runtime   how a package lives: prepared weights, streams, CUDA graphs, threads, several GPUs
 #   attention_sm80  the attention of sm80, compiled for this GPU, beside f64 and torch's own
 #   legal     sampled schedules of many texts: all compile, launch and are right
 #   products  the products of the MiniGPT block and of examples/products.py, verified and timed
@@ -26,7 +27,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
-known=(unit hazards calibrate legal programs products attention_sm80 types chains spellings rotaries norms replays
+known=(unit hazards runtime calibrate legal programs products attention_sm80 types chains spellings rotaries norms replays
     baselines registry faults)
 ((${#parts[@]})) || parts=("${known[@]}")
 for part in "${parts[@]}"; do
@@ -54,6 +55,16 @@ replays() {
     ((PIPESTATUS[0])) && ((++failures))
 }
 
+# living NAME SPEC [DTYPE]: the package of that run while weights, streams, graphs and threads change.
+living() {
+    local name=$1
+    shift
+    FACT_OPS=$root/build/release/torch/libfact_ops.so PYTHONPATH=$root/python \
+        timeout -k 10 200 "${FACT_PYTHON:-python3}" "$root/tests/gpu/runtime.py" "$work/$name/package" \
+        "$@" >"$out/living_$name.txt" 2>&1 || ((++failures))
+    cat "$out/living_$name.txt"
+}
+
 cd "$root" || exit 2
 note "building"
 timeout -k 10 500 "$root/fact" version || exit 1
@@ -71,6 +82,10 @@ for part in "${parts[@]}"; do
                 timeout -k 10 300 "${FACT_PYTHON:-python3}" "$root/tests/gpu/hazards.py" \
                 >"$out/hazards.log" 2>&1 || ((++failures))
             tail -n 40 "$out/hazards.log"
+            ;;
+        runtime)
+            optimize runtime 150 tests/gpu/two_linears.py --no-bench --effort 1
+            living runtime tests/gpu/two_linears.py
             ;;
         products)
             optimize products_bf16 300 examples.products:minigpt --dtype bf16 --no-bench \
@@ -117,6 +132,7 @@ for part in "${parts[@]}"; do
         replays)
             retune='' optimize llama_sdpa 300 examples/llama_layer.py --dtype bf16 --no-bench --effort quick
             replays llama_sdpa examples/llama_layer.py bf16
+            living llama_sdpa examples/llama_layer.py bf16
             retune='' optimize gpt2 300 examples/gpt2.py --dtype bf16 --no-bench --effort quick
             replays gpt2 examples/gpt2.py bf16
             ;;

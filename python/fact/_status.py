@@ -1,0 +1,49 @@
+"""What runs in a package, and by which weights."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Pattern:
+    """A part of the graph that has a kernel. The calls are counted since the package was opened."""
+
+    name: str
+    kernel: str
+    runs: bool  # its kernel can, and did in the last call
+    reason: str  # why not; "" where it does
+    calls: int
+    fallbacks: int  # of the calls, those that torch's operators ran
+
+
+@dataclasses.dataclass(frozen=True)
+class Status:
+    path: str
+    device: str
+    patterns: list[Pattern]
+    weights: dict[str, str]  # by name, when it was loaded: "given" or "stored"
+
+    def __str__(self):
+        running = sum(pattern.runs for pattern in self.patterns)
+        lines = [f"{self.path} on {self.device}: {running} of {len(self.patterns)} kernels run"]
+        width = max((len(pattern.name) for pattern in self.patterns), default=0)
+        for pattern in self.patterns:
+            state = "runs" if pattern.runs else f"does not run: {pattern.reason}"
+            counted = f"{pattern.calls} calls, {pattern.fallbacks} by torch's operators"
+            lines.append(f"  {pattern.name:{width}}  {state} ({counted})")
+        for source in ("given", "stored"):
+            names = [name for name, own in self.weights.items() if own == source]
+            lines.append(f"weights {source}: {len(names)}")
+            lines.extend(f"  {name}" for name in names)
+        return "\n".join(lines)
+
+
+def patterns(calls):
+    """From what the operator library says of each."""
+    found = []
+    for call in calls:
+        reason = call["cannot_run"] or call["fell_back"]
+        count = call["by_kernel"] + call["by_interpreter"] + call["by_torch"]
+        found.append(
+            Pattern(call["call"], call["kernel"], not reason, reason, count, call["by_torch"])
+        )
+    return found

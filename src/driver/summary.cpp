@@ -81,8 +81,7 @@ void count(const tune::Realization& r, report::Report& report) {
         const auto how = report::short_schedule(candidate.schedule);
         report.incidents.push_back(fmt::format("{} {}{}: {}: {}", r.family, candidate.name,
                                                how.empty() ? "" : fmt::format(" ({})", how),
-                                               outcome_name(candidate.outcome),
-                                               report::one_line(candidate.why)));
+                                               outcome_name(candidate.outcome), candidate.why));
     }
     s.measurements += r.resumed ? 0 : r.measurements;
     s.seconds += r.resumed ? 0 : r.seconds;

@@ -14,6 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t kIncidentWidth = 300;  // the JSON has all of it
+
 // Where a GPU ran other kernels, the error of one that it did not is marked.
 std::string error_cell(const PatternRow& row, bool any_ran) {
     const auto& e = row.compiled.checks ? row.compiled : row.text;
@@ -248,7 +250,8 @@ std::string to_text(const Report& report) {
         out += fmt::format("\nleft alone:\n{}", reasons(report.left_alone));
     if (!report.incidents.empty()) {
         out += "\ncandidates that were thrown out:\n";
-        for (const auto& line : report.incidents) out += fmt::format("  {}\n", line);
+        for (const auto& line : report.incidents)
+            out += fmt::format("  {}\n", one_line(line, kIncidentWidth));
     }
     out += fmt::format("\nthe run:\n{}{}", operators_text(report.operators),
                        statistics_text(report.statistics));

@@ -53,6 +53,18 @@ TEST(Summary, WithoutAGpuTheInterpretersErrorIsTheTexts) {
     EXPECT_EQ(none.realized + none.verified + none.texts, 0);
 }
 
+TEST(Summary, WhyACandidateFailedIsWhole) {
+    auto r = realization(false);
+    r.family = "a";
+    r.candidates[1].outcome = verify::Outcome::failed_to_build;
+    r.candidates[1].name = "s01";
+    r.candidates[1].why = "line 1\n" + std::string(500, 'x') + "\nline 3";
+    const auto report = summarize({}, {}, {}, {{"a", r}}, {});
+    ASSERT_EQ(report.incidents.size(), 1u);
+    EXPECT_EQ(report.incidents[0], "a s01: failed to build: " + r.candidates[1].why);
+    EXPECT_EQ(report::to_text(report).find("line 3"), std::string::npos);
+}
+
 TEST(Summary, EveryOperatorIsCountedOnce) {
     Discovered found;
     for (const auto* name : {"norm", "linear", "gelu", "mask", "sum", "view"}) {

@@ -151,6 +151,15 @@ class BadInput(CommandLine):
         self.write("broken.py", "import torch\n\nraise ValueError('boom')\n")
         self.refused(self.fact("trace", "broken.py"), "broken.py:3", "ValueError: boom")
 
+    def test_verbose_shows_the_traceback(self):
+        self.write("broken.py", "def f():\n    raise ValueError('boom')\n\nf()\n")
+        for command in ("trace", "optimize"):
+            result = self.fact(command, "broken.py", "--verbose")
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn("error: broken.py:2: failed: ValueError: boom\n", result.stderr)
+            self.assertIn("Traceback (most recent call last):", result.stderr)
+            self.assertIn(", line 4, in <module>", result.stderr)
+
     def test_a_model_that_ends_the_interpreter(self):
         for code in (0, 3):
             self.write("ends.py", f"import os\nos._exit({code})\n")

@@ -27,8 +27,11 @@ __device__ inline bool widen(bool x) {
     return x;
 }
 template <class Integer>
-__device__ inline int widen(Integer x) {
-    return static_cast<int>(x);
+__device__ inline auto widen(Integer x) {
+    if constexpr (sizeof(Integer) == 8)
+        return static_cast<int64_t>(x);
+    else
+        return static_cast<int>(x);
 }
 
 // Two neighbouring results in the output's type, rounded to nearest even.
@@ -70,33 +73,57 @@ __device__ inline uint32_t to_tf32(float x) {
     return bits;
 }
 
-// Functions for results of type T: accurate ones, but for bf16 the hardware's tanh, whose error of
-// 2^-11 of its range is a quarter of a bf16 rounding near 1 (in the tails of a gelu, where results
-// are near 0, it is more than one).
+inline constexpr float kLog2e = 1.4426950408889634f;
+
+// The hardware's power of two and reciprocal, off by some 2^-22 of the result; results below the
+// least normal number are 0.
+__device__ inline float power_of_two(float x) {
+#ifdef __CUDA_ARCH__
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#else  // so that a host can prove what is built on it
+    return exp2f(x);
+#endif
+}
+__device__ inline float reciprocal(float x) {
+#ifdef __CUDA_ARCH__
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#else
+    return 1.f / x;
+#endif
+}
+
+// Functions for results of type T, whose errors are a small share of a rounding to T of whatever
+// the result is, in the tails of a sigmoid too.
 template <class T>
 struct Math {
-    static constexpr bool kCoarse = false;
     __device__ static float tanh(float x) { return ::tanhf(x); }
     __device__ static float exp(float x) { return ::expf(x); }
     __device__ static float divide(float x, float y) { return __fdiv_rn(x, y); }
+    __device__ static float sigmoid(float x) { return divide(1.f, 1.f + exp(-x)); }
 };
 template <>
 struct Math<half> {
-    static constexpr bool kCoarse = false;
     __device__ static float tanh(float x) { return ::tanhf(x); }
     __device__ static float exp(float x) { return __expf(x); }
     __device__ static float divide(float x, float y) { return __fdividef(x, y); }
+    // A tanh would be one special function instead of two, but near its ends it is 1 or -1 up to an
+    // error that is far larger than what is left of the sigmoid.
+    __device__ static float sigmoid(float x) {
+        return reciprocal(1.f + power_of_two(-kLog2e * x));
+    }
 };
 template <>
-struct Math<bf16> {
-    static constexpr bool kCoarse = true;
+struct Math<bf16> : Math<half> {
+    // The hardware's, off by 2^-11 of the result.
     __device__ static float tanh(float x) {
         float y;
         asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
         return y;
     }
-    __device__ static float exp(float x) { return __expf(x); }
-    __device__ static float divide(float x, float y) { return __fdividef(x, y); }
 };
 
 // The language's functions over those, named as in the kernel text.
@@ -114,25 +141,17 @@ struct Functions {
     __device__ static float tanh(float x) { return M::tanh(x); }
     __device__ static float erf(float x) { return ::erff(x); }
     __device__ static float abs(float x) { return ::fabsf(x); }
-    __device__ static float sigmoid(float x) {
-        // Half a tanh costs one special-function call where an exp and a division cost two.
-        if constexpr (M::kCoarse) return fmaf(0.5f, M::tanh(0.5f * x), 0.5f);
-        return M::divide(1.f, 1.f + M::exp(-x));
-    }
+    __device__ static float sigmoid(float x) { return M::sigmoid(x); }
     __device__ static float relu(float x) { return max(x, 0.f); }
     __device__ static float gelu(float x) {
         return 0.5f * x * (1.f + ::erff(x * 0.70710678118654752f));
     }
     __device__ static float gelu_tanh(float x) {
-        float const inner = x * fmaf(0.79788456080286536f * 0.044715f, x * x, 0.79788456080286536f);
-        float const half_x = 0.5f * x;
-        return fmaf(half_x, M::tanh(inner), half_x);
+        // (1 + tanh(y)) / 2 is a sigmoid of 2 y.
+        constexpr float kTwice = 2 * 0.79788456080286536f;
+        return x * M::sigmoid(x * fmaf(kTwice * 0.044715f, x * x, kTwice));
     }
-    __device__ static float silu(float x) {
-        if constexpr (!M::kCoarse) return x * sigmoid(x);
-        float const half_x = 0.5f * x;
-        return fmaf(half_x, M::tanh(half_x), half_x);
-    }
+    __device__ static float silu(float x) { return x * M::sigmoid(x); }
     __device__ static float softplus(float x) { return x > 20.f ? x : ::log1pf(M::exp(x)); }
     __device__ static float mish(float x) {
         return x * M::tanh(x > 20.f ? x : ::log1pf(M::exp(x)));

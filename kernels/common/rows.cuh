@@ -41,7 +41,7 @@ __device__ T narrow(Value x) {
         return static_cast<T>(x);
 }
 
-// What a reduction starts from and how it goes on; T is float or int.
+// What a reduction starts from and how it goes on; T is float, int or int64_t.
 struct Sum {
     template <class T>
     __device__ static T identity() {
@@ -57,6 +57,7 @@ struct Extreme {  // NaN if either is
     template <class T>
     __device__ static T identity() {
         if constexpr (std::is_same_v<T, float>) return kLargest ? -INFINITY : INFINITY;
+        if constexpr (sizeof(T) == 8) return kLargest ? INT64_MIN : INT64_MAX;
         return kLargest ? INT_MIN : INT_MAX;
     }
     template <class T>

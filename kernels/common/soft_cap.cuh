@@ -5,16 +5,6 @@
 
 namespace fact {
 
-__device__ inline float reciprocal(float x) {
-#ifdef __CUDA_ARCH__
-    float y;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-#else  // so that a host can prove what is built on it
-    return 1.f / x;
-#endif
-}
-
 // `by`: what the block's scores are multiplied by, beside their scale. By powers of two: their
 // error in a score is a few 1e-7 of the cap, that of tanh.approx 5e-4 of it.
 template <class Config, int kCount>

@@ -10,8 +10,6 @@
 
 namespace fact {
 
-inline constexpr float kLog2e = 1.4426950408889634f;
-
 // What scores are multiplied by here; where there is a cap (kCap is not 0) they are scaled already.
 template <class Config>
 inline constexpr float kScaleLeft = Config::kCap > 0.f ? 1.f : Config::kScale;
@@ -68,16 +66,6 @@ __device__ void hide(float (&scores)[kCount], SlabOf<kBatches> const& at) {
                 if (2 * i + j >= left || (SightOf<Config>::kSkips && 2 * i + j < skipped))
                     scores[i + half * 2 + j] = -INFINITY;
     }
-}
-
-__device__ inline float power_of_two(float x) {
-#ifdef __CUDA_ARCH__
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-#else  // so that a host can prove what is built on it
-    return exp2f(x);
-#endif
 }
 
 // Two rows a lane: the largest score so far, and the sum of powers relative to it. The largest

@@ -33,7 +33,9 @@ __device__ inline auto widen_bits(uint32_t const* words, int place) {
         return static_cast<float>(__hiloint2double(words[place / 4 + 1], word));
     else if constexpr (std::is_same_v<T, bool>)
         return (word >> place % 4 * 8 & 0xff) != 0;
-    else  // an integer, of which arithmetic takes the lower 32 bits
+    else if constexpr (sizeof(T) == 8)
+        return static_cast<int64_t>(uint64_t{words[place / 4 + 1]} << 32 | word);
+    else
         return static_cast<int>(static_cast<T>(word >> place % 4 * 8));
 }
 

@@ -4,6 +4,7 @@
 #   unit      the C++ tests of the launcher on the device
 #   hazards   kernels on a busy GPU, in reused memory, and at sizes beyond 2^31
 #   runtime   how a package lives: prepared weights, streams, CUDA graphs, threads, several GPUs
+#   functions pointwise functions and wide integers, element by element: tails keep their bits
 #   attention_sm80  the attention of sm80, compiled for this GPU, beside f64 and torch's own
 #   legal     sampled schedules of many texts: all compile, launch and are right
 #   products  the products of the MiniGPT block and of examples/products.py, verified and timed
@@ -27,8 +28,8 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
-known=(unit hazards runtime calibrate legal programs products attention_sm80 types chains spellings rotaries norms replays
-    baselines registry faults)
+known=(unit functions hazards runtime calibrate legal programs products attention_sm80 types chains spellings
+    rotaries norms replays baselines registry faults)
 ((${#parts[@]})) || parts=("${known[@]}")
 for part in "${parts[@]}"; do
     [[ " ${known[*]} " == *" $part "* ]] || {
@@ -76,6 +77,12 @@ for part in "${parts[@]}"; do
                 timeout -k 10 120 "$root/build/release/tests/gpu_test" >>"$out/unit.log" 2>&1 ||
                 ((++failures))
             tail -n 3 "$out/unit.log"
+            ;;
+        functions)
+            FACT_OPS=$root/build/release/torch/libfact_ops.so timeout -k 10 300 \
+                "${FACT_PYTHON:-python3}" "$root/tests/gpu/functions.py" >"$out/functions.log" 2>&1 ||
+                ((++failures))
+            grep -E '^FAIL|failed on' "$out/functions.log"
             ;;
         hazards)
             FACT_OPS=$root/build/release/torch/libfact_ops.so PYTHONPATH=$root/python \
@@ -179,9 +186,15 @@ for part in "${parts[@]}"; do
             optimize faults_bf16 300 tests/gpu/faults/problem.py --dtype bf16 --no-bench --effort 2 \
                 "${hostile[@]}"
             optimize faults_f32 300 tests/gpu/faults/problem.py --no-bench --effort 2 "${hostile[@]}"
+            for kernels in gate attention; do
+                hostile=()
+                for file in tests/gpu/faults/$kernels/*.cu; do hostile+=(--also "$file"); done
+                optimize "faults_$kernels" 300 "tests/gpu/faults/$kernels/problem.py" --dtype bf16 \
+                    --no-bench --effort 2 "${hostile[@]}"
+            done
             FACT_COMMAND="tests/gpu/run.sh OUT faults" "${FACT_PYTHON:-python3}" \
-                tests/gpu/faults/check.py "$out/faults.json" "$work/faults_bf16" "$work/faults_f32" ||
-                ((++failures))
+                tests/gpu/faults/check.py "$out/faults.json" "$work/faults_bf16" "$work/faults_f32" \
+                "$work/faults_gate:gate" "$work/faults_attention:attention" || ((++failures))
             ;;
     esac
 done

@@ -221,6 +221,27 @@ TEST(LowerRows, PointwiseWithSeveralOutputsAndAScalar) {
     expect_golden_kernel(f.kernel);
 }
 
+// Times of events since some start: in seconds they fill 31 bits, in anything less more than 32.
+struct Since : Fixture {
+    Since(const std::string& name, const std::string& length) {
+        kernel.name = name;
+        const auto m = kernel.dim("M"), n = kernel.dim(length);
+        const auto x = b.param(param("x", DType::bf16, {m, n}));
+        const auto t = b.param(param("t", DType::i64, {m, n}));
+        const auto start = b.param(param("start", DType::i64, {m}));
+        const auto inside = b.binary(BinaryOp::ge, t, start);
+        output("y", DType::bf16, b.select(inside, x, b.literal(0)));
+        const auto latest = b.reduce(ReduceOp::max, t, {n});
+        output("latest", DType::i64,
+               b.binary(BinaryOp::max, latest, b.unary(UnaryOp::abs, b.index(m))));
+    }
+};
+
+TEST(LowerRows, WideIntegersKeepTheirBits) {
+    expect_golden_kernel(Since("since", "N").kernel);
+    expect_golden_kernel(Since("since_512", "512").kernel);
+}
+
 // What rotary embeddings compute, of heads in two parts.
 struct Rotary : Fixture {
     ir::DimId t = kernel.dim("T"), h = kernel.dim("H"), two = kernel.dim("2"),

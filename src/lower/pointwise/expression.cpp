@@ -12,7 +12,8 @@ namespace {
 
 std::string cpp_type(DType dtype) {
     if (dtype == DType::boolean) return "bool";
-    return info(dtype).floating ? "float" : "int";
+    if (info(dtype).floating) return "float";
+    return dtype == DType::i64 ? "int64_t" : "int";
 }
 
 }  // namespace
@@ -69,6 +70,12 @@ std::string ExpressionText::matched(ir::ExprId id, bool floating) const {
     return floating ? as_float(id) : use(id);
 }
 
+// An operand of min and max: there is none of two types.
+std::string ExpressionText::integer(ir::ExprId id, bool wide) const {
+    const bool widens = wide && (*kernel_)[id].type.dtype != DType::i64;
+    return widens ? fmt::format("int64_t{{{}}}", use(id)) : use(id);
+}
+
 std::string ExpressionText::value(ir::ExprId id) const {
     const ir::Expr& expr = (*kernel_)[id];
     return std::visit(overloaded{
@@ -95,18 +102,41 @@ std::string ExpressionText::unary(const ir::Unary& n) const {
         return x[0] == '-' ? fmt::format("-({})", x) : "-" + x;
     }
     if (n.op == ir::UnaryOp::logical_not) return fmt::format("!{}", use(n.x));
+    if (!info((*kernel_)[n.x].type.dtype).floating)
+        if (std::string text = of_integer(n.op, use(n.x)); !text.empty()) return text;
     return fmt::format("F::{}({})", ir::info(n.op).name, as_float(n.x));
 }
 
+// What stays an integer: a float would not hold all of its bits. "" for other functions.
+std::string ExpressionText::of_integer(ir::UnaryOp op, const std::string& text) const {
+    const std::string x = text[0] == '-' ? fmt::format("({})", text) : text;
+    switch (op) {
+        case ir::UnaryOp::abs:
+            return fmt::format("{0} < 0 ? -{0} : {0}", x);
+        case ir::UnaryOp::relu:
+            return fmt::format("{0} < 0 ? 0 : {0}", x);
+        case ir::UnaryOp::sign:
+            return fmt::format("({0} > 0) - ({0} < 0)", x);
+        case ir::UnaryOp::floor:
+        case ir::UnaryOp::ceil:
+        case ir::UnaryOp::round:
+            return x;
+        default:
+            return "";
+    }
+}
+
 std::string ExpressionText::binary(const ir::Binary& n) const {
-    const bool floating = info((*kernel_)[n.a].type.dtype).floating ||
-                          info((*kernel_)[n.b].type.dtype).floating || n.op == ir::BinaryOp::div;
+    const DType left = (*kernel_)[n.a].type.dtype, right = (*kernel_)[n.b].type.dtype;
+    const bool floating = info(left).floating || info(right).floating || n.op == ir::BinaryOp::div;
+    const bool wide = left == DType::i64 || right == DType::i64;
     const std::string a = matched(n.a, floating), b = matched(n.b, floating);
     switch (n.op) {
         case ir::BinaryOp::min:
         case ir::BinaryOp::max:
             return floating ? fmt::format("F::{}({}, {})", ir::info(n.op).name, a, b)
-                            : fmt::format("::{}({}, {})", ir::info(n.op).name, a, b);
+                            : fmt::format("::{}({}, {})", ir::info(n.op).name, integer(n.a, wide),
+                                          integer(n.b, wide));
         case ir::BinaryOp::pow:
             return power(n, as_float(n.a), as_float(n.b));
         case ir::BinaryOp::div:
@@ -145,7 +175,8 @@ std::string ExpressionText::quotient(const ir::Binary& n, const std::string& a,
 std::string ExpressionText::cast(DType to, ir::ExprId x) const {
     const DType from = (*kernel_)[x].type.dtype;
     if (to == DType::boolean) return fmt::format("{} != 0", use(x));
-    if (!info(to).floating) return fmt::format("static_cast<int>({})", use(x));
+    if (!info(to).floating)
+        return fmt::format("static_cast<{}>({})", to == DType::i32 ? "int" : info(to).cuda, use(x));
     if (!info(from).floating) return as_float(x);
     if (to == DType::f32 || to == DType::f64) return use(x);
     return fmt::format("rounded<{}>({})", info(to).cuda, use(x));

@@ -1,0 +1,69 @@
+// The kernel language's functions in each type, compiled for the host, beside f64: their errors are
+// shares of the result, however small it is.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "emulated/device.h"
+
+namespace fact {
+using std::max;
+using std::min;
+}  // namespace fact
+#include "common/numbers.cuh"
+
+namespace fact {
+namespace {
+
+double sigmoid(double x) {
+    return 1 / (1 + std::exp(-x));
+}
+
+// The largest error over -80 to 80, as a share of the exact result.
+template <class Function, class Exact>
+double worst(Function function, Exact exact, double first = -80) {
+    double most = 0;
+    for (double x = first; x < 80; x += 0.0625)
+        if (x != 0) most = std::max(most, std::abs(function(static_cast<float>(x)) / exact(x) - 1));
+    return most;
+}
+
+template <class T>
+void expect_tails_within(double share) {
+    using F = Functions<T>;
+    EXPECT_LT(worst(F::sigmoid, sigmoid), share);
+    EXPECT_LT(worst(F::silu, [](double x) { return x * sigmoid(x); }), share);
+    // Below -9 there is nothing left of it in f32.
+    const auto gelu = [](double x) {
+        return x * sigmoid(2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
+    };
+    EXPECT_LT(worst(F::gelu_tanh, gelu, -9), share);
+    EXPECT_LT(worst(F::softplus, [](double x) { return std::log1p(std::exp(x)); }), share);
+}
+
+TEST(Functions, TailsKeepTheirShareOfARounding) {
+    expect_tails_within<bf16>(0x1p-9 / 8);
+    expect_tails_within<half>(0x1p-12 / 8);
+    expect_tails_within<float>(1e-5);  // an exp of 80 in f32
+}
+
+TEST(Functions, EndsAreZeroAndNaNStays) {
+    EXPECT_EQ(Functions<bf16>::sigmoid(-1000.f), 0.f);
+    EXPECT_EQ(Functions<bf16>::sigmoid(1000.f), 1.f);
+    EXPECT_EQ(Functions<bf16>::silu(-1000.f), 0.f);
+    EXPECT_EQ(Functions<bf16>::gelu_tanh(-1000.f), 0.f);
+    EXPECT_EQ(Functions<bf16>::gelu_tanh(1000.f), 1000.f);
+    EXPECT_TRUE(std::isnan(Functions<bf16>::sigmoid(NAN)));
+    EXPECT_TRUE(std::isnan(Functions<bf16>::gelu_tanh(NAN)));
+}
+
+TEST(Numbers, IntegersKeepTheirBits) {
+    EXPECT_EQ(widen(std::int64_t{1} << 40), std::int64_t{1} << 40);
+    EXPECT_EQ(sizeof(widen(std::int64_t{1})), 8U);
+    EXPECT_EQ(sizeof(widen(std::int32_t{1})), 4U);
+    EXPECT_EQ(widen(std::uint8_t{255}), 255);
+    EXPECT_EQ(widen(std::int16_t{-3}), -3);
+}
+
+}  // namespace
+}  // namespace fact

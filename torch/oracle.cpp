@@ -3,15 +3,12 @@
 #include <ATen/Context.h>
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/randint.h>
-#include <ATen/ops/randn.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/where.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "graph/products.h"
+#include "torch/drawing.h"
 #include "torch/tensors.h"
 #include "verify/f64.h"
 
@@ -19,65 +16,23 @@ namespace fact::exec {
 
 namespace {
 
-using verify::Difference;
-
-// Bounds the f64 temporaries of a comparison.
-constexpr std::int64_t kChunk = std::int64_t{1} << 24;
-
-// Deviations that the mean of shifted rows is away from zero: more than models have, and little
-// enough that f32 sums of squares keep their variance.
-constexpr double kShift = 32;
-
-// The sums of a Difference over some elements, on the device: wrong NaN, wrong infinities,
-// compared, largest error and value, squared error and value.
-at::Tensor chunk_sums(const at::Tensor& oracle, const at::Tensor& result, const at::Tensor& eager) {
-    const auto want = oracle.to(at::kDouble), got = result.to(at::kDouble);
-    // Where eager overflowed the value is too large for the type: not the kernel's fault.
-    const auto finite = want.isfinite().logical_and_(eager.isfinite());
-    const auto bad_nan = got.isnan().logical_xor_(want.isnan());
-    // A NaN is counted as one already.
-    const auto bad_infinity = want.isinf()
-                                  .logical_and_(got.ne(want))
-                                  .logical_or_(finite.logical_and(got.isinf()))
-                                  .logical_and_(got.isnan().logical_not_());
-    const auto counted = finite.logical_and(got.isfinite());
-    const auto zero = want.new_zeros({});
-    const auto error = at::where(counted, got.sub(want).abs_(), zero);
-    const auto value = at::where(counted, want.abs(), zero);
-    const auto count = [](const at::Tensor& flags) { return flags.sum().to(at::kDouble); };
-    return at::stack({count(bad_nan), count(bad_infinity), count(counted), error.max(), value.max(),
-                      error.square().sum(), value.square().sum()});
-}
-
-Difference difference(const at::Tensor& oracle, const at::Tensor& result, const at::Tensor& eager) {
-    const auto a = oracle.reshape({-1}), b = result.reshape({-1}), c = eager.reshape({-1});
-    Tensors chunks;
-    for (std::int64_t at = 0; at < a.numel(); at += kChunk) {
-        const auto count = std::min(kChunk, a.numel() - at);
-        chunks.push_back(
-            chunk_sums(a.narrow(0, at, count), b.narrow(0, at, count), c.narrow(0, at, count)));
-    }
-    Difference total;
-    if (chunks.empty()) return total;
-    // One transfer for all: each costs more than the sums of a small output.
-    const auto all = at::stack(chunks).to(at::kCPU);
-    for (std::int64_t i = 0; i < all.size(0); ++i) {
-        const auto* sums = all.const_data_ptr<double>() + i * all.size(1);
-        total.wrong_nan += static_cast<long>(sums[0]);
-        total.wrong_infinity += static_cast<long>(sums[1]);
-        total.compared += static_cast<long>(sums[2]);
-        total.largest_error = std::max(total.largest_error, sums[3]);
-        total.largest_value = std::max(total.largest_value, sums[4]);
-        total.sum_squared_error += sums[5];
-        total.sum_squared_value += sums[6];
-    }
-    return total;
-}
+// One of them may move a sum by nothing, by chance.
+constexpr std::size_t kMoves = 4;
 
 Tensors widened(const Tensors& tensors) {
     Tensors wide;
     for (const auto& tensor : tensors)
         wide.push_back(tensor.is_floating_point() ? tensor.to(at::kDouble) : tensor);
+    return wide;
+}
+
+// Every number a little larger or a little smaller, by the same share.
+Tensors moved_by(double share, Tensors wide) {
+    for (auto& tensor : wide) {
+        if (!tensor.is_floating_point()) continue;
+        const auto up = at::randint(2, tensor.sizes(), tensor.options());
+        tensor = tensor.mul(up.mul_(2 * share).add_(1 - share));
+    }
     return wide;
 }
 
@@ -171,34 +126,21 @@ at::Tensor Oracle::draw_input(const graph::GraphInput& input, std::string_view d
         }
         if (fits) return real;
     }
-    // The whole storage is drawn and then viewed: any strides are possible, overlapping ones too.
-    const std::int64_t length = type.offset + graph::storage_length(type.sizes, type.strides);
     const auto binding = std::ranges::find(call_.params, value.name, &graph::Binding::value);
-    const bool constant = binding != call_.params.end() && binding->constant;
-    at::Tensor flat;
-    if (info(type.dtype).floating) {
-        flat = at::randn({length}, at::TensorOptions(at::kFloat).device(device_));
-        // A weight's rows have a norm of about one, as after training or initialisation.
-        if (constant && type.sizes.size() >= 2)
-            flat.mul_(1.0 / std::sqrt(static_cast<double>(type.sizes.back())));
-        // Large enough to leave the linear part of activations, small enough for fp16 sums.
-        if (distribution == "large" && !constant) flat.mul_(type.dtype == DType::f16 ? 4 : 16);
-        if (distribution == "positive") flat.abs_();
-        if (distribution == kShifted && !constant && normalised_.contains(value.name))
-            flat.add_(kShift);
-        flat = flat.to(scalar_type(type.dtype));
-    } else {
-        const std::int64_t above = type.dtype == DType::boolean ? 2 : 4;
-        flat = at::randint(above, {length}, at::TensorOptions(at::kLong).device(device_))
-                   .to(scalar_type(type.dtype));
-    }
-    if (distribution == "zero_tail") flat.narrow(0, length - length / 4, length / 4).zero_();
-    return flat.as_strided(type.sizes, type.strides, type.offset);
+    Drawn known;
+    known.constant = binding != call_.params.end() && binding->constant;
+    known.normalised = normalised_.contains(value.name);
+    known.narrow = std::ranges::any_of(call_.original.values, [](const graph::Value& other) {
+        return other.type && other.type->dtype == DType::f16;
+    });
+    if (!info(type.dtype).floating)
+        known.integers = verify::integer_use(call_.original, input.value);
+    return draw_tensor(type, known, distribution, device_);
 }
 
 Case Oracle::draw(std::string_view distribution, int seed) const {
     at::manual_seed(static_cast<std::uint64_t>(seed));
-    Case drawn{std::string(distribution), seed, {}, {}, {}, {}};
+    Case drawn{std::string(distribution), seed, {}, {}, {}, {}, {}};
     for (const auto& input : call_.original.inputs)
         drawn.inputs.push_back(draw_input(input, distribution));
     answer(drawn);
@@ -215,14 +157,27 @@ std::function<Tensors()> Oracle::repeated(const Tensors& inputs) const {
 void Oracle::answer(Case& drawn) const {
     drawn.eager = eager_->run(drawn.inputs);
     drawn.exact = exact_->run(widened(drawn.inputs));
-    for (std::size_t i = 0; i < drawn.eager.size(); ++i)
-        drawn.eager_difference.push_back(
-            difference(drawn.exact[i], drawn.eager[i], drawn.eager[i]));
+    // By the outputs' types: the answers to each of several ways to move the inputs.
+    std::map<DType, std::vector<Tensors>> moved;
+    for (std::size_t i = 0; i < drawn.eager.size(); ++i) {
+        const auto &exact = drawn.exact[i], &eager = drawn.eager[i];
+        drawn.eager_difference.push_back(difference(exact, eager, eager));
+        const auto dtype = call_.original[*call_.original.outputs[i].value].type->dtype;
+        auto& slices = drawn.slices.emplace_back();
+        if (!info(dtype).floating) continue;
+        auto& answers = moved[dtype];
+        while (answers.size() < kMoves)
+            answers.push_back(
+                exact_->run(moved_by(verify::rounding_of(dtype), widened(drawn.inputs))));
+        Tensors own;
+        for (const auto& answer : answers) own.push_back(answer[i]);
+        slices = Slices(exact, eager, own, dtype);
+    }
 }
 
 Case Oracle::touched(const Case& drawn, int seed) const {
     at::manual_seed(static_cast<std::uint64_t>(seed));
-    Case other{drawn.distribution + ", one row changed", seed, {}, {}, {}, {}};
+    Case other{drawn.distribution + ", one row changed", seed, {}, {}, {}, {}, {}};
     for (std::size_t i = 0; i < drawn.inputs.size(); ++i) {
         const auto& input = drawn.inputs[i];
         const bool given = buffers_.contains(call_.original[call_.original.inputs[i].value].name);
@@ -256,7 +211,10 @@ verify::Check Oracle::check(const Case& drawn, const Tensors& results) const {
         check.eager = worst(check.eager, verify::relative(drawn.eager_difference[i]));
         check.kernel = worst(check.kernel, verify::relative(is));
         const auto& output = call_.original[*call_.original.outputs[i].value];
-        const auto why = verify::judge(drawn.eager_difference[i], is, output.type->dtype);
+        auto why = verify::judge(drawn.eager_difference[i], is, output.type->dtype);
+        const auto slice = drawn.slices[i].worst(drawn.exact[i], drawn.eager[i], results[i]);
+        check.slice = std::max(check.slice, slice.share);
+        if (why.empty() && !(slice.share <= 1)) why = slice.what;
         if (why.empty()) continue;
         check.passed = false;
         if (check.why.empty()) check.why = output.name + ": " + why;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <cstring>
 
 namespace fact::exec {
@@ -120,6 +121,36 @@ Result<> low_precision(const Call& call) {
     return done;
 }
 
+// Operands in steps of one size, whatever the size of a row.
+Result<> fixed_point(const Call& call) {
+    Tensors rounded;
+    for (const auto& input : call.inputs) {
+        const double steps = input.scalar_type() == at::kFloat ? 0x1p22 : 0x1p12;
+        rounded.push_back(input.to(at::kDouble).mul_(steps).round_().div_(steps).to(input));
+    }
+    return call.honest(rounded, call.outputs, call.workspace);
+}
+
+// The last rows, which causal attention averages most, in steps that are small beside the first.
+Result<> late_rows(const Call& call) {
+    auto done = call.rightly();
+    const auto& output = call.outputs[0];
+    const auto rows = output.size(-2), wrong = rows / 64;
+    const double steps = 8 * std::sqrt(static_cast<double>(rows));
+    const auto late = output.narrow(-2, rows - wrong, wrong);
+    late.copy_(late.to(at::kDouble).mul_(steps).round_().div_(steps));
+    return done;
+}
+
+// Nothing is left of what is small beside the largest result.
+Result<> lost_tail(const Call& call) {
+    auto done = call.rightly();
+    const auto& output = call.outputs[0];
+    const auto size = output.to(at::kDouble).abs_();
+    output.masked_fill_(size.lt(size.max().item<double>() * 0x1p-12), 0);
+    return done;
+}
+
 // Stops working after its first launches with memory of its own: a benchmark's are the later ones.
 Result<> tires(const Call& call) {
     constexpr int kRepeats = 12;  // of the proof, before it times
@@ -143,6 +174,9 @@ constexpr struct {
     {"odd_sizes", odd_sizes},
     {"races", races},
     {"low_precision", low_precision},
+    {"fixed_point", fixed_point},
+    {"late_rows", late_rows},
+    {"lost_tail", lost_tail},
     {"tires", tires},
 };
 

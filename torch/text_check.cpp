@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "torch/drawing.h"
 #include "verify/shrink.h"
 
 namespace fact::exec {

@@ -71,7 +71,8 @@ json checks(const std::vector<Check>& list) {
                          {"eager", errors(check.eager)},
                          {"kernel", errors(check.kernel)},
                          {"passed", check.passed},
-                         {"why", check.why}});
+                         {"why", check.why},
+                         {"slice", number(check.slice)}});
     return array;
 }
 
@@ -80,7 +81,8 @@ std::vector<Check> checks_from(const json& array) {
     for (const auto& item : array)
         list.push_back({item.at("distribution").get<std::string>(), item.at("seed").get<int>(),
                         errors_from(item.at("eager")), errors_from(item.at("kernel")),
-                        item.at("passed").get<bool>(), item.at("why").get<std::string>()});
+                        item.at("passed").get<bool>(), item.at("why").get<std::string>(),
+                        item.contains("slice") ? number_from(item["slice"]) : 0});
     return list;
 }
 

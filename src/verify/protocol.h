@@ -26,11 +26,13 @@ struct ErrorPair {
 
 // One check: a seed and a distribution of inputs.
 struct Check {
-    std::string distribution;  // "normal", "large", "positive", "zero_tail"
+    std::string distribution;  // "normal", "large", "positive", "zero_tail", ...
     int seed = 0;
     ErrorPair eager, kernel;  // the worst output of each
     bool passed = false;
     std::string why;  // when it did not pass
+    // The largest share that a row, a column or a magnitude took of the error allowed in it.
+    double slice = 0;
 };
 
 // Prepares inputs, the oracle and the baseline for one fused call.

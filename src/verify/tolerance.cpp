@@ -33,6 +33,21 @@ ErrorPair floor_of(DType output) {
     }
 }
 
+double rounding_of(DType output) {
+    switch (output) {
+        case DType::bf16:
+            return 0x1p-9;
+        case DType::f16:
+            return 0x1p-12;
+        default:  // f32 operands are split in parts that leave out as much
+            return floor_of(output).rms;
+    }
+}
+
+double least_of(DType output) {
+    return output == DType::f16 ? 0x1p-24 : 0x1p-126;
+}
+
 std::string judge(const Difference& eager, const Difference& kernel, DType output) {
     if (kernel.wrong_nan > 0) return fmt::format("{} elements are wrongly NaN", kernel.wrong_nan);
     if (kernel.wrong_infinity > 0)

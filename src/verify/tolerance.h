@@ -23,6 +23,11 @@ ErrorPair relative(const Difference& difference);
 // Errors below this pass whatever eager's are.
 ErrorPair floor_of(DType output);
 
+// How far an input is moved, as a share of it, to learn what its rounding is worth in the output.
+double rounding_of(DType output);
+// Errors of single elements below this are those of numbers too small for the type.
+double least_of(DType output);
+
 // "" when the kernel passes: no NaN, no infinity out of place, and both errors at most twice
 // eager's, or below the floor.
 std::string judge(const Difference& eager, const Difference& kernel, DType output);

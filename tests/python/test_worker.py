@@ -58,7 +58,7 @@ class Protocol(unittest.TestCase):
         self.assertEqual(reply["note"], "")
         self.assertEqual(
             [c["distribution"] for c in reply["text_checks"]],
-            ["normal", "large", "positive", "zero_tail"],
+            ["normal", "large", "positive", "zero_tail", "uneven"],
         )
         for check in reply["text_checks"]:
             self.assertTrue(check["passed"], check)

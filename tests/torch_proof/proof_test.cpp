@@ -2,8 +2,10 @@
 
 #include <ATen/ops/add.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "../verify/small_graphs.h"
@@ -76,6 +78,107 @@ TEST_F(ProofOf, EachFault) {
     EXPECT_EQ(found_in("races"), Finding::not_deterministic);
     EXPECT_EQ(found_in("low_precision"), Finding::wrong_result);
     EXPECT_EQ(found_in("tires"), Finding::idle_when_timed);
+}
+
+// Calls in bf16, with the faults that only parts of an output show.
+class PartsOf : public testing::Test {
+  protected:
+    // The graph's last value is the result.
+    void prove(graph::FusedCall call, const LaunchKernel& honest, std::string_view fault,
+               std::string_view part) {
+        verify::add_output(call.original,
+                           static_cast<graph::ValueId>(call.original.values.size() - 1));
+        const auto oracle = Oracle::make(call, c10::kCPU, {});
+        ASSERT_TRUE(oracle.ok()) << oracle.error().text();
+        const auto cases = draw_cases(*oracle);
+        const auto faulty = (*simulated_fault(fault))(honest);
+        ProofBench right(*oracle, honest, c10::kCPU), wrong(*oracle, faulty, c10::kCPU);
+        std::string why;
+        for (const auto& drawn : cases) {
+            const auto passed = right.check(drawn);
+            EXPECT_TRUE(passed->passed()) << text(*passed);
+            EXPECT_LT(right.checks().back().slice, 0.8);
+            const auto found = wrong.check(drawn);
+            const bool first = why.empty() && !found->passed();
+            if (first) why = found->why;
+            // The whole output says nothing against it, in the case that shows it nor in those of
+            // rows of one size.
+            if (!first && drawn.distribution == "uneven") continue;
+            const auto& check = wrong.checks().back();
+            EXPECT_LE(check.kernel.largest, std::max(2 * check.eager.largest, 0x1p-8));
+            EXPECT_LE(check.kernel.rms, std::max(2 * check.eager.rms, 0x1p-10));
+        }
+        EXPECT_NE(why.find(part), std::string::npos) << why;
+    }
+};
+
+TEST_F(PartsOf, ATailThatIsLost) {
+    graph::FusedCall call;
+    const auto type = verify::dense(DType::bf16, {64, 256});
+    const auto x = verify::add_input(call.original, "x", type);
+    verify::add_node(call.original, "aten.sigmoid.default", {{"self", x}}, type);
+    const auto honest = [](const Tensors& in, const Tensors& out, const WorkspaceSource&) {
+        out[0].copy_(in[0].to(at::kFloat).sigmoid_());
+        return Result<>(Ok{});
+    };
+    prove(std::move(call), honest, "lost_tail", "large inputs, seed 2: n0: elements below ");
+}
+
+TEST_F(PartsOf, LateRowsOfCausalAttention) {
+    graph::FusedCall call;
+    const auto type = verify::dense(DType::bf16, {1, 2, 256, 32});
+    auto& g = call.original;
+    const auto q = verify::add_input(g, "q", type), k = verify::add_input(g, "k", type),
+               v = verify::add_input(g, "v", type);
+    verify::add_node(g, "aten.scaled_dot_product_attention.default",
+                     {{"query", q}, {"key", k}, {"value", v}, {"is_causal", true}}, type);
+    const auto honest = [](const Tensors& in, const Tensors& out, const WorkspaceSource&) {
+        const auto causal = std::optional<at::Tensor>();
+        out[0].copy_(at::scaled_dot_product_attention(in[0].to(at::kFloat), in[1].to(at::kFloat),
+                                                      in[2].to(at::kFloat), causal, 0, true));
+        return Result<>(Ok{});
+    };
+    prove(std::move(call), honest, "late_rows", "normal inputs, seed 1: n0: row [0, ");
+}
+
+TEST_F(PartsOf, SmallRowsOfAProduct) {
+    graph::FusedCall call;
+    auto& g = call.original;
+    const auto a = verify::add_input(g, "a", verify::dense(DType::bf16, {64, 128}));
+    const auto b = verify::add_input(g, "b", verify::dense(DType::bf16, {128, 96}));
+    verify::add_node(g, "aten.matmul.default", {{"self", a}, {"other", b}},
+                     verify::dense(DType::bf16, {64, 96}));
+    const auto honest = [](const Tensors& in, const Tensors& out, const WorkspaceSource&) {
+        out[0].copy_(at::matmul(in[0].to(at::kFloat), in[1].to(at::kFloat)));
+        return Result<>(Ok{});
+    };
+    prove(std::move(call), honest, "fixed_point", "uneven inputs, seed 5: n0: row [");
+}
+
+// Ids past 32 bits, and what they are compared with.
+TEST(OracleOf, IntegersThatMayBeAnythingAreDrawnWide) {
+    graph::FusedCall call;
+    auto& g = call.original;
+    const auto ids = verify::dense(DType::i64, {64, 64}),
+               flags = verify::dense(DType::boolean, {64, 64});
+    const auto x = verify::add_input(g, "x", ids), y = verify::add_input(g, "y", ids);
+    verify::add_output(g,
+                       verify::add_node(g, "aten.lt.Tensor", {{"self", x}, {"other", y}}, flags));
+    verify::add_output(g, verify::add_node(g, "aten.eq.Scalar",
+                                           {{"self", x}, {"other", std::int64_t{50256}}}, flags));
+    const auto oracle = Oracle::make(call, c10::kCPU, {});
+    ASSERT_TRUE(oracle.ok()) << oracle.error().text();
+    const auto normal = oracle->draw("normal", 1), large = oracle->draw("large", 2);
+    EXPECT_GT(normal.eager[1].sum().item<std::int64_t>(), 100);
+    EXPECT_LE(normal.inputs[0].max().item<std::int64_t>(), 50257);
+    // A kernel that looks at the lower 32 bits.
+    const auto low = [](const at::Tensor& t) { return t.to(at::kInt); };
+    const auto check = [&](const Case& drawn) {
+        const auto &a = drawn.inputs[0], &b = drawn.inputs[1];
+        return oracle->check(drawn, {low(a).lt(low(b)), low(a).eq(50256)}).passed;
+    };
+    EXPECT_TRUE(check(normal));
+    EXPECT_FALSE(check(large));
 }
 
 // Faults that a poisoned result already shows are told apart by what changes it.

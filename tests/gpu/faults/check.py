@@ -1,8 +1,9 @@
 """Compares what became of the hostile kernels with the verdicts they ask for.
 
-    python tests/gpu/faults/check.py RESULTS.json RUN_FOLDER...
+    python tests/gpu/faults/check.py RESULTS.json RUN_FOLDER[:KERNELS]...
 
-Each run folder is one of `fact optimize tests/gpu/faults/problem.py --also ...`. Prints a table
+Each run folder is one of `fact optimize tests/gpu/faults/problem.py --also ...`, or of the problem
+and the kernels in the folder KERNELS beside it (`gate`, `attention`). Prints a table
 fault | expected | got | ok, writes RESULTS.json, and fails where a fault was not found, got another
 verdict or was not tried, or where an honest kernel was thrown out. Without a GPU, faults that cannot
 be simulated are left out.
@@ -19,10 +20,10 @@ sys.path.insert(0, str(FOLDER.parents[2] / "bench"))
 import collect  # noqa: E402
 
 
-def expected_verdicts():
+def expected_verdicts(kernels):
     """By the name of the file: the verdicts that are right, any of which will do."""
     verdicts = {}
-    for file in sorted(FOLDER.glob("*.cu")):
+    for file in sorted((FOLDER / kernels).glob("*.cu")):
         found = re.search(r"fact-verdict: (.*)", file.read_text())
         if not found:
             raise SystemExit(f"{file.name} does not say which verdict it expects")
@@ -44,9 +45,9 @@ def last_replies(run):
     return replies
 
 
-def rows(run, on_gpu):
+def rows(run, kernels, on_gpu):
     replies = last_replies(run)
-    for name, expected in expected_verdicts().items():
+    for name, expected in expected_verdicts(kernels).items():
         reply = replies.pop(name, None)
         if not on_gpu and (reply is None or "cannot be simulated" in reply["why"]):
             continue
@@ -71,8 +72,10 @@ def main():
 
     on_gpu = torch.cuda.is_available()
     results, failed = {}, 0
-    for run in map(pathlib.Path, sys.argv[2:]):
-        table = list(rows(run, on_gpu))
+    for argument in sys.argv[2:]:
+        folder, _, kernels = argument.partition(":")
+        run = pathlib.Path(folder)
+        table = list(rows(run, kernels, on_gpu))
         results[run.name] = collect.without_paths({"faults": table}, run)
         print(f"\n{run.name}")
         lines = [["fault", "expected", "got", "ok"]]

@@ -1,0 +1,66 @@
+#include "verify/integers.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "graph/arguments.h"
+
+namespace fact::verify {
+
+namespace {
+
+using graph::Node;
+using graph::ValueId;
+
+constexpr std::array<std::string_view, 6> kComparisons{"aten.eq.", "aten.ne.", "aten.lt.",
+                                                       "aten.le.", "aten.gt.", "aten.ge."};
+
+// Results are the integers themselves, elsewhere or of another type, or are calculated element by
+// element. What is not listed here may take them for places or lengths.
+constexpr std::array<std::string_view, 32> kElementwise{
+    "aten.view.",        "aten.reshape.",     "aten._unsafe_view.", "aten.unsqueeze.",
+    "aten.squeeze.",     "aten.expand.",      "aten.permute.",      "aten.transpose.",
+    "aten.t.",           "aten.flatten.",     "aten.slice.",        "aten.select.",
+    "aten.clone.",       "aten.contiguous.",  "aten.alias.",        "aten.detach.",
+    "aten.to.",          "aten._to_copy.",    "aten.type_as.",      "aten.where.",
+    "aten.masked_fill.", "aten.add.",         "aten.sub.",          "aten.rsub.",
+    "aten.mul.",         "aten.div.",         "aten.minimum.",      "aten.maximum.",
+    "aten.clamp.",       "aten.logical_not.", "aten.logical_and.",  "aten.logical_or."};
+
+bool listed(const auto& names, const Node& node) {
+    return std::ranges::any_of(names, [&](auto name) { return node.target.starts_with(name); });
+}
+
+}  // namespace
+
+IntegerUse integer_use(const graph::Graph& graph, ValueId input) {
+    IntegerUse use;
+    std::vector<ValueId> followed{input};
+    for (std::size_t i = 0; i < followed.size(); ++i) {
+        for (const auto& output : graph.outputs)
+            if (output.value == followed[i]) return use;
+        for (const Node& node : graph.nodes) {
+            const auto inputs = graph::tensor_inputs(node);
+            if (std::ranges::find(inputs, followed[i]) == inputs.end()) continue;
+            if (listed(kComparisons, node)) {
+                if (const auto number = graph::int_argument(node, "other"))
+                    use.compared.push_back(*number);
+                continue;
+            }
+            if (!listed(kElementwise, node) || node.outputs.size() != 1) return use;
+            const ValueId result = node.outputs.front();
+            const auto& type = graph[result].type;
+            if (!type) return use;
+            if (info(type->dtype).floating)
+                use.becomes_floating = true;
+            else if (type->dtype != DType::boolean &&
+                     std::ranges::find(followed, result) == followed.end())
+                followed.push_back(result);
+        }
+    }
+    use.any_value = true;
+    return use;
+}
+
+}  // namespace fact::verify

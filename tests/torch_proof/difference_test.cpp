@@ -1,0 +1,142 @@
+// Errors that are small beside a whole output and large beside a part of it.
+#include "torch/difference.h"
+
+#include <ATen/Context.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/randn.h>
+#include <gtest/gtest.h>
+
+namespace fact::exec {
+namespace {
+
+// What f64, eager and a kernel with nothing wrong in it make of the same numbers.
+struct Answers {
+    at::Tensor exact, eager, moved, kernel;
+    DType dtype = DType::bf16;
+
+    Slices::Worst worst() const {
+        return Slices(exact, eager, {moved}, dtype).worst(exact, eager, kernel);
+    }
+    // What is said of the whole output.
+    std::string whole() const {
+        return verify::judge(difference(exact, eager, eager), difference(exact, kernel, eager),
+                             dtype);
+    }
+};
+
+Answers rounded(const at::Tensor& exact) {
+    const auto moved =
+        exact.mul(at::randn(exact.sizes(), exact.options()).sign().mul(0x1p-9).add(1));
+    const auto eager = exact.to(at::kBFloat16);
+    return {exact, eager, moved, eager.clone()};
+}
+
+at::Tensor normal(at::IntArrayRef sizes) {
+    return at::randn(sizes, at::kDouble);
+}
+
+// Rows as causal attention has them: the later, the smaller.
+at::Tensor averages(std::int64_t rows, std::int64_t columns) {
+    return normal({2, rows, columns})
+        .div_(at::arange(1, rows + 1, at::kDouble).sqrt().view({-1, 1}));
+}
+
+class SlicesOf : public testing::Test {
+  protected:
+    void SetUp() override { at::manual_seed(1); }
+};
+
+TEST_F(SlicesOf, ARoundingPasses) {
+    for (const auto& sizes :
+         {std::vector<std::int64_t>{64, 128}, {2, 3, 50, 8}, {1000}, {300, 1}, {7, 5}}) {
+        const auto answers = rounded(normal(sizes));
+        EXPECT_LT(answers.worst().share, 0.75) << sizes;
+    }
+    EXPECT_EQ(rounded(normal({31})).worst().share, 0);  // too few for a judgement
+}
+
+TEST_F(SlicesOf, LateRowsAreJudgedByThemselves) {
+    auto answers = rounded(averages(1024, 64));
+    answers.kernel.narrow(1, 1008, 16).mul_(1.05);
+    EXPECT_EQ(answers.whole(), "");
+    const auto worst = answers.worst();
+    EXPECT_GT(worst.share, 3);
+    EXPECT_EQ(worst.what.substr(0, 8), "row [0, ") << worst.what;
+}
+
+TEST_F(SlicesOf, ASmallRowAndASmallColumn) {
+    for (const int dim : {0, 1}) {
+        const auto exact = normal({64, 96});
+        exact.select(dim, 5).mul_(0x1p-9);
+        auto answers = rounded(exact);
+        answers.kernel.select(dim, 5).mul_(0.9);
+        EXPECT_EQ(answers.whole(), "");
+        const auto worst = answers.worst();
+        EXPECT_GT(worst.share, 3);
+        EXPECT_EQ(worst.what.substr(0, worst.what.find(':')), dim == 0 ? "row [5]" : "column 5");
+    }
+}
+
+TEST_F(SlicesOf, RowsAreThoseOfTheShapeNotOfTheMemory) {
+    auto answers = rounded(normal({96, 64}).mul_(at::arange(0, 64).neg().mul(0.2).exp2()).t());
+    answers.kernel.select(0, 63).mul_(0.9);
+    EXPECT_EQ(answers.whole(), "");
+    EXPECT_EQ(answers.worst().what.substr(0, 8), "row [63]");
+}
+
+// No row or column has more than a few of them.
+TEST_F(SlicesOf, TailsAreJudgedByTheirMagnitude) {
+    auto answers = rounded(normal({256, 256}).mul_(4).sigmoid());
+    const auto tail = answers.exact.lt(3e-4);
+    ASSERT_LT(tail.sum(1).max().item<std::int64_t>(), 20);
+    answers.kernel.masked_fill_(tail, 0);
+    EXPECT_EQ(answers.whole(), "");
+    const auto worst = answers.worst();
+    EXPECT_GT(worst.share, 3);
+    EXPECT_EQ(worst.what.substr(0, 15), "elements below ") << worst.what;
+}
+
+// A row of differences: its own values say nothing of what their errors may be.
+TEST_F(SlicesOf, WhatCancelsMayBeOffByARoundingOfItsTerms) {
+    const auto term = normal({64, 128}), exact = normal({64, 128});
+    exact.select(0, 7).mul_(0x1p-12);
+    auto answers = rounded(exact);
+    answers.moved = exact.add(term.mul(0x1p-9));
+    const auto noise = normal({64, 128}).mul_(0x1p-10);
+    answers.kernel = exact.add(noise).to(at::kBFloat16);
+    EXPECT_LT(answers.worst().share, 1);
+    answers.moved = exact;
+    EXPECT_GT(answers.worst().share, 3);
+}
+
+// Where all but a few are zero, in every computation, those few are no sample.
+TEST_F(SlicesOf, AFewNumbersAmongZerosAreNotJudged) {
+    auto answers = rounded(normal({64, 64}));
+    for (auto* all : {&answers.exact, &answers.eager, &answers.moved, &answers.kernel})
+        all->narrow(0, 32, 32).zero_();
+    for (auto* all : {&answers.exact, &answers.eager, &answers.moved}) (*all)[40][3] = 1e-3;
+    answers.kernel[40][3] = 1.2e-3;
+    EXPECT_LT(answers.worst().share, 0.75);
+}
+
+TEST_F(SlicesOf, WhatOverflowsIsLeftOut) {
+    auto answers = rounded(normal({64, 64}));
+    answers.exact[3][4] = 1e39;
+    answers.eager[3][4] = std::numeric_limits<float>::infinity();
+    answers.kernel[3][4] = 7;
+    EXPECT_LT(answers.worst().share, 0.75);
+    answers.moved[5] = std::numeric_limits<double>::quiet_NaN();  // anything may come of that row
+    answers.kernel[5].mul_(1.5);
+    EXPECT_LT(Slices(answers.exact, answers.eager, {answers.moved}, DType::bf16)
+                  .worst(answers.exact, answers.eager, answers.eager)
+                  .share,
+              0.75);
+}
+
+TEST_F(SlicesOf, IntegersAreJudgedAsAWhole) {
+    const auto exact = at::arange(0, 64).view({8, 8});
+    EXPECT_EQ(Slices(exact, exact, {exact}, DType::i64).worst(exact, exact, exact.add(1)).share, 0);
+}
+
+}  // namespace
+}  // namespace fact::exec

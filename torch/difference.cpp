@@ -1,0 +1,249 @@
+#include "torch/difference.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace fact::exec {
+
+namespace {
+
+using verify::Difference;
+
+// Bounds the f64 temporaries of a comparison.
+constexpr std::int64_t kChunk = std::int64_t{1} << 24;
+// Fewer elements say more of luck than of a kernel.
+constexpr std::int64_t kLeastElements = 32;
+// Elements of like magnitude differ by a factor of 2^kClassBits at most; those further than
+// kClasses of them below the largest are one class.
+constexpr int kClassBits = 4, kClasses = 16;
+
+// Where an error can be told: eager's overflow is no fault of the kernel's.
+at::Tensor comparable(const at::Tensor& want, const at::Tensor& eager) {
+    return want.isfinite().logical_and_(eager.isfinite());
+}
+
+// The sums of a Difference over some elements, on the device: wrong NaN, wrong infinities,
+// compared, largest error and value, squared error and value.
+at::Tensor chunk_sums(const at::Tensor& oracle, const at::Tensor& result, const at::Tensor& eager) {
+    const auto want = oracle.to(at::kDouble), got = result.to(at::kDouble);
+    const auto finite = comparable(want, eager);
+    const auto bad_nan = got.isnan().logical_xor_(want.isnan());
+    // A NaN is counted as one already.
+    const auto bad_infinity = want.isinf()
+                                  .logical_and_(got.ne(want))
+                                  .logical_or_(finite.logical_and(got.isinf()))
+                                  .logical_and_(got.isnan().logical_not_());
+    const auto counted = finite.logical_and(got.isfinite());
+    const auto zero = want.new_zeros({});
+    const auto error = at::where(counted, got.sub(want).abs_(), zero);
+    const auto value = at::where(counted, want.abs(), zero);
+    const auto count = [](const at::Tensor& flags) { return flags.sum().to(at::kDouble); };
+    return at::stack({count(bad_nan), count(bad_infinity), count(counted), error.max(), value.max(),
+                      error.square().sum(), value.square().sum()});
+}
+
+// |result - exact|, or |exact|, where both can be told; what moved out of range moved without end.
+at::Tensor distances(const at::Tensor& want, const at::Tensor& eager, const at::Tensor* result) {
+    const auto far = want.new_full({}, std::numeric_limits<double>::infinity());
+    auto off = result ? result->to(at::kDouble).sub_(want).abs_() : want.abs();
+    if (result) off = at::where(off.isnan(), far, off);
+    return at::where(comparable(want, eager), off, want.new_zeros({}));
+}
+
+// The least magnitude of each class, falling to 0, so that each has enough elements.
+std::vector<double> class_bounds(const at::Tensor& want, const at::Tensor& eager) {
+    const auto over_chunks = [&](const auto& visit) {
+        for (std::int64_t at = 0; at < want.numel(); at += kChunk) {
+            const auto count = std::min(kChunk, want.numel() - at);
+            visit(distances(want.narrow(0, at, count), eager.narrow(0, at, count), nullptr));
+        }
+    };
+    auto largest = want.new_zeros({});
+    over_chunks([&](const at::Tensor& values) { largest = largest.maximum(values.max()); });
+    const int above = std::ilogb(std::max(largest.item<double>(), 1e-300)) + 1;
+    // Of elements in this class and those before; zeros, which are no one's merit, are left out.
+    auto counts = want.new_zeros({kClasses + 1});
+    over_chunks([&](const at::Tensor& values) {
+        for (int k = 0; k < kClasses; ++k)
+            counts[k] += values.ge(std::ldexp(1.0, above - kClassBits * (k + 1))).sum();
+        counts[kClasses] += values.gt(0).sum();
+    });
+    counts = counts.to(at::kCPU);
+    std::vector<double> bounds;
+    double before = 0;
+    for (int k = 0; k < kClasses; ++k) {
+        const double so_far = counts.const_data_ptr<double>()[k];
+        if (so_far - before < kLeastElements) continue;
+        bounds.push_back(std::ldexp(1.0, above - kClassBits * (k + 1)));
+        before = so_far;
+    }
+    // The rest is a class if it has enough of its own.
+    const double all = counts.const_data_ptr<double>()[kClasses];
+    if (bounds.empty() || all - before >= kLeastElements) bounds.push_back(0);
+    bounds.back() = 0;
+    return bounds;
+}
+
+}  // namespace
+
+Difference difference(const at::Tensor& exact, const at::Tensor& result, const at::Tensor& eager) {
+    const auto a = exact.reshape({-1}), b = result.reshape({-1}), c = eager.reshape({-1});
+    Tensors chunks;
+    for (std::int64_t at = 0; at < a.numel(); at += kChunk) {
+        const auto count = std::min(kChunk, a.numel() - at);
+        chunks.push_back(
+            chunk_sums(a.narrow(0, at, count), b.narrow(0, at, count), c.narrow(0, at, count)));
+    }
+    Difference total;
+    if (chunks.empty()) return total;
+    // One transfer for all: each costs more than the sums of a small output.
+    const auto all = at::stack(chunks).to(at::kCPU);
+    for (std::int64_t i = 0; i < all.size(0); ++i) {
+        const auto* sums = all.const_data_ptr<double>() + i * all.size(1);
+        total.wrong_nan += static_cast<long>(sums[0]);
+        total.wrong_infinity += static_cast<long>(sums[1]);
+        total.compared += static_cast<long>(sums[2]);
+        total.largest_error = std::max(total.largest_error, sums[3]);
+        total.largest_value = std::max(total.largest_value, sums[4]);
+        total.sum_squared_error += sums[5];
+        total.sum_squared_value += sums[6];
+    }
+    return total;
+}
+
+Slices::Slices(const at::Tensor& exact, const at::Tensor& eager, const Tensors& moved, DType output)
+    : sizes_(exact.sizes().vec()) {
+    const auto count = exact.numel();
+    if (!info(output).floating || count < kLeastElements) return;
+    length_ = exact.dim() > 0 ? exact.size(-1) : 1;
+    together_ = length_ * ((kLeastElements + length_ - 1) / length_);
+    rows_ = (count + together_ - 1) / together_;
+    columns_ = length_ > 1 && count / length_ >= kLeastElements ? length_ : 0;
+    bounds_ = class_bounds(exact.reshape({-1}), eager.reshape({-1}));
+    const auto want = exact.reshape({-1}), own = eager.reshape({-1});
+    const auto off = errors(exact, eager, eager);
+    values_ = sums(exact, [&](std::int64_t first, std::int64_t length) {
+        return distances(want.narrow(0, first, length), own.narrow(0, first, length), nullptr);
+    });
+    const auto live = sums(exact, [&](std::int64_t first, std::int64_t length) {
+        return want.narrow(0, first, length).ne(0).to(at::kDouble);
+    });
+    Sums shift{values_.squares.new_zeros({}), values_.squares.new_zeros({})};
+    for (const auto& one : moved) {
+        const auto by = errors(exact, eager, one);
+        const double part = 1.0 / static_cast<double>(moved.size());
+        shift.squares = shift.squares.add(by.squares, part);
+        shift.largest = shift.largest.add(by.largest.square(), part);
+    }
+    const auto floor = verify::floor_of(output);
+    const double least = verify::least_of(output);
+    const auto allowed = [&](const at::Tensor& own_squares, const at::Tensor& shifted,
+                             const at::Tensor& value_squares, double share) {
+        const auto limit = own_squares.add(shifted)
+                               .add_(value_squares, share * share)
+                               .add_(least * least)
+                               .mul_(4)
+                               .sqrt_();
+        return limit.masked_fill_(live.squares.lt(kLeastElements),
+                                  std::numeric_limits<double>::infinity());
+    };
+    limits_.squares = allowed(off.squares, shift.squares, values_.squares, floor.rms);
+    limits_.largest =
+        allowed(off.largest.square(), shift.largest, values_.largest.square(), floor.largest);
+}
+
+Slices::Sums Slices::errors(const at::Tensor& exact, const at::Tensor& eager,
+                            const at::Tensor& result) const {
+    const auto want = exact.reshape({-1}), own = eager.reshape({-1}), got = result.reshape({-1});
+    return sums(exact, [&](std::int64_t first, std::int64_t length) {
+        const auto part = got.narrow(0, first, length);
+        return distances(want.narrow(0, first, length), own.narrow(0, first, length), &part);
+    });
+}
+
+Slices::Sums Slices::sums(const at::Tensor& exact, const Magnitudes& magnitudes) const {
+    const auto want = exact.reshape({-1});
+    const auto count = want.numel();
+    Tensors squares, largest;
+    const auto zeros = [&](std::int64_t length) { return want.new_zeros({length}); };
+    const auto classes = static_cast<std::int64_t>(bounds_.size());
+    auto column_squares = zeros(columns_), column_largest = zeros(columns_);
+    auto class_squares = zeros(classes), class_largest = zeros(classes);
+    const auto chunk = std::max<std::int64_t>(1, kChunk / together_) * together_;
+    for (std::int64_t first = 0; first < count; first += chunk) {
+        const auto here = std::min(chunk, count - first);
+        const auto off = magnitudes(first, here), square = off.square();
+        if (const auto whole = here / together_ * together_; whole > 0) {
+            squares.push_back(square.narrow(0, 0, whole).view({-1, together_}).sum(1));
+            largest.push_back(off.narrow(0, 0, whole).view({-1, together_}).amax(1));
+        }
+        if (columns_ > 0) {
+            column_squares.add_(square.view({-1, columns_}).sum(0));
+            column_largest = column_largest.maximum(off.view({-1, columns_}).amax(0));
+        }
+        const auto magnitude = want.narrow(0, first, here).abs();
+        auto below = magnitude.isfinite();  // the classes before
+        for (std::int64_t k = 0; k < classes; ++k) {
+            const auto in = magnitude.ge(bounds_[k]).logical_and_(below);
+            class_squares[k] += at::where(in, square, square.new_zeros({})).sum();
+            const auto most = at::where(in, off, off.new_zeros({})).max();
+            class_largest[k].copy_(class_largest[k].maximum(most));
+            below.logical_and_(in.logical_not());
+        }
+    }
+    if (count % together_ != 0) {  // the last short rows, with those before them
+        const auto length = std::min(together_, count);
+        const auto off = magnitudes(count - length, length);
+        squares.push_back(off.square().sum().view({1}));
+        largest.push_back(off.max().view({1}));
+    }
+    squares.insert(squares.end(), {column_squares, class_squares});
+    largest.insert(largest.end(), {column_largest, class_largest});
+    return {at::cat(squares), at::cat(largest)};
+}
+
+Slices::Worst Slices::worst(const at::Tensor& exact, const at::Tensor& eager,
+                            const at::Tensor& result) const {
+    if (rows_ == 0) return {};
+    const auto is = errors(exact, eager, result);
+    // Of each slice: the error, what is allowed, and the value that both are relative to.
+    const auto rms = at::stack({is.squares.sqrt(), limits_.squares, values_.squares.sqrt()});
+    const auto most = at::stack({is.largest, limits_.largest, values_.largest});
+    const auto both = at::cat({rms, most}, 1);
+    const auto share = at::where(both[0].gt(0), both[0].div(both[1]), both[0]);
+    const auto at = share.argmax();
+    const auto found = at::cat({both.index_select(1, at.view({1})).view({-1}),
+                                share.max().view({1}), at.to(at::kDouble).view({1})})
+                           .to(at::kCPU);
+    const auto* numbers = found.const_data_ptr<double>();
+    const auto slice = static_cast<std::int64_t>(numbers[4]);
+    const auto slices = is.squares.size(0);
+    const double value = numbers[2] > 0 ? numbers[2] : 1;
+    return {numbers[3],
+            fmt::format("{}: {} error {:.3g}, at most {:.3g} is allowed", name(slice % slices),
+                        slice < slices ? "root mean square" : "largest", numbers[0] / value,
+                        numbers[1] / value)};
+}
+
+std::string Slices::name(std::int64_t slice) const {
+    if (slice >= rows_ + columns_) {
+        const auto k = static_cast<std::size_t>(slice - rows_ - columns_);
+        if (k == 0) return fmt::format("elements from {:.2g} on", bounds_[k]);
+        return fmt::format("elements below {:.2g}", bounds_[k - 1]);
+    }
+    if (slice >= rows_) return fmt::format("column {}", slice - rows_);
+    std::int64_t rest = slice * (together_ / std::max<std::int64_t>(1, length_));
+    std::vector<std::int64_t> at;
+    for (std::size_t d = sizes_.size() - 1; d-- > 0; rest /= sizes_[d])
+        at.insert(at.begin(), rest % sizes_[d]);
+    return at.empty() ? "the row" : fmt::format("row [{}]", fmt::join(at, ", "));
+}
+
+}  // namespace fact::exec

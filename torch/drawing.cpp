@@ -1,0 +1,92 @@
+#include "torch/drawing.h"
+
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/where.h>
+
+#include <cmath>
+
+#include "torch/tensors.h"
+
+namespace fact::exec {
+
+namespace {
+
+using graph::TensorType;
+
+// Deviations that the mean of shifted rows is away from zero: more than models have, and little
+// enough that f32 sums of squares keep their variance.
+constexpr double kShift = 32;
+
+// Powers of two between the largest row and the smallest; f16 has few to spare.
+constexpr std::int64_t kUneven = 10, kUnevenHalves = 5;
+
+// Beyond 32 bits, and exact in the interpreter's doubles.
+constexpr std::int64_t kWide = std::int64_t{1} << 52, kWord = std::int64_t{1} << 32;
+
+// Each row times a power of two of its own: results of small rows beside those of large ones.
+void make_uneven(const at::Tensor& flat, const TensorType& type) {
+    for (std::size_t d = 0; d < type.sizes.size(); ++d)  // rows that share memory stay as they are
+        if (type.sizes[d] > 1 && type.strides[d] == 0) return;
+    auto count = type.sizes;
+    count.back() = 1;
+    const auto most = type.dtype == DType::f16 ? kUnevenHalves : kUneven;
+    flat.as_strided(type.sizes, type.strides, type.offset)
+        .mul_(at::randint(most + 1, count, flat.options()).neg_().exp2_());
+}
+
+at::Tensor draw_floating(std::int64_t length, const TensorType& type, const Drawn& known,
+                         std::string_view distribution, c10::Device device) {
+    const auto flat = at::randn({length}, at::TensorOptions(at::kFloat).device(device));
+    const bool matrix = type.sizes.size() >= 2;
+    // A weight's rows have a norm of about one, as after training or initialisation.
+    if (known.constant && matrix)
+        flat.mul_(1.0 / std::sqrt(static_cast<double>(type.sizes.back())));
+    // Large enough to leave the linear part of activations, small enough for fp16 sums.
+    if (distribution == "large" && !known.constant) flat.mul_(type.dtype == DType::f16 ? 4 : 16);
+    if (distribution == "positive") flat.abs_();
+    if (distribution == "uneven" && !known.constant && matrix) make_uneven(flat, type);
+    if (distribution == kShifted && !known.constant && known.normalised) flat.add_(kShift);
+    return flat;
+}
+
+// All numbers of the type, but for i64's largest.
+at::Tensor any_integers(std::int64_t length, DType dtype, const at::TensorOptions& options) {
+    const std::int64_t half =
+        dtype == DType::i64 ? kWide : std::int64_t{1} << (8 * info(dtype).bytes - 1);
+    return dtype == DType::u8 ? at::randint(2 * half, {length}, options)
+                              : at::randint(-half, half, {length}, options);
+}
+
+at::Tensor draw_integers(std::int64_t length, const TensorType& type, const Drawn& known,
+                         std::string_view distribution, c10::Device device) {
+    const auto options = at::TensorOptions(at::kLong).device(device);
+    const auto one_in = [&](std::int64_t n) { return at::randint(n, {length}, options).eq(0); };
+    if (type.dtype == DType::boolean) return at::randint(2, {length}, options);
+    auto flat = at::randint(4, {length}, options);
+    if (!known.integers.any_value) return flat;
+    for (const auto number : known.integers.compared)
+        flat = at::where(one_in(3), at::randint(3, {length}, options).add_(number - 1), flat);
+    if (distribution != "large") return flat;
+    if (!known.integers.becomes_floating)
+        flat = at::where(one_in(2), any_integers(length, type.dtype, options), flat);
+    // Small ones that only the upper half tells apart.
+    const bool shows = known.integers.becomes_floating ? !known.narrow : true;
+    if (type.dtype == DType::i64 && shows)
+        flat.add_(at::randint(-1, 2, {length}, options).mul_(2 * kWord));
+    return flat;
+}
+
+}  // namespace
+
+at::Tensor draw_tensor(const TensorType& type, const Drawn& known, std::string_view distribution,
+                       c10::Device device) {
+    // The whole storage is drawn and then viewed: any strides are possible, overlapping ones too.
+    const std::int64_t length = type.offset + graph::storage_length(type.sizes, type.strides);
+    const auto draw = info(type.dtype).floating ? draw_floating : draw_integers;
+    const auto flat = draw(length, type, known, distribution, device).to(scalar_type(type.dtype));
+    if (distribution == "zero_tail") flat.narrow(0, length - length / 4, length / 4).zero_();
+    return flat.as_strided(type.sizes, type.strides, type.offset);
+}
+
+}  // namespace fact::exec

@@ -33,9 +33,9 @@ Result<ir::Kernel> read_kernel_text(const fs::path& path) {
     return std::move(program->kernels[0]);
 }
 
-Compiled read_compiled(const fs::path& folder) {
+Compiled read_compiled(const fs::path& cubin, const fs::path& record) {
     if (!cuda_available()) return {};
-    auto kernel = DeviceKernels::read(folder / "kernel.cubin", folder / "record.json");
+    auto kernel = DeviceKernels::read(cubin, record);
     if (!kernel) return {nullptr, kernel.error().text()};
     // Now, so that the first call may be one that is captured.
     (void)(*kernel)->on(c10::impl::VirtualGuardImpl(c10::kCUDA).getDevice().index());

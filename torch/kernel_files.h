@@ -12,9 +12,9 @@ Result<graph::FusedCall> read_call(const std::filesystem::path& path);
 // The one kernel of a kernel text; mistakes in the text are rendered into the Error.
 Result<ir::Kernel> read_kernel_text(const std::filesystem::path& path);
 
-// The kernel.cubin and record.json of a folder, loaded onto the current GPU; where there is none,
-// or it cannot be loaded, why_not says so, or DeviceKernels does.
-Compiled read_compiled(const std::filesystem::path& folder);
+// A cubin with its record, for any GPU, and loaded onto the current one; where there is none, or
+// they cannot be read, why_not says so.
+Compiled read_compiled(const std::filesystem::path& cubin, const std::filesystem::path& record);
 
 // Loads a cubin with its record onto the current GPU, to be unloaded with the kernel.
 Result<gpu::Kernel> load_compiled(const std::filesystem::path& cubin,

@@ -69,16 +69,6 @@ json fixed_value(const graph::Argument& argument) {
     return nullptr;
 }
 
-struct ByNumber {
-    bool operator()(const std::pair<c10::Device, bool>& a,
-                    const std::pair<c10::Device, bool>& b) const {
-        const auto key = [](const auto& of) {
-            return std::tuple(of.first.type(), of.first.index(), of.second);
-        };
-        return key(a) < key(b);
-    }
-};
-
 }  // namespace
 
 struct Package::State {
@@ -88,13 +78,14 @@ struct Package::State {
     bool without_weights = false;
     std::map<std::string, std::shared_ptr<FusedKernel>> calls;
     std::mutex mutex;
-    std::map<std::pair<c10::Device, bool>, GraphExecutor, ByNumber> executors;  // bool: strict
+    std::unordered_map<c10::Device, GraphExecutor> executors, strict_executors;
     std::unordered_map<c10::Device, Tensors> own_weights;
 
     GraphExecutor& executor_on(c10::Device device, bool strict) {
         const std::lock_guard lock(mutex);
-        const auto found = executors.find({device, strict});
-        if (found != executors.end()) return found->second;
+        auto& own = strict ? strict_executors : executors;
+        const auto found = own.find(device);
+        if (found != own.end()) return found->second;
         const auto fused = [&](const std::string& id) -> FusedFunction {
             const auto call = calls.find(id);
             if (call == calls.end()) return {};
@@ -104,7 +95,7 @@ struct Package::State {
         };
         auto built = GraphExecutor::build(graph, {device, fused});
         TORCH_CHECK(built.ok(), built.ok() ? "" : built.error().text());
-        return executors.emplace(std::pair{device, strict}, std::move(*built)).first->second;
+        return own.emplace(device, std::move(*built)).first->second;
     }
 };
 
@@ -118,6 +109,8 @@ Result<std::shared_ptr<Package>> Package::open_archive(const fs::path& file) {
     auto original = graph::read_pt2_extra(file, "fact.json");
     if (!original) return original.error();
     state->original = json::parse(*original, nullptr, false);
+    state->without_weights =
+        state->original.is_object() && state->original.value("without_weights", json()) == true;
     state->graph = graph::canonicalize(archive->graph);
     state->archive = std::move(*archive);
     return std::shared_ptr<Package>(new Package(std::move(state)));
@@ -149,7 +142,8 @@ Result<std::shared_ptr<Package>> Package::open(const fs::path& folder) {
             if (!kernel_text) return kernel_text.error();
             texts.emplace(call->kernel, std::move(*kernel_text));
         }
-        if (!compiled.contains(call->kernel)) compiled[call->kernel] = read_compiled(files);
+        if (!compiled.contains(call->kernel))
+            compiled[call->kernel] = read_compiled(files / "kernel.cubin", files / "record.json");
         const ir::Kernel& kernel_text = texts.at(call->kernel);
         const Compiled& own = compiled.at(call->kernel);
         auto kernel = FusedKernel::make(std::move(*call), kernel_text, own);

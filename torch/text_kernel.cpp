@@ -69,7 +69,7 @@ Result<std::shared_ptr<TextKernel>> TextKernel::open(const std::filesystem::path
     if (!text) return text.error();
     auto state = std::make_unique<State>();
     state->text = std::move(*text);
-    state->compiled = read_compiled(folder);
+    state->compiled = read_compiled(folder / "kernel.cubin", folder / "record.json");
     return std::shared_ptr<TextKernel>(new TextKernel(std::move(state)));
 }
 

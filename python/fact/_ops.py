@@ -3,6 +3,7 @@
 import functools
 import os
 import pathlib
+import threading
 
 import torch
 
@@ -18,20 +19,25 @@ def library_path() -> pathlib.Path:
     return root / "build" / "release" / "torch" / "libfact_ops.so"
 
 
+_loading = threading.Lock()
+
+
 @functools.cache
 def ops():
     """torch.ops.fact, its library loaded."""
+    with _loading:
+        return _loaded()[0]
+
+
+@functools.cache
+def _loaded():
+    """Beside the operators what Python implements of them, for the life of the process."""
     path = library_path()
     if not path.exists():
         raise RuntimeError(
             f"FACT's operator library is not at {path}: build FACT with PyTorch, or set FACT_OPS"
         )
     torch.ops.load_library(str(path))
-    _python_side().impl("fell_back", warn, "CompositeImplicitAutograd")
-    return torch.ops.fact
-
-
-@functools.cache
-def _python_side():
-    """What Python implements of the library's operators, for the life of the process."""
-    return torch.library.Library("fact", "IMPL")
+    python_side = torch.library.Library("fact", "IMPL")
+    python_side.impl("fell_back", warn, "CompositeImplicitAutograd")
+    return torch.ops.fact, python_side

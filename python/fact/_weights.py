@@ -50,10 +50,13 @@ class Weights:
         for entry in entries:
             name = entry["fqn"]
             given = self._given.get(name)
-            tensor = stored[name].to(device=device) if given is None else given
+            tensor = stored[name] if given is None else given
+            place = _place(tensor)
+            if given is None:
+                tensor = tensor.to(device=device)
             if entry["parameter"]:
                 fresh = torch.nn.Parameter(_plain(tensor), requires_grad=False)
-                _register_parameter(root, name, parameters.setdefault(_place(tensor), fresh))
+                _register_parameter(root, name, parameters.setdefault(place, fresh))
             else:
                 _register_buffer(root, name, tensor, entry["persistent"])
             sources[name] = STORED if given is None else GIVEN

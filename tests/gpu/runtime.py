@@ -189,7 +189,7 @@ def rounds_of_new_values_keep_one_copy(x):
     return rounds(lambda: package, x, lambda own, number: own.load_state_dict(others[number % 2]))
 
 
-def a_graph_outlives_its_call(package, x):
+def a_graph_outlives_its_package(x):
     module = drawn(9)
     package = fact.load(PACKAGE, weights=module, strict=True)
     want = call(package, x).clone()

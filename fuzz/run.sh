@@ -28,7 +28,7 @@ cmake -G Ninja -S "$root" -B "$build" -DCMAKE_CXX_COMPILER="$compiler" -DFACT_FU
 
 # What a run starts from: the folder's own seeds, and what the tests hold already.
 rm -rf "$out/seeds"
-mkdir -p "$out/crashes" "$out/seeds"/{kernel_text,launch_record,pt2_archive,registry_record}
+mkdir -p "$out/crashes" "$out/seeds"/{kernel_text,launch_record,pt2_archive,registry_record,graph_json,fused_call,manifest}
 for file in "$root"/tests/dsl/golden/*.fact; do
     cp "$file" "$out/seeds/kernel_text/golden_$(basename "$file")"
 done
@@ -70,4 +70,7 @@ kernel_text 4096 kernel_text
 pt2_archive 65536 json
 launch_record 8192 json
 registry_record 8192 json
+graph_json 16384 json
+fused_call 16384 json
+manifest 8192 json
 FUZZERS

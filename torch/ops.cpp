@@ -16,8 +16,9 @@ using Handle = std::int64_t;
 template <class T>
 class Table {
   public:
-    Handle open(const std::string& path) {
-        auto opened = T::open(path);
+    template <class... Options>
+    Handle open(const std::string& path, const Options&... options) {
+        auto opened = T::open(path, options...);
         TORCH_CHECK(opened.ok(), opened.ok() ? "" : opened.error().text());
         const std::lock_guard lock(mutex_);
         items_.push_back(std::move(*opened));
@@ -50,8 +51,8 @@ Table<TextKernel>& kernels() {
     return *table;
 }
 
-Handle open_package(const std::string& path) {
-    return packages().open(path);
+Handle open_package(const std::string& path, const std::vector<std::string>& allow) {
+    return packages().open(path, fact::exec::LoadOptions{allow});
 }
 
 void close_package(Handle handle) {
@@ -104,7 +105,7 @@ std::vector<std::string> kernel_params(Handle handle) {
 }  // namespace
 
 TORCH_LIBRARY(fact, library) {
-    library.def("open_package(str path) -> int", open_package);
+    library.def("open_package(str path, str[] allow) -> int", open_package);
     library.def("close_package(int handle) -> ()", close_package);
     library.def("run_package(int handle, Tensor[] inputs, bool strict=False) -> Tensor[]",
                 run_package);

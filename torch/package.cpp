@@ -11,6 +11,8 @@
 
 #include "graph/canonical.h"
 #include "graph/graph_json.h"
+#include "package/files.h"
+#include "package/operators.h"
 #include "support/files.h"
 #include "torch/kernel_files.h"
 #include "torch/stream.h"
@@ -24,35 +26,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kFormat = 1;
 constexpr std::string_view kAgain =
     "write the package again with `fact optimize`, or `fact compose` on its run folder";
-
-struct Manifest {
-    std::vector<std::string> calls;
-    bool without_weights = false;
-};
-
-Result<Manifest> read_manifest(const fs::path& folder) {
-    const auto text = read_file(folder / "manifest.json");
-    if (!text)
-        return Error{fmt::format("{} is not a package: {}", folder.string(), text.error().message),
-                     "give the folder that fact optimize or fact compose wrote"};
-    const auto manifest = json::parse(*text, nullptr, false);
-    if (!manifest.is_object() || !manifest.contains("calls") || !manifest["calls"].is_array())
-        return Error{fmt::format("{}/manifest.json is damaged", folder.string()),
-                     std::string(kAgain)};
-    if (manifest.value("format", 0) != kFormat)
-        return Error{fmt::format("{} was written by another version of FACT (format {})",
-                                 folder.string(), manifest.value("format", 0)),
-                     "compose the package again with this version"};
-    Manifest out;
-    for (const auto& id : manifest["calls"])
-        if (id.is_string()) out.calls.push_back(id.get<std::string>());
-    const auto original = manifest.value("original", json::object());
-    out.without_weights = original.is_object() && original.value("without_weights", false);
-    return out;
-}
 
 // One weight under two names.
 bool is_alias(const graph::Weight& one, const graph::Weight& other) {
@@ -75,6 +50,7 @@ struct Package::State {
     graph::Graph graph;
     graph::Archive archive;
     json original;  // what a bare archive says of the module; a package's manifest does
+    std::string identity;
     bool without_weights = false;
     std::map<std::string, std::shared_ptr<FusedKernel>> calls;
     std::mutex mutex;
@@ -102,7 +78,8 @@ struct Package::State {
 Package::Package(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Package::~Package() = default;
 
-Result<std::shared_ptr<Package>> Package::open_archive(const fs::path& file) {
+Result<std::shared_ptr<Package>> Package::open_archive(const fs::path& file,
+                                                       const LoadOptions& options) {
     auto archive = graph::read_pt2(file);
     if (!archive) return archive.error();
     auto state = std::make_unique<State>();
@@ -112,38 +89,62 @@ Result<std::shared_ptr<Package>> Package::open_archive(const fs::path& file) {
     state->without_weights =
         state->original.is_object() && state->original.value("without_weights", json()) == true;
     state->graph = graph::canonicalize(archive->graph);
+    if (auto fine = package::check_operators(state->graph, package::namespaces(state->graph),
+                                             options.allow);
+        !fine)
+        return fine.error();
     state->archive = std::move(*archive);
     return std::shared_ptr<Package>(new Package(std::move(state)));
 }
 
-Result<std::shared_ptr<Package>> Package::open(const fs::path& folder) {
-    if (fs::is_regular_file(folder)) return open_archive(folder);
-    const auto manifest = read_manifest(folder);
+Result<std::shared_ptr<Package>> Package::open(const fs::path& folder, const LoadOptions& options) {
+    if (fs::is_regular_file(folder)) return open_archive(folder, options);
+    const auto manifest = package::read_manifest(folder);
     if (!manifest) return manifest.error();
+    if (auto whole = package::check_files(folder, *manifest); !whole) return whole.error();
+    const auto check = [&](const graph::Graph& graph) {
+        return package::check_operators(graph, manifest->namespaces, options.allow);
+    };
+    const auto file = [&](const std::string& path) {
+        return package::path_of(folder, *manifest, path);
+    };
+    for (const auto* needed : {"graph.json", "model.pt2"})
+        if (auto known = file(needed); !known) return known.error();
     const auto text = read_file(folder / "graph.json");
     if (!text) return text.error();
     auto graph = graph::graph_from_json(*text);
     if (!graph) return Error{graph.error().message, std::string(kAgain)};
+    if (auto fine = check(*graph); !fine) return fine.error();
     auto archive = graph::read_pt2(folder / "model.pt2");
     if (!archive) return Error{archive.error().message, std::string(kAgain)};
 
     auto state = std::make_unique<State>();
     state->graph = std::move(*graph);
     state->archive = std::move(*archive);
+    state->identity = manifest->identity;
     state->without_weights = manifest->without_weights;
     std::map<std::string, Compiled> compiled;  // calls of one family share a kernel
     std::map<std::string, ir::Kernel> texts;
     for (const auto& id : manifest->calls) {
-        auto call = read_call(folder / "calls" / (id + ".json"));
+        const auto call_file = file("calls/" + id + ".json");
+        if (!call_file) return call_file.error();
+        auto call = read_call(*call_file);
         if (!call) return call.error();
-        const auto files = folder / "kernels" / call->kernel;
+        if (auto fine = check(call->original); !fine) return fine.error();
+        const auto files = "kernels/" + call->kernel;
         if (!texts.contains(call->kernel)) {
-            auto kernel_text = read_kernel_text(files / "kernel.fact");
+            const auto text_file = file(files + "/kernel.fact");
+            if (!text_file) return text_file.error();
+            auto kernel_text = read_kernel_text(*text_file);
             if (!kernel_text) return kernel_text.error();
             texts.emplace(call->kernel, std::move(*kernel_text));
         }
-        if (!compiled.contains(call->kernel))
-            compiled[call->kernel] = read_compiled(files / "kernel.cubin", files / "record.json");
+        if (!compiled.contains(call->kernel)) {
+            const auto cubin = file(files + "/kernel.cubin"), record = file(files + "/record.json");
+            if (!cubin) return cubin.error();
+            if (!record) return record.error();
+            compiled[call->kernel] = read_compiled(*cubin, *record);
+        }
         const ir::Kernel& kernel_text = texts.at(call->kernel);
         const Compiled& own = compiled.at(call->kernel);
         auto kernel = FusedKernel::make(std::move(*call), kernel_text, own);
@@ -151,6 +152,10 @@ Result<std::shared_ptr<Package>> Package::open(const fs::path& folder) {
         state->calls.emplace(id, std::move(*kernel));
     }
     return std::shared_ptr<Package>(new Package(std::move(state)));
+}
+
+const std::string& Package::identity() const {
+    return state_->identity;
 }
 
 const graph::Graph& Package::graph() const {

@@ -10,12 +10,22 @@
 
 namespace fact::exec {
 
+struct LoadOptions {
+    // Namespaces of operators that the package may call beside torch's own (package/operators.h).
+    std::vector<std::string> allow;
+};
+
 class Package {
   public:
-    // Reads graph, calls and kernels; loads the kernels onto the GPU where there is one. An
-    // exported archive (a file) is a package without kernels.
-    static Result<std::shared_ptr<Package>> open(const std::filesystem::path& folder);
+    // Checks every file against the manifest and every operator against what it may call; reads
+    // graph, calls and kernels; loads the kernels onto the GPU where there is one. An exported
+    // archive (a file) is a package without kernels and without a manifest.
+    static Result<std::shared_ptr<Package>> open(const std::filesystem::path& folder,
+                                                 const LoadOptions& options = {});
     ~Package();
+
+    // SHA-256 of its manifest, which stands for every byte of it; "" of an archive.
+    const std::string& identity() const;
 
     const graph::Graph& graph() const;
 
@@ -45,7 +55,8 @@ class Package {
     Tensors run_with_own_weights(const Tensors& user_inputs);
 
   private:
-    static Result<std::shared_ptr<Package>> open_archive(const std::filesystem::path& file);
+    static Result<std::shared_ptr<Package>> open_archive(const std::filesystem::path& file,
+                                                         const LoadOptions& options);
     struct State;
     explicit Package(std::unique_ptr<State> state);
     std::unique_ptr<State> state_;

@@ -13,7 +13,7 @@ from fact import _precision, _timing
 from fact._eager import call
 from fact._errors import BadInput, tell
 from fact._files import told, write_text
-from fact.package import load
+from fact.package import declared_namespaces, load
 from fact.trace import DTYPES, load_model
 
 
@@ -24,7 +24,7 @@ def run(source, packages, dtype=None, allow_tf32=False, training=False, device="
     if allow_tf32:
         _precision.allow_tf32()
     # All share the original's weights: as many copies of a large model would not fit.
-    loaded = [load(package, weights=original).to(device) for package in packages]
+    loaded = [load(package, original, allow=declared_namespaces(package)).to(device) for package in packages]
     call(original, inputs, source)
     works = [lambda module=module: module(*inputs) for module in [original, *loaded]]
     eager, *times = _timing.single(works, total_us=6_000_000.0)  # a package may differ by little

@@ -27,7 +27,7 @@ from fact._compare import DIFFERENT, WRONG, agrees, errors, worst  # noqa: F401
 from fact._eager import MOST_INTERPRETED_FLOPS, Buffers, call, flops, repeats, tensors_of
 from fact._errors import BadInput, tell
 from fact._files import told, write_text
-from fact.package import load, needs_weights
+from fact.package import declared_namespaces, load, needs_weights
 from fact.trace import DTYPES, load_model
 
 # What torch itself can make of the module: `--peers` names them.
@@ -125,12 +125,13 @@ def modules_of(package, module, device, peers):
     # A package's own weights are part of what is checked here.
     weights = module if needs_weights(package) else None
     archive = Path(package) / "model.pt2"
+    allow = declared_namespaces(package)
     found = {"eager": module}
     if archive.exists():
-        found[EXPORTED] = load(archive, weights=module).to(device)
+        found[EXPORTED] = load(archive, weights=module, allow=allow).to(device)
     for name in peers:
         found[name] = torch.compile(module, **COMPILED[name]) if _is_gpu(device) else None
-    return {**found, "composed": load(package, weights).to(device)}
+    return {**found, "composed": load(package, weights, allow=allow).to(device)}
 
 
 def run(

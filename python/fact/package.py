@@ -13,14 +13,15 @@ from ._built_in import BuiltIn, built_in_buffers
 from ._call import Signature, check_value
 from ._ops import ops
 from ._status import Status, patterns
+from ._tree import load_spec
 from ._weights import Weights, find, kind
 
 
 class _Handle:
     """An open package, closed when the last module that runs it goes; copies share it."""
 
-    def __init__(self, path):
-        self.number = ops().open_package(path)
+    def __init__(self, path, allow):
+        self.number = ops().open_package(path, list(allow))
         # Not at exit: the GPU may be gone by then.
         weakref.finalize(self, ops().close_package, self.number).atexit = False
 
@@ -43,17 +44,18 @@ class PackagedModule(torch.nn.Module):
     captured reads what is kept, too: after weights changed, call the module once, then replay.
     """
 
-    def __init__(self, path, weights=None, partial=False, strict=False):
+    def __init__(self, path, weights=None, partial=False, strict=False, allow=()):
         super().__init__()
         self.path = os.fspath(path)
         self._strict = strict
-        self._handle = _Handle(self.path)
+        self._handle = _Handle(self.path, allow)
         signature = json.loads(ops().package_signature(self._handle.number))
         self._inputs = signature["inputs"]
         self._outputs = signature["outputs"]
-        self._in_spec = pytree.treespec_loads(signature["in_spec"])
-        self._out_spec = pytree.treespec_loads(signature["out_spec"])
         manifest = _manifest(self.path)
+        classes = _classes(manifest)
+        self._in_spec = load_spec(signature["in_spec"], classes, allow)
+        self._out_spec = load_spec(signature["out_spec"], classes, allow)
         # Older packages have none, and a bare archive has its own.
         original = manifest.get("original") or signature["original"] or {}
         self._signature, self._names = _traced_call(self._in_spec, original.get("parameters"))
@@ -184,7 +186,7 @@ class PackagedModule(torch.nn.Module):
         return tensors
 
 
-def load(path, weights=None, *, partial=False, strict=False) -> PackagedModule:
+def load(path, weights=None, *, partial=False, strict=False, allow=()) -> PackagedModule:
     """Loads a package folder that `fact optimize` or `fact compose` wrote.
 
     `weights`, the original module or a state_dict, are shared with it, not copied. They have to be
@@ -194,8 +196,18 @@ def load(path, weights=None, *, partial=False, strict=False) -> PackagedModule:
 
     Where a kernel cannot run, torch's operators do, with a `fact.FallbackWarning`. With `strict` that
     is an error: here, where a kernel cannot run on this machine's GPU at all, and at every call.
+
+    A package is code (docs/packages.md): load those of people you trust. Every file is compared with
+    the manifest. `allow` names what it may use beside torch's own operators and Python's own
+    containers: namespaces of operators ("torchvision"), and Python packages that may be imported
+    for the classes of its results.
     """
-    return PackagedModule(path, weights, partial, strict)
+    return PackagedModule(path, weights, partial, strict, allow)
+
+
+def declared_namespaces(path):
+    """Of the operators that a package calls: what its maker allows it by running it."""
+    return _manifest(os.fspath(path)).get("namespaces", [])
 
 
 def needs_weights(path):
@@ -224,6 +236,11 @@ def _manifest(path):
         return {}
     with open(os.path.join(path, "manifest.json"), encoding="utf-8") as file:
         return json.load(file)
+
+
+def _classes(manifest):
+    """Those a package may be made of; of an archive, those that this process knows already."""
+    return manifest.get("classes", pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE)
 
 
 def _traced_call(in_spec, parameters):

@@ -18,6 +18,10 @@ int compose(const Options& options) {
     const driver::RunFolder run(options.run);
     const std::filesystem::path output =
         options.output.empty() ? run.package().string() : options.output;
+    const auto run_lock = run.lock();
+    if (!run_lock) return fail(blame_input(run_lock.error()));
+    const auto output_lock = compose::lock_output(output);
+    if (!output_lock) return fail(blame_input(output_lock.error()));
     if (auto fine = compose::check_output(output); !fine) return fail(blame_input(fine.error()));
     const auto settings = run.settings();
     if (!settings) return fail(settings.error());
@@ -32,8 +36,9 @@ int compose(const Options& options) {
             driver::ablate_stage(*environment, run, *settings, *found, *realizations, "", plan);
         !done)
         return fail(done.error());
-    const auto done = driver::compose_stage(run, *settings, *found, *realizations, plan, output);
+    auto done = driver::compose_stage(run, *settings, *found, *realizations, plan, output);
     if (!done) return fail(done.error());
+    if (auto placed = driver::accept(run, *done); !placed) return fail(placed.error());
     for (std::size_t i = 0; i < plan.choices.size(); ++i)
         print(fmt::format("{}: {}\n", found->discovery.patterns[i].id,
                           plan.choices[i].fused ? "fused" : "not fused: " + plan.choices[i].why));

@@ -24,7 +24,6 @@ struct Options {
 
 // The run folder with the archive in it.
 Result<> prepare(const Options& options, const driver::RunFolder& run) {
-    if (auto fine = ensure_writable_folder(run.path()); !fine) return blame_input(fine.error());
     std::error_code error;
     if (!fs::equivalent(options.archive, run.archive(), error)) {
         fs::remove(run.archive(), error);
@@ -53,6 +52,9 @@ Result<Found> find(const Options& options) {
     if (!found) return found.error();
     if (!options.run.empty()) {
         const driver::RunFolder run(options.run);
+        if (auto fine = ensure_writable_folder(run.path()); !fine) return blame_input(fine.error());
+        const auto lock = run.lock();
+        if (!lock) return blame_input(lock.error());
         if (auto done = prepare(options, run); !done) return done.error();
         found = driver::discover_stage(run, match);
         if (!found) return found.error();

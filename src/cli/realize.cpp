@@ -37,6 +37,8 @@ std::string describe(const driver::Realizations& realizations) {
 
 int realize(const Options& options) {
     const driver::RunFolder run(options.run);
+    const auto lock = run.lock();
+    if (!lock) return fail(blame_input(lock.error()));
     const auto settings = run.settings();
     if (!settings) return fail(settings.error());
     const auto environment = driver::find_environment(settings->arch);

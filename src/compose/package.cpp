@@ -6,10 +6,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "graph/graph_json.h"
-#include "support/files.h"
+#include "package/classes.h"
+#include "package/files.h"
+#include "package/operators.h"
 
 namespace fact::compose {
 
@@ -18,42 +23,84 @@ namespace fs = std::filesystem;
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int kFormat = 1;
 
-Error cannot(std::string_view what, const fs::path& path, const std::error_code& error) {
-    return {fmt::format("cannot {} {}: {}", what, path.string(), error.message()), {}};
+Error cannot(std::string_view what, const fs::path& path, int code) {
+    const bool full = code == ENOSPC || code == EDQUOT;
+    return {fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(code)),
+            full ? "free some space on that disk" : ""};
+}
+
+bool write_all(int to, const char* bytes, ssize_t count) {
+    for (ssize_t done = 0; count > 0; bytes += done, count -= done) {
+        done = ::write(to, bytes, static_cast<std::size_t>(count));
+        if (done < 0 && errno == EINTR) done = 0;
+        if (done < 0) return false;
+    }
+    return true;
+}
+
+// std::filesystem's own calls a full disk an input/output error.
+Result<> copy_bytes(const fs::path& from, const fs::path& to) {
+    const int in = ::open(from.c_str(), O_RDONLY | O_CLOEXEC);
+    if (in < 0) return cannot("read", from, errno);
+    const int out = ::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int failure = out < 0 ? errno : 0;
+    std::vector<char> piece(1 << 20);
+    bool reading = false;
+    while (failure == 0) {
+        const ssize_t count = ::read(in, piece.data(), piece.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count == 0) break;
+        reading = count < 0;
+        if (reading || !write_all(out, piece.data(), count)) failure = errno;
+    }
+    // Some disks only say here that they are full.
+    if (out >= 0 && failure == 0 && ::fsync(out) != 0) failure = errno;
+    if (out >= 0 && ::close(out) != 0 && failure == 0) failure = errno;
+    ::close(in);
+    if (failure != 0) return reading ? cannot("read", from, failure) : cannot("write", to, failure);
+    return Ok{};
 }
 
 // A link where the file system allows it: weights are large.
 Result<> link_or_copy(const fs::path& from, const fs::path& to) {
     std::error_code error;
     fs::create_hard_link(from, to, error);
-    if (!error) return Ok{};
-    fs::copy_file(from, to, error);
-    if (error) return cannot("copy", from, error);
-    return Ok{};
+    return error ? copy_bytes(from, to) : Ok{};
 }
 
 Result<> copy_kernel(const PackageKernel& kernel, const fs::path& folder) {
     std::error_code error;
     fs::create_directories(folder, error);
-    if (error) return cannot("make", folder, error);
-    for (const auto* name : {"kernel.fact", "kernel.cu", "kernel.cubin", "record.json"}) {
-        // A copy, not a link: a later run may tune again in place.
-        fs::copy_file(kernel.folder / name, folder / name, error);
-        if (error) return cannot("copy", kernel.folder / name, error);
-    }
+    if (error) return cannot("make", folder, error.value());
+    // A copy, not a link: a later run may tune again in place.
+    for (const auto* name : {"kernel.fact", "kernel.cu", "kernel.cubin", "record.json"})
+        if (auto done = copy_bytes(kernel.folder / name, folder / name); !done) return done;
     return Ok{};
 }
 
-std::string manifest(const Package& package) {
+std::vector<std::string> called_namespaces(const Package& package) {
+    std::set<std::string> all;
+    const auto add = [&](const graph::Graph& graph) {
+        for (auto& name : package::namespaces(graph)) all.insert(std::move(name));
+    };
+    add(package.graph);
+    for (const auto& call : package.calls) add(call.original);
+    return {all.begin(), all.end()};
+}
+
+std::string manifest(const Package& package, const package::Files& written) {
     Json kernels = Json::array(), calls = Json::array();
     for (const auto& kernel : package.kernels)
         kernels.push_back({{"family", kernel.family},
                            {"schedule", kernel.schedule},
                            {"precision", kernel.precision}});
     for (const auto& call : package.calls) calls.push_back(call.id);
-    Json all{{"format", kFormat},
+    Json files = Json::object();
+    for (const auto& [path, file] : written)
+        files[path] = {{"size", file.size}, {"sha256", file.sha256}};
+    Json all{{"kind", package::kKind},
+             {"format", package::kFormat},
              {"name", package.name},
              {"source", package.source},
              {"torch_version", package.graph.torch_version},
@@ -64,7 +111,10 @@ std::string manifest(const Package& package) {
              {"allow_tf32", package.allow_tf32},
              {"training", package.training},
              {"kernels", kernels},
-             {"calls", calls}};
+             {"calls", calls},
+             {"namespaces", called_namespaces(package)},
+             {"classes", package::classes_of({package.graph.in_spec, package.graph.out_spec})},
+             {"files", files}};
     if (auto original = Json::parse(package.original, nullptr, false); original.is_object())
         all["original"] = std::move(original);
     return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -81,7 +131,9 @@ Result<> fill(const Package& package, const fs::path& folder) {
             return done;
     for (const auto& kernel : package.kernels)
         if (auto done = copy_kernel(kernel, folder / "kernels" / kernel.family); !done) return done;
-    return write_file_atomic(folder / "manifest.json", manifest(package));
+    const auto files = package::list_files(folder);
+    if (!files) return files.error();
+    return write_file_atomic(folder / package::kManifestFile, manifest(package, *files));
 }
 
 // Puts `fresh` in the place of `output`; what was there is then at `fresh`.
@@ -89,7 +141,7 @@ Result<> swap_in(const fs::path& fresh, const fs::path& output) {
     std::error_code error;
     if (!fs::exists(output)) {
         fs::rename(fresh, output, error);
-        if (error) return cannot("write", output, error);
+        if (error) return cannot("write", output, error.value());
         return Ok{};
     }
     if (syscall(SYS_renameat2, AT_FDCWD, fresh.c_str(), AT_FDCWD, output.c_str(),
@@ -98,12 +150,12 @@ Result<> swap_in(const fs::path& fresh, const fs::path& output) {
     // Some file systems cannot exchange: for a moment nothing is there, but nothing half either.
     const auto old = fresh.parent_path() / "old";
     fs::rename(output, old, error);
-    if (error) return cannot("replace", output, error);
+    if (error) return cannot("replace", output, error.value());
     fs::rename(fresh, output, error);
     if (!error) return Ok{};
     std::error_code ignored;
     fs::rename(old, output, ignored);
-    return cannot("replace", output, error);
+    return cannot("replace", output, error.value());
 }
 
 // "a/b/" and "a/b" are the same folder; a link stands for its target.
@@ -122,23 +174,52 @@ Result<> check_output(const fs::path& output) {
     const auto status = fs::status(path, error);
     if (fs::exists(status) && !fs::is_directory(status))
         return Error{path.string() + " is a file, not a folder", "choose another output with -o"};
-    if (fs::is_directory(status) && !fs::exists(path / "manifest.json", error) &&
-        !fs::is_empty(path, error))
-        return Error{path.string() + " exists and is not a package",
-                     "choose another output with -o, or remove that folder"};
+    if (fs::is_directory(status) && !fs::is_empty(path, error))
+        if (const auto package = package::check_nothing_else(path); !package)
+            return Error{fmt::format("{} exists and is not a package that can be replaced: {}",
+                                     path.string(), package.error().message),
+                         "choose another output with -o, or remove that folder yourself"};
     return ensure_writable_folder(path.parent_path());
 }
 
-Result<> write_package(const Package& package, const fs::path& output) {
-    if (auto fine = check_output(output); !fine) return fine;
+Result<FileLock> lock_output(const fs::path& output) {
     const auto path = without_slash(output);
-    const TemporaryFolder work(path.parent_path(), ".package");
-    const auto fresh = work.path() / "package";
+    if (auto fine = ensure_writable_folder(path.parent_path()); !fine) return fine.error();
+    return FileLock::take(path.parent_path() / fmt::format(".{}.lock", path.filename().string()),
+                          path.string());
+}
+
+Result<StagedPackage> StagedPackage::write(const Package& package, const fs::path& output) {
+    if (auto fine = check_output(output); !fine) return fine.error();
+    const auto path = without_slash(output);
+    std::unique_ptr<TemporaryFolder> folder;
+    try {
+        folder = std::make_unique<TemporaryFolder>(path.parent_path(), ".package");
+    } catch (const fs::filesystem_error& refused) {
+        return cannot("write in", path.parent_path(), refused.code().value());
+    }
+    StagedPackage staged(std::move(folder), path);
     std::error_code error;
-    fs::create_directories(fresh, error);
-    if (error) return cannot("make", fresh, error);
-    if (auto done = fill(package, fresh); !done) return done;
-    return swap_in(fresh, path);
+    fs::create_directories(staged.path(), error);
+    if (error) return cannot("make", staged.path(), error.value());
+    if (auto done = fill(package, staged.path()); !done) return done.error();
+    return staged;
+}
+
+fs::path StagedPackage::path() const {
+    return folder_->path() / "package";
+}
+
+Result<> StagedPackage::put_in_place() {
+    // Measuring takes a while: somebody may have put something there.
+    if (auto fine = check_output(output_); !fine) return fine;
+    return swap_in(path(), output_);
+}
+
+Result<> write_package(const Package& package, const fs::path& output) {
+    auto staged = StagedPackage::write(package, output);
+    if (!staged) return staged.error();
+    return staged->put_in_place();
 }
 
 }  // namespace fact::compose

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "graph/fused.h"
 #include "graph/graph.h"
+#include "support/file_lock.h"
+#include "support/files.h"
 #include "support/result.h"
 
 namespace fact::compose {
@@ -29,10 +32,31 @@ struct Package {
     std::string original;           // JSON: how the original is called; "" where it is not known
 };
 
-// Whether `output` can become a package: its folder can be written, and nothing else is there.
+// Whether `output` can become a package: its folder can be written, and what is there is nothing or
+// a package, whole and without a file of anybody else's.
 Result<> check_output(const std::filesystem::path& output);
 
-// Writes everything beside `output` and renames: an older package stays until the new one is whole.
+// Held by whoever checks, writes and measures a package: of two at once, one waits.
+Result<FileLock> lock_output(const std::filesystem::path& output);
+
+// A package that lies beside its place, to be looked at before it takes it. It goes again unless it
+// was put there, and what was there before stays until then.
+class StagedPackage {
+  public:
+    static Result<StagedPackage> write(const Package& package, const std::filesystem::path& output);
+
+    std::filesystem::path path() const;  // where it can be loaded from until it is put in place
+    // Takes the place of what check_output allows to be there.
+    Result<> put_in_place();
+
+  private:
+    StagedPackage(std::unique_ptr<TemporaryFolder> folder, std::filesystem::path output)
+        : folder_(std::move(folder)), output_(std::move(output)) {}
+    std::unique_ptr<TemporaryFolder> folder_;
+    std::filesystem::path output_;
+};
+
+// Both at once, for a package that nobody looks at first.
 Result<> write_package(const Package& package, const std::filesystem::path& output);
 
 }  // namespace fact::compose

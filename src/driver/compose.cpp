@@ -10,6 +10,7 @@
 #include "compose/rewrite.h"
 #include "graph/graph_json.h"
 #include "graph/pt2_archive.h"
+#include "package/files.h"
 #include "support/files.h"
 #include "support/hash.h"
 
@@ -137,13 +138,21 @@ Result<Composed> compose_stage(const RunFolder& run, const Settings& settings,
     if (!contents) return contents.error();
     composed.contents = std::move(*contents);
     composed.inputs = fs::absolute(output).string() + "\n" + package_inputs(composed.contents, run);
-    std::error_code ignored;
-    if (fs::exists(output / "manifest.json", ignored) && run.current("compose", composed.inputs))
+    composed.package = output;
+    if (run.current("compose", composed.inputs) && package::check_nothing_else(output))
         return composed;
-    if (auto done = compose::write_package(*package, output); !done) return done.error();
-    composed.written = true;
-    if (auto done = run.stamp("compose", composed.inputs); !done) return done.error();
+    auto staged = compose::StagedPackage::write(*package, output);
+    if (!staged) return staged.error();
+    composed.package = staged->path();
+    composed.staged = std::move(*staged);
     return composed;
+}
+
+Result<> accept(const RunFolder& run, Composed& composed) {
+    if (!composed.staged) return Ok{};
+    if (auto done = composed.staged->put_in_place(); !done) return done;
+    composed.staged.reset();
+    return run.stamp("compose", composed.inputs);
 }
 
 std::string left_as_it_is(const fs::path& output) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,10 @@ Plan plan(const Discovered& found, const Realizations& realizations,
           const std::map<std::string, std::string>& dropped = {});
 
 struct Composed {
-    bool written = false;  // false: nothing to fuse, or already there
-    std::string inputs;    // what the package follows from
-    std::string contents;  // the same without its place and its weights
+    std::filesystem::path package;                 // where it can be loaded from; "": none
+    std::optional<compose::StagedPackage> staged;  // nothing: it is in its place already
+    std::string inputs;                            // what the package follows from
+    std::string contents;                          // the same without its place and its weights
 };
 
 // The package of some realized patterns, not yet written.
@@ -40,11 +42,13 @@ Result<std::string> package_contents(const compose::Package& package);
 // Those contents and the weights of the run's archive, which stands for itself by size and time.
 std::string package_inputs(std::string contents, const RunFolder& run);
 
-// Writes the plan's package, unless one from the same inputs is there. Without a pattern to fuse
-// no package is written.
+// Writes the plan's package beside its place, unless one from the same inputs is there. Without a
+// pattern to fuse no package is written.
 Result<Composed> compose_stage(const RunFolder& run, const Settings& settings,
                                const Discovered& found, const Realizations& realizations,
                                const Plan& plan, const std::filesystem::path& output);
+// Puts it in its place. An earlier package stays there until now.
+Result<> accept(const RunFolder& run, Composed& composed);
 
 // Of a package that an earlier run wrote there, when this one writes none; "" without one.
 std::string left_as_it_is(const std::filesystem::path& output);

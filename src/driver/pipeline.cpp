@@ -68,12 +68,29 @@ std::string none_composed(const Discovered& found, const Plan& plan, const fs::p
     return text + left_as_it_is(output);
 }
 
-// Both folders before any work: a run must not end in a write that is refused.
-Result<> check_places(const RunFolder& run, const fs::path& output) {
-    auto fine = ensure_writable_folder(run.path());
-    if (fine) fine = compose::check_output(output);
-    if (fine) return fine;
-    return blame_input(fine.error());
+// What becomes of a package that was measured to be wrong.
+std::string rejected(const Composed& composed, const fs::path& output) {
+    std::string text = "the composed module does not give the module's results, so its package ";
+    if (composed.staged) return text + "was not written\n" + left_as_it_is(output);
+    // `fact compose` had written the very same one, unmeasured.
+    std::error_code ignored;
+    fs::remove_all(output, ignored);
+    return text + "was removed\n";
+}
+
+// Both folders are this run's alone, and can be written: it must not end in a write that is
+// refused.
+struct Places {
+    FileLock run, output;
+};
+Result<Places> take_places(const RunFolder& run, const fs::path& output) {
+    if (auto fine = ensure_writable_folder(run.path()); !fine) return blame_input(fine.error());
+    auto run_lock = run.lock();
+    if (!run_lock) return blame_input(run_lock.error());
+    auto output_lock = compose::lock_output(output);
+    if (!output_lock) return blame_input(output_lock.error());
+    if (auto fine = compose::check_output(output); !fine) return blame_input(fine.error());
+    return Places{std::move(*run_lock), std::move(*output_lock)};
 }
 
 TraceRequest tracing_of(const Settings& settings, bool verbose = false) {
@@ -121,8 +138,11 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     if (auto fine = check_source(settings.source); !fine) return fine.error();
     const RunFolder run(request.run_dir.value_or(default_run_folder(settings)));
     const auto output = request.output.value_or(run.package());
+    std::optional<Places> places;  // given back after all is tidy
     const FreshFolder tidy(run);
-    if (auto fine = check_places(run, output); !fine) return fine.error();
+    auto taken = take_places(run, output);
+    if (!taken) return taken.error();
+    places.emplace(std::move(*taken));
     remove_reports(run);
     const auto environment = find_environment(settings.arch);
     if (!environment) return environment.error();
@@ -171,7 +191,7 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
         ablate_stage(*environment, run, settings, *found, *realizations, module, chosen);
     if (!ablation) return watch.failed(ablation.error());
     watch.enter("compose");
-    const auto composed = compose_stage(run, settings, *found, *realizations, chosen, output);
+    auto composed = compose_stage(run, settings, *found, *realizations, chosen, output);
     if (!composed) return watch.failed(composed.error());
     say("compose",
         fmt::format("{} of {} patterns fused{}", chosen.fused(), found->discovery.patterns.size(),
@@ -194,27 +214,22 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
         watch.enter("bench");
         const auto benched =
             bench_stage(*environment,
-                        {output, settings.source, settings.dtype, settings.allow_tf32,
+                        {composed->package, settings.source, settings.dtype, settings.allow_tf32,
                          settings.training, request.verbose},
                         run, {composed->inputs, module.empty() ? "" : module + composed->contents});
-        std::error_code ignored;
-        if (!benched) {
-            if (benched.error().bad_input) fs::remove_all(output, ignored);
-            return watch.failed(benched.error());
-        }
+        if (!benched) return watch.failed(benched.error());
         report.whole = benched->whole;
         report.whole_note = benched->note;
         report.agrees = benched->agrees;
         if (benched->earlier) report.whole_earlier = benched->date;
         if (benched->agrees == false) {
-            fs::remove_all(output, ignored);
             report.package.clear();
-            report.no_package =
-                "the composed module does not give the module's results, so its package was "
-                "removed\n";
+            report.no_package = rejected(*composed, output);
             report.failed = true;
         }
     }
+    if (!report.package.empty())
+        if (auto done = accept(run, *composed); !done) return watch.failed(done.error());
     if (auto done = finish(run, report, started); !done) return watch.failed(done.error());
     if (report.failed)
         (void)watch.failed({report.no_package, {}});

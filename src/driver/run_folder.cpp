@@ -58,6 +58,14 @@ Result<> reading(const fs::path& folder, auto&& read) {
 
 }  // namespace
 
+Result<FileLock> RunFolder::lock() const {
+    std::error_code ignored;
+    if (!fs::is_directory(folder_, ignored))
+        return Error{folder_.string() + " is not a run folder: it is no folder",
+                     "`fact runs list` names those of this folder", true};
+    return FileLock::take(folder_ / ".lock", folder_.string());
+}
+
 Result<Settings> RunFolder::settings() const {
     Settings settings;
     auto done = reading(folder_, [&](const Json& json) {

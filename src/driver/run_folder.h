@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "support/file_lock.h"
 #include "support/result.h"
 #include "tune/effort.h"
 
@@ -49,6 +50,9 @@ class RunFolder {
     }
     std::filesystem::path bench() const { return folder_ / "bench.json"; }
     std::filesystem::path package() const { return folder_ / "package"; }
+
+    // Held by whoever writes to the folder, which exists; waits for another process that does.
+    Result<FileLock> lock() const;
 
     Result<Settings> settings() const;           // defaults when the folder has none
     Result<std::optional<Asked>> asked() const;  // nothing when it was not `fact optimize`

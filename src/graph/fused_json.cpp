@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "graph/fused.h"
 #include "graph/graph_json_parts.h"
@@ -46,6 +49,60 @@ std::vector<Binding> bindings_from_json(const json& list) {
     return result;
 }
 
+// Whoever runs the call refuses values that it does not have.
+const TensorType* type_of(const FusedCall& call, const Binding& binding) {
+    for (const Value& value : call.original.values)
+        if (value.name == binding.value) return value.type ? &*value.type : nullptr;
+    return nullptr;
+}
+
+void check_dims(const FusedCall& call, const Binding& binding) {
+    const TensorType* type = type_of(call, binding);
+    std::set<int> seen;
+    for (const auto& group : binding.dims)
+        for (const int dim : group) {
+            if (type && static_cast<std::size_t>(dim) >= type->sizes.size())
+                throw SchemaError(fmt::format("{} has no dimension {}", binding.value, dim));
+            if (!seen.insert(dim).second)
+                throw SchemaError(fmt::format("dimension {} of {} twice", dim, binding.value));
+        }
+}
+
+// Elements of a row of a result; 0 where it has no rows, or more than can be counted.
+std::int64_t row_length(const Binding& binding, const TensorType* type) {
+    if (!type || binding.dims.empty()) return 0;
+    std::int64_t length = 1;
+    for (const int dim : binding.dims.back())
+        if (__builtin_mul_overflow(length, type->sizes[static_cast<std::size_t>(dim)], &length))
+            return 0;
+    return length;
+}
+
+// Results that share an output lie side by side in its rows, which therefore have to be countable.
+void check_together(const FusedCall& call) {
+    for (const Binding& binding : call.results) {
+        std::int64_t parts = 0, row = 0, length = 0;
+        bool overflow = false;
+        for (const Binding& part : call.results) {
+            if (part.tensor != binding.tensor) continue;
+            const TensorType* type = type_of(call, part);
+            const std::int64_t own = row_length(part, type);
+            overflow |=
+                own <= 0 || __builtin_add_overflow(row, own, &row) ||
+                __builtin_add_overflow(length, storage_length(type->sizes, type->strides), &length);
+            ++parts;
+        }
+        if (parts < 2) continue;
+        std::int64_t reach = 0;
+        if (!overflow)
+            for (const std::int64_t stride : type_of(call, binding)->strides)
+                overflow |= __builtin_mul_overflow(stride, row, &reach);
+        if (overflow)
+            throw SchemaError(
+                fmt::format("the parts of {} cannot lie side by side", binding.tensor));
+    }
+}
+
 }  // namespace
 
 void put_half(ordered_json& binding, const std::optional<Half>& half) {
@@ -78,7 +135,7 @@ Result<FusedCall> fused_call_from_json(std::string_view text) {
         std::vector<std::string> copied;
         if (const json* names = optional_field(written, "copied"))
             for (const json& name : to_array(*names)) copied.push_back(to_text(name));
-        return FusedCall{
+        FusedCall call{
             .id = to_text(field(written, "id")),
             .kernel = to_text(field(written, "kernel")),
             .params = at("params", [&] { return bindings_from_json(field(written, "params")); }),
@@ -86,6 +143,10 @@ Result<FusedCall> fused_call_from_json(std::string_view text) {
             .original =
                 at("original", [&] { return graph_from_parsed(field(written, "original")); }),
             .copied = std::move(copied)};
+        for (const auto* bindings : {&call.params, &call.results})
+            for (const Binding& binding : *bindings) check_dims(call, binding);
+        check_together(call);
+        return call;
     });
 }
 

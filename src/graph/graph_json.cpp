@@ -9,6 +9,7 @@
 #include "graph/argument_json.h"
 #include "graph/graph_json_parts.h"
 #include "graph/json_fields.h"
+#include "graph/pt2_fields.h"
 
 namespace fact::graph {
 
@@ -53,12 +54,14 @@ std::string text_or_empty(const json& object, const char* key) {
 TensorType type_from_json(const json& value) {
     const auto dtype = dtype_from_name(to_text(field(value, "dtype")));
     if (!dtype) throw SchemaError("unknown dtype '" + to_text(field(value, "dtype")) + "'");
-    return {.dtype = *dtype,
-            .sizes = to_ints(field(value, "sizes")),
-            .strides = to_ints(field(value, "strides")),
-            .offset = to_int(field(value, "offset")),
-            .dynamic = flag(value, "dynamic"),
-            .device = to_text(field(value, "device"))};
+    TensorType type{.dtype = *dtype,
+                    .sizes = to_ints(field(value, "sizes")),
+                    .strides = to_ints(field(value, "strides")),
+                    .offset = to_int(field(value, "offset")),
+                    .dynamic = flag(value, "dynamic"),
+                    .device = to_text(field(value, "device"))};
+    check_type(type);
+    return type;
 }
 
 ordered_json where_to_json(const Provenance& where) {

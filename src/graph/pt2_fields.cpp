@@ -48,23 +48,6 @@ std::vector<std::int64_t> read_sym_ints(const json& list, bool& dynamic) {
     return result;
 }
 
-// The bytes a tensor spans must be countable, so that nobody later multiplies into overflow.
-void check_span(const TensorType& type) {
-    std::int64_t elements = 1, last = type.offset;
-    bool overflow = false;
-    for (std::size_t i = 0; i < type.sizes.size(); ++i) {
-        std::int64_t reach = 0;
-        const std::int64_t size = std::max<std::int64_t>(type.sizes[i], 1);
-        overflow |= __builtin_mul_overflow(elements, size, &elements);
-        overflow |= __builtin_mul_overflow(size - 1, type.strides[i], &reach);
-        overflow |= __builtin_add_overflow(last, reach, &last);
-    }
-    std::int64_t bytes = 0;
-    for (const std::int64_t count : {elements, last})
-        overflow |= __builtin_mul_overflow(count, info(type.dtype).bytes * 2, &bytes);
-    if (overflow) throw SchemaError("the tensor's size overflows 64 bits");
-}
-
 ValueId to_value(const json& tensor, const ValueNames& names) {
     return find_value(names, to_text(field(tensor, "name")));
 }
@@ -115,6 +98,30 @@ std::optional<Argument> read_symbolic(const std::string& tag, const json& conten
 
 }  // namespace
 
+void check_type(const TensorType& type) {
+    if (type.sizes.size() != type.strides.size())
+        throw SchemaError(
+            fmt::format("{} sizes but {} strides", type.sizes.size(), type.strides.size()));
+    if (type.sizes.size() > kMaxRank)
+        throw SchemaError(fmt::format("a tensor of {} dimensions", type.sizes.size()));
+    std::int64_t elements = 1, last = type.offset;
+    bool overflow = false, negative = type.offset < 0;
+    for (std::size_t i = 0; i < type.sizes.size(); ++i) {
+        std::int64_t reach = 0;
+        const std::int64_t size = std::max<std::int64_t>(type.sizes[i], 1);
+        negative |= type.sizes[i] < 0 || type.strides[i] < 0;
+        overflow |= __builtin_mul_overflow(elements, size, &elements);
+        overflow |= __builtin_mul_overflow(size - 1, type.strides[i], &reach);
+        overflow |= __builtin_add_overflow(last, reach, &last);
+        overflow |= __builtin_mul_overflow(type.strides[i], info(type.dtype).bytes * 2, &reach);
+    }
+    if (negative) throw SchemaError("negative extent, stride or offset");
+    std::int64_t bytes = 0;
+    for (const std::int64_t count : {elements, last})
+        overflow |= __builtin_mul_overflow(count, info(type.dtype).bytes * 2, &bytes);
+    if (overflow) throw SchemaError("the tensor's size overflows 64 bits");
+}
+
 std::pair<std::string, const json&> read_union(const json& value) {
     if (to_object(value).size() != 1)
         throw SchemaError(fmt::format("expected one tagged value, found {}", value.size()));
@@ -138,10 +145,7 @@ std::optional<TensorType> read_tensor_type(const json& meta) {
     type.offset = at("storage_offset",
                      [&] { return read_sym_int(field(meta, "storage_offset"), type.dynamic); });
     type.device = read_device(field(meta, "device"));
-    if (type.sizes.size() != type.strides.size())
-        throw SchemaError(
-            fmt::format("{} sizes but {} strides", type.sizes.size(), type.strides.size()));
-    check_span(type);
+    check_type(type);
     return type;
 }
 

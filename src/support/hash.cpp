@@ -1,65 +1,62 @@
 #include "support/hash.h"
 
-#include <array>
-#include <bit>
-#include <cstdint>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <vector>
 
 namespace fact {
 namespace {
 
-constexpr std::array<std::uint32_t, 64> kRound{
-    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+void absorb(Sha256State& state, const unsigned char* data, std::size_t blocks) {
+    static const Sha256Blocks fastest =
+        sha256_blocks_of_cpu() ? sha256_blocks_of_cpu() : sha256_blocks_portable;
+    fastest(state, data, blocks);
+}
 
-using State = std::array<std::uint32_t, 8>;
-
-void absorb(State& state, const unsigned char* block) {
-    std::array<std::uint32_t, 64> w;
-    for (int i = 0; i < 16; ++i)
-        w[i] = std::uint32_t{block[4 * i]} << 24 | std::uint32_t{block[4 * i + 1]} << 16 |
-               std::uint32_t{block[4 * i + 2]} << 8 | std::uint32_t{block[4 * i + 3]};
-    for (int i = 16; i < 64; ++i) {
-        auto s0 = std::rotr(w[i - 15], 7) ^ std::rotr(w[i - 15], 18) ^ w[i - 15] >> 3;
-        auto s1 = std::rotr(w[i - 2], 17) ^ std::rotr(w[i - 2], 19) ^ w[i - 2] >> 10;
-        w[i] = w[i - 16] + s0 + w[i - 7] + s1;
-    }
-    auto [a, b, c, d, e, f, g, h] = state;
-    for (int i = 0; i < 64; ++i) {
-        auto s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
-        auto t1 = h + s1 + ((e & f) ^ (~e & g)) + kRound[i] + w[i];
-        auto s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
-        auto t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
-        h = g, g = f, f = e, e = d + t1, d = c, c = b, b = a, a = t1 + t2;
-    }
-    const State added{a, b, c, d, e, f, g, h};
-    for (int i = 0; i < 8; ++i) state[i] += added[i];
+Error cannot_read(const std::filesystem::path& path, int code) {
+    return {fmt::format("cannot read {}: {}", path.string(), std::strerror(code)), {}};
 }
 
 }  // namespace
 
-std::string sha256_hex(std::string_view bytes) {
-    State state{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-    auto data = reinterpret_cast<const unsigned char*>(bytes.data());
-    std::size_t whole = bytes.size() / 64 * 64;
-    for (std::size_t i = 0; i < whole; i += 64) absorb(state, data + i);
+void Sha256::add(std::string_view bytes) {
+    const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
+    std::size_t left = bytes.size();
+    const auto take = [&](std::size_t count) {
+        data += count;
+        left -= count;
+        length_ += count;
+    };
+    if (const std::size_t used = length_ % kSha256Block; used > 0) {
+        const std::size_t count = std::min(left, kSha256Block - used);
+        if (count > 0) std::memcpy(rest_.data() + used, data, count);
+        take(count);
+        if (used + count < kSha256Block) return;
+        absorb(state_, rest_.data(), 1);
+    }
+    const std::size_t blocks = left / kSha256Block;
+    absorb(state_, data, blocks);
+    take(blocks * kSha256Block);
+    if (left > 0) std::memcpy(rest_.data(), data, left);
+    take(left);
+}
 
-    // The tail, a one bit, zeros, and the length in bits: one block or two.
-    std::array<unsigned char, 128> tail{};
-    std::size_t rest = bytes.size() - whole;
-    if (rest != 0) std::memcpy(tail.data(), data + whole, rest);
+std::string Sha256::hex() const {
+    // What is left, a one bit, zeros, and the length in bits: one block or two.
+    std::array<unsigned char, 2 * kSha256Block> tail{};
+    const std::size_t rest = length_ % kSha256Block;
+    std::memcpy(tail.data(), rest_.data(), rest);
     tail[rest] = 0x80;
-    std::size_t padded = rest < 56 ? 64 : 128;
-    std::uint64_t bits = std::uint64_t{bytes.size()} * 8;
+    const std::size_t padded = rest < 56 ? kSha256Block : 2 * kSha256Block;
+    const std::uint64_t bits = length_ * 8;
     for (int i = 0; i < 8; ++i) tail[padded - 1 - i] = static_cast<unsigned char>(bits >> (8 * i));
-    for (std::size_t i = 0; i < padded; i += 64) absorb(state, tail.data() + i);
+    Sha256State state = state_;
+    absorb(state, tail.data(), padded / kSha256Block);
 
     constexpr std::string_view kDigits = "0123456789abcdef";
     std::string result;
@@ -68,8 +65,32 @@ std::string sha256_hex(std::string_view bytes) {
     return result;
 }
 
+std::string sha256_hex(std::string_view bytes) {
+    Sha256 hash;
+    hash.add(bytes);
+    return hash.hex();
+}
+
 std::string short_hash(std::string_view bytes) {
     return sha256_hex(bytes).substr(0, 16);
+}
+
+Result<std::string> sha256_of_file(const std::filesystem::path& path) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return cannot_read(path, errno);
+    ::posix_fadvise(file, 0, 0, POSIX_FADV_SEQUENTIAL);
+    Sha256 hash;
+    std::vector<char> piece(1 << 20);
+    ssize_t count = 0;
+    while ((count = ::read(file, piece.data(), piece.size())) != 0) {
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) break;
+        hash.add({piece.data(), static_cast<std::size_t>(count)});
+    }
+    const int failure = count < 0 ? errno : 0;
+    ::close(file);
+    if (failure != 0) return cannot_read(path, failure);
+    return hash.hex();
 }
 
 }  // namespace fact

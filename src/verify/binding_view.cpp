@@ -21,7 +21,7 @@ Merged merge(const std::vector<int>& group, std::span<const std::int64_t> sizes,
         if (merged.size == 1)
             merged.stride = stride;
         else if (stride != merged.stride * merged.size)
-            merged.fits = false;
+            return {.fits = false};
         merged.size *= size;
     }
     return merged;

@@ -1,13 +1,17 @@
 #include "compose/package.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "compose/rewrite.h"
 #include "graph/graph_json.h"
 #include "graphs.h"
+#include "package/files.h"
 #include "support/files.h"
+#include "support/hash.h"
 
 namespace fact::compose {
 namespace {
@@ -59,7 +63,12 @@ TEST_F(PackageTest, HoldsEverythingAModuleNeeds) {
     EXPECT_EQ(*read_file(output / "kernels/family_p0/kernel.cubin"), "text of kernel.cubin");
     EXPECT_EQ(*read_file(output / "model.pt2"), "weights");
     const auto manifest = nlohmann::json::parse(*read_file(output / "manifest.json"));
-    EXPECT_EQ(manifest.at("format"), 1);
+    EXPECT_EQ(manifest.at("kind"), "fact package");
+    EXPECT_EQ(manifest.at("format"), 2);
+    EXPECT_EQ(manifest.at("files").at("model.pt2"),
+              (nlohmann::json{{"size", 7}, {"sha256", sha256_hex("weights")}}));
+    EXPECT_EQ(manifest.at("files").size(), 7);  // the archive, the graph, a call, four of a kernel
+    EXPECT_EQ(manifest.at("classes"), nlohmann::json::array());
     EXPECT_EQ(manifest.at("calls"), nlohmann::json({"p0"}));
     EXPECT_EQ(manifest.at("kernels").at(0).at("precision"), "bf16");
     const auto graph = graph::graph_from_json(*read_file(output / "graph.json"));
@@ -72,11 +81,9 @@ TEST_F(PackageTest, HoldsEverythingAModuleNeeds) {
 TEST_F(PackageTest, ReplacesAnOlderPackageAsAWhole) {
     const auto output = at("out") / "package";
     ASSERT_TRUE(write_package(package(), output));
-    ASSERT_TRUE(write_file_atomic(output / "calls/p9.json", "left over"));
     auto next = package();
     next.name = "second";
     ASSERT_TRUE(write_package(next, output));
-    EXPECT_FALSE(fs::exists(output / "calls/p9.json"));
     EXPECT_NE(read_file(output / "manifest.json")->find("second"), std::string::npos);
     EXPECT_EQ(names(at("out")), std::vector<std::string>{"package"});
 }
@@ -111,6 +118,107 @@ TEST_F(PackageTest, AFailureLeavesTheOlderPackage) {
     broken.kernels[0].folder = at("nowhere");
     EXPECT_FALSE(write_package(broken, output));
     EXPECT_EQ(*read_file(output / "manifest.json"), before);
+    EXPECT_EQ(names(at("out")), std::vector<std::string>{"package"});
+}
+
+TEST_F(PackageTest, AStagedPackageChangesNothingUntilItIsPutInPlace) {
+    const auto output = at("out") / "package";
+    ASSERT_TRUE(write_package(package(), output));
+    const auto before = *read_file(output / "manifest.json");
+    auto next = package();
+    next.name = "second";
+    {
+        const auto staged = StagedPackage::write(next, output);
+        ASSERT_TRUE(staged) << staged.error().text();
+        EXPECT_TRUE(package::check_nothing_else(staged->path()));
+        EXPECT_EQ(*read_file(output / "manifest.json"), before);
+    }
+    EXPECT_EQ(*read_file(output / "manifest.json"), before);
+    EXPECT_EQ(names(at("out")), std::vector<std::string>{"package"});
+
+    auto staged = StagedPackage::write(next, output);
+    // Somebody's file came while the package was measured.
+    ASSERT_TRUE(write_file_atomic(output / "notes.txt", "mine"));
+    const auto refused = staged->put_in_place();
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("notes.txt is no file of the package"),
+              std::string::npos);
+    fs::remove(output / "notes.txt");
+    ASSERT_TRUE(staged->put_in_place());
+    EXPECT_NE(read_file(output / "manifest.json")->find("second"), std::string::npos);
+}
+
+TEST_F(PackageTest, DeclaresTheNamespacesAndClassesItNeeds) {
+    auto with = package();
+    with.graph.nodes.back().target = "torchvision.nms.default";
+    with.calls[0].original.nodes[0].target = "prims.sum.default";
+    with.graph.out_spec =
+        R"([1, {"type": "builtins.tuple", "context": "null", "children_spec": [
+            {"type": "my.Output", "context": "[\"y\"]", "children_spec": [
+             {"type": null, "context": null, "children_spec": []}]}]}])";
+    ASSERT_TRUE(write_package(with, at("with")));
+    const auto manifest = package::read_manifest(at("with"));
+    ASSERT_TRUE(manifest) << manifest.error().text();
+    EXPECT_EQ(manifest->namespaces, (std::vector<std::string>{"prims", "torchvision"}));
+    EXPECT_EQ(manifest->classes, std::vector<std::string>{"my.Output"});
+}
+
+TEST_F(PackageTest, AWebProjectIsNotAPackage) {
+    ASSERT_TRUE(write_file_atomic(at("web/manifest.json"),
+                                  R"({"manifest_version": 3, "name": "page", "calls": []})"));
+    ASSERT_TRUE(write_file_atomic(at("web/src/index.js"), "years of work"));
+    for (const auto& refused : {check_output(at("web")), write_package(package(), at("web"))}) {
+        ASSERT_FALSE(refused);
+        EXPECT_NE(refused.error().message.find("is not a package that can be replaced"),
+                  std::string::npos);
+        EXPECT_NE(refused.error().hint.find("remove that folder yourself"), std::string::npos);
+    }
+    EXPECT_EQ(*read_file(at("web/src/index.js")), "years of work");
+}
+
+TEST_F(PackageTest, OnlyAWholePackageWithNothingElseIsReplaced) {
+    const auto output = at("out") / "package";
+    const auto refused = [&](const std::string& why) {
+        const auto result = check_output(output);
+        ASSERT_FALSE(result) << why;
+        EXPECT_NE(result.error().message.find(why), std::string::npos) << result.error().message;
+    };
+    ASSERT_TRUE(write_package(package(), output));
+    ASSERT_TRUE(check_output(output));
+    ASSERT_TRUE(write_file_atomic(output / "calls/p9.json", "somebody's"));
+    refused("calls/p9.json is no file of the package");
+    fs::remove(output / "calls/p9.json");
+    fs::create_directory(output / "notes");
+    refused("notes/ is no file of the package");
+    fs::remove(output / "notes");
+    ASSERT_TRUE(write_file_atomic(output / "kernels/family_p0/kernel.cu", "text of Kernel.cu"));
+    refused("kernels/family_p0/kernel.cu was changed");
+    fs::remove(output / "kernels/family_p0/kernel.cu");
+    refused("kernels/family_p0/kernel.cu is missing");
+    fs::create_symlink("kernel.fact", output / "kernels/family_p0/kernel.cu");
+    refused("kernels/family_p0/kernel.cu is no regular file");
+    // Earlier versions listed no files: what else is in such a folder cannot be told.
+    ASSERT_TRUE(write_file_atomic(output / "manifest.json", R"({"format": 1, "calls": ["p0"]})"));
+    refused("another version of FACT (format 1, not 2)");
+}
+
+TEST_F(PackageTest, AFullDiskIsNamedAndNothingStays) {
+    // No file may be longer than this: for whoever writes it is what a full disk is.
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto output = at("out") / "package";
+    ASSERT_TRUE(write_package(package(), output));
+    ASSERT_TRUE(write_file_atomic(at("kernels/kernel.cubin"), std::string(100'000, 'x')));
+    const auto was = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{50'000, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+    const auto full = write_package(package(), output);
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, was);
+    ASSERT_FALSE(full);
+    EXPECT_NE(full.error().message.find("kernel.cubin: File too large"), std::string::npos)
+        << full.error().message;
+    EXPECT_TRUE(check_output(output));
     EXPECT_EQ(names(at("out")), std::vector<std::string>{"package"});
 }
 

@@ -1,5 +1,6 @@
 """A small package with one fused call, written by hand."""
 
+import hashlib
 import json
 
 import torch
@@ -67,7 +68,7 @@ def write_package(folder, module, x, known=None):
         ],
         "outputs": [{"value": "gelu"}],
     }
-    manifest = {"format": 1, "name": "up", "kernels": [{"family": "up"}], "calls": [call["id"]]}
+    manifest = {"name": "up", "kernels": [{"family": "up"}], "calls": [call["id"]]}
     if known:
         manifest["original"] = known
     (folder / "calls").mkdir()
@@ -75,4 +76,21 @@ def write_package(folder, module, x, known=None):
     (folder / "kernels" / "up" / "kernel.fact").write_text(KERNEL_TEXT.format(dtype="f32"))
     (folder / "calls" / f"{call['id']}.json").write_text(json.dumps(call))
     (folder / "graph.json").write_text(json.dumps(graph))
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    seal(folder, **manifest)
+
+
+def seal(folder, **changes):
+    """Writes a manifest of the files as they are now, like the one before but for changes."""
+    path = folder / "manifest.json"
+    manifest = {"kind": "fact package", "format": 2, "namespaces": ["aten"], "classes": []}
+    if path.exists():
+        manifest |= json.loads(path.read_text())
+    manifest["files"] = {
+        str(file.relative_to(folder)): {
+            "size": file.stat().st_size,
+            "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
+        }
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and file != path
+    }
+    path.write_text(json.dumps(manifest | changes))

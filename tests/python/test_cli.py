@@ -14,6 +14,7 @@ import unittest
 
 import torch
 from built import needs_ops
+from packages import seal
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("FACT_PROGRAM", str(ROOT / "build" / "release" / "fact"))
@@ -334,11 +335,12 @@ class Stages(CommandLine):
         self.assertNotIn("earlier run", result.stdout)
         # One that is there from another time is not taken for this run's.
         (self.folder / "package").mkdir()
-        self.write("package/manifest.json", "{}")
+        self.write("package/graph.json", "{}")
+        seal(self.folder / "package", calls=[])
         result = self.fact("optimize", "plain.py", "-o", "package")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("package is an earlier run's and was left as it is", result.stdout)
-        self.assertEqual((self.folder / "package" / "manifest.json").read_text(), "{}")
+        self.assertEqual((self.folder / "package" / "graph.json").read_text(), "{}")
 
     def test_a_product_no_kernel_can_address(self):
         body = "def forward(self, x):\n    return x[:, ::2] @ x[:, ::2].t()"

@@ -10,7 +10,7 @@ import unittest
 
 import torch
 from built import needs_ops
-from packages import Scaled, Up, write_package
+from packages import Scaled, Up, seal, write_package
 
 
 @needs_ops
@@ -85,9 +85,7 @@ class Package(unittest.TestCase):
         from fact.package import load, needs_weights
 
         self.assertFalse(needs_weights(self.folder))
-        manifest = json.loads((self.folder / "manifest.json").read_text())
-        manifest["original"] = {"without_weights": True}
-        (self.folder / "manifest.json").write_text(json.dumps(manifest))
+        seal(self.folder, original={"without_weights": True})
         self.assertTrue(needs_weights(self.folder))
         with self.assertRaisesRegex(ValueError, "made without weights, and .* and 1 more"):
             load(self.folder)
@@ -144,21 +142,56 @@ class Package(unittest.TestCase):
             packaged(x=self.x)
 
     def test_damage_is_reported(self):
-        archive = self.folder / "model.pt2"
-        whole = archive.read_bytes()
-        archive.write_bytes(whole[: len(whole) // 2])
-        with self.assertRaisesRegex(RuntimeError, "truncated\n.*`fact optimize`, or `fact compose`"):
+        for name in ("model.pt2", "graph.json", "calls/p01_linear_gelu.json", "kernels/up/kernel.fact"):
+            file = self.folder / name
+            whole = file.read_bytes()
+            at = len(whole) // 2
+            for damaged, text in (
+                (whole[:at], f"{name} has {at} bytes, not the {len(whole)}"),
+                (whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :], f"{name} was changed"),
+            ):
+                file.write_bytes(damaged)
+                with self.assertRaisesRegex(RuntimeError, text + "(.|\n)*`fact optimize`, or `fact compose`"):
+                    self.load()
+            file.unlink()
+            with self.assertRaisesRegex(RuntimeError, f"{name} is missing"):
+                self.load()
+            file.write_bytes(whole)
+        self.load()
+
+    def test_an_edited_kernel_is_refused(self):
+        text = self.folder / "kernels" / "up" / "kernel.fact"
+        text.write_text(text.read_text().replace("gelu_tanh", "gelu_erf "))
+        with self.assertRaisesRegex(RuntimeError, "kernels/up/kernel.fact was changed"):
             self.load()
-        archive.write_bytes(whole)
+
+    def test_a_file_that_the_manifest_does_not_list_is_not_read(self):
+        manifest = json.loads((self.folder / "manifest.json").read_text())
+        for name in manifest["files"]:
+            others = {path: file for path, file in manifest["files"].items() if path != name}
+            (self.folder / "manifest.json").write_text(json.dumps(manifest | {"files": others}))
+            with self.assertRaisesRegex(RuntimeError, f"{name} is needed, and its manifest"):
+                self.load()
+
+    def test_a_wrong_text_that_was_sealed(self):
         (self.folder / "kernels" / "up" / "kernel.fact").write_text("kernel up(")
+        seal(self.folder)
         with self.assertRaisesRegex(RuntimeError, "kernel.fact"):
             self.load()
-        (self.folder / "manifest.json").write_text('{"format": 99, "calls": []}')
-        with self.assertRaisesRegex(RuntimeError, "another version"):
-            self.load()
-        (self.folder / "manifest.json").write_text("{")
-        with self.assertRaisesRegex(RuntimeError, "damaged"):
-            self.load()
+
+    def test_other_manifests(self):
+        manifest = self.folder / "manifest.json"
+        for text, message in (
+            ('{"format": 1, "calls": []}', "another version of FACT .format 1, not 2."),
+            ('{"kind": "fact package", "format": 99, "calls": []}', "another version"),
+            ('{"manifest_version": 3, "name": "a web page"}', "no manifest of a package"),
+            ("{", "damaged"),
+            (json.dumps(json.loads(manifest.read_text()) | {"calls": [7]}), "calls"),
+            (json.dumps(json.loads(manifest.read_text()) | {"files": {"../x": {}}}), "'../x' is no name"),
+        ):
+            manifest.write_text(text)
+            with self.assertRaisesRegex(RuntimeError, message):
+                self.load()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,154 @@
+"""How the arguments and results of a call are nested: pytree descriptions, read without trust.
+
+torch's own reader imports whatever module a description names (a default factory, an enum). Here
+only Python's containers and classes that the package declares are built, and only libraries that
+are known for their output classes, or that the caller allows, are imported to find one.
+"""
+
+import dataclasses
+import importlib
+import json
+
+from torch.utils import _pytree as pytree
+
+_PROTOCOL = 1
+_PLAIN = (str, int, float, bool, type(None))
+_FACTORIES = ("bool", "dict", "float", "int", "list", "set", "str", "tuple")
+_PUBLISHERS = ("diffusers", "transformers")
+
+
+class _Refused(ValueError):
+    pass
+
+
+def load_spec(text, declared=(), allow=()):
+    """The TreeSpec of a description. `declared` are full names of classes it may hold, `allow`
+    Python packages that may be imported for them."""
+    try:
+        protocol, written = json.loads(text)
+        if protocol != _PROTOCOL:
+            raise _Refused(f"of protocol {protocol}, which this version does not know")
+        _Checker(set(declared), (*_PUBLISHERS, *allow)).check(written)
+    except _Refused:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise _Refused(f"the description of a call's arguments is damaged: {error!r}") from None
+    return pytree.treespec_loads(text)
+
+
+class _Checker:
+    def __init__(self, declared, importable):
+        self._declared = declared
+        self._importable = importable
+
+    def check(self, node):
+        kind, context, children = node["type"], node["context"], node["children_spec"]
+        if kind is None:
+            if context is not None or children:
+                raise _Refused("a leaf with something in it")
+            return
+        if kind in _CONTAINERS:
+            getattr(self, "_" + kind.replace(".", "_"))(context, children)
+        else:
+            self._class(kind, context)
+        for child in children:
+            self.check(child)
+
+    def _builtins_list(self, context, children):
+        if json.loads(context) is not None:
+            raise _Refused("a list or tuple with more than its elements")
+
+    _builtins_tuple = _builtins_list
+
+    def _builtins_dict(self, context, children):
+        _check_keys(json.loads(context), children)
+
+    _collections_OrderedDict = _builtins_dict
+
+    def _collections_deque(self, context, children):
+        if not isinstance(json.loads(context), (int, type(None))):
+            raise _Refused("a deque whose length is no number")
+
+    def _collections_defaultdict(self, context, children):
+        module, name = context["default_factory_module"], context["default_factory_name"]
+        if module != "builtins" or name not in _FACTORIES:
+            raise _Refused(
+                f"a defaultdict of {module}.{name}: only {', '.join(_FACTORIES)} are built"
+            )
+        _check_keys(context["dict_context"], children)
+
+    def _collections_namedtuple(self, context, children):
+        if not pytree.is_namedtuple_class(self._find(context)):
+            raise _Refused(f"{context} is no namedtuple")
+
+    def _class(self, name, context):
+        found = self._find(name)
+        if pytree.is_namedtuple_class(found):
+            self._find(context)
+        elif pytree.SUPPORTED_SERIALIZED_TYPES[found].from_dumpable_context is None:
+            _check_plain(json.loads(context))
+
+    def _find(self, name):
+        """The class of that name; it is imported only if the package declares it."""
+        if not isinstance(name, str) or name not in self._declared:
+            raise _Refused(f"{name} is a class that the package does not declare")
+        known = pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE
+        if name not in known:
+            module, _, attribute = name.rpartition(".")
+            top = module.partition(".")[0]
+            if top not in self._importable:
+                raise _Refused(
+                    f"results of this package are of the class {name}: import {module or name} "
+                    "before loading it, and register the class with torch as when it was traced "
+                    f'(torch.export.register_dataclass), or load with allow=["{top}"] if its '
+                    "import does that"
+                )
+            found = getattr(_imported(module, name), attribute, None)
+            if not _is_plain_class(found) or name not in known:
+                raise _Refused(
+                    f"{name} is not a class of results that torch knows: dataclasses, namedtuples "
+                    "and model outputs that are registered with torch.utils._pytree are built"
+                )
+        return known[name]
+
+
+_CONTAINERS = {
+    "builtins.dict",
+    "builtins.list",
+    "builtins.tuple",
+    "collections.OrderedDict",
+    "collections.defaultdict",
+    "collections.deque",
+    "collections.namedtuple",
+}
+
+
+def _imported(module, name):
+    try:
+        return importlib.import_module(module)
+    except Exception as error:  # whatever a library does while it is imported
+        raise _Refused(
+            f"results of this package are of the class {name}, and {module} cannot be imported "
+            f"({error}): install it, in the version the package was made with"
+        ) from None
+
+
+def _is_plain_class(value):
+    return isinstance(value, type) and (
+        dataclasses.is_dataclass(value) or pytree.is_namedtuple_class(value)
+    )
+
+
+def _check_keys(keys, children):
+    _check_plain(keys)
+    if not isinstance(keys, list) or len(keys) != len(children):
+        raise _Refused("a dict without a key for each value")
+
+
+def _check_plain(value):
+    """Numbers, texts and lists of them: torch's reader imports what other objects name."""
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, list):
+            _check_plain(item)
+        elif not isinstance(item, _PLAIN):
+            raise _Refused(f"{item!r} describes a class, and is not built")

@@ -1,0 +1,113 @@
+#include "package/manifest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "graph/json_fields.h"
+#include "support/files.h"
+#include "support/hash.h"
+
+namespace fact::package {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using graph::field;
+using graph::optional_field;
+using graph::SchemaError;
+using nlohmann::json;
+
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+
+bool is_plain_part(std::string_view part) {
+    return !part.empty() && part != "." && part != ".." &&
+           std::ranges::none_of(part, [](unsigned char c) { return c < ' ' || c == '\\'; });
+}
+
+// A relative path that stays in the package and names no other file than it seems to.
+void check_path(const std::string& path) {
+    bool fine = path != kManifestFile;
+    for (std::size_t begin = 0, end = 0; fine && begin <= path.size(); begin = end + 1) {
+        end = std::min(path.find('/', begin), path.size());
+        fine = is_plain_part(std::string_view(path).substr(begin, end - begin));
+    }
+    if (!fine) throw SchemaError(fmt::format("'{}' is no name of a file in a package", path));
+}
+
+File file_from(const json& value) {
+    const auto size = graph::to_int(field(value, "size"));
+    const auto& sha256 = graph::to_text(field(value, "sha256"));
+    const bool hex =
+        sha256.size() == 64 && sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
+    if (size < 0 || !hex) throw SchemaError("no size and SHA-256");
+    return {static_cast<std::uint64_t>(size), sha256};
+}
+
+std::vector<std::string> texts(const json& object, const char* key) {
+    std::vector<std::string> out;
+    graph::at(key, [&] {
+        for (const json& text : graph::to_array(field(object, key)))
+            out.push_back(graph::to_text(text));
+    });
+    return out;
+}
+
+void check_version(const json& all) {
+    // Format 1 had no kind.
+    const auto* kind = optional_field(all, "kind");
+    const auto* format = optional_field(all, "format");
+    if (!format || !format->is_number_integer() || (kind && *kind != kKind) ||
+        (!kind && *format == kFormat))
+        throw SchemaError("it is no manifest of a package");
+    if (*format != kFormat)
+        throw SchemaError(fmt::format("written by another version of FACT (format {}, not {})",
+                                      format->dump(), kFormat));
+}
+
+Manifest read(const json& all) {
+    check_version(all);
+    Manifest out;
+    for (const auto& [path, file] : graph::to_object(field(all, "files")).items()) {
+        check_path(path);
+        out.files.emplace(path, graph::at(path, [&] { return file_from(file); }));
+    }
+    out.calls = texts(all, "calls");
+    out.namespaces = texts(all, "namespaces");
+    out.classes = texts(all, "classes");
+    if (const json* original = optional_field(all, "original"))
+        if (const json* without = optional_field(*original, "without_weights"))
+            out.without_weights = graph::to_bool(*without);
+    return out;
+}
+
+}  // namespace
+
+Result<Manifest> manifest_from_json(std::string_view text) {
+    try {
+        Manifest manifest = read(graph::parse_json(text));
+        manifest.identity = sha256_hex(text);
+        return manifest;
+    } catch (const SchemaError& error) {
+        return Error{error.what(), {}};
+    }
+}
+
+Result<Manifest> read_manifest(const fs::path& folder) {
+    const auto path = folder / kManifestFile;
+    const auto text = read_file(path, kMostBytes);
+    if (!text)
+        return Error{fmt::format("{} is not a package: {}", folder.string(), text.error().message),
+                     "give the folder that fact optimize or fact compose wrote"};
+    auto manifest = manifest_from_json(*text);
+    if (!manifest)
+        return Error{
+            fmt::format("{} is damaged, or not a package's: {}", path.string(),
+                        manifest.error().message),
+            "write the package again with `fact optimize`, or `fact compose` on its run folder"};
+    return manifest;
+}
+
+}  // namespace fact::package

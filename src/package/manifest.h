@@ -1,0 +1,42 @@
+// The manifest of a package: what it is, which files it has, and what it asks of its caller.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.h"
+
+namespace fact::package {
+
+inline constexpr std::string_view kKind = "fact package";
+inline constexpr int kFormat = 2;
+inline constexpr std::string_view kManifestFile = "manifest.json";
+
+struct File {
+    std::uint64_t size = 0;
+    std::string sha256;  // 64 hex digits
+    bool operator==(const File&) const = default;
+};
+using Files = std::map<std::string, File>;  // by path in the package, with "/"
+
+// What is needed to check and to run a package; the rest of manifest.json is for people and for
+// Python.
+struct Manifest {
+    std::string identity;  // SHA-256 of manifest.json: it stands for every byte of the package
+    Files files;           // all but manifest.json
+    std::vector<std::string> calls;
+    std::vector<std::string> namespaces;  // of the operators that it calls
+    std::vector<std::string> classes;     // Python's, that its arguments and results are made of
+    bool without_weights = false;
+};
+
+// Refuses other formats, fields of the wrong kind, and names of files that lead out of the package.
+Result<Manifest> manifest_from_json(std::string_view text);
+// The manifest of `folder`; the Error names it, and says what it is where it is no package.
+Result<Manifest> read_manifest(const std::filesystem::path& folder);
+
+}  // namespace fact::package

@@ -1,0 +1,94 @@
+#include "support/file_lock.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "support/subprocess.h"
+
+namespace fact {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::chrono::milliseconds kPause{50};
+
+Error cannot_lock(const fs::path& file, int code) {
+    return {fmt::format("cannot lock {}: {}", file.string(), std::strerror(code)),
+            "choose a folder on a local disk, which you may write to"};
+}
+
+// Whether the name still stands for the file that is open: who had the lock before removed it.
+bool is_at(int descriptor, const fs::path& file) {
+    struct stat open{}, named{};
+    return ::fstat(descriptor, &open) == 0 && ::stat(file.c_str(), &named) == 0 &&
+           open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
+void write_process(int descriptor) {
+    const auto text = fmt::format("{}\n", ::getpid());
+    if (::ftruncate(descriptor, 0) != 0 || ::pwrite(descriptor, text.data(), text.size(), 0) < 0)
+        return;  // only the message of who waits is poorer
+}
+
+// "process 7", or "another process" where the file does not say.
+std::string holder(int descriptor) {
+    char text[32] = {};
+    if (::pread(descriptor, text, sizeof text - 1, 0) <= 0) return "another process";
+    return fmt::format("process {}", std::strtol(text, nullptr, 10));
+}
+
+}  // namespace
+
+FileLock::FileLock(fs::path file, int descriptor)
+    : file_(std::move(file)), descriptor_(descriptor) {}
+
+FileLock::FileLock(FileLock&& other) noexcept
+    : file_(std::move(other.file_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+FileLock::~FileLock() {
+    if (descriptor_ < 0) return;
+    ::unlink(file_.c_str());  // before the lock goes: who takes it next makes a new file
+    ::close(descriptor_);
+}
+
+Result<FileLock> FileLock::take(const fs::path& file, std::string_view what) {
+    for (bool waited = false;;) {
+        const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (descriptor < 0) {
+            std::error_code ignored;
+            // Who had it may have tidied the folder away.
+            if (waited && errno == ENOENT && fs::create_directories(file.parent_path(), ignored))
+                continue;
+            return cannot_lock(file, errno);
+        }
+        if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
+            FileLock lock(file, descriptor);
+            if (!is_at(descriptor, file)) {
+                ::close(std::exchange(lock.descriptor_, -1));
+                continue;
+            }
+            write_process(descriptor);
+            return lock;
+        }
+        const int why = errno;
+        if (why == EWOULDBLOCK && !std::exchange(waited, true))
+            fmt::print(stderr, "waiting for {}, which works in {}\n", holder(descriptor), what);
+        ::close(descriptor);
+        if (why != EWOULDBLOCK && why != EINTR) return cannot_lock(file, why);
+        if (interrupted()) return Error{"interrupted", {}};
+        std::this_thread::sleep_for(kPause);
+    }
+}
+
+}  // namespace fact

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import unittest
@@ -64,33 +65,29 @@ class Outputs(CommandLine):
         self.assertEqual(json.loads(before)["namespaces"], ["aten"])
         there = self.names()
         self.distrust()
-        again = ["optimize", "one.py", "--dtype", "fp16", "-o", "package"]
-        for fails, message in ((False, "does not give the module's results"), (True, "the benchmark failed")):
-            if fails:
-                self.write("bench_fails", "")
+        again = ["optimize", "one.py", "--dtype", "fp16", "--run-dir", "run", "-o", "package"]
+        failing = pathlib.Path(self.write("bench_fails", ""))
+        for message in ("the benchmark failed", "does not give the module's results"):
             result = self.fact(*again)
             self.assertEqual(result.returncode, 1, result.stderr)
             self.assertIn(message, result.stderr)
             self.assertEqual((self.folder / "package" / "manifest.json").read_bytes(), before)
             self.assertNotIn("package: ", result.stdout)
-        self.assertIn("the package at package is an earlier run's", self.refused_text(again))
-        self.assertEqual(self.names(), sorted(there + ["bench_fails", "python"]))
+            failing.unlink(missing_ok=True)
+        self.assertIn("the package at package is an earlier run's", result.stderr)
+        self.assertEqual(self.names(), sorted(there + ["python", "run"]))
         # Without an earlier one nothing is there afterwards.
         result = self.fact(*again[:-1], "fresh")
         self.assertEqual(result.returncode, 1, result.stderr)
         self.assertNotIn("fresh", self.names())
-        # The very package that `fact compose`, or --no-bench, put there unmeasured does go.
-        result = self.optimize()
+        # The very package that `fact compose` put there unmeasured does go.
+        composed = self.fact("compose", "run", "-o", "package")
+        self.assertEqual(composed.returncode, 0, composed.stderr)
+        self.assertNotEqual((self.folder / "package" / "manifest.json").read_bytes(), before)
+        result = self.fact(*again)
         self.assertEqual(result.returncode, 1, result.stderr)
         self.assertIn("so its package was removed", result.stderr)
         self.assertNotIn("package", self.names())
-
-    def refused_text(self, command):
-        os.unlink(self.folder / "bench_fails")
-        try:
-            return self.fact(*command).stderr
-        finally:
-            self.write("bench_fails", "")
 
     def test_a_package_with_somebodys_file_in_it_stays(self):
         self.assertEqual(self.optimize("--no-bench").returncode, 0)

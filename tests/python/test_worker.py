@@ -114,7 +114,7 @@ class Protocol(unittest.TestCase):
         self.assertEqual((answer["outcome"], answer["finding"]), ("passed", ""), answer["why"])
         self.assertIn("other sizes: ", answer["note"])
         # Four distributions, and after the timing one more, the first again, and one changed row.
-        self.assertEqual([c["seed"] for c in answer["checks"]], [1, 2, 3, 4, 1000, 1, 1001])
+        self.assertEqual([c["seed"] for c in answer["checks"]], [1, 2, 3, 4, 5, 1000, 1, 1001])
         quick = self.worker.ask({"candidate": {"fault": "none", "proof": "quick"}})
         self.assertEqual([c["seed"] for c in quick["checks"]], [1, 3, 1000])
         # What only the whole proof looks at passes the quick one.

@@ -9,9 +9,9 @@ using Arguments = PlainArguments<FACT_TENSORS>;
 
 constexpr int kThreads = 256, kMostRows = 8192;
 
-__device__ inline Element& at(PlainTensor const& tensor, int b, int h, int row, int column) {
-    return static_cast<Element*>(tensor.data)[b * tensor.strides[0] + h * tensor.strides[1] +
-                                              row * tensor.strides[2] + column * tensor.strides[3]];
+__device__ inline Element& at(PlainTensor const& tensor, int head, int row, int column) {
+    return static_cast<Element*>(tensor.data)[head * tensor.strides[0] + row * tensor.strides[1] +
+                                              column * tensor.strides[2]];
 }
 
 // The sum or the largest of what the threads have, in all of them.
@@ -32,16 +32,16 @@ __device__ void attention(Arguments const& arguments, Stored stored) {
     __shared__ float weights[kMostRows];
     PlainTensor const &q = arguments.tensors[0], &k = arguments.tensors[1],
                       &v = arguments.tensors[2], &y = arguments.tensors[3];
-    int const heads = q.sizes[1], rows = q.sizes[2], depth = q.sizes[3];
+    int const heads = q.sizes[0], rows = q.sizes[1], depth = q.sizes[2];
     float const scale = 1.f / sqrtf(static_cast<float>(depth));
-    for (int64_t i = blockIdx.x; i < int64_t{q.sizes[0]} * heads * rows; i += gridDim.x) {
-        int const row = i % rows, h = i / rows % heads, b = i / rows / heads;
-        int const seen = min(row + 1, k.sizes[2]);
+    for (int64_t i = blockIdx.x; i < int64_t{heads} * rows; i += gridDim.x) {
+        int const row = i % rows, head = i / rows;
+        int const seen = min(row + 1, k.sizes[1]);
         float most = -INFINITY, sum = 0.f;
         for (int j = threadIdx.x; j < seen; j += kThreads) {
             float score = 0.f;
             for (int d = 0; d < depth; ++d)
-                score = fmaf(widen(at(q, b, h, row, d)), widen(at(k, b, h, j, d)), score);
+                score = fmaf(widen(at(q, head, row, d)), widen(at(k, head, j, d)), score);
             weights[j] = score * scale;
             most = fmaxf(most, weights[j]);
         }
@@ -51,11 +51,11 @@ __device__ void attention(Arguments const& arguments, Stored stored) {
             sum += weights[j];
         }
         sum = over_block(sum, [](float x, float y) { return x + y; });
-        for (int d = threadIdx.x; d < v.sizes[3]; d += kThreads) {
+        for (int d = threadIdx.x; d < v.sizes[2]; d += kThreads) {
             float total = 0.f;
             for (int j = 0; j < seen; ++j)
-                total = fmaf(weights[j], widen(at(v, b, h, j, d)), total);
-            at(y, b, h, row, d) = narrow<Element>(stored(total / sum, row, rows));
+                total = fmaf(weights[j], widen(at(v, head, j, d)), total);
+            at(y, head, row, d) = narrow<Element>(stored(total / sum, row, rows));
         }
         __syncthreads();
     }

@@ -16,4 +16,6 @@ def tell(error, verbose=False):
     if verbose and error.__cause__ is not None:
         trace = "".join(traceback.format_exception(error.__cause__)).rstrip("\n")
         text += "\n" + textwrap.indent(trace, "  ", lambda line: True)
-    print(f"error: {text}", file=sys.stderr)
+    # Whoever looks for the message looks at the beginning of lines, and the user's code may have left
+    # one unfinished.
+    print(f"\nerror: {text}", file=sys.stderr)

@@ -65,7 +65,7 @@ make_test_package() {
     if PYTHONPATH=$root/tests/python${PYTHONPATH:+:$PYTHONPATH} "$FACT_PYTHON" - "$folder" >"$folder.log" 2>&1 <<'PYTHON'
 import pathlib, sys, torch
 from packages import Up, write_package
-write_package(pathlib.Path(sys.argv[1]), Up().eval(), torch.ones(16, 32))
+write_package(pathlib.Path(sys.argv[1]), Up().eval(), torch.ones(2, 8, 32))
 PYTHON
     then
         export FACT_TEST_PACKAGE=$folder

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <regex>
 #include <set>
 
 #include "jit/source_map.h"
@@ -17,13 +17,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// What a line includes, as it is spelled between quotes or angle brackets; "" for any other line.
+std::string_view included(std::string_view line) {
+    const auto skip = [&] {
+        line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    };
+    skip();
+    for (const std::string_view word : {"#", "include"}) {
+        if (!line.starts_with(word)) return {};
+        line.remove_prefix(word.size());
+        skip();
+    }
+    if (!line.starts_with('"') && !line.starts_with('<')) return {};
+    line.remove_prefix(1);
+    const auto end = line.find_first_of("\">");
+    return end == line.npos ? std::string_view() : line.substr(0, end);
+}
+
 // Follows #include lines whatever #if they stand in: a header too many only costs a compilation.
-void follow(const std::string& text, const fs::path& folder, const fs::path& root,
+void follow(std::string_view text, const fs::path& folder, const fs::path& root,
             std::set<std::string>& seen) {
-    static const std::regex pattern(R"(^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">])",
-                                    std::regex::multiline);
-    for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it) {
-        const std::string name = (*it)[1];
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        const std::string_view name = included(line);
+        if (name.empty()) continue;
         for (const fs::path& place : {folder / name, root / name}) {
             std::error_code ignored;
             if (!fs::is_regular_file(place, ignored)) continue;

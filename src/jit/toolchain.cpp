@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <future>
 #include <regex>
 
 #include "jit/compiler.h"
@@ -160,6 +161,8 @@ Result<fs::path> find_kernels() {
 }  // namespace
 
 Result<Toolchain> find_toolchain() {
+    // Both are asked at a time.
+    auto host = std::async(std::launch::async, host_compiler);
     auto nvcc = find_nvcc();
     if (!nvcc) return nvcc.error();
     auto cutlass = find_cutlass();
@@ -173,7 +176,7 @@ Result<Toolchain> find_toolchain() {
     toolchain.nvcc = nvcc->path;
     toolchain.cutlass_include = cutlass->include;
     toolchain.kernels_folder = *kernels;
-    toolchain.host_compiler = host_compiler();
+    toolchain.host_compiler = host.get();
     toolchain.version = fmt::format("nvcc {}, CUTLASS {}", nvcc->version, cutlass->version);
     return toolchain;
 }

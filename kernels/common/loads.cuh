@@ -46,12 +46,26 @@ __device__ inline void load_words(uint32_t (&to)[kWords], void const* from, int 
         asm("ld.global.u32 %0, [%1];" : "=r"(to[0]) : "l"(from), "r"(row));
 }
 
-// What is shorter than a word, and lies where no word can be read.
+// What is shorter than a word, and lies where no word can be read; both ways.
 template <int kBytes>
 __device__ inline uint32_t load_piece(void const* from) {
     static_assert(kBytes == 1 || kBytes == 2);
-    if constexpr (kBytes == 2) return *static_cast<uint16_t const*>(from);
-    return *static_cast<uint8_t const*>(from);
+    uint32_t piece;
+    if constexpr (kBytes == 2)
+        asm volatile("ld.global.u16 %0, [%1];" : "=r"(piece) : "l"(from) : "memory");
+    else
+        asm volatile("ld.global.u8 %0, [%1];" : "=r"(piece) : "l"(from) : "memory");
+    return piece;
+}
+template <int kBytes>
+__device__ inline uint32_t load_piece(void const* from, int row) {
+    static_assert(kBytes == 1 || kBytes == 2);
+    uint32_t piece;
+    if constexpr (kBytes == 2)
+        asm("ld.global.u16 %0, [%1];" : "=r"(piece) : "l"(from), "r"(row));
+    else
+        asm("ld.global.u8 %0, [%1];" : "=r"(piece) : "l"(from), "r"(row));
+    return piece;
 }
 
 // kBytes in accesses of kAccess bytes; `row` as load_words takes it, or nothing.
@@ -67,7 +81,7 @@ __device__ inline void load_bytes(uint32_t (&to)[kWords], void const* from, Row.
         for (int w = 0; w < kWords; ++w) to[w] = 0;
 #pragma unroll
         for (int b = 0; b < kBytes; b += kAccess)
-            to[b / 4] |= load_piece<kAccess>(bytes + b) << b % 4 * 8;
+            to[b / 4] |= load_piece<kAccess>(bytes + b, row...) << b % 4 * 8;
     }
 }
 

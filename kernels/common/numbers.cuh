@@ -112,9 +112,7 @@ struct Math<half> {
     __device__ static float divide(float x, float y) { return __fdividef(x, y); }
     // A tanh would be one special function instead of two, but near its ends it is 1 or -1 up to an
     // error that is far larger than what is left of the sigmoid.
-    __device__ static float sigmoid(float x) {
-        return reciprocal(1.f + power_of_two(-kLog2e * x));
-    }
+    __device__ static float sigmoid(float x) { return reciprocal(1.f + power_of_two(-kLog2e * x)); }
 };
 template <>
 struct Math<bf16> : Math<half> {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
+#include "graph/graph_json.h"
 #include "graph_builder.h"
 
 namespace fact::graph {
@@ -31,6 +34,54 @@ TEST(Together, OutputsOfOneTensorLieSideBySide) {
     EXPECT_EQ(found[1].outputs, (std::vector<std::size_t>{1}));
     EXPECT_EQ(found[1].types[0].strides, (Sizes{1}));
     EXPECT_EQ(found[1].length, 7);
+}
+
+// Two results of one output, read back after a change of one of them.
+std::string refusal(const std::function<void(FusedCall&)>& change) {
+    GraphBuilder b;
+    const auto x = b.input("x", tensor({2, 8}));
+    b.output(b.node("q", "aten.f.default", {{"self", x}}, tensor({2, 4})));
+    b.output(b.node("v", "aten.g.default", {{"self", x}}, tensor({2, 6})));
+    FusedCall call{"l00", "linears", {}, {}, std::move(b.graph)};
+    call.params = {{"x", "x", {{0}, {1}}}};
+    call.results = {{"y", "q", {{0}, {1}}}, {"y", "v", {{0}, {1}}}};
+    change(call);
+    const auto read = fused_call_from_json(to_json(call));
+    return read ? "" : read.error().message;
+}
+
+TEST(FusedJson, RefusesDimensionsThatATensorDoesNotHave) {
+    EXPECT_EQ(refusal([](FusedCall&) {}), "");
+    EXPECT_EQ(refusal([](FusedCall& call) { call.params[0].dims[1] = {2}; }),
+              "cannot read the fused call: x has no dimension 2");
+    EXPECT_EQ(refusal([](FusedCall& call) { call.results[0].dims = {{0}, {1, 0}}; }),
+              "cannot read the fused call: dimension 0 of q twice");
+}
+
+TEST(FusedJson, RefusesPartsThatCannotLieSideBySide) {
+    const std::string_view message =
+        "cannot read the fused call: the parts of y cannot lie side by side";
+    EXPECT_EQ(refusal([](FusedCall& call) { call.results[1].dims.clear(); }), message);
+    EXPECT_EQ(refusal([](FusedCall& call) { call.results[1].value = "z"; }), message);
+    EXPECT_EQ(refusal([](FusedCall& call) { call.original.values[2].type->sizes[1] = 0; }),
+              message);
+    EXPECT_EQ(refusal([](FusedCall& call) {
+                  call.original.values[1].type->sizes[0] = 1;
+                  call.original.values[1].type->strides[0] = std::int64_t{1} << 60;
+              }),
+              "cannot read the fused call: original: q: the tensor's size overflows 64 bits");
+}
+
+TEST(GraphJson, RefusesTensorsThatNobodyCanCount) {
+    for (const auto& [sizes, strides] :
+         {std::pair<Sizes, Sizes>{{-1}, {1}},
+          {{2}, {-1}},
+          {{2}, {1, 1}},
+          {{std::int64_t{1} << 40, std::int64_t{1} << 40}, {1, 1}}}) {
+        GraphBuilder b;
+        b.output(b.input("x", tensor(sizes, strides)));
+        EXPECT_FALSE(graph_from_json(to_json(b.graph)));
+    }
 }
 
 }  // namespace

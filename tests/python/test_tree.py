@@ -14,6 +14,7 @@ import unittest
 
 import torch
 from built import ROOT, needs_ops
+from test_cli import CommandLine
 from torch.utils import _pytree as pytree
 
 from fact._tree import load_spec
@@ -233,6 +234,54 @@ class FreshProcess(unittest.TestCase):
         if self.run_script("import transformers.modeling_outputs").returncode:
             self.skipTest("transformers is not installed")
         self.check()
+
+SOURCE = """
+    import torch
+    from transformers.modeling_outputs import BaseModelOutput
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.up = torch.nn.Linear(64, 128)
+
+        def forward(self, x):
+            return BaseModelOutput(last_hidden_state=torch.relu(self.up(x)))
+
+    def get_inputs():
+        return [torch.randn(16, 64)]
+
+    def get_init_inputs():
+        return []
+"""
+
+
+@needs_ops
+class Composed(CommandLine):
+    def test_a_package_declares_the_classes_of_its_results(self):
+        library = self.folder / "library" / "transformers"
+        library.mkdir(parents=True)
+        (library / "__init__.py").write_text("")
+        (library / "modeling_outputs.py").write_text(textwrap.dedent(OUTPUTS))
+        path = [str(ROOT / "python"), str(library.parent)]
+        self.environment["PYTHONPATH"] = os.pathsep.join(path)
+        self.write("model.py", textwrap.dedent(SOURCE))
+        made = self.fact("optimize", "model.py", "--dtype", "bf16", "-o", "package")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        manifest = json.loads((self.folder / "package" / "manifest.json").read_text())
+        self.assertEqual(manifest["classes"], ["transformers.modeling_outputs.BaseModelOutput"])
+        script = (
+            "import fact, torch; x = torch.zeros(16, 64, dtype=torch.bfloat16); "
+            "print(type(fact.load('package')(x)).__qualname__)"
+        )
+        loaded = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", script],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        self.assertEqual(loaded.stdout, "BaseModelOutput\n", loaded.stderr)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ struct BenchRequest {
     std::string source, dtype;
     bool allow_tf32 = false;
     bool training = false;
-    std::string peers = {};  // "": torch.compile; "all": also its max-autotune
     bool verbose = false;  // show what the module raised with its traceback
+    std::string peers = {};  // "": torch.compile; "all": also its max-autotune
 };
 
 struct Benched {

@@ -4,7 +4,6 @@
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
-#include <map>
 #include <set>
 
 #include "graph/fused.h"
@@ -138,11 +137,7 @@ void mark_dead_values(const Graph& graph, std::vector<Step>& steps) {
 struct GraphExecutor::Plan {
     std::vector<ValueId> inputs;
     std::vector<Step> steps;
-    struct Output {
-        ValueId value;
-        std::optional<std::size_t> written_to;  // index into inputs
-    };
-    std::vector<Output> outputs;
+    std::vector<ValueId> outputs;  // results, then what is written to buffers
     std::size_t num_values = 0;
 };
 
@@ -151,10 +146,10 @@ Result<GraphExecutor> GraphExecutor::build(const Graph& graph, const ExecutorOpt
         return Error{"the graph is not sound: " + broken, {}};
     auto plan = std::make_shared<Plan>();
     plan->num_values = graph.values.size();
-    std::map<std::string, std::size_t> by_fqn;
+    std::set<std::string> fqns;
     for (const auto& input : graph.inputs) {
         if (input.fixed) continue;
-        by_fqn[input.fqn] = plan->inputs.size();
+        fqns.insert(input.fqn);
         plan->inputs.push_back(input.value);
     }
     for (const auto& node : graph.nodes) {
@@ -164,19 +159,15 @@ Result<GraphExecutor> GraphExecutor::build(const Graph& graph, const ExecutorOpt
                          step.error().hint};
         plan->steps.push_back(std::move(*step));
     }
+    std::vector<ValueId> written;
     for (const auto& output : graph.outputs) {
         if (!output.value) continue;
-        Plan::Output planned{*output.value, std::nullopt};
-        if (!output.mutates.empty()) {
-            const auto found = by_fqn.find(output.mutates);
-            if (found == by_fqn.end())
-                return Error{
-                    fmt::format("the graph writes to {}, which it does not take", output.mutates),
-                    {}};
-            planned.written_to = found->second;
-        }
-        plan->outputs.push_back(planned);
+        if (!output.mutates.empty() && !fqns.contains(output.mutates))
+            return Error{
+                fmt::format("the graph writes to {}, which it does not take", output.mutates), {}};
+        (output.mutates.empty() ? plan->outputs : written).push_back(*output.value);
     }
+    plan->outputs.insert(plan->outputs.end(), written.begin(), written.end());
     mark_dead_values(graph, plan->steps);
     GraphExecutor executor;
     executor.plan_ = std::move(plan);
@@ -202,13 +193,7 @@ Tensors GraphExecutor::run(const Tensors& inputs) const {
         }
     }
     Tensors results;
-    for (const auto& output : plan_->outputs) {
-        const auto& value = values[index(output.value)].toTensor();
-        if (output.written_to)
-            inputs[*output.written_to].copy_(value);
-        else
-            results.push_back(value);
-    }
+    for (const auto value : plan_->outputs) results.push_back(values[index(value)].toTensor());
     return results;
 }
 

@@ -29,8 +29,9 @@ class GraphExecutor {
     static Result<GraphExecutor> build(const graph::Graph& graph, const ExecutorOptions& options);
 
     // `inputs`: the graph's tensor inputs in order, weights included; inputs that were plain values
-    // when traced are left out. Gives the tensors among the graph's results, and writes results
-    // that stand for a buffer back into that input. Gradients are not recorded.
+    // when traced are left out. Gives the tensors among the graph's results, behind them what is to
+    // be written to buffers (graph::GraphOutput::mutates), each in the graph's order. Writes to
+    // none of its inputs, but results may be inputs or views of them. Gradients are not recorded.
     Tensors run(const Tensors& inputs) const;
 
   private:

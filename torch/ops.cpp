@@ -1,122 +1,185 @@
-// The operators Python calls: packages and kernels by handle, for the life of the process.
+// The operators Python calls. Those that compute are functional, have kernels for CPU and CUDA and
+// a shape function, so that torch.compile and torch.export keep them as they are; packages and
+// kernels are named by content and path (content_name.h), so that what keeps a call keeps what it
+// calls.
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/library.h>
 
-#include <mutex>
-
+#include "torch/open_table.h"
 #include "torch/package.h"
 #include "torch/text_kernel.h"
 
 namespace {
 
+using fact::exec::LoadOptions;
+using fact::exec::OpenTable;
 using fact::exec::Package;
 using fact::exec::TextKernel;
-using Handle = std::int64_t;
-
-// What is open, by handle.
-template <class T>
-class Table {
-  public:
-    template <class... Options>
-    Handle open(const std::string& path, const Options&... options) {
-        auto opened = T::open(path, options...);
-        TORCH_CHECK(opened.ok(), opened.ok() ? "" : opened.error().text());
-        const std::lock_guard lock(mutex_);
-        items_.push_back(std::move(*opened));
-        return static_cast<Handle>(items_.size() - 1);
-    }
-    std::shared_ptr<T> at(Handle handle) {
-        const std::lock_guard lock(mutex_);
-        TORCH_CHECK(handle >= 0 && handle < static_cast<Handle>(items_.size()) && items_[handle],
-                    "nothing is open with handle ", handle);
-        return items_[handle];
-    }
-    void close(Handle handle) {
-        const auto last = at(handle);
-        const std::lock_guard lock(mutex_);
-        items_[handle].reset();
-    }
-
-  private:
-    std::mutex mutex_;
-    std::vector<std::shared_ptr<T>> items_;
-};
+using Tensors = std::vector<at::Tensor>;
+// The dispatcher looks for tensors in lists of this type alone.
+using Run = Tensors(const std::string&, at::TensorList);
+using RunPackage = Tensors(const std::string&, at::TensorList, bool);
 
 // Never destroyed: a GPU may already be gone when static objects are.
-Table<Package>& packages() {
-    static auto* table = new Table<Package>;
+OpenTable<Package>& packages() {
+    static auto* table = new OpenTable<Package>;
     return *table;
 }
-Table<TextKernel>& kernels() {
-    static auto* table = new Table<TextKernel>;
+OpenTable<TextKernel>& kernels() {
+    static auto* table = new OpenTable<TextKernel>;
     return *table;
 }
 
-Handle open_package(const std::string& path, const std::vector<std::string>& allow) {
-    return packages().open(path, fact::exec::LoadOptions{allow});
+// What is open already was allowed to somebody else.
+void check_allowed(const std::string& package, const LoadOptions& options) {
+    const auto allowed = packages().at(package)->permits(options);
+    if (allowed) return;
+    packages().close(package);
+    TORCH_CHECK(false, allowed.error().text());
 }
 
-void close_package(Handle handle) {
-    packages().close(handle);
+std::string open_package(const std::string& path, const std::vector<std::string>& allow) {
+    const LoadOptions options{allow};
+    const auto package = packages().open(path, options);
+    check_allowed(package, options);
+    return package;
 }
 
-std::vector<at::Tensor> run_package(Handle handle, const std::vector<at::Tensor>& inputs,
-                                    bool strict) {
-    return packages().at(handle)->run(inputs, strict);
+void reopen_package(const std::string& package, const std::vector<std::string>& allow) {
+    const LoadOptions options{allow};
+    packages().open_again(package, options);
+    check_allowed(package, options);
 }
 
-void load_package_on(Handle handle, std::int64_t gpu) {
-    packages().at(handle)->load_on(static_cast<c10::DeviceIndex>(gpu));
+void close_package(const std::string& package) {
+    packages().close(package);
 }
 
-void refresh_package(Handle handle) {
-    packages().at(handle)->refresh();
+Tensors package_weights(const std::string& package, const std::vector<std::int64_t>& which) {
+    return packages().at(package)->weights(which);
 }
 
-std::string package_status(Handle handle, at::Device device) {
-    return packages().at(handle)->status_json(device);
+std::string package_signature(const std::string& package) {
+    return packages().at(package)->signature_json();
 }
 
-std::vector<at::Tensor> package_weights(Handle handle, const std::vector<std::int64_t>& which) {
-    return packages().at(handle)->weights(which);
+void load_package_on(const std::string& package, std::int64_t gpu) {
+    packages().at(package)->load_on(static_cast<c10::DeviceIndex>(gpu));
 }
 
-std::string package_signature(Handle handle) {
-    return packages().at(handle)->signature_json();
+void refresh_package(const std::string& package) {
+    packages().at(package)->refresh();
 }
 
-Handle open_kernel(const std::string& folder) {
+std::string package_status(const std::string& package, at::Device device) {
+    return packages().at(package)->status_json(device);
+}
+
+Tensors run_package(const std::string& package, at::TensorList inputs, bool strict) {
+    return packages().at(package)->run(inputs.vec(), strict);
+}
+
+Tensors package_shapes(const std::string& package, at::TensorList inputs, bool) {
+    return packages().at(package)->shapes(inputs.vec());
+}
+
+std::string open_kernel(const std::string& folder) {
     return kernels().open(folder);
 }
 
-void close_kernel(Handle handle) {
-    kernels().close(handle);
+void reopen_kernel(const std::string& kernel) {
+    kernels().open_again(kernel);
 }
 
-std::vector<at::Tensor> run_kernel(Handle handle, const std::vector<at::Tensor>& params) {
-    return kernels().at(handle)->run(params);
+void close_kernel(const std::string& kernel) {
+    kernels().close(kernel);
 }
 
-std::vector<std::string> kernel_params(Handle handle) {
+std::vector<std::string> kernel_params(const std::string& kernel) {
     std::vector<std::string> names;
-    for (const auto& param : kernels().at(handle)->text().params) names.push_back(param.name);
+    for (const auto& param : kernels().at(kernel)->text().params) names.push_back(param.name);
     return names;
+}
+
+Tensors run_kernel(const std::string& kernel, at::TensorList params) {
+    return kernels().at(kernel)->run(params.vec());
+}
+
+Tensors kernel_shapes(const std::string& kernel, at::TensorList params) {
+    return kernels().at(kernel)->shapes(params.vec());
+}
+
+// The place of the first tensor that somebody wants a gradient of, or -1.
+std::ptrdiff_t wants_gradient(at::TensorList tensors) {
+    if (!at::GradMode::is_enabled()) return -1;
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        if (tensors[i].requires_grad()) return static_cast<std::ptrdiff_t>(i);
+    return -1;
+}
+
+Tensors run_package_on_autograd(const std::string& package, at::TensorList inputs, bool strict) {
+    if (const auto place = wants_gradient(inputs); place >= 0)
+        TORCH_CHECK(false, packages().at(package)->input_name(static_cast<std::size_t>(place)),
+                    " requires a gradient and packages have no backward: call under "
+                    "torch.no_grad() or detach it");
+    static const auto op =
+        c10::Dispatcher::singleton().findSchemaOrThrow("fact::run_package", "").typed<RunPackage>();
+    // Not below where views are made: see executor.cpp.
+    const at::AutoDispatchBelowAutograd below;
+    return op.call(package, inputs, strict);
+}
+
+Tensors run_kernel_on_autograd(const std::string& kernel, at::TensorList params) {
+    if (const auto place = wants_gradient(params); place >= 0)
+        TORCH_CHECK(false, kernel_params(kernel).at(static_cast<std::size_t>(place)),
+                    " requires a gradient and kernels have no backward: call under "
+                    "torch.no_grad() or detach it");
+    static const auto op =
+        c10::Dispatcher::singleton().findSchemaOrThrow("fact::run_kernel", "").typed<Run>();
+    const at::AutoDispatchBelowAutograd below;
+    return op.call(kernel, params);
 }
 
 }  // namespace
 
 TORCH_LIBRARY(fact, library) {
-    library.def("open_package(str path, str[] allow) -> int", open_package);
-    library.def("close_package(int handle) -> ()", close_package);
-    library.def("run_package(int handle, Tensor[] inputs, bool strict=False) -> Tensor[]",
-                run_package);
-    library.def("load_package_on(int handle, int gpu) -> ()", load_package_on);
-    library.def("refresh_package(int handle) -> ()", refresh_package);
-    library.def("package_status(int handle, Device device) -> str", package_status);
+    library.def("open_package(str path, str[] allow) -> str", open_package);
+    library.def("reopen_package(str package, str[] allow) -> ()", reopen_package);
+    library.def("close_package(str package) -> ()", close_package);
+    library.def("package_weights(str package, int[] which) -> Tensor[]", package_weights);
+    library.def("package_signature(str package) -> str", package_signature);
+    library.def("load_package_on(str package, int gpu) -> ()", load_package_on);
+    library.def("refresh_package(str package) -> ()", refresh_package);
+    library.def("package_status(str package, Device device) -> str", package_status);
     library.def("fell_back(str text) -> ()");  // see fallback.h
-    library.def("package_weights(int handle, int[] which) -> Tensor[]", package_weights);
-    library.def("package_signature(int handle) -> str", package_signature);
-    library.def("open_kernel(str folder) -> int", open_kernel);
-    library.def("close_kernel(int handle) -> ()", close_kernel);
-    library.def("run_kernel(int handle, Tensor[] params) -> Tensor[]", run_kernel);
-    library.def("kernel_params(int handle) -> str[]", kernel_params);
+    library.def("open_kernel(str folder) -> str", open_kernel);
+    library.def("reopen_kernel(str kernel) -> ()", reopen_kernel);
+    library.def("close_kernel(str kernel) -> ()", close_kernel);
+    library.def("kernel_params(str kernel) -> str[]", kernel_params);
+    library.def("run_package(str package, Tensor[] inputs, bool strict=False) -> Tensor[]",
+                {at::Tag::pt2_compliant_tag});
+    library.def("run_kernel(str kernel, Tensor[] params) -> Tensor[]",
+                {at::Tag::pt2_compliant_tag});
+}
+
+TORCH_LIBRARY_IMPL(fact, CPU, library) {
+    library.impl("run_package", run_package);
+    library.impl("run_kernel", run_kernel);
+}
+
+TORCH_LIBRARY_IMPL(fact, CUDA, library) {
+    library.impl("run_package", run_package);
+    library.impl("run_kernel", run_kernel);
+}
+
+TORCH_LIBRARY_IMPL(fact, Meta, library) {
+    library.impl("run_package", package_shapes);
+    library.impl("run_kernel", kernel_shapes);
+}
+
+TORCH_LIBRARY_IMPL(fact, Autograd, library) {
+    library.impl("run_package", run_package_on_autograd);
+    library.impl("run_kernel", run_kernel_on_autograd);
 }

@@ -1,5 +1,6 @@
 #include "torch/package.h"
 
+#include <ATen/ops/empty_strided.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +15,8 @@
 #include "package/files.h"
 #include "package/operators.h"
 #include "support/files.h"
+#include "support/hash.h"
+#include "torch/contract.h"
 #include "torch/kernel_files.h"
 #include "torch/stream.h"
 #include "torch/tensors.h"
@@ -44,6 +47,12 @@ json fixed_value(const graph::Argument& argument) {
     return nullptr;
 }
 
+std::vector<std::int64_t> numbers(c10::SymIntArrayRef symbolic) {
+    std::vector<std::int64_t> result;
+    for (const auto& one : symbolic) result.push_back(one.guard_int(__FILE__, __LINE__));
+    return result;
+}
+
 }  // namespace
 
 struct Package::State {
@@ -51,6 +60,8 @@ struct Package::State {
     graph::Archive archive;
     json original;  // what a bare archive says of the module; a package's manifest does
     std::string identity;
+    std::vector<std::string> namespaces;  // declared
+    Contract contract;
     bool without_weights = false;
     std::map<std::string, std::shared_ptr<FusedKernel>> calls;
     std::mutex mutex;
@@ -65,6 +76,10 @@ struct Package::State {
         const auto fused = [&](const std::string& id) -> FusedFunction {
             const auto call = calls.find(id);
             if (call == calls.end()) return {};
+            if (device.is_meta())
+                return [kernel = call->second](const Tensors& inputs) {
+                    return kernel->run_original(inputs);
+                };
             return [kernel = call->second, strict](const Tensors& inputs) {
                 return kernel->run(inputs, strict);
             };
@@ -73,7 +88,28 @@ struct Package::State {
         TORCH_CHECK(built.ok(), built.ok() ? "" : built.error().text());
         return own.emplace(device, std::move(*built)).first->second;
     }
+
+    Result<> make_contract();
+    Tensors on_meta(const Tensors& inputs);
 };
+
+Result<> Package::State::make_contract() {
+    std::map<std::string, const graph::FusedCall*> by_id;
+    for (const auto& [id, kernel] : calls) by_id[id] = &kernel->call();
+    auto made = Contract::make(graph, archive.weights, by_id);
+    if (!made) return made.error();
+    contract = std::move(*made);
+    return Ok{};
+}
+
+// By the original operators, which know the results of any element type.
+Tensors Package::State::on_meta(const Tensors& inputs) {
+    Tensors bare;
+    for (const auto& input : inputs)
+        bare.push_back(at::empty_strided(numbers(input.sym_sizes()), numbers(input.sym_strides()),
+                                         input.options().device(c10::kMeta)));
+    return executor_on(c10::kMeta, false).run(bare);
+}
 
 Package::Package(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Package::~Package() = default;
@@ -89,11 +125,16 @@ Result<std::shared_ptr<Package>> Package::open_archive(const fs::path& file,
     state->without_weights =
         state->original.is_object() && state->original.value("without_weights", json()) == true;
     state->graph = graph::canonicalize(archive->graph);
-    if (auto fine = package::check_operators(state->graph, package::namespaces(state->graph),
-                                             options.allow);
-        !fine)
+    state->namespaces = package::namespaces(state->graph);
+    if (auto fine = package::check_operators(state->graph, state->namespaces, options.allow); !fine)
         return fine.error();
+    auto content = graph::to_json(state->graph);
+    for (const auto& weight : archive->weights)
+        content += sha256_hex(
+            {reinterpret_cast<const char*>(weight.storage.data()), weight.storage.size()});
+    state->identity = sha256_hex(content);
     state->archive = std::move(*archive);
+    if (const auto done = state->make_contract(); !done) return done.error();
     return std::shared_ptr<Package>(new Package(std::move(state)));
 }
 
@@ -122,6 +163,7 @@ Result<std::shared_ptr<Package>> Package::open(const fs::path& folder, const Loa
     state->graph = std::move(*graph);
     state->archive = std::move(*archive);
     state->identity = manifest->identity;
+    state->namespaces = manifest->namespaces;
     state->without_weights = manifest->without_weights;
     std::map<std::string, Compiled> compiled;  // calls of one family share a kernel
     std::map<std::string, ir::Kernel> texts;
@@ -151,11 +193,29 @@ Result<std::shared_ptr<Package>> Package::open(const fs::path& folder, const Loa
         if (!kernel) return kernel.error();
         state->calls.emplace(id, std::move(*kernel));
     }
+    if (const auto done = state->make_contract(); !done) return done.error();
     return std::shared_ptr<Package>(new Package(std::move(state)));
 }
 
 const std::string& Package::identity() const {
     return state_->identity;
+}
+
+Result<std::string> Package::identity_of(const fs::path& folder) {
+    if (fs::is_regular_file(folder)) return std::string();
+    const auto manifest = package::read_manifest(folder);
+    if (!manifest) return manifest.error();
+    return manifest->identity;
+}
+
+Result<> Package::permits(const LoadOptions& options) const {
+    const auto check = [&](const graph::Graph& graph) {
+        return package::check_operators(graph, state_->namespaces, options.allow);
+    };
+    if (auto fine = check(state_->graph); !fine) return fine;
+    for (const auto& [id, call] : state_->calls)
+        if (auto fine = check(call->call().original); !fine) return fine;
+    return Ok{};
 }
 
 const graph::Graph& Package::graph() const {
@@ -180,8 +240,11 @@ Tensors Package::weights(const std::vector<std::int64_t>& which) const {
 }
 
 Tensors Package::run(const Tensors& inputs, bool strict) {
-    TORCH_CHECK(!inputs.empty(), "a package needs at least one tensor to run on");
-    return state_->executor_on(inputs[0].device(), strict).run(inputs);
+    const auto& contract = state_->contract;
+    contract.check_sizes(inputs);
+    contract.check_buffers(inputs);
+    return apart(state_->executor_on(inputs[0].device(), strict).run(inputs), inputs,
+                 contract.layouts());
 }
 
 void Package::load_on(c10::DeviceIndex device) {
@@ -206,6 +269,27 @@ std::string Package::status_json(c10::Device device) const {
                          {"fell_back", status.fell_back}});
     }
     return calls.dump();
+}
+
+Tensors Package::shapes(const Tensors& inputs) {
+    const auto& contract = state_->contract;
+    contract.check_sizes(inputs);
+    const auto& layouts = contract.layouts();
+    const bool known =
+        contract.has_traced_dtypes(inputs) &&
+        std::ranges::all_of(layouts, [](const auto& one) { return one.has_value(); });
+    Tensors results = known ? Tensors(layouts.size()) : state_->on_meta(inputs);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        if (!layouts[i]) continue;
+        const auto dtype = known ? layouts[i]->dtype : results[i].scalar_type();
+        results[i] = at::empty_strided(layouts[i]->sizes, layouts[i]->strides,
+                                       at::TensorOptions(dtype).device(c10::kMeta));
+    }
+    return results;
+}
+
+const std::string& Package::input_name(std::size_t place) const {
+    return state_->contract.input_name(place);
 }
 
 Tensors Package::run_with_own_weights(const Tensors& user_inputs) {
@@ -244,7 +328,14 @@ Tensors Package::run_with_own_weights(const Tensors& user_inputs) {
     }
     TORCH_CHECK(next_user == user_inputs.size(), "the model takes ", next_user, " tensors, got ",
                 user_inputs.size());
-    return run(inputs);
+    auto results = run(inputs);
+    const auto& written = state_->contract.written();
+    const std::size_t first_written = results.size() - written.size();
+    for (std::size_t i = first_written; i < results.size(); ++i)
+        for (std::size_t place = 0; place < inputs.size(); ++place)
+            if (input_name(place) == written[i - first_written]) inputs[place].copy_(results[i]);
+    results.resize(first_written);
+    return results;
 }
 
 std::string Package::signature_json() const {
@@ -278,6 +369,7 @@ std::string Package::signature_json() const {
                 {"out_spec", graph.out_spec},
                 {"inputs", inputs},
                 {"outputs", outputs},
+                {"written", state_->contract.written()},
                 {"weights", weights},
                 {"original", state_->original.is_object() ? state_->original : json()}}
         .dump();

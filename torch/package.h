@@ -24,8 +24,14 @@ class Package {
                                                  const LoadOptions& options = {});
     ~Package();
 
-    // SHA-256 of its manifest, which stands for every byte of it; "" of an archive.
+    // SHA-256 of its manifest, which stands for every byte of it; of an archive, that of its graph
+    // and weights.
     const std::string& identity() const;
+    // The same without opening it; "" for an archive.
+    static Result<std::string> identity_of(const std::filesystem::path& folder);
+
+    // An Error where the package calls operators that these options do not allow.
+    Result<> permits(const LoadOptions& options) const;
 
     const graph::Graph& graph() const;
 
@@ -33,11 +39,14 @@ class Package {
     // archive, whose order is signature_json's; aliases are one tensor.
     Tensors weights(const std::vector<std::int64_t>& which) const;
 
-    // What a caller has to know, as JSON: in_spec, out_spec, inputs, outputs, names of weights.
+    // What a caller has to know, as JSON: in_spec, out_spec, inputs, outputs, names of weights and
+    // of the buffers it has to write.
     std::string signature_json() const;
 
-    // `inputs`: the graph's tensor inputs in order, weights among them. `strict`: a call that its
-    // kernel does not run throws.
+    // `inputs`: the graph's tensor inputs in order, weights among them. Gives results, and behind
+    // them what the caller has to write to buffers; none of them shares memory with an input or
+    // with another. Throws where sizes are not those that were traced, or where a buffer does not
+    // hold what kernels have built in. `strict`: a call that its kernel does not run throws, too.
     Tensors run(const Tensors& inputs, bool strict = false);
 
     // Loads the kernels onto a GPU before they are called there: a call that is captured into a
@@ -49,6 +58,13 @@ class Package {
 
     // Of every fused call, as JSON: whether its kernel can run on the device, what ran so far.
     std::string status_json(c10::Device device) const;
+
+    // What run() would give for such inputs, as tensors without memory. `inputs` may have none,
+    // either, and symbolic sizes.
+    Tensors shapes(const Tensors& inputs);
+
+    // How messages call the tensor input at this place.
+    const std::string& input_name(std::size_t place) const;
 
     // The same from C++ alone: the weights are those of the archive, moved once to the device of
     // the first tensor. A package without weights has none to run with.

@@ -6,6 +6,8 @@
 
 #include "ir/extents.h"
 #include "ir/interpreter.h"
+#include "support/files.h"
+#include "support/hash.h"
 #include "torch/kernel_files.h"
 #include "torch/stream.h"
 #include "torch/tensors.h"
@@ -13,20 +15,29 @@
 namespace fact::exec {
 
 struct TextKernel::State {
+    std::string identity;
     ir::Kernel text;
     Compiled compiled;
 
-    // The sizes of the outputs, from those of the parameters.
+    void check_dims(const Tensors& params) const {
+        TORCH_CHECK(params.size() == text.params.size() && !params.empty(), text.name, " takes ",
+                    text.params.size(), " tensors, got ", params.size());
+        for (std::size_t i = 0; i < params.size(); ++i) {
+            const std::size_t dims = text.params[i].type.dims.size();
+            TORCH_CHECK(static_cast<std::size_t>(params[i].dim()) == dims, text.name, ": ",
+                        text.params[i].name, " has ", params[i].dim(), " dimensions, not ", dims);
+        }
+    }
+
+    // Every dimension's extent, from the sizes of the parameters. Symbolic sizes become numbers.
     std::vector<std::int64_t> solved(const Tensors& params) const {
         std::vector<std::int64_t> extents(text.dims.size(), ir::kUnknownExtent);
         for (std::size_t i = 0; i < params.size(); ++i) {
             const auto& dims = text.params[i].type.dims;
-            TORCH_CHECK(static_cast<std::size_t>(params[i].dim()) == dims.size(), text.name, ": ",
-                        text.params[i].name, " has ", params[i].dim(), " dimensions, not ",
-                        dims.size());
             for (std::size_t d = 0; d < dims.size(); ++d) {
                 std::int64_t& extent = extents[ir::index(dims[d])];
-                const std::int64_t size = params[i].size(static_cast<std::int64_t>(d));
+                const std::int64_t size =
+                    params[i].sym_size(static_cast<std::int64_t>(d)).guard_int(__FILE__, __LINE__);
                 TORCH_CHECK(extent == ir::kUnknownExtent || extent == size, text.name,
                             ": dimension ", text[dims[d]].name, " is ", size, " in ",
                             text.params[i].name, " and ", extent, " elsewhere");
@@ -36,6 +47,25 @@ struct TextKernel::State {
         const std::string problem = ir::solve_extents(text, extents);
         TORCH_CHECK(problem.empty(), text.name, ": ", problem);
         return extents;
+    }
+
+    // The extents that parameters have as they are, where those are all that the outputs have;
+    // what is wrong with them is found when the kernel runs.
+    std::optional<std::vector<c10::SymInt>> symbolic(const Tensors& params) const {
+        std::vector<c10::SymInt> extents(text.dims.size(), c10::SymInt(ir::kUnknownExtent));
+        bool any = false;
+        std::vector<bool> known(text.dims.size());
+        for (std::size_t i = 0; i < params.size(); ++i) {
+            const auto& dims = text.params[i].type.dims;
+            for (std::size_t d = 0; d < dims.size(); ++d) {
+                extents[ir::index(dims[d])] = params[i].sym_size(static_cast<std::int64_t>(d));
+                known[ir::index(dims[d])] = true;
+                any |= extents[ir::index(dims[d])].is_heap_allocated();
+            }
+        }
+        for (const ir::Output& output : text.outputs)
+            for (const ir::DimId dim : output.tensor.type.dims) any &= known[ir::index(dim)];
+        return any ? std::optional(std::move(extents)) : std::nullopt;
     }
 };
 
@@ -65,34 +95,68 @@ TextKernel::TextKernel(std::unique_ptr<State> state) : state_(std::move(state)) 
 TextKernel::~TextKernel() = default;
 
 Result<std::shared_ptr<TextKernel>> TextKernel::open(const std::filesystem::path& folder) {
+    auto identity = identity_of(folder);
+    if (!identity) return identity.error();
     auto text = read_kernel_text(folder / "kernel.fact");
     if (!text) return text.error();
+    auto compiled = read_compiled(folder / "kernel.cubin", folder / "record.json");
+    if (const auto now = identity_of(folder); !now || *now != *identity)
+        return Error{folder.string() + " was written to while it was read", "open it once more"};
     auto state = std::make_unique<State>();
+    state->identity = std::move(*identity);
     state->text = std::move(*text);
-    state->compiled = read_compiled(folder / "kernel.cubin", folder / "record.json");
+    state->compiled = std::move(compiled);
     return std::shared_ptr<TextKernel>(new TextKernel(std::move(state)));
+}
+
+Result<std::string> TextKernel::identity_of(const std::filesystem::path& folder) {
+    std::string content;
+    for (const auto* name : {"kernel.fact", "record.json", "kernel.cubin"}) {
+        const bool is_text = std::string_view(name) == "kernel.fact";  // enough without a GPU
+        if (!is_text && !std::filesystem::exists(folder / name)) continue;
+        const auto bytes = read_file(folder / name);
+        if (!bytes) return bytes.error();
+        content += fmt::format("{} {}\n", sha256_hex(*bytes), name);
+    }
+    return sha256_hex(content);
+}
+
+const std::string& TextKernel::identity() const {
+    return state_->identity;
 }
 
 const ir::Kernel& TextKernel::text() const {
     return state_->text;
 }
 
+Tensors TextKernel::shapes(const Tensors& params) const {
+    const ir::Kernel& text = state_->text;
+    state_->check_dims(params);
+    auto extents = state_->symbolic(params);
+    if (!extents) {
+        const auto solved = state_->solved(params);
+        extents.emplace(solved.begin(), solved.end());
+    }
+    Tensors outputs;
+    for (const ir::Output& output : text.outputs) {
+        std::vector<c10::SymInt> sizes;
+        for (const ir::DimId dim : output.tensor.type.dims)
+            sizes.push_back((*extents)[ir::index(dim)]);
+        const auto dtype = scalar_type(output.tensor.type.dtype);
+        outputs.push_back(
+            at::empty_symint(sizes, at::TensorOptions(dtype).device(params[0].device())));
+    }
+    return outputs;
+}
+
 Tensors TextKernel::run(const Tensors& params) {
     const ir::Kernel& text = state_->text;
-    TORCH_CHECK(params.size() == text.params.size() && !params.empty(), text.name, " takes ",
-                text.params.size(), " tensors, got ", params.size());
+    state_->check_dims(params);
     const auto device = params[0].device();
     for (const auto& param : params)
         TORCH_CHECK(param.device() == device, text.name, ": the tensors are on different devices");
-    const auto extents = state_->solved(params);
-    Tensors outputs;
-    for (const ir::Output& output : text.outputs) {
-        std::vector<std::int64_t> sizes;
-        for (const ir::DimId dim : output.tensor.type.dims)
-            sizes.push_back(extents[ir::index(dim)]);
-        outputs.push_back(at::empty(
-            sizes, at::TensorOptions(scalar_type(output.tensor.type.dtype)).device(device)));
-    }
+    state_->solved(params);  // complains of what does not fit
+    Tensors outputs = shapes(params);
     if (device.is_cpu()) {
         const auto all = views<ir::TensorView>(text, params, outputs);
         const std::span<const ir::TensorView> span(all);

@@ -18,9 +18,18 @@ class TextKernel {
     static Result<std::shared_ptr<TextKernel>> open(const std::filesystem::path& folder);
     ~TextKernel();
 
+    // SHA-256 over the files that a call depends on: text, record and cubin.
+    const std::string& identity() const;
+    // The same without opening it.
+    static Result<std::string> identity_of(const std::filesystem::path& folder);
+
     // New tensors for the outputs. On the CPU the interpreter runs. Throws where the tensors do not
     // fit the text, or the kernel cannot serve them.
     Tensors run(const Tensors& params);
+
+    // What run() would give for such tensors, as tensors without memory. Sizes may be symbolic;
+    // those that no result has alone become numbers.
+    Tensors shapes(const Tensors& params) const;
 
     // What the text declares, for messages: "linear(x: bf16[M, K], ...) -> (...)".
     const ir::Kernel& text() const;

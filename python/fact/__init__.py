@@ -6,9 +6,11 @@ build` compiled.
 
     mlp_up = fact.kernel("mlp_up.sm90a")
     y = mlp_up(x, w, b)
+
+What torch.export or torch.jit saved of a module that holds either needs `fact.load_operators()`.
 """
 
-__all__ = ["FallbackWarning", "kernel", "load"]
+__all__ = ["FallbackWarning", "kernel", "load", "load_operators"]
 
 
 def __getattr__(name):
@@ -25,4 +27,8 @@ def __getattr__(name):
         from fact._fallback import FallbackWarning
 
         return FallbackWarning
+    if name == "load_operators":
+        from fact._ops import load_operators
+
+        return load_operators
     raise AttributeError(f"module 'fact' has no attribute {name!r}")

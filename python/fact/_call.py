@@ -6,6 +6,7 @@ import json
 import torch
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_REST, _NAMED_REST = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
 
 
 class _Unknown:
@@ -53,6 +54,10 @@ class Signature:
             for row in rows
         )
         self._count = count
+        self._parameters = tuple(
+            (p.name, p.kind, p.default is not p.empty, p.default)
+            for p in self._signature.parameters.values()
+        )
         positional = [p.name for p in self._signature.parameters.values() if p.kind in _POSITIONAL]
         self._traced = positional[:count]
         self._more = max(0, count - len(positional))  # values of *args
@@ -67,31 +72,61 @@ class Signature:
         """The arguments of the traced form; TypeError and ValueError name the parameter."""
         if not kwargs and len(args) == self._count:
             return args
-        bound = self._signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        for name, parameter in self._signature.parameters.items():
-            self._check(name, parameter, bound.arguments[name])
-        return bound.args[: self._count]
+        values = self._bound(args, kwargs)
+        if values is None:
+            self._signature.bind(*args, **kwargs)  # says what does not fit
+        arranged = []
+        for (name, kind, _, default), value in zip(self._parameters, values):
+            self._check(name, kind, default, value)
+            if kind in _POSITIONAL:
+                arranged.append(value)
+            elif kind is _REST:
+                arranged.extend(value)
+        return tuple(arranged[: self._count])
 
-    def _check(self, name, parameter, value):
-        if parameter.kind is parameter.VAR_POSITIONAL:
+    def _bound(self, args, kwargs):
+        """A value for every parameter, as Python binds a call; None where they do not fit. Not by
+        inspect, which torch.compile cannot follow."""
+        values, named, taken = [], dict(kwargs), 0
+        for name, kind, optional, default in self._parameters:
+            if kind is _REST:
+                values.append(tuple(args[taken:]))
+                taken = len(args)
+            elif kind is _NAMED_REST:
+                values.append(named)
+                named = {}
+            elif kind in _POSITIONAL and taken < len(args):
+                if name in named and kind is not _POSITIONAL[0]:
+                    return None
+                values.append(args[taken])
+                taken += 1
+            elif kind is not _POSITIONAL[0] and name in named:
+                values.append(named.pop(name))
+            elif optional:
+                values.append(default)
+            else:
+                return None
+        return None if named or taken < len(args) else values
+
+    def _check(self, name, kind, default, value):
+        if kind is _REST:
             if len(value) != self._more:
                 raise TypeError(
                     f"'*{name}' held {self._more} values when the module was traced, got {len(value)}"
                 )
-        elif parameter.kind is parameter.VAR_KEYWORD:
+        elif kind is _NAMED_REST:
             if value:
                 raise TypeError(f"'{next(iter(value))}' was not given when the module was traced")
         elif name in self._traced:
             if value is _Unknown:
                 raise TypeError(f"'{name}' must be given: the package does not hold its default")
-        elif value is not parameter.default:
-            if parameter.default is _Unknown:
+        elif value is not default:
+            if default is _Unknown:
                 raise TypeError(
                     f"'{name}' had its default when the module was traced, and cannot be given; "
                     "trace it again with the value"
                 )
-            check_value(f"'{name}'", value, parameter.default)
+            check_value(f"'{name}'", value, default)
 
 
 def _plain(value):

@@ -1,5 +1,6 @@
 """Calls a kernel that `fact kernel build` compiled from a kernel text."""
 
+import os
 import weakref
 
 import torch
@@ -9,18 +10,26 @@ from fact._ops import ops
 
 class Kernel:
     """Takes the text's parameters, in order or by name, and gives a new tensor for each output (a
-    tuple where there are several). On CPU tensors the text is interpreted."""
+    tuple where there are several). On CPU tensors the text is interpreted.
 
-    def __init__(self, folder):
-        self._handle = ops().open_kernel(str(folder))
-        self._finalizer = weakref.finalize(self, ops().close_kernel, self._handle)
-        self.params = tuple(ops().kernel_params(self._handle))
+    A call is one operator, fact::run_kernel, which torch.compile and torch.export keep. Copies share
+    the kernel; a pickle holds path and content hash of its folder, and opens it again.
+    """
+
+    def __init__(self, name):
+        """`name` is open already, and is closed with this object."""
+        # Not at exit: the GPU may be gone by then.
+        weakref.finalize(self, ops().close_kernel, name).atexit = False
+        self._name = name
+        self.params = tuple(ops().kernel_params(name))
 
     def __call__(self, *tensors, **named):
         if named:
             tensors = self._in_order(tensors, named)
         device = next((x.device for x in tensors if isinstance(x, torch.Tensor)), None)
-        outputs = ops().run_kernel(self._handle, [_as_tensor(x, device) for x in tensors])
+        outputs = torch.ops.fact.run_kernel.default(
+            self._name, [_as_tensor(x, device) for x in tensors]
+        )
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def _in_order(self, tensors, named):
@@ -31,6 +40,20 @@ class Kernel:
         if missing:
             raise TypeError(f"the kernel also takes {', '.join(missing)}")
         return tensors + tuple(named[name] for name in self.params[len(tensors) :])
+
+    @classmethod
+    def again(cls, name):
+        ops().reopen_kernel(name)
+        return cls(name)
+
+    def __reduce__(self):
+        return Kernel.again, (self._name,)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
 
 
 def _as_tensor(value, device):
@@ -44,4 +67,4 @@ def _as_tensor(value, device):
 
 def kernel(folder):
     """The kernel in a folder that `fact kernel build` wrote, as a function of tensors."""
-    return Kernel(folder)
+    return Kernel(ops().open_kernel(os.fspath(folder)))

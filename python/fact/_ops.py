@@ -41,3 +41,9 @@ def _loaded():
     python_side = torch.library.Library("fact", "IMPL")
     python_side.impl("fell_back", warn, "CompositeImplicitAutograd")
     return torch.ops.fact, python_side
+
+
+def load_operators():
+    """Makes torch know FACT's operators: before torch.export.load or torch.jit.load of a program that
+    calls them. Packages and kernels are opened by the programs themselves."""
+    ops()

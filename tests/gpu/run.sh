@@ -15,6 +15,8 @@
 #   norms     norms before products as models write them, examples/norms.py, in bf16
 #   replays   packages of a Llama layer and of GPT-2 in CUDA graphs and on several streams
 #   baselines what modules are compared with: torch's own settings, calls and no slower graphs
+#   compiled  a package and a kernel under torch.compile, torch.export and torch.jit.trace, pickled and
+#             in other processes: they stay what they are
 #   programs  random kernels built, run and compared with the interpreter
 #   calibrate the GPU's real ceilings, as `fact calibrate` measures them
 #   registry  the same module in a new run folder compiles and measures nothing
@@ -28,7 +30,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
-known=(unit functions hazards runtime calibrate legal programs products attention_sm80 types chains spellings
+known=(unit functions hazards runtime compiled calibrate legal programs products attention_sm80 types chains spellings
     rotaries norms replays baselines registry faults)
 ((${#parts[@]})) || parts=("${known[@]}")
 for part in "${parts[@]}"; do
@@ -147,6 +149,14 @@ for part in "${parts[@]}"; do
             FACT_PROGRAM=$fact timeout -k 10 200 "$python" "$root/tests/gpu/baselines.py" \
                 "$work/baselines" 2>&1 | tail -n 20
             ((PIPESTATUS[0])) && ((++failures))
+            ;;
+        compiled)
+            retune='' optimize compiled 300 examples/minigpt_block.py --dtype bf16 --no-bench --effort 1
+            FACT_OPS=$root/build/release/torch/libfact_ops.so PYTHONPATH=$root/python \
+                timeout -k 10 300 "${FACT_PYTHON:-python3}" "$root/tests/gpu/compiled.py" \
+                "$work/compiled/package" examples/minigpt_block.py bf16 >"$out/compiled.log" 2>&1 ||
+                ((++failures))
+            grep -E '^(ok|FAILED)' "$out/compiled.log" || tail -n 15 "$out/compiled.log"
             ;;
         programs)
             program=$root/build/release/tests/differential

@@ -4,7 +4,7 @@ import hashlib
 import json
 
 import torch
-from built import KERNEL_TEXT, linear_gelu_call
+from built import KERNEL_TEXT, linear_gelu_call, tensor_type
 from torch import nn
 from torch.utils import _pytree as pytree
 
@@ -23,6 +23,14 @@ class Scaled(Up):
 
     def forward(self, x, scale=1.0, *, mask=None):
         return super().forward(x) * scale if scale != 1.0 else super().forward(x)
+
+
+class Masked(Up):
+    """With a buffer that the package's kernel has built in."""
+
+    def __init__(self, mask):
+        super().__init__()
+        self.register_buffer("mask", mask)
 
 
 def write_package(folder, module, x, known=None):
@@ -45,6 +53,11 @@ def write_package(folder, module, x, known=None):
         entry["value"] = rename(entry["value"])
     for argument in original["nodes"][0]["inputs"]:
         argument["value"]["value"] = rename(argument["value"]["value"])
+    buffers = {f"b_{name}": name for name, _ in module.named_buffers()}
+    for value, name in buffers.items():  # the call is given them, and its kernel does not read them
+        sizes = list(module.get_buffer(name).shape)
+        original["values"].append({"name": value, "type": tensor_type("f32", sizes)})
+        original["inputs"].append({"value": value, "kind": "user"})
     graph = {
         "format": 1,
         "in_spec": pytree.treespec_dumps(signature.in_spec),
@@ -53,6 +66,7 @@ def write_package(folder, module, x, known=None):
         "inputs": [
             {"value": "p_up_weight", "kind": "parameter", "fqn": "up.weight"},
             {"value": "p_up_bias", "kind": "parameter", "fqn": "up.bias"},
+            *({"value": value, "kind": "buffer", "fqn": name} for value, name in buffers.items()),
             {"value": "x", "kind": "user"},
         ],
         "nodes": [
@@ -60,7 +74,7 @@ def write_package(folder, module, x, known=None):
                 "name": "p01",
                 "target": "fact.call",
                 "inputs": [
-                    {"name": "inputs", "value": {"values": ["x", "p_up_weight", "p_up_bias"]}},
+                    {"name": "inputs", "value": {"values": ["x", "p_up_weight", "p_up_bias", *buffers]}},
                     {"name": "call", "value": {"string": "p01_linear_gelu"}},
                 ],
                 "outputs": ["gelu"],

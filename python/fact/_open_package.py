@@ -1,0 +1,91 @@
+"""A package that is open in this process."""
+
+import hashlib
+import json
+import os
+import weakref
+
+from torch.utils import _pytree as pytree
+
+from ._call import Signature
+from ._ops import ops
+from ._structure import Structure
+from ._tree import load_spec
+
+
+class OpenPackage:
+    """What modules of one package share: closed when the last of them goes.
+
+    Copies share it. A pickle holds the name, which is the content's SHA-256 and the path, and opens
+    the package again, in any process.
+    """
+
+    def __init__(self, name, allow):
+        """`name` is open already, and is closed with this object. `allow`: as `fact.load` takes it."""
+        # Not at exit: the GPU may be gone by then.
+        weakref.finalize(self, ops().close_package, name).atexit = False
+        self.name = name
+        self._allow = allow
+        content, self.path = name.split(" ", 1)
+        signature = json.loads(ops().package_signature(name))
+        self.inputs = signature["inputs"]
+        self.outputs = signature["outputs"]
+        self.written = signature["written"]
+        self.weights = signature["weights"]
+        said = manifest(self.path, content)
+        # Of an archive those that this process knows already.
+        classes = said.get("classes", pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE)
+        self.arguments, self.results = (
+            Structure(signature[spec], load_spec(signature[spec], classes, allow))
+            for spec in ("in_spec", "out_spec")
+        )
+        self.training = bool(said.get("training"))
+        self.original = said.get("original") or signature["original"] or {}
+        self.signature, self.names = _traced_call(
+            self.arguments.spec, self.original.get("parameters")
+        )
+
+    @classmethod
+    def at(cls, path, allow=()):
+        allow = tuple(allow)
+        return cls(ops().open_package(os.fspath(path), allow), allow)
+
+    @classmethod
+    def again(cls, name, allow):
+        ops().reopen_package(name, allow)
+        return cls(name, allow)
+
+    def __reduce__(self):
+        return OpenPackage.again, (self.name, self._allow)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+def manifest(path, content=None):
+    """Of a package; a bare archive has none. `content` is the SHA-256 it must have."""
+    if not os.path.isdir(path):
+        return {}
+    with open(os.path.join(path, "manifest.json"), "rb") as file:
+        text = file.read()
+    if content is not None and hashlib.sha256(text).hexdigest() != content:
+        raise RuntimeError(f"{path} was written anew while it was loaded: load it once more")
+    return json.loads(text)
+
+
+def _traced_call(in_spec, parameters):
+    """The signature, where it is known, and a name for every leaf of the traced arguments."""
+    args, kwargs = pytree.tree_unflatten([None] * in_spec.num_leaves, in_spec)
+    signature = Signature(parameters, len(args)) if parameters and not kwargs else None
+    names = []
+    for path, _ in pytree.tree_flatten_with_path((args, kwargs))[0]:
+        where, which, *inside = path
+        if where.idx == 1:
+            name = f"'{which.key}'"
+        else:
+            name = signature.name(which.idx) if signature else f"argument {which.idx + 1}"
+        names.append(name + pytree.keystr(tuple(inside)))
+    return signature, names

@@ -1,0 +1,114 @@
+#include "torch/built_in_buffers.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/isnan.h>
+#include <c10/core/DeviceGuard.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "torch/stream.h"
+
+namespace fact::exec {
+
+namespace {
+
+using graph::InputKind;
+using graph::ValueId;
+
+// The elements as integers of the same width.
+at::Tensor bits(const at::Tensor& tensor) {
+    constexpr c10::ScalarType kTypes[] = {c10::kByte, c10::kShort, c10::kInt, c10::kLong};
+    const auto dense = tensor.contiguous();
+    for (const auto type : kTypes)
+        if (c10::elementSize(type) == dense.dtype().itemsize()) return dense.view(type);
+    return dense;
+}
+
+bool same_bits(const at::Tensor& a, const at::Tensor& b) {
+    if (at::equal(bits(a), bits(b))) return true;
+    if (!a.is_floating_point()) return false;
+    const auto nan = a.isnan();  // their payloads differ between devices and casts
+    return at::equal(nan, b.isnan()) &&
+           at::equal(bits(a.masked_fill(nan, 0)), bits(b.masked_fill(nan, 0)));
+}
+
+}  // namespace
+
+std::vector<std::size_t> built_in_inputs(
+    const graph::Graph& graph, const std::map<std::string, const graph::FusedCall*>& calls) {
+    std::set<ValueId> unread;
+    for (const auto& node : graph.nodes) {
+        if (node.target != graph::kFusedTarget) continue;
+        const auto* given = graph::find_argument(node, "inputs");
+        const auto* id = graph::find_argument(node, "call");
+        if (!given || !id) continue;
+        const auto* values = std::get_if<std::vector<ValueId>>(given);
+        const auto* name = std::get_if<std::string>(id);
+        const auto call = name ? calls.find(*name) : calls.end();
+        if (!values || call == calls.end()) continue;
+        const auto& [params, original] = std::tie(call->second->params, call->second->original);
+        for (std::size_t i = 0; i < std::min(values->size(), original.inputs.size()); ++i) {
+            const auto& own = original[original.inputs[i].value].name;
+            if (std::ranges::find(params, own, &graph::Binding::value) == params.end())
+                unread.insert((*values)[i]);
+        }
+    }
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+        const auto kind = graph.inputs[i].kind;
+        if ((kind == InputKind::buffer || kind == InputKind::constant) &&
+            unread.contains(graph.inputs[i].value))
+            found.push_back(i);
+    }
+    return found;
+}
+
+bool BuiltInBuffer::Seen::is(const at::Tensor& tensor) const {
+    const auto alive = storage.lock();
+    return alive && alive.get() == tensor.storage().unsafeGetStorageImpl() &&
+           data == tensor.const_data_ptr() && version == tensor._version() &&
+           dtype == tensor.scalar_type() && std::ranges::equal(sizes, tensor.sizes()) &&
+           std::ranges::equal(strides, tensor.strides());
+}
+
+void BuiltInBuffer::check(const at::Tensor& tensor) {
+    const bool counted = !tensor.is_inference();
+    const std::lock_guard lock(mutex_);
+    if (counted && std::ranges::any_of(seen_, [&](const Seen& one) { return one.is(tensor); }))
+        return;
+    if (tensor.is_cuda() && is_capturing(current_cuda_stream(tensor.device().index()))) return;
+    // As it is before it is compared: what is written meanwhile counts as a change.
+    const std::int64_t version = counted ? tensor._version() : 0;
+    TORCH_CHECK(holds_values(tensor), "the buffer '", name_,
+                "' was changed, but the kernels of this package were made for the values it had: "
+                "optimize the module again with the new ones");
+    if (!counted) return;
+    const auto* storage = tensor.storage().unsafeGetStorageImpl();
+    std::erase_if(seen_, [&](const Seen& one) {
+        const auto alive = one.storage.lock();
+        return !alive || alive.get() == storage;
+    });
+    seen_.push_back({tensor.storage().getWeakStorageImpl(), tensor.const_data_ptr(), version,
+                     tensor.scalar_type(), tensor.sizes().vec(), tensor.strides().vec()});
+}
+
+bool BuiltInBuffer::holds_values(const at::Tensor& tensor) {
+    if (tensor.sizes() != values_.sizes()) return false;
+    const at::NoGradGuard no_grad;
+    const c10::OptionalDeviceGuard guard(tensor.device());
+    return same_bits(tensor, values_as(tensor));
+}
+
+at::Tensor BuiltInBuffer::values_as(const at::Tensor& tensor) {
+    if (beside_.defined() && beside_.device() == tensor.device() &&
+        beside_.scalar_type() == tensor.scalar_type())
+        return beside_;
+    auto values = values_.to(tensor.scalar_type()).to(tensor.device());
+    if (tensor.is_inference()) beside_ = values;
+    return values;
+}
+
+}  // namespace fact::exec

@@ -1,0 +1,53 @@
+// Buffers whose values kernels have built in, such as a mask that was proved causal: they may not
+// hold anything else.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "graph/fused.h"
+
+namespace fact::exec {
+
+// Which inputs of a graph are such: buffers and constants that a fused call is given, for the
+// original operators, and that its kernel does not read. Indices into graph.inputs.
+std::vector<std::size_t> built_in_inputs(
+    const graph::Graph& graph, const std::map<std::string, const graph::FusedCall*>& calls);
+
+class BuiltInBuffer {
+  public:
+    // `values`: those the kernels were made for, on the CPU.
+    BuiltInBuffer(std::string name, at::Tensor values)
+        : name_(std::move(name)), values_(std::move(values)) {}
+
+    // Throws where the tensor holds something else, bit for bit (any NaN is as good as another);
+    // in another element type the values are those rounded to it. Compares where it has not seen
+    // the tensor since torch counted a change; where torch does not count (inference tensors) every
+    // time. While a CUDA graph is captured nothing can be compared: the calls before have done it.
+    void check(const at::Tensor& tensor);
+
+  private:
+    struct Seen {
+        c10::weak_intrusive_ptr<c10::StorageImpl> storage;  // another tensor may get the address
+        const void* data;
+        std::int64_t version;
+        c10::ScalarType dtype;
+        std::vector<std::int64_t> sizes, strides;
+        bool is(const at::Tensor& tensor) const;
+    };
+    bool holds_values(const at::Tensor& tensor);
+    at::Tensor values_as(const at::Tensor& tensor);
+
+    std::string name_;
+    at::Tensor values_;
+    std::mutex mutex_;
+    std::vector<Seen> seen_;  // by copies of the module on several devices
+    at::Tensor beside_;       // the values where an inference tensor was, which is compared often
+};
+
+}  // namespace fact::exec

@@ -1,0 +1,49 @@
+// What a package takes and gives, as its graph says: checked at every call, and known to
+// torch.compile before there is one.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/pt2_archive.h"
+#include "torch/built_in_buffers.h"
+#include "torch/executor.h"
+#include "torch/results.h"
+
+namespace fact::exec {
+
+class Contract {
+  public:
+    // `weights`: of the archive, for the values that kernels have built in.
+    static Result<Contract> make(const graph::Graph& graph,
+                                 const std::vector<graph::Weight>& weights,
+                                 const std::map<std::string, const graph::FusedCall*>& calls);
+
+    // Throws where the tensors have other sizes than were traced, and says which one. A symbolic
+    // size becomes the traced one.
+    void check_sizes(const Tensors& inputs) const;
+    // Throws where a buffer does not hold what kernels have built in.
+    void check_buffers(const Tensors& inputs) const;
+    bool has_traced_dtypes(const Tensors& inputs) const;
+
+    // Of results, behind them of what is written to buffers.
+    const std::vector<std::optional<Layout>>& layouts() const { return layouts_; }
+    // The names of those buffers.
+    const std::vector<std::string>& written() const { return written_; }
+    // The fqn of a weight; "an input" for what the user gives.
+    const std::string& input_name(std::size_t place) const { return inputs_.at(place).fqn; }
+
+  private:
+    struct Input {
+        std::string name, fqn;
+        std::optional<graph::TensorType> type;  // absent: unknown, or not the same at every call
+        std::shared_ptr<BuiltInBuffer> built_in;
+    };
+    std::vector<Input> inputs_;  // the graph's, without plain values
+    std::vector<std::optional<Layout>> layouts_;
+    std::vector<std::string> written_;
+};
+
+}  // namespace fact::exec

@@ -93,7 +93,8 @@ std::vector<ExtentField> counts_of(const ir::Kernel& kernel) {
         const auto dims = multiplied(kernel, static_cast<ir::ExprId>(i));
         if (dims.empty() || (dims.size() == 1 && !terms.places(dims.front()).empty())) continue;
         ExtentField count = extent_of(kernel, dims);
-        if (count.dims.empty() || count == ExtentField{{count.dims.front()}}) continue;
+        // No more than one dimension.
+        if (count.dims.empty() || (count.dims.size() == 1 && count.times <= count.over)) continue;
         if (std::find(counts.begin(), counts.end(), count) == counts.end())
             counts.push_back(std::move(count));
     }

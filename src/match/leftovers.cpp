@@ -40,7 +40,7 @@ std::set<NodeId> updates(const Graph& graph, const Facts& facts) {
 bool has_extent(const Graph& graph, const std::vector<ValueId>& values) {
     return std::ranges::any_of(values, [&](ValueId value) {
         const auto& type = graph[value].type;
-        return type && !type->sizes.empty();
+        return !type || !type->sizes.empty();  // of what has no type we know, nothing is known
     });
 }
 

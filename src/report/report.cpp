@@ -145,8 +145,8 @@ std::string earlier_text(const Report& report) {
 
 // Without a GPU: what this run can vouch for.
 std::string unmeasured_text(const Report& report) {
-    if (report.why_not_measured.empty()) return {};
     const auto& s = report.statistics;
+    if (report.why_not_measured.empty() || s.families == 0) return {};
     auto out =
         fmt::format("\nnot measured: any time, and the compiled kernels' results, because {}\n",
                     report.why_not_measured);
@@ -243,7 +243,7 @@ std::string to_text(const Report& report) {
                            report.ablation.earlier ? "  measured by an earlier run\n" : "");
     if (module_timed(report)) out += fmt::format("\n{}", module_table(report.whole));
     if (!report.whole_earlier.empty())
-        out += fmt::format("  the whole module was measured by an earlier run, on {}\n",
+        out += fmt::format("  the whole module's figures are those of an earlier run, of {}\n",
                            report.whole_earlier);
     if (!report.whole_note.empty()) out += fmt::format("  whole module: {}\n", report.whole_note);
     if (!report.left_alone.empty())

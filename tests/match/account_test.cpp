@@ -55,6 +55,18 @@ TEST(Account, WhatIsNoWorkSaysSo) {
     EXPECT_EQ(testing::reason_for(found, "noise"), "it draws random numbers: it stays with torch");
 }
 
+TEST(Account, WhatIsNotKnownIsNotCalledANumber) {
+    Net net;
+    const ValueId x = net.input("x", {64, 64});
+    const ValueId product = net.op("product", "mul.Tensor", {{"self", x}, {"other", x}}, {64, 64});
+    net.graph[x].type.reset();  // complex numbers have no type here
+    net.graph[product].type.reset();
+    net.output(product);
+    const auto found = net.discover();
+    ASSERT_EQ(found.left_alone.size(), 1u);
+    EXPECT_EQ(found.left_alone.front().node, "product");
+}
+
 // Operators strung together at random, over square matrices so that everything fits everything.
 Net random_net(std::uint32_t seed) {
     std::mt19937 random(seed);

@@ -1,11 +1,9 @@
 #include "torch/kernel_files.h"
 
-#include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 
 #include "dsl/dsl.h"
 #include "support/files.h"
-#include "torch/stream.h"
 
 namespace fact::exec {
 
@@ -34,11 +32,8 @@ Result<ir::Kernel> read_kernel_text(const fs::path& path) {
 }
 
 Compiled read_compiled(const fs::path& cubin, const fs::path& record) {
-    if (!cuda_available()) return {};
     auto kernel = DeviceKernels::read(cubin, record);
     if (!kernel) return {nullptr, kernel.error().text()};
-    // Now, so that the first call may be one that is captured.
-    (void)(*kernel)->on(c10::impl::VirtualGuardImpl(c10::kCUDA).getDevice().index());
     return {std::move(*kernel), {}};
 }
 

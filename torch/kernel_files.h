@@ -12,8 +12,8 @@ Result<graph::FusedCall> read_call(const std::filesystem::path& path);
 // The one kernel of a kernel text; mistakes in the text are rendered into the Error.
 Result<ir::Kernel> read_kernel_text(const std::filesystem::path& path);
 
-// A cubin with its record, for any GPU, and loaded onto the current one; where there is none, or
-// they cannot be read, why_not says so.
+// A cubin with its record, for any GPU; where they cannot be read, why_not says so. Touches no GPU:
+// a process that has not used one yet may still fork.
 Compiled read_compiled(const std::filesystem::path& cubin, const std::filesystem::path& record);
 
 // Loads a cubin with its record onto the current GPU, to be unloaded with the kernel.

@@ -97,6 +97,10 @@ void close_kernel(const std::string& kernel) {
     kernels().close(kernel);
 }
 
+void load_kernel_on(const std::string& kernel, std::int64_t gpu) {
+    kernels().at(kernel)->load_on(static_cast<c10::DeviceIndex>(gpu));
+}
+
 std::vector<std::string> kernel_params(const std::string& kernel) {
     std::vector<std::string> names;
     for (const auto& param : kernels().at(kernel)->text().params) names.push_back(param.name);
@@ -157,6 +161,7 @@ TORCH_LIBRARY(fact, library) {
     library.def("open_kernel(str folder) -> str", open_kernel);
     library.def("reopen_kernel(str kernel) -> ()", reopen_kernel);
     library.def("close_kernel(str kernel) -> ()", close_kernel);
+    library.def("load_kernel_on(str kernel, int gpu) -> ()", load_kernel_on);
     library.def("kernel_params(str kernel) -> str[]", kernel_params);
     library.def("run_package(str package, Tensor[] inputs, bool strict=False) -> Tensor[]",
                 {at::Tag::pt2_compliant_tag});

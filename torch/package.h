@@ -18,8 +18,8 @@ struct LoadOptions {
 class Package {
   public:
     // Checks every file against the manifest and every operator against what it may call; reads
-    // graph, calls and kernels; loads the kernels onto the GPU where there is one. An exported
-    // archive (a file) is a package without kernels and without a manifest.
+    // graph, calls and kernels, and touches no GPU. An exported archive (a file) is a package
+    // without kernels and without a manifest.
     static Result<std::shared_ptr<Package>> open(const std::filesystem::path& folder,
                                                  const LoadOptions& options = {});
     ~Package();
@@ -50,7 +50,7 @@ class Package {
     Tensors run(const Tensors& inputs, bool strict = false);
 
     // Loads the kernels onto a GPU before they are called there: a call that is captured into a
-    // CUDA graph cannot. They are on the GPU that was current when the package was opened.
+    // CUDA graph cannot.
     void load_on(c10::DeviceIndex device);
 
     // Makes anew, at the next call, all that kernels made of weights.

@@ -125,6 +125,10 @@ const std::string& TextKernel::identity() const {
     return state_->identity;
 }
 
+void TextKernel::load_on(c10::DeviceIndex device) {
+    if (state_->compiled.kernel) (void)state_->compiled.kernel->on(device);
+}
+
 const ir::Kernel& TextKernel::text() const {
     return state_->text;
 }

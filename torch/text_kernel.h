@@ -13,8 +13,8 @@ namespace fact::exec {
 
 class TextKernel {
   public:
-    // A folder that `fact kernel build` wrote. The cubin is loaded onto the current GPU, where
-    // there is one, and onto others on the first call with tensors there.
+    // A folder that `fact kernel build` wrote. The cubin is loaded onto a GPU by the first call
+    // with tensors there, or before by load_on().
     static Result<std::shared_ptr<TextKernel>> open(const std::filesystem::path& folder);
     ~TextKernel();
 
@@ -30,6 +30,9 @@ class TextKernel {
     // What run() would give for such tensors, as tensors without memory. Sizes may be symbolic;
     // those that no result has alone become numbers.
     Tensors shapes(const Tensors& params) const;
+
+    // A call that is captured into a CUDA graph cannot load the kernel.
+    void load_on(c10::DeviceIndex device);
 
     // What the text declares, for messages: "linear(x: bf16[M, K], ...) -> (...)".
     const ir::Kernel& text() const;

@@ -67,4 +67,7 @@ def _as_tensor(value, device):
 
 def kernel(folder):
     """The kernel in a folder that `fact kernel build` wrote, as a function of tensors."""
-    return Kernel(ops().open_kernel(os.fspath(folder)))
+    opened = Kernel(ops().open_kernel(os.fspath(folder)))
+    if torch.cuda.is_initialized():  # else nothing is captured next, and the process may yet fork
+        ops().load_kernel_on(opened._name, torch.cuda.current_device())
+    return opened

@@ -68,19 +68,28 @@ RowShape row_shape(const ir::Kernel& kernel, const RowsForm& form) {
 
 namespace {
 
-// The dimensions whose extents, or coordinates along them, a value is the product of; none where
-// it is something else.
-std::vector<ir::DimId> multiplied(const ir::Kernel& kernel, ir::ExprId id) {
-    const ir::Node& node = kernel[id].node;
-    if (const auto* extent = std::get_if<ir::Extent>(&node)) return {extent->dim};
-    if (const auto* index = std::get_if<ir::Index>(&node)) return {index->dim};
-    const auto* binary = std::get_if<ir::Binary>(&node);
-    if (!binary || binary->op != ir::BinaryOp::mul) return {};
-    std::vector<ir::DimId> dims = multiplied(kernel, binary->a);
-    const std::vector<ir::DimId> more = multiplied(kernel, binary->b);
-    if (dims.empty() || more.empty()) return {};
-    dims.insert(dims.end(), more.begin(), more.end());
-    return dims;
+// So many extents of two and more are beyond any int.
+constexpr std::size_t kMostFactors = 31;
+
+// Of every value the dimensions whose extents, or coordinates along them, it is the product of;
+// none where it is something else. Operands stand before their uses.
+std::vector<std::vector<ir::DimId>> multiplied(const ir::Kernel& kernel) {
+    std::vector<std::vector<ir::DimId>> of(kernel.exprs.size());
+    for (std::size_t i = 0; i < of.size(); ++i) {
+        const ir::Node& node = kernel.exprs[i].node;
+        if (const auto* extent = std::get_if<ir::Extent>(&node)) of[i] = {extent->dim};
+        if (const auto* index = std::get_if<ir::Index>(&node)) of[i] = {index->dim};
+        const auto* binary = std::get_if<ir::Binary>(&node);
+        if (!binary || binary->op != ir::BinaryOp::mul) continue;
+        const auto& left = of[ir::index(binary->a)];
+        const auto& right = of[ir::index(binary->b)];
+        if (left.empty() || right.empty()) continue;
+        std::vector<ir::DimId> both = left;
+        both.insert(both.end(), right.begin(), right.end());
+        if (both.size() > kMostFactors) both.resize(kMostFactors);
+        of[i] = std::move(both);
+    }
+    return of;
 }
 
 // Such values are ints. A tensor's own dimension fits into one, which the launcher sees to.
@@ -88,9 +97,10 @@ std::vector<ExtentField> counts_of(const ir::Kernel& kernel) {
     std::vector<ExtentField> counts;
     const ExtentTerms terms(kernel);
     const auto live = ir::reachable(kernel);
+    const auto products = multiplied(kernel);
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
         if (!live[i]) continue;
-        const auto dims = multiplied(kernel, static_cast<ir::ExprId>(i));
+        const auto& dims = products[i];
         if (dims.empty() || (dims.size() == 1 && !terms.places(dims.front()).empty())) continue;
         ExtentField count = extent_of(kernel, dims);
         // No more than one dimension.

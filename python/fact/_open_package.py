@@ -11,6 +11,7 @@ from ._call import Signature
 from ._ops import ops
 from ._structure import Structure
 from ._tree import load_spec
+from ._weights import place
 
 
 class OpenPackage:
@@ -28,9 +29,9 @@ class OpenPackage:
         self._allow = allow
         content, self.path = name.split(" ", 1)
         signature = json.loads(ops().package_signature(name))
-        self.inputs = signature["inputs"]
+        self.inputs = [{**entry, "place": place(entry["fqn"])} for entry in signature["inputs"]]
         self.outputs = signature["outputs"]
-        self.written = signature["written"]
+        self.written = [place(name) for name in signature["written"]]
         self.weights = signature["weights"]
         said = manifest(self.path, content)
         # Of an archive those that this process knows already.

@@ -168,14 +168,20 @@ class Weights:
             )
 
 
-def find(root, name):
-    """A weight of a packaged module by the original's name, which may be one of the class's own."""
-    first, *rest = name.split(".")
-    tables = (root._parameters, root._buffers, root._modules)
-    value = next(table[first] for table in tables if first in table)
-    for part in rest:
-        value = getattr(value, part)
-    return value
+def place(name):
+    """Where a weight lies in a packaged module, for `find`: the modules on the way, and its own name."""
+    *owners, last = name.split(".")
+    return tuple(owners), last
+
+
+def find(root, place):
+    """Not by getattr: it takes ten times as long, at every call for every weight, and names may be
+    ones that the class has attributes of."""
+    owners, last = place
+    for owner in owners:
+        root = root._modules[owner]
+    parameter = root._parameters.get(last)
+    return root._buffers[last] if parameter is None else parameter
 
 
 def kind(tensor):

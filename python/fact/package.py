@@ -81,8 +81,8 @@ class PackagedModule(torch.nn.Module):
             package.name, self._tensors(leaves), self._strict
         )
         first_written = len(results) - len(package.written)
-        for name, value in zip(package.written, results[first_written:]):
-            find(self, name).copy_(value)
+        for place, value in zip(package.written, results[first_written:]):
+            find(self, place).copy_(value)
         given, flat = 0, []
         for entry in package.outputs:
             flat.append(results[given] if entry["tensor"] else entry.get("fixed"))
@@ -143,7 +143,7 @@ class PackagedModule(torch.nn.Module):
         given, tensors = 0, []
         for entry in self._package.inputs:
             if not entry["user"]:
-                tensors.append(find(self, entry["fqn"]))
+                tensors.append(find(self, entry["place"]))
                 continue
             value, name = leaves[given], self._package.names[given]
             given += 1

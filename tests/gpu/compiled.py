@@ -75,6 +75,7 @@ def child(method, module, inputs):
         return [torch.from_numpy(x) for x in results.get(timeout=90)]
     finally:
         process.join(20)
+        process.kill()  # one that hangs
 
 
 class Checks:

@@ -23,6 +23,14 @@ constexpr std::int64_t kLeastElements = 32;
 // Elements of like magnitude differ by a factor of 2^kClassBits at most; those further than
 // kClasses of them below the largest are one class.
 constexpr int kClassBits = 4, kClasses = 16;
+// Of a large output about so many elements stand for those of like magnitude: each class is a pass
+// over them.
+constexpr std::int64_t kSampled = std::int64_t{1} << 22;
+
+// Odd, so that samples of rows of even length come from every column.
+std::int64_t sample_step(std::int64_t count) {
+    return (count / kSampled) | 1;
+}
 
 // Where an error can be told: eager's overflow is no fault of the kernel's.
 at::Tensor comparable(const at::Tensor& want, const at::Tensor& eager) {
@@ -65,12 +73,14 @@ std::vector<double> class_bounds(const at::Tensor& want, const at::Tensor& eager
             visit(distances(want.narrow(0, at, count), eager.narrow(0, at, count), nullptr));
         }
     };
+    const auto step = sample_step(want.numel());
     auto largest = want.new_zeros({});
     over_chunks([&](const at::Tensor& values) { largest = largest.maximum(values.max()); });
     const int above = std::ilogb(std::max(largest.item<double>(), 1e-300)) + 1;
     // Of elements in this class and those before; zeros, which are no one's merit, are left out.
     auto counts = want.new_zeros({kClasses + 1});
-    over_chunks([&](const at::Tensor& values) {
+    over_chunks([&](const at::Tensor& all) {
+        const auto values = all.slice(0, 0, all.size(0), step).contiguous();
         for (int k = 0; k < kClasses; ++k)
             counts[k] += values.ge(std::ldexp(1.0, above - kClassBits * (k + 1))).sum();
         counts[kClasses] += values.gt(0).sum();
@@ -177,6 +187,7 @@ Slices::Sums Slices::sums(const at::Tensor& exact, const Magnitudes& magnitudes)
     auto column_squares = zeros(columns_), column_largest = zeros(columns_);
     auto class_squares = zeros(classes), class_largest = zeros(classes);
     const auto chunk = std::max<std::int64_t>(1, kChunk / together_) * together_;
+    const auto step = sample_step(count);
     for (std::int64_t first = 0; first < count; first += chunk) {
         const auto here = std::min(chunk, count - first);
         const auto off = magnitudes(first, here), square = off.square();
@@ -188,12 +199,16 @@ Slices::Sums Slices::sums(const at::Tensor& exact, const Magnitudes& magnitudes)
             column_squares.add_(square.view({-1, columns_}).sum(0));
             column_largest = column_largest.maximum(off.view({-1, columns_}).amax(0));
         }
-        const auto magnitude = want.narrow(0, first, here).abs();
+        const auto sampled = [&](const at::Tensor& all) {
+            return all.slice(0, 0, here, step).contiguous();
+        };
+        const auto magnitude = sampled(want.narrow(0, first, here)).abs();
+        const auto own = sampled(off), own_square = sampled(square);
         auto below = magnitude.isfinite();  // the classes before
         for (std::int64_t k = 0; k < classes; ++k) {
             const auto in = magnitude.ge(bounds_[k]).logical_and_(below);
-            class_squares[k] += at::where(in, square, square.new_zeros({})).sum();
-            const auto most = at::where(in, off, off.new_zeros({})).max();
+            class_squares[k] += at::where(in, own_square, own_square.new_zeros({})).sum();
+            const auto most = at::where(in, own, own.new_zeros({})).max();
             class_largest[k].copy_(class_largest[k].maximum(most));
             below.logical_and_(in.logical_not());
         }

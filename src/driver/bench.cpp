@@ -33,9 +33,9 @@ Result<Benched> parse(const std::string& text) {
                                  times(row.value("single", Json())),
                                  times(row.value("sustained", Json())), row.value("why", ""),
                                  row.value("peak_bytes", 0.0), row.value("sustained_of", "")});
-        for (const auto& row : json.at("rows"))
-            if (row.at("name") == "composed" && row.contains("errors"))
-                out.agrees = json.at("agrees").get<bool>();
+        // Null where nothing was compared.
+        if (const auto agrees = json.value("agrees", Json()); agrees.is_boolean())
+            out.agrees = agrees.get<bool>();
         out.note = json.value("note", "");
         out.date = json.value("date", "");
     } catch (const Json::exception& error) {

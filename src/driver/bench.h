@@ -17,7 +17,7 @@ struct BenchRequest {
     std::string source, dtype;
     bool allow_tf32 = false;
     bool training = false;
-    bool verbose = false;  // show what the module raised with its traceback
+    bool verbose = false;    // show what the module raised with its traceback
     std::string peers = {};  // "": torch.compile; "all": also its max-autotune
 };
 

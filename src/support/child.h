@@ -48,7 +48,7 @@ class Child {
     Child() = default;
     pid_t pid_ = 0;    // of the program
     pid_t guard_ = 0;  // the group's first process, which ends the group when we are gone
-    int slot_ = -1;  // in the registry of groups that Ctrl-C kills
+    int slot_ = -1;    // in the registry of groups that Ctrl-C kills
     std::array<int, 3> pipes_{-1, -1, -1};
 };
 

@@ -15,8 +15,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 since_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<bf16>;
     using Row = BlockRow;
-    int64_t const rows = int64_t{args.M};
-    for (int64_t row = Row::first(); row < rows; row += int64_t{gridDim.x} * Row::kRows) {
+    Row::each_row(int64_t{args.M}, [&](int64_t row) {
         int const m = static_cast<int>(row);
         auto const t0 = Row::reduce<Max>(int64_t{args.N}, [&](int n) {
             int64_t const t1 = widen(args.t(m, n));
@@ -36,5 +35,5 @@ since_kernel(__grid_constant__ Arguments const args) {
             float const t6 = t5 ? x : 0.f;
             args.y(m, n) = narrow<bf16>(t6);
         });
-    }
+    });
 }

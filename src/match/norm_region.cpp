@@ -102,6 +102,7 @@ class Grower {
 
     // What `last` needs of that, and what serves nothing else before it.
     NodeSet up_to(NodeId last) const {
+        constexpr std::size_t kMost = 128;
         NodeSet nodes{last};
         for (bool changed = true; changed;) {
             changed = false;
@@ -111,7 +112,7 @@ class Grower {
                     if (!producer || nodes.contains(*producer)) continue;
                     const bool can = computable(*producer) || serves_rows(*producer);
                     if (!after_.contains(*producer) &&
-                        (!can || !only_used_in(facts_, value, nodes)))
+                        (!can || nodes.size() >= kMost || !only_used_in(facts_, value, nodes)))
                         continue;
                     nodes.insert(*producer);
                     changed = true;

@@ -35,6 +35,10 @@ struct Region {
     std::optional<Siblings> siblings = {};  // linears of the same input that are computed along
 };
 
+// What a product may take along at most. Each end within its reach is a region that is written out,
+// so that the time for all goes by the square of this; real epilogues have a few dozen operators.
+inline constexpr std::size_t kMostTaken = 200;
+
 struct Growth {
     Anchor anchor;
     std::vector<graph::NodeId> reach;  // consumers the anchor could absorb, in execution order

@@ -149,5 +149,45 @@ TEST(SharedWalks, AChainOfKnownValuesHasAnEnd) {
     EXPECT_TRUE(known.of(chain[20]));
 }
 
+// Graphs that go on for longer than any kernel can: what is around a product or a norm is taken as
+// far as it helps, and the time goes by the graph's length.
+graph::ValueId chain(Net& net, const std::string& name, graph::ValueId x) {
+    for (int i = 0; i < kLength; ++i)
+        x = net.pointwise(name + std::to_string(i), i % 2 ? "tanh.default" : "relu.default", x);
+    return x;
+}
+
+TEST(SharedWalks, AProductTakesOnlySoMuchAlong) {
+    Net net;
+    const auto x = net.input("x", {128, 256}), w = net.weight("w", {512, 256});
+    net.output(chain(net, "y", net.linear("product", x, w)));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(found.patterns[0].nodes.size(), 201u);
+    EXPECT_EQ(testing::reason_for(found, "y200"), "the product takes 200 operators along already");
+}
+
+TEST(SharedWalks, WhatComesBesideAProductIsNotFollowedForEver) {
+    Net net;
+    const auto x = net.input("x", {128, 256}), w = net.weight("w", {512, 256});
+    const auto side = chain(net, "s", net.input("side", {128, 512}));
+    net.output(net.pointwise("sum", "add.Tensor", net.linear("product", x, w), side));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_LE(found.patterns[0].nodes.size(), 400u);
+}
+
+TEST(SharedWalks, ANormInALongChain) {
+    Net net;
+    const auto before = chain(net, "x", net.input("input", {128, 256}));
+    const auto norm = net.op(
+        "norm", "layer_norm.default",
+        {{"input", before}, {"normalized_shape", std::vector<std::int64_t>{256}}}, {128, 256});
+    net.output(chain(net, "y", norm));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_LE(found.patterns[0].nodes.size(), 200u);
+}
+
 }  // namespace
 }  // namespace fact::match

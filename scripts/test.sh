@@ -74,18 +74,28 @@ PYTHON
     fi
 }
 
+# Each file by a process of its own, as many at a time as there are cores.
 run_python_tests() {
-    local log=$build/python_tests.log summary total bad=0 left=0 word
-    timeout -k 10 1200 "$FACT_PYTHON" -m unittest discover -v -s "$root/tests/python" \
-        >"$log" 2>&1 </dev/null || true
-    total=$(sed -n 's/^Ran \([0-9]*\) tests\{0,1\} in .*/\1/p' "$log" | tail -n 1)
-    summary=$(grep -E '^(OK|FAILED|NO TESTS RAN)' "$log" | tail -n 1) || true
-    for word in $(grep -oE '(failures|errors|successes)=[0-9]+' <<<"$summary"); do
-        ((bad += ${word##*=})) || true
+    local folder=$build/python_tests file log summary total bad left word
+    rm -rf "$folder" && mkdir -p "$folder"
+    (cd "$root/tests/python" && printf '%s\n' test_*.py |
+        FOLDER=$folder xargs -P "$(nproc)" -I{} bash -c \
+            'timeout -k 10 1200 "$FACT_PYTHON" -m unittest -v "${0%.py}" >"$FOLDER/$0.log" 2>&1 </dev/null' {}) ||
+        true
+    for file in "$root"/tests/python/test_*.py; do
+        log=$folder/${file##*/}.log bad=0
+        total=$(sed -n 's/^Ran \([0-9]*\) tests\{0,1\} in .*/\1/p' "$log" | tail -n 1)
+        summary=$(grep -E '^(OK|FAILED|NO TESTS RAN)' "$log" | tail -n 1) || true
+        for word in $(grep -oE '(failures|errors|successes)=[0-9]+' <<<"$summary"); do
+            ((bad += ${word##*=})) || true
+        done
+        left=$(sed -n 's/.*skipped=\([0-9]*\).*/\1/p' <<<"$summary")
+        # One that died in the middle has no summary.
+        if [[ -z $total || -z $summary ]]; then total=1 bad=1 left=0; fi
+        word=${file##*/}
+        tally "python ${word%.py}" "$((total > bad + ${left:-0} ? total - bad - ${left:-0} : 0))" "$bad" \
+            "${left:-0}" "$log"
     done
-    left=$(sed -n 's/.*skipped=\([0-9]*\).*/\1/p' <<<"$summary")
-    if [[ -z $total || -z $summary ]]; then total=1 bad=1; fi
-    tally python "$((total > bad + ${left:-0} ? total - bad - ${left:-0} : 0))" "$bad" "${left:-0}" "$log"
 }
 
 check_format() {

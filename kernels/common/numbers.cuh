@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "instructions.cuh"
+
 namespace fact {
 
 using bf16 = __nv_bfloat16;
@@ -66,35 +68,7 @@ __device__ inline float rounded(float x) {
     return widen(narrow<T>(x));
 }
 
-// The nearest TF32 number, as the tensor cores read it.
-__device__ inline uint32_t to_tf32(float x) {
-    uint32_t bits;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
-    return bits;
-}
-
 inline constexpr float kLog2e = 1.4426950408889634f;
-
-// The hardware's power of two and reciprocal, off by some 2^-22 of the result; results below the
-// least normal number are 0.
-__device__ inline float power_of_two(float x) {
-#ifdef __CUDA_ARCH__
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-#else  // so that a host can prove what is built on it
-    return exp2f(x);
-#endif
-}
-__device__ inline float reciprocal(float x) {
-#ifdef __CUDA_ARCH__
-    float y;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-#else
-    return 1.f / x;
-#endif
-}
 
 // Functions for results of type T, whose errors are a small share of a rounding to T of whatever
 // the result is, in the tails of a sigmoid too.
@@ -116,12 +90,7 @@ struct Math<half> {
 };
 template <>
 struct Math<bf16> : Math<half> {
-    // The hardware's, off by 2^-11 of the result.
-    __device__ static float tanh(float x) {
-        float y;
-        asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
-        return y;
-    }
+    __device__ static float tanh(float x) { return fast_tanh(x); }
 };
 
 // The language's functions over those, named as in the kernel text.
@@ -161,16 +130,8 @@ struct Functions {
     __device__ static float round(float x) { return ::rintf(x); }
     __device__ static float sign(float x) { return x > 0.f ? 1.f : x < 0.f ? -1.f : x; }
     // NaN if either is, as the language says; fminf and fmaxf would drop it.
-    __device__ static float min(float x, float y) {
-        float least;
-        asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(x), "f"(y));
-        return least;
-    }
-    __device__ static float max(float x, float y) {
-        float most;
-        asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(x), "f"(y));
-        return most;
-    }
+    __device__ static float min(float x, float y) { return min_or_nan(x, y); }
+    __device__ static float max(float x, float y) { return max_or_nan(x, y); }
     __device__ static float pow(float x, float y) { return ::powf(x, y); }
 };
 

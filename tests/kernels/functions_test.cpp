@@ -57,6 +57,18 @@ TEST(Functions, EndsAreZeroAndNaNStays) {
     EXPECT_TRUE(std::isnan(Functions<bf16>::gelu_tanh(NAN)));
 }
 
+TEST(Functions, LeastAndMostAreNaNIfEitherIs) {
+    for (const float x : {1.f, NAN})
+        for (const float y : {2.f, NAN}) {
+            const bool nan = std::isnan(x) || std::isnan(y);
+            EXPECT_EQ(std::isnan(Functions<bf16>::min(x, y)), nan);
+            EXPECT_EQ(std::isnan(Functions<bf16>::max(y, x)), nan);
+        }
+    EXPECT_EQ(Functions<bf16>::min(2.f, 1.f), 1.f);
+    EXPECT_EQ(Functions<bf16>::max(1.f, 2.f), 2.f);
+    EXPECT_TRUE(std::isnan(Functions<bf16>::relu(NAN)));
+}
+
 TEST(Numbers, IntegersKeepTheirBits) {
     EXPECT_EQ(widen(std::int64_t{1} << 40), std::int64_t{1} << 40);
     EXPECT_EQ(sizeof(widen(std::int64_t{1})), 8U);

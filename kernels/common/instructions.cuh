@@ -1,0 +1,77 @@
+// Instructions of the GPU that CUDA has no function for. A host gets the same value in its own way,
+// so that it can prove what is built on them.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace fact {
+
+#ifdef __CUDA_ARCH__
+
+// The power of two and the reciprocal are off by some 2^-22 of the result; results below the least
+// normal number are 0.
+__device__ inline float power_of_two(float x) {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+__device__ inline float reciprocal(float x) {
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+// Off by 2^-11 of the result.
+__device__ inline float fast_tanh(float x) {
+    float y;
+    asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+// NaN if either is.
+__device__ inline float min_or_nan(float x, float y) {
+    float least;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(x), "f"(y));
+    return least;
+}
+__device__ inline float max_or_nan(float x, float y) {
+    float most;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(x), "f"(y));
+    return most;
+}
+
+// The nearest TF32 number, as the tensor cores read it.
+__device__ inline uint32_t to_tf32(float x) {
+    uint32_t bits;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+    return bits;
+}
+
+#else
+
+__device__ inline float power_of_two(float x) {
+    return exp2f(x);
+}
+__device__ inline float reciprocal(float x) {
+    return 1.f / x;
+}
+__device__ inline float fast_tanh(float x) {
+    return tanhf(x);
+}
+__device__ inline float min_or_nan(float x, float y) {
+    return x != x || x < y ? x : y;
+}
+__device__ inline float max_or_nan(float x, float y) {
+    return x != x || x > y ? x : y;
+}
+__device__ inline uint32_t to_tf32(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits + 0x1000 & ~0x1fffu;
+}
+
+#endif
+
+}  // namespace fact

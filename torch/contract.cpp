@@ -55,15 +55,16 @@ Result<Contract> Contract::make(const graph::Graph& graph,
 
 void Contract::check_sizes(const Tensors& inputs) const {
     TORCH_CHECK(!inputs.empty(), "a package needs at least one tensor to run on");
-    TORCH_CHECK(inputs.size() == inputs_.size(), "the package takes ", inputs_.size(),
-                " tensors, got ", inputs.size());
+    TORCH_CHECK(inputs.size() == inputs_.size(),
+                fmt::format("the package takes {} tensors, got {}", inputs_.size(), inputs.size()));
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const auto& [name, fqn, type, built_in] = inputs_[i];
         if (!type || same_sizes(inputs[i], type->sizes)) continue;
         TORCH_CHECK_VALUE(false,
-                          fmt::format("'{}' was {}[{}] when the module was traced, got sizes ",
-                                      name, info(type->dtype).torch, fmt::join(type->sizes, ", ")),
-                          inputs[i].sym_sizes(), "; trace it again with the other shape");
+                          fmt::format("'{}' was {}[{}] when the module was traced, got sizes [{}]; "
+                                      "trace it again with the other shape",
+                                      name, info(type->dtype).torch, fmt::join(type->sizes, ", "),
+                                      sizes_text(inputs[i])));
     }
 }
 

@@ -1,7 +1,10 @@
 #include "torch/difference.h"
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/searchsorted.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,14 +26,8 @@ constexpr std::int64_t kLeastElements = 32;
 // Elements of like magnitude differ by a factor of 2^kClassBits at most; those further than
 // kClasses of them below the largest are one class.
 constexpr int kClassBits = 4, kClasses = 16;
-// Of a large output about so many elements stand for those of like magnitude: each class is a pass
-// over them.
+// Of a large output about so many elements stand for those of like magnitude: they are sorted.
 constexpr std::int64_t kSampled = std::int64_t{1} << 22;
-
-// Odd, so that samples of rows of even length come from every column.
-std::int64_t sample_step(std::int64_t count) {
-    return (count / kSampled) | 1;
-}
 
 // Where an error can be told: eager's overflow is no fault of the kernel's.
 at::Tensor comparable(const at::Tensor& want, const at::Tensor& eager) {
@@ -60,45 +57,9 @@ at::Tensor chunk_sums(const at::Tensor& oracle, const at::Tensor& result, const 
 // |result - exact|, or |exact|, where both can be told; what moved out of range moved without end.
 at::Tensor distances(const at::Tensor& want, const at::Tensor& eager, const at::Tensor* result) {
     const auto far = want.new_full({}, std::numeric_limits<double>::infinity());
-    auto off = result ? result->to(at::kDouble).sub_(want).abs_() : want.abs();
+    auto off = result ? result->to(at::kDouble).sub(want).abs_() : want.abs();
     if (result) off = at::where(off.isnan(), far, off);
     return at::where(comparable(want, eager), off, want.new_zeros({}));
-}
-
-// The least magnitude of each class, falling to 0, so that each has enough elements.
-std::vector<double> class_bounds(const at::Tensor& want, const at::Tensor& eager) {
-    const auto over_chunks = [&](const auto& visit) {
-        for (std::int64_t at = 0; at < want.numel(); at += kChunk) {
-            const auto count = std::min(kChunk, want.numel() - at);
-            visit(distances(want.narrow(0, at, count), eager.narrow(0, at, count), nullptr));
-        }
-    };
-    const auto step = sample_step(want.numel());
-    auto largest = want.new_zeros({});
-    over_chunks([&](const at::Tensor& values) { largest = largest.maximum(values.max()); });
-    const int above = std::ilogb(std::max(largest.item<double>(), 1e-300)) + 1;
-    // Of elements in this class and those before; zeros, which are no one's merit, are left out.
-    auto counts = want.new_zeros({kClasses + 1});
-    over_chunks([&](const at::Tensor& all) {
-        const auto values = all.slice(0, 0, all.size(0), step).contiguous();
-        for (int k = 0; k < kClasses; ++k)
-            counts[k] += values.ge(std::ldexp(1.0, above - kClassBits * (k + 1))).sum();
-        counts[kClasses] += values.gt(0).sum();
-    });
-    counts = counts.to(at::kCPU);
-    std::vector<double> bounds;
-    double before = 0;
-    for (int k = 0; k < kClasses; ++k) {
-        const double so_far = counts.const_data_ptr<double>()[k];
-        if (so_far - before < kLeastElements) continue;
-        bounds.push_back(std::ldexp(1.0, above - kClassBits * (k + 1)));
-        before = so_far;
-    }
-    // The rest is a class if it has enough of its own.
-    const double all = counts.const_data_ptr<double>()[kClasses];
-    if (bounds.empty() || all - before >= kLeastElements) bounds.push_back(0);
-    bounds.back() = 0;
-    return bounds;
 }
 
 }  // namespace
@@ -130,21 +91,17 @@ Difference difference(const at::Tensor& exact, const at::Tensor& result, const a
 
 Slices::Slices(const at::Tensor& exact, const at::Tensor& eager, const Tensors& moved, DType output)
     : sizes_(exact.sizes().vec()) {
-    const auto count = exact.numel();
+    const auto count = count_ = exact.numel();
     if (!info(output).floating || count < kLeastElements) return;
     length_ = exact.dim() > 0 ? exact.size(-1) : 1;
     together_ = length_ * ((kLeastElements + length_ - 1) / length_);
     rows_ = (count + together_ - 1) / together_;
     columns_ = length_ > 1 && count / length_ >= kLeastElements ? length_ : 0;
-    bounds_ = class_bounds(exact.reshape({-1}), eager.reshape({-1}));
     const auto want = exact.reshape({-1}), own = eager.reshape({-1});
+    choose_classes(want, own);
     const auto off = errors(exact, eager, eager);
-    values_ = sums(exact, [&](std::int64_t first, std::int64_t length) {
-        return distances(want.narrow(0, first, length), own.narrow(0, first, length), nullptr);
-    });
-    const auto live = sums(exact, [&](std::int64_t first, std::int64_t length) {
-        return want.narrow(0, first, length).ne(0).to(at::kDouble);
-    });
+    values_ = sums([&](const Part& part) { return distances(part(want), part(own), nullptr); });
+    const auto live = sums([&](const Part& part) { return part(want).ne(0).to(at::kDouble); });
     Sums shift{values_.squares.new_zeros({}), values_.squares.new_zeros({})};
     for (const auto& one : moved) {
         const auto by = errors(exact, eager, one);
@@ -169,58 +126,80 @@ Slices::Slices(const at::Tensor& exact, const at::Tensor& eager, const Tensors& 
         allowed(off.largest.square(), shift.largest, values_.largest.square(), floor.largest);
 }
 
+// So that each class has enough elements; zeros, which are no one's merit, are not counted.
+void Slices::choose_classes(const at::Tensor& exact, const at::Tensor& eager) {
+    // Odd, so that samples of rows of even length come from every column.
+    const auto step = (exact.numel() / kSampled) | 1;
+    const auto places = at::arange(0, exact.numel(), step, exact.options().dtype(at::kLong));
+    const auto [values, order] =
+        distances(exact.index_select(0, places), eager.index_select(0, places), nullptr).sort();
+    by_magnitude_ = places.index_select(0, order);
+    const auto count = values.numel();
+    const int above = std::ilogb(std::max(values[count - 1].item<double>(), 1e-300)) + 1;
+    std::vector<double> bounds;
+    for (int k = 1; k <= kClasses; ++k) bounds.push_back(std::ldexp(1.0, above - kClassBits * k));
+    bounds.push_back(std::numeric_limits<double>::denorm_min());
+    const auto below = at::searchsorted(values, at::tensor(bounds, values.options())).to(at::kCPU);
+    std::int64_t end = count;
+    for (int k = 0; k <= kClasses; ++k) {
+        const auto first = below.const_data_ptr<std::int64_t>()[k];
+        if (end - first < kLeastElements) continue;
+        classes_.push_back({bounds[k], first, end - first});
+        end = first;
+    }
+    if (classes_.empty()) classes_.push_back({0, end, 0});
+    // What is left is too little for a class of its own.
+    auto& last = classes_.back();
+    last = {0, 0, last.first + last.count};
+}
+
 Slices::Sums Slices::errors(const at::Tensor& exact, const at::Tensor& eager,
                             const at::Tensor& result) const {
     const auto want = exact.reshape({-1}), own = eager.reshape({-1}), got = result.reshape({-1});
-    return sums(exact, [&](std::int64_t first, std::int64_t length) {
-        const auto part = got.narrow(0, first, length);
-        return distances(want.narrow(0, first, length), own.narrow(0, first, length), &part);
+    return sums([&](const Part& part) {
+        const auto is = part(got);
+        return distances(part(want), part(own), &is);
     });
 }
 
-Slices::Sums Slices::sums(const at::Tensor& exact, const Magnitudes& magnitudes) const {
-    const auto want = exact.reshape({-1});
-    const auto count = want.numel();
+Slices::Sums Slices::sums(const Magnitudes& magnitudes) const {
+    const auto count = count_;
+    const auto range = [&](std::int64_t first, std::int64_t length) {
+        return magnitudes([=](const at::Tensor& flat) { return flat.narrow(0, first, length); });
+    };
     Tensors squares, largest;
-    const auto zeros = [&](std::int64_t length) { return want.new_zeros({length}); };
-    const auto classes = static_cast<std::int64_t>(bounds_.size());
-    auto column_squares = zeros(columns_), column_largest = zeros(columns_);
-    auto class_squares = zeros(classes), class_largest = zeros(classes);
+    at::Tensor column_squares, column_largest;
     const auto chunk = std::max<std::int64_t>(1, kChunk / together_) * together_;
-    const auto step = sample_step(count);
     for (std::int64_t first = 0; first < count; first += chunk) {
         const auto here = std::min(chunk, count - first);
-        const auto off = magnitudes(first, here), square = off.square();
+        const auto off = range(first, here), square = off.square();
         if (const auto whole = here / together_ * together_; whole > 0) {
             squares.push_back(square.narrow(0, 0, whole).view({-1, together_}).sum(1));
             largest.push_back(off.narrow(0, 0, whole).view({-1, together_}).amax(1));
         }
-        if (columns_ > 0) {
-            column_squares.add_(square.view({-1, columns_}).sum(0));
-            column_largest = column_largest.maximum(off.view({-1, columns_}).amax(0));
-        }
-        const auto sampled = [&](const at::Tensor& all) {
-            return all.slice(0, 0, here, step).contiguous();
-        };
-        const auto magnitude = sampled(want.narrow(0, first, here)).abs();
-        const auto own = sampled(off), own_square = sampled(square);
-        auto below = magnitude.isfinite();  // the classes before
-        for (std::int64_t k = 0; k < classes; ++k) {
-            const auto in = magnitude.ge(bounds_[k]).logical_and_(below);
-            class_squares[k] += at::where(in, own_square, own_square.new_zeros({})).sum();
-            const auto most = at::where(in, own, own.new_zeros({})).max();
-            class_largest[k].copy_(class_largest[k].maximum(most));
-            below.logical_and_(in.logical_not());
-        }
+        if (columns_ == 0) continue;
+        const auto sum = square.view({-1, columns_}).sum(0);
+        const auto most = off.view({-1, columns_}).amax(0);
+        column_squares = first == 0 ? sum : column_squares.add_(sum);
+        column_largest = first == 0 ? most : column_largest.maximum(most);
     }
     if (count % together_ != 0) {  // the last short rows, with those before them
         const auto length = std::min(together_, count);
-        const auto off = magnitudes(count - length, length);
+        const auto off = range(count - length, length);
         squares.push_back(off.square().sum().view({1}));
         largest.push_back(off.max().view({1}));
     }
-    squares.insert(squares.end(), {column_squares, class_squares});
-    largest.insert(largest.end(), {column_largest, class_largest});
+    if (columns_ > 0) {
+        squares.push_back(column_squares);
+        largest.push_back(column_largest);
+    }
+    const auto off =
+        magnitudes([&](const at::Tensor& flat) { return flat.index_select(0, by_magnitude_); });
+    const auto square = off.square();
+    for (const auto& one : classes_) {
+        squares.push_back(square.narrow(0, one.first, one.count).sum().view({1}));
+        largest.push_back(off.narrow(0, one.first, one.count).max().view({1}));
+    }
     return {at::cat(squares), at::cat(largest)};
 }
 
@@ -250,8 +229,8 @@ Slices::Worst Slices::worst(const at::Tensor& exact, const at::Tensor& eager,
 std::string Slices::name(std::int64_t slice) const {
     if (slice >= rows_ + columns_) {
         const auto k = static_cast<std::size_t>(slice - rows_ - columns_);
-        if (k == 0) return fmt::format("elements from {:.2g} on", bounds_[k]);
-        return fmt::format("elements below {:.2g}", bounds_[k - 1]);
+        if (k == 0) return fmt::format("elements from {:.2g} on", classes_[k].least);
+        return fmt::format("elements below {:.2g}", classes_[k - 1].least);
     }
     if (slice >= rows_) return fmt::format("column {}", slice - rows_);
     std::int64_t rest = slice * (together_ / std::max<std::int64_t>(1, length_));

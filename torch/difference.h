@@ -35,17 +35,28 @@ class Slices {
     struct Sums {
         at::Tensor squares, largest;  // one element a slice: rows, columns, magnitudes
     };
-    // Magnitudes of some neighbouring elements: where the first is, and how many.
-    using Magnitudes = std::function<at::Tensor(std::int64_t first, std::int64_t length)>;
-    Sums sums(const at::Tensor& exact, const Magnitudes& magnitudes) const;
+    // Takes some elements out of an output that is laid flat.
+    using Part = std::function<at::Tensor(const at::Tensor& flat)>;
+    // Magnitudes of some elements.
+    using Magnitudes = std::function<at::Tensor(const Part& part)>;
+    void choose_classes(const at::Tensor& exact, const at::Tensor& eager);
+    Sums sums(const Magnitudes& magnitudes) const;
     Sums errors(const at::Tensor& exact, const at::Tensor& eager, const at::Tensor& result) const;
     std::string name(std::int64_t slice) const;
 
+    // Elements of like magnitude: neighbours in `by_magnitude_`.
+    struct Class {
+        double least = 0;  // magnitude; of the last class 0
+        std::int64_t first = 0, count = 0;
+    };
+
     std::vector<std::int64_t> sizes_;
+    std::int64_t count_ = 0;     // of elements
     std::int64_t length_ = 0;    // of a row
     std::int64_t together_ = 0;  // elements of rows that are judged as one, as they are short
     std::int64_t rows_ = 0, columns_ = 0;
-    std::vector<double> bounds_;  // least magnitude of each class, falling
+    at::Tensor by_magnitude_;     // where elements are, by rising magnitude; of large outputs some
+    std::vector<Class> classes_;  // by falling magnitude
     Sums values_, limits_;
 };
 

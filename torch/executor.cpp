@@ -80,8 +80,9 @@ void run_step(const Step& step, Environment& values) {
             results.assign(list.begin(), list.end());
         }
     }
-    TORCH_CHECK(results.size() >= step.outputs.size(), step.where, " gave ", results.size(),
-                " results instead of ", step.outputs.size());
+    TORCH_CHECK(results.size() >= step.outputs.size(),
+                fmt::format("{} gave {} results instead of {}", step.where, results.size(),
+                            step.outputs.size()));
     for (std::size_t i = 0; i < step.outputs.size(); ++i)
         values[index(step.outputs[i])] = std::move(results[i]);
     for (const auto id : step.dead) values[index(id)] = {};
@@ -175,8 +176,9 @@ Result<GraphExecutor> GraphExecutor::build(const Graph& graph, const ExecutorOpt
 }
 
 Tensors GraphExecutor::run(const Tensors& inputs) const {
-    TORCH_CHECK(inputs.size() == plan_->inputs.size(), "the graph takes ", plan_->inputs.size(),
-                " tensors, got ", inputs.size());
+    TORCH_CHECK(
+        inputs.size() == plan_->inputs.size(),
+        fmt::format("the graph takes {} tensors, got {}", plan_->inputs.size(), inputs.size()));
     at::NoGradGuard no_grad;
     Environment values(plan_->num_values);
     for (std::size_t i = 0; i < inputs.size(); ++i) values[index(plan_->inputs[i])] = inputs[i];

@@ -303,8 +303,9 @@ const graph::FusedCall& FusedKernel::call() const {
 
 Result<Tensors> FusedKernel::allocate_outputs(const Tensors& inputs) const {
     const auto& graph = state_->call.original;
-    TORCH_CHECK(inputs.size() == graph.inputs.size(), state_->call.id, " takes ",
-                graph.inputs.size(), " tensors, got ", inputs.size());
+    TORCH_CHECK(inputs.size() == graph.inputs.size(),
+                fmt::format("{} takes {} tensors, got {}", state_->call.id, graph.inputs.size(),
+                            inputs.size()));
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const auto& value = graph[graph.inputs[i].value];
         if (value.type && !std::ranges::equal(value.type->sizes, inputs[i].sizes()))

@@ -227,8 +227,9 @@ Tensors Package::weights(const std::vector<std::int64_t>& which) const {
     const auto& sources = state_->archive.weights;
     Tensors result;
     for (const auto place : which) {
-        TORCH_CHECK(place >= 0 && place < static_cast<std::int64_t>(sources.size()),
-                    "the archive has ", sources.size(), " weights, not one at ", place);
+        TORCH_CHECK(
+            place >= 0 && place < static_cast<std::int64_t>(sources.size()),
+            fmt::format("the archive has {} weights, not one at {}", sources.size(), place));
         const auto& weight = sources[static_cast<std::size_t>(place)];
         at::Tensor tensor;
         for (std::size_t i = 0; i < result.size() && !tensor.defined(); ++i) {
@@ -327,8 +328,8 @@ Tensors Package::run_with_own_weights(const Tensors& user_inputs) {
         TORCH_CHECK(!user || next_user < user_inputs.size(), "too few inputs");
         inputs.push_back(user ? user_inputs[next_user++] : (*lifted)[next_lifted++]);
     }
-    TORCH_CHECK(next_user == user_inputs.size(), "the model takes ", next_user, " tensors, got ",
-                user_inputs.size());
+    TORCH_CHECK(next_user == user_inputs.size(),
+                fmt::format("the model takes {} tensors, got {}", next_user, user_inputs.size()));
     auto results = run(inputs);
     const auto& written = state_->contract.written();
     const std::size_t first_written = results.size() - written.size();

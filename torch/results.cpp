@@ -1,6 +1,7 @@
 #include "torch/results.h"
 
 #include <ATen/ops/empty_strided.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
@@ -77,8 +78,9 @@ Tensors apart(Tensors results, const Tensors& inputs,
             if (!own) result = result.clone();
             continue;
         }
-        TORCH_CHECK(std::ranges::equal(result.sizes(), layout->sizes), "result ", i,
-                    " has other sizes than when the module was traced: ", result.sizes());
+        TORCH_CHECK(std::ranges::equal(result.sizes(), layout->sizes),
+                    fmt::format("result {} has other sizes than when the module was traced: [{}]",
+                                i, sizes_text(result)));
         if (own && lies_as(result, *layout) && is_aligned(result)) {
             if (!std::ranges::equal(result.strides(), layout->strides))
                 result = result.as_strided(layout->sizes, layout->strides);

@@ -3,6 +3,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <cstdint>
 
@@ -24,8 +25,9 @@ void* current_cuda_stream(c10::DeviceIndex device) {
         reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, "aoti_torch_get_current_cuda_stream"));
     TORCH_CHECK(function, "this PyTorch was built without CUDA");
     void* stream = nullptr;
-    TORCH_CHECK(function(device, &stream) == 0, "torch has no current stream on CUDA device ",
-                static_cast<int>(device));
+    TORCH_CHECK(
+        function(device, &stream) == 0,
+        fmt::format("torch has no current stream on CUDA device {}", static_cast<int>(device)));
     return stream;
 }
 

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/from_blob.h>
+#include <fmt/format.h>
 
 namespace fact::exec {
 
@@ -31,6 +32,16 @@ std::optional<DType> dtype_of(c10::ScalarType type) {
     for (const auto& pair : kPairs)
         if (pair.torch == type) return pair.ours;
     return std::nullopt;
+}
+
+std::string sizes_text(const at::Tensor& tensor) {
+    std::string text;
+    for (const auto& size : tensor.sym_sizes()) {
+        const auto number = size.maybe_as_int();
+        if (!text.empty()) text += ", ";
+        text += number ? fmt::format("{}", *number) : size.toSymNode()->str();
+    }
+    return text;
 }
 
 at::Tensor load_weight(const graph::Weight& weight) {

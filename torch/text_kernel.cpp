@@ -20,12 +20,14 @@ struct TextKernel::State {
     Compiled compiled;
 
     void check_dims(const Tensors& params) const {
-        TORCH_CHECK(params.size() == text.params.size() && !params.empty(), text.name, " takes ",
-                    text.params.size(), " tensors, got ", params.size());
+        TORCH_CHECK(params.size() == text.params.size() && !params.empty(),
+                    fmt::format("{} takes {} tensors, got {}", text.name, text.params.size(),
+                                params.size()));
         for (std::size_t i = 0; i < params.size(); ++i) {
             const std::size_t dims = text.params[i].type.dims.size();
-            TORCH_CHECK(static_cast<std::size_t>(params[i].dim()) == dims, text.name, ": ",
-                        text.params[i].name, " has ", params[i].dim(), " dimensions, not ", dims);
+            TORCH_CHECK(static_cast<std::size_t>(params[i].dim()) == dims,
+                        fmt::format("{}: {} has {} dimensions, not {}", text.name,
+                                    text.params[i].name, params[i].dim(), dims));
         }
     }
 
@@ -38,9 +40,9 @@ struct TextKernel::State {
                 std::int64_t& extent = extents[ir::index(dims[d])];
                 const std::int64_t size =
                     params[i].sym_size(static_cast<std::int64_t>(d)).guard_int(__FILE__, __LINE__);
-                TORCH_CHECK(extent == ir::kUnknownExtent || extent == size, text.name,
-                            ": dimension ", text[dims[d]].name, " is ", size, " in ",
-                            text.params[i].name, " and ", extent, " elsewhere");
+                TORCH_CHECK(extent == ir::kUnknownExtent || extent == size,
+                            fmt::format("{}: dimension {} is {} in {} and {} elsewhere", text.name,
+                                        text[dims[d]].name, size, text.params[i].name, extent));
                 extent = size;
             }
         }

@@ -1,8 +1,10 @@
 // fact-worker: verifies and times kernels of one fused call, one JSON line a request. It may be
 // killed at any moment; standard output carries replies only.
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -12,6 +14,10 @@
 namespace {
 
 using namespace fact;
+
+// Texts are checked on the CPU while compilers have all cores: threads that wait for one another's
+// turn would take many times as long as few of them do.
+constexpr int kThreads = 4;
 
 // Replies keep the original standard output; whatever else is printed goes to standard error.
 int take_standard_output() {
@@ -76,6 +82,7 @@ Answer measure(const std::string& line, std::optional<exec::Session>& session) {
 
 int main() {
     const int replies = take_standard_output();
+    at::set_num_threads(std::min(at::get_num_threads(), kThreads));
     std::optional<exec::Session> session;
     for (std::string line; std::getline(std::cin, line);) {
         if (line.empty()) continue;

@@ -14,13 +14,13 @@ constexpr double kFlopsAnItem = 2. * 16 * 512;
 
 constexpr int kOneBlock = 1 << 30;
 
-struct Row {
+struct ProbeRow {
     ProbeKind kind;
     std::string_view file, entry;
     int over;       // elements that one of the kernel's counts stands for
     int per_block;  // counts
 };
-constexpr Row kRows[] = {
+constexpr ProbeRow kProbeRows[] = {
     {ProbeKind::read, "streams.cu", "read_stream", 4, kBlock* kInFlight},
     {ProbeKind::write, "streams.cu", "write_stream", 4, kBlock* kInFlight},
     {ProbeKind::copy, "streams.cu", "copy_stream", 4, kBlock* kInFlight},
@@ -31,8 +31,8 @@ constexpr Row kRows[] = {
     {ProbeKind::fill, "fill.cu", "fill", 1, kBlock},
 };
 
-const Row& row_of(ProbeKind kind) {
-    for (const Row& row : kRows)
+const ProbeRow& row_of(ProbeKind kind) {
+    for (const ProbeRow& row : kProbeRows)
         if (row.kind == kind) return row;
     throw InternalError("a probe without a row");
 }
@@ -40,7 +40,7 @@ const Row& row_of(ProbeKind kind) {
 }  // namespace
 
 Probe probe(ProbeKind kind, std::string_view arch, DType dtype) {
-    const Row& row = row_of(kind);
+    const ProbeRow& row = row_of(kind);
     const bool fill = kind == ProbeKind::fill;
     Probe probe;
     probe.file = row.file;

@@ -10,19 +10,20 @@ namespace fact::calibrate {
 
 namespace {
 
-struct Row {
+struct ProductRow {
     std::string_view name;
     DType dtype;
     std::string_view product;
 };
-constexpr Row kRows[] = {
+constexpr ProductRow kProductRows[] = {
     {"bf16", DType::bf16, "x @ w.T"},
     {"f16", DType::f16, "x @ w.T"},
     {"tf32", DType::f32, "matmul(x, w.T, precision: tf32)"},
     {"f32_split", DType::f32, "x @ w.T"},
 };
 
-Result<ProductProbe> make(const Row& row, std::string_view arch, int schedules, std::int64_t size) {
+Result<ProductProbe> make(const ProductRow& row, std::string_view arch, int schedules,
+                          std::int64_t size) {
     ProductProbe probe;
     probe.name = row.name;
     probe.dtype = row.dtype;
@@ -66,7 +67,7 @@ Result<ProductProbe> make(const Row& row, std::string_view arch, int schedules, 
 Result<std::vector<ProductProbe>> product_probes(std::string_view arch, int schedules,
                                                  std::int64_t size) {
     std::vector<ProductProbe> probes;
-    for (const Row& row : kRows) {
+    for (const ProductRow& row : kProductRows) {
         auto probe = make(row, arch, schedules, size);
         if (!probe) return probe.error();
         probes.push_back(std::move(*probe));

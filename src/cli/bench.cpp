@@ -1,43 +1,55 @@
 #include "driver/bench.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "package/manifest.h"
 #include "support/files.h"
 
 namespace fact::cli {
 
 namespace {
 
-struct Options {
+struct BenchOptions {
     driver::BenchRequest request;
     std::string json;
 };
 
+std::string text_of(const nlohmann::json& object, const char* name) {
+    const auto found = object.find(name);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// What the package was cast to when it was made. One that nobody cast may have weights of several
+// types, and stays as it is.
+std::string asked_dtype(const nlohmann::json& manifest) {
+    if (manifest.contains("asked_dtype")) return text_of(manifest, "asked_dtype");
+    // Packages of earlier versions only have the type of the first weight.
+    const auto dtype = text_of(manifest, "dtype");
+    return dtype == "f16" ? "fp16" : dtype == "bf16" ? "bf16" : "";
+}
+
 // What the manifest remembers, where the command line is silent.
 Result<driver::BenchRequest> complete(driver::BenchRequest request) {
-    const auto text = read_file(request.package / "manifest.json");
-    if (!text)
-        return Error{request.package.string() + " is not a package: it has no manifest.json",
-                     "`fact optimize` writes packages", true};
+    if (auto fine = package::read_manifest(request.package); !fine)
+        return blame_input(fine.error());
+    const auto text = read_file(request.package / package::kManifestFile);
+    if (!text) return text.error();
     const auto manifest = nlohmann::json::parse(*text, nullptr, false);
-    if (!manifest.is_object())
-        return Error{(request.package / "manifest.json").string() + " is damaged", {}, true};
-    if (request.source.empty()) request.source = manifest.value("source", "");
+    if (request.source.empty()) request.source = text_of(manifest, "source");
     if (request.source.empty())
         return Error{"the package does not say which source it was made from",
                      "give it with --source FILE", true};
-    if (request.dtype.empty()) {
-        const auto dtype = manifest.value("dtype", "");
-        request.dtype = dtype == "f16" ? "fp16" : dtype == "bf16" ? "bf16" : "";
-    }
-    request.allow_tf32 |= manifest.value("allow_tf32", false);
-    request.training |= manifest.value("training", false);
+    if (request.dtype.empty()) request.dtype = asked_dtype(manifest);
+    request.allow_tf32 |= manifest.value("allow_tf32", nlohmann::json()) == true;
+    request.training |= manifest.value("training", nlohmann::json()) == true;
     return request;
 }
 
-int bench(const Options& options) {
+int bench(const BenchOptions& options) {
     // Before minutes of measuring, not after.
     if (auto fine = file_to_replace(options.json); !fine) return fail(blame_input(fine.error()));
     const auto request = complete(options.request);
@@ -46,6 +58,7 @@ int bench(const Options& options) {
     if (!environment) return fail(environment.error());
     const auto done = driver::bench(*environment, *request);
     if (!done) return fail(done.error());
+    if (!environment->gpu) print(fmt::format("not timed: {}\n", environment->why_no_gpu));
     print(report::module_table(done->whole));
     if (!done->note.empty()) print("  " + done->note + "\n");
     if (!options.json.empty())
@@ -57,7 +70,7 @@ int bench(const Options& options) {
 }  // namespace
 
 void add_bench(CLI::App& app, Action& action) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<BenchOptions>();
     auto* command = app.add_subcommand("bench", "Time a package beside eager and torch.compile");
     command->add_option("PACKAGE", options->request.package, "Package folder")->required();
     command->add_option("--source", options->request.source,

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Options {
+struct CalibrateOptions {
     bool quick = false, show = false;
     std::string output;
 };
@@ -77,7 +77,7 @@ Result<Place> find_place(const driver::Environment& environment, const std::stri
                                          : fs::path(output)};
 }
 
-int show(const Options& options) {
+int show(const CalibrateOptions& options) {
     const auto environment = driver::find_environment("sm90a");
     if (!environment) return fail(environment.error());
     std::vector<fs::path> files;
@@ -103,7 +103,7 @@ int show(const Options& options) {
     return kDone;
 }
 
-int calibrate(const Options& options) {
+int calibrate(const CalibrateOptions& options) {
     if (options.show) return show(options);
     const auto environment = driver::find_environment("sm90a");
     if (!environment) return fail(environment.error());
@@ -136,7 +136,7 @@ int calibrate(const Options& options) {
 }  // namespace
 
 void add_calibrate(CLI::App& app, Action& action) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<CalibrateOptions>();
     auto* command = app.add_subcommand("calibrate", "Measure this GPU's real ceilings");
     command->add_flag("--quick", options->quick,
                       "Fewer runs, one schedule a product, nothing sustained");

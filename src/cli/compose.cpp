@@ -10,11 +10,11 @@ namespace fact::cli {
 
 namespace {
 
-struct Options {
+struct ComposeOptions {
     std::string run, output;
 };
 
-int compose(const Options& options) {
+int compose(const ComposeOptions& options) {
     const driver::RunFolder run(options.run);
     const std::filesystem::path output =
         options.output.empty() ? run.package().string() : options.output;
@@ -54,7 +54,7 @@ int compose(const Options& options) {
 }  // namespace
 
 void add_compose(CLI::App& app, Action& action) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ComposeOptions>();
     auto* command = app.add_subcommand("compose", "Write the package of the kernels that pay");
     command->add_option("RUN", options->run, "Run folder of `fact realize`")->required();
     command->add_option("-o,--output", options->output, "Package folder (default: RUN/package)");

@@ -16,14 +16,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Options {
+struct DiscoverOptions {
     std::string archive, run;
     driver::Settings settings;
     bool json = false;
 };
 
 // The run folder with the archive in it.
-Result<> prepare(const Options& options, const driver::RunFolder& run) {
+Result<> prepare(const DiscoverOptions& options, const driver::RunFolder& run) {
     std::error_code error;
     if (!fs::equivalent(options.archive, run.archive(), error)) {
         fs::remove(run.archive(), error);
@@ -39,7 +39,7 @@ struct Found {
     std::string bounds;  // which GPU's, and where its ceilings are from
 };
 
-Result<Found> find(const Options& options) {
+Result<Found> find(const DiscoverOptions& options) {
     const auto& settings = options.settings;
     const auto environment = driver::find_environment(settings.arch);
     if (!environment) return environment.error();
@@ -63,7 +63,7 @@ Result<Found> find(const Options& options) {
                  fmt::format("bounds of {}: ceilings {}", ceilings->gpu.name, ceilings->source)};
 }
 
-int discover(const Options& options) {
+int discover(const DiscoverOptions& options) {
     const auto found = find(options);
     if (!found) return fail(found.error());
     print(options.json ? match::to_json(found->discovery) + "\n"
@@ -74,7 +74,7 @@ int discover(const Options& options) {
 }  // namespace
 
 void add_discover(CLI::App& app, Action& action) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<DiscoverOptions>();
     auto* command = app.add_subcommand("discover", "Find the parts of a graph worth fusing");
     command->add_option("ARCHIVE", options->archive, "What `fact trace` wrote")->required();
     add_arch(*command, options->settings.arch);

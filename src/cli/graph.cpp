@@ -10,19 +10,19 @@ namespace fact::cli {
 
 namespace {
 
-struct Options {
+struct GraphOptions {
     std::string archive;
     bool json = false, raw = false;
 };
 
-Result<graph::Graph> read(const Options& options) {
+Result<graph::Graph> read(const GraphOptions& options) {
     if (!options.raw) return driver::read_graph(options.archive);
     auto archive = graph::read_pt2(options.archive);
     if (archive) return std::move(archive->graph);
     return blame_input(archive.error());
 }
 
-int show_graph(const Options& options) {
+int show_graph(const GraphOptions& options) {
     const auto graph = read(options);
     if (!graph) return fail(graph.error());
     print(options.json ? graph::to_json(*graph) + "\n" : graph::print(*graph));
@@ -32,7 +32,7 @@ int show_graph(const Options& options) {
 }  // namespace
 
 void add_graph(CLI::App& app, Action& action) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<GraphOptions>();
     auto* command = app.add_subcommand("graph", "Show the graph of an archive");
     command->add_option("ARCHIVE", options->archive, "What `fact trace` wrote")->required();
     command->add_flag("--json", options->json, "As JSON");

@@ -9,12 +9,12 @@ namespace fact::cli {
 
 namespace {
 
-struct Options {
+struct KernelBuildOptions {
     EmitOptions emit;
     std::string folder;
 };
 
-int build(const Options& options) {
+int build(const KernelBuildOptions& options) {
     const auto kernel = emit_kernel(options.emit);
     if (!kernel) return fail(kernel.error());
     const auto environment = driver::find_environment("sm90a");
@@ -42,7 +42,7 @@ int build(const Options& options) {
 }  // namespace
 
 void add_kernel_build(CLI::App& app, Action& action) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<KernelBuildOptions>();
     auto* command = app.add_subcommand("build", "Compile a kernel to a cubin and its record");
     add_emit_options(*command, options->emit);
     command->add_option("-o,--output", options->folder, "Folder to write (default: NAME.ARCH)");

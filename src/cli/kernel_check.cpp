@@ -8,7 +8,7 @@ namespace fact::cli {
 
 namespace {
 
-struct Options {
+struct KernelCheckOptions {
     std::string file;
     bool json = false;
 };
@@ -17,7 +17,7 @@ std::string counted(std::size_t count, std::string_view what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-int check(const Options& options) {
+int check(const KernelCheckOptions& options) {
     const auto source = tools::read_source(options.file);
     if (!source) return fail(source.error());
     Diagnostics found;
@@ -38,7 +38,7 @@ int check(const Options& options) {
 }  // namespace
 
 void add_kernel_check(CLI::App& app, Action& action) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<KernelCheckOptions>();
     auto* command = app.add_subcommand("check", "Say what is wrong in a kernel text");
     add_kernel_file(*command, options->file);
     command->add_flag("--json", options->json,

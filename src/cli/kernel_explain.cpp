@@ -8,12 +8,12 @@ namespace fact::cli {
 
 namespace {
 
-struct Options {
+struct KernelExplainOptions {
     KernelOptions kernel;
     std::string gpu = "h200";
 };
 
-int explain(const Options& options) {
+int explain(const KernelExplainOptions& options) {
     const auto settings = tools::parse_settings(options.kernel.set);
     if (!settings) return fail(settings.error());
     const auto environment = driver::find_environment("sm90a");
@@ -32,7 +32,7 @@ int explain(const Options& options) {
 }  // namespace
 
 void add_kernel_explain(CLI::App& app, Action& action) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<KernelExplainOptions>();
     auto* command = app.add_subcommand(
         "explain", "Say in words what a kernel computes, its bounds, and how it is scheduled");
     add_kernel_choice(*command, options->kernel);

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Options {
+struct KernelFmtOptions {
     std::string file;
     bool check = false, write = false;
 };
@@ -26,7 +26,7 @@ Result<> rewrite(const fs::path& path, std::string_view text) {
     return Ok{};
 }
 
-int format_text(const Options& options) {
+int format_text(const KernelFmtOptions& options) {
     if (options.write && options.file == "-")
         return fail({"standard input cannot be rewritten", "leave out --write", true});
     const auto source = tools::read_source(options.file);
@@ -52,7 +52,7 @@ int format_text(const Options& options) {
 }  // namespace
 
 void add_kernel_fmt(CLI::App& app, Action& action) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<KernelFmtOptions>();
     auto* command = app.add_subcommand("fmt", "Print a kernel text in its usual form");
     add_kernel_file(*command, options->file);
     auto* check = command->add_flag("--check", options->check,

@@ -8,13 +8,13 @@ namespace fact::cli {
 
 namespace {
 
-struct Options {
+struct KernelRunOptions {
     KernelOptions kernel;
     std::vector<std::string> in, out;
     std::uint64_t seed = 0;
 };
 
-Result<tools::RunRequest> request_of(const Options& options) {
+Result<tools::RunRequest> request_of(const KernelRunOptions& options) {
     tools::RunRequest request;
     auto settings = tools::parse_settings(options.kernel.set);
     if (!settings) return settings.error();
@@ -29,7 +29,7 @@ Result<tools::RunRequest> request_of(const Options& options) {
     return request;
 }
 
-int run(const Options& options) {
+int run(const KernelRunOptions& options) {
     const auto request = request_of(options);
     if (!request) return fail(request.error());
     const auto loaded = load(options.kernel);
@@ -46,7 +46,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_kernel_run(CLI::App& app, Action& action) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<KernelRunOptions>();
     auto* command = app.add_subcommand("run", "Compute a kernel on the CPU in f64");
     add_kernel_choice(*command, options->kernel);
     command->add_option("--in", options->in, "A parameter's values: x=file.npy (repeatable)")

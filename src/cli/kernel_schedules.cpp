@@ -12,7 +12,7 @@ namespace fact::cli {
 
 namespace {
 
-struct Options {
+struct KernelSchedulesOptions {
     KernelOptions kernel;
     std::string arch = "sm90a";
     int most = 16;
@@ -21,7 +21,7 @@ struct Options {
 
 using Json = nlohmann::ordered_json;
 
-void list(const tools::PlannedProduct& product, const Options& options, Json& all) {
+void list(const tools::PlannedProduct& product, const KernelSchedulesOptions& options, Json& all) {
     report::Table table(
         {{"", report::Align::right}, {"schedule"}, {"model", report::Align::right}});
     const auto ranked = tools::candidates(product.skeleton, product.problem);
@@ -38,7 +38,7 @@ void list(const tools::PlannedProduct& product, const Options& options, Json& al
                           table.text("")));
 }
 
-int schedules(const Options& options) {
+int schedules(const KernelSchedulesOptions& options) {
     const auto settings = tools::parse_settings(options.kernel.set);
     if (!settings) return fail(settings.error());
     const auto loaded = load(options.kernel);
@@ -60,7 +60,7 @@ int schedules(const Options& options) {
 }  // namespace
 
 void add_kernel_schedules(CLI::App& app, Action& action) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<KernelSchedulesOptions>();
     auto* command = app.add_subcommand(
         "schedules", "List the legal schedules of a kernel's products, most promising first");
     add_kernel_choice(*command, options->kernel);

@@ -9,13 +9,13 @@ namespace fact::cli {
 
 namespace {
 
-struct Options {
+struct OptimizeOptions {
     driver::OptimizeRequest request;
     std::string output, run_dir;
     bool json = false;
 };
 
-int optimize(const Options& options) {
+int optimize(const OptimizeOptions& options) {
     auto request = options.request;
     if (!options.output.empty()) request.output = options.output;
     if (!options.run_dir.empty()) request.run_dir = options.run_dir;
@@ -35,7 +35,7 @@ int run_optimize(const driver::OptimizeRequest& request, bool json) {
 }
 
 void add_optimize(CLI::App& app, Action& action) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<OptimizeOptions>();
     auto& request = options->request;
     auto* command =
         app.add_subcommand("optimize", "Fuse a module's matrix products: all stages in order");

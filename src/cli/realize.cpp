@@ -11,7 +11,7 @@ namespace fact::cli {
 
 namespace {
 
-struct Options {
+struct RealizeOptions {
     std::string run;
     driver::RealizeRequest request;
 };
@@ -35,7 +35,7 @@ std::string describe(const driver::Realizations& realizations) {
     return table.text("");
 }
 
-int realize(const Options& options) {
+int realize(const RealizeOptions& options) {
     const driver::RunFolder run(options.run);
     const auto lock = run.lock();
     if (!lock) return fail(blame_input(lock.error()));
@@ -56,7 +56,7 @@ int realize(const Options& options) {
 }  // namespace
 
 void add_realize(CLI::App& app, Action& action) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<RealizeOptions>();
     auto* command = app.add_subcommand("realize", "Write, verify and tune the kernels of a run");
     command->add_option("RUN", options->run, "Run folder of `fact discover -o`")->required();
     auto& request = options->request;

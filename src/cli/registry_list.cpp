@@ -12,7 +12,7 @@ namespace fact::cli {
 
 namespace {
 
-struct Options {
+struct RegistryListOptions {
     registry::Filter filter;
     bool json = false;
 };
@@ -42,7 +42,7 @@ std::string table(const std::vector<registry::Entry>& entries) {
     return table.text("");
 }
 
-int list(const Options& options) {
+int list(const RegistryListOptions& options) {
     const auto registry = open_registry();
     auto listing = registry.all();
     warn_damaged(listing);
@@ -66,7 +66,7 @@ int list(const Options& options) {
 }  // namespace
 
 void add_registry_list(CLI::App& app, Action& action) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<RegistryListOptions>();
     auto* command = app.add_subcommand("list", "One line a record");
     add_registry_filter(*command, options->filter);
     command->add_flag("--json", options->json, "The whole records as JSON");

@@ -15,13 +15,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct RegistryPruneOptions {
     bool other_toolchain = false, damaged = false, dry_run = false;
     double older_than = 0;  // days; 0: of any age
     registry::Filter filter;
 };
 
-int prune(const Options& options) {
+int prune(const RegistryPruneOptions& options) {
     if (!options.other_toolchain && !options.damaged && options.older_than <= 0)
         return fail({"nothing says which records are to go",
                      "give --toolchain-other, --older-than DAYS or --damaged", true});
@@ -106,7 +106,7 @@ int stats() {
 }  // namespace
 
 void add_registry_prune(CLI::App& app, Action& action) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<RegistryPruneOptions>();
     auto* command = app.add_subcommand("prune", "Remove records of your own that are of no use");
     command->add_flag("--toolchain-other", options->other_toolchain,
                       "Those of another compiler or CUTLASS than the ones found here");

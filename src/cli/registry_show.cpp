@@ -11,7 +11,7 @@ namespace fact::cli {
 
 namespace {
 
-struct Options {
+struct RegistryShowOptions {
     std::string key;
     bool json = false;
 };
@@ -70,7 +70,7 @@ std::string describe(const registry::Entry& entry) {
     return out;
 }
 
-int show(const Options& options) {
+int show(const RegistryShowOptions& options) {
     const auto entry = find(options.key);
     if (!entry) return fail(entry.error());
     print(options.json ? registry::to_json(entry->record) : describe(*entry));
@@ -80,7 +80,7 @@ int show(const Options& options) {
 }  // namespace
 
 void add_registry_show(CLI::App& app, Action& action) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<RegistryShowOptions>();
     auto* command = app.add_subcommand("show", "All of one record");
     command->add_option("KEY", options->key, "Its key, or the beginning of it")->required();
     command->add_flag("--json", options->json, "As it is stored");

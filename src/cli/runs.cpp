@@ -107,14 +107,14 @@ std::string describe(const driver::RunSummary& run) {
     return out;
 }
 
-Result<driver::RunSummary> find(const std::string& name) {
+Result<driver::RunSummary> find_run(const std::string& name) {
     const auto folder = driver::find_run(name);
     if (!folder) return folder.error();
     return driver::summarize_run(*folder);
 }
 
 int show(const std::string& name, bool json) {
-    const auto run = find(name);
+    const auto run = find_run(name);
     if (!run) return fail(run.error());
     print(json ? json_of(*run).dump(1, ' ', false, Json::error_handler_t::replace) + "\n"
                : describe(*run));
@@ -122,7 +122,7 @@ int show(const std::string& name, bool json) {
 }
 
 int resume(const std::string& name, bool json, bool verbose) {
-    const auto run = find(name);
+    const auto run = find_run(name);
     if (!run) return fail(run.error());
     auto request = driver::request_of(*run);
     if (!request) return fail(request.error());
@@ -141,7 +141,7 @@ int resume(const std::string& name, bool json, bool verbose) {
     return run_optimize(*request, json);
 }
 
-struct Options {
+struct RunsOptions {
     std::string run;
     bool json = false, verbose = false;
 };
@@ -153,7 +153,7 @@ void add_runs(CLI::App& app, Action& action) {
     command->require_subcommand(1);
     command->footer(
         "RUN is a name that `fact runs list` gives, the beginning of one, or a run folder.");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<RunsOptions>();
     auto* listing = command->add_subcommand("list", "One line a run, the latest first");
     listing->add_flag("--json", options->json, "As JSON");
     listing->callback([&action, options] { action = [=] { return list(options->json); }; });

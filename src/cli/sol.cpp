@@ -7,7 +7,7 @@ namespace fact::cli {
 
 namespace {
 
-struct Options {
+struct SolOptions {
     driver::SolRequest request;
     bool json = false, nodes = false, gpus = false;
 };
@@ -19,7 +19,7 @@ int list_gpus() {
     return kDone;
 }
 
-int sol(const Options& options) {
+int sol(const SolOptions& options) {
     if (options.gpus || options.request.gpu == "list") return list_gpus();
     if (options.request.settings.source.empty())
         return fail({"nothing to count was given",
@@ -34,7 +34,7 @@ int sol(const Options& options) {
 }  // namespace
 
 void add_sol(CLI::App& app, Action& action) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<SolOptions>();
     auto& settings = options->request.settings;
     auto* command =
         app.add_subcommand("sol", "The speed of light: what a module could take at best");

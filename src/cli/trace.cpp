@@ -10,12 +10,12 @@ namespace fact::cli {
 
 namespace {
 
-struct Options {
+struct TraceOptions {
     driver::TraceRequest request;
     std::string output = "model.pt2";
 };
 
-int trace(const Options& options) {
+int trace(const TraceOptions& options) {
     const auto environment = driver::find_environment("sm90a");
     if (!environment) return fail(environment.error());
     const auto done = driver::trace(*environment, options.request, options.output, {});
@@ -27,7 +27,7 @@ int trace(const Options& options) {
 }  // namespace
 
 void add_trace(CLI::App& app, Action& action) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<TraceOptions>();
     auto* command = app.add_subcommand("trace", "Export a module to an archive");
     command->add_option("SOURCE", options->request.source, "FILE.py or package.module:factory")
         ->required();

@@ -63,6 +63,9 @@ Result<Benched> bench(const Environment& environment, const BenchRequest& reques
     if (request.allow_tf32) arguments.push_back("--allow-tf32");
     if (request.training) arguments.push_back("--training");
     if (!request.peers.empty()) arguments.insert(arguments.end(), {"--peers", request.peers});
+    // On a GPU that cannot run the kernels torch would be compared with itself; on a CPU their
+    // texts are interpreted.
+    if (!environment.gpu) arguments.insert(arguments.end(), {"--device", "cpu"});
     if (request.verbose) arguments.push_back("--verbose");
     const auto exit = fact::run(python_module(environment, "fact.bench", arguments));
     if (!exit) return exit.error();

@@ -13,13 +13,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-std::string dump(const Json& json) {
-    return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string dump(const OrderedJson& json) {
+    return json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
-Json to_json(const Settings& s) {
+OrderedJson to_json(const Settings& s) {
     return {{"source", s.source},     {"dtype", s.dtype},
             {"arch", s.arch},         {"allow_tf32", s.allow_tf32},
             {"training", s.training}, {"without_weights", s.without_weights}};
@@ -29,7 +29,7 @@ fs::path stamp_file(const fs::path& folder, const std::string& stage) {
     return folder / "stamps" / stage;
 }
 
-Json to_json(const Asked& a) {
+OrderedJson to_json(const Asked& a) {
     return {{"folder", a.folder},
             {"output", a.output},
             {"effort", a.effort.candidates},
@@ -48,8 +48,8 @@ Result<> reading(const fs::path& folder, auto&& read) {
     const auto text = read_file(folder / "run.json");
     if (!text) return text.error();
     try {
-        read(Json::parse(*text));
-    } catch (const Json::exception& error) {
+        read(OrderedJson::parse(*text));
+    } catch (const OrderedJson::exception& error) {
         return Error{fmt::format("{}: {}", (folder / "run.json").string(), error.what()),
                      "remove that file", true};
     }
@@ -68,7 +68,7 @@ Result<FileLock> RunFolder::lock() const {
 
 Result<Settings> RunFolder::settings() const {
     Settings settings;
-    auto done = reading(folder_, [&](const Json& json) {
+    auto done = reading(folder_, [&](const OrderedJson& json) {
         settings.source = json.value("source", "");
         settings.dtype = json.value("dtype", "");
         settings.arch = json.value("arch", settings.arch);
@@ -82,7 +82,7 @@ Result<Settings> RunFolder::settings() const {
 
 Result<std::optional<Asked>> RunFolder::asked() const {
     std::optional<Asked> asked;
-    auto done = reading(folder_, [&](const Json& json) {
+    auto done = reading(folder_, [&](const OrderedJson& json) {
         if (!json.contains("optimize")) return;
         const auto& o = json.at("optimize");
         asked = Asked{o.value("folder", ""),
@@ -99,7 +99,7 @@ Result<std::optional<Asked>> RunFolder::asked() const {
 }
 
 Result<> RunFolder::remember(const Settings& settings, const std::optional<Asked>& asked) const {
-    Json json = to_json(settings);
+    OrderedJson json = to_json(settings);
     if (asked) json["optimize"] = to_json(*asked);
     return write_file_atomic(folder_ / "run.json", dump(json));
 }

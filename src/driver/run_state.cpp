@@ -15,7 +15,7 @@ namespace fact::driver {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::filesystem::path state_file(const RunFolder& run) {
     return run.path() / "state.json";
@@ -32,7 +32,7 @@ std::optional<RunState> run_state(const RunFolder& run) {
     if (!text) return std::nullopt;
     RunState s;
     try {
-        const auto json = Json::parse(*text);
+        const auto json = OrderedJson::parse(*text);
         s.stage = json.at("stage");
         s.state = json.at("state");
         s.started = json.at("started");
@@ -40,7 +40,7 @@ std::optional<RunState> run_state(const RunFolder& run) {
         s.device = json.at("device");
         s.why = json.at("why");
         s.process = json.at("process");
-    } catch (const Json::exception&) {
+    } catch (const OrderedJson::exception&) {
         return std::nullopt;
     }
     if (s.state == "running" && !alive(s.process)) s.state = "interrupted";
@@ -78,20 +78,20 @@ Error RunWatch::failed(Error error) {
 void RunWatch::write(std::string_view state) {
     now_.state = state;
     now_.changed = utc_now();
-    const Json json = {{"stage", now_.stage},     {"state", now_.state},
-                       {"started", now_.started}, {"changed", now_.changed},
-                       {"device", now_.device},   {"why", now_.why},
-                       {"process", now_.process}};
+    const OrderedJson json = {{"stage", now_.stage},     {"state", now_.state},
+                              {"started", now_.started}, {"changed", now_.changed},
+                              {"device", now_.device},   {"why", now_.why},
+                              {"process", now_.process}};
     (void)write_file_atomic(state_file(run_),
-                            json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+                            json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
 }
 
 Result<> append_journal(const RunFolder& run, std::string_view stage, std::string_view json) {
-    const auto result = Json::parse(json, nullptr, false);
+    const auto result = OrderedJson::parse(json, nullptr, false);
     if (result.is_discarded()) throw InternalError("a journal entry that is no JSON");
-    const Json line = {{"stage", stage}, {"when", utc_now()}, {"result", result}};
+    const OrderedJson line = {{"stage", stage}, {"when", utc_now()}, {"result", result}};
     return append_to_file(run.path() / "journal.jsonl",
-                          line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+                          line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
 }
 
 }  // namespace fact::driver

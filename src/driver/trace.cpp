@@ -56,6 +56,7 @@ std::optional<FileStatus> status_of(const fs::path& file) {
 
 // Whether a file is still what the tracer stamped: by content, or by time where it is large.
 bool unchanged(const fs::path& file, const nlohmann::json& stamp) {
+    if (stamp.is_null()) return false;  // it was edited while it was being traced
     const auto now = status_of(file);
     if (!now || now->size != stamp.at("size").get<std::int64_t>()) return false;
     if (stamp.contains("mtime_ns")) return now->mtime_ns == stamp["mtime_ns"].get<std::int64_t>();

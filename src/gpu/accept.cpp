@@ -130,7 +130,7 @@ std::string launch_refusal(const LaunchRecord& record, const Launch& launch,
         if (std::string why = tiles_refusal(launch, *persistent, all); !why.empty()) return why;
     constexpr std::int64_t kInt32 = std::numeric_limits<std::int32_t>::max();
     const GridSize grid = grid_size(launch, all, kInt32 / 16);
-    if (grid.x > kInt32 || grid.y > 65535 || grid.z > 65535)
+    if (grid.x > kInt32 || grid.y > kMaxGridDepth || grid.z > kMaxGridDepth)
         return fmt::format("the grid {}x{}x{} of {} is larger than CUDA allows", grid.x, grid.y,
                            grid.z, launch.entry);
     return "";

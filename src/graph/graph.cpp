@@ -74,6 +74,11 @@ std::string describe(const Provenance& where) {
     return text.empty() ? where.module_path : text + ", " + where.module_path;
 }
 
+std::string describe_line(Provenance where) {
+    where.module_path.clear();
+    return describe(where);
+}
+
 Graph extract(const Graph& graph, const std::vector<NodeId>& nodes,
               const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs) {
     Graph result;

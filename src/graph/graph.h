@@ -152,6 +152,8 @@ std::vector<std::vector<NodeId>> users(const Graph& graph);
 std::vector<bool> escapes(const Graph& graph);
 // "model.py:41, blocks.0.mlp"
 std::string describe(const Provenance& where);
+// "model.py:41": without the module, where operators of several are on one line.
+std::string describe_line(Provenance where);
 
 // Broken references, repeated producers, use before definition: "" when sound.
 std::string verify(const Graph& graph);

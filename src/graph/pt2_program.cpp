@@ -15,7 +15,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::int64_t kSchemaMajor = 8;
-constexpr std::string_view kReexport =
+constexpr std::string_view kExportAgain =
     "export again: torch.export.export(module.eval(), inputs).run_decompositions({})";
 
 class Decoder {
@@ -226,7 +226,7 @@ class Decoder {
 }  // namespace
 
 Result<Graph> decode_program(std::string_view text) {
-    return decoding<Graph>("cannot read the exported program", std::string(kReexport), [&] {
+    return decoding<Graph>("cannot read the exported program", std::string(kExportAgain), [&] {
         const json program = parse_json(text);
         return Decoder(program).run();
     });

@@ -64,12 +64,12 @@ fs::path header_listed_as(std::string_view text, const Toolchain& toolchain) {
     return text;
 }
 
-struct Line {
+struct ListedHeader {
     std::string_view hash, name;
 };
 // Each line is a hash, a blank and a name.
-std::vector<Line> lines_of(std::string_view text) {
-    std::vector<Line> lines;
+std::vector<ListedHeader> headers_of(std::string_view text) {
+    std::vector<ListedHeader> lines;
     while (!text.empty()) {
         const std::string_view line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(line.size() + 1, text.size()));
@@ -143,10 +143,10 @@ Result<std::string> keep_headers(const std::vector<fs::path>& headers, const Too
 bool headers_unchanged(const std::string& list, const Toolchain& toolchain, const fs::path& store) {
     const auto text = read_file(file_of(list, store));
     if (!text || short_hash(*text) != list) return false;
-    const auto lines = lines_of(*text);
+    const auto lines = headers_of(*text);
     std::string looks;
     std::int64_t latest = 0;
-    for (const Line& line : lines) {
+    for (const ListedHeader& line : lines) {
         const fs::path header = header_listed_as(line.name, toolchain);
         const auto look = look_at(header);
         if (!look) return false;
@@ -158,7 +158,7 @@ bool headers_unchanged(const std::string& list, const Toolchain& toolchain, cons
     const fs::path seen = store / "headers" / (list + ".seen");
     if (const auto before = read_file(seen); before && *before == looks) return true;
     const std::int64_t looked = now();
-    for (const Line& line : lines) {
+    for (const ListedHeader& line : lines) {
         const auto content = read_file(header_listed_as(line.name, toolchain));
         if (!content || sha256_hex(*content) != line.hash) return false;
     }

@@ -25,9 +25,9 @@ bool varies(const TensorType& type, std::size_t dim) {
     return type.strides[dim] != 0 && type.sizes[dim] != 1;
 }
 
-class Reader {
+class CallReader {
   public:
-    Reader(const Graph& graph, KnownValues& known, NodeId id)
+    CallReader(const Graph& graph, KnownValues& known, NodeId id)
         : graph_(graph), known_(known), node_(graph[id]) {
         call_.node = id;
         call_.nodes = {id};
@@ -183,7 +183,7 @@ bool is_attention(const Node& node) {
 }
 
 Result<AttentionCall> read_attention(const Graph& graph, KnownValues& known, NodeId node) {
-    return Reader(graph, known, node).read();
+    return CallReader(graph, known, node).read();
 }
 
 }  // namespace fact::match

@@ -41,9 +41,9 @@ bool has_axis(const Shape& shape, Axis axis) {
         shape, [&](const auto& axes) { return std::ranges::find(axes, axis) != axes.end(); });
 }
 
-class Reader {
+class ChainReader {
   public:
-    Reader(const Graph& graph, const Facts& facts, KnownValues& known, Anchor anchor)
+    ChainReader(const Graph& graph, const Facts& facts, KnownValues& known, Anchor anchor)
         : graph_(graph),
           facts_(facts),
           known_(known),
@@ -313,7 +313,7 @@ std::optional<AttentionCall> read_attention_chain(const Graph& graph, const Fact
                                                   KnownValues& known, NodeId product) {
     auto anchor = read_anchor(graph, product);
     if (!anchor || anchor->rule == "linear" || anchor->rule == "conv") return std::nullopt;
-    return Reader(graph, facts, known, std::move(*anchor)).read();
+    return ChainReader(graph, facts, known, std::move(*anchor)).read();
 }
 
 }  // namespace fact::match

@@ -4,12 +4,6 @@
 
 namespace fact::match {
 
-namespace {
-
-constexpr std::size_t kFirstResult = 2;  // behind the operands
-
-}  // namespace
-
 bool holds(const Group& group, Axis axis) {
     return std::ranges::find(group, axis) != group.end();
 }

@@ -30,6 +30,8 @@ struct SeenDim {
     Group axes;
 };
 
+constexpr std::size_t kFirstResult = 2;  // among a grouping's tensors: behind the operands
+
 class Grouping {
   public:
     // Tensors: the operands a and b, then the results, then what else is read.

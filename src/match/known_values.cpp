@@ -21,7 +21,7 @@ using Operands = std::span<const double>;
 namespace {
 
 constexpr std::size_t kLarge = std::size_t{1} << 20;
-constexpr int kMostDeep = 200;  // operators from what is made of nothing: masks have a dozen
+constexpr int kMaxDepth = 200;  // operators from what is made of nothing: masks have a dozen
 
 struct Pointwise {
     std::string_view name;  // without "aten." and the overload
@@ -143,7 +143,7 @@ std::optional<KnownTensor> KnownValues::of(ValueId value) {
 // times its size.
 std::optional<KnownTensor> KnownValues::find(ValueId value, bool keep) {
     if (const auto found = known_.find(value); found != known_.end()) return found->second;
-    if (depth_ == kMostDeep) return std::nullopt;
+    if (depth_ == kMaxDepth) return std::nullopt;
     ++depth_;
     auto computed = compute(value);
     --depth_;

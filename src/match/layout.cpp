@@ -10,8 +10,6 @@
 namespace fact::match {
 namespace {
 
-constexpr std::size_t kFirstResult = 2;  // among the planner's tensors: a, b, results, sides
-
 class Planner {
   public:
     Planner(const graph::Graph& graph, const Space& space, Axis k, Grouping grouping)

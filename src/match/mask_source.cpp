@@ -15,7 +15,7 @@ using graph::ValueId;
 
 namespace {
 
-constexpr int kMostDeep = 8;
+constexpr int kMaxMaskDepth = 8;
 
 // An instruction or two for every score; masks are made of little else.
 constexpr std::array kCheap{
@@ -66,7 +66,7 @@ class Finder {
         read.source.reads = {{value, shape}};
         read.bytes = bytes(value, shape);
         const auto producer = graph_[value].producer;
-        if (!producer || depth == kMostDeep) return read;
+        if (!producer || depth == kMaxMaskDepth) return read;
         const Node& node = graph_[*producer];
         std::optional<Way> made;
         if (is_cheap(graph_, node))

@@ -14,9 +14,9 @@ using ir::UnaryOp;
 namespace {
 
 // Rounding and reordering left aside, equal expressions are one.
-class Reader {
+class NormReader {
   public:
-    explicit Reader(const ir::Kernel& kernel) : kernel_(kernel) {
+    explicit NormReader(const ir::Kernel& kernel) : kernel_(kernel) {
         along_ = kernel.outputs.front().tensor.type.dims.back();
         for (std::size_t i = 0; i < kernel.exprs.size(); ++i) number(static_cast<ExprId>(i));
     }
@@ -171,7 +171,7 @@ class Reader {
 std::optional<NormForm> read_norm_form(const ir::Kernel& kernel) {
     if (kernel.outputs.size() != 1 || kernel.outputs.front().tensor.type.dims.empty())
         return std::nullopt;
-    return Reader(kernel).read();
+    return NormReader(kernel).read();
 }
 
 }  // namespace fact::match

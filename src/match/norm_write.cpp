@@ -23,9 +23,9 @@ using ir::ExprId;
 namespace {
 
 // Writes the kernel of a region: dimensions before the last are rows, merged as all tensors allow.
-class Writer {
+class NormWriter {
   public:
-    Writer(const Graph& graph, const Facts& facts, const NormRegion& region, NodeId norm)
+    NormWriter(const Graph& graph, const Facts& facts, const NormRegion& region, NodeId norm)
         : graph_(graph), facts_(facts), region_(region), norm_(norm), build_(kernel_) {}
 
     Result<Written> write() {
@@ -259,7 +259,7 @@ class Writer {
 
 Result<Written> write_norm(const Graph& graph, const Facts& facts, const NormRegion& region,
                            NodeId norm) {
-    return Writer(graph, facts, region, norm).write();
+    return NormWriter(graph, facts, region, norm).write();
 }
 
 }  // namespace fact::match

@@ -195,7 +195,7 @@ const std::vector<std::string_view> kSelf{"self"}, kPair{"self", "other"};
 const std::vector<std::string_view> kWhere{"condition", "self", "other"};
 const std::vector<std::string_view> kMasked{"self", "mask", "value"}, kNone{};
 
-const std::vector<PointwiseOp> kOps{
+const std::vector<PointwiseOp> kPointwiseOps{
     {"aten.add.Tensor", "add", kPair, add},
     {"aten.add.Scalar", "add", kPair, add},
     {"aten.sub.Tensor", "sub", kPair, sub},
@@ -275,8 +275,8 @@ const std::vector<PointwiseOp> kOps{
 }  // namespace
 
 const PointwiseOp* find_pointwise(const Node& node) {
-    const auto row = std::ranges::find(kOps, node.target, &PointwiseOp::target);
-    return row == kOps.end() ? nullptr : &*row;
+    const auto row = std::ranges::find(kPointwiseOps, node.target, &PointwiseOp::target);
+    return row == kPointwiseOps.end() ? nullptr : &*row;
 }
 
 }  // namespace fact::match

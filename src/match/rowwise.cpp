@@ -177,7 +177,7 @@ std::vector<ExprId> triangle(T& t, ExprId x, const Dims& dims) {
     return {t.build.select(t.build.binary(op, column, shifted), x, t.build.literal(0))};
 }
 
-const std::vector<RowwiseOp> kOps{
+const std::vector<RowwiseOp> kRowwiseOps{
     {"aten.sum.dim_IntList", "sum", "self", true, false, along_dim, reduce<ReduceOp::sum>},
     {"aten.sum.default", "sum", "self", true, false, along_dim, reduce<ReduceOp::sum>},
     {"aten.mean.dim", "mean", "self", true, false, along_dim, mean},
@@ -212,8 +212,8 @@ const std::vector<RowwiseOp> kOps{
 }  // namespace
 
 const RowwiseOp* find_rowwise(const Node& node) {
-    const auto row = std::ranges::find(kOps, node.target, &RowwiseOp::target);
-    return row == kOps.end() ? nullptr : &*row;
+    const auto row = std::ranges::find(kRowwiseOps, node.target, &RowwiseOp::target);
+    return row == kRowwiseOps.end() ? nullptr : &*row;
 }
 
 std::string unsupported_rowwise(const Graph& graph, const Node& node) {

@@ -23,9 +23,9 @@ namespace {
 
 using Dims = std::vector<ir::DimId>;
 
-class Writer {
+class AttentionWriter {
   public:
-    Writer(const Graph& graph, const Facts& facts, const AttentionCall& call)
+    AttentionWriter(const Graph& graph, const Facts& facts, const AttentionCall& call)
         : graph_(graph), facts_(facts), call_(call), build_(kernel_) {}
 
     Result<AttentionPattern> write(const Options& options, const GpuSpec& gpu) {
@@ -320,7 +320,7 @@ class Writer {
 Result<AttentionPattern> write_attention(const Graph& graph, const Facts& facts,
                                          const AttentionCall& call, const Options& options,
                                          const GpuSpec& gpu) {
-    return Writer(graph, facts, call).write(options, gpu);
+    return AttentionWriter(graph, facts, call).write(options, gpu);
 }
 
 }  // namespace fact::match

@@ -32,9 +32,9 @@ bool is_exact(const Node& node) {
     return false;
 }
 
-class Writer {
+class MaskWriter {
   public:
-    Writer(const Graph& graph, ir::Kernel& kernel, const Dims& order)
+    MaskWriter(const Graph& graph, ir::Kernel& kernel, const Dims& order)
         : graph_(graph), kernel_(kernel), build_(kernel), order_(order), forms_(kernel, none_) {}
 
     void set(ValueId value, ExprId expr) { values_[value] = expr; }
@@ -122,7 +122,7 @@ void bring_together(ir::Kernel& kernel, std::vector<ExprId>& operands, const Dim
 Result<ExprId> write_mask(const Graph& graph, ir::Kernel& kernel, const MaskSource& source,
                           ValueId mask, const Dims& order,
                           const std::function<Result<ExprId>(const Placed&)>& load) {
-    Writer writer(graph, kernel, order);
+    MaskWriter writer(graph, kernel, order);
     for (const Placed& part : source.reads) {
         const auto read = load(part);
         if (!read) return read.error();

@@ -24,11 +24,6 @@ std::string without_numbers(std::string_view reason) {
     return out;
 }
 
-std::string line_of(graph::Provenance where) {
-    where.module_path.clear();
-    return graph::describe(where);
-}
-
 }  // namespace
 
 std::string reasons(const std::vector<match::LeftAlone>& left_alone, std::size_t most) {
@@ -39,8 +34,8 @@ std::string reasons(const std::vector<match::LeftAlone>& left_alone, std::size_t
     std::vector<Group> groups;
     std::map<std::string, std::size_t> seen;
     for (const auto& item : left_alone) {
-        const auto key =
-            item.target + "\n" + without_numbers(item.reason) + "\n" + line_of(item.where);
+        const auto key = item.target + "\n" + without_numbers(item.reason) + "\n" +
+                         graph::describe_line(item.where);
         const auto [at, fresh] = seen.try_emplace(key, groups.size());
         if (fresh)
             groups.push_back({&item, 1});

@@ -35,13 +35,6 @@ std::string operator_name(const graph::Node& node) {
     return name.empty() ? node.target : std::string(name);
 }
 
-// "model.py:41" where operators of several modules are on one line.
-std::string line_of(const graph::Provenance& where) {
-    graph::Provenance line = where;
-    line.module_path.clear();
-    return graph::describe(line);
-}
-
 BoundRow row_of(const graph::Node& node, const sol::NodeBound& bound) {
     BoundRow row;
     row.where = graph::describe(node.where);
@@ -65,15 +58,15 @@ std::vector<BoundRow> grouped(const graph::Graph& graph,
         if (bound.work.bytes() == 0 && bound.work.flops == 0) continue;
         const graph::Node& node = graph[bound.node];
         const BoundRow one = row_of(node, bound);
-        const auto key = fmt::format("{}\n{}\n{} {} {}", line_of(node.where), one.what, one.flops,
-                                     one.bytes, one.unfused_us);
+        const auto key = fmt::format("{}\n{}\n{} {} {}", graph::describe_line(node.where), one.what,
+                                     one.flops, one.bytes, one.unfused_us);
         const auto [at, fresh] = known.try_emplace(key, rows.size());
         if (fresh) {
             rows.push_back(one);
             continue;
         }
         BoundRow& row = rows[at->second];
-        if (row.where != one.where) row.where = line_of(node.where);
+        if (row.where != one.where) row.where = graph::describe_line(node.where);
         ++row.count;
         row.flops += one.flops;
         row.bytes += one.bytes;

@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "schedule/limits.h"
 #include "schedule/schedule.h"
 #include "support/division.h"
 
@@ -12,7 +13,6 @@ namespace fact::schedule {
 
 namespace {
 
-constexpr double kMultiprocessors = 132;
 constexpr double kClock = 1676;       // cycles a microsecond, with all of them multiplying
 constexpr double kIdleBoost = 0.255;  // how much faster it is with none
 constexpr double kStart = 5.3;   // microseconds from launch to the first product, and to the end
@@ -48,7 +48,7 @@ struct Division {
         : rows(ceil_div(p.m, s.tile.m * s.cluster.m)),
           columns(ceil_div(p.n, columns_of(s, p) * s.cluster.n)),
           tiles(rows * columns * p.batch),
-          clusters(std::floor(kMultiprocessors / (s.cluster.m * s.cluster.n))),
+          clusters(kMultiprocessorsSm90 / (s.cluster.m * s.cluster.n)),
           depth(ceil_div(p.k, s.tile.k) * s.tile.k) {}
 };
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "schedule/limits.h"
 #include "schedule/schedule.h"
 #include "support/division.h"
 
@@ -14,17 +15,14 @@ namespace {
 
 constexpr int kBlockBytes = 166912;  // a block's limit on an A100; newer GPUs have more
 constexpr int kHalfBytes = 82944;    // with which two blocks fit on a multiprocessor
-constexpr int kMostStages = 5;
-constexpr int kMultiprocessors = 108;  // only ranks candidates; launches ask the GPU itself
-constexpr int kWarpColumns = 64;       // a warp finishes 64 columns at a time
-
-constexpr long kLongSum = 65536;  // beyond this one level of sums is rounded too often
+constexpr int kMaxStagesSm80 = 5;
+constexpr int kWarpColumns = 64;  // a warp finishes 64 columns at a time
 
 bool single(const Problem& problem) {
     return problem.operands == DType::f32;
 }
 
-int stage_bytes(const Schedule& s, const Problem& problem) {
+int stage_bytes_sm80(const Schedule& s, const Problem& problem) {
     return (s.tile.m + s.tile.n) * s.tile.k * info(problem.operands).bytes;
 }
 
@@ -53,7 +51,7 @@ double estimated_cycles(const Schedule& s, const Problem& p) {
     const int resident =
         shared_memory_on_sm80(s, p).bytes <= kHalfBytes && num_warps(s, p) == 4 ? 2 : 1;
     // Two blocks share the tensor cores, and one finishes its tile while the other multiplies.
-    const double waves = std::ceil(tiles / (kMultiprocessors * resident)) * resident;
+    const double waves = std::ceil(tiles / (kMultiprocessorsSm80 * resident)) * resident;
     return waves * (area * k / rate / efficiency + finish / resident);
 }
 
@@ -73,13 +71,13 @@ int accumulators_on_sm80(const Schedule& s, const Problem& problem) {
 }
 
 SharedMemory shared_memory_on_sm80(const Schedule& s, const Problem& problem) {
-    const int stage = stage_bytes(s, problem);
+    const int stage = stage_bytes_sm80(s, problem);
     // Where registers allow a second block on the multiprocessor, shared memory should as well.
     const int room =
         num_warps(s, problem) == 4 && 2 * stage <= kHalfBytes ? kHalfBytes : kBlockBytes;
     SharedMemory memory;
     memory.store_buffers = 0;
-    const int fit = std::min(room / stage, kMostStages);
+    const int fit = std::min(room / stage, kMaxStagesSm80);
     memory.stages = fit < 2 ? 0 : s.stages == 0 ? fit : s.stages;
     memory.bytes = memory.stages * stage;
     return memory;
@@ -103,7 +101,7 @@ std::string illegal_on_sm80(const Schedule& s, const Problem& p) {
         return fmt::format(
             "a sum over {} terms is kept in two levels, and the tile leaves no registers for them",
             p.k);
-    const int fit = std::min(kBlockBytes / stage_bytes(s, p), kMostStages);
+    const int fit = std::min(kBlockBytes / stage_bytes_sm80(s, p), kMaxStagesSm80);
     if (fit < 2) return "not even two stages fit into shared memory";
     if (s.stages != 0 && (s.stages < 2 || s.stages > fit))
         return fmt::format("{} stages do not fit: 2 to {} do", s.stages, fit);

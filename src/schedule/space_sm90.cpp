@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "schedule/limits.h"
 #include "schedule/schedule.h"
 #include "support/division.h"
 
@@ -15,13 +16,10 @@ namespace {
 constexpr int kSharedBytes = 232448;  // a block's limit on sm90
 constexpr int kBoxBytes = 8 * 2048;   // a store box for each consumer warp
 constexpr int kBarrierBytes = 1024;   // barriers, rounded up to the storage's alignment
-constexpr int kMostStages = 8;
-constexpr int kMultiprocessors = 132;  // only ranks candidates; launches ask the GPU itself
-
-constexpr long kLongSum = 65536;  // beyond this one level of sums is rounded too often
+constexpr int kMaxStagesSm90 = 8;
 
 // Every row of a stage is 128 bytes, but for prepared f16 rows 32 deep.
-int stage_bytes(const Schedule& s, const Problem& p) {
+int stage_bytes_sm90(const Schedule& s, const Problem& p) {
     return s.tile.m * 128 + s.tile.n * (rounded(p) ? 64 : 128);
 }
 
@@ -34,15 +32,16 @@ long tile_count(const Schedule& s, const Problem& p) {
 // The most terms one block adds up for one tile.
 long longest_sum(const Schedule& s, const Problem& p) {
     const long tiles = tile_count(s, p);
-    return divides_depth(s.scheduler) && tiles < kMultiprocessors ? p.k * tiles / kMultiprocessors
-                                                                  : p.k;
+    return divides_depth(s.scheduler) && tiles < kMultiprocessorsSm90
+               ? p.k * tiles / kMultiprocessorsSm90
+               : p.k;
 }
 
 // Dividing tiles that fill the GPU costs their additions, and may gain where the last wave is short
 // (at three quarters of one it lost 4 % to 6 %) and its tiles take long. Parts of a tile go to
 // whole clusters.
 bool worth_dividing(const Schedule& s, const Problem& p) {
-    const long clusters = kMultiprocessors / (s.cluster.m * s.cluster.n);
+    const long clusters = kMultiprocessorsSm90 / (s.cluster.m * s.cluster.n);
     const long tiles = tile_count(s, p) / (s.cluster.m * s.cluster.n);
     if (!divides_depth(s.scheduler) || 2 * tiles <= clusters) return true;
     if (s.scheduler != Scheduler::streamk || tiles < clusters || tiles % clusters == 0 ||
@@ -59,11 +58,11 @@ bool worth_dividing(const Schedule& s, const Problem& p) {
 }  // namespace
 
 SharedMemory shared_memory_on_sm90(const Schedule& s, const Problem& problem) {
-    const int stage = stage_bytes(s, problem), room = kSharedBytes - kBarrierBytes;
+    const int stage = stage_bytes_sm90(s, problem), room = kSharedBytes - kBarrierBytes;
     SharedMemory memory;
     // A staged operand needs the boxes of two slabs; one of f32 values fills two boxes.
     memory.store_buffers = problem.staged && problem.output == DType::f32 ? 4 : 2;
-    const int fit = std::min((room - memory.store_buffers * kBoxBytes) / stage, kMostStages);
+    const int fit = std::min((room - memory.store_buffers * kBoxBytes) / stage, kMaxStagesSm90);
     memory.stages = fit < 2 ? 0 : s.stages == 0 ? fit : s.stages;
     if (memory.stages * stage + 4 * kBoxBytes <= room) memory.store_buffers = 4;
     // And the cluster's number.
@@ -77,7 +76,7 @@ bool finds_statistics_on_sm90(const Schedule& s, const Problem& p) {
     constexpr long kDeep = 2048, kWide = 128 * 256;
     return info(p.operands).bytes == 2 && s.mainloop == Mainloop::cooperative &&
            s.scheduler != Scheduler::splitk && p.k >= kDeep && s.tile.m * s.tile.n >= kWide &&
-           tile_count(s, p) >= kMultiprocessors;
+           tile_count(s, p) >= kMultiprocessorsSm90;
 }
 
 // Two groups of 128 threads share a tile, or have one each.
@@ -170,7 +169,7 @@ bool repeats_a_walk(const Schedule& s, const Problem& p) {
     const long along = s.raster == Raster::m ? rows : columns;
     const long across = s.raster == Raster::m ? columns : rows;
     if (divides_depth(s.scheduler) &&
-        rows * columns * p.batch * s.cluster.m * s.cluster.n <= kMultiprocessors)
+        rows * columns * p.batch * s.cluster.m * s.cluster.n <= kMultiprocessorsSm90)
         return s.raster == Raster::n || s.swizzle != kSwizzles.front();
     // One band holds all: a narrower one that still does is the same walk.
     if (s.swizzle > along && s.swizzle > kSwizzles.front()) return true;

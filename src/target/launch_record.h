@@ -88,6 +88,7 @@ struct LinearGrid {
     int per_block = 1;
     bool operator==(const LinearGrid&) const = default;
 };
+inline constexpr int kMaxGridDepth = 65535;  // CUDA's limit of a grid's y and z
 // One block per tile of a matrix, for transposing passes: x = ceil(n / tile_n), y = ceil(m /
 // tile_m), z = batch; at most `most_z` where that is not 0: the kernel walks the rest itself.
 struct TileGrid {

@@ -41,6 +41,7 @@ json candidate_json(const CandidateResult& candidate) {
             {"expected_us", candidate.expected_us},
             {"compile_key", candidate.compile_key},
             {"compile_seconds", candidate.compile_seconds},
+            {"measure_seconds", candidate.measure_seconds},
             {"cached", candidate.cached},
             {"registers", candidate.registers},
             {"spill_bytes", candidate.spill_bytes},
@@ -64,6 +65,7 @@ CandidateResult candidate_from(const json& object) {
     candidate.expected_us = object.value("expected_us", 0.0);
     candidate.compile_key = object.at("compile_key");
     candidate.compile_seconds = object.at("compile_seconds");
+    candidate.measure_seconds = object.value("measure_seconds", 0.0);
     candidate.cached = object.at("cached");
     candidate.registers = object.at("registers");
     candidate.spill_bytes = object.at("spill_bytes");
@@ -107,6 +109,7 @@ std::string to_json(const Realization& r) {
                          {"stopped", r.stopped},
                          {"note", r.note},
                          {"seconds", r.seconds},
+                         {"prepare_seconds", r.prepare_seconds},
                          {"files", r.files},
                          {"headers", r.headers}};
     return dump(object, 2) + "\n";
@@ -138,6 +141,7 @@ Result<Realization> realization_from_json(std::string_view text) {
         r.measurements = object.value("measurements", 0);
         r.stopped = object.value("stopped", "");
         r.note = object.at("note");
+        r.prepare_seconds = object.value("prepare_seconds", 0.0);
         r.seconds = object.at("seconds");
         r.files = object.value("files", r.files);
         r.headers = object.value("headers", "");

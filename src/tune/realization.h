@@ -26,7 +26,8 @@ struct CandidateResult {
     double fetched = 0;       // Candidate::fetched
     std::string compile_key;  // jit::Artifact::identity
     double compile_seconds = 0;
-    bool cached = false;  // compiled in an earlier run
+    double measure_seconds = 0;  // proofs and timings, all of its turns
+    bool cached = false;         // compiled in an earlier run
     int registers = 0, spill_bytes = 0;
     std::string fitness;  // jit::Fitness's name; "" where nothing was compiled
 };
@@ -46,12 +47,13 @@ struct Realization {
     std::vector<verify::Check> checks;         // the winner
     Times single, baseline_single, held, baseline_held;  // held: sustained
     std::vector<CandidateResult> candidates;
-    int measurements = 0;  // that the search took
-    std::string stopped;   // why it left candidates untried; "" when it tried all
-    std::string note;      // how the worker shrank extents, for one
-    double seconds = 0;
-    bool resumed = false;     // read from an earlier run
-    bool remembered = false;  // known from another run folder: nothing was done here
+    int measurements = 0;        // that the search took
+    std::string stopped;         // why it left candidates untried; "" when it tried all
+    std::string note;            // how the worker shrank extents, for one
+    double seconds = 0;          // in all
+    double prepare_seconds = 0;  // of them: the text's check and the oracle's answers
+    bool resumed = false;        // read from an earlier run
+    bool remembered = false;     // known from another run folder: nothing was done here
 };
 
 std::string to_json(const Realization& realization);

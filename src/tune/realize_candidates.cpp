@@ -91,6 +91,7 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
     r.candidates = found->results;
     r.measurements = found->measurements;
     r.stopped = found->stopped;
+    r.prepare_seconds = found->prepare_seconds;
     std::optional<Winner> kept;
     if (found->winner >= 0) {
         const Candidate* winner = &candidates[found->winner];

@@ -153,8 +153,10 @@ Result<> Searcher::measure(WorkerSession& session, std::size_t i, const Rung& ru
     if (!timed()) request.fault = candidate.fault;
     auto written = write_file_atomic(request.record, to_json(candidate.record));
     if (!written) return written.error();
+    const auto asked = Clock::now();
     auto reply = session.measure(
         request, rung.sustained_ms > 0 ? options_.deadlines.held : options_.deadlines.measure);
+    found_.results[i].measure_seconds += Seconds(Clock::now() - asked).count();
     if (!reply) return reply.error();
     settle(i, std::move(*reply));
     ++found_.measurements;
@@ -272,8 +274,10 @@ Result<SearchResult> Searcher::run() {
     std::future<std::vector<Result<jit::Artifact>>> building;
     if (timed()) building = std::async(std::launch::async, [&] { return build(first); });
     say("checking the kernel text");
+    const auto opening = Clock::now();
     auto session =
         WorkerSession::open(*worker, request_.open, options_.deadlines.open, options_.idle_worker);
+    found_.prepare_seconds = Seconds(Clock::now() - opening).count();
     std::vector<Result<jit::Artifact>> artifacts;
     if (building.valid()) artifacts = building.get();
     if (interrupted()) return Error{"interrupted", ""};

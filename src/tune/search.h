@@ -29,6 +29,7 @@ struct SearchResult {
     std::vector<CandidateResult> results;   // as in the request
     int winner = -1;                        // index, or none passed
     int measurements = 0;                   // asked of the worker
+    double prepare_seconds = 0;             // that the worker took to open the call
     std::string stopped;                    // why some were not tried; "" when all were
     std::optional<jit::Artifact> artifact;  // the winner's
     verify::CandidateReply best;            // the winner's last measurement, sustained with a GPU

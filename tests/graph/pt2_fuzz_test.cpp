@@ -16,7 +16,7 @@
 namespace fact::graph {
 namespace {
 
-const std::filesystem::path kData = std::filesystem::path(FACT_TEST_DATA) / "data";
+const std::filesystem::path kArchives = std::filesystem::path(FACT_TEST_DATA) / "data";
 
 // Everything a stage would do with a graph that was read.
 void use(const Graph& graph) {
@@ -38,7 +38,7 @@ void touch(const Archive& archive) {
 }
 
 TEST(Pt2Fuzz, DamagedFiles) {
-    const auto original = read_file(kData / "features.pt2");
+    const auto original = read_file(kArchives / "features.pt2");
     ASSERT_TRUE(original) << original.error().text();
     const TemporaryFolder folder(std::filesystem::temp_directory_path(), "graph-fuzz");
     const auto path = folder.path() / "model.pt2";
@@ -107,7 +107,7 @@ std::string damaged(std::string text, std::mt19937& random) {
 TEST(Pt2Fuzz, DamagedPrograms) {
     std::mt19937 random(2);
     for (const std::string name : {"features", "gpt_block"}) {
-        const auto zip = ZipReader::open(kData / (name + ".pt2"));
+        const auto zip = ZipReader::open(kArchives / (name + ".pt2"));
         ASSERT_TRUE(zip) << zip.error().text();
         const auto text = zip->text(name + "/models/model.json");
         ASSERT_TRUE(text) << text.error().text();
@@ -126,7 +126,7 @@ TEST(Pt2Fuzz, DamagedPrograms) {
 }
 
 TEST(Pt2Fuzz, DamagedGraphTexts) {
-    const auto archive = read_pt2(kData / "features.pt2");
+    const auto archive = read_pt2(kArchives / "features.pt2");
     ASSERT_TRUE(archive) << archive.error().text();
     const std::string text = to_json(archive->graph);
     std::mt19937 random(3);

@@ -5,7 +5,7 @@
 namespace fact::ir {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(Number, EveryHalfReadsAndWritesBack) {
     for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
@@ -44,10 +44,10 @@ TEST(Number, OverflowsToInfinity) {
     EXPECT_EQ(f16_from_f64(65519.99), 0x7bff);
     EXPECT_EQ(f16_from_f64(65520.0), 0x7c00);
     EXPECT_EQ(f16_from_f64(-1e300), 0xfc00);
-    EXPECT_EQ(f16_from_f64(kInf), 0x7c00);
+    EXPECT_EQ(f16_from_f64(kInfinity), 0x7c00);
     EXPECT_EQ(bf16_from_f64(3.4e38), 0x7f80);
     EXPECT_EQ(bf16_from_f64(1e300), 0x7f80);
-    EXPECT_EQ(bf16_from_f64(-kInf), 0xff80);
+    EXPECT_EQ(bf16_from_f64(-kInfinity), 0xff80);
     EXPECT_EQ(f16_from_f64(1e-300), 0);
     EXPECT_EQ(f16_from_f64(-1e-300), 0x8000);
 }

@@ -15,13 +15,13 @@ using ir::ReduceOp;
 using ir::UnaryOp;
 
 // A product of x[M, K] by w[N, K], and statistics of x.
-struct Fixture {
+struct NormedProduct {
     ir::Kernel kernel;
     ir::Builder b{kernel};
     ir::DimId m = kernel.dim("M"), n = kernel.dim("N"), k = kernel.dim("K");
     ExprId x, w, acc;
 
-    explicit Fixture(std::string name, DType dtype = DType::bf16) {
+    explicit NormedProduct(std::string name, DType dtype = DType::bf16) {
         kernel.name = std::move(name);
         kernel.params = {{"x", {dtype, {m, k}}, {}}, {"w", {dtype, {n, k}}, {}}};
         x = b.param(0), w = b.param(1);
@@ -49,7 +49,7 @@ struct Fixture {
 
 const schedule::Schedule kWide{{128, 256, 64}, {2, 1}, schedule::Mainloop::cooperative};
 
-LowerOptions large(const Fixture& f, std::int64_t depth = 4096,
+LowerOptions large(const NormedProduct& f, std::int64_t depth = 4096,
                    const schedule::Schedule* schedule = &kWide) {
     LowerOptions options;
     options.schedule = [schedule](const std::string&) { return schedule; };
@@ -60,13 +60,13 @@ LowerOptions large(const Fixture& f, std::int64_t depth = 4096,
     return options;
 }
 
-std::size_t num_stages(const Fixture& f, const LowerOptions& options) {
+std::size_t num_stages(const NormedProduct& f, const LowerOptions& options) {
     const auto pipeline = stages(f.kernel, options);
     EXPECT_TRUE(pipeline.ok()) << pipeline.error().text();
     return pipeline->stages.size();
 }
 
-void expect_one_kernel(const Fixture& f, const std::string& golden) {
+void expect_one_kernel(const NormedProduct& f, const std::string& golden) {
     ASSERT_EQ(ir::verify(f.kernel), "");
     const auto lowered = lower(f.kernel, large(f));
     ASSERT_TRUE(lowered.ok()) << lowered.error().text();
@@ -80,13 +80,13 @@ void expect_one_kernel(const Fixture& f, const std::string& golden) {
 }
 
 TEST(Statistics, AreFoundByTheProductOfTheirRows) {
-    Fixture f("rms_norm_linear");
+    NormedProduct f("rms_norm_linear");
     f.rms_norm();
     expect_one_kernel(f, "rms_norm_linear");
 }
 
 TEST(Statistics, AMeanAndTheDistancesFromItAreFoundTogether) {
-    Fixture f("layer_norm_linear");
+    NormedProduct f("layer_norm_linear");
     const ExprId center = f.named(f.mean(f.x), "center");
     const ExprId inverse = f.inverse(f.mean_square(f.b.binary(BinaryOp::sub, f.x, center)));
     const ExprId moved = f.b.binary(BinaryOp::sub, f.acc, f.b.expand(center, {f.m, f.n}));
@@ -96,7 +96,7 @@ TEST(Statistics, AMeanAndTheDistancesFromItAreFoundTogether) {
 
 // A batch is there where something beside the product is the same for all of it.
 TEST(Statistics, OfABatchAreFoundMatrixByMatrix) {
-    Fixture f("batched");
+    NormedProduct f("batched");
     const ir::DimId batch = f.kernel.dim("B");
     f.kernel.params[0].type.dims = {batch, f.m, f.k};
     f.kernel.exprs.clear();
@@ -116,7 +116,7 @@ TEST(Statistics, OfABatchAreFoundMatrixByMatrix) {
 }
 
 TEST(Statistics, ComeBeforeAProductThatDividesTiles) {
-    Fixture f("rms_norm_linear");
+    NormedProduct f("rms_norm_linear");
     f.rms_norm();
     EXPECT_EQ(num_stages(f, large(f)), 1u);
     schedule::Schedule divided = kWide;
@@ -125,7 +125,7 @@ TEST(Statistics, ComeBeforeAProductThatDividesTiles) {
 }
 
 TEST(Statistics, OfTilesThatAreStreamed) {
-    Fixture f("rms_norm_linear");
+    NormedProduct f("rms_norm_linear");
     f.rms_norm();
     schedule::Schedule streamed = kWide;
     streamed.scheduler = schedule::Scheduler::streamk;
@@ -143,7 +143,7 @@ TEST(Statistics, OfTilesThatAreStreamed) {
 
 // They would keep the first epilogues waiting for longer than a kernel of their own takes.
 TEST(Statistics, ComeBeforeTilesThatAreSoonDone) {
-    Fixture f("rms_norm_linear");
+    NormedProduct f("rms_norm_linear");
     f.rms_norm();
     EXPECT_EQ(num_stages(f, large(f, 1024)), 2u);
     schedule::Schedule small = kWide;
@@ -155,19 +155,19 @@ TEST(Statistics, ComeBeforeTilesThatAreSoonDone) {
 }
 
 TEST(Statistics, ComeBeforeOtherSkeletons) {
-    Fixture f("rms_norm_linear");
+    NormedProduct f("rms_norm_linear");
     f.rms_norm();
     LowerOptions options = large(f, 4096, nullptr);
     options.tma = false;
     EXPECT_EQ(num_stages(f, options), 2u);
-    Fixture single("rms_norm_linear", DType::f32);
+    NormedProduct single("rms_norm_linear", DType::f32);
     single.rms_norm();
     EXPECT_EQ(num_stages(single, large(single, 4096, nullptr)), 2u);
 }
 
 // Squares less the mean's own lose what they differ by: only a kernel that reads rows twice may.
 TEST(Statistics, OfTwoOtherSumsAreNoDistances) {
-    Fixture f("moments");
+    NormedProduct f("moments");
     const ExprId center = f.mean(f.x);
     const ExprId square =
         f.b.binary(BinaryOp::sub, f.mean_square(f.x), f.b.binary(BinaryOp::mul, center, center));
@@ -177,7 +177,7 @@ TEST(Statistics, OfTwoOtherSumsAreNoDistances) {
 }
 
 TEST(Statistics, ByAnotherExtentThanTheirOwnAreNoneOfTheirs) {
-    Fixture f("by_rows");
+    NormedProduct f("by_rows");
     const ExprId sum = f.b.reduce(ReduceOp::sum, f.b.binary(BinaryOp::mul, f.x, f.x), {f.k});
     const ExprId inverse = f.inverse(f.b.binary(BinaryOp::div, sum, f.b.extent(f.m)));
     f.output("y", DType::bf16, f.b.binary(BinaryOp::mul, f.acc, inverse));
@@ -185,7 +185,7 @@ TEST(Statistics, ByAnotherExtentThanTheirOwnAreNoneOfTheirs) {
 }
 
 TEST(Statistics, ThatOthersReadAreWrittenForThem) {
-    Fixture f("shown");
+    NormedProduct f("shown");
     const ExprId inverse = f.inverse(f.mean_square(f.x));
     f.output("y", DType::bf16, f.b.binary(BinaryOp::mul, f.acc, inverse));
     f.output("s", DType::f32, inverse);
@@ -195,7 +195,7 @@ TEST(Statistics, ThatOthersReadAreWrittenForThem) {
 }
 
 TEST(Statistics, OfColumnsAreNotThoseOfRows) {
-    Fixture f("columns");
+    NormedProduct f("columns");
     f.output("y", DType::bf16, f.b.binary(BinaryOp::mul, f.acc, f.inverse(f.mean_square(f.w))));
     EXPECT_EQ(num_stages(f, large(f)), 2u);
 }

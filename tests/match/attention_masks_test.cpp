@@ -13,7 +13,7 @@ namespace {
 using graph::None;
 using graph::ValueId;
 using namespace testing;
-using Names = std::vector<std::string>;
+using testing::Names;
 
 TEST(Attention, ATriangleIsNoBias) {
     Heads net;

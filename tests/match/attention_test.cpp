@@ -14,7 +14,7 @@ namespace {
 using graph::None;
 using graph::ValueId;
 using namespace testing;
-using Names = std::vector<std::string>;
+using testing::Names;
 
 TEST(Attention, ABlockOfMiniGptIsOnePatternWhereItsMaskIsKnown) {
     auto archive = graph::read_pt2(std::string(FACT_TEST_DATA) + "/data/block.pt2");

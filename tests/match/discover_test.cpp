@@ -26,7 +26,7 @@ const Pattern& find(const Discovery& discovery, const std::string& id) {
     throw std::runtime_error("no pattern " + id + " in\n" + print(discovery));
 }
 
-using Names = std::vector<std::string>;
+using testing::Names;
 using Dims = std::vector<std::vector<int>>;
 
 // Attention that shows its softmax is several patterns.

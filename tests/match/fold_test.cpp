@@ -9,9 +9,11 @@ namespace fact::match {
 namespace {
 
 using graph::ValueId;
+using testing::body;
+using testing::ids;
+using testing::Names;
 using testing::Net;
 using testing::Sizes;
-using Names = std::vector<std::string>;
 
 constexpr std::int64_t kB = 2, kT = 40, kK = 192, kN = 96;
 
@@ -40,17 +42,6 @@ struct Normed : Net {
                   graph[of].type->sizes);
     }
 };
-
-Names ids(const Discovery& found) {
-    Names names;
-    for (const auto& pattern : found.patterns) names.push_back(pattern.id);
-    return names;
-}
-
-std::string body(const Pattern& pattern) {
-    const auto begin = pattern.kernel.find(" {\n") + 3;
-    return pattern.kernel.substr(begin, pattern.kernel.rfind('}') - begin);
-}
 
 TEST(Fold, AnRmsNormIsAFactorOfTheRow) {
     Normed net;

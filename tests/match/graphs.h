@@ -19,6 +19,19 @@ namespace fact::match::testing {
 using graph::Argument;
 using graph::ValueId;
 using Sizes = std::vector<std::int64_t>;
+using Names = std::vector<std::string>;
+
+inline Names ids(const Discovery& found) {
+    Names names;
+    for (const auto& pattern : found.patterns) names.push_back(pattern.id);
+    return names;
+}
+
+// A kernel text without its first and last line.
+inline std::string body(const Pattern& pattern) {
+    const auto begin = pattern.kernel.find(" {\n") + 3;
+    return pattern.kernel.substr(begin, pattern.kernel.rfind('}') - begin);
+}
 
 inline Sizes dense(const Sizes& sizes) {
     Sizes strides(sizes.size(), 1);

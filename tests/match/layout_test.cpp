@@ -19,7 +19,7 @@ std::string signature(const Pattern& pattern) {
     return flat;
 }
 
-std::string body(const Pattern& pattern) {
+std::string from_body_on(const Pattern& pattern) {
     return pattern.kernel.substr(pattern.kernel.find("{\n") + 2);
 }
 
@@ -117,7 +117,7 @@ TEST(Layout, TransposedResultSwapsTheOperands) {
     ASSERT_EQ(found.patterns.size(), 1u);
     EXPECT_EQ(signature(found.patterns[0]),
               "kernel linear(x: bf16[N, K], w: bf16[M, K]) -> (y: bf16[M, N]) ");
-    EXPECT_EQ(body(found.patterns[0]), "  acc = w @ x.T\n  y   = acc\n}\n");
+    EXPECT_EQ(from_body_on(found.patterns[0]), "  acc = w @ x.T\n  y   = acc\n}\n");
     EXPECT_EQ(found.patterns[0].problem.m, 96);
     EXPECT_EQ(found.patterns[0].outputs, std::vector<std::string>{"z"});
 }
@@ -236,10 +236,11 @@ TEST(Layout, PrecisionOfF32FollowsTheOption) {
     const auto exact = net.discover();
     ASSERT_EQ(exact.patterns.size(), 1u);
     EXPECT_TRUE(exact.patterns[0].problem.split);
-    EXPECT_EQ(body(exact.patterns[0]), "  acc = x @ w.T\n  y   = acc\n}\n");
+    EXPECT_EQ(from_body_on(exact.patterns[0]), "  acc = x @ w.T\n  y   = acc\n}\n");
     const auto fast = net.discover({.tf32 = true});
     EXPECT_FALSE(fast.patterns.at(0).problem.split);
-    EXPECT_EQ(body(fast.patterns[0]), "  acc = matmul(x, w.T, precision: tf32)\n  y   = acc\n}\n");
+    EXPECT_EQ(from_body_on(fast.patterns[0]),
+              "  acc = matmul(x, w.T, precision: tf32)\n  y   = acc\n}\n");
     EXPECT_NE(fast.patterns[0].family, exact.patterns[0].family);
 }
 

@@ -6,10 +6,11 @@
 namespace fact::match {
 namespace {
 
+using testing::body;
 using testing::Net;
 using testing::reason_for;
 using Ints = std::vector<std::int64_t>;
-using Names = std::vector<std::string>;
+using testing::Names;
 
 constexpr std::int64_t kBatch = 2, kTokens = 40, kChannels = 192;
 
@@ -33,11 +34,6 @@ struct Rows : Net {
                   graph[of].type->sizes);
     }
 };
-
-std::string body(const Pattern& pattern) {
-    const auto begin = pattern.kernel.find(" {\n") + 3;
-    return pattern.kernel.substr(begin, pattern.kernel.rfind('}') - begin);
-}
 
 TEST(Norm, OneOperatorIsAPattern) {
     Rows net;

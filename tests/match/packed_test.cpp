@@ -12,18 +12,21 @@ namespace {
 
 using graph::Half;
 using graph::ValueId;
+using testing::ids;
+using testing::Names;
 using testing::Net;
 using testing::Sizes;
-using Names = std::vector<std::string>;
 
-constexpr std::int64_t kB = 2, kT = 64, kN = 96, kK = 128;
+constexpr std::int64_t kPackedB = 2, kPackedT = 64, kPackedN = 96, kPackedK = 128;
 
 struct Packed : Net {
     ValueId wide(bool bias = false) {
-        const auto x = input("x", {kB, kT, kK}), w = weight("w", {2 * kN, kK});
+        const auto x = input("x", {kPackedB, kPackedT, kPackedK}),
+                   w = weight("w", {2 * kPackedN, kPackedK});
         if (!bias) return linear("wide", x, w);
         return op("wide", "linear.default",
-                  {{"input", x}, {"weight", w}, {"bias", weight("b", {2 * kN})}}, {kB, kT, 2 * kN});
+                  {{"input", x}, {"weight", w}, {"bias", weight("b", {2 * kPackedN})}},
+                  {kPackedB, kPackedT, 2 * kPackedN});
     }
     ValueId slice(const std::string& name, ValueId from, std::int64_t start, std::int64_t end,
                   std::int64_t step = 1) {
@@ -33,7 +36,8 @@ struct Packed : Net {
                    {"start", start},
                    {"end", end},
                    {"step", step}},
-                  {kB, kT, (end - start + step - 1) / step}, {kT * 2 * kN, 2 * kN, step});
+                  {kPackedB, kPackedT, (end - start + step - 1) / step},
+                  {kPackedT * 2 * kPackedN, 2 * kPackedN, step});
     }
     // up * silu(gate)
     ValueId gated(ValueId gate, ValueId up) {
@@ -45,16 +49,10 @@ struct Packed : Net {
         const auto gate =
             op("gate", "chunk.default",
                {{"self", whole}, {"chunks", std::int64_t{2}}, {"dim", std::int64_t{-1}}},
-               {kB, kT, kN}, {kT * 2 * kN, 2 * kN, 1});
-        return gated(gate, also(gate, "up", {kB, kT, kN}));
+               {kPackedB, kPackedT, kPackedN}, {kPackedT * 2 * kPackedN, 2 * kPackedN, 1});
+        return gated(gate, also(gate, "up", {kPackedB, kPackedT, kPackedN}));
     }
 };
-
-Names ids(const Discovery& found) {
-    Names names;
-    for (const auto& pattern : found.patterns) names.push_back(pattern.id);
-    return names;
-}
 
 TEST(Packed, AChunkedGateIsThePairOfProducts) {
     Packed net;
@@ -72,7 +70,7 @@ TEST(Packed, AChunkedGateIsThePairOfProducts) {
 }
 )");
     EXPECT_EQ(p.inputs, (Names{"x", "w"}));
-    EXPECT_EQ(p.extents.at("N"), kN);
+    EXPECT_EQ(p.extents.at("N"), kPackedN);
     EXPECT_EQ(p.params[0].half, std::nullopt);
     EXPECT_EQ(p.params[1].value, "w");
     EXPECT_EQ(p.params[1].half, (Half{0, 0, false}));
@@ -80,8 +78,9 @@ TEST(Packed, AChunkedGateIsThePairOfProducts) {
     EXPECT_EQ(p.params[2].half, (Half{0, 1, false}));
     EXPECT_TRUE(found.left_alone.empty());
     // Both halves of the weight are read, and both products computed.
-    EXPECT_EQ(p.cost.flops, 2.0 * kB * kT * 2 * kN * kK);
-    EXPECT_EQ(p.cost.bytes, 2.0 * (kB * kT * kK + 2 * kN * kK + kB * kT * kN));
+    EXPECT_EQ(p.cost.flops, 2.0 * kPackedB * kPackedT * 2 * kPackedN * kPackedK);
+    EXPECT_EQ(p.cost.bytes, 2.0 * (kPackedB * kPackedT * kPackedK + 2 * kPackedN * kPackedK +
+                                   kPackedB * kPackedT * kPackedN));
 }
 
 TEST(Packed, ABiasIsCutAsTheWeightIs) {
@@ -105,8 +104,9 @@ TEST(Packed, SlicesAndEveryOtherColumnAreHalves) {
         Packed net;
         const auto y = net.wide();
         const auto gate =
-            stepped ? net.slice("gate", y, 0, 2 * kN, 2) : net.slice("gate", y, 0, kN);
-        const auto up = stepped ? net.slice("up", y, 1, 2 * kN, 2) : net.slice("up", y, kN, 2 * kN);
+            stepped ? net.slice("gate", y, 0, 2 * kPackedN, 2) : net.slice("gate", y, 0, kPackedN);
+        const auto up = stepped ? net.slice("up", y, 1, 2 * kPackedN, 2)
+                                : net.slice("up", y, kPackedN, 2 * kPackedN);
         net.output(net.gated(gate, up));
         const auto found = net.discover();
         ASSERT_EQ(ids(found), Names{"p00_linear_silu_mul"});
@@ -118,7 +118,7 @@ TEST(Packed, SlicesAndEveryOtherColumnAreHalves) {
 TEST(Packed, GluCutsAndGatesAtOnce) {
     Packed net;
     const auto y = net.op("glu", "glu.default", {{"self", net.wide()}, {"dim", std::int64_t{-1}}},
-                          {kB, kT, kN});
+                          {kPackedB, kPackedT, kPackedN});
     net.output(net.pointwise("scaled", "mul.Tensor", y, 0.5));
     const auto found = net.discover();
     ASSERT_EQ(ids(found), Names{"p00_linear_glu_scale"});
@@ -130,9 +130,10 @@ TEST(Packed, GluCutsAndGatesAtOnce) {
 // The second half of an odd weight starts at an odd element.
 TEST(Packed, AHalfIsAlignedAsItsStartIs) {
     Packed net;
-    const auto x = net.input("x", {kT, 20}), w = net.weight("w", {6, 20});
+    const auto x = net.input("x", {kPackedT, 20}), w = net.weight("w", {6, 20});
     const auto y = net.linear("wide", x, w);
-    net.output(net.op("glu", "glu.default", {{"self", y}, {"dim", std::int64_t{1}}}, {kT, 3}));
+    net.output(
+        net.op("glu", "glu.default", {{"self", y}, {"dim", std::int64_t{1}}}, {kPackedT, 3}));
     const auto found = net.discover();
     ASSERT_EQ(found.patterns.size(), 1u);
     EXPECT_EQ(found.patterns[0].params[1].alignment, 8);
@@ -142,7 +143,8 @@ TEST(Packed, AHalfIsAlignedAsItsStartIs) {
 TEST(Packed, AHalfThatOthersReadIsNotTaken) {
     Packed net;
     const auto y = net.wide();
-    const auto gate = net.slice("gate", y, 0, kN), up = net.slice("up", y, kN, 2 * kN);
+    const auto gate = net.slice("gate", y, 0, kPackedN),
+               up = net.slice("up", y, kPackedN, 2 * kPackedN);
     net.output(net.gated(gate, up));
     net.output(up);
     EXPECT_EQ(ids(net.discover()), Names{"p00_linear"});
@@ -158,10 +160,10 @@ TEST(Packed, TheSecondHalfOfAChunkIsNoResultBesideTheGate) {
 
 TEST(Packed, OneHalfAloneIsNoPair) {
     Packed net;
-    const auto gate = net.slice("gate", net.wide(), 0, kN);
-    net.slice("up", *graph::tensor_argument(net.graph[*net.graph[gate].producer], "self"), kN,
-              2 * kN);
-    net.output(net.op("act", "silu.default", {{"self", gate}}, {kB, kT, kN}));
+    const auto gate = net.slice("gate", net.wide(), 0, kPackedN);
+    net.slice("up", *graph::tensor_argument(net.graph[*net.graph[gate].producer], "self"), kPackedN,
+              2 * kPackedN);
+    net.output(net.op("act", "silu.default", {{"self", gate}}, {kPackedB, kPackedT, kPackedN}));
     EXPECT_EQ(ids(net.discover()), Names{"p00_linear"});
 }
 

@@ -11,9 +11,9 @@
 namespace fact::match {
 namespace {
 
+using testing::Names;
 using testing::Net;
 using testing::reason_for;
-using Names = std::vector<std::string>;
 
 struct Small : Net {
     graph::ValueId x = input("x", {64, 48}), w = weight("w", {96, 48});

@@ -13,28 +13,32 @@ namespace fact::match {
 namespace {
 
 using graph::ValueId;
+using testing::ids;
+using testing::Names;
 using testing::Net;
 using testing::reason_for;
 using testing::Sizes;
 using Ints = std::vector<std::int64_t>;
-using Names = std::vector<std::string>;
 using Values = std::vector<ValueId>;
 
-constexpr std::int64_t kB = 2, kT = 64, kH = 4, kD = 32;
+constexpr std::int64_t kRotaryB = 2, kRotaryT = 64, kRotaryH = 4, kRotaryD = 32;
 constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 
 // Heads [B, T, H, D] that a projection makes, or that are given.
 struct Heads : Net {
-    ValueId cosine = input("cosine", {kT, 1, kD}), sine = input("sine", {kT, 1, kD});
-    ValueId half_cosine = input("half_cosine", {kT, 1, kD / 2});
-    ValueId half_sine = input("half_sine", {kT, 1, kD / 2});
+    ValueId cosine = input("cosine", {kRotaryT, 1, kRotaryD}),
+            sine = input("sine", {kRotaryT, 1, kRotaryD});
+    ValueId half_cosine = input("half_cosine", {kRotaryT, 1, kRotaryD / 2});
+    ValueId half_sine = input("half_sine", {kRotaryT, 1, kRotaryD / 2});
 
     ValueId projected() {
-        const auto y = linear("q", input("x", {kB, kT, 128}), weight("w", {kH * kD, 128}));
-        return op("heads", "view.default", {{"self", y}, {"size", Ints{kB, kT, kH, kD}}},
-                  {kB, kT, kH, kD});
+        const auto y = linear("q", input("x", {kRotaryB, kRotaryT, 128}),
+                              weight("w", {kRotaryH * kRotaryD, 128}));
+        return op("heads", "view.default",
+                  {{"self", y}, {"size", Ints{kRotaryB, kRotaryT, kRotaryH, kRotaryD}}},
+                  {kRotaryB, kRotaryT, kRotaryH, kRotaryD});
     }
-    ValueId given() { return input("heads", {kB, kT, kH, kD}); }
+    ValueId given() { return input("heads", {kRotaryB, kRotaryT, kRotaryH, kRotaryD}); }
 
     ValueId slice(const std::string& name, ValueId x, std::int64_t start, std::int64_t end,
                   std::int64_t step = 1) {
@@ -80,27 +84,23 @@ struct Heads : Net {
         if (!pairs) return cat("rotated", left, right);
         const auto stacked = op("stacked", "stack.default",
                                 {{"tensors", Values{left, right}}, {"dim", std::int64_t{-1}}},
-                                {kB, kT, kH, kD / 2, 2});
-        return op("rotated", "view.default", {{"self", stacked}, {"size", Ints{kB, kT, kH, kD}}},
-                  {kB, kT, kH, kD});
+                                {kRotaryB, kRotaryT, kRotaryH, kRotaryD / 2, 2});
+        return op("rotated", "view.default",
+                  {{"self", stacked}, {"size", Ints{kRotaryB, kRotaryT, kRotaryH, kRotaryD}}},
+                  {kRotaryB, kRotaryT, kRotaryH, kRotaryD});
     }
 };
-
-Names ids(const Discovery& found) {
-    Names all;
-    for (const auto& pattern : found.patterns) all.push_back(pattern.id);
-    return all;
-}
 
 // As in a decoder layer with grouped heads: one product, whose last heads are the values as they
 // are.
 TEST(Rotary, QueriesAndKeysAreOneProductWithValues) {
     Heads net;
-    const auto x = net.input("x", {kB, kT, 128});
+    const auto x = net.input("x", {kRotaryB, kRotaryT, 128});
     const auto project = [&](const std::string& name, std::int64_t heads) {
-        const auto y = net.linear(name, x, net.weight("w_" + name, {heads * kD, 128}));
+        const auto y = net.linear(name, x, net.weight("w_" + name, {heads * kRotaryD, 128}));
         return net.op(name + "_heads", "view.default",
-                      {{"self", y}, {"size", Ints{kB, kT, heads, kD}}}, {kB, kT, heads, kD});
+                      {{"self", y}, {"size", Ints{kRotaryB, kRotaryT, heads, kRotaryD}}},
+                      {kRotaryB, kRotaryT, heads, kRotaryD});
     };
     const auto use = [&](const std::string& name, ValueId y) {
         net.output(net.op("use_" + name, "cumsum.default", {{"self", y}, {"dim", std::int64_t{1}}},
@@ -142,7 +142,7 @@ TEST(Rotary, HalvesGoWithTheirProduct) {
               "  y   = (h * cosine.view(M, 2, 16) + t1).view(B, M, G*2*16)\n"
               "}\n");
     EXPECT_EQ(found.patterns[0].extents.at("2"), 2);
-    EXPECT_EQ(found.patterns[0].extents.at("G"), kH);
+    EXPECT_EQ(found.patterns[0].extents.at("G"), kRotaryH);
 }
 
 TEST(Rotary, HalvesOnTheirOwnAreTheSame) {
@@ -150,8 +150,9 @@ TEST(Rotary, HalvesOnTheirOwnAreTheSame) {
     const auto x = net.projected();
     const auto first = net.op("first", "chunk.default",
                               {{"self", x}, {"chunks", std::int64_t{2}}, {"dim", std::int64_t{3}}},
-                              {kB, kT, kH, kD / 2}, {kT * kH * kD, kH * kD, kD, 1});
-    const auto second = net.also(first, "second", {kB, kT, kH, kD / 2});
+                              {kRotaryB, kRotaryT, kRotaryH, kRotaryD / 2},
+                              {kRotaryT * kRotaryH * kRotaryD, kRotaryH * kRotaryD, kRotaryD, 1});
+    const auto second = net.also(first, "second", {kRotaryB, kRotaryT, kRotaryH, kRotaryD / 2});
     net.output(net.separately(first, second, false));
     const auto found = net.discover();
     ASSERT_EQ(ids(found), Names{"p00_linear_rotary"});
@@ -185,7 +186,7 @@ TEST(Rotary, StandsAloneWithoutAProduct) {
     EXPECT_TRUE(found.left_alone.empty());
     EXPECT_NE(found.patterns[0].kernel.find("x: bf16[B2, B1, M, 2*16]"), std::string::npos)
         << found.patterns[0].kernel;
-    EXPECT_EQ(found.patterns[0].extents.at("B1"), kT);
+    EXPECT_EQ(found.patterns[0].extents.at("B1"), kRotaryT);
 }
 
 // A factor of what is rotated is no cosine: the weight of a norm of heads, say.
@@ -194,11 +195,11 @@ TEST(Rotary, ANormBeforeItKeepsItsWeightsName) {
     const auto heads = net.projected();
     const auto norm = net.op("norm", "rms_norm.default",
                              {{"input", heads},
-                              {"normalized_shape", Ints{kD}},
-                              {"weight", net.weight("g", {kD})},
+                              {"normalized_shape", Ints{kRotaryD}},
+                              {"weight", net.weight("g", {kRotaryD})},
                               {"eps", 1e-6}},
-                             {kB, kT, kH, kD});
-    net.output(net.rotated(net.mul("more", norm, net.weight("h", {kD}))));
+                             {kRotaryB, kRotaryT, kRotaryH, kRotaryD});
+    net.output(net.rotated(net.mul("more", norm, net.weight("h", {kRotaryD}))));
     const auto found = net.discover();
     ASSERT_EQ(ids(found), (Names{"p00_linear_rms_norm_rotary", "p00b_linear"}));
     std::map<std::string, std::string> names;
@@ -217,7 +218,7 @@ TEST(Rotary, StandsAloneBesideOtherReaders) {
     const auto x = net.projected();
     net.output(net.rotated(x));
     net.output(net.op("sorted", "cumsum.default", {{"self", x}, {"dim", std::int64_t{3}}},
-                      {kB, kT, kH, kD}));
+                      {kRotaryB, kRotaryT, kRotaryH, kRotaryD}));
     const auto found = net.discover();
     EXPECT_EQ(ids(found), (Names{"p00_linear", "r00_rotary"}));
 }
@@ -238,9 +239,9 @@ TEST(Rotary, TheHalvesThemselvesBelongToNobodyElse) {
 // The two halves of a head of four are of one extent.
 TEST(Rotary, ShortHeadsStayWithTorch) {
     Heads net;
-    net.cosine = net.input("c", {kT, 1, 4});
-    net.sine = net.input("s", {kT, 1, 4});
-    net.output(net.rotated(net.input("heads", {kB, kT, kH, 4})));
+    net.cosine = net.input("c", {kRotaryT, 1, 4});
+    net.sine = net.input("s", {kRotaryT, 1, 4});
+    net.output(net.rotated(net.input("heads", {kRotaryB, kRotaryT, kRotaryH, 4})));
     const auto found = net.discover();
     EXPECT_TRUE(found.patterns.empty());
     EXPECT_EQ(reason_for(found, "less"), "two parts of its dimensions both have extent 2");
@@ -248,7 +249,8 @@ TEST(Rotary, ShortHeadsStayWithTorch) {
 
 TEST(Rotary, AGateIsNoRotation) {
     Heads net;
-    const auto y = net.linear("up", net.input("x", {kB, kT, 128}), net.weight("w", {256, 128}));
+    const auto y =
+        net.linear("up", net.input("x", {kRotaryB, kRotaryT, 128}), net.weight("w", {256, 128}));
     const auto a = net.slice("a", y, 0, 128), b = net.slice("b", y, 128, 256);
     net.output(net.mul("gated", net.pointwise("silu", "silu.default", a), b));
     const auto found = net.discover();
@@ -257,7 +259,7 @@ TEST(Rotary, AGateIsNoRotation) {
 
 TEST(Rotary, HalvesOfTheRowsStay) {
     Heads net;
-    const auto y = net.linear("up", net.input("x", {kT, 128}), net.weight("w", {256, 128}));
+    const auto y = net.linear("up", net.input("x", {kRotaryT, 128}), net.weight("w", {256, 128}));
     const auto part = [&](const std::string& name, std::int64_t start) {
         return net.op(
             name, "slice.Tensor",
@@ -268,7 +270,7 @@ TEST(Rotary, HalvesOfTheRowsStay) {
     net.output(net.op(
         "swapped", "cat.default",
         {{"tensors", Values{net.pointwise("less", "neg.default", b), a}}, {"dim", std::int64_t{0}}},
-        {kT, 256}));
+        {kRotaryT, 256}));
     const auto found = net.discover();
     ASSERT_FALSE(found.patterns.empty());
     EXPECT_EQ(found.patterns[0].id, "p00_linear");

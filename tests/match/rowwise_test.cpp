@@ -10,7 +10,7 @@ using graph::None;
 using testing::Net;
 using testing::reason_for;
 using Ints = std::vector<std::int64_t>;
-using Names = std::vector<std::string>;
+using testing::Names;
 
 struct Rows : Net {
     Rows() { dtype = DType::f32; }
@@ -19,7 +19,7 @@ struct Rows : Net {
 };
 
 // The lines between the braces.
-std::string body(const Pattern& pattern) {
+std::string rowwise_body(const Pattern& pattern) {
     const auto begin = pattern.kernel.find("{\n") + 2;
     return pattern.kernel.substr(begin, pattern.kernel.rfind('}') - begin);
 }
@@ -32,7 +32,7 @@ TEST(Rowwise, MeanThatIsKeptMeetsTheRowAgain) {
     const auto found = net.discover();
     ASSERT_EQ(found.patterns.size(), 2u);
     EXPECT_EQ(found.patterns[0].nodes, (Names{"y", "mean", "z"}));
-    EXPECT_EQ(body(found.patterns[0]),
+    EXPECT_EQ(rowwise_body(found.patterns[0]),
               "  acc = x @ w.T\n"
               "  y   = acc - sum(acc, over: N) / extent(N)\n");
     EXPECT_EQ(found.patterns[1].nodes, Names{"y"});  // measuring decides between them
@@ -46,7 +46,7 @@ TEST(Rowwise, ReducedColumnsMeetAnotherDimension) {
     net.output(net.op("z", "mul.Tensor", {{"self", top}, {"other", other}}, {64, 32}));
     const auto found = net.discover();
     ASSERT_FALSE(found.patterns.empty());
-    EXPECT_EQ(body(found.patterns[0]),
+    EXPECT_EQ(rowwise_body(found.patterns[0]),
               "  acc = x @ w.T\n"
               "  y   = max(acc, over: N) * scale\n");
     EXPECT_EQ(found.patterns[0].extents.at("S"), 32);
@@ -92,7 +92,7 @@ TEST(Rowwise, StatisticsOthersReadBecomeResults) {
     const auto found = net.discover();
     ASSERT_FALSE(found.patterns.empty());
     EXPECT_EQ(found.patterns[0].outputs, (Names{"norm", "mean"}));
-    EXPECT_EQ(body(found.patterns[0]),
+    EXPECT_EQ(rowwise_body(found.patterns[0]),
               "  acc = x @ w.T\n"
               "  y2  = sum(acc, over: M) / extent(M)\n"
               "  t1  = acc - y2\n"

@@ -70,7 +70,7 @@ match::Pattern pattern(std::string id, std::vector<std::string> nodes, double un
     return p;
 }
 
-SpeedOfLight example() {
+SpeedOfLight example_bounds() {
     match::Discovery discovery;
     discovery.patterns = {pattern("p00_linear_relu", {"players.0", "ylayers.0"}, 754.3),
                           pattern("p00b_linear", {"players.0"}, 687.19476736)};
@@ -84,7 +84,7 @@ SpeedOfLight example() {
 // A product: 2 * 16384 * 4096 * 4096 flops are 549.8 us at 1000 TFLOP/s and 687.2 at 800. A relu
 // or scan: 268 MB are 67.1 us at 4 TB/s, and 43.2 us at 5 without the 52.4 MB that L2 holds.
 TEST(SpeedOfLight, Text) {
-    EXPECT_EQ(to_text(example(), true), R"(net.py in bf16 on round: ceilings made up
+    EXPECT_EQ(to_text(example_bounds(), true), R"(net.py in bf16 on round: ceilings made up
 
   pattern          nodes  source    flops   bytes    hard  calibrated  unfused  headroom
   ---------------  -----  --------  -----  ------  ------  ----------  -------  --------
@@ -110,7 +110,7 @@ TEST(SpeedOfLight, Text) {
 }
 
 TEST(SpeedOfLight, Json) {
-    const auto json = nlohmann::json::parse(to_json(example(), true));
+    const auto json = nlohmann::json::parse(to_json(example_bounds(), true));
     EXPECT_EQ(json["gpu"], "round");
     ASSERT_EQ(json["patterns"].size(), 2u);
     EXPECT_EQ(json["patterns"][0]["counted"], true);
@@ -118,7 +118,7 @@ TEST(SpeedOfLight, Json) {
     EXPECT_EQ(json["nodes"][0]["count"], 2);
     EXPECT_EQ(json["nodes"][2]["only_bytes"], true);
     EXPECT_NEAR(json["whole"]["ideal_us"], 2 * 687.19476736, 1e-6);
-    EXPECT_FALSE(nlohmann::json::parse(to_json(example(), false)).contains("nodes"));
+    EXPECT_FALSE(nlohmann::json::parse(to_json(example_bounds(), false)).contains("nodes"));
 }
 
 // The block as KernelBench has it: numbers of docs/speed_of_light.md, and the anchor they stand by.

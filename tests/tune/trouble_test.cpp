@@ -11,7 +11,7 @@ namespace {
 using verify::Finding;
 using verify::Outcome;
 
-Candidate candidate(const std::string& name, const std::string& behaviour) {
+Candidate behaving(const std::string& name, const std::string& behaviour) {
     Candidate c;
     c.name = name;
     c.schedule = "tile of " + name;
@@ -37,7 +37,7 @@ class Trouble : public StandIns {
 TEST_F(Trouble, AWorkerThatGrowsIsKilled) {
     setenv("FACT_WORKER_MEMORY", "0.15", 1);
     options_.deadlines.measure = Seconds(30.0);
-    const auto r = realized({candidate("grow", "grow"), candidate("s00", "passed 90")});
+    const auto r = realized({behaving("grow", "grow"), behaving("s00", "passed 90")});
     EXPECT_EQ(r.candidates[0].outcome, Outcome::crashed);
     EXPECT_EQ(r.candidates[0].finding, Finding::too_much_memory);
     EXPECT_EQ(r.candidates[0].why,
@@ -50,14 +50,14 @@ TEST_F(Trouble, AWorkerThatGrowsIsKilled) {
               std::string::npos);
 
     setenv("FACT_WORKER_MEMORY", "much", 1);
-    const auto senseless = realized({candidate("s01", "passed 90")});
+    const auto senseless = realized({behaving("s01", "passed 90")});
     EXPECT_FALSE(senseless.realized);
     EXPECT_NE(senseless.why.find("FACT_WORKER_MEMORY is 'much'"), std::string::npos);
 }
 
 TEST_F(Trouble, AGpuThatDisappearsEndsTheRunAndLosesNothing) {
-    const std::vector<Candidate> candidates{
-        candidate("s00", "passed 90"), candidate("s01", "unplug"), candidate("s02", "passed 70")};
+    const std::vector<Candidate> candidates{behaving("s00", "passed 90"), behaving("s01", "unplug"),
+                                            behaving("s02", "passed 70")};
     const auto gone = tried(candidates);
     ASSERT_FALSE(gone.ok());
     EXPECT_TRUE(gone.error().message.starts_with("the GPU is gone: ")) << gone.error().text();
@@ -69,7 +69,7 @@ TEST_F(Trouble, AGpuThatDisappearsEndsTheRunAndLosesNothing) {
 
     // Still gone for the next family: an error, not a family without a kernel.
     pattern_.family = "linear_1";
-    EXPECT_FALSE(tried({candidate("s00", "passed 90")}).ok());
+    EXPECT_FALSE(tried({behaving("s00", "passed 90")}).ok());
 
     // Back again: the same command goes on.
     pattern_.family = "linear_0";
@@ -91,9 +91,9 @@ TEST(GpuGone, IsToldFromACrash) {
 }
 
 TEST_F(Trouble, ACompilerThatVanishesFailsItsCandidates) {
-    realized({candidate("s00", "passed 90")});
+    realized({behaving("s00", "passed 90")});
     fs::remove(options_.toolchain.nvcc);
-    const auto r = realized({candidate("s00", "passed 90"), candidate("s01", "passed 70")});
+    const auto r = realized({behaving("s00", "passed 90"), behaving("s01", "passed 70")});
     // What was compiled before still serves.
     EXPECT_EQ(r.winner, "s00");
     EXPECT_EQ(r.candidates[1].outcome, Outcome::failed_to_build);
@@ -104,7 +104,7 @@ TEST_F(Trouble, ACompilerThatVanishesFailsItsCandidates) {
 TEST_F(Trouble, AJournalOnAFullDiskIsAnError) {
     fs::create_directories(options_.run_folder);
     fs::create_symlink("/dev/full", options_.run_folder / "journal.jsonl");
-    const auto r = tried({candidate("s00", "passed 90")});
+    const auto r = tried({behaving("s00", "passed 90")});
     ASSERT_FALSE(r.ok());
     EXPECT_NE(r.error().message.find("no space left on the disk of "), std::string::npos);
     EXPECT_EQ(r.error().hint, "free some space on that disk");

@@ -19,8 +19,6 @@ namespace fact::lower::sm90 {
 
 namespace {
 
-constexpr int kStoreRows = 16;
-
 class AttentionWriter {
   public:
     AttentionWriter(const ir::Kernel& kernel, const AttentionForm& form,

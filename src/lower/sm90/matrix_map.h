@@ -7,6 +7,8 @@
 
 namespace fact::lower::sm90 {
 
+inline constexpr int kStoreRows = 16;  // a warp's rows of a box that is stored
+
 // `x` and `y` are dimensions of the tensor, `batch` those after them (kNoDim: it has no such).
 inline TensorMapParam matrix_map(int tensor, int x, int y, const std::vector<int>& batch, int box_x,
                                  int box_y) {

@@ -10,8 +10,6 @@ namespace fact::lower::sm90 {
 namespace {
 
 constexpr int kProductThreads = 384;  // kProductThreads in product.cuh
-constexpr int kMostZ = 65535;         // CUDA's limit of a grid's depth
-constexpr int kStoreRows = 16;        // a warp's rows of a slab
 constexpr int kMostBlocks = 144;      // as in partials.cuh
 constexpr int kFoundRows = 16;        // RowStatistics::kBlock in row_statistics.cuh
 constexpr int kCountWords = 4;        // RowStatistics::Counts
@@ -109,10 +107,10 @@ class RecordBuilder {
         launch.params = {source.finish(), rows.finish()};
         launch.prepares_from = {b};
         launch.entry = maximum_entry(kernel_);
-        launch.grid = TileGrid{dims_.n, depth, all_batch, kPassTile, kMaximumSpan, kMostZ};
+        launch.grid = TileGrid{dims_.n, depth, all_batch, kPassTile, kMaximumSpan, kMaxGridDepth};
         record_.launches.push_back(launch);
         launch.entry = prepare_entry(kernel_);
-        launch.grid = TileGrid{dims_.n, depth, all_batch, kPassTile, kSpan, kMostZ};
+        launch.grid = TileGrid{dims_.n, depth, all_batch, kPassTile, kSpan, kMaxGridDepth};
         record_.launches.push_back(launch);
     }
 

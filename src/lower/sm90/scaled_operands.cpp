@@ -12,7 +12,6 @@ namespace fact::lower::sm90 {
 namespace {
 
 constexpr int kScaleThreads = 256;  // as in scale_pass.cuh
-constexpr int kMostZ = 65535;       // CUDA's limit of a grid's depth
 
 std::string entry_of(const std::string& kernel, const ScaledOperand& operand) {
     return fmt::format("{}_scale_{}x{}", kernel, operand.block_rows, operand.count_features);
@@ -78,7 +77,7 @@ ScaledTensors add_scale_pass(LaunchRecord& record, const ScaledOperand& operand)
     Launch launch;
     launch.entry = entry_of(record.kernel, operand);
     launch.grid =
-        TileGrid{rows, features, batch, operand.block_rows, operand.count_features, kMostZ};
+        TileGrid{rows, features, batch, operand.block_rows, operand.count_features, kMaxGridDepth};
     launch.block = kScaleThreads;
     launch.params = {source.finish(), to.finish()};
     launch.prepares_from = {operand.param};

@@ -20,19 +20,6 @@ optimize() {
     fi
 }
 
-# twice NAME SECONDS SPEC ARGUMENTS...: from an empty cache, and once more in a new run folder.
-twice() {
-    local name=$1 limit=$2 turn
-    shift 2
-    rm -rf "$work/cache-$name" "$work/${name}_cold" "$work/${name}_again"
-    for turn in cold again; do
-        FACT_CACHE_DIR=$work/cache-$name FACT_REGISTRY=$work/cache-$name/registry retune='' \
-            TORCHINDUCTOR_CACHE_DIR=$work/cache-$name/inductor \
-            optimize "${name}_$turn" "$limit" "$@"
-    done
-    [[ ! -d $work/cache-$name/registry ]] || cp -r "$work/cache-$name/registry/." "$FACT_REGISTRY/"
-}
-
 # collect [OPTION...] FILE NAME...: the reports of those runs as one results file.
 collect() {
     local options=()

@@ -1,10 +1,13 @@
-"""The README's tables from what was measured: python bench/readme.py RESULTS [README.md...]
+"""The README's tables from what was measured: python bench/readme.py [--drop] RESULTS [README.md...]
 
 RESULTS is a folder of `bench/all.sh`. Without files the tables are printed; with them each table takes
 the place of what stands between `<!-- NAME -->` and `<!-- end of NAME -->` there, so that no number is
-typed by hand. A table of which nothing was measured is left as it is, and named.
+typed by hand. A table of which nothing was measured is left as it is, and named. Where a table would
+lose rows that it has now, because RESULTS has only a part of them, nothing is written; with --drop they
+go.
 """
 
+import argparse
 import json
 import math
 import re
@@ -264,18 +267,65 @@ def put(text, name, made):
     return between.sub(lambda match: match[1] + made + "\n" + match[2], text)
 
 
+def taken(text, name):
+    """The table of that name that the text has; "" without one."""
+    found = re.search(rf"<!-- {name} -->\n(.*?)<!-- end of {name} -->", text, re.S)
+    return found[1] if found else ""
+
+
+def labels(name, made):
+    """What the rows of a table are of."""
+    found = []
+    for line in made.splitlines()[2:]:  # below the head and its rule
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if name == "measured":
+            found += cells[0].split(", ")
+        else:
+            found.append(", ".join(cells[: 2 if name in ("rows", "range") else 1]))
+    return found
+
+
+def lost_rows(text, made):
+    """By the names of the tables: the rows of the text that the new ones do not have."""
+    lost = {}
+    for name, rows_ in made.items():
+        new = labels(name, rows_)
+        old = [label for label in labels(name, taken(text, name)) if label not in new]
+        if rows_ and old:
+            lost[name] = old
+    return lost
+
+
 def main():
-    if len(sys.argv) < 2 or not Path(sys.argv[1]).is_dir():
-        print(__doc__.strip(), file=sys.stderr)
-        return 2
-    made = {name: make(sys.argv[1]) for name, make in TABLES.items()}
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--drop", action="store_true", help="also where tables lose rows by it")
+    parser.add_argument("results", type=Path, help="folder of bench/all.sh")
+    parser.add_argument("files", type=Path, nargs="*", help="where the tables go")
+    options = parser.parse_args()
+    if not options.results.is_dir():
+        parser.error(f"{options.results} is not a folder")
+    made = {name: make(options.results) for name, make in TABLES.items()}
     for name, text in made.items():
         if not text:
             print(f"{name}: nothing was measured", file=sys.stderr)
-        elif not sys.argv[2:]:
+        elif not options.files:
             print(f"{name}\n{text}\n")
-    for path in map(Path, sys.argv[2:]):
-        text = path.read_text()
+    texts = {path: path.read_text() for path in options.files}
+    losing = False
+    for path, text in texts.items():
+        for name, rows_ in lost_rows(text, made).items():
+            losing = True
+            print(f"{path}: {name} loses {'; '.join(rows_)}", file=sys.stderr)
+    if losing and not options.drop:
+        print(
+            f"error: {options.results} has not all that was measured before, and nothing was written\n"
+            "  measure the rest with bench/all.sh, or say --drop",
+            file=sys.stderr,
+        )
+        return 1
+    for path, text in texts.items():
         for name, rows_ in made.items():
             text = put(text, name, rows_) if rows_ else text
         path.write_text(text)

@@ -42,8 +42,15 @@ tally() {
 
 # The cases of every C++ test program of a build folder: run_programs FOLDER SUFFIX.
 run_programs() {
-    local name log status good bad left
-    for name in $(ctest --test-dir "$1" -N | sed -n 's/^ *Test *#[0-9]*: //p'); do
+    local names name log=$1/tests.log status good bad left
+    names=$(ctest --test-dir "$1" -N 2>&1 | tee "$log" | sed -n 's/^ *Test *#[0-9]*: //p') || names=
+    # No tests are no success.
+    if [[ -z $names ]]; then
+        echo "ctest lists no tests in $1" >>"$log"
+        tally "C++ tests$2" 0 1 0 "$log"
+        return
+    fi
+    for name in $names; do
         log=$1/tests/$name.log status=0
         timeout -k 10 900 "${under[@]}" "$1/tests/${name}_test" --gtest_color=no >"$log" 2>&1 </dev/null || status=$?
         good=$(grep -c '^\[       OK \] ' "$log") || true

@@ -74,6 +74,11 @@ bool BuiltInBuffer::Seen::is(const at::Tensor& tensor) const {
            std::ranges::equal(strides, tensor.strides());
 }
 
+void BuiltInBuffer::refresh() {
+    const std::lock_guard lock(mutex_);
+    seen_.clear();
+}
+
 void BuiltInBuffer::check(const at::Tensor& tensor) {
     const bool counted = !tensor.is_inference();
     const std::lock_guard lock(mutex_);

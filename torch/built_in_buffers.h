@@ -30,6 +30,8 @@ class BuiltInBuffer {
     // the tensor since torch counted a change; where torch does not count (inference tensors) every
     // time. While a CUDA graph is captured nothing can be compared: the calls before have done it.
     void check(const at::Tensor& tensor);
+    // The next check compares, whatever torch has counted.
+    void refresh();
 
   private:
     struct Seen {

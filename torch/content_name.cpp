@@ -47,9 +47,9 @@ Error other_content(const ContentName& name, const std::string& found) {
 }
 
 Error cannot_open_again(const ContentName& name, const Error& why) {
-    return {fmt::format("{} with the SHA-256 {} was to be opened again, and cannot be: {}",
-                        name.path.string(), name.hash, why.message),
-            put_back(name)};
+    return {fmt::format("{} with the SHA-256 {} cannot be opened again: {}", name.path.string(),
+                        name.hash, why.message),
+            why.hint.empty() ? put_back(name) : why.hint};
 }
 
 }  // namespace fact::exec

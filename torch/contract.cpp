@@ -73,6 +73,11 @@ void Contract::check_buffers(const Tensors& inputs) const {
         if (inputs_[i].built_in) inputs_[i].built_in->check(inputs[i]);
 }
 
+void Contract::refresh() const {
+    for (const auto& input : inputs_)
+        if (input.built_in) input.built_in->refresh();
+}
+
 bool Contract::has_traced_dtypes(const Tensors& inputs) const {
     return std::ranges::equal(inputs, inputs_, [](const at::Tensor& tensor, const Input& own) {
         return !own.type || scalar_type(own.type->dtype) == tensor.scalar_type();

@@ -26,6 +26,8 @@ class Contract {
     void check_sizes(const Tensors& inputs) const;
     // Throws where a buffer does not hold what kernels have built in.
     void check_buffers(const Tensors& inputs) const;
+    // The next check compares all of them, whatever torch has counted.
+    void refresh() const;
     bool has_traced_dtypes(const Tensors& inputs) const;
 
     // Of results, behind them of what is written to buffers.

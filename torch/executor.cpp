@@ -180,6 +180,8 @@ Tensors GraphExecutor::run(const Tensors& inputs) const {
         inputs.size() == plan_->inputs.size(),
         fmt::format("the graph takes {} tensors, got {}", plan_->inputs.size(), inputs.size()));
     at::NoGradGuard no_grad;
+    // Types are those that were traced: torch.autocast would change some operators and no kernel.
+    const c10::impl::ExcludeDispatchKeyGuard traced_types(c10::autocast_dispatch_keyset);
     Environment values(plan_->num_values);
     for (std::size_t i = 0; i < inputs.size(); ++i) values[index(plan_->inputs[i])] = inputs[i];
     {

@@ -66,7 +66,7 @@ Result<Verdict> check_cases(ProofBench& bench, const std::vector<Case>& cases) {
 
 Result<Verdict> Session::prove_before(ProofBench& bench, Proof proof) {
     if (proof == Proof::quick) {
-        // Sums of one sign show lost precision best; the other two are for the winner.
+        // Sums of one sign show lost precision best; the others are for the winner.
         for (const auto& drawn : cases_)
             if (drawn.distribution == "normal" || drawn.distribution == "positive")
                 if (auto found = bench.check(drawn); !found || !found->passed()) return found;

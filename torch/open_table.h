@@ -89,7 +89,8 @@ class OpenTable {
         const auto name = ContentName::parse(text);
         TORCH_CHECK(name.ok(), name.ok() ? "" : name.error().text());
         const auto now = T::identity_of(name->path);
-        TORCH_CHECK(now.ok(), now.ok() ? "" : cannot_open_again(*name, now.error()).text());
+        TORCH_CHECK(now.ok(),
+                    now.ok() ? "" : cannot_open_again(*name, {now.error().message, {}}).text());
         TORCH_CHECK(now->empty() || *now == name->hash, other_content(*name, *now).text());
         auto opened = T::open(name->path, options...);
         TORCH_CHECK(opened.ok(),

@@ -63,7 +63,7 @@ class Oracle {
 std::map<std::string, graph::Weight> buffers_of(const graph::FusedCall& call,
                                                 const graph::Archive& archive);
 
-// Fills results with NaN (or the largest integers), so that what a kernel does not write shows.
+// Fills results with NaN (integers with 1), so that what a kernel does not write shows.
 void poison(const Tensors& results);
 
 }  // namespace fact::exec

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -42,7 +43,11 @@ bool is_alias(const graph::Weight& one, const graph::Weight& other) {
 json fixed_value(const graph::Argument& argument) {
     if (const auto* v = std::get_if<bool>(&argument)) return *v;
     if (const auto* v = std::get_if<std::int64_t>(&argument)) return *v;
-    if (const auto* v = std::get_if<double>(&argument)) return *v;
+    if (const auto* v = std::get_if<double>(&argument)) {
+        // JSON has no such numbers; a string would be one that was given.
+        if (!std::isfinite(*v)) return json{{"float", fmt::format("{}", *v)}};
+        return *v;
+    }
     if (const auto* v = std::get_if<std::string>(&argument)) return *v;
     return nullptr;
 }
@@ -195,6 +200,9 @@ Result<std::shared_ptr<Package>> Package::open(const fs::path& folder, const Loa
         state->calls.emplace(id, std::move(*kernel));
     }
     if (const auto done = state->make_contract(); !done) return done.error();
+    // Files were checked, then read: another package may have been put there between.
+    if (const auto now = identity_of(folder); !now || *now != manifest->identity)
+        return Error{folder.string() + " was replaced while it was opened", "open it again"};
     return std::shared_ptr<Package>(new Package(std::move(state)));
 }
 
@@ -255,6 +263,7 @@ void Package::load_on(c10::DeviceIndex device) {
 }
 
 void Package::refresh() {
+    state_->contract.refresh();
     for (const auto& [id, call] : state_->calls) call->refresh();
 }
 

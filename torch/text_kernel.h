@@ -28,7 +28,7 @@ class TextKernel {
     Tensors run(const Tensors& params);
 
     // What run() would give for such tensors, as tensors without memory. Sizes may be symbolic;
-    // those that no result has alone become numbers.
+    // a size becomes a number unless it is a whole dimension of some result.
     Tensors shapes(const Tensors& params) const;
 
     // A call that is captured into a CUDA graph cannot load the kernel.

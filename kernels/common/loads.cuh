@@ -29,8 +29,8 @@ __device__ inline void load_words(uint32_t (&to)[kWords], void const* from) {
                      : "memory");
 }
 
-// The same of what every row reads, which the L1 keeps. Naming the row, which the load does not
-// need, makes loads of one row one and keeps those of several apart: held across rows they would
+// The same of what every row reads, which the L1 keeps. The load does not need the row, but naming
+// it lets the compiler merge loads of one row and not those of several: held across rows they would
 // take the registers that the row itself needs. It also keeps the load behind the wait, before
 // which the row is not known (VectorRow::each).
 template <int kWords>

@@ -25,7 +25,7 @@ struct Sight {
         if (!kCausal && kWindow == 0) return false;
         return column >= end(row_end - 1, columns) || column_end <= first(row);
     }
-    // Whether it differs much how many columns rows see.
+    // Whether some rows see many more columns than others.
     __device__ static bool grows(int rows) {
         return kCausal && (kWindow == 0 || kWindow > rows / 2);
     }

@@ -32,7 +32,9 @@ def describe(function):
 
 def check_value(name, value, traced):
     """A plain value is part of what was traced: only the same one can be given."""
-    if not isinstance(value, (type(None), bool, int, float, str, list, tuple, dict)) or value != traced:
+    plain = isinstance(value, (type(None), bool, int, float, str, list, tuple, dict))
+    both_nan = plain and value != value and traced != traced
+    if not plain or (value != traced and not both_nan):
         shown = "a tensor" if isinstance(value, torch.Tensor) else repr(value)
         raise ValueError(
             f"{name} was {traced!r} when the module was traced, got {shown}; "

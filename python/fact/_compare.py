@@ -54,12 +54,11 @@ def worst(each):
     return {key: max([0.0] + [one[key] for one in each]) for key in KINDS}
 
 
-def agrees(each, eager, dtype):
-    """Whether the errors of every output are no worse than twice eager's, or below the floor. Where
-    eager itself is wrong (it overflows), nothing can be said of that output."""
-    floor = FLOOR.get(dtype, 0.0)
+def agrees(each, eager, dtypes):
+    """Whether the errors of every output are no worse than twice eager's, or below the floor of its
+    own dtype. Where eager itself is wrong (it overflows), nothing can be said of that output."""
     return len(each) == len(eager) and all(
-        one[key] <= max(2 * other[key], floor)
-        for one, other in zip(each, eager)
+        one[key] <= max(2 * other[key], FLOOR.get(dtype, 0.0))
+        for one, other, dtype in zip(each, eager, dtypes)
         for key in KINDS
     )

@@ -61,7 +61,8 @@ def _as_tensor(value, device):
     if isinstance(value, torch.Tensor):
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return torch.tensor(float(value), device=device)
+        # Not torch.tensor: it copies from the host, which no CUDA graph can capture.
+        return torch.full((), float(value), dtype=torch.float32, device=device)
     raise TypeError(f"a kernel takes tensors, and numbers for its scalars, got {type(value).__name__}")
 
 

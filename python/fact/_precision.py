@@ -19,21 +19,6 @@ def recorded():
     }
 
 
-def describe(settings):
-    """In words, as the report has it (src/target/torch_precision.cpp)."""
-    fp32 = {True: "TF32", False: "fp32"}
-    text = (
-        f"fp32 products in {fp32[settings['tf32_products']]}, "
-        f"convolutions in {fp32[settings['tf32_convolutions']]}"
-    )
-    for kind in ("bf16", "fp16"):
-        if not settings[f"reduced_{kind}_sums"]:
-            text += f", no reduced sums in {kind}"
-    if settings["fp16_accumulation"]:
-        text += ", fp16 accumulated in fp16"
-    return text
-
-
 def allow_tf32():
     """In products and convolutions, whatever the settings are."""
     _set_tf32(True, True)

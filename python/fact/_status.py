@@ -41,7 +41,8 @@ def patterns(calls):
     """From what the operator library says of each."""
     found = []
     for call in calls:
-        reason = call["cannot_run"] or call["fell_back"]
+        # Why it did not is more than why it cannot: on a CPU no kernel can.
+        reason = call["fell_back"] or call["cannot_run"]
         count = call["by_kernel"] + call["by_interpreter"] + call["by_torch"]
         found.append(
             Pattern(call["call"], call["kernel"], not reason, reason, count, call["by_torch"])

@@ -5,9 +5,11 @@ import os
 import stat
 import sys
 import sysconfig
+import time
 from pathlib import Path
 
 LARGE = 256 << 20  # bytes; a larger file is known again by its size and time alone
+TICK_NS = 10_000_000  # times of files lag behind the clock by as much
 
 _PLACES = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 _LIBRARY = tuple(place + os.sep for place in [*_PLACES, str(Path(__file__).parent)])
@@ -40,6 +42,7 @@ class Watch:
     def __init__(self):
         self.opened, self.variables = set(), set()
         self._active = False
+        self._begun_ns = time.time_ns() - TICK_NS
         # A hook cannot be removed: outside `with` it does nothing.
         sys.addaudithook(self._audit)
 
@@ -72,16 +75,29 @@ class Watch:
         self._active = False
         self._restore()
 
+    def stamp(self, path):
+        """As `stamp`, but None also for a file that was written to since this began: what was read may
+        be what it was before."""
+        known = stamp(path)
+        try:
+            status = os.stat(path)  # after its content was read
+        except OSError:
+            return None
+        # Renaming another file to this name leaves its old mtime, and sets its ctime.
+        fresh = max(status.st_mtime_ns, status.st_ctime_ns) >= self._begun_ns
+        return None if fresh else known
+
     def files(self):
-        """Every file of the user's that was read or imported, and is there still: path -> stamp."""
+        """Every file of the user's that was read or imported, and is there still: path -> stamp, or
+        None, which no file ever fits."""
         imported = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
         found = {}
         for file in sorted(self.opened | {os.path.abspath(file) for file in imported if file}):
             # What is in a .pyc follows from its source.
             if is_library(file) or file.startswith(_NOT_DATA) or file.endswith(".pyc"):
                 continue
-            if known := stamp(file):
-                found[file] = known
+            if os.path.isfile(file):
+                found[file] = self.stamp(file)
         return found
 
     def _audit(self, event, arguments):

@@ -112,6 +112,29 @@ def time_notes(rows):
     return notes
 
 
+def fallbacks(module):
+    """The patterns that torch's operators ran in place of their kernels, and why; the warnings of it
+    are this process's own, and nobody reads those."""
+    return [
+        {
+            "pattern": pattern.name,
+            "calls": pattern.calls,
+            "fallbacks": pattern.fallbacks,
+            "reason": pattern.reason,
+        }
+        for pattern in module.status().patterns
+        if pattern.fallbacks
+    ]
+
+
+def fallback_notes(fallen):
+    return [
+        f"{one['pattern']} ran as torch's operators, not as its kernel, in {one['fallbacks']} of "
+        f"{one['calls']} calls" + (f": {one['reason']}" if one["reason"] else "")
+        for one in fallen
+    ]
+
+
 def _is_gpu(device):
     return torch.device(device).type == "cuda"
 
@@ -183,7 +206,7 @@ def _run(package, source, dtype, device, allow_tf32, training, peers):
                 "the module does not run in f64, so that only its patterns were checked, not the whole: "
                 + one_line(failure)
             )
-    output_dtype, eager, differs = torch.float32, [], False
+    eager, differs = [], False
     found = {}
     for name, row in rows.items():
         if "why" in row:
@@ -198,8 +221,8 @@ def _run(package, source, dtype, device, allow_tf32, training, peers):
         if compared:
             found[name] = errors(exact, results)
             row["errors"] = worst(found[name])
-        if name == "eager" and results:
-            output_dtype, eager = results[0].dtype, results
+        if name == "eager":
+            eager = results
         if name == EXPORTED and compared:
             # Then no kernel is to blame for what the package gives.
             differs = worst(errors(eager, results))["largest"] > DIFFERENT
@@ -207,7 +230,8 @@ def _run(package, source, dtype, device, allow_tf32, training, peers):
     del exact
     if on_gpu:
         torch.cuda.empty_cache()  # the memory of the f64 module is for the others again
-    good = "composed" not in found or agrees(found["composed"], found["eager"], output_dtype)
+    dtypes = [result.dtype for result in eager]
+    good = "composed" not in found or agrees(found["composed"], found["eager"], dtypes)
     if not good and differs:
         notes.append(
             "torch.export's graph of the module gives other results than the module does: where that "
@@ -225,6 +249,8 @@ def _run(package, source, dtype, device, allow_tf32, training, peers):
     if on_gpu:
         measure_on_gpu(rows, works)
         notes += time_notes(rows)
+    fallen = fallbacks(modules["composed"])
+    notes += fallback_notes(fallen)
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "commit": _commit(),
@@ -240,6 +266,7 @@ def _run(package, source, dtype, device, allow_tf32, training, peers):
         "allow_tf32": allow_tf32,
         "precision": settings,
         "agrees": good if "composed" in found else None,
+        "fallbacks": fallen,
         "note": "; ".join(notes),
         "rows": list(rows.values()),
     }

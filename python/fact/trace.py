@@ -19,7 +19,7 @@ from pathlib import Path
 from fact._blame import blame, short
 from fact._errors import BadInput, tell
 from fact._files import Sink, replacing, told, write_text
-from fact._watch import Watch, stamp
+from fact._watch import Watch
 
 SEED = 0
 # Element types of weights, those of src/target/dtype.h.
@@ -261,7 +261,7 @@ def _trace(options):
         release = torch.version.__file__
         listing = {
             "torch": torch.__version__,
-            "files": {**watch.files(), release: stamp(release)},
+            "files": {**watch.files(), release: watch.stamp(release)},
             "variables": sorted(watch.variables),
         }
         write_text(options.sources, json.dumps(listing, indent=1) + "\n")

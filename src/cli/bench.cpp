@@ -23,15 +23,6 @@ std::string text_of(const nlohmann::json& object, const char* name) {
     return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// What the package was cast to when it was made. One that nobody cast may have weights of several
-// types, and stays as it is.
-std::string asked_dtype(const nlohmann::json& manifest) {
-    if (manifest.contains("asked_dtype")) return text_of(manifest, "asked_dtype");
-    // Packages of earlier versions only have the type of the first weight.
-    const auto dtype = text_of(manifest, "dtype");
-    return dtype == "f16" ? "fp16" : dtype == "bf16" ? "bf16" : "";
-}
-
 // What the manifest remembers, where the command line is silent.
 Result<driver::BenchRequest> complete(driver::BenchRequest request) {
     if (auto fine = package::read_manifest(request.package); !fine)
@@ -43,7 +34,8 @@ Result<driver::BenchRequest> complete(driver::BenchRequest request) {
     if (request.source.empty())
         return Error{"the package does not say which source it was made from",
                      "give it with --source FILE", true};
-    if (request.dtype.empty()) request.dtype = asked_dtype(manifest);
+    // Not the type of its weights, which may have several: what it was cast to, if it was.
+    if (request.dtype.empty()) request.dtype = text_of(manifest, "asked_dtype");
     request.allow_tf32 |= manifest.value("allow_tf32", nlohmann::json()) == true;
     request.training |= manifest.value("training", nlohmann::json()) == true;
     return request;

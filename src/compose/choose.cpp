@@ -26,7 +26,7 @@ std::string not_worth_it(const Candidate& c) {
     const auto ratio = c.baseline.median_us / c.fused.median_us;
     if (gain(c) <= 0) return fmt::format("slower than torch ({:.2f}x)", ratio);
     if (gain(c) <= std::max(uncertainty(c.fused), uncertainty(c.baseline)))
-        return fmt::format("the gain ({:.2f}x) is within what the times may be off", ratio);
+        return fmt::format("the gain ({:.2f}x) is within the error of the measurement", ratio);
     return {};
 }
 

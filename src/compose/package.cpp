@@ -106,6 +106,7 @@ std::string manifest(const Package& package, const package::Files& written) {
              {"torch_version", package.graph.torch_version},
              {"arch", package.arch},
              {"dtype", package.dtype},
+             {"asked_dtype", package.asked_dtype},
              {"device", package.device},
              {"measured", package.measured},
              {"allow_tf32", package.allow_tf32},
@@ -136,7 +137,7 @@ Result<> fill(const Package& package, const fs::path& folder) {
     return write_file_atomic(folder / package::kManifestFile, manifest(package, *files));
 }
 
-// Puts `fresh` in the place of `output`; what was there is then at `fresh`.
+// Puts `fresh` in the place of `output`; what was there is then at `fresh`, or gone.
 Result<> swap_in(const fs::path& fresh, const fs::path& output) {
     std::error_code error;
     if (!fs::exists(output)) {
@@ -148,14 +149,19 @@ Result<> swap_in(const fs::path& fresh, const fs::path& output) {
                 RENAME_EXCHANGE) == 0)
         return Ok{};
     // Some file systems cannot exchange: for a moment nothing is there, but nothing half either.
-    const auto old = fresh.parent_path() / "old";
+    const auto old = output.parent_path() / fmt::format(".{}.old", output.filename().string());
     fs::rename(output, old, error);
     if (error) return cannot("replace", output, error.value());
     fs::rename(fresh, output, error);
-    if (!error) return Ok{};
     std::error_code ignored;
-    fs::rename(old, output, ignored);
-    return cannot("replace", output, error.value());
+    if (!error) {
+        fs::remove_all(old, ignored);
+        return Ok{};
+    }
+    auto failure = cannot("replace", output, error.value());
+    fs::rename(old, output, error);
+    if (error) failure.hint = fmt::format("what was there is now {}", old.string());
+    return failure;
 }
 
 // "a/b/" and "a/b" are the same folder; a link stands for its target.
@@ -195,8 +201,8 @@ Result<StagedPackage> StagedPackage::write(const Package& package, const fs::pat
     std::unique_ptr<TemporaryFolder> folder;
     try {
         folder = std::make_unique<TemporaryFolder>(path.parent_path(), ".package");
-    } catch (const fs::filesystem_error& refused) {
-        return cannot("write in", path.parent_path(), refused.code().value());
+    } catch (const FileFailure& refused) {
+        return refused.error;
     }
     StagedPackage staged(std::move(folder), path);
     std::error_code error;

@@ -22,6 +22,7 @@ struct PackageKernel {
 
 struct Package {
     std::string name, source, arch, dtype, device;
+    std::string asked_dtype;  // of --dtype; "" where the module keeps its own types
     bool measured = false;
     bool allow_tf32 = false;  // what it was made under, and is to be compared under
     bool training = false;    // the module's mode, and the one to compare in

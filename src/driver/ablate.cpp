@@ -149,7 +149,7 @@ Dropped not_paying(const Trials& trials) {
     return dropped;
 }
 
-// Where nothing is seen to pay: of packages that the times do not part, one with fewer patterns.
+// Where nothing is seen to pay: of packages whose times do not differ, one with fewer patterns.
 Dropped as_fast_with_fewer(const Trials& trials) {
     for (const auto& row : trials.ablation.rows) {
         const auto rivals = trials.rivals.find(row.family);

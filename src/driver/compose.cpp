@@ -81,6 +81,7 @@ Result<compose::Package> assemble(const RunFolder& run, const Settings& settings
     package.allow_tf32 = settings.allow_tf32;
     package.training = settings.training;
     package.dtype = module_dtype(found.graph);
+    package.asked_dtype = settings.dtype;
     package.archive = run.archive();
     auto original = graph::read_pt2_extra(run.archive(), "fact.json");
     if (!original) return original.error();
@@ -103,9 +104,9 @@ Result<compose::Package> assemble(const RunFolder& run, const Settings& settings
 }
 
 Result<std::string> package_contents(const compose::Package& package) {
-    auto out =
-        fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", package.source, package.arch, package.dtype,
-                    package.device, package.measured, package.allow_tf32, package.training);
+    auto out = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", package.source, package.arch,
+                           package.dtype, package.asked_dtype, package.device, package.measured,
+                           package.allow_tf32, package.training);
     out += graph::to_json(package.graph);
     for (const auto& call : package.calls) out += graph::to_json(call);
     for (const auto& kernel : package.kernels)

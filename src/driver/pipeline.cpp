@@ -40,21 +40,24 @@ class FreshFolder {
              at.has_relative_path() && !fs::exists(at, ignored); at = at.parent_path())
             made_.push_back(at);
     }
+    // Nobody else works in it from here on.
+    void take() { taken_ = true; }
     ~FreshFolder() {
         std::error_code ignored;
         if (made_.empty() || fs::exists(run_.archive(), ignored)) return;
-        fs::remove_all(run_.path(), ignored);
+        if (taken_) fs::remove_all(run_.path(), ignored);
         for (const auto& folder : made_) fs::remove(folder, ignored);  // only where empty
     }
 
   private:
     const RunFolder& run_;
     std::vector<fs::path> made_;  // innermost first
+    bool taken_ = false;
 };
 
 std::string nothing_to_fuse(const Discovered& found, const fs::path& output) {
     return fmt::format(
-               "nothing to fuse: {}, and no pattern that a kernel can take begins at any\n"
+               "nothing to fuse: {}, none of which starts a pattern that a kernel could take\n"
                "no package was written: the module is best run as it is\n",
                report::counted(found.graph.nodes.size(), "operator")) +
            left_as_it_is(output);
@@ -139,10 +142,11 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     const RunFolder run(request.run_dir.value_or(default_run_folder(settings)));
     const auto output = request.output.value_or(run.package());
     std::optional<Places> places;  // given back after all is tidy
-    const FreshFolder tidy(run);
+    FreshFolder tidy(run);
     auto taken = take_places(run, output);
     if (!taken) return taken.error();
     places.emplace(std::move(*taken));
+    tidy.take();
     remove_reports(run);
     const auto environment = find_environment(settings.arch);
     if (!environment) return environment.error();

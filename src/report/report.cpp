@@ -148,7 +148,7 @@ std::string unmeasured_text(const Report& report) {
     const auto& s = report.statistics;
     if (report.why_not_measured.empty() || s.families == 0) return {};
     auto out =
-        fmt::format("\nnot measured: any time, and the compiled kernels' results, because {}\n",
+        fmt::format("\nnot measured: times, and the compiled kernels' results, because {}\n",
                     report.why_not_measured);
     if (s.realized == 0) return out;
     out += fmt::format("  checked here: {} of {} families have a kernel that compiles", s.realized,

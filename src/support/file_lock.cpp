@@ -66,11 +66,14 @@ Result<FileLock> FileLock::take(const fs::path& file, std::string_view what) {
     for (bool waited = false;;) {
         const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (descriptor < 0) {
-            std::error_code ignored;
+            const int why = errno;
             // Who had it may have tidied the folder away.
-            if (waited && errno == ENOENT && fs::create_directories(file.parent_path(), ignored))
-                continue;
-            return cannot_lock(file, errno);
+            if (waited && why == ENOENT) {
+                std::error_code error;
+                fs::create_directories(file.parent_path(), error);
+                if (!error) continue;
+            }
+            return cannot_lock(file, why);
         }
         if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
             FileLock lock(file, descriptor);
@@ -83,7 +86,7 @@ Result<FileLock> FileLock::take(const fs::path& file, std::string_view what) {
         }
         const int why = errno;
         if (why == EWOULDBLOCK && !std::exchange(waited, true))
-            fmt::print(stderr, "waiting for {}, which works in {}\n", holder(descriptor), what);
+            fmt::print(stderr, "waiting for {} to finish with {}\n", holder(descriptor), what);
         ::close(descriptor);
         if (why != EWOULDBLOCK && why != EINTR) return cannot_lock(file, why);
         if (interrupted()) return Error{"interrupted", {}};

@@ -11,8 +11,8 @@ namespace fact {
 // A file that is locked, and removed when given back; one that a killed process left is no lock.
 class FileLock {
   public:
-    // Waits while another process has it, and says so on standard error: "waiting for process 7,
-    // which works in <what>". Ctrl-C ends the wait with an Error. A file system without locks is
+    // Waits while another process has it, and says so on standard error: "waiting for process 7 to
+    // finish with <what>". Ctrl-C ends the wait with an Error. A file system without locks is
     // an Error too: two at once would spoil each other's files.
     static Result<FileLock> take(const std::filesystem::path& file, std::string_view what);
 

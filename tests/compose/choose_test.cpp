@@ -34,7 +34,7 @@ TEST(Choose, TheGainMustExceedWhatTheMediansAreUncertain) {
                                          candidate(p1, {99, 95, 105, 49}, {100, 95, 105, 49}),
                                          candidate(p2, {120, 119, 121, 50}, {100, 99, 101, 50})});
     EXPECT_TRUE(choices[0].fused);
-    EXPECT_EQ(choices[1].why, "the gain (1.01x) is within what the times may be off");
+    EXPECT_EQ(choices[1].why, "the gain (1.01x) is within the error of the measurement");
     EXPECT_EQ(choices[2].why, "slower than torch (0.83x)");
     // More runs tell more.
     EXPECT_TRUE(choose(kGraph, {candidate(p1, {99, 95, 105, 101}, {100, 95, 105, 101})})[0].fused);

@@ -53,7 +53,7 @@ source "$root/bench/lib.sh"
 # replays NAME SPEC DTYPE: the package of that run in CUDA graphs and on several streams.
 replays() {
     FACT_OPS=$root/build/release/torch/libfact_ops.so PYTHONPATH=$root/python \
-        timeout -k 10 100 "${FACT_PYTHON:-python3}" "$root/tests/gpu/replays.py" "$work/$1/package" \
+        timeout -k 10 100 "$python" "$root/tests/gpu/replays.py" "$work/$1/package" \
         "$2" "$3" 2>&1 | tail -n 5
     ((PIPESTATUS[0])) && ((++failures))
 }
@@ -63,14 +63,14 @@ living() {
     local name=$1
     shift
     FACT_OPS=$root/build/release/torch/libfact_ops.so PYTHONPATH=$root/python \
-        timeout -k 10 200 "${FACT_PYTHON:-python3}" "$root/tests/gpu/runtime.py" "$work/$name/package" \
+        timeout -k 10 200 "$python" "$root/tests/gpu/runtime.py" "$work/$name/package" \
         "$@" >"$out/living_$name.txt" 2>&1 || ((++failures))
     cat "$out/living_$name.txt"
 }
 
 cd "$root" || exit 2
 note "building"
-timeout -k 10 500 "$root/fact" version || exit 1
+timeout -k 10 500 "$fact" version || exit 1
 
 for part in "${parts[@]}"; do
     case $part in
@@ -82,13 +82,13 @@ for part in "${parts[@]}"; do
             ;;
         functions)
             FACT_OPS=$root/build/release/torch/libfact_ops.so timeout -k 10 300 \
-                "${FACT_PYTHON:-python3}" "$root/tests/gpu/functions.py" >"$out/functions.log" 2>&1 ||
+                "$python" "$root/tests/gpu/functions.py" >"$out/functions.log" 2>&1 ||
                 ((++failures))
             grep -E '^FAIL|failed on' "$out/functions.log"
             ;;
         hazards)
             FACT_OPS=$root/build/release/torch/libfact_ops.so PYTHONPATH=$root/python \
-                timeout -k 10 300 "${FACT_PYTHON:-python3}" "$root/tests/gpu/hazards.py" \
+                timeout -k 10 300 "$python" "$root/tests/gpu/hazards.py" \
                 >"$out/hazards.log" 2>&1 || ((++failures))
             tail -n 40 "$out/hazards.log"
             ;;
@@ -105,11 +105,11 @@ for part in "${parts[@]}"; do
             ;;
         attention_sm80)
             FACT_COMMAND="tests/gpu/run.sh OUT attention_sm80" timeout -k 10 400 \
-                "${FACT_PYTHON:-python3}" "$root/bench/attention_sm80.py" "$out/attention_sm80.json" ||
+                "$python" "$root/bench/attention_sm80.py" "$out/attention_sm80.json" ||
                 ((++failures))
             ;;
         legal)
-            timeout -k 10 300 "${FACT_PYTHON:-python3}" "$root/bench/schedules/legal.py" "$out" \
+            timeout -k 10 300 "$python" "$root/bench/schedules/legal.py" "$out" \
                 >"$out/legal.log" 2>&1 || ((++failures))
             tail -n 12 "$out/legal.log"
             ;;
@@ -153,7 +153,7 @@ for part in "${parts[@]}"; do
         compiled)
             retune='' optimize compiled 300 examples/minigpt_block.py --dtype bf16 --no-bench --effort 1
             FACT_OPS=$root/build/release/torch/libfact_ops.so PYTHONPATH=$root/python \
-                timeout -k 10 300 "${FACT_PYTHON:-python3}" "$root/tests/gpu/compiled.py" \
+                timeout -k 10 300 "$python" "$root/tests/gpu/compiled.py" \
                 "$work/compiled/package" examples/minigpt_block.py bf16 >"$out/compiled.log" 2>&1 ||
                 ((++failures))
             grep -E '^(ok|FAILED)' "$out/compiled.log" || tail -n 15 "$out/compiled.log"
@@ -167,14 +167,14 @@ for part in "${parts[@]}"; do
                     --json "$work/programs-${arguments//[^0-9]/}.json" >>"$out/programs.log" 2>&1 ||
                     ((++failures))
             done
-            FACT_COMMAND="tests/gpu/run.sh OUT programs" "${FACT_PYTHON:-python3}" \
+            FACT_COMMAND="tests/gpu/run.sh OUT programs" "$python" \
                 "$root/bench/collect.py" --join "$out/programs.json" \
                 "$work"/programs-*.json
             tail -n 28 "$out/programs.log"
             ;;
         calibrate)
             note "calibrate"
-            timeout -k 10 300 "$root/fact" calibrate -o "$out/calibration.json" \
+            timeout -k 10 300 "$fact" calibrate -o "$out/calibration.json" \
                 >"$out/calibrate.log" 2>&1 </dev/null || ((++failures))
             tail -n 20 "$out/calibrate.log"
             ;;
@@ -202,12 +202,12 @@ for part in "${parts[@]}"; do
                 optimize "faults_$kernels" 300 "tests/gpu/faults/$kernels/problem.py" --dtype bf16 \
                     --no-bench --effort 2 "${hostile[@]}"
             done
-            FACT_COMMAND="tests/gpu/run.sh OUT faults" "${FACT_PYTHON:-python3}" \
+            FACT_COMMAND="tests/gpu/run.sh OUT faults" "$python" \
                 tests/gpu/faults/check.py "$out/faults.json" "$work/faults_bf16" "$work/faults_f32" \
                 "$work/faults_gate:gate" "$work/faults_attention:attention" || ((++failures))
             ;;
     esac
 done
-"$root/fact" registry export "$out/registry.jsonl" >/dev/null 2>&1 # one file to carry home
+"$fact" registry export "$out/registry.jsonl" >/dev/null 2>&1 # one file to carry home
 note "$failures failed"
 exit "$((failures > 0))"

@@ -6,11 +6,13 @@ import json
 import pathlib
 import tempfile
 import unittest
+import warnings
 from unittest import mock
 
 import torch
-from built import needs_ops
+from built import KERNEL_TEXT, needs_ops
 from fact import _precision, _timing, bench
+from packages import seal
 
 DTYPE_WRITTEN = """
 
@@ -60,6 +62,14 @@ class Model(Model):
         if x.dtype != torch.float32:
             raise TypeError("float32 alone\\nis taken here")
         return super().forward(x)
+"""
+
+ALSO_ROUGH = """
+
+class Model(Model):
+    def forward(self, x):
+        y = super().forward(x)
+        return y.bfloat16(), y
 """
 
 SOURCE = """
@@ -113,6 +123,7 @@ class Bench(unittest.TestCase):
         for name in ("composed", "exported graph"):
             self.assertLess(rows[name]["errors"]["largest"], 1e-6)
         self.assertIn("times are not measured", result["note"])
+        self.assertEqual(result["fallbacks"], [])
         self.assertIn("composed", printed)
 
     def test_settings_are_the_sources_own_and_go_again(self):
@@ -235,6 +246,38 @@ class Bench(unittest.TestCase):
         self.assertFalse(result["agrees"])
         self.assertIn("TOO LARGE", printed)
 
+    def test_a_mixed_module_is_judged_by_each_output(self):
+        source = self.folder / "source.py"
+        source.write_text(source.read_text() + ALSO_ROUGH)
+        module, _ = bench.load_model(str(source))
+
+        def off(x):
+            rough, exact = module(x)
+            return rough, exact * 1.003
+
+        with mock.patch.object(bench, "modules_of") as modules:
+            package = mock.Mock(side_effect=off)
+            package.status.return_value.patterns = []
+            modules.return_value = {"eager": module, "torch.compile": None, "composed": package}
+            _, printed, result = self.bench()
+        self.assertFalse(result["agrees"], printed)
+
+    def test_what_ran_as_torchs_operators_is_said(self):
+        self.write()
+        package = self.folder / "package"
+        (package / "kernels" / "up" / "kernel.fact").write_text(KERNEL_TEXT.format(dtype="bf16"))
+        seal(package)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            code, printed, result = self.bench()
+        self.assertEqual(code, 0, printed)
+        [one] = result["fallbacks"]
+        self.assertEqual((one["pattern"], one["calls"], one["fallbacks"]), ("p01_linear_gelu", 1, 1))
+        self.assertIn("x is f32 where the kernel has bf16", one["reason"])
+        said = "p01_linear_gelu ran as torch's operators, not as its kernel, in 1 of 1 calls: x is f32"
+        self.assertIn(said, result["note"])
+        self.assertIn(said, printed)
+
     def test_trials_share_the_weights_of_the_module(self):
         from fact import ablate
 
@@ -281,11 +324,18 @@ class Agreement(unittest.TestCase):
         exact = [torch.ones(4, dtype=torch.float64), torch.full((4,), 1e39, dtype=torch.float64)]
         eager = [torch.ones(4), torch.full((4,), torch.inf)]
         wrong = [torch.full((4,), 1.5), torch.full((4,), torch.inf)]
-        of_eager = bench.errors(exact, eager)
-        self.assertTrue(bench.agrees(of_eager, of_eager, torch.float32))
-        self.assertFalse(bench.agrees(bench.errors(exact, wrong), of_eager, torch.float32))
+        of_eager, dtypes = bench.errors(exact, eager), [torch.float32] * 2
+        self.assertTrue(bench.agrees(of_eager, of_eager, dtypes))
+        self.assertFalse(bench.agrees(bench.errors(exact, wrong), of_eager, dtypes))
         self.assertEqual(bench.worst(of_eager)["largest"], bench.WRONG)
 
+    def test_every_output_is_judged_by_its_own_dtype(self):
+        exact = [torch.ones(4, dtype=torch.float64)] * 2
+        eager = [torch.ones(4, dtype=torch.bfloat16), torch.ones(4)]
+        off = [eager[0], torch.full((4,), 1.003)]  # less than a rounding of bf16
+        of_eager, dtypes = bench.errors(exact, eager), [x.dtype for x in eager]
+        self.assertFalse(bench.agrees(bench.errors(exact, off), of_eager, dtypes))
+        self.assertTrue(bench.agrees(bench.errors(exact, off), of_eager, [torch.bfloat16] * 2))
 
     def test_one_row_that_is_wrong_shows(self):
         exact = torch.ones(64, 32, dtype=torch.float64)
@@ -295,8 +345,8 @@ class Agreement(unittest.TestCase):
         of_eager, of_wrong = bench.errors([exact], [eager]), bench.errors([exact], [wrong])
         self.assertLess(of_wrong[0]["largest"], 2e-6)
         self.assertAlmostEqual(of_wrong[0]["row"], 1e-3, places=5)
-        self.assertTrue(bench.agrees(of_eager, of_eager, torch.float32))
-        self.assertFalse(bench.agrees(of_wrong, of_eager, torch.float32))
+        self.assertTrue(bench.agrees(of_eager, of_eager, [torch.float32]))
+        self.assertFalse(bench.agrees(of_wrong, of_eager, [torch.float32]))
 
 
 class Sustained(unittest.TestCase):

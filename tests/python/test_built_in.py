@@ -61,6 +61,14 @@ class BuiltIn(unittest.TestCase):
         packaged.double()
         self.refuses(packaged, self.x.double())
 
+    def test_refresh_looks_again(self):
+        packaged = self.load()
+        packaged(self.x)
+        packaged.mask.data[0, 3] = 1  # not counted
+        packaged(self.x)
+        packaged.refresh()
+        self.refuses(packaged)
+
     def test_weights_that_are_given(self):
         from fact.package import load
 

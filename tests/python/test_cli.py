@@ -32,6 +32,13 @@ MODEL = """
         return []
 """
 
+# A Python whose benchmark notes what it is asked.
+STAND_IN = """#!/bin/sh
+echo "$*" >{folder}/words
+while [ "$1" != --json ]; do shift; done
+echo '{{"rows": [], "agrees": true, "note": ""}}' >"$2"
+"""
+
 TWO_LINEARS = """
     def __init__(self):
         super().__init__()
@@ -181,6 +188,31 @@ class BadInput(CommandLine):
         self.refused(self.fact("realize", "."), "not a run folder")
         self.refused(self.fact("compose", "."), "not a run folder")
         self.refused(self.fact("bench", "."), "not a package")
+
+    def test_a_package_is_compared_as_it_was_made(self):
+        python = self.write("python", STAND_IN.format(folder=self.folder))
+        os.chmod(python, 0o755)
+        self.environment |= {"FACT_PYTHON": python, "CUDA_VISIBLE_DEVICES": ""}
+        package = self.folder / "package"
+        package.mkdir()
+
+        def asked(**fields):
+            (package / "manifest.json").unlink(missing_ok=True)
+            seal(package, calls=[], source="one.py", dtype="bf16", **fields)
+            result = self.fact("bench", "package")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            # Nobody has a GPU here: torch is not to be compared with itself on one.
+            self.assertIn("not timed: there is no usable GPU", result.stdout)
+            words = (self.folder / "words").read_text().split()
+            self.assertEqual(words[words.index("--device") + 1], "cpu")
+            return words[words.index("--dtype") + 1] if "--dtype" in words else None
+
+        # The first weight is bf16, others may be fp32: only what was asked for is a cast.
+        self.assertIsNone(asked(asked_dtype=""))
+        self.assertEqual(asked(asked_dtype="fp16"), "fp16")
+        self.assertEqual(asked(), "bf16")  # of an earlier version
+        self.assertIsNone(asked(asked_dtype=5, training="yes", allow_tf32=1))
+        self.assertNotIn("--training", (self.folder / "words").read_text())
 
     def test_output_that_cannot_be_written(self):
         self.write("two.py", model(TWO_LINEARS))
@@ -402,6 +434,27 @@ class WholeRun(CommandLine):
         self.assertLess(time.monotonic() - started, max(first, 2))
         self.assertEqual(again.stderr.count("earlier run"), 2)
         self.assertIn("compiled 0, from the cache 0", again.stdout)
+
+    def test_an_edit_while_tracing_is_traced_next_time(self):
+        # Tracing reads the file, and then it is edited, once.
+        read = "self.scale = float(open('scale').read())"
+        edit = "os.path.exists('edit') and (open('scale', 'w').write('3'), os.remove('edit'))"
+        body = f"""
+            def __init__(self):
+                super().__init__()
+                {read}
+                {edit}
+
+            def forward(self, x):
+                return torch.sort(x * self.scale)[0]
+        """
+        self.write("scaled.py", "import os\n" + model(body))
+        self.write("scale", "2")
+        self.write("edit", "")
+        for traced in ("exported", "exported", "unchanged"):
+            result = self.fact("optimize", "scaled.py")
+            self.assertIn(f"trace: {traced}", result.stderr)
+        self.assertEqual(self.files(), [".fact", "scale", "scaled.py"])
 
     @needs_ops
     def test_a_changed_checkpoint_gives_a_new_package(self):

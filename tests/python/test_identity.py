@@ -102,7 +102,7 @@ class Identity(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "is not what it was"):
             torch.ops.fact.run_package(name, [self.x])
         shutil.rmtree(self.root / "first")
-        with self.assertRaisesRegex(RuntimeError, "was to be opened again, and cannot be"):
+        with self.assertRaisesRegex(RuntimeError, "cannot be opened again"):
             loaded(data)
 
     def test_a_package_that_was_written_anew(self):
@@ -169,7 +169,7 @@ class Kernels(unittest.TestCase):
             pickle.loads(data)
         torch.testing.assert_close(fact.kernel(self.folder)(x, 2), x + 2)
         self.text.unlink()
-        with self.assertRaisesRegex(RuntimeError, "cannot be: .*kernel.fact"):
+        with self.assertRaisesRegex(RuntimeError, "opened again: .*kernel.fact.*\n.*put the folder"):
             pickle.loads(data)
 
     def test_every_file_counts(self):

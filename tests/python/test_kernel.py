@@ -4,6 +4,7 @@ import os
 import pathlib
 import tempfile
 import unittest
+from unittest import mock
 
 import torch
 from built import OPS, ROOT, needs_ops
@@ -70,6 +71,11 @@ class Kernels(unittest.TestCase):
         scaled, x = fact.kernel(self.folder), torch.randn(3, 4)
         for alpha in (2, 0.5, torch.tensor(0.25)):
             torch.testing.assert_close(scaled(x, alpha=alpha), x * alpha)
+        # f32 whatever torch's default is, and no copy from the host.
+        torch.set_default_dtype(torch.float64)
+        self.addCleanup(torch.set_default_dtype, torch.float32)
+        with mock.patch.object(torch, "tensor", side_effect=AssertionError):
+            torch.testing.assert_close(scaled(x, 3), x * 3)
         with self.assertRaisesRegex(TypeError, "numbers for its scalars, got str"):
             scaled(x, "2")
 

@@ -98,6 +98,32 @@ class Launcher(unittest.TestCase):
         self.assertEqual(calls, [])
         self.assertFalse((self.tree / ".fact").exists())
 
+    def test_a_build_without_tests_fails(self):
+        folder = self.folder / "build"
+        for body, said in (
+            ("echo 'Total Tests: 0'", "ctest lists no tests in"),
+            ("echo '  Test #1: support'; exit 1", "ctest lists no tests in"),
+        ):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            self.tool("bin", "ctest", body)
+            command = f"""
+                set -euo pipefail
+                source {ROOT}/scripts/test.sh
+                run_programs {folder} " (here)"
+                echo "$passed passed, $failed failed"
+            """
+            done = subprocess.run(
+                ["bash", "-c", command],
+                env={"PATH": f"{self.folder}/bin:/usr/bin:/bin", "CALLS": str(self.folder / "calls")},
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(said, done.stdout)
+            self.assertIn("C++ tests (here): 0 passed, 1 failed\n0 passed, 1 failed\n", done.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -12,7 +12,7 @@ from built import ROOT
 
 # Writes what `fact optimize` and `fact bench` leave; a module called gpt2 fails.
 STAND_IN = """#!{python}
-import json, pathlib, sys
+import json, pathlib, sys, time
 
 words = sys.argv[1:]
 
@@ -31,6 +31,8 @@ if words[0] == "optimize":
     if "gpt2" in words[1]:
         sys.exit("error: not today")
     run = pathlib.Path(words[words.index("--run-dir") + 1])
+    if "cold" in run.name:
+        time.sleep(1.5)
     (run / "package").mkdir(parents=True)
     pattern = {{"id": "p00_linear", "where": "a.py:1", "kernel": "k", "fused": True, "why": "",
                 "single": times(10.0), "torch_single": times(15.0), "sustained": times(11.0),
@@ -118,6 +120,18 @@ class All(unittest.TestCase):
         self.assertTrue((self.out / "mixed.json").exists())
         self.assertFalse((self.out / "llama_model.json").exists())
 
+    def test_runs_of_a_part_share_its_time(self):
+        limits = self.folder / "limits"
+        timeout = self.folder / "bin" / "timeout"
+        timeout.parent.mkdir()
+        timeout.write_text(f'#!/bin/sh\n[ "$5" != optimize ] || echo "$3" >>{limits}\nshift 3\nexec "$@"\n')
+        timeout.chmod(0o755)
+        done = self.all("minigpt", PATH=f"{timeout.parent}:{os.environ['PATH']}")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        first, second = map(int, limits.read_text().split())
+        self.assertLessEqual(first, 240)
+        self.assertLess(second, first)
+
     def test_an_unknown_part(self):
         done = self.all("minigtp")
         self.assertEqual(done.returncode, 2)
@@ -139,6 +153,34 @@ class All(unittest.TestCase):
         self.assertTrue(text.endswith("|\n<!-- end of modules -->\nafter\n"), text)
         self.assertIn("| a block FACT knows only in part | 3 ms |", text)
         self.assertIn("chains: nothing was measured", done.stderr)
+
+    def test_no_table_loses_rows_unless_told_to(self):
+        self.all("mixed")
+        before = (
+            "<!-- modules -->\n| module | eager |\n|---|---|\n| a block FACT knows only in part | 9 ms |\n"
+            "| another module | 1 ms |\n<!-- end of modules -->\n"
+            "<!-- measured -->\n| parts | commit |\n|---|---|\n| mixed, llama | 123 |\n"
+            "<!-- end of measured -->\n"
+        )
+        files = [self.folder / "README.md", self.folder / "OTHER.md"]
+        files[0].write_text("<!-- modules -->\n<!-- end of modules -->\n")
+        files[1].write_text(before)
+
+        def put(*options):
+            command = [sys.executable, ROOT / "bench" / "readme.py", *options, self.out, *files]
+            return subprocess.run(command, capture_output=True, text=True)
+
+        done = put()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("OTHER.md: modules loses another module\n", done.stderr)
+        self.assertIn("OTHER.md: measured loses llama\n", done.stderr)
+        self.assertIn("nothing was written", done.stderr)
+        self.assertEqual(files[0].read_text(), "<!-- modules -->\n<!-- end of modules -->\n")
+        self.assertEqual(files[1].read_text(), before)
+        self.assertEqual(put("--drop").returncode, 0)
+        self.assertIn("| a block FACT knows only in part | 3 ms |", files[0].read_text())
+        self.assertNotIn("another module", files[1].read_text())
+        self.assertEqual(put().returncode, 0)
 
     def test_the_sample_of_chains_is_of_them(self):
         sys.path.insert(0, str(ROOT))

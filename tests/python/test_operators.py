@@ -1,5 +1,6 @@
 """Which operators a package may call, from outside."""
 
+import gc
 import json
 import pathlib
 import tempfile
@@ -76,6 +77,16 @@ class Operators(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "aten.from_file.default, which opens files"):
             self.load(allow=["aten"])
         self.assertEqual(victim.read_text(), "text")
+
+    def test_an_exported_program_says_what_to_allow(self):
+        self.call("fact_test_library.twice.default", {"name": "x", "value": {"value": "gelu"}})
+        seal(self.folder, namespaces=["aten", "fact_test_library"])
+        packaged = self.load(allow=["fact_test_library"])
+        name, tensors = packaged._package.name, packaged._tensors([self.x])
+        del packaged
+        gc.collect()
+        with self.assertRaisesRegex(RuntimeError, r'opened again: (.|\n)*allow=\["fact_test_library"\]'):
+            torch.ops.fact.run_package(name, tensors, False)
 
     def test_an_archive_has_no_manifest_to_declare(self):
         from fact import load

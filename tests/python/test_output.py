@@ -139,7 +139,7 @@ class Outputs(CommandLine):
         said = [process.communicate(timeout=600)[1] for process in processes]
         for process, text in zip(processes, said):
             self.assertEqual(process.returncode, 0, text)
-        self.assertIn(f"waiting for process {processes[0].pid}, which works in", said[1])
+        self.assertIn(f"waiting for process {processes[0].pid} to finish with", said[1])
         return said
 
     def test_two_runs_of_one_folder(self):

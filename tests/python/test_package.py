@@ -37,6 +37,40 @@ class Package(unittest.TestCase):
         # The interpreter computes in f64 and rounds once: eager is not that exact.
         self.assertLess((got - exact).abs().max(), 2e-7)
 
+    def test_autocast_changes_nothing(self):
+        packaged = self.load()
+        want = packaged(self.x)
+        with torch.autocast("cpu", torch.bfloat16):
+            got = packaged(self.x)
+        self.assertTrue(torch.equal(got, want))
+
+        class Two(torch.nn.Module):  # nothing in it is fused
+            def forward(self, x):
+                return x @ x.transpose(1, 2)
+
+        from fact.package import load
+
+        archive = self.folder / "two.pt2"
+        torch.export.save(torch.export.export(Two(), (self.x,)), str(archive))
+        with torch.autocast("cpu", torch.bfloat16):
+            self.assertEqual(load(archive)(self.x).dtype, torch.float32)
+
+    def test_numbers_that_json_does_not_have(self):
+        class Filled(torch.nn.Module):
+            def forward(self, x, fill):
+                return x.masked_fill(x < 0, fill)
+
+        from fact.package import load
+
+        for number, other in ((float("-inf"), 0.0), (float("nan"), 1.0), (float("inf"), "inf")):
+            archive = self.folder / f"{number}.pt2"
+            torch.export.save(torch.export.export(Filled(), (self.x, number)), str(archive))
+            filled = load(archive)
+            want = Filled()(self.x, number)
+            self.assertTrue(torch.equal(filled(self.x, number).nan_to_num(7), want.nan_to_num(7)))
+            with self.assertRaisesRegex(ValueError, f"was {number} when the module was traced"):
+                filled(self.x, other)
+
     def test_new_weights_and_strides(self):
         packaged = self.load()
         other = Up().eval()

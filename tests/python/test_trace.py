@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import tempfile
+import time
 import unittest
 
 from built import OPS
@@ -25,6 +26,10 @@ class InAFolder(unittest.TestCase):
         path = self.folder / name
         path.write_text(text)
         return str(path)
+
+    def rest(self):
+        """Until what was written is older than anything that begins now."""
+        time.sleep(2e-9 * _watch.TICK_NS)
 
 
 class Watching(InAFolder):
@@ -50,6 +55,21 @@ class Watching(InAFolder):
         self.assertIn(os.path.abspath(__file__), files)  # imported
         self.assertFalse([name for name in files if "/proc/" in name or name == os.__file__])
         self.assertNotIn("from_file", torch.UntypedStorage.__dict__)
+
+    def test_what_was_written_to_meanwhile_has_no_stamp(self):
+        edited, replaced, untouched = (self.write(name) for name in ("edited", "replaced", "untouched"))
+        other = self.write("other", "newer")
+        os.utime(other, (0, 0))
+        self.rest()
+        with _watch.Watch() as watch:
+            for path in (edited, replaced, untouched):
+                open(path).close()
+            self.write("edited", "newer")
+            os.replace(other, replaced)
+        files = watch.files()
+        self.assertIsNone(files[edited])
+        self.assertIsNone(files[replaced])
+        self.assertEqual(files[untouched], _watch.stamp(untouched))
 
     def test_a_relative_path_means_the_folder_of_that_time(self):
         read, before = self.write("read"), os.getcwd()
@@ -107,6 +127,7 @@ def get_init_inputs(): return [os.path.join(os.path.dirname(__file__), "config.j
 """
 
     def trace(self, *arguments):
+        self.rest()
         with contextlib.redirect_stderr(io.StringIO()) as said:
             return main([*map(str, arguments)]), said.getvalue()
 
@@ -121,6 +142,16 @@ def get_init_inputs(): return [os.path.join(os.path.dirname(__file__), "config.j
             self.assertEqual(listing["files"][file], _watch.stamp(file))
         self.assertIn("FT", listing["variables"])
         self.assertNotIn("PATH", listing["variables"])
+
+    def test_an_edit_while_tracing_leaves_no_stamp(self):
+        config = self.write("config.json", '{"n": 3}')
+        edit = 'def get_inputs(): open(get_init_inputs()[0], "w").write("[]"); return [torch.randn(2, 4)]\n'
+        model = self.write("model.py", self.MODEL + edit)
+        sources = self.folder / "sources.json"
+        self.assertEqual(self.trace(model, "-o", self.folder / "m.pt2", "--sources", sources), (0, ""))
+        files = json.loads(sources.read_text())["files"]
+        self.assertIsNone(files[config])
+        self.assertEqual(files[model], _watch.stamp(model))
 
     def test_an_archive_without_weights_is_small_and_runs_with_them(self):
         self.write("config.json", '{"n": 100000}')

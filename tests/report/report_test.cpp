@@ -58,7 +58,7 @@ the run:
   patterns found 2, families 2, with a kernel 1, verified as text 1, on the GPU 0, patterns composed 1
   candidates 2: 1 passed, 1 timed out; compiled 2, from the cache 0; 12 s in all
 
-not measured: any time, and the compiled kernels' results, because there is no usable GPU
+not measured: times, and the compiled kernels' results, because there is no usable GPU
   checked here: 1 of 2 families have a kernel that compiles; the texts of 1 of them, interpreted on the CPU (large extents shrunk), agree with torch
 
 files of this run: out

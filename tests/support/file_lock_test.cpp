@@ -61,7 +61,7 @@ TEST_F(FileLockTest, TheSecondWaitsAndSaysForWhom) {
     ASSERT_TRUE(lock) << lock.error().text();
     EXPECT_GT(waited.count(), 0.1);
     EXPECT_EQ(said,
-              "waiting for process " + std::to_string(other) + ", which works in the folder\n");
+              "waiting for process " + std::to_string(other) + " to finish with the folder\n");
     ::waitpid(other, nullptr, 0);
 }
 

@@ -66,14 +66,6 @@ std::vector<std::size_t> built_in_inputs(
     return found;
 }
 
-bool BuiltInBuffer::Seen::is(const at::Tensor& tensor) const {
-    const auto alive = storage.lock();
-    return alive && alive.get() == tensor.storage().unsafeGetStorageImpl() &&
-           data == tensor.const_data_ptr() && version == tensor._version() &&
-           dtype == tensor.scalar_type() && std::ranges::equal(sizes, tensor.sizes()) &&
-           std::ranges::equal(strides, tensor.strides());
-}
-
 void BuiltInBuffer::refresh() {
     const std::lock_guard lock(mutex_);
     seen_.clear();
@@ -82,22 +74,23 @@ void BuiltInBuffer::refresh() {
 void BuiltInBuffer::check(const at::Tensor& tensor) {
     const bool counted = !tensor.is_inference();
     const std::lock_guard lock(mutex_);
-    if (counted && std::ranges::any_of(seen_, [&](const Seen& one) { return one.is(tensor); }))
-        return;
+    const auto known = [&](const SeenTensor& one) {
+        return one.is(tensor) && one.is_unchanged(tensor);
+    };
+    if (counted && std::ranges::any_of(seen_, known)) return;
     if (tensor.is_cuda() && is_capturing(current_cuda_stream(tensor.device().index()))) return;
     // As it is before it is compared: what is written meanwhile counts as a change.
-    const std::int64_t version = counted ? tensor._version() : 0;
+    SeenTensor now(tensor);
     TORCH_CHECK(holds_values(tensor), "the buffer '", name_,
                 "' was changed, but the kernels of this package were made for the values it had: "
                 "optimize the module again with the new ones");
     if (!counted) return;
     const auto* storage = tensor.storage().unsafeGetStorageImpl();
-    std::erase_if(seen_, [&](const Seen& one) {
+    std::erase_if(seen_, [&](const SeenTensor& one) {
         const auto alive = one.storage.lock();
         return !alive || alive.get() == storage;
     });
-    seen_.push_back({tensor.storage().getWeakStorageImpl(), tensor.const_data_ptr(), version,
-                     tensor.scalar_type(), tensor.sizes().vec(), tensor.strides().vec()});
+    seen_.push_back(std::move(now));
 }
 
 bool BuiltInBuffer::holds_values(const at::Tensor& tensor) {

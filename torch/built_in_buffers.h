@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/fused.h"
+#include "torch/seen_tensor.h"
 
 namespace fact::exec {
 
@@ -34,22 +35,14 @@ class BuiltInBuffer {
     void refresh();
 
   private:
-    struct Seen {
-        c10::weak_intrusive_ptr<c10::StorageImpl> storage;  // another tensor may get the address
-        const void* data;
-        std::int64_t version;
-        c10::ScalarType dtype;
-        std::vector<std::int64_t> sizes, strides;
-        bool is(const at::Tensor& tensor) const;
-    };
     bool holds_values(const at::Tensor& tensor);
     at::Tensor values_as(const at::Tensor& tensor);
 
     std::string name_;
     at::Tensor values_;
     std::mutex mutex_;
-    std::vector<Seen> seen_;  // by copies of the module on several devices
-    at::Tensor beside_;       // the values where an inference tensor was, which is compared often
+    std::vector<SeenTensor> seen_;  // by copies of the module on several devices
+    at::Tensor beside_;  // the values where an inference tensor was, which is compared often
 };
 
 }  // namespace fact::exec

@@ -17,11 +17,11 @@ std::set<int> workspaces_of(const LaunchRecord& record, const Launch& launch) {
 }
 
 bool are(const SeenWeights& before, const std::vector<at::Tensor>& weights) {
-    return std::ranges::equal(before, weights, &SeenWeight::is);
+    return std::ranges::equal(before, weights, &SeenTensor::is);
 }
 
 bool same(const SeenWeights& one, const SeenWeights& other) {
-    const auto same_place = [](const SeenWeight& a, const SeenWeight& b) {
+    const auto same_place = [](const SeenTensor& a, const SeenTensor& b) {
         return a.storage == b.storage && a.data == b.data && a.dtype == b.dtype &&
                a.sizes == b.sizes && a.strides == b.strides;
     };
@@ -38,10 +38,7 @@ struct PreparedWeights::Set {
     std::vector<c10::Stream> streams;  // that the allocator knows to read it
 
     bool is_current(const Tensors& now) const {
-        const auto unchanged = [](const SeenWeight& own, const at::Tensor& weight) {
-            return own.version == weight._version();
-        };
-        return !forgotten && std::ranges::equal(weights, now, unchanged);
+        return !forgotten && std::ranges::equal(weights, now, &SeenTensor::is_unchanged);
     }
     void note(const Reader& reader) {
         if (!reader.stream || std::ranges::find(streams, *reader.stream) != streams.end()) return;
@@ -81,7 +78,7 @@ class Table {
         for (auto& [key, own] : items_)
             std::erase_if(own, [](const Item& item) {
                 const auto set = item.set.lock();
-                return !set || !std::ranges::all_of(set->weights, &SeenWeight::is_alive);
+                return !set || !std::ranges::all_of(set->weights, &SeenTensor::is_alive);
             });
         std::erase_if(items_, [](const auto& entry) { return entry.second.empty(); });
     }
@@ -114,21 +111,8 @@ bool PreparedWeights::can_watch(const Tensors& weights) {
     return std::ranges::none_of(weights, [](const at::Tensor& w) { return w.is_inference(); });
 }
 
-bool SeenWeight::is(const at::Tensor& weight) const {
-    const auto alive = storage.lock();
-    return alive && alive.get() == weight.storage().unsafeGetStorageImpl() &&
-           data == weight.const_data_ptr() && dtype == weight.scalar_type() &&
-           std::ranges::equal(sizes, weight.sizes()) &&
-           std::ranges::equal(strides, weight.strides());
-}
-
 SeenWeights seen(const std::vector<at::Tensor>& weights) {
-    SeenWeights all;
-    for (const auto& weight : weights)
-        all.push_back({weight.storage().getWeakStorageImpl(), weight.const_data_ptr(),
-                       static_cast<std::uint32_t>(weight._version()), weight.scalar_type(),
-                       weight.sizes().vec(), weight.strides().vec()});
-    return all;
+    return {weights.begin(), weights.end()};
 }
 
 PreparedWeights::~PreparedWeights() {
@@ -203,7 +187,7 @@ void PreparedWeights::hold(const ParamSet& params, std::shared_ptr<Set> set) {
     if (std::ranges::find(own, set) != own.end()) return;
     std::erase_if(own, [&](const std::shared_ptr<Set>& other) {
         return same(other->weights, set->weights) ||
-               !std::ranges::all_of(other->weights, &SeenWeight::is_alive);
+               !std::ranges::all_of(other->weights, &SeenTensor::is_alive);
     });
     own.push_back(std::move(set));
 }

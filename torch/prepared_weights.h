@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "target/launch_record.h"
+#include "torch/seen_tensor.h"
 
 namespace fact::exec {
 
@@ -25,18 +26,7 @@ struct PreparedWorkspaces {
 };
 std::map<ParamSet, PreparedWorkspaces> prepared_workspaces(const LaunchRecord& record);
 
-// A weight as it was.
-struct SeenWeight {
-    c10::weak_intrusive_ptr<c10::StorageImpl> storage;  // another tensor may get the address
-    const void* data;
-    std::uint32_t version;
-    c10::ScalarType dtype;
-    std::vector<std::int64_t> sizes, strides;
-    // Whether it is this tensor, whatever it holds by now.
-    bool is(const at::Tensor& weight) const;
-    bool is_alive() const { return !storage.expired(); }
-};
-using SeenWeights = std::vector<SeenWeight>;
+using SeenWeights = std::vector<SeenTensor>;
 SeenWeights seen(const std::vector<at::Tensor>& weights);
 
 // Who is about to read what was prepared.

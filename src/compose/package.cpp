@@ -6,8 +6,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -24,58 +22,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Error cannot(std::string_view what, const fs::path& path, int code) {
-    const bool full = code == ENOSPC || code == EDQUOT;
-    return {fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(code)),
-            full ? "free some space on that disk" : ""};
-}
-
-bool write_all(int to, const char* bytes, ssize_t count) {
-    for (ssize_t done = 0; count > 0; bytes += done, count -= done) {
-        done = ::write(to, bytes, static_cast<std::size_t>(count));
-        if (done < 0 && errno == EINTR) done = 0;
-        if (done < 0) return false;
-    }
-    return true;
-}
-
-// std::filesystem's own calls a full disk an input/output error.
-Result<> copy_bytes(const fs::path& from, const fs::path& to) {
-    const int in = ::open(from.c_str(), O_RDONLY | O_CLOEXEC);
-    if (in < 0) return cannot("read", from, errno);
-    const int out = ::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    int failure = out < 0 ? errno : 0;
-    std::vector<char> piece(1 << 20);
-    bool reading = false;
-    while (failure == 0) {
-        const ssize_t count = ::read(in, piece.data(), piece.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count == 0) break;
-        reading = count < 0;
-        if (reading || !write_all(out, piece.data(), count)) failure = errno;
-    }
-    // Some disks only say here that they are full.
-    if (out >= 0 && failure == 0 && ::fsync(out) != 0) failure = errno;
-    if (out >= 0 && ::close(out) != 0 && failure == 0) failure = errno;
-    ::close(in);
-    if (failure != 0) return reading ? cannot("read", from, failure) : cannot("write", to, failure);
-    return Ok{};
-}
-
 // A link where the file system allows it: weights are large.
 Result<> link_or_copy(const fs::path& from, const fs::path& to) {
     std::error_code error;
     fs::create_hard_link(from, to, error);
-    return error ? copy_bytes(from, to) : Ok{};
+    return error ? copy_whole_file(from, to) : Ok{};
 }
 
 Result<> copy_kernel(const PackageKernel& kernel, const fs::path& folder) {
     std::error_code error;
     fs::create_directories(folder, error);
-    if (error) return cannot("make", folder, error.value());
+    if (error) return file_error("make", folder, error.value());
     // A copy, not a link: a later run may tune again in place.
     for (const auto* name : {"kernel.fact", "kernel.cu", "kernel.cubin", "record.json"})
-        if (auto done = copy_bytes(kernel.folder / name, folder / name); !done) return done;
+        if (auto done = copy_whole_file(kernel.folder / name, folder / name); !done) return done;
     return Ok{};
 }
 
@@ -142,7 +102,7 @@ Result<> swap_in(const fs::path& fresh, const fs::path& output) {
     std::error_code error;
     if (!fs::exists(output)) {
         fs::rename(fresh, output, error);
-        if (error) return cannot("write", output, error.value());
+        if (error) return file_error("write", output, error.value());
         return Ok{};
     }
     if (syscall(SYS_renameat2, AT_FDCWD, fresh.c_str(), AT_FDCWD, output.c_str(),
@@ -151,14 +111,14 @@ Result<> swap_in(const fs::path& fresh, const fs::path& output) {
     // Some file systems cannot exchange: for a moment nothing is there, but nothing half either.
     const auto old = output.parent_path() / fmt::format(".{}.old", output.filename().string());
     fs::rename(output, old, error);
-    if (error) return cannot("replace", output, error.value());
+    if (error) return file_error("replace", output, error.value());
     fs::rename(fresh, output, error);
     std::error_code ignored;
     if (!error) {
         fs::remove_all(old, ignored);
         return Ok{};
     }
-    auto failure = cannot("replace", output, error.value());
+    auto failure = file_error("replace", output, error.value());
     fs::rename(old, output, error);
     if (error) failure.hint = fmt::format("what was there is now {}", old.string());
     return failure;
@@ -207,7 +167,7 @@ Result<StagedPackage> StagedPackage::write(const Package& package, const fs::pat
     StagedPackage staged(std::move(folder), path);
     std::error_code error;
     fs::create_directories(staged.path(), error);
-    if (error) return cannot("make", staged.path(), error.value());
+    if (error) return file_error("make", staged.path(), error.value());
     if (auto done = fill(package, staged.path()); !done) return done.error();
     return staged;
 }

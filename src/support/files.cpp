@@ -164,6 +164,25 @@ Result<> write_file_atomic(const fs::path& path, std::string_view content) {
     return Ok{};
 }
 
+Result<> copy_whole_file(const fs::path& from, const fs::path& to) {
+    Descriptor in(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
+    if (in.get() < 0) return file_error("read", from, errno);
+    Descriptor out(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (out.get() < 0) return file_error("write", to, errno);
+    std::string piece(1 << 20, '\0');
+    for (;;) {
+        const ssize_t count = ::read(in.get(), piece.data(), piece.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return file_error("read", from, errno);
+        if (count == 0) break;
+        if (!write_all(out.get(), {piece.data(), static_cast<std::size_t>(count)}))
+            return file_error("write", to, errno);
+    }
+    // Some disks only say here that they are full.
+    if (::fsync(out.get()) != 0 || out.close() != 0) return file_error("write", to, errno);
+    return Ok{};
+}
+
 bool disk_is_full(const fs::path& folder) {
     constexpr std::uint64_t kNothing = 64 * 1024;  // what some file systems keep for themselves
     struct statvfs disk{};

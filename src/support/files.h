@@ -23,6 +23,9 @@ Result<std::string> read_standard_input(std::size_t max_bytes);
 Result<std::filesystem::path> file_to_replace(const std::filesystem::path& path);
 // Writes to a temporary name in the same folder and renames; makes the folder when missing.
 Result<> write_file_atomic(const std::filesystem::path& path, std::string_view content);
+// Makes `to`, which is not there yet; std::filesystem's own calls a full disk an input/output
+// error.
+Result<> copy_whole_file(const std::filesystem::path& from, const std::filesystem::path& to);
 // Adds to the end of a file, made when missing: all of it or, where the disk is full, nothing.
 Result<> append_to_file(const std::filesystem::path& path, std::string_view content);
 // Whether next to nothing can be written on the disk that holds `folder`.

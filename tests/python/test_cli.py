@@ -210,7 +210,6 @@ class BadInput(CommandLine):
         # The first weight is bf16, others may be fp32: only what was asked for is a cast.
         self.assertIsNone(asked(asked_dtype=""))
         self.assertEqual(asked(asked_dtype="fp16"), "fp16")
-        self.assertEqual(asked(), "bf16")  # of an earlier version
         self.assertIsNone(asked(asked_dtype=5, training="yes", allow_tf32=1))
         self.assertNotIn("--training", (self.folder / "words").read_text())
 

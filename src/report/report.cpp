@@ -147,9 +147,8 @@ std::string earlier_text(const Report& report) {
 std::string unmeasured_text(const Report& report) {
     const auto& s = report.statistics;
     if (report.why_not_measured.empty() || s.families == 0) return {};
-    auto out =
-        fmt::format("\nnot measured: times, and the compiled kernels' results, because {}\n",
-                    report.why_not_measured);
+    auto out = fmt::format("\nnot measured: times, and the compiled kernels' results, because {}\n",
+                           report.why_not_measured);
     if (s.realized == 0) return out;
     out += fmt::format("  checked here: {} of {} families have a kernel that compiles", s.realized,
                        s.families);

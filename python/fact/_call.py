@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import math
 
 import torch
 
@@ -24,22 +25,35 @@ def describe(function):
         row = {"name": parameter.name, "kind": parameter.kind.name.lower()}
         if parameter.default is not parameter.empty:
             row["optional"] = True
-            if _plain(parameter.default):
-                row["default"] = parameter.default
+            coded = _encode(parameter.default)
+            if coded is not None:
+                row["default"] = coded
         rows.append(row)
     return rows
 
 
 def check_value(name, value, traced):
     """A plain value is part of what was traced: only the same one can be given."""
-    plain = isinstance(value, (type(None), bool, int, float, str, list, tuple, dict))
-    both_nan = plain and value != value and traced != traced
-    if not plain or (value != traced and not both_nan):
+    if not _same(value, traced):
         shown = "a tensor" if isinstance(value, torch.Tensor) else repr(value)
         raise ValueError(
             f"{name} was {traced!r} when the module was traced, got {shown}; "
             "trace it again with the other value"
         )
+
+
+def _same(value, traced):
+    """Of the same kind, too: 3, 3.0 and True give results of different types."""
+    for kind in (bool, int, float, str, list, tuple, dict, torch.dtype, type(None)):
+        if isinstance(traced, kind):
+            break
+    else:
+        return False
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        return False
+    if kind in (list, tuple):
+        return len(value) == len(traced) and all(map(_same, value, traced))
+    return value == traced or (kind is float and value != value and traced != traced)
 
 
 class Signature:
@@ -51,7 +65,7 @@ class Signature:
             parameter(
                 row["name"],
                 getattr(parameter, row["kind"].upper()),
-                default=row.get("default", _Unknown) if row.get("optional") else parameter.empty,
+                default=_default(row) if row.get("optional") else parameter.empty,
             )
             for row in rows
         )
@@ -129,6 +143,39 @@ class Signature:
                     "trace it again with the value"
                 )
             check_value(f"'{name}'", value, default)
+
+
+def _default(row):
+    return _decode(row["default"]) if "default" in row else _Unknown
+
+
+def _encode(value):
+    """Lists and values that JSON does not have as [kind, ...]; None for what cannot be kept."""
+    if isinstance(value, (list, tuple)):
+        inner = [_encode(one) for one in value]
+        return None if None in inner else ["tuple" if isinstance(value, tuple) else "list", *inner]
+    if isinstance(value, float) and not math.isfinite(value):
+        return ["float", str(value)]
+    if isinstance(value, torch.dtype):
+        return ["dtype", str(value).removeprefix("torch.")]
+    if value is None:
+        return ["none"]
+    if isinstance(value, dict):
+        return ["json", value] if _plain(value) else None
+    return value if _plain(value) else None
+
+
+def _decode(coded):
+    if not isinstance(coded, list):
+        return coded
+    kind, *rest = coded
+    if kind in ("list", "tuple"):
+        return (list if kind == "list" else tuple)(_decode(one) for one in rest)
+    if kind == "float":
+        return float(rest[0])
+    if kind == "dtype":
+        return getattr(torch, rest[0])
+    return rest[0] if kind == "json" else None
 
 
 def _plain(value):

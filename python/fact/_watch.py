@@ -36,11 +36,19 @@ def stamp(path):
     return {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
+def names_in(folder):
+    """What a folder is known again by: the SHA-256 of its names, without hidden ones and Python's
+    caches (src/driver/trace.cpp takes the same)."""
+    names = sorted(os.fsencode(name) for name in os.listdir(folder))
+    shown = [name for name in names if not name.startswith(b".") and name != b"__pycache__"]
+    return hashlib.sha256(b"\n".join(shown)).hexdigest()
+
+
 class Watch:
     """Notes, while it is entered, what the user's code reads; everything else behaves as ever."""
 
     def __init__(self):
-        self.opened, self.variables = set(), set()
+        self.opened, self.listed, self.variables = set(), set(), set()
         self._active = False
         self._begun_ns = time.time_ns() - TICK_NS
         # A hook cannot be removed: outside `with` it does nothing.
@@ -62,11 +70,24 @@ class Watch:
             self._note(filename)
             return map_file(filename, *args, **kwargs)
 
+        # os.path.exists and its kin ask here, and Python tells no hook of it.
+        look = os.stat
+
+        def stat_of(path, *args, **kwargs):
+            try:
+                return look(path, *args, **kwargs)
+            except FileNotFoundError:
+                if _asked_by_the_user():
+                    self._note(path)
+                raise
+
         def restore():
             os._Environ.__getitem__ = ask
+            os.stat = look
             del torch.UntypedStorage.from_file  # inherited again
 
         os._Environ.__getitem__ = getitem
+        os.stat = stat_of
         torch.UntypedStorage.from_file = staticmethod(from_file)
         self._restore, self._active = restore, True
         return self
@@ -88,8 +109,8 @@ class Watch:
         return None if fresh else known
 
     def files(self):
-        """Every file of the user's that was read or imported, and is there still: path -> stamp, or
-        None, which no file ever fits."""
+        """Every file of the user's that was read, imported or looked for, and every folder that was
+        listed: path -> stamp, or None, which nothing ever fits."""
         imported = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
         found = {}
         for file in sorted(self.opened | {os.path.abspath(file) for file in imported if file}):
@@ -98,6 +119,11 @@ class Watch:
                 continue
             if os.path.isfile(file):
                 found[file] = self.stamp(file)
+            elif not os.path.lexists(file):
+                found[file] = {"absent": True}
+        for folder in sorted(self.listed):
+            if os.path.isdir(folder) and not is_library(folder + os.sep):
+                found[folder] = {"listing": names_in(folder)}
         return found
 
     def _audit(self, event, arguments):
@@ -105,6 +131,12 @@ class Watch:
             path, _, flags = arguments
             if not flags & (os.O_WRONLY | os.O_TRUNC):
                 self._note(path)
+        elif self._active and event in ("os.listdir", "os.scandir"):
+            # Where imports look for modules is not what the module was built from.
+            folder = arguments[0] or "."
+            imports = "importlib" in sys._getframe(1).f_code.co_filename
+            if isinstance(folder, (str, bytes, os.PathLike)) and not imports and _asked_by_the_user():
+                self.listed.add(os.path.abspath(os.fsdecode(folder)))
 
     def _note(self, path):
         if isinstance(path, (str, bytes, os.PathLike)):

@@ -361,6 +361,11 @@ def main(arguments=None):
         return 2
     except KeyboardInterrupt:
         return 130
+    except Exception as error:  # the package's or the module's own
+        if options.verbose:
+            raise
+        print(f"error: {type(error).__name__}: {error}", file=sys.stderr)
+        return 1
     print(table(result))
     if options.json:
         try:

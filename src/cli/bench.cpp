@@ -43,7 +43,9 @@ Result<driver::BenchRequest> complete(driver::BenchRequest request) {
 
 int bench(const BenchOptions& options) {
     // Before minutes of measuring, not after.
-    if (auto fine = file_to_replace(options.json); !fine) return fail(blame_input(fine.error()));
+    if (!options.json.empty())
+        if (auto fine = file_to_replace(options.json, "{", "a benchmark's result"); !fine)
+            return fail(blame_input(fine.error()));
     const auto request = complete(options.request);
     if (!request) return fail(request.error());
     const auto environment = driver::find_environment("sm90a");

@@ -38,6 +38,8 @@ int fail(const Error& error, std::string_view after_interrupt = "interrupted");
 // From now on `fail` also gives the error as JSON on standard output: who asked for JSON gets it.
 void answer_failures_in_json();
 void print(std::string_view text);
+// The exit code, or another where what was printed did not reach standard output.
+int finish(int code);
 
 // Options several subcommands share.
 void add_dtype(CLI::App& app, std::string& dtype);

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 
 #include "cli/commands.h"
 #include "report/report.h"
@@ -33,6 +35,13 @@ int fail(const Error& error, std::string_view after_interrupt) {
 
 void print(std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+int finish(int code) {
+    const bool lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+    if (!lost || code != kDone) return code;
+    fmt::print(stderr, "error: cannot write to standard output: {}\n", std::strerror(errno));
+    return kFailed;
 }
 
 void add_dtype(CLI::App& app, std::string& dtype) {

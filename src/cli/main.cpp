@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
     fact::install_interrupt_handler();
     if (asks_for_json(argc, argv)) fact::cli::answer_failures_in_json();
     try {
-        return run(argc, argv);
+        return fact::cli::finish(run(argc, argv));
     } catch (const fact::InternalError& error) {
         return fact::cli::fail({fmt::format("internal error: {}", error.what()),
                                 "this is a bug in FACT: please report it"});

@@ -19,7 +19,7 @@ struct ExportOptions {
 
 int export_records(const ExportOptions& options) {
     if (options.file != "-")
-        if (auto fine = file_to_replace(options.file); !fine)
+        if (auto fine = file_to_replace(options.file, "{", "a list of records"); !fine)
             return fail(blame_input(fine.error()));
     auto listing = open_registry().all();
     warn_damaged(listing);

@@ -132,6 +132,21 @@ fs::path without_slash(const fs::path& path) {
     return whole.has_filename() ? whole : whole.parent_path();
 }
 
+// Beside the output, so that a rename puts it there.
+std::string staging_stem(const fs::path& output) {
+    return fmt::format(".{}.new", output.filename().string());
+}
+
+// By a run that was killed: whoever has the output's lock is alone with such names.
+void remove_left_behind(const fs::path& output) {
+    const auto stem = staging_stem(output) + ".";
+    std::error_code ignored;
+    std::vector<fs::path> old;
+    for (const auto& entry : fs::directory_iterator(output.parent_path(), ignored))
+        if (entry.path().filename().string().starts_with(stem)) old.push_back(entry.path());
+    for (const auto& folder : old) fs::remove_all(folder, ignored);
+}
+
 }  // namespace
 
 Result<> check_output(const fs::path& output) {
@@ -160,7 +175,8 @@ Result<StagedPackage> StagedPackage::write(const Package& package, const fs::pat
     const auto path = without_slash(output);
     std::unique_ptr<TemporaryFolder> folder;
     try {
-        folder = std::make_unique<TemporaryFolder>(path.parent_path(), ".package");
+        remove_left_behind(path);
+        folder = std::make_unique<TemporaryFolder>(path.parent_path(), staging_stem(path));
     } catch (const FileFailure& refused) {
         return refused.error;
     }

@@ -141,6 +141,8 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     if (auto fine = check_source(settings.source); !fine) return fine.error();
     const RunFolder run(request.run_dir.value_or(default_run_folder(settings)));
     const auto output = request.output.value_or(run.package());
+    if (request.run_dir)
+        if (auto fine = run.check_ours(); !fine) return fine.error();
     std::optional<Places> places;  // given back after all is tidy
     FreshFolder tidy(run);
     auto taken = take_places(run, output);
@@ -148,6 +150,9 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     places.emplace(std::move(*taken));
     tidy.take();
     remove_reports(run);
+    // Before anything else is written there: it says whose folder it is.
+    if (std::error_code ignored; !fs::exists(run.path() / "run.json", ignored))
+        if (auto done = run.remember(settings, asked(request)); !done) return done.error();
     const auto environment = find_environment(settings.arch);
     if (!environment) return environment.error();
 

@@ -58,6 +58,20 @@ Result<> reading(const fs::path& folder, auto&& read) {
 
 }  // namespace
 
+Result<> RunFolder::check_ours() const {
+    std::error_code ignored;
+    bool holds = false;
+    for (const auto& entry : fs::directory_iterator(folder_, ignored))
+        holds = holds || entry.path().filename() != ".lock";
+    bool run = false;
+    auto done = reading(folder_, [&](const OrderedJson& json) {
+        run = json.is_object() && json.contains("source") && json.contains("arch");
+    });
+    if (!holds || (done && run)) return Ok{};
+    return Error{folder_.string() + " holds files and is not a run folder",
+                 "choose another --run-dir, one that is empty or not there yet", true};
+}
+
 Result<FileLock> RunFolder::lock() const {
     std::error_code ignored;
     if (!fs::is_directory(folder_, ignored))

@@ -51,6 +51,9 @@ class RunFolder {
     std::filesystem::path bench() const { return folder_ / "bench.json"; }
     std::filesystem::path package() const { return folder_ / "package"; }
 
+    // Refuses a folder that holds something and no run: `fact optimize` replaces files by name.
+    Result<> check_ours() const;
+
     // Held by whoever writes to the folder, which exists; waits for another process that does.
     Result<FileLock> lock() const;
 

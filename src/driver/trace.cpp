@@ -1,8 +1,10 @@
 #include "driver/trace.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -54,9 +56,25 @@ std::optional<FileStatus> status_of(const fs::path& file) {
                       status.st_mtim.tv_sec * std::int64_t{1'000'000'000} + status.st_mtim.tv_nsec};
 }
 
+// What a folder that was listed is known again by: the SHA-256 of the names in it, without hidden
+// ones and Python's caches.
+std::string names_in(const fs::path& folder) {
+    std::vector<std::string> names;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+        auto name = entry.path().filename().string();
+        if (!name.starts_with('.') && name != "__pycache__") names.push_back(std::move(name));
+    }
+    std::ranges::sort(names);
+    return sha256_hex(fmt::format("{}", fmt::join(names, "\n")));
+}
+
 // Whether a file is still what the tracer stamped: by content, or by time where it is large.
 bool unchanged(const fs::path& file, const nlohmann::json& stamp) {
     if (stamp.is_null()) return false;  // it was edited while it was being traced
+    std::error_code ignored;
+    if (stamp.contains("absent")) return !fs::exists(file, ignored);
+    if (stamp.contains("listing")) return names_in(file) == stamp["listing"].get<std::string>();
     const auto now = status_of(file);
     if (!now || now->size != stamp.at("size").get<std::int64_t>()) return false;
     if (stamp.contains("mtime_ns")) return now->mtime_ns == stamp["mtime_ns"].get<std::int64_t>();
@@ -118,7 +136,7 @@ Result<> check_source(const std::string& source) {
 Result<> trace(const Environment& environment, const TraceRequest& request, const fs::path& archive,
                const fs::path& sources) {
     if (auto fine = check_source(request.source); !fine) return fine;
-    const auto target = file_to_replace(archive);
+    const auto target = file_to_replace(archive, "PK", "an archive");
     if (!target) return blame_input(target.error());
     const auto folder = fs::absolute(*target).parent_path();
     if (auto fine = ensure_writable_folder(folder); !fine) return blame_input(fine.error());

@@ -77,6 +77,15 @@ std::string quote_bare_numbers(std::string_view text) {
     throw SchemaError(fmt::format("expected {}, found {}", expected, value.type_name()));
 }
 
+// Without the library's own name for the mistake, and of strangers' bytes only what can be shown.
+std::string in_plain_text(std::string_view what) {
+    if (what.starts_with('[')) what.remove_prefix(std::min(what.find("] ") + 2, what.size()));
+    std::string text(what);
+    for (char& c : text)
+        if (c < ' ' || c > '~') c = '?';
+    return text;
+}
+
 }  // namespace
 
 json parse_json(std::string_view text) {
@@ -86,7 +95,7 @@ json parse_json(std::string_view text) {
     try {
         return seen.bare_numbers ? json::parse(quote_bare_numbers(text)) : json::parse(text);
     } catch (const json::exception& error) {
-        throw SchemaError(fmt::format("not valid JSON ({})", error.what()));
+        throw SchemaError(fmt::format("not valid JSON ({})", in_plain_text(error.what())));
     }
 }
 

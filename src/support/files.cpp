@@ -144,6 +144,20 @@ Result<fs::path> file_to_replace(const fs::path& path) {
     return target;
 }
 
+Result<fs::path> file_to_replace(const fs::path& path, std::string_view begins,
+                                 std::string_view kind) {
+    auto target = file_to_replace(path);
+    if (!target) return target;
+    std::ifstream file(*target, std::ios::binary);
+    std::string start(begins.size(), '\0');
+    file.read(start.data(), static_cast<std::streamsize>(start.size()));
+    start.resize(static_cast<std::size_t>(file.gcount()));
+    if (!start.empty() && start != begins)
+        return Error{fmt::format("{} exists and is not {}", path.string(), kind),
+                     "choose another output, or remove that file yourself"};
+    return target;
+}
+
 Result<> write_file_atomic(const fs::path& path, std::string_view content) {
     const auto target = file_to_replace(path);
     if (!target) return target.error();

@@ -21,6 +21,10 @@ Result<std::string> read_standard_input(std::size_t max_bytes);
 // Where a file written as `path` has to be put: a link stands for its target. What is there and is
 // no regular file is never replaced.
 Result<std::filesystem::path> file_to_replace(const std::filesystem::path& path);
+// The same for a kind of file that begins in a known way: what is there and begins otherwise is
+// somebody else's, and stays. `kind`: "an archive".
+Result<std::filesystem::path> file_to_replace(const std::filesystem::path& path,
+                                              std::string_view begins, std::string_view kind);
 // Writes to a temporary name in the same folder and renames; makes the folder when missing.
 Result<> write_file_atomic(const std::filesystem::path& path, std::string_view content);
 // Makes `to`, which is not there yet; std::filesystem's own calls a full disk an input/output

@@ -59,10 +59,31 @@ Result<Emitted> emit(const ir::Kernel& kernel, const Choice& choice, std::string
     return Emitted{text, as_comment(text) + lowered->source, std::move(lowered->record)};
 }
 
+namespace {
+
+constexpr const char* kRecord = "record.json";
+constexpr const char* kFiles[] = {"kernel.fact", "kernel.cu", "kernel.cubin", kRecord};
+
+// Files of these names are replaced where a kernel was built there before, and nowhere else.
+Result<> check_replaceable(const fs::path& folder) {
+    const auto record = read_file(folder / kRecord);
+    if (record && launch_record_from_json(*record)) return Ok{};
+    std::error_code ignored;
+    for (const char* name : kFiles)
+        if (fs::exists(folder / name, ignored))
+            return Error{fmt::format("{} exists, and no kernel was built in {}",
+                                     (folder / name).string(), folder.string()),
+                         "choose another folder with -o, or remove that file yourself"};
+    return Ok{};
+}
+
+}  // namespace
+
 Result<jit::Artifact> build(const KernelSource& source, const Emitted& emitted,
                             const jit::Toolchain& toolchain, const fs::path& store,
                             const fs::path& folder) {
     if (auto fine = ensure_writable_folder(folder); !fine) return blame_input(fine.error());
+    if (auto fine = check_replaceable(folder); !fine) return blame_input(fine.error());
     const jit::Unit unit{emitted.record.kernel, emitted.source, emitted.record.arch};
     auto artifact = jit::compile(unit, toolchain, store, kDeadline);
     if (!artifact) return explained(artifact.error(), source, unit, toolchain, store);

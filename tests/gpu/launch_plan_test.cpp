@@ -39,8 +39,11 @@ TensorArg tensor(DType dtype, std::vector<std::int64_t> sizes, std::uintptr_t ad
     arg.dtype = dtype;
     arg.sizes = std::move(sizes);
     arg.strides.resize(arg.sizes.size());
-    std::int64_t stride = 1;
-    for (std::size_t i = arg.sizes.size(); i-- > 0; stride *= arg.sizes[i]) arg.strides[i] = stride;
+    std::uint64_t stride = 1;  // some tests ask for more elements than fit, in which it wraps
+    for (std::size_t i = arg.sizes.size(); i-- > 0;) {
+        arg.strides[i] = static_cast<std::int64_t>(stride);
+        stride *= static_cast<std::uint64_t>(arg.sizes[i]);
+    }
     return arg;
 }
 

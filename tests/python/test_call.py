@@ -6,7 +6,7 @@ import unittest
 import built  # noqa: F401  (puts python/ on the path)
 import torch
 
-from fact._call import Signature, describe
+from fact._call import Signature, check_value, describe
 
 
 def kept(function, count):
@@ -28,13 +28,31 @@ class Call(unittest.TestCase):
         def forward(x, dtype=torch.float32, shape=(1, 2), limit=float("inf")):
             pass
 
-        self.assertEqual(["default" in row for row in describe(forward)], [False] * 4)
+        defaults = {"dtype": torch.float32, "shape": (1, 2), "limit": float("inf")}
+        self.assertEqual(kept(forward, 1).arrange((1,), defaults), (1,))
+        self.assertEqual(kept(forward, 4).arrange((1,), {}), (1, *defaults.values()))
+        with self.assertRaisesRegex(ValueError, "'shape' was .1, 2. .* got .1, 3."):
+            kept(forward, 1).arrange((1,), {"shape": (1, 3)})
+
+    def test_defaults_that_nobody_can_keep(self):
+        def forward(x, like=torch.ones(1)):
+            pass
+
+        self.assertNotIn("default", describe(forward)[1])
         untouched = kept(forward, 1)
         self.assertEqual(untouched.arrange((), {"x": 1}), (1,))
-        with self.assertRaisesRegex(TypeError, "'dtype' had its default"):
-            untouched.arrange((1,), {"dtype": torch.float32})
-        with self.assertRaisesRegex(TypeError, "'dtype' must be given"):
+        with self.assertRaisesRegex(TypeError, "'like' had its default"):
+            untouched.arrange((1,), {"like": torch.ones(1)})
+        with self.assertRaisesRegex(TypeError, "'like' must be given"):
             kept(forward, 2).arrange((), {"x": 1})
+
+    def test_only_the_same_value_of_the_same_kind(self):
+        traced = {"whole": 3, "part": 0.5, "flag": True, "none": None, "nan": float("nan")}
+        for name, value in traced.items():
+            check_value(name, value, value)
+        for value, other in ((3, 3.0), (3.0, 3), (True, 1), (1, True), (None, 0), ("3", 3), ((1,), [1])):
+            with self.assertRaisesRegex(ValueError, "x was"):
+                check_value("x", other, value)
 
     def test_values_without_a_name(self):
         signature = kept(lambda x, *more, **named: None, 3)

@@ -189,6 +189,34 @@ class BadInput(CommandLine):
         self.refused(self.fact("compose", "."), "not a run folder")
         self.refused(self.fact("bench", "."), "not a package")
 
+    def test_what_is_somebody_elses_stays(self):
+        text = model(TWO_LINEARS)
+        self.write("two.py", text)
+        (self.folder / "work" / "calls").mkdir(parents=True)
+        self.write("work/calls/mine.json", "{}")
+        self.write("work/report.txt", "mine")
+        self.refused(self.fact("optimize", "two.py", "--run-dir", "work"), "not a run folder")
+        self.refused(self.fact("trace", "two.py", "-o", "two.py"), "two.py exists and is not an archive")
+        self.refused(self.fact("registry", "export", "two.py"), "two.py exists and is not")
+        self.write("one.fact", "kernel one(x: f32[M]) -> (y: f32[M]) {\n  y = x + 1.0\n}\n")
+        self.write("work/kernel.cu", "mine")
+        self.refused(self.fact("kernel", "build", "one.fact", "-o", "work"), "kernel.cu exists")
+        self.assertEqual((self.folder / "two.py").read_text(), text)
+        for name, content in (("calls/mine.json", "{}"), ("report.txt", "mine"), ("kernel.cu", "mine")):
+            self.assertEqual((self.folder / "work" / name).read_text(), content)
+
+    def test_standard_output_that_is_full(self):
+        self.write("one.fact", "kernel one(x: f32[M]) -> (y: f32[M]) {\n  y = x + 1.0\n}\n")
+        with open("/dev/full", "w") as full:
+            result = subprocess.run(
+                [PROGRAM, "kernel", "emit", "one.fact"],
+                cwd=self.folder,
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        self.refused(result, "cannot write to standard output: No space left", code=1)
+
     def test_a_package_is_compared_as_it_was_made(self):
         python = self.write("python", STAND_IN.format(folder=self.folder))
         os.chmod(python, 0o755)
@@ -454,6 +482,24 @@ class WholeRun(CommandLine):
             result = self.fact("optimize", "scaled.py")
             self.assertIn(f"trace: {traced}", result.stderr)
         self.assertEqual(self.files(), [".fact", "scale", "scaled.py"])
+
+    def test_a_file_that_appears_is_traced(self):
+        body = """
+            def __init__(self):
+                super().__init__()
+                self.scale = 3.0 if os.path.exists('scale') else len(glob.glob('parts/*'))
+
+            def forward(self, x):
+                return torch.sort(x * self.scale)[0]
+        """
+        self.write("scaled.py", "import glob\nimport os\n" + model(body))
+        (self.folder / "parts").mkdir()
+        for name, traced in (("", "exported"), ("", "unchanged"), ("parts/1", "exported"),
+                             ("", "unchanged"), ("scale", "exported"), ("", "unchanged")):
+            if name:
+                self.write(name, "")
+            result = self.fact("optimize", "scaled.py")
+            self.assertIn(f"trace: {traced}", result.stderr)
 
     @needs_ops
     def test_a_changed_checkpoint_gives_a_new_package(self):

@@ -152,13 +152,14 @@ class Package(unittest.TestCase):
         for args, kwargs in (
             ((), {"x": x}),
             ((x, 1.0), {}),
-            ((x,), {"scale": 1}),
+            ((x,), {"scale": 1.0}),
             ((), {"scale": 1.0, "x": x, "mask": None}),
         ):
             self.assertTrue(torch.equal(packaged(*args, **kwargs), want))
             self.assertTrue(torch.equal(copy.deepcopy(packaged)(*args, **kwargs), want))
         for args, kwargs, error, text in (
             ((x, 3.0), {}, ValueError, "'scale' was 1.0 when the module was traced, got 3.0"),
+            ((x, 1), {}, ValueError, "'scale' was 1.0 .* got 1"),
             ((x,), {"mask": x}, ValueError, "'mask' was None .* got a tensor"),
             ((), {}, TypeError, "'x'"),
             ((x,), {"other": 1}, TypeError, "'other'"),

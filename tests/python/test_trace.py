@@ -33,7 +33,7 @@ class InAFolder(unittest.TestCase):
 
 
 class Watching(InAFolder):
-    def test_files_that_were_read_and_are_still_there(self):
+    def test_files_that_were_read_or_looked_for(self):
         read, mapped, appended = self.write("read"), self.write("mapped"), self.write("appended")
         gone, untouched = self.write("gone"), self.write("untouched")
         with _watch.Watch() as watch:
@@ -50,11 +50,30 @@ class Watching(InAFolder):
         open(untouched).close()
         os.remove(gone)
         files = watch.files()
-        inside = {name for name in files if name.startswith(str(self.folder))}
-        self.assertEqual(inside, {read, mapped, appended})
+        inside = {name: at for name, at in files.items() if name.startswith(str(self.folder))}
+        absent = {name for name, at in inside.items() if at == {"absent": True}}
+        self.assertEqual(set(inside) - absent, {read, mapped, appended})
+        self.assertEqual(absent, {gone, str(self.folder / "missing")})
         self.assertIn(os.path.abspath(__file__), files)  # imported
         self.assertFalse([name for name in files if "/proc/" in name or name == os.__file__])
         self.assertNotIn("from_file", torch.UntypedStorage.__dict__)
+
+    def test_folders_that_were_listed(self):
+        self.write("one")
+        look = os.stat
+        with _watch.Watch() as watch:
+            os.path.exists(self.folder / "later")
+            os.listdir(self.folder)
+            list(os.scandir(os.open(self.folder, os.O_RDONLY)))
+        self.assertIs(os.stat, look)
+        files = watch.files()
+        self.assertEqual(files[str(self.folder / "later")], {"absent": True})
+        before = files[str(self.folder)]
+        (self.folder / "__pycache__").mkdir()
+        self.write(".hidden")
+        self.assertEqual(watch.files()[str(self.folder)], before)
+        self.write("two")
+        self.assertNotEqual(watch.files()[str(self.folder)], before)
 
     def test_what_was_written_to_meanwhile_has_no_stamp(self):
         edited, replaced, untouched = (self.write(name) for name in ("edited", "replaced", "untouched"))

@@ -50,8 +50,12 @@ class OpenPackage:
 
     @classmethod
     def at(cls, path, allow=()):
+        if isinstance(allow, str) or not all(isinstance(name, str) for name in allow):
+            raise TypeError(f'allow is a list of names, such as ["torchvision"], got {allow!r}')
+        if not (path := os.fspath(path)):
+            raise ValueError("give the folder of a package, or an archive: the path is empty")
         allow = tuple(allow)
-        return cls(ops().open_package(os.fspath(path), allow), allow)
+        return cls(ops().open_package(path, allow), allow)
 
     @classmethod
     def again(cls, name, allow):

@@ -29,10 +29,10 @@ def load_spec(text, declared=(), allow=()):
         if protocol != _PROTOCOL:
             raise _Refused(f"of protocol {protocol}, which this version does not know")
         _Checker(set(declared), (*_PUBLISHERS, *allow)).check(written)
-    except _Refused:
-        raise
+    except _Refused as refused:
+        raise ValueError(str(refused)) from None
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise _Refused(f"the description of a call's arguments is damaged: {error!r}") from None
+        raise ValueError(f"the description of a call's arguments is damaged: {error!r}") from None
     return pytree.treespec_loads(text)
 
 

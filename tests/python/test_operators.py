@@ -88,6 +88,15 @@ class Operators(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, r'opened again: (.|\n)*allow=\["fact_test_library"\]'):
             torch.ops.fact.run_package(name, tensors, False)
 
+    def test_names_that_are_none(self):
+        from fact import load
+
+        for allow in ("torchvision", [3]):
+            with self.assertRaisesRegex(TypeError, "allow is a list of names"):
+                self.load(allow=allow)
+        with self.assertRaisesRegex(ValueError, "the path is empty"):
+            load("")
+
     def test_an_archive_has_no_manifest_to_declare(self):
         from fact import load
 

@@ -129,7 +129,8 @@ class Watch:
     def _audit(self, event, arguments):
         if self._active and event == "open":
             path, _, flags = arguments
-            if not flags & (os.O_WRONLY | os.O_TRUNC):
+            # Libraries try out names by the dozen, some of them new at every run.
+            if not flags & (os.O_WRONLY | os.O_TRUNC) and (_is_there(path) or _asked_by_the_user()):
                 self._note(path)
         elif self._active and event in ("os.listdir", "os.scandir"):
             # Where imports look for modules is not what the module was built from.
@@ -142,6 +143,10 @@ class Watch:
         if isinstance(path, (str, bytes, os.PathLike)):
             # Made absolute now: the module may change the folder later.
             self.opened.add(os.path.abspath(os.fsdecode(path)))
+
+
+def _is_there(path):
+    return isinstance(path, (str, bytes, os.PathLike)) and os.path.lexists(path)
 
 
 def _asked_by_the_user():

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "support/files.h"
 
 namespace fact::cli {
 
@@ -16,6 +17,8 @@ struct TraceOptions {
 };
 
 int trace(const TraceOptions& options) {
+    if (auto fine = file_to_replace(options.output, "PK", "an archive"); !fine)
+        return fail(blame_input(fine.error()));
     const auto environment = driver::find_environment("sm90a");
     if (!environment) return fail(environment.error());
     const auto done = driver::trace(*environment, options.request, options.output, {});

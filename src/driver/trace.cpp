@@ -136,7 +136,7 @@ Result<> check_source(const std::string& source) {
 Result<> trace(const Environment& environment, const TraceRequest& request, const fs::path& archive,
                const fs::path& sources) {
     if (auto fine = check_source(request.source); !fine) return fine;
-    const auto target = file_to_replace(archive, "PK", "an archive");
+    const auto target = file_to_replace(archive);
     if (!target) return blame_input(target.error());
     const auto folder = fs::absolute(*target).parent_path();
     if (auto fine = ensure_writable_folder(folder); !fine) return blame_input(fine.error());

@@ -116,7 +116,7 @@ class Outputs(CommandLine):
         if result.returncode == 77 or "unshare" in result.stderr:
             self.skipTest("a small disk cannot be mounted here")
         self.assertEqual(result.returncode, 1, result.stderr)
-        self.assertRegex(result.stderr, r"cannot write .*: No space left on device\n.*free some space")
+        self.assertRegex(result.stderr, r"no space left on the disk of .*: cannot write .*\n.*free some space")
         self.assertEqual(result.stdout, "")
 
     def at_once(self, first, second):

@@ -44,8 +44,8 @@ json fixed_value(const graph::Argument& argument) {
     if (const auto* v = std::get_if<bool>(&argument)) return *v;
     if (const auto* v = std::get_if<std::int64_t>(&argument)) return *v;
     if (const auto* v = std::get_if<double>(&argument)) {
-        // JSON has no such numbers; a string would be one that was given.
-        if (!std::isfinite(*v)) return json{{"float", fmt::format("{}", *v)}};
+        // JSON has no such numbers: as python/fact/_call.py writes them.
+        if (!std::isfinite(*v)) return json::array({"float", fmt::format("{}", *v)});
         return *v;
     }
     if (const auto* v = std::get_if<std::string>(&argument)) return *v;

@@ -146,7 +146,7 @@ class Signature:
 
 
 def _default(row):
-    return _decode(row["default"]) if "default" in row else _Unknown
+    return decode(row["default"]) if "default" in row else _Unknown
 
 
 def _encode(value):
@@ -165,12 +165,13 @@ def _encode(value):
     return value if _plain(value) else None
 
 
-def _decode(coded):
+def decode(coded):
+    """What _encode was given."""
     if not isinstance(coded, list):
         return coded
     kind, *rest = coded
     if kind in ("list", "tuple"):
-        return (list if kind == "list" else tuple)(_decode(one) for one in rest)
+        return (list if kind == "list" else tuple)(decode(one) for one in rest)
     if kind == "float":
         return float(rest[0])
     if kind == "dtype":

@@ -7,7 +7,7 @@ import weakref
 
 from torch.utils import _pytree as pytree
 
-from ._call import Signature
+from ._call import Signature, decode
 from ._ops import ops
 from ._structure import Structure
 from ._tree import load_spec
@@ -29,10 +29,11 @@ class OpenPackage:
         self._allow = allow
         content, self.path = name.split(" ", 1)
         signature = json.loads(ops().package_signature(name))
-        self.inputs = [
-            {**_with_floats(entry), "place": place(entry["fqn"])} for entry in signature["inputs"]
-        ]
-        self.outputs = [_with_floats(entry) for entry in signature["outputs"]]
+        self.inputs = [{**entry, "place": place(entry["fqn"])} for entry in signature["inputs"]]
+        self.outputs = signature["outputs"]
+        for entry in (*self.inputs, *self.outputs):
+            if "fixed" in entry:
+                entry["fixed"] = decode(entry["fixed"])
         self.written = [place(name) for name in signature["written"]]
         self.weights = signature["weights"]
         said = manifest(self.path, content)
@@ -81,12 +82,6 @@ def manifest(path, content=None):
     if content is not None and hashlib.sha256(text).hexdigest() != content:
         raise RuntimeError(f"{path} was written anew while it was loaded: load it once more")
     return json.loads(text)
-
-
-def _with_floats(entry):
-    """Numbers that JSON does not have are written by name."""
-    fixed = entry.get("fixed")
-    return {**entry, "fixed": float(fixed["float"])} if isinstance(fixed, dict) else entry
 
 
 def _traced_call(in_spec, parameters):

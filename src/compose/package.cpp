@@ -132,6 +132,9 @@ fs::path without_slash(const fs::path& path) {
     return whole.has_filename() ? whole : whole.parent_path();
 }
 
+constexpr const char* kStaged = "package";  // in the folder beside the output
+constexpr std::size_t kRandomLetters = 6;   // at the end of a temporary folder's name
+
 // Beside the output, so that a rename puts it there.
 std::string staging_stem(const fs::path& output) {
     return fmt::format(".{}.new", output.filename().string());
@@ -142,8 +145,14 @@ void remove_left_behind(const fs::path& output) {
     const auto stem = staging_stem(output) + ".";
     std::error_code ignored;
     std::vector<fs::path> old;
-    for (const auto& entry : fs::directory_iterator(output.parent_path(), ignored))
-        if (entry.path().filename().string().starts_with(stem)) old.push_back(entry.path());
+    for (const auto& entry : fs::directory_iterator(output.parent_path(), ignored)) {
+        const auto name = entry.path().filename().string();
+        bool ours = name.starts_with(stem) && name.size() == stem.size() + kRandomLetters;
+        if (!ours) continue;
+        for (const auto& inside : fs::directory_iterator(entry, ignored))
+            ours = ours && inside.path().filename() == kStaged;
+        if (ours) old.push_back(entry.path());
+    }
     for (const auto& folder : old) fs::remove_all(folder, ignored);
 }
 
@@ -189,7 +198,7 @@ Result<StagedPackage> StagedPackage::write(const Package& package, const fs::pat
 }
 
 fs::path StagedPackage::path() const {
-    return folder_->path() / "package";
+    return folder_->path() / kStaged;
 }
 
 Result<> StagedPackage::put_in_place() {

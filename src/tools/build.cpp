@@ -90,12 +90,9 @@ Result<jit::Artifact> build(const KernelSource& source, const Emitted& emitted,
     const auto cubin = read_file(artifact->cubin);
     if (!cubin) return cubin.error();
     // The record last: whoever finds it finds the rest.
-    for (const auto& [name, content] :
-         {std::pair<const char*, std::string>{"kernel.fact", emitted.text},
-          {"kernel.cu", emitted.source},
-          {"kernel.cubin", *cubin},
-          {"record.json", to_json(emitted.record)}})
-        if (auto written = write_file_atomic(folder / name, content); !written)
+    const std::string contents[] = {emitted.text, emitted.source, *cubin, to_json(emitted.record)};
+    for (std::size_t i = 0; i < std::size(kFiles); ++i)
+        if (auto written = write_file_atomic(folder / kFiles[i], contents[i]); !written)
             return written.error();
     return artifact;
 }

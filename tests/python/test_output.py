@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from test_cli import PROGRAM, TWO_LINEARS, CommandLine, model
+from command_line import PROGRAM, TWO_LINEARS, CommandLine, model
 
 # A Python whose benchmark says what it is told to.
 PYTHON = """#!/bin/sh

@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from test_cli import PROGRAM, TWO_LINEARS, CommandLine, model
+from command_line import PROGRAM, TWO_LINEARS, CommandLine, model
 
 TEXT = "kernel linear_bias(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n  y = x @ w.T\n}\n"
 VERSIONS = "nvcc 13.0.88, CUTLASS 4.2.0"

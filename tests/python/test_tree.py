@@ -14,7 +14,7 @@ import unittest
 
 import torch
 from built import ROOT, needs_ops
-from test_cli import CommandLine
+from command_line import CommandLine
 from torch.utils import _pytree as pytree
 
 from fact._tree import load_spec

@@ -12,7 +12,7 @@ import threading
 import time
 import unittest
 
-from test_cli import PROGRAM, TWO_LINEARS, model
+from command_line import PROGRAM, TWO_LINEARS, model
 
 from fact import _files
 

@@ -11,7 +11,8 @@ import subprocess
 import tempfile
 import unittest
 
-from test_kernel_cli import PROGRAM, has_compiler
+from command_line import PROGRAM
+from kernel_commands import has_compiler
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 

@@ -78,6 +78,19 @@ TEST_F(PackageTest, HoldsEverythingAModuleNeeds) {
     EXPECT_EQ(names(at("out")), std::vector<std::string>{"package"});
 }
 
+TEST_F(PackageTest, OnlyWhatAKilledRunLeftIsTidiedAway) {
+    const auto output = at("out");
+    const auto left = at(".out.new.aB3xYz"), others = at(".out.new.backups"),
+               notes = at(".out.new.myname");
+    fs::create_directories(left / "package" / "kernels");
+    fs::create_directories(others / "package");
+    fs::create_directories(notes / "thesis");
+    ASSERT_TRUE(write_package(package(), output));
+    EXPECT_FALSE(fs::exists(left));
+    EXPECT_TRUE(fs::exists(notes / "thesis"));
+    EXPECT_TRUE(fs::exists(others));
+}
+
 TEST_F(PackageTest, ReplacesAnOlderPackageAsAWhole) {
     const auto output = at("out") / "package";
     ASSERT_TRUE(write_package(package(), output));

@@ -9,9 +9,8 @@ import tempfile
 import unittest
 
 from built import ROOT, needs_worker
+from command_line import PROGRAM
 from test_worker import Worker
-
-PROGRAM = os.environ.get("FACT_PROGRAM", str(ROOT / "build" / "release" / "fact"))
 
 
 @needs_worker

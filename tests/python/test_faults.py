@@ -10,8 +10,8 @@ import tempfile
 import unittest
 
 from built import ROOT, needs_worker
+from command_line import PROGRAM
 
-PROGRAM = os.environ.get("FACT_PROGRAM", str(ROOT / "build" / "release" / "fact"))
 FAULTS = ROOT / "tests" / "gpu" / "faults"
 
 

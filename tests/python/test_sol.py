@@ -8,8 +8,8 @@ import subprocess
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("FACT_PROGRAM", str(ROOT / "build" / "release" / "fact"))
+from command_line import PROGRAM, ROOT
+
 BLOCK = str(ROOT / "tests" / "match" / "data" / "block.pt2")
 
 MODEL = """

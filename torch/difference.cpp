@@ -1,5 +1,6 @@
 #include "torch/difference.h"
 
+#include <ATen/ops/aminmax.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/searchsorted.h>
@@ -28,6 +29,9 @@ constexpr std::int64_t kLeastElements = 32;
 constexpr int kClassBits = 4, kClasses = 16;
 // Of a large output about so many elements stand for those of like magnitude: they are sorted.
 constexpr std::int64_t kSampled = std::int64_t{1} << 22;
+// A slice whose roundings are its elements' own moves by much the same whichever way inputs move;
+// one that shares them (columns where all rows are alike) by one number of chance.
+constexpr double kMostApart = 3;
 
 // Where an error can be told: eager's overflow is no fault of the kernel's.
 at::Tensor comparable(const at::Tensor& want, const at::Tensor& eager) {
@@ -103,12 +107,16 @@ Slices::Slices(const at::Tensor& exact, const at::Tensor& eager, const Tensors& 
     values_ = sums([&](const Part& part) { return distances(part(want), part(own), nullptr); });
     const auto live = sums([&](const Part& part) { return part(want).ne(0).to(at::kDouble); });
     Sums shift{values_.squares.new_zeros({}), values_.squares.new_zeros({})};
+    Tensors each;
     for (const auto& one : moved) {
         const auto by = errors(exact, eager, one);
         const double part = 1.0 / static_cast<double>(moved.size());
         shift.squares = shift.squares.add(by.squares, part);
         shift.largest = shift.largest.add(by.largest.square(), part);
+        each.push_back(by.squares);
     }
+    const auto enough = live.squares.ge(kLeastElements);
+    const auto judged = each.empty() ? enough : without_shared(enough, at::stack(each));
     const auto floor = verify::floor_of(output);
     const double least = verify::least_of(output);
     const auto allowed = [&](const at::Tensor& own_squares, const at::Tensor& shifted,
@@ -118,12 +126,27 @@ Slices::Slices(const at::Tensor& exact, const at::Tensor& eager, const Tensors& 
                                .add_(least * least)
                                .mul_(4)
                                .sqrt_();
-        return limit.masked_fill_(live.squares.lt(kLeastElements),
-                                  std::numeric_limits<double>::infinity());
+        return limit.masked_fill_(judged.logical_not(), std::numeric_limits<double>::infinity());
     };
     limits_.squares = allowed(off.squares, shift.squares, values_.squares, floor.rms);
     limits_.largest =
         allowed(off.largest.square(), shift.largest, values_.largest.square(), floor.largest);
+}
+
+// Of all rows, and of all columns: few ways to move the inputs do not tell how far one number of
+// chance can go, so that such slices are judged in the cases where it does not decide them.
+at::Tensor Slices::without_shared(const at::Tensor& enough, const at::Tensor& each) const {
+    const auto [least, most] = each.aminmax(0);
+    const auto moves = enough.logical_and(most.gt(0));
+    const auto apart = most.div(least);
+    auto judged = enough.clone();
+    for (const auto& [first, count] : {std::pair{std::int64_t{0}, rows_}, {rows_, columns_}}) {
+        const auto these =
+            apart.narrow(0, first, count).masked_select(moves.narrow(0, first, count));
+        if (these.numel() > 0 && these.median().item<double>() > kMostApart)
+            judged.narrow(0, first, count).fill_(false);
+    }
+    return judged;
 }
 
 // So that each class has enough elements; zeros, which are no one's merit, are not counted.

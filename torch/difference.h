@@ -40,6 +40,8 @@ class Slices {
     // Magnitudes of some elements.
     using Magnitudes = std::function<at::Tensor(const Part& part)>;
     void choose_classes(const at::Tensor& exact, const at::Tensor& eager);
+    // `each`: by how much (squared) every slice moves, a row for each way to move the inputs.
+    at::Tensor without_shared(const at::Tensor& enough, const at::Tensor& each) const;
     Sums sums(const Magnitudes& magnitudes) const;
     Sums errors(const at::Tensor& exact, const at::Tensor& eager, const at::Tensor& result) const;
     std::string name(std::int64_t slice) const;

@@ -109,6 +109,33 @@ TEST_F(SlicesOf, WhatCancelsMayBeOffByARoundingOfItsTerms) {
     EXPECT_GT(answers.worst().share, 3);
 }
 
+// All rows are alike, so that one rounding of a column's weights moves the whole column: by chance
+// as little in four trials as another rounding moves it much.
+TEST_F(SlicesOf, ColumnsThatShareTheirRoundingsAreJudgedByTheirRows) {
+    const std::int64_t rows = 40, columns = 20000;
+    const auto shared = [&](double size) {
+        return normal({1, columns}).mul_(size).expand({rows, columns});
+    };
+    const auto exact = normal({rows, columns}).mul_(0x1p-5).add_(shared(1));
+    const auto eager = exact.to(at::kBFloat16);
+    const auto kernel = exact.add(shared(0x1p-9)).to(at::kBFloat16);
+    Tensors moved;
+    for (int i = 0; i < 4; ++i) moved.push_back(exact.add(shared(0x1p-9)));
+    const Slices slices(exact, eager, moved, DType::bf16);
+    EXPECT_LT(slices.worst(exact, eager, kernel).share, 1);
+    kernel.select(0, 7).mul_(1.03);
+    const auto worst = slices.worst(exact, eager, kernel);
+    EXPECT_GT(worst.share, 1);
+    EXPECT_EQ(worst.what.substr(0, 7), "row [7]") << worst.what;
+
+    // Moved one element at a time they are judged, and that kernel is thrown out.
+    for (auto& one : moved) one = exact.add(normal({rows, columns}).mul_(0x1p-9));
+    const auto found = Slices(exact, eager, moved, DType::bf16)
+                           .worst(exact, eager, exact.add(shared(0x1p-9)).to(at::kBFloat16));
+    EXPECT_EQ(found.what.substr(0, 7), "column ") << found.what;
+    EXPECT_GT(found.share, 1);
+}
+
 // Where all but a few are zero, in every computation, those few are no sample.
 TEST_F(SlicesOf, AFewNumbersAmongZerosAreNotJudged) {
     auto answers = rounded(normal({64, 64}));

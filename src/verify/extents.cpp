@@ -128,6 +128,8 @@ void ExtentClasses::visit(const Node& node) {
         return;
     }
     if (node.target == "aten.slice.Tensor") return visit_slice(node);
+    if (node.target == "aten.cat.default" || node.target == "aten.stack.default")
+        return visit_joined(node);
     visit_pointwise(node);
 }
 
@@ -199,6 +201,25 @@ void ExtentClasses::visit_slice(const Node& node) {
                            graph::int_argument(node, "end") == extent(out, d);
         if (!first || extent(in, d) == extent(out, d)) fix(out, d);
     }
+}
+
+// Where the parts are put one after the other, or side by side, extents stay.
+void ExtentClasses::visit_joined(const Node& node) {
+    const auto out = node.outputs[0];
+    const auto given = graph::int_argument(node, "dim").value_or(0);
+    const int dim = static_cast<int>(given < 0 ? given + rank(out) : given);
+    const bool stacked = node.target == "aten.stack.default";
+    const auto parts = graph::tensor_inputs(node);
+    for (const auto part : parts)
+        if (rank(part) != rank(out) - (stacked ? 1 : 0)) return fix_all(node);
+    fix(out, dim);
+    for (const auto part : parts)
+        for (int d = 0; d < rank(part); ++d) {
+            if (d == dim && !stacked)
+                fix(part, d);
+            else
+                tie(part, d, out, stacked && d >= dim ? d + 1 : d);
+        }
 }
 
 // A half is in proportion to the whole.

@@ -26,6 +26,7 @@ class ExtentClasses {
     void visit_pointwise(const graph::Node& node);
     void visit_view(const graph::Node& node);
     void visit_slice(const graph::Node& node);
+    void visit_joined(const graph::Node& node);
     // False, and nothing done, where the node is of another kind.
     bool visit_halving(const graph::Node& node);
     bool visit_rowwise(const graph::Node& node);

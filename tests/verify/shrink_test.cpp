@@ -172,6 +172,34 @@ TEST(Shrink, OnlyTheFirstOfASliceMayBeFewer) {
     }
 }
 
+// Rotary embeddings put a half before the other: tokens may be fewer, features not.
+TEST(Shrink, WhatIsPutTogetherKeepsItsOtherDimensions) {
+    for (const bool stacked : {false, true}) {
+        FusedCall call;
+        auto& g = call.original;
+        const auto x = add_input(g, "x", dense(DType::f32, {4, 2048, 64}));
+        const auto y = add_input(g, "y", dense(DType::f32, {4, 2048, stacked ? 64 : 32}));
+        const auto joined = add_node(
+            g, stacked ? "aten.stack.default" : "aten.cat.default",
+            {{"tensors", std::vector{x, y}}, {"dim", std::int64_t{2}}},
+            dense(DType::f32, stacked ? Sizes{4, 2048, 2, 64} : Sizes{4, 2048, 96}));
+        add_output(g, joined);
+        const auto shrunk = shrink(call, {}, 1e5);
+        ASSERT_TRUE(shrunk.has_value());
+        const Graph& small = shrunk->call.original;
+        const auto tokens = type_of(small, "x").sizes[1];
+        EXPECT_LT(tokens, 2048);
+        EXPECT_EQ(type_of(small, "y").sizes[1], tokens);
+        if (stacked) {
+            const auto features = type_of(small, "x").sizes[2];
+            EXPECT_EQ(type_of(small, "n0").sizes, (Sizes{4, tokens, 2, features}));
+        } else {
+            EXPECT_EQ(type_of(small, "x").sizes[2], 64);
+            EXPECT_EQ(type_of(small, "n0").sizes, (Sizes{4, tokens, 96}));
+        }
+    }
+}
+
 TEST(Shrink, GivesUpWhereNothingIsKnown) {
     FusedCall call;
     auto& g = call.original;

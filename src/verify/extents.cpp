@@ -73,6 +73,11 @@ std::int64_t ExtentClasses::extent(ValueId value, int dim) const {
     return graph_[value].type->sizes[dim];
 }
 
+int ExtentClasses::along(const Node& node, int rank, std::int64_t otherwise) {
+    const auto dim = graph::int_argument(node, "dim").value_or(otherwise);
+    return static_cast<int>(dim < 0 ? dim + rank : dim);
+}
+
 int ExtentClasses::find(int element) const {
     while (parent_[element] != element) element = parent_[element];
     return element;
@@ -127,16 +132,13 @@ void ExtentClasses::visit(const Node& node) {
         }
         return;
     }
-    if (node.target == "aten.slice.Tensor") return visit_slice(node);
-    if (node.target == "aten.cat.default" || node.target == "aten.stack.default")
-        return visit_joined(node);
-    visit_pointwise(node);
+    if (visit_part(node)) return;
+    visit_pointwise(node, graph::tensor_inputs(node));
 }
 
 // Dimensions aligned from the right; what does not broadcast is not understood.
-void ExtentClasses::visit_pointwise(const Node& node) {
+void ExtentClasses::visit_pointwise(const Node& node, const std::vector<ValueId>& inputs) {
     const auto out = node.outputs[0];
-    const auto inputs = graph::tensor_inputs(node);
     const auto fits = [&](ValueId in) {
         const int shift = rank(out) - rank(in);
         if (shift < 0) return false;
@@ -183,52 +185,6 @@ void ExtentClasses::visit_view(const Node& node) {
         o = o_end;
     }
     if (i != in_dims.size() || o != out_dims.size()) fix_all(node);
-}
-
-void ExtentClasses::visit_slice(const Node& node) {
-    const auto in = graph::tensor_inputs(node).at(0), out = node.outputs[0];
-    const auto given = graph::int_argument(node, "dim").value_or(0);
-    const int dim = static_cast<int>(given < 0 ? given + rank(in) : given);
-    for (int d = 0; d < rank(in); ++d) {
-        if (d != dim) {
-            tie(in, d, out, d);
-            continue;
-        }
-        fix(in, d);
-        // The first few of something may be fewer.
-        const bool first = graph::int_argument(node, "start").value_or(0) == 0 &&
-                           graph::int_argument(node, "step").value_or(1) == 1 &&
-                           graph::int_argument(node, "end") == extent(out, d);
-        if (!first || extent(in, d) == extent(out, d)) fix(out, d);
-    }
-}
-
-// Where the parts are put one after the other, or side by side, extents stay.
-void ExtentClasses::visit_joined(const Node& node) {
-    const auto out = node.outputs[0];
-    const auto given = graph::int_argument(node, "dim").value_or(0);
-    const int dim = static_cast<int>(given < 0 ? given + rank(out) : given);
-    const bool stacked = node.target == "aten.stack.default";
-    const auto parts = graph::tensor_inputs(node);
-    for (const auto part : parts)
-        if (rank(part) != rank(out) - (stacked ? 1 : 0)) return fix_all(node);
-    fix(out, dim);
-    for (const auto part : parts)
-        for (int d = 0; d < rank(part); ++d) {
-            if (d == dim && !stacked)
-                fix(part, d);
-            else
-                tie(part, d, out, stacked && d >= dim ? d + 1 : d);
-        }
-}
-
-// A half is in proportion to the whole.
-bool ExtentClasses::visit_halving(const Node& node) {
-    if (node.target != "aten.glu.default" && !both_halves(graph_, node)) return false;
-    const auto in = graph::tensor_inputs(node).at(0);
-    for (const auto out : node.outputs)
-        for (int d = 0; d < rank(in); ++d) tie(in, d, out, d);
-    return true;
 }
 
 void ExtentClasses::visit_product(const Node& node, ValueId a, ValueId b, bool b_is_nk) {

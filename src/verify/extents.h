@@ -23,11 +23,14 @@ class ExtentClasses {
 
   private:
     void visit(const graph::Node& node);
-    void visit_pointwise(const graph::Node& node);
+    void visit_pointwise(const graph::Node& node, const std::vector<graph::ValueId>& inputs);
     void visit_view(const graph::Node& node);
     void visit_slice(const graph::Node& node);
     void visit_joined(const graph::Node& node);
+    void visit_lookup(const graph::Node& node);
+    void visit_differences(const graph::Node& node);
     // False, and nothing done, where the node is of another kind.
+    bool visit_part(const graph::Node& node);
     bool visit_halving(const graph::Node& node);
     bool visit_rowwise(const graph::Node& node);
     bool visit_attention(const graph::Node& node);
@@ -37,6 +40,8 @@ class ExtentClasses {
     void fix_all(const graph::Node& node);
     int find(int element) const;
     int rank(graph::ValueId value) const;
+    // The node's `dim`, counted from the front.
+    static int along(const graph::Node& node, int rank, std::int64_t otherwise = 0);
     std::int64_t extent(graph::ValueId value, int dim) const;
 
     const graph::Graph& graph_;

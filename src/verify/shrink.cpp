@@ -16,6 +16,9 @@ using graph::ValueId;
 
 // Few enough to be quick, enough for a wrong stride to show.
 constexpr std::int64_t kLeastExtent = 2;
+// An element of a result costs about as much as so many multiplications of a product: it is
+// interpreted by itself, and compared with f64 in many ways.
+constexpr double kElement = 16;
 
 double elements(const TensorType& type) {
     double count = 1;
@@ -48,7 +51,8 @@ double work(const Graph& graph) {
     double total = 0;
     for (const auto& node : graph.nodes) {
         if (node.outputs.empty() || !graph[node.outputs[0]].type) continue;
-        total += elements(*graph[node.outputs[0]].type) * products_an_element(graph, node);
+        total += elements(*graph[node.outputs[0]].type) *
+                 std::max(kElement, products_an_element(graph, node));
     }
     return total;
 }

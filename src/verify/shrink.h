@@ -24,7 +24,8 @@ struct Shrunk {
 std::optional<Shrunk> shrink(const graph::FusedCall& call, const ir::Kernel& kernel,
                              double max_products);
 
-// Multiplications of the graph's products plus the elements of everything else.
+// Multiplications of the graph's products, and as much for the elements of everything else as they
+// cost beside them.
 double work(const graph::Graph& graph);
 
 }  // namespace fact::verify

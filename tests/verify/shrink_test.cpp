@@ -179,10 +179,10 @@ TEST(Shrink, WhatIsPutTogetherKeepsItsOtherDimensions) {
         auto& g = call.original;
         const auto x = add_input(g, "x", dense(DType::f32, {4, 2048, 64}));
         const auto y = add_input(g, "y", dense(DType::f32, {4, 2048, stacked ? 64 : 32}));
-        const auto joined = add_node(
-            g, stacked ? "aten.stack.default" : "aten.cat.default",
-            {{"tensors", std::vector{x, y}}, {"dim", std::int64_t{2}}},
-            dense(DType::f32, stacked ? Sizes{4, 2048, 2, 64} : Sizes{4, 2048, 96}));
+        const auto joined =
+            add_node(g, stacked ? "aten.stack.default" : "aten.cat.default",
+                     {{"tensors", std::vector{x, y}}, {"dim", std::int64_t{2}}},
+                     dense(DType::f32, stacked ? Sizes{4, 2048, 2, 64} : Sizes{4, 2048, 96}));
         add_output(g, joined);
         const auto shrunk = shrink(call, {}, 1e5);
         ASSERT_TRUE(shrunk.has_value());
@@ -198,6 +198,40 @@ TEST(Shrink, WhatIsPutTogetherKeepsItsOtherDimensions) {
             EXPECT_EQ(type_of(small, "n0").sizes, (Sizes{4, tokens, 96}));
         }
     }
+}
+
+// The mask of packed sequences as models write it: where positions do not go on, another begins.
+TEST(Shrink, RangesThatNamePlacesFollowWhatTheyLookInto) {
+    FusedCall call;
+    auto& g = call.original;
+    const auto i64 = [](Sizes sizes) { return dense(DType::i64, std::move(sizes)); };
+    const auto positions = add_input(g, "positions", i64({8, 1024}));
+    const auto first = add_node(g, "aten.slice.Tensor",
+                                {{"self", positions},
+                                 {"dim", std::int64_t{1}},
+                                 {"start", std::int64_t{0}},
+                                 {"end", std::int64_t{1}}},
+                                i64({8, 1}));
+    const auto steps = add_node(g, "aten.diff.default",
+                                {{"self", positions}, {"dim", std::int64_t{1}}, {"prepend", first}},
+                                i64({8, 1024}));
+    const auto batch = add_input(g, "batch", i64({8, 1, 1})),
+               rows = add_input(g, "rows", i64({1024, 1}));
+    const auto found = add_node(
+        g, "aten.index.Tensor",
+        {{"self", steps}, {"indices", std::vector<std::optional<graph::ValueId>>{batch, rows}}},
+        i64({8, 1024, 1}));
+    add_output(g, found);
+    const auto shrunk = shrink(call, {}, 1e4);
+    ASSERT_TRUE(shrunk.has_value());
+    const Graph& small = shrunk->call.original;
+    const auto sizes = type_of(small, "positions").sizes;
+    EXPECT_LT(sizes[1], 1024);
+    EXPECT_EQ(type_of(small, "n0").sizes, (Sizes{sizes[0], 1}));
+    EXPECT_EQ(type_of(small, "n1").sizes, sizes);
+    EXPECT_EQ(type_of(small, "rows").sizes, (Sizes{sizes[1], 1}));
+    EXPECT_EQ(type_of(small, "batch").sizes, (Sizes{sizes[0], 1, 1}));
+    EXPECT_EQ(type_of(small, "n2").sizes, (Sizes{sizes[0], sizes[1], 1}));
 }
 
 TEST(Shrink, GivesUpWhereNothingIsKnown) {

@@ -1,0 +1,104 @@
+// Extents across operators that take parts of tensors, or put parts together.
+#include <algorithm>
+
+#include "graph/arguments.h"
+#include "verify/extents.h"
+
+namespace fact::verify {
+
+using graph::Node;
+using graph::ValueId;
+
+bool ExtentClasses::visit_part(const Node& node) {
+    if (node.target == "aten.slice.Tensor")
+        visit_slice(node);
+    else if (node.target == "aten.cat.default" || node.target == "aten.stack.default")
+        visit_joined(node);
+    else if (node.target == "aten.index.Tensor")
+        visit_lookup(node);
+    else if (node.target == "aten.diff.default")
+        visit_differences(node);
+    else
+        return false;
+    return true;
+}
+
+void ExtentClasses::visit_slice(const Node& node) {
+    const auto in = graph::tensor_inputs(node).at(0), out = node.outputs[0];
+    const int dim = along(node, rank(in));
+    for (int d = 0; d < rank(in); ++d) {
+        if (d != dim) {
+            tie(in, d, out, d);
+            continue;
+        }
+        const bool first = graph::int_argument(node, "start").value_or(0) == 0 &&
+                           graph::int_argument(node, "step").value_or(1) == 1 &&
+                           graph::int_argument(node, "end") == extent(out, d);
+        // The first of however many; the first few of something may be fewer.
+        if (first && extent(out, d) == 1) continue;
+        fix(in, d);
+        if (!first || extent(in, d) == extent(out, d)) fix(out, d);
+    }
+}
+
+// A half is in proportion to the whole.
+bool ExtentClasses::visit_halving(const Node& node) {
+    if (node.target != "aten.glu.default" && !both_halves(graph_, node)) return false;
+    const auto in = graph::tensor_inputs(node).at(0);
+    for (const auto out : node.outputs)
+        for (int d = 0; d < rank(in); ++d) tie(in, d, out, d);
+    return true;
+}
+
+// Where the parts are put one after the other, or side by side, extents stay.
+void ExtentClasses::visit_joined(const Node& node) {
+    const auto out = node.outputs[0];
+    const int dim = along(node, rank(out));
+    const bool stacked = node.target == "aten.stack.default";
+    const auto parts = graph::tensor_inputs(node);
+    for (const auto part : parts)
+        if (rank(part) != rank(out) - (stacked ? 1 : 0)) return fix_all(node);
+    fix(out, dim);
+    for (const auto part : parts)
+        for (int d = 0; d < rank(part); ++d) {
+            if (d == dim && !stacked)
+                fix(part, d);
+            else
+                tie(part, d, out, stacked && d >= dim ? d + 1 : d);
+        }
+}
+
+// x[i, j]: the indices make the result as pointwise operators do. One that is as long as what it
+// looks into names its places (a range, in the masks of models), and is as long in every size.
+void ExtentClasses::visit_lookup(const Node& node) {
+    auto indices = graph::tensor_inputs(node);
+    const ValueId from = indices.front();
+    indices.erase(indices.begin());
+    if (static_cast<int>(indices.size()) != rank(from)) return fix_all(node);
+    visit_pointwise(node, indices);
+    for (int d = 0; d < rank(from); ++d) {
+        const ValueId at = indices[static_cast<std::size_t>(d)];
+        std::vector<int> wide;
+        for (int e = 0; e < rank(at); ++e)
+            if (extent(at, e) != 1) wide.push_back(e);
+        if (wide.size() == 1 && extent(at, wide.front()) == extent(from, d))
+            tie(from, d, at, wide.front());
+        else
+            fix(from, d);
+    }
+}
+
+// Of neighbours; what is put before the first keeps as many of them as there were.
+void ExtentClasses::visit_differences(const Node& node) {
+    const auto reads = graph::tensor_inputs(node);
+    const ValueId in = reads.front(), out = node.outputs[0];
+    const int dim = along(node, rank(in), -1);
+    if (extent(in, dim) != extent(out, dim)) return fix_all(node);
+    for (const ValueId read : reads)
+        for (int d = 0; d < rank(in); ++d)
+            if (d != dim || read == in) tie(read, d, out, d);
+    for (const ValueId read : reads)
+        if (read != in) fix(read, dim);
+}
+
+}  // namespace fact::verify

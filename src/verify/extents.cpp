@@ -133,6 +133,7 @@ void ExtentClasses::visit(const Node& node) {
         return;
     }
     if (visit_part(node)) return;
+    if (node.target.starts_with("aten.new_")) return;  // as it says: only the type is its operand's
     visit_pointwise(node, graph::tensor_inputs(node));
 }
 

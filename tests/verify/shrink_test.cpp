@@ -221,7 +221,10 @@ TEST(Shrink, RangesThatNamePlacesFollowWhatTheyLookInto) {
         g, "aten.index.Tensor",
         {{"self", steps}, {"indices", std::vector<std::optional<graph::ValueId>>{batch, rows}}},
         i64({8, 1024, 1}));
-    add_output(g, found);
+    const auto one =
+        add_node(g, "aten.new_ones.default", {{"self", rows}, {"size", Sizes{}}}, i64({}));
+    add_output(
+        g, add_node(g, "aten.mul.Tensor", {{"self", found}, {"other", one}}, i64({8, 1024, 1})));
     const auto shrunk = shrink(call, {}, 1e4);
     ASSERT_TRUE(shrunk.has_value());
     const Graph& small = shrunk->call.original;

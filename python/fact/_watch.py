@@ -5,6 +5,7 @@ import os
 import stat
 import sys
 import sysconfig
+import tempfile
 import time
 from pathlib import Path
 
@@ -14,12 +15,28 @@ TICK_NS = 10_000_000  # times of files lag behind the clock by as much
 _PLACES = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 _LIBRARY = tuple(place + os.sep for place in [*_PLACES, str(Path(__file__).parent)])
 _NOT_DATA = ("/proc/", "/dev/", "/sys/")
+# Where torch, Triton and CUDA keep what they made earlier: it comes and goes, and says nothing new.
+_CACHES = {
+    "TORCHINDUCTOR_CACHE_DIR": os.path.join(tempfile.gettempdir(), "torchinductor_"),
+    "TRITON_CACHE_DIR": os.path.expanduser("~/.triton/"),
+    "CUDA_CACHE_PATH": os.path.expanduser("~/.nv/"),
+}
 
 
 def is_library(file):
     """Whether a file is the interpreter's, an installed package's or ours, not the user's."""
     installed = "site-packages" in file or "dist-packages" in file
     return installed or file.startswith("<") or file.startswith(_LIBRARY)
+
+
+def is_data(file):
+    """Whether a file can be something that a module is built from."""
+    for name, usual in _CACHES.items():
+        given = os.environ.get(name)
+        if file.startswith(os.path.join(os.path.abspath(given), "") if given else usual):
+            return False
+    # What is in a .pyc follows from its source.
+    return not (is_library(file) or file.endswith(".pyc") or file.startswith(_NOT_DATA))
 
 
 def stamp(path):
@@ -114,15 +131,14 @@ class Watch:
         imported = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
         found = {}
         for file in sorted(self.opened | {os.path.abspath(file) for file in imported if file}):
-            # What is in a .pyc follows from its source.
-            if is_library(file) or file.startswith(_NOT_DATA) or file.endswith(".pyc"):
+            if not is_data(file):
                 continue
             if os.path.isfile(file):
                 found[file] = self.stamp(file)
             elif not os.path.lexists(file):
                 found[file] = {"absent": True}
         for folder in sorted(self.listed):
-            if os.path.isdir(folder) and not is_library(folder + os.sep):
+            if os.path.isdir(folder) and is_data(folder + os.sep):
                 found[folder] = {"listing": names_in(folder)}
         return found
 

@@ -8,6 +8,7 @@ import pathlib
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 from built import OPS
 import torch
@@ -57,6 +58,17 @@ class Watching(InAFolder):
         self.assertIn(os.path.abspath(__file__), files)  # imported
         self.assertFalse([name for name in files if "/proc/" in name or name == os.__file__])
         self.assertNotIn("from_file", torch.UntypedStorage.__dict__)
+
+    def test_what_torch_keeps_for_itself_is_not_the_modules(self):
+        (self.folder / "cache").mkdir()
+        kept = self.write("cache/kernel")
+        with unittest.mock.patch.dict(os.environ, TORCHINDUCTOR_CACHE_DIR=str(self.folder / "cache")):
+            with _watch.Watch() as watch:
+                open(kept).close()
+                os.path.exists(self.folder / "cache" / "other")
+                os.listdir(self.folder / "cache")
+            files = watch.files()
+        self.assertEqual([name for name in files if name.startswith(str(self.folder))], [])
 
     def test_folders_that_were_listed(self):
         self.write("one")

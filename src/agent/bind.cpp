@@ -1,0 +1,200 @@
+#include "agent/bind.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "dsl/dsl.h"
+
+namespace fact::agent {
+
+namespace {
+
+using graph::Graph;
+
+using Extents = std::map<std::string, std::int64_t>;
+// For each dimension of a kernel's tensor the value's dimensions that it is made of, outer first.
+using Groups = std::vector<std::vector<int>>;
+
+// A tensor of the text beside the one that it stands for.
+struct Pair {
+    const ir::Tensor* text = nullptr;
+    const Tensor* tensor = nullptr;
+};
+
+// Adds what `dim` = `extent` says. False where it contradicts what is known, or several factors are
+// not known yet and `last` says that nothing more will be.
+bool learn(const ir::Kernel& kernel, ir::DimId dim, std::int64_t extent, Extents& extents) {
+    std::vector<std::string> open;
+    for (const ir::DimId factor : kernel.factors({dim})) {
+        const auto& named = kernel[factor];
+        const auto known = named.extent                   ? named.extent
+                           : extents.contains(named.name) ? std::optional(extents.at(named.name))
+                                                          : std::nullopt;
+        if (!known) {
+            open.push_back(named.name);
+            continue;
+        }
+        if (*known == 0 || extent % *known != 0) return false;
+        extent /= *known;
+    }
+    if (open.empty()) return extent == 1;
+    if (open.size() == 1) extents[open.front()] = extent;
+    return true;  // of several the others may be told by another tensor
+}
+
+// Ways to take a value's dimensions together, consecutive ones whose memory is one piece.
+void groupings(const graph::TensorType& type, const std::vector<int>& dims, std::size_t from,
+               std::size_t left, Groups& so_far, std::vector<Groups>& out) {
+    if (left == 0) {
+        if (from == dims.size()) out.push_back(so_far);
+        return;
+    }
+    std::vector<int> group;
+    for (std::size_t i = from; i < dims.size(); ++i) {
+        if (!group.empty()) {
+            const auto outer = static_cast<std::size_t>(group.back());
+            const auto inner = static_cast<std::size_t>(dims[i]);
+            if (type.strides[outer] != type.strides[inner] * type.sizes[inner]) return;
+        }
+        group.push_back(dims[i]);
+        so_far.push_back(group);
+        groupings(type, dims, i + 1, left - 1, so_far, out);
+        so_far.pop_back();
+    }
+}
+
+std::int64_t extent_of(const graph::TensorType& type, const std::vector<int>& group) {
+    std::int64_t product = 1;
+    for (const int d : group) product *= type.sizes[static_cast<std::size_t>(d)];
+    return product;
+}
+
+// Goes through the tensors, the ways of each, until all agree.
+class Solver {
+  public:
+    Solver(const ir::Kernel& kernel, const Graph& graph, std::vector<Pair> pairs)
+        : kernel_(kernel), graph_(graph), pairs_(std::move(pairs)) {}
+
+    bool solve() { return solve(0, {}); }
+
+    Extents extents;
+    std::vector<Groups> groups;  // of each pair
+
+  private:
+    bool solve(std::size_t at, const Extents& known) {
+        if (at == pairs_.size()) return settle(known);
+        const auto& [text, tensor] = pairs_[at];
+        const auto& type = *graph_[tensor->value].type;
+        std::vector<Groups> ways;
+        Groups so_far;
+        groupings(type, tensor->dims, 0, text->type.dims.size(), so_far, ways);
+        for (const Groups& way : ways) {
+            Extents more = known;
+            bool fits = true;
+            for (std::size_t i = 0; fits && i < way.size(); ++i)
+                fits = learn(kernel_, text->type.dims[i], extent_of(type, way[i]), more);
+            if (!fits) continue;
+            groups.push_back(way);
+            if (solve(at + 1, more)) return true;
+            groups.pop_back();
+        }
+        return false;
+    }
+
+    // Products of several names again, now that all tensors have said what they know.
+    bool settle(Extents known) {
+        for (int turn = 0; turn < 2; ++turn)
+            for (std::size_t at = 0; at < pairs_.size(); ++at)
+                for (std::size_t i = 0; i < groups[at].size(); ++i) {
+                    const auto& [text, tensor] = pairs_[at];
+                    const auto& type = *graph_[tensor->value].type;
+                    if (!learn(kernel_, text->type.dims[i], extent_of(type, groups[at][i]), known))
+                        return false;
+                }
+        extents = std::move(known);
+        return true;
+    }
+
+    const ir::Kernel& kernel_;
+    const Graph& graph_;
+    std::vector<Pair> pairs_;
+};
+
+std::string spelled(const Graph& graph, const Tensor& tensor) {
+    const auto& type = *graph[tensor.value].type;
+    std::vector<std::string> sizes;
+    for (std::size_t i = 0; i < tensor.dims.size(); ++i)
+        sizes.push_back(fmt::format("{}={}", tensor.dim_names[i],
+                                    type.sizes[static_cast<std::size_t>(tensor.dims[i])]));
+    return fmt::format("{}: {}[{}]", tensor.name, info(type.dtype).name, fmt::join(sizes, ", "));
+}
+
+// The text's tensors beside the interface's; all of them, and no others.
+Result<std::vector<Pair>> paired(const Graph& graph, const std::vector<const ir::Tensor*>& texts,
+                                 const std::vector<Tensor>& tensors, std::string_view what) {
+    std::vector<Pair> pairs;
+    std::vector<std::string> all;
+    for (const Tensor& tensor : tensors) all.push_back(spelled(graph, tensor));
+    const auto hint = fmt::format("the {}s are {}", what, fmt::join(all, "; "));
+    for (const ir::Tensor* text : texts) {
+        const auto at = std::ranges::find(tensors, text->name, &Tensor::name);
+        if (at == tensors.end())
+            return Error{fmt::format("the proposal has no {} '{}'", what, text->name), hint, true};
+        const auto dtype = graph[at->value].type->dtype;
+        if (text->type.dtype != dtype)
+            return Error{fmt::format("{} '{}' is {}, not {}", what, text->name, info(dtype).name,
+                                     info(text->type.dtype).name),
+                         hint, true};
+        pairs.push_back({text, &*at});
+    }
+    for (const Tensor& tensor : tensors)
+        if (std::ranges::none_of(pairs, [&](const Pair& p) { return p.tensor == &tensor; }))
+            return Error{fmt::format("the text lacks the {} '{}'", what, tensor.name), hint, true};
+    return pairs;
+}
+
+}  // namespace
+
+Result<match::Written> bind(const ir::Kernel& kernel, const Graph& graph,
+                            const Interface& interface) {
+    std::vector<const ir::Tensor*> params, outputs;
+    for (const auto& param : kernel.params) params.push_back(&param);
+    for (const auto& output : kernel.outputs) outputs.push_back(&output.tensor);
+    auto pairs = paired(graph, params, interface.params, "parameter");
+    if (!pairs) return pairs.error();
+    const auto results = paired(graph, outputs, interface.results, "output");
+    if (!results) return results.error();
+    const auto count = pairs->size();
+    pairs->insert(pairs->end(), results->begin(), results->end());
+    Solver solver(kernel, graph, *pairs);
+    std::vector<std::string> wanted;
+    for (const Pair& pair : *pairs) wanted.push_back(spelled(graph, *pair.tensor));
+    const auto hint = fmt::format("the tensors are {}", fmt::join(wanted, "; "));
+    if (!solver.solve())
+        return Error{"the dimensions of the text do not fit the tensors of the proposal",
+                     hint + " (in memory order; neighbours may be one dimension)", true};
+    match::Written written{kernel, {}, {}, {}};
+    for (const ir::Dim& dim : kernel.dims) {
+        if (dim.extent || !dim.factors.empty()) continue;
+        const auto known = solver.extents.find(dim.name);
+        if (known == solver.extents.end())
+            return Error{fmt::format("the extent of {} cannot be told from the tensors", dim.name),
+                         "write it as a number; " + hint, true};
+        written.extents.emplace(dim.name, known->second);
+    }
+    for (std::size_t i = 0; i < pairs->size(); ++i) {
+        const auto& [text, tensor] = (*pairs)[i];
+        auto& to = i < count ? written.params : written.results;
+        to.push_back({text->name,
+                      graph[tensor->value].name,
+                      solver.groups[i],
+                      tensor->constant,
+                      tensor->alignment,
+                      {}});
+    }
+    return written;
+}
+
+}  // namespace fact::agent

@@ -1,0 +1,37 @@
+// How a kernel for a set of operators can see its tensors: names, dimensions in memory order, and
+// an empty kernel to fill in.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "agent/node_set.h"
+
+namespace fact::agent {
+
+struct Tensor {
+    std::string name;  // of the kernel's parameter or output
+    graph::ValueId value{};
+    // The value's dimensions in memory order, outer first, and what the kernel calls each. Those of
+    // extent one and broadcast ones are left out.
+    std::vector<int> dims;
+    std::vector<std::string> dim_names;
+    bool constant = false;   // a weight: the same on every call
+    int alignment = 16;      // bytes that divide its start and every stride, at most 16
+    bool contiguous = true;  // whether the innermost dimension is
+};
+
+struct Interface {
+    std::vector<Tensor> params, results;
+    std::map<std::string, std::int64_t> extents;
+};
+
+// Dimensions that can only change together have one name.
+Interface interface_of(const graph::Graph& graph, const NodeSet& set);
+
+// "kernel NAME(x: bf16[M, K]) -> (y: bf16[M, N]) { ... }", the body left to be written.
+std::string empty_kernel(const std::string& name, const graph::Graph& graph,
+                         const Interface& interface);
+
+}  // namespace fact::agent

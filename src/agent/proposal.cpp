@@ -1,0 +1,89 @@
+#include "agent/proposal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "dsl/dsl.h"
+#include "match/cost.h"
+#include "match/write.h"
+#include "sol/graph_bound.h"
+#include "support/hash.h"
+
+namespace fact::agent {
+
+namespace {
+
+using graph::Graph;
+
+GpuSpec gpu_of(const match::Options& options) {
+    return options.ceilings ? *options.ceilings : *find_gpu(options.gpu);
+}
+
+// Of the set's largest product, for the report; rows and columns of the result without one.
+schedule::Problem problem_of(const Graph& graph, const NodeSet& set) {
+    schedule::Problem problem;
+    const auto& out = *graph[set.outputs.front()].type;
+    problem.output = problem.operands = out.dtype;
+    problem.n = out.sizes.empty() ? 1 : out.sizes.back();
+    problem.m = 1;
+    for (const auto size : out.sizes) problem.m *= size;
+    problem.m = problem.n > 0 ? problem.m / problem.n : 0;
+    problem.k = 1;
+    return problem;
+}
+
+}  // namespace
+
+match::Cost cost_of(const Graph& graph, const NodeSet& set, const match::Options& options) {
+    const GpuSpec gpu = gpu_of(options);
+    match::Cost cost;
+    for (const auto* values : {&set.inputs, &set.outputs})
+        for (const auto value : *values) cost.bytes += sol::stored_bytes(*graph[value].type);
+    std::vector<sol::NodeBound> inside;
+    for (auto& one : sol::node_bounds(graph, options.tf32, gpu)) {
+        if (std::ranges::find(set.nodes, one.node) == set.nodes.end()) continue;
+        cost.flops += one.work.flops;
+        cost.unfused_bytes += one.work.bytes();
+        cost.unfused_us += one.unfused_us;
+        inside.push_back(std::move(one));
+    }
+    const auto bound = sol::ideal_bound(inside, cost.bytes, options.tf32, gpu);
+    cost.hard_us = bound.hard_us;
+    cost.bound_us = cost.expected_us = bound.calibrated_us;
+    return cost;
+}
+
+std::string proposal_id(const Graph& graph, const NodeSet& set) {
+    std::string names;
+    for (const auto id : set.nodes) names += graph[id].name + "\n";
+    return "a_" + short_hash(names).substr(0, 10);
+}
+
+Result<match::Pattern> pattern_of(const Graph& graph, const NodeSet& set, const std::string& text,
+                                  const match::Options& options, Diagnostics& diagnostics) {
+    const auto program = dsl::compile(text, diagnostics);
+    if (!program) return Error{"the kernel text has mistakes", "see the diagnostics", true};
+    const auto written_as = program->kernels.size() + program->pipelines.size();
+    if (written_as != 1 || program->kernels.empty())
+        return Error{fmt::format("the text has {} kernels and {} pipelines",
+                                 program->kernels.size(), program->pipelines.size()),
+                     "write one kernel; `stored` values are where it may be cut", true};
+    const auto written = bind(program->kernels.front(), graph, interface_of(graph, set));
+    if (!written) return written.error();
+    auto pattern = match::assemble(graph, set.nodes, set.outputs, *written);
+    // The text as it was written: its schedule blocks and comments are the author's.
+    pattern.kernel = text;
+    pattern.rule = kRule;
+    pattern.problem = problem_of(graph, set);
+    pattern.cost = cost_of(graph, set, options);
+    const auto expected = match::staged_us(*written, options, gpu_of(options));
+    if (!expected) return blame_input(expected.error());
+    pattern.cost.expected_us = *expected;
+    pattern.where = graph[set.nodes.front()].where;
+    match::finish(graph, pattern);
+    pattern.id = proposal_id(graph, set);
+    return pattern;
+}
+
+}  // namespace fact::agent

@@ -1,0 +1,26 @@
+// A set of operators and a kernel text for them, as a pattern like those that rules find.
+#pragma once
+
+#include <string>
+
+#include "agent/bind.h"
+#include "match/pattern.h"
+#include "support/diagnostics.h"
+
+namespace fact::agent {
+
+inline constexpr std::string_view kRule = "agent";
+
+// What a kernel for the set has to do at least, and what its operators take one by one.
+match::Cost cost_of(const graph::Graph& graph, const NodeSet& set, const match::Options& options);
+
+// "a_" and a hash of the operators: the same set is always the same proposal.
+std::string proposal_id(const graph::Graph& graph, const NodeSet& set);
+
+// The pattern of a text for the set, its id the proposal's. Mistakes in the text itself are
+// diagnostics, and the Error then only says so; other Errors say what does not fit.
+Result<match::Pattern> pattern_of(const graph::Graph& graph, const NodeSet& set,
+                                  const std::string& text, const match::Options& options,
+                                  Diagnostics& diagnostics);
+
+}  // namespace fact::agent

@@ -1,0 +1,88 @@
+#include "driver/act.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "support/subprocess.h"
+
+namespace fact::cli {
+
+namespace {
+
+using Json = nlohmann::json;
+
+struct ActOptions {
+    std::string run, action, request;
+    bool list = false, serve = false;
+};
+
+int list_actions() {
+    Json list = Json::array();
+    for (const auto& action : driver::actions())
+        list.push_back({{"name", action.name},
+                        {"summary", action.summary},
+                        {"request", Json::parse(action.schema)}});
+    print(list.dump(1) + "\n");
+    return kDone;
+}
+
+// {"action": NAME, "request": {...}, "id": ...} a line; the reply's line has the same id.
+int serve(driver::Desk& desk) {
+    for (std::string line; !interrupted() && std::getline(std::cin, line);) {
+        if (line.empty()) continue;
+        const auto asked = Json::parse(line, nullptr, false);
+        const bool plain =
+            asked.is_object() && asked.contains("action") && asked["action"].is_string();
+        auto reply =
+            plain ? Json::parse(driver::act(desk, asked["action"].get<std::string>(),
+                                            asked.value("request", Json::object()).dump())
+                                    .json)
+                  : Json{{"ok", false},
+                         {"error", "a line has to be {\"action\": NAME, \"request\": {...}}"},
+                         {"hint", "see `fact act --list`"}};
+        if (asked.is_object() && asked.contains("id")) reply["id"] = asked["id"];
+        print(reply.dump() + "\n");
+        std::cout.flush();
+    }
+    return interrupted() ? kInterrupted : kDone;
+}
+
+int act(const ActOptions& options) {
+    if (options.list) return list_actions();
+    if (options.run.empty())
+        return fail(
+            {"no run folder was given", "make one with `fact optimize FILE --run-dir RUN`", true});
+    if (options.action.empty() != options.serve)
+        return fail({"give one action, or --serve", "`fact act --list` names them", true});
+    auto desk = driver::open_desk(driver::RunFolder(options.run));
+    if (!desk) return fail(desk.error());
+    if (options.serve) return serve(*desk);
+    const auto reply = driver::act(*desk, options.action, options.request);
+    print(reply.json + "\n");
+    return reply.ok ? kDone : kBadInput;
+}
+
+}  // namespace
+
+void add_act(CLI::App& app, Action& action) {
+    auto options = std::make_shared<ActOptions>();
+    auto* command = app.add_subcommand(
+        "act", "What a model or a person can do in a run: look, propose operators, write kernels");
+    command->add_option("RUN", options->run, "Run folder of `fact optimize` or `fact discover`");
+    command->add_option("NAME", options->action, "The action");
+    command->add_option("REQUEST", options->request, "Its request, a JSON object");
+    command->add_flag("--list", options->list, "The actions, with the schemas of their requests");
+    command->add_flag("--serve", options->serve,
+                      "Read actions from standard input, a JSON object a line, and answer each "
+                      "in a line");
+    command->footer(
+        "Example:  fact act RUN propose '{\"nodes\": [\"linear\", \"gelu\"]}'\n"
+        "Replies are JSON objects with \"ok\"; where it is false, \"error\" and \"hint\" say why.");
+    command->callback([&action, options] { action = [options] { return act(*options); }; });
+}
+
+}  // namespace fact::cli

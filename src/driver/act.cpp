@@ -1,0 +1,83 @@
+#include "driver/act.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "driver/action_requests.h"
+
+namespace fact::driver {
+
+namespace {
+
+// A larger request is no request: nothing of use is so long.
+constexpr std::size_t kLargestRequest = 1 << 18;
+
+struct Row {
+    ActionInfo info;
+    Result<Json> (*carry_out)(Desk&, const Json&);
+};
+
+const std::vector<Row>& rows() {
+    static const std::vector<Row> table{
+        {{"look", "The graph, one line an operator: name, operator, shapes, source, share of time",
+          R"({"type":"object","properties":{"module":{"type":"string"},"first":{"type":"integer"},"count":{"type":"integer"}}})"},
+         look},
+        {{"patterns", "What was found to fuse, with bounds and times, and what was left alone",
+          R"({"type":"object","properties":{}})"},
+         patterns},
+        {{"source", "The lines of the model's source around an operator",
+          R"({"type":"object","properties":{"node":{"type":"string"},"around":{"type":"integer"}},"required":["node"]})"},
+         source},
+        {{"propose", "Binds a set of operators: parameters, outputs, an empty kernel, bounds",
+          R"({"type":"object","properties":{"nodes":{"type":"array","items":{"type":"string"}}},"required":["nodes"]})"},
+         propose},
+        {{"write", "Checks, interprets, compiles, proves and times a kernel text for a proposal",
+          R"({"type":"object","properties":{"proposal":{"type":"string"},"text":{"type":"string"}},"required":["proposal","text"]})"},
+         write},
+    };
+    return table;
+}
+
+std::string dumped(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Reply failed(const Error& error) {
+    return {false, dumped({{"ok", false}, {"error", error.message}, {"hint", error.hint}})};
+}
+
+}  // namespace
+
+const std::vector<ActionInfo>& actions() {
+    static const auto list = [] {
+        std::vector<ActionInfo> infos;
+        for (const Row& row : rows()) infos.push_back(row.info);
+        return infos;
+    }();
+    return list;
+}
+
+Reply act(Desk& desk, std::string_view action, std::string_view request) {
+    const auto row = std::ranges::find(rows(), action, [](const Row& r) { return r.info.name; });
+    if (row == rows().end())
+        return failed({fmt::format("there is no action '{}'", action), "see `fact act --list`"});
+    if (request.size() > kLargestRequest)
+        return failed({fmt::format("the request has {} bytes, at most {} are read", request.size(),
+                                   kLargestRequest),
+                       ""});
+    const auto json = request.empty() ? Json::object() : Json::parse(request, nullptr, false);
+    if (!json.is_object()) return failed({"the request is not a JSON object", ""});
+    try {
+        const auto lock = desk.run.lock();
+        if (!lock) return failed(lock.error());
+        auto reply = row->carry_out(desk, json);
+        if (!reply) return failed(reply.error());
+        (*reply)["ok"] = true;
+        return {true, dumped(*reply)};
+    } catch (const std::exception& error) {
+        return failed({error.what(), "this is a defect of FACT: please report it"});
+    }
+}
+
+}  // namespace fact::driver

@@ -1,0 +1,84 @@
+// Actions that only look.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "agent/look.h"
+#include "agent/node_set.h"
+#include "driver/action_requests.h"
+#include "driver/realize.h"
+#include "support/files.h"
+
+namespace fact::driver {
+
+Result<Json> look(Desk& desk, const Json& request) {
+    agent::LookRequest asked;
+    const auto module = text_field(request, "module", false);
+    if (!module) return module.error();
+    const auto first = count_field(request, "first", 0);
+    if (!first) return first.error();
+    const auto count = count_field(request, "count", asked.count);
+    if (!count) return count.error();
+    asked.module = *module;
+    asked.first = *first;
+    asked.count = *count;
+    const auto looked = agent::look(desk.found.graph, desk.bounds, asked);
+    if (looked.all == 0 && !asked.module.empty())
+        return Error{fmt::format("no operator is in a module '{}'", asked.module),
+                     "module paths stand at the end of the lines of `look`", true};
+    return Json{{"lines", looked.lines}, {"all", looked.all}, {"first", asked.first}};
+}
+
+Result<Json> patterns(Desk& desk, const Json&) {
+    const auto realizations = read_realizations(desk.run, desk.found.discovery);
+    if (!realizations) return realizations.error();
+    Json list = Json::array(), left = Json::array();
+    for (const auto& pattern : desk.found.discovery.patterns) {
+        Json one{{"id", pattern.id},       {"rule", pattern.rule},
+                 {"nodes", pattern.nodes}, {"where", graph::describe(pattern.where)},
+                 {"text", pattern.kernel}, {"cost", cost_json(pattern.cost)}};
+        const auto known = realizations->find(pattern.family);
+        if (known != realizations->end()) {
+            one["realized"] = known->second.realized;
+            if (!known->second.realized) one["why"] = shortened(known->second.why);
+            if (known->second.single.median_us > 0) {
+                one["time_us"] = known->second.single.median_us;
+                one["torch_us"] = known->second.baseline_single.median_us;
+            }
+        }
+        list.push_back(std::move(one));
+    }
+    for (const auto& alone : desk.found.discovery.left_alone)
+        left.push_back({{"node", alone.node}, {"operator", alone.target}, {"why", alone.reason}});
+    return Json{{"patterns", list}, {"left_alone", left}};
+}
+
+Result<Json> source(Desk& desk, const Json& request) {
+    const auto node_name = text_field(request, "node", true);
+    if (!node_name) return node_name.error();
+    const auto around = count_field(request, "around", 8);
+    if (!around) return around.error();
+    const auto set = agent::node_set(desk.found.graph, {*node_name});
+    const auto& nodes = desk.found.graph.nodes;
+    const auto node = std::ranges::find(nodes, *node_name, &graph::Node::name);
+    if (node == nodes.end()) return set.error();
+    if (node->where.line == 0)
+        return Error{fmt::format("torch did not record where {} was written", *node_name), "",
+                     true};
+    const auto text = read_file(node->where.file);
+    if (!text) return text.error();
+    Json lines = Json::array();
+    int number = 1;
+    std::size_t begin = 0;
+    while (begin < text->size()) {
+        const auto end = std::min(text->find('\n', begin), text->size());
+        if (std::abs(number - node->where.line) <= *around)
+            lines.push_back(fmt::format("{:4} {}", number, text->substr(begin, end - begin)));
+        begin = end + 1;
+        ++number;
+    }
+    return Json{{"file", node->where.file}, {"line", node->where.line}, {"lines", lines}};
+}
+
+}  // namespace fact::driver

@@ -1,0 +1,30 @@
+// What each action does, and how the fields of a request are read.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "driver/desk.h"
+#include "match/pattern.h"
+
+namespace fact::driver {
+
+using Json = nlohmann::json;
+
+Result<Json> look(Desk& desk, const Json& request);
+Result<Json> patterns(Desk& desk, const Json& request);
+Result<Json> source(Desk& desk, const Json& request);
+Result<Json> propose(Desk& desk, const Json& request);
+Result<Json> write(Desk& desk, const Json& request);
+
+// A field of another kind is the caller's mistake.
+Result<std::string> text_field(const Json& request, const char* name, bool required);
+Result<int> count_field(const Json& request, const char* name, int otherwise);
+Result<std::vector<std::string>> names_field(const Json& request, const char* name);
+
+// Of long words of others the beginning.
+std::string shortened(std::string text);
+Json cost_json(const match::Cost& cost);
+
+}  // namespace fact::driver

@@ -10,8 +10,8 @@
 namespace fact::agent {
 
 struct LookRequest {
-    std::string module;  // only operators of this module path and below; "": all
-    int first = 0;       // of the lines that would be printed
+    std::string module = {};  // only operators of this module path and below; "": all
+    int first = 0;            // of the lines that would be printed
     int count = 200;
     bool fold = true;  // numbered modules that are like the one before are told in one line
 };

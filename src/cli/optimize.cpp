@@ -57,6 +57,26 @@ void add_optimize(CLI::App& app, Action& action) {
         ->group("Advanced");
     add_registry_use(*command, request.registry, request.retune);
     command->add_flag("!--no-bench", request.bench, "Do not time the whole module");
+    command
+        ->add_option("--agent", request.agent.provider,
+                     "Who looks for more than the rules do: nobody (rules), command:PROGRAM (the "
+                     "prompt on its standard input, the answer on its standard output), or "
+                     "replay:FILE")
+        ->capture_default_str()
+        ->group("A language model");
+    command->add_option("--agent-calls", request.agent.calls, "At most so many questions")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber)
+        ->group("A language model");
+    command
+        ->add_option("--agent-tokens", request.agent.tokens, "At most so many tokens, in and out")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber)
+        ->group("A language model");
+    command->add_option("--agent-time", request.agent.seconds, "At most so many seconds")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber)
+        ->group("A language model");
     add_verbose(*command, request.verbose);
     command->add_flag("--json", options->json, "The report as JSON");
     command->callback([&action, options] { action = [options] { return optimize(*options); }; });

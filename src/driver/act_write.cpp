@@ -82,6 +82,20 @@ Json candidates_json(const std::vector<tune::CandidateResult>& candidates) {
     return list;
 }
 
+// The kernel of an earlier text for the same operators, where that was timed and is the faster one.
+std::optional<match::Pattern> faster_before(const Desk& desk, const match::Pattern& pattern,
+                                            const tune::Realization& now) {
+    const auto& patterns = desk.found.discovery.patterns;
+    const auto before = std::ranges::find(patterns, pattern.id, &match::Pattern::id);
+    if (before == patterns.end() || before->family == pattern.family) return std::nullopt;
+    const auto known = read_realizations(desk.run, desk.found.discovery);
+    if (!known || !known->contains(before->family)) return std::nullopt;
+    const auto& then = known->at(before->family);
+    if (!then.realized || !then.measured || then.single.median_us > now.single.median_us)
+        return std::nullopt;
+    return *before;
+}
+
 // The pattern among those of the run, so that composing can choose it.
 Result<> take_in(Desk& desk, const match::Pattern& pattern) {
     if (auto done = accept_pattern(desk.run, pattern); !done) return done;
@@ -156,8 +170,16 @@ Result<Json> write(Desk& desk, const Json& request) {
         reply["note"] =
             "it computes the same as torch and compiles; without a GPU nothing is timed";
     }
-    if (realization.realized)
-        if (auto taken = take_in(desk, *pattern); !taken) return taken.error();
+    if (!realization.realized) return reply;
+    if (const auto before = faster_before(desk, *pattern, realization)) {
+        reply["note"] = "an earlier text for these operators is faster, and is kept";
+        const auto again = compose::make_call(desk.found.graph, *before);
+        if (!again) return again.error();
+        auto kept = write_file_atomic(desk.run.call(before->id), graph::to_json(*again));
+        if (!kept) return kept.error();
+        return reply;
+    }
+    if (auto taken = take_in(desk, *pattern); !taken) return taken.error();
     return reply;
 }
 

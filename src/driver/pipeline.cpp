@@ -139,6 +139,7 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     const double started = now();
     const auto& settings = request.settings;
     if (auto fine = check_source(settings.source); !fine) return fine.error();
+    if (auto fine = check_agent(request.agent); !fine) return fine.error();
     const RunFolder run(request.run_dir.value_or(default_run_folder(settings)));
     const auto output = request.output.value_or(run.package());
     if (request.run_dir)
@@ -171,14 +172,22 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     if (!ceilings) return watch.failed(ceilings.error());
     const auto precision = precision_of(run.archive(), settings.allow_tf32);
     if (!precision) return watch.failed(precision.error());
-    const auto found =
-        discover_stage(run, match_options(*ceilings, settings.arch, precision->tf32));
+    const auto options = match_options(*ceilings, settings.arch, precision->tf32);
+    auto found = discover_stage(run, options);
     if (!found) return watch.failed(found.error());
     say("discover", fmt::format("{}, {}", report::counted(found->graph.nodes.size(), "operator"),
                                 report::counted(found->discovery.patterns.size(), "pattern")));
+    watch.enter("agent");
+    const auto agent = agent_stage(run, request.agent);
+    if (!agent) return watch.failed(agent.error());
+    if (agent->accepted > 0) {  // they are among the patterns now
+        found = discover_stage(run, options);
+        if (!found) return watch.failed(found.error());
+    }
     if (found->discovery.patterns.empty()) {
         auto report = summarize(*environment, settings, *found, {}, {});
         report.run = run.path().string();
+        report.agent = *agent;
         report.no_package = nothing_to_fuse(*found, output);
         if (auto done = finish(run, report, started); !done) return watch.failed(done.error());
         watch.finish();
@@ -208,6 +217,7 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     auto report = summarize(*environment, settings, *found, *realizations, chosen);
     report.run = run.path().string();
     report.precision = describe(*precision);
+    report.agent = *agent;
     report.ablation = *ablation;
     if (chosen.fused() == 0) {
         report.no_package = none_composed(*found, chosen, output);

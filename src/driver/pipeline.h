@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/agent_stage.h"
 #include "driver/run_folder.h"
 #include "report/report.h"
 #include "support/result.h"
@@ -23,6 +24,7 @@ struct OptimizeRequest {
     bool bench = true;
     bool registry = true;  // whether what is known of other runs is read and written
     bool retune = false;   // search again where the answer is known already
+    AgentRequest agent;    // a language model beside the rules
     bool verbose = false;  // show what the module raised with its traceback
 };
 

@@ -254,6 +254,7 @@ std::string to_text(const Report& report) {
     }
     out += fmt::format("\nthe run:\n{}{}", operators_text(report.operators),
                        statistics_text(report.statistics));
+    if (!report.agent.provider.empty()) out += "\n" + to_text(report.agent);
     out += unmeasured_text(report);
     if (!report.failed && !report.no_package.empty()) out += fmt::format("\n{}", report.no_package);
     if (!report.run.empty()) out += fmt::format("\nfiles of this run: {}\n", report.run);
@@ -299,42 +300,44 @@ std::string to_json(const Report& report) {
                              {"reason", item.reason}});
     const auto& s = report.statistics;
     const auto& o = report.operators;
-    const Json all{{"source", report.source},
-                   {"dtype", report.dtype},
-                   {"device", report.device},
-                   {"not_measured", report.why_not_measured},
-                   {"precision", report.precision},
-                   {"patterns", patterns},
-                   {"whole", whole},
-                   {"whole_note", report.whole_note},
-                   {"whole_from_earlier_run", or_null(report.whole_earlier)},
-                   {"agrees", report.agrees ? Json(*report.agrees) : Json()},
-                   {"ablation", json_of(report.ablation)},
-                   {"left_alone", alone},
-                   {"incidents", report.incidents},
-                   {"operators",
-                    {{"all", o.all},
-                     {"fused", o.fused},
-                     {"in_patterns_not_fused", o.not_fused},
-                     {"left_alone", o.left_alone},
-                     {"without_work", o.idle}}},
-                   {"statistics",
-                    {{"patterns", s.patterns},
-                     {"families", s.families},
-                     {"realized", s.realized},
-                     {"texts_verified", s.texts},
-                     {"verified", s.verified},
-                     {"from_earlier_runs", s.earlier},
-                     {"composed", s.composed},
-                     {"candidates", s.candidates},
-                     {"compiled", s.compiled},
-                     {"cached", s.cached},
-                     {"measurements", s.measurements},
-                     {"seconds", s.seconds}}},
-                   {"run", report.run},
-                   {"package", or_null(report.package)},
-                   {"no_package", or_null(report.no_package)},
-                   {"failed", report.failed}};
+    const Json all{
+        {"source", report.source},
+        {"dtype", report.dtype},
+        {"device", report.device},
+        {"not_measured", report.why_not_measured},
+        {"precision", report.precision},
+        {"patterns", patterns},
+        {"whole", whole},
+        {"whole_note", report.whole_note},
+        {"whole_from_earlier_run", or_null(report.whole_earlier)},
+        {"agrees", report.agrees ? Json(*report.agrees) : Json()},
+        {"ablation", json_of(report.ablation)},
+        {"left_alone", alone},
+        {"incidents", report.incidents},
+        {"agent", report.agent.provider.empty() ? Json() : Json::parse(to_json(report.agent))},
+        {"operators",
+         {{"all", o.all},
+          {"fused", o.fused},
+          {"in_patterns_not_fused", o.not_fused},
+          {"left_alone", o.left_alone},
+          {"without_work", o.idle}}},
+        {"statistics",
+         {{"patterns", s.patterns},
+          {"families", s.families},
+          {"realized", s.realized},
+          {"texts_verified", s.texts},
+          {"verified", s.verified},
+          {"from_earlier_runs", s.earlier},
+          {"composed", s.composed},
+          {"candidates", s.candidates},
+          {"compiled", s.compiled},
+          {"cached", s.cached},
+          {"measurements", s.measurements},
+          {"seconds", s.seconds}}},
+        {"run", report.run},
+        {"package", or_null(report.package)},
+        {"no_package", or_null(report.no_package)},
+        {"failed", report.failed}};
     return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -9,6 +9,7 @@
 
 #include "match/pattern.h"
 #include "report/ablation.h"
+#include "report/agent.h"
 #include "report/times.h"
 
 namespace fact::report {
@@ -74,6 +75,7 @@ struct Report {
     Operators operators;
     std::vector<std::string> incidents;  // candidates that hung, crashed or were wrong, by name
     Statistics statistics;
+    Agent agent;
     std::string run;               // folder with the files of the run
     std::string package;           // path; "" when none was written
     std::string no_package;        // why not

@@ -1,0 +1,92 @@
+#include "agent/answer.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace fact::agent {
+
+namespace {
+
+using Json = nlohmann::json;
+
+// Longer ones are no answer to any question that is asked.
+constexpr std::size_t kLongestAnswer = 1 << 17;
+
+// Deeper than any answer that makes sense; a parser must not be taken down by brackets.
+constexpr int kMaxDepth = 16;
+
+// From a brace to the one that closes it; "" where none does.
+std::string balanced(const std::string& text, std::size_t begin) {
+    int depth = 0;
+    bool quoted = false;
+    for (std::size_t i = begin; i < text.size(); ++i) {
+        const char c = text[i];
+        if (quoted) {
+            if (c == '\\')
+                ++i;
+            else if (c == '"')
+                quoted = false;
+            continue;
+        }
+        if (c == '"') quoted = true;
+        if (c == '{' || c == '[') ++depth;
+        if (depth > kMaxDepth) return {};
+        if ((c == '}' || c == ']') && --depth == 0) return text.substr(begin, i + 1 - begin);
+    }
+    return {};
+}
+
+Result<> check_length(const std::string& answer) {
+    if (answer.size() <= kLongestAnswer) return Ok{};
+    return Error{
+        fmt::format("the answer has {} bytes, at most {} are read", answer.size(), kLongestAnswer),
+        "answer with what was asked for alone", true};
+}
+
+}  // namespace
+
+Result<std::vector<Named>> read_proposals(const std::string& answer) {
+    if (auto fine = check_length(answer); !fine) return fine.error();
+    // An answer may quote braces before it comes to the point: a few are tried.
+    int tries = 0;
+    for (auto at = answer.find('{'); at != std::string::npos && tries < 32;
+         at = answer.find('{', at + 1), ++tries) {
+        const auto json = Json::parse(balanced(answer, at), nullptr, false);
+        if (!json.is_object() || !json.contains("proposals") || !json["proposals"].is_array())
+            continue;
+        std::vector<Named> found;
+        for (const auto& entry : json["proposals"]) {
+            if (!entry.is_object() || !entry.contains("nodes") || !entry["nodes"].is_array())
+                continue;
+            Named named;
+            for (const auto& node : entry["nodes"])
+                if (node.is_string()) named.nodes.push_back(node.get<std::string>());
+            if (const auto why = entry.find("why"); why != entry.end() && why->is_string())
+                named.why = why->get<std::string>().substr(0, 400);
+            if (!named.nodes.empty()) found.push_back(std::move(named));
+        }
+        return found;
+    }
+    return Error{"the answer holds no JSON object with \"proposals\"",
+                 "answer {\"proposals\": [{\"nodes\": [...], \"why\": ...}]} and nothing else",
+                 true};
+}
+
+Result<std::string> read_kernel_text(const std::string& answer) {
+    if (auto fine = check_length(answer); !fine) return fine.error();
+    const std::string fence = "```";
+    if (const auto end = answer.rfind(fence); end != std::string::npos && end > 0) {
+        const auto begin = answer.rfind(fence, end - 1);
+        if (begin != std::string::npos) {
+            auto text = answer.substr(begin + fence.size(), end - begin - fence.size());
+            text.erase(0, text.find('\n') == std::string::npos ? 0 : text.find('\n') + 1);
+            if (!text.empty()) return text;
+        }
+    }
+    const auto at = answer.find("kernel ");
+    if (at != std::string::npos) return answer.substr(at);
+    return Error{"the answer holds no kernel text", "answer with one code block", true};
+}
+
+}  // namespace fact::agent

@@ -1,0 +1,27 @@
+// Who answers: a program that is given the prompt, or a transcript of answers given before.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "agent/transcript.h"
+#include "support/result.h"
+#include "support/subprocess.h"
+
+namespace fact::agent {
+
+class Provider {
+  public:
+    virtual ~Provider() = default;
+    // An Error costs this question only.
+    virtual Result<Answer> ask(const Question& question) = 0;
+};
+
+// A program with the prompt on its standard input and the answer on its standard output.
+std::unique_ptr<Provider> command_provider(Command command);
+
+// Answers as they are in the file, by what they were asked about and which attempt it was.
+Result<std::unique_ptr<Provider>> replay_provider(const std::filesystem::path& transcript);
+
+}  // namespace fact::agent

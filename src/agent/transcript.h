@@ -1,0 +1,41 @@
+// What was asked and what was answered, a JSON object a line.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+
+namespace fact::agent {
+
+struct Question {
+    std::string stage;  // "find", "write"
+    std::string about;  // the proposal's id; "" where the whole module is
+    int attempt = 0;
+    std::string prompt;
+};
+
+struct Answer {
+    std::string text;
+    int tokens_in = 0, tokens_out = 0;  // estimated where nobody counted them
+    double seconds = 0;
+};
+
+struct Exchange {
+    Question question;
+    Answer answer;
+    std::string error;  // where there was no answer
+};
+
+// Values of environment variables that hold keys are blacked out.
+Result<> append_transcript(const std::filesystem::path& file, const Exchange& exchange);
+Result<std::vector<Exchange>> read_transcript(const std::filesystem::path& file);
+
+// About as many as models count: four characters each.
+int estimated_tokens(const std::string& text);
+
+// The text with every secret of the environment blacked out.
+std::string redacted(std::string text);
+
+}  // namespace fact::agent

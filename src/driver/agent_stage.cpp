@@ -1,0 +1,352 @@
+#include "driver/agent_stage.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+
+#include "agent/answer.h"
+#include "agent/look.h"
+#include "agent/prompt.h"
+#include "agent/proposal.h"
+#include "agent/provider.h"
+#include "driver/action_requests.h"
+#include "driver/desk.h"
+#include "support/files.h"
+#include "support/progress.h"
+
+namespace fact::driver {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kMostProposals = 8;
+constexpr int kMostAttempts = 3;
+constexpr double kNearBound = 1.1;    // what is within 10 % of its bound is left as it is
+constexpr double kLeastShare = 0.01;  // of the module's time: less is not worth a question
+constexpr Seconds kPatience{300};     // for one answer
+
+// The words before and after the first colon.
+std::pair<std::string, std::string> halves(const std::string& provider) {
+    const auto colon = provider.find(':');
+    if (colon == std::string::npos) return {provider, ""};
+    return {provider.substr(0, colon), provider.substr(colon + 1)};
+}
+
+Result<std::unique_ptr<agent::Provider>> make_provider(const std::string& spelled) {
+    const auto [kind, name] = halves(spelled);
+    if (kind == "replay") return agent::replay_provider(name);
+    Command command{{"/bin/sh", "-c", name}, {}, {}, {}, kPatience};
+    return agent::command_provider(std::move(command));
+}
+
+// A set that is worth a kernel.
+struct Wanted {
+    std::string id;
+    agent::NodeSet set;
+    match::Cost cost;
+    double now_us = 0;  // what its operators take as the rules leave them
+};
+
+class Loop {
+  public:
+    Loop(Desk& desk, agent::Provider& provider, const AgentRequest& request)
+        : desk_(desk), provider_(provider), request_(request) {
+        done_.provider = request.provider;
+        for (const auto& one : desk_.bounds) total_us_ += one.unfused_us;
+    }
+
+    Result<report::Agent> run() {
+        const auto wanted = find();
+        if (!wanted) return wanted.error();
+        double left = 0;
+        for (const auto& one : *wanted) left += one.now_us - one.cost.bound_us;
+        for (const auto& one : *wanted) {
+            if (interrupted()) return Error{"interrupted", ""};
+            if (out_of_budget()) break;
+            if (left < kLeastShare * total_us_) {
+                done_.stopped = "what is left to save is under 1 % of the module's time";
+                break;
+            }
+            if (auto fine = write_for(one); !fine) return fine.error();
+            left -= one.now_us - one.cost.bound_us;
+        }
+        if (done_.stopped.empty()) done_.stopped = "every set that was worth it has been tried";
+        return done_;
+    }
+
+  private:
+    fs::path prompt_file(const char* name) const {
+        return desk_.environment.root / "prompts" / name;
+    }
+
+    bool out_of_budget() {
+        if (done_.calls >= request_.calls)
+            done_.stopped = fmt::format("{} calls were made", done_.calls);
+        else if (done_.tokens_in + done_.tokens_out >= request_.tokens)
+            done_.stopped = fmt::format("{} tokens were used", done_.tokens_in + done_.tokens_out);
+        else if (Seconds(Clock::now() - started_).count() >= request_.seconds)
+            done_.stopped = fmt::format("{:.0f} s were used", request_.seconds);
+        return !done_.stopped.empty();
+    }
+
+    // "" where there is no answer; only a broken disk is an Error.
+    Result<std::string> ask(agent::Question question) {
+        ++done_.calls;
+        progress_.status(question.about.empty() ? question.stage
+                                                : question.stage + " " + question.about);
+        const auto answer = provider_.ask(question);
+        agent::Exchange exchange{std::move(question), {}, ""};
+        if (answer) {
+            exchange.answer = *answer;
+            done_.tokens_in += answer->tokens_in;
+            done_.tokens_out += answer->tokens_out;
+            done_.seconds += answer->seconds;
+        } else {
+            ++done_.failed_calls;
+            exchange.error = agent::redacted(answer.error().message);
+            last_failure_ = exchange.error;
+        }
+        const auto file = desk_.run.path() / "agent" / "transcript.jsonl";
+        if (auto kept = agent::append_transcript(file, exchange); !kept) return kept.error();
+        return exchange.answer.text;
+    }
+
+    // What the operators of a set take today: those in patterns as the rules' kernels are expected
+    // to run, all others as torch's.
+    double now_us(const agent::NodeSet& set) const {
+        std::set<std::string> inside;
+        for (const auto id : set.nodes) inside.insert(desk_.found.graph[id].name);
+        std::set<std::string> covered;
+        double us = 0;
+        for (const auto& pattern : desk_.found.discovery.patterns) {
+            const auto in = [&](const std::string& node) { return inside.contains(node); };
+            const auto taken = [&](const std::string& node) { return covered.contains(node); };
+            if (!std::ranges::all_of(pattern.nodes, in) ||
+                std::ranges::any_of(pattern.nodes, taken))
+                continue;
+            covered.insert(pattern.nodes.begin(), pattern.nodes.end());
+            us += std::min(pattern.cost.expected_us, pattern.cost.unfused_us);
+        }
+        for (const auto& one : desk_.bounds) {
+            const auto& name = desk_.found.graph[one.node].name;
+            if (inside.contains(name) && !covered.contains(name)) us += one.unfused_us;
+        }
+        return us;
+    }
+
+    Result<std::string> find_prompt() const {
+        const auto looked = agent::look(desk_.found.graph, desk_.bounds, {.count = 400});
+        std::vector<std::string> patterns, left;
+        for (const auto& pattern : desk_.found.discovery.patterns)
+            patterns.push_back(fmt::format("{}: {} (bound {:.1f} us, unfused {:.1f} us)",
+                                           pattern.id, fmt::join(pattern.nodes, ", "),
+                                           pattern.cost.bound_us, pattern.cost.unfused_us));
+        for (const auto& alone : desk_.found.discovery.left_alone)
+            left.push_back(alone.node + ": " + alone.reason);
+        return agent::fill_prompt(prompt_file("find.md"),
+                                  {{"graph", agent::bounded(looked.lines, 24'000)},
+                                   {"patterns", agent::bounded(patterns, 6'000)},
+                                   {"left", agent::bounded(left, 4'000)},
+                                   {"most", fmt::to_string(kMostProposals)}});
+    }
+
+    // The sets that the model names and that are worth a kernel, those that save most first.
+    Result<std::vector<Wanted>> find() {
+        auto prompt = find_prompt();
+        if (!prompt) return prompt.error();
+        std::vector<agent::Named> named;
+        for (int attempt = 0; attempt < 2 && named.empty(); ++attempt) {
+            if (out_of_budget()) break;
+            const auto answer = ask({"find", "", attempt, *prompt});
+            if (!answer) return answer.error();
+            auto read = agent::read_proposals(*answer);
+            if (read) {
+                named = std::move(*read);
+                break;
+            }
+            done_.stopped = last_failure_.empty() ? read.error().message : last_failure_;
+        }
+        if (!named.empty()) done_.stopped.clear();
+        named.resize(std::min(named.size(), static_cast<std::size_t>(kMostProposals)));
+        done_.named = static_cast<int>(named.size());
+        std::vector<Wanted> wanted;
+        for (const auto& one : named) add(one, wanted);
+        std::ranges::stable_sort(wanted, std::ranges::greater(),
+                                 [](const Wanted& one) { return one.now_us - one.cost.bound_us; });
+        return wanted;
+    }
+
+    void add(const agent::Named& named, std::vector<Wanted>& wanted) {
+        const auto refuse = [&](std::string why) {
+            ++done_.refused;
+            report::AgentRow row;
+            row.id = fmt::format("{}", fmt::join(named.nodes, " ")).substr(0, 60);
+            row.operators = static_cast<int>(named.nodes.size());
+            row.where = "the graph";
+            row.outcome = std::move(why);
+            done_.rows.push_back(std::move(row));
+        };
+        auto set = agent::node_set(desk_.found.graph, named.nodes);
+        if (!set) return refuse(set.error().message);
+        Wanted one{agent::proposal_id(desk_.found.graph, *set), std::move(*set), {}, 0};
+        if (std::ranges::find(wanted, one.id, &Wanted::id) != wanted.end())
+            return refuse("it was named twice");
+        one.cost = agent::cost_of(desk_.found.graph, one.set, desk_.options);
+        one.now_us = now_us(one.set);
+        if (one.now_us < kNearBound * one.cost.bound_us)
+            return refuse(fmt::format("within 10 % of its bound already ({:.1f} of {:.1f} us)",
+                                      one.now_us, one.cost.bound_us));
+        wanted.push_back(std::move(one));
+    }
+
+    Result<std::string> write_prompt(const Wanted& wanted) const {
+        const auto& graph = desk_.found.graph;
+        const auto language = read_file(desk_.environment.root / "docs" / "language.md");
+        if (!language) return language.error();
+        const auto interface = agent::interface_of(graph, wanted.set);
+        std::vector<std::string> lines, extents;
+        const auto looked =
+            agent::look(graph, desk_.bounds, {.count = 1'000'000, .fold = false}).lines;
+        for (const auto id : wanted.set.nodes) lines.push_back(looked[graph::index(id)]);
+        for (const auto& [name, extent] : interface.extents)
+            extents.push_back(fmt::format("{} = {}", name, extent));
+        return agent::fill_prompt(
+            prompt_file("write.md"),
+            {{"language", *language},
+             {"operators", agent::bounded(lines, 12'000)},
+             {"kernel", agent::empty_kernel(wanted.id, graph, interface)},
+             {"extents", fmt::format("{}", fmt::join(extents, ", "))},
+             {"bound", fmt::format("at best it takes {:.1f} us, its operators take {:.1f} us now",
+                                   wanted.cost.bound_us, wanted.now_us)}});
+    }
+
+    // What a text was found to be, for whoever writes the next one.
+    static std::string diagnosis(const Json& reply) {
+        std::string text;
+        const auto add = [&](const char* field) {
+            if (reply.contains(field) && reply[field].is_string() &&
+                !reply[field].get<std::string>().empty())
+                text += reply[field].get<std::string>() + "\n";
+        };
+        for (const auto* field : {"rendered", "why", "hint", "error"}) add(field);
+        if (reply.contains("text_checks"))
+            for (const auto& check : reply["text_checks"])
+                if (!check.value("passed", true))
+                    text += fmt::format("{} inputs: {}\n", check.value("inputs", ""),
+                                        check.value("why", ""));
+        if (reply.contains("time_us") && reply.contains("cost"))
+            text += fmt::format("it takes {:.1f} us; torch takes {:.1f} us, the bound is {:.1f}\n",
+                                reply["time_us"].get<double>(), reply.value("torch_us", 0.0),
+                                reply["cost"].value("bound_us", 0.0));
+        return text;
+    }
+
+    // Whether there is nothing to gain by another text.
+    static bool good_enough(const Json& reply) {
+        if (!reply.value("accepted", false)) return false;
+        if (!reply.contains("time_us")) return true;  // nothing tells texts apart without a GPU
+        return reply["time_us"].get<double>() <= kNearBound * reply["cost"].value("bound_us", 0.0);
+    }
+
+    Result<> write_for(const Wanted& wanted) {
+        report::AgentRow row;
+        row.id = wanted.id;
+        row.operators = static_cast<int>(wanted.set.nodes.size());
+        row.where = graph::describe(desk_.found.graph[wanted.set.nodes.front()].where);
+        row.now_us = wanted.now_us;
+        row.bound_us = wanted.cost.bound_us;
+        const int before = done_.tokens_in + done_.tokens_out;
+        auto prompt = write_prompt(wanted);
+        if (!prompt) return prompt.error();
+        Json names = Json::array();
+        for (const auto id : wanted.set.nodes) names.push_back(desk_.found.graph[id].name);
+        if (auto kept = propose(desk_, {{"nodes", names}}); !kept) return kept.error();
+        double best_us = 0;
+        for (int attempt = 0; attempt < kMostAttempts && !out_of_budget(); ++attempt) {
+            const auto answer = ask({"write", wanted.id, attempt, *prompt});
+            if (!answer) return answer.error();
+            ++row.attempts;
+            const auto text = agent::read_kernel_text(*answer);
+            Json reply{{"error", text ? "" : text.error().text()}};
+            if (text) {
+                auto written = write(desk_, {{"proposal", wanted.id}, {"text", *text}});
+                if (written)
+                    reply = std::move(*written);
+                else
+                    reply["error"] = written.error().text();
+                if (attempt == 0) row.first_compiled = !reply.contains("diagnostics");
+            }
+            const bool accepted = reply.value("accepted", false);
+            if (accepted) {
+                row.outcome = "accepted";
+                const double us = reply.value("time_us", 0.0);
+                const bool better = best_us == 0 || us < 0.98 * best_us;
+                best_us = better ? us : best_us;
+                if (good_enough(reply) || !better) break;
+            } else if (row.outcome != "accepted") {
+                row.outcome = diagnosis(reply).substr(0, 300);
+            }
+            auto revised = agent::fill_prompt(prompt_file("revise.md"),
+                                              {{"text", text ? *text : answer->substr(0, 4000)},
+                                               {"diagnosis", diagnosis(reply)}});
+            if (!revised) return revised.error();
+            prompt = first_prompt(wanted, *revised);
+            if (!prompt) return prompt.error();
+        }
+        row.time_us = best_us;
+        row.tokens = done_.tokens_in + done_.tokens_out - before;
+        done_.accepted += row.outcome == "accepted";
+        progress_.step(
+            fmt::format("{}: {}", row.id, row.outcome.substr(0, row.outcome.find('\n'))));
+        done_.rows.push_back(std::move(row));
+        return Ok{};
+    }
+
+    // Every question stands for itself: who answers may remember nothing.
+    Result<std::string> first_prompt(const Wanted& wanted, const std::string& revision) const {
+        auto prompt = write_prompt(wanted);
+        if (prompt) *prompt += "\n" + revision;
+        return prompt;
+    }
+
+    using Clock = std::chrono::steady_clock;
+
+    Desk& desk_;
+    agent::Provider& provider_;
+    const AgentRequest& request_;
+    report::Agent done_;
+    Progress progress_{"agent", 0};
+    double total_us_ = 0;
+    std::string last_failure_;
+    Clock::time_point started_ = Clock::now();
+};
+
+}  // namespace
+
+Result<> check_agent(const AgentRequest& request) {
+    const auto [kind, name] = halves(request.provider);
+    if (kind == "rules" && name.empty()) return Ok{};
+    const std::set<std::string> known{"command", "replay"};
+    if (!known.contains(kind) || name.empty())
+        return Error{fmt::format("--agent {} names no agent", request.provider),
+                     "it is rules, command:PROGRAM or replay:FILE", true};
+    if (kind == "replay")
+        if (const auto read = agent::read_transcript(name); !read) return read.error();
+    return Ok{};
+}
+
+Result<report::Agent> agent_stage(const RunFolder& run, const AgentRequest& request) {
+    if (request.provider == "rules") return report::Agent{};
+    auto desk = open_desk(run);
+    if (!desk) return desk.error();
+    const auto provider = make_provider(request.provider);
+    if (!provider) return provider.error();
+    return Loop(*desk, **provider, request).run();
+}
+
+}  // namespace fact::driver

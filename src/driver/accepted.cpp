@@ -1,5 +1,7 @@
 #include "driver/accepted.h"
 
+#include <algorithm>
+
 #include "compose/rewrite.h"
 #include "support/files.h"
 
@@ -18,21 +20,29 @@ match::Discovery read(const RunFolder& run) {
     return found ? std::move(*found) : match::Discovery{};
 }
 
-}  // namespace
-
-std::vector<match::Pattern> accepted_patterns(const RunFolder& run, const graph::Graph& graph) {
-    auto patterns = read(run).patterns;
-    std::erase_if(patterns, [&](const match::Pattern& pattern) {
-        return !compose::make_call(graph, pattern).ok();
-    });
-    return patterns;
+void add(const match::Pattern& pattern, match::Discovery& discovery) {
+    std::erase_if(discovery.patterns, [&](const auto& one) { return one.id == pattern.id; });
+    discovery.patterns.push_back(pattern);
+    for (auto* list : {&discovery.left_alone, &discovery.idle})
+        std::erase_if(*list, [&](const match::LeftAlone& left) {
+            return std::ranges::find(pattern.nodes, left.node) != pattern.nodes.end();
+        });
 }
 
-Result<> accept_pattern(const RunFolder& run, const match::Pattern& pattern) {
+}  // namespace
+
+void add_accepted(const RunFolder& run, const graph::Graph& graph, match::Discovery& discovery) {
+    for (const auto& pattern : read(run).patterns)
+        if (compose::make_call(graph, pattern)) add(pattern, discovery);
+}
+
+Result<> accept_pattern(const RunFolder& run, const match::Pattern& pattern,
+                        match::Discovery& discovery) {
     auto all = read(run);
-    std::erase_if(all.patterns, [&](const match::Pattern& one) { return one.id == pattern.id; });
-    all.patterns.push_back(pattern);
-    return write_file_atomic(file_of(run), match::to_json(all));
+    add(pattern, all);
+    if (auto kept = write_file_atomic(file_of(run), match::to_json(all)); !kept) return kept;
+    add(pattern, discovery);
+    return Ok{};
 }
 
 }  // namespace fact::driver

@@ -1,8 +1,6 @@
 // Patterns that an agent found in a run and that were proved there: agent/accepted.json.
 #pragma once
 
-#include <vector>
-
 #include "driver/run_folder.h"
 #include "graph/graph.h"
 #include "match/pattern.h"
@@ -10,10 +8,11 @@
 
 namespace fact::driver {
 
-// Those that still fit the graph; the module may have changed since.
-std::vector<match::Pattern> accepted_patterns(const RunFolder& run, const graph::Graph& graph);
+// Adds those that still fit the graph to what rules found; the module may have changed since.
+void add_accepted(const RunFolder& run, const graph::Graph& graph, match::Discovery& discovery);
 
-// Adds the pattern, or replaces the one of its id.
-Result<> accept_pattern(const RunFolder& run, const match::Pattern& pattern);
+// Keeps the pattern, in place of an earlier one of its id, and adds it to the discovery.
+Result<> accept_pattern(const RunFolder& run, const match::Pattern& pattern,
+                        match::Discovery& discovery);
 
 }  // namespace fact::driver

@@ -98,10 +98,7 @@ std::optional<match::Pattern> faster_before(const Desk& desk, const match::Patte
 
 // The pattern among those of the run, so that composing can choose it.
 Result<> take_in(Desk& desk, const match::Pattern& pattern) {
-    if (auto done = accept_pattern(desk.run, pattern); !done) return done;
-    auto& patterns = desk.found.discovery.patterns;
-    std::erase_if(patterns, [&](const match::Pattern& one) { return one.id == pattern.id; });
-    patterns.push_back(pattern);
+    if (auto done = accept_pattern(desk.run, pattern, desk.found.discovery); !done) return done;
     return write_file_atomic(desk.run.discovery(), match::to_json(desk.found.discovery));
 }
 

@@ -9,11 +9,10 @@
 #include <set>
 
 #include "agent/answer.h"
-#include "agent/look.h"
-#include "agent/prompt.h"
 #include "agent/proposal.h"
 #include "agent/provider.h"
 #include "driver/action_requests.h"
+#include "driver/agent_questions.h"
 #include "driver/desk.h"
 #include "support/files.h"
 #include "support/progress.h"
@@ -44,14 +43,6 @@ Result<std::unique_ptr<agent::Provider>> make_provider(const std::string& spelle
     return agent::command_provider(std::move(command));
 }
 
-// A set that is worth a kernel.
-struct Wanted {
-    std::string id;
-    agent::NodeSet set;
-    match::Cost cost;
-    double now_us = 0;  // what its operators take as the rules leave them
-};
-
 class Loop {
   public:
     Loop(Desk& desk, agent::Provider& provider, const AgentRequest& request)
@@ -80,10 +71,6 @@ class Loop {
     }
 
   private:
-    fs::path prompt_file(const char* name) const {
-        return desk_.environment.root / "prompts" / name;
-    }
-
     bool out_of_budget() {
         if (done_.calls >= request_.calls)
             done_.stopped = fmt::format("{} calls were made", done_.calls);
@@ -139,39 +126,25 @@ class Loop {
         return us;
     }
 
-    Result<std::string> find_prompt() const {
-        const auto looked = agent::look(desk_.found.graph, desk_.bounds, {.count = 400});
-        std::vector<std::string> patterns, left;
-        for (const auto& pattern : desk_.found.discovery.patterns)
-            patterns.push_back(fmt::format("{}: {} (bound {:.1f} us, unfused {:.1f} us)",
-                                           pattern.id, fmt::join(pattern.nodes, ", "),
-                                           pattern.cost.bound_us, pattern.cost.unfused_us));
-        for (const auto& alone : desk_.found.discovery.left_alone)
-            left.push_back(alone.node + ": " + alone.reason);
-        return agent::fill_prompt(prompt_file("find.md"),
-                                  {{"graph", agent::bounded(looked.lines, 24'000)},
-                                   {"patterns", agent::bounded(patterns, 6'000)},
-                                   {"left", agent::bounded(left, 4'000)},
-                                   {"most", fmt::to_string(kMostProposals)}});
-    }
-
     // The sets that the model names and that are worth a kernel, those that save most first.
     Result<std::vector<Wanted>> find() {
-        auto prompt = find_prompt();
+        auto prompt = find_question(desk_, kMostProposals);
         if (!prompt) return prompt.error();
         std::vector<agent::Named> named;
+        std::string why;
         for (int attempt = 0; attempt < 2 && named.empty(); ++attempt) {
             if (out_of_budget()) break;
             const auto answer = ask({"find", "", attempt, *prompt});
             if (!answer) return answer.error();
             auto read = agent::read_proposals(*answer);
-            if (read) {
-                named = std::move(*read);
-                break;
-            }
-            done_.stopped = last_failure_.empty() ? read.error().message : last_failure_;
+            why = read              ? "it names no set of operators"
+                  : answer->empty() ? last_failure_
+                                    : read.error().message;
+            if (!read) continue;
+            named = std::move(*read);
+            break;
         }
-        if (!named.empty()) done_.stopped.clear();
+        if (named.empty() && done_.stopped.empty()) done_.stopped = why;
         named.resize(std::min(named.size(), static_cast<std::size_t>(kMostProposals)));
         done_.named = static_cast<int>(named.size());
         std::vector<Wanted> wanted;
@@ -204,48 +177,6 @@ class Loop {
         wanted.push_back(std::move(one));
     }
 
-    Result<std::string> write_prompt(const Wanted& wanted) const {
-        const auto& graph = desk_.found.graph;
-        const auto language = read_file(desk_.environment.root / "docs" / "language.md");
-        if (!language) return language.error();
-        const auto interface = agent::interface_of(graph, wanted.set);
-        std::vector<std::string> lines, extents;
-        const auto looked =
-            agent::look(graph, desk_.bounds, {.count = 1'000'000, .fold = false}).lines;
-        for (const auto id : wanted.set.nodes) lines.push_back(looked[graph::index(id)]);
-        for (const auto& [name, extent] : interface.extents)
-            extents.push_back(fmt::format("{} = {}", name, extent));
-        return agent::fill_prompt(
-            prompt_file("write.md"),
-            {{"language", *language},
-             {"operators", agent::bounded(lines, 12'000)},
-             {"kernel", agent::empty_kernel(wanted.id, graph, interface)},
-             {"extents", fmt::format("{}", fmt::join(extents, ", "))},
-             {"bound", fmt::format("at best it takes {:.1f} us, its operators take {:.1f} us now",
-                                   wanted.cost.bound_us, wanted.now_us)}});
-    }
-
-    // What a text was found to be, for whoever writes the next one.
-    static std::string diagnosis(const Json& reply) {
-        std::string text;
-        const auto add = [&](const char* field) {
-            if (reply.contains(field) && reply[field].is_string() &&
-                !reply[field].get<std::string>().empty())
-                text += reply[field].get<std::string>() + "\n";
-        };
-        for (const auto* field : {"rendered", "why", "hint", "error"}) add(field);
-        if (reply.contains("text_checks"))
-            for (const auto& check : reply["text_checks"])
-                if (!check.value("passed", true))
-                    text += fmt::format("{} inputs: {}\n", check.value("inputs", ""),
-                                        check.value("why", ""));
-        if (reply.contains("time_us") && reply.contains("cost"))
-            text += fmt::format("it takes {:.1f} us; torch takes {:.1f} us, the bound is {:.1f}\n",
-                                reply["time_us"].get<double>(), reply.value("torch_us", 0.0),
-                                reply["cost"].value("bound_us", 0.0));
-        return text;
-    }
-
     // Whether there is nothing to gain by another text.
     static bool good_enough(const Json& reply) {
         if (!reply.value("accepted", false)) return false;
@@ -261,7 +192,7 @@ class Loop {
         row.now_us = wanted.now_us;
         row.bound_us = wanted.cost.bound_us;
         const int before = done_.tokens_in + done_.tokens_out;
-        auto prompt = write_prompt(wanted);
+        auto prompt = write_question(desk_, wanted);
         if (!prompt) return prompt.error();
         Json names = Json::array();
         for (const auto id : wanted.set.nodes) names.push_back(desk_.found.graph[id].name);
@@ -291,11 +222,7 @@ class Loop {
             } else if (row.outcome != "accepted") {
                 row.outcome = diagnosis(reply).substr(0, 300);
             }
-            auto revised = agent::fill_prompt(prompt_file("revise.md"),
-                                              {{"text", text ? *text : answer->substr(0, 4000)},
-                                               {"diagnosis", diagnosis(reply)}});
-            if (!revised) return revised.error();
-            prompt = first_prompt(wanted, *revised);
+            prompt = revise_question(desk_, wanted, text ? *text : answer->substr(0, 4000), reply);
             if (!prompt) return prompt.error();
         }
         row.time_us = best_us;
@@ -305,13 +232,6 @@ class Loop {
             fmt::format("{}: {}", row.id, row.outcome.substr(0, row.outcome.find('\n'))));
         done_.rows.push_back(std::move(row));
         return Ok{};
-    }
-
-    // Every question stands for itself: who answers may remember nothing.
-    Result<std::string> first_prompt(const Wanted& wanted, const std::string& revision) const {
-        auto prompt = write_prompt(wanted);
-        if (prompt) *prompt += "\n" + revision;
-        return prompt;
     }
 
     using Clock = std::chrono::steady_clock;

@@ -72,8 +72,7 @@ Result<Discovered> discover(const fs::path& archive, const match::Options& optio
 Result<Discovered> discover_stage(const RunFolder& run, const match::Options& options) {
     auto found = discover(run.archive(), options);
     if (!found) return found;
-    for (auto& pattern : accepted_patterns(run, found->graph))
-        found->discovery.patterns.push_back(std::move(pattern));
+    add_accepted(run, found->graph, found->discovery);
     Result<> written = Ok{};
     std::erase_if(found->discovery.patterns, [&](const match::Pattern& pattern) {
         const auto call = make_call(found->graph, pattern);

@@ -1,0 +1,89 @@
+#include "driver/agent_questions.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "agent/interface.h"
+#include "agent/look.h"
+#include "agent/prompt.h"
+#include "driver/action_requests.h"
+#include "support/files.h"
+
+namespace fact::driver {
+
+namespace {
+
+std::filesystem::path prompt_file(const Desk& desk, const char* name) {
+    return desk.environment.root / "prompts" / name;
+}
+
+}  // namespace
+
+Result<std::string> find_question(const Desk& desk, int most) {
+    const auto looked = agent::look(desk.found.graph, desk.bounds, {.count = 400});
+    std::vector<std::string> patterns, left;
+    for (const auto& pattern : desk.found.discovery.patterns)
+        patterns.push_back(fmt::format("{}: {} (bound {:.1f} us, unfused {:.1f} us)", pattern.id,
+                                       fmt::join(pattern.nodes, ", "), pattern.cost.bound_us,
+                                       pattern.cost.unfused_us));
+    for (const auto& alone : desk.found.discovery.left_alone)
+        left.push_back(alone.node + ": " + alone.reason);
+    return agent::fill_prompt(prompt_file(desk, "find.md"),
+                              {{"graph", agent::bounded(looked.lines, 24'000)},
+                               {"patterns", agent::bounded(patterns, 6'000)},
+                               {"left", agent::bounded(left, 4'000)},
+                               {"most", fmt::to_string(most)}});
+}
+
+Result<std::string> write_question(const Desk& desk, const Wanted& wanted) {
+    const auto& graph = desk.found.graph;
+    const auto language = read_file(desk.environment.root / "docs" / "language.md");
+    if (!language) return language.error();
+    const auto interface = agent::interface_of(graph, wanted.set);
+    std::vector<std::string> lines, extents;
+    const auto looked = agent::look(graph, desk.bounds, {.count = 1'000'000, .fold = false}).lines;
+    for (const auto id : wanted.set.nodes) lines.push_back(looked[graph::index(id)]);
+    for (const auto& [name, extent] : interface.extents)
+        extents.push_back(fmt::format("{} = {}", name, extent));
+    return agent::fill_prompt(
+        prompt_file(desk, "write.md"),
+        {{"language", *language},
+         {"operators", agent::bounded(lines, 12'000)},
+         {"kernel", agent::empty_kernel(wanted.id, graph, interface)},
+         {"extents", fmt::format("{}", fmt::join(extents, ", "))},
+         {"bound", fmt::format("at best it takes {:.1f} us, its operators take {:.1f} us now",
+                               wanted.cost.bound_us, wanted.now_us)}});
+}
+
+std::string diagnosis(const Json& reply) {
+    std::string text;
+    const auto add = [&](const char* field) {
+        if (reply.contains(field) && reply[field].is_string() &&
+            !reply[field].get<std::string>().empty())
+            text += reply[field].get<std::string>() + "\n";
+    };
+    for (const auto* field : {"rendered", "why", "hint", "error"}) add(field);
+    if (reply.contains("text_checks"))
+        for (const auto& check : reply["text_checks"])
+            if (!check.value("passed", true))
+                text += fmt::format("{} inputs: {}\n", check.value("inputs", ""),
+                                    check.value("why", ""));
+    if (reply.contains("time_us") && reply.contains("cost"))
+        text += fmt::format("it takes {:.1f} us; torch takes {:.1f} us, the bound is {:.1f}\n",
+                            reply["time_us"].get<double>(), reply.value("torch_us", 0.0),
+                            reply["cost"].value("bound_us", 0.0));
+    return text;
+}
+
+Result<std::string> revise_question(const Desk& desk, const Wanted& wanted, const std::string& text,
+                                    const Json& reply) {
+    auto prompt = write_question(desk, wanted);
+    if (!prompt) return prompt;
+    const auto revision = agent::fill_prompt(prompt_file(desk, "revise.md"),
+                                             {{"text", text}, {"diagnosis", diagnosis(reply)}});
+    if (!revision) return revision;
+    *prompt += "\n" + *revision;
+    return prompt;
+}
+
+}  // namespace fact::driver

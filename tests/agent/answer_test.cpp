@@ -1,0 +1,93 @@
+// What comes from a language model is read as untrusted input.
+#include "agent/answer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "agent/prompt.h"
+#include "agent/provider.h"
+#include "support/files.h"
+
+namespace fact::agent {
+namespace {
+
+TEST(Answer, ProposalsAreFoundAmongProse) {
+    const auto found = read_proposals(
+        "Let me think {not json}. Here:\n```json\n{\"proposals\": [{\"nodes\": [\"a\", \"b}\"], "
+        "\"why\": \"one pass\"}, {\"nodes\": []}, 7, {\"nodes\": [1, \"c\"]}]}\n```\nGood luck!");
+    ASSERT_TRUE(found) << found.error().text();
+    ASSERT_EQ(found->size(), 2u);
+    EXPECT_EQ((*found)[0].nodes, (std::vector<std::string>{"a", "b}"}));
+    EXPECT_EQ((*found)[0].why, "one pass");
+    EXPECT_EQ((*found)[1].nodes, (std::vector<std::string>{"c"}));
+    EXPECT_TRUE(read_proposals("{\"proposals\": []}")->empty());
+}
+
+TEST(Answer, WhatIsNoAnswerIsAnError) {
+    for (const std::string& text :
+         {std::string(), std::string("I cannot help with that."), std::string(100'000, '{'),
+          std::string("{\"proposals\": 3}"), std::string("{\"proposals\": [{\"nodes\": [\"a\"]}"),
+          std::string(1 << 20, 'x'), std::string("\xff\xfe{\"\xff")}) {
+        EXPECT_FALSE(read_proposals(text)) << text.substr(0, 40);
+    }
+    for (const std::string& text :
+         {std::string(), std::string("I cannot help with that."), std::string(1 << 20, 'x')})
+        EXPECT_FALSE(read_kernel_text(text)) << text.substr(0, 40);
+}
+
+TEST(Answer, TheLastCodeBlockIsTheText) {
+    EXPECT_EQ(*read_kernel_text("First\n```\nkernel a\n```\nbetter:\n```fact\nkernel b\n```\nend"),
+              "kernel b\n");
+    EXPECT_EQ(*read_kernel_text("Sure: kernel f() -> () {}"), "kernel f() -> () {}");
+}
+
+TEST(Prompt, PlacesAreFilledOnceAndNoneIsForgotten) {
+    const TemporaryFolder folder(std::filesystem::temp_directory_path(), "fact-prompt");
+    const auto file = folder.path() / "p.md";
+    std::ofstream(file) << "a {{x}} b {{y}}\n";
+    EXPECT_EQ(*fill_prompt(file, {{"x", "{{y}}"}, {"y", "2"}}), "a {{y}} b 2\n");
+    EXPECT_NE(fill_prompt(file, {{"x", "1"}}).error().message.find("nothing fills {{y}}"),
+              std::string::npos);
+    EXPECT_LT(fill_prompt(file, {{"x", std::string(1 << 20, 'x')}, {"y", ""}})->size(), 50'000u);
+    EXPECT_EQ(bounded({"one", "two", "three"}, 8), "one\ntwo\n... and 1 more");
+    EXPECT_EQ(bounded({}, 8), "");
+}
+
+TEST(Transcript, IsReplayedByWhatWasAsked) {
+    const TemporaryFolder folder(std::filesystem::temp_directory_path(), "fact-transcript");
+    const auto file = folder.path() / "t.jsonl";
+    setenv("SOME_API_KEY", "sk-12345678", 1);
+    ASSERT_TRUE(append_transcript(
+        file, {{"find", "", 0, "prompt with sk-12345678"}, {"sets", 10, 2, 0.5}, ""}));
+    ASSERT_TRUE(append_transcript(file, {{"write", "a_1", 1, "p"}, {"text\n", 3, 4, 1}, ""}));
+    ASSERT_TRUE(append_transcript(file, {{"write", "a_1", 0, "p"}, {}, "no answer within 5 s"}));
+    unsetenv("SOME_API_KEY");
+    EXPECT_EQ(read_file(file)->find("sk-1234"), std::string::npos);
+    auto replay = replay_provider(file);
+    ASSERT_TRUE(replay) << replay.error().text();
+    EXPECT_EQ((*replay)->ask({"write", "a_1", 1, "another prompt"})->text, "text\n");
+    EXPECT_EQ((*replay)->ask({"find", "", 0, ""})->tokens_in, 10);
+    EXPECT_EQ((*replay)->ask({"write", "a_1", 0, ""}).error().message, "no answer within 5 s");
+    EXPECT_FALSE((*replay)->ask({"write", "a_2", 0, ""}));
+    std::ofstream(file, std::ios::app) << "{\"stage\": 3}\n";
+    EXPECT_NE(replay_provider(file).error().message.find("t.jsonl:4: not a line"),
+              std::string::npos);
+}
+
+TEST(Command, AnswersOrSaysWhyNot) {
+    const auto of = [](const char* script, double seconds = 20) {
+        return command_provider({{"/bin/sh", "-c", script}, {}, {}, {}, Seconds(seconds)});
+    };
+    const auto answer = of("cat")->ask({"find", "", 0, "what was asked"});
+    ASSERT_TRUE(answer) << answer.error().text();
+    EXPECT_EQ(answer->text, "what was asked");
+    EXPECT_EQ(answer->tokens_in, 4);
+    EXPECT_NE(of("echo no; echo why >&2; exit 4")->ask({}).error().message.find("exit code 4: why"),
+              std::string::npos);
+    EXPECT_EQ(of("sleep 60", 0.2)->ask({}).error().message, "no answer within 0 s");
+}
+
+}  // namespace
+}  // namespace fact::agent

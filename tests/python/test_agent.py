@@ -1,0 +1,199 @@
+"""A driver beside the rules: actions over a run folder, and the loop that asks a program."""
+
+import json
+import os
+import subprocess
+import unittest
+
+from command_line import PROGRAM, CommandLine
+
+MODEL = """
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up = torch.nn.Linear(64, 128)
+        self.scale = torch.nn.Parameter(torch.ones(128))
+
+    def forward(self, x, y):
+        t = torch.tanh(y) * torch.sigmoid(y) * self.scale
+        return self.up(x) + torch.softmax(t, dim=-1).sum(dim=1, keepdim=True)
+
+def get_inputs():
+    return [torch.randn(4, 32, 64), torch.randn(4, 32, 128)]
+
+def get_init_inputs():
+    return []
+"""
+
+NODES = ["tanh", "sigmoid", "mul", "mul_1", "softmax"]
+
+TEXT = """kernel gated(y: f32[R, K], scale: f32[K]) -> (t_softmax: f32[R, K]) {
+  t_softmax = softmax(tanh(y) * sigmoid(y) * scale, over: K)
+}
+"""
+
+# Answers by what is asked: a list of sets, then one kernel text after the other.
+ANSWERS = """
+import sys
+prompt = sys.stdin.read()
+if prompt.startswith("You choose"):
+    print({find!r})
+elif "Your kernel was not accepted" in prompt:
+    print({second!r})
+else:
+    print({first!r})
+"""
+
+
+def fenced(text):
+    return f"```fact\n{text}```\n"
+
+
+class Agents(CommandLine):
+    def setUp(self):
+        super().setUp()
+        self.source = self.write("model.py", MODEL)
+
+    def answers(self, first, second="", find=None):
+        find = find if find is not None else json.dumps({"proposals": [{"nodes": NODES, "why": "one pass"}]})
+        script = self.write("answers.py", ANSWERS.format(find=find, first=first, second=second))
+        return f"command:{os.environ.get('FACT_PYTHON', 'python3')} {script}"
+
+    def optimize(self, agent, *more):
+        done = self.fact("optimize", self.source, "--run-dir", "run", "--json", "--agent", agent, *more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+
+class Actions(Agents):
+    def act(self, name, **request):
+        done = self.fact("act", "run", name, json.dumps(request))
+        reply = json.loads(done.stdout)
+        self.assertEqual(done.returncode, 0 if reply["ok"] else 2)
+        return reply
+
+    def test_from_looking_to_a_package(self):
+        self.assertEqual(self.fact("trace", self.source, "-o", "model.pt2").returncode, 0)
+        self.assertEqual(self.fact("discover", "model.pt2", "-o", "run").returncode, 0)
+        looked = self.act("look")
+        self.assertEqual(looked["all"], 8)
+        self.assertTrue(looked["lines"][0].startswith("tanh = tanh(y f32[4,32,128]) -> f32[4,32,128]  model.py:11"))
+        around = self.act("source", node="tanh", around=1)
+        self.assertEqual([line.split()[0] for line in around["lines"]], ["10", "11", "12"])
+        left = {one["node"] for one in self.act("patterns")["left_alone"]}
+        self.assertLessEqual(set(NODES), left)
+
+        refused = self.act("propose", nodes=["tanh", "softmax"])
+        self.assertFalse(refused["ok"])
+        self.assertIn("mul", refused["hint"])
+        proposal = self.act("propose", nodes=NODES)
+        self.assertEqual([one["name"] for one in proposal["parameters"]], ["y", "scale"])
+        self.assertGreater(proposal["cost"]["unfused_us"], proposal["cost"]["bound_us"])
+        name = proposal["proposal"]
+
+        wrong = self.act("write", proposal=name, text=TEXT.replace("sigmoid(y)", "sigmoid(y + 0.01)"))
+        self.assertFalse(wrong["accepted"])
+        self.assertIn("softmax: largest error", wrong["why"])
+        constant = TEXT.replace("softmax(tanh(y) * sigmoid(y) * scale, over: K)", "0.0 * y * scale")
+        self.assertFalse(self.act("write", proposal=name, text=constant)["accepted"])
+        mistaken = self.act("write", proposal=name, text="def f(y): return y")
+        self.assertEqual(mistaken["diagnostics"][0]["severity"], "error")
+        for _ in range(2):  # the second is answered from what is known
+            self.assertTrue(self.act("write", proposal=name, text=TEXT)["accepted"])
+        self.assertFalse(set(NODES) & {one["node"] for one in self.act("patterns")["left_alone"]})
+        self.assertEqual(self.fact("realize", "run").returncode, 0)
+        composed = self.fact("compose", "run")
+        self.assertIn(f"{name}: fused", composed.stdout)
+
+    def test_what_is_wrong_is_a_reply(self):
+        self.assertEqual(self.fact("trace", self.source, "-o", "model.pt2").returncode, 0)
+        self.assertEqual(self.fact("discover", "model.pt2", "-o", "run").returncode, 0)
+        lines = [
+            "nonsense",
+            "[1]",
+            json.dumps({"action": "dance"}),
+            json.dumps({"action": "look", "request": {"first": -1}}),
+            json.dumps({"action": "propose", "request": {"nodes": "tanh"}}),
+            json.dumps({"action": "propose", "request": {"nodes": []}}),
+            json.dumps({"action": "write", "request": {"proposal": "../../x", "text": ""}}),
+            json.dumps({"action": "write", "request": {"proposal": "a", "text": "x" * 1_000_000}}),
+            json.dumps({"action": "look", "request": {"count": 1}, "id": 7}),
+        ]
+        done = subprocess.run(
+            [PROGRAM, "act", "run", "--serve"], cwd=self.folder, env=self.environment, text=True,
+            input="\n".join(lines) + "\n", capture_output=True, timeout=120,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        replies = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([reply["ok"] for reply in replies], [False] * 8 + [True])
+        self.assertEqual(replies[-1]["id"], 7)
+        self.assertTrue(all(reply["error"] for reply in replies[:-1]))
+
+    def test_the_command_line_itself(self):
+        for arguments, said in ((["act"], "no run folder"), (["act", "nowhere", "look"], "not a run folder"),
+                                (["act", "nowhere"], "give one action")):
+            done = self.fact(*arguments)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(said, done.stderr)
+        listed = json.loads(self.fact("act", "--list").stdout)
+        self.assertEqual([one["name"] for one in listed], ["look", "patterns", "source", "propose", "write"])
+
+
+class Loop(Agents):
+    def test_a_text_is_revised_and_composed_and_replayed(self):
+        report = self.optimize(self.answers("It depends.", fenced(TEXT)))
+        agent = report["agent"]
+        self.assertEqual((agent["calls"], agent["named"], agent["accepted"]), (3, 1, 1))
+        row = agent["proposals"][0]
+        self.assertEqual((row["outcome"], row["attempts"]), ("accepted", 2))
+        fused = {one["id"] for one in report["patterns"] if one["fused"]}
+        self.assertIn(row["id"], fused)
+        operators = report["operators"]
+        self.assertEqual(sum(operators.values()), 2 * operators["all"])
+        self.assertTrue(report["agrees"])
+
+        transcript = self.folder / "run" / "agent" / "transcript.jsonl"
+        kept = self.write("kept.jsonl", transcript.read_text())
+        subprocess.run(["rm", "-r", self.folder / "run"], check=True)
+        again = self.optimize(f"replay:{kept}")
+        self.assertEqual(again["agent"]["accepted"], 1)
+
+    def test_nothing_that_is_answered_does_harm(self):
+        for find, first in (
+            ("no idea", ""),
+            (json.dumps({"proposals": [{"nodes": ["nope"]}, {"nodes": 3}, 7]}), ""),
+            ("{" * 100_000, ""),
+            ("x" * 2_000_000, ""),
+            (None, "kernel f(y: f32[R, K], scale: f32[K]) -> (t_softmax: f32[R, K]) { t_softmax = 0.0 * y }"),
+            (None, fenced("y = 1\n") * 50_000),
+        ):
+            subprocess.run(["rm", "-rf", self.folder / "run"], check=True)
+            report = self.optimize(self.answers(first, first, find), "--agent-calls", "3", "--no-bench")
+            self.assertEqual(report["agent"]["accepted"], 0)
+            self.assertTrue(report["package"])
+
+    def test_who_answers_may_fail(self):
+        report = self.optimize("command:exit 3", "--no-bench")
+        self.assertEqual(report["agent"]["failed_calls"], 2)
+        self.assertIn("exit code 3", report["agent"]["stopped"])
+
+    def test_keys_are_not_kept(self):
+        self.environment["MY_API_KEY"] = "sk-0123456789"
+        self.optimize("command:echo $MY_API_KEY; echo $MY_API_KEY >&2; exit 1", "--no-bench")
+        kept = (self.folder / "run" / "agent" / "transcript.jsonl").read_text()
+        self.assertNotIn("sk-0123456789", kept)
+        self.assertIn("[redacted]", kept)
+
+    def test_who_is_no_agent(self):
+        for agent, said in (("gpt", "names no agent"), ("command:", "names no agent"),
+                            ("replay:missing.jsonl", "missing.jsonl"), (f"replay:{self.source}", "not a line")):
+            done = self.fact("optimize", self.source, "--agent", agent, "--run-dir", "run")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(said, done.stderr)
+            self.assertFalse((self.folder / "run").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

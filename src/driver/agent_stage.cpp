@@ -63,8 +63,15 @@ class Loop {
                 done_.stopped = "what is left to save is under 1 % of the module's time";
                 break;
             }
-            if (auto fine = write_for(one); !fine) return fine.error();
             left -= one.now_us - one.cost.bound_us;
+            if (const auto by = covered_by(one.set); !by.empty()) {
+                ++done_.refused;
+                auto row = row_of(one);
+                row.outcome = "its operators are in " + by;
+                done_.rows.push_back(std::move(row));
+                continue;
+            }
+            if (auto fine = write_for(one); !fine) return fine.error();
         }
         if (done_.stopped.empty()) done_.stopped = "every set that was worth it has been tried";
         return done_;
@@ -101,6 +108,29 @@ class Loop {
         const auto file = desk_.run.path() / "agent" / "transcript.jsonl";
         if (auto kept = agent::append_transcript(file, exchange); !kept) return kept.error();
         return exchange.answer.text;
+    }
+
+    // The accepted pattern that has all operators of the set; "" where none has.
+    std::string covered_by(const agent::NodeSet& set) const {
+        for (const auto& pattern : desk_.found.discovery.patterns) {
+            const auto has = [&](graph::NodeId id) {
+                return std::ranges::find(pattern.nodes, desk_.found.graph[id].name) !=
+                       pattern.nodes.end();
+            };
+            if (pattern.rule == agent::kRule && std::ranges::all_of(set.nodes, has))
+                return pattern.id;
+        }
+        return {};
+    }
+
+    report::AgentRow row_of(const Wanted& wanted) const {
+        report::AgentRow row;
+        row.id = wanted.id;
+        row.operators = static_cast<int>(wanted.set.nodes.size());
+        row.where = graph::describe(desk_.found.graph[wanted.set.nodes.front()].where);
+        row.now_us = wanted.now_us;
+        row.bound_us = wanted.cost.bound_us;
+        return row;
     }
 
     // What the operators of a set take today: those in patterns as the rules' kernels are expected
@@ -185,12 +215,7 @@ class Loop {
     }
 
     Result<> write_for(const Wanted& wanted) {
-        report::AgentRow row;
-        row.id = wanted.id;
-        row.operators = static_cast<int>(wanted.set.nodes.size());
-        row.where = graph::describe(desk_.found.graph[wanted.set.nodes.front()].where);
-        row.now_us = wanted.now_us;
-        row.bound_us = wanted.cost.bound_us;
+        auto row = row_of(wanted);
         const int before = done_.tokens_in + done_.tokens_out;
         auto prompt = write_question(desk_, wanted);
         if (!prompt) return prompt.error();

@@ -5,7 +5,7 @@ import os
 import subprocess
 import unittest
 
-from command_line import PROGRAM, CommandLine
+from command_line import PROGRAM, ROOT, CommandLine
 
 MODEL = """
 import torch
@@ -159,6 +159,17 @@ class Loop(Agents):
         subprocess.run(["rm", "-r", self.folder / "run"], check=True)
         again = self.optimize(f"replay:{kept}")
         self.assertEqual(again["agent"]["accepted"], 1)
+
+    def test_answers_of_a_model_are_replayed(self):
+        """Those that a language model gave to these questions, on a module that rules leave alone."""
+        kept = ROOT / "tests" / "python" / "transcripts" / "softcap_loss.jsonl"
+        self.source = str(ROOT / "examples" / "softcap_loss.py")
+        report = self.optimize(f"replay:{kept}")
+        agent = report["agent"]
+        self.assertEqual((agent["named"], agent["refused"], agent["accepted"]), (3, 2, 1))
+        self.assertTrue(agent["proposals"][0]["first_compiled"])
+        self.assertEqual(report["operators"]["fused"], 8)
+        self.assertTrue(report["agrees"])
 
     def test_nothing_that_is_answered_does_harm(self):
         for find, first in (

@@ -4,6 +4,7 @@
 torch_wanted=2.13.0
 cutlass_wanted=4.2.0.0
 cuda_wanted='13.0.*'
+sdks_wanted=(openai==3.49.0 anthropic==2.8.0 mcp==2.3.0)
 cuda_packages=(nvidia-cuda-nvcc nvidia-cuda-crt nvidia-nvvm nvidia-cuda-runtime nvidia-cuda-cccl)
 
 at_least() { printf '%s\n%s\n' "$1" "$2" | sort -V -C; }
@@ -168,6 +169,21 @@ install_folder() {
     rm -rf "$state/$1" "$state/$1.part"
     pip_install "$python" --no-deps --target "$state/$1.part" "${@:2}"
     mv "$state/$1.part" "$state/$1"
+}
+
+# What talks to language models, for the tests of that alone: 1 where it cannot be had, and they skip.
+install_test_sdks() {
+    local folder=$state/sdks
+    if [[ ! -e $folder/.complete || "$(<"$folder/.complete")" != "${sdks_wanted[*]}" ]]; then
+        [[ ${FACT_NO_INSTALL:-0} != 1 && ! ${FACT_DEPS_DIR:-} ]] || return 1
+        say "installing what is missing, once:"
+        printf '  for tests: %s: .fact/sdks\n' "${sdks_wanted[*]}" >&2
+        rm -rf "$folder" "$folder.part"
+        (pip_install "$python" --target "$folder.part" "${sdks_wanted[@]}") || return 1
+        echo "${sdks_wanted[*]}" >"$folder.part/.complete"
+        mv "$folder.part" "$folder"
+    fi
+    export FACT_TEST_SDK=$folder
 }
 
 install_missing() {

@@ -184,6 +184,7 @@ run_threads() {
 run_tests() {
     check_format
     make_test_package
+    install_test_sdks || true
     run_programs "$build" ""
     run_python_tests
     [[ ! $sanitize ]] || run_threads

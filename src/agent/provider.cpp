@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 namespace fact::agent {
 
 namespace {
 
+using Json = nlohmann::json;
+
 class CommandProvider : public Provider {
   public:
-    explicit CommandProvider(Command command) : command_(std::move(command)) {}
+    CommandProvider(Command command, Output output)
+        : command_(std::move(command)), output_(output) {}
 
     Result<Answer> ask(const Question& question) override {
         Command command = command_;
@@ -23,12 +28,36 @@ class CommandProvider : public Provider {
                                                   : fmt::format("exit code {}", exit->code),
                                      exit->err.substr(0, 1000)),
                          ""};
-        return Answer{exit->out, estimated_tokens(question.prompt), estimated_tokens(exit->out),
+        Answer answer{exit->out, estimated_tokens(question.prompt), estimated_tokens(exit->out),
                       exit->seconds};
+        if (output_ == Output::text) return answer;
+        return unpacked(std::move(answer));
     }
 
   private:
+    static Result<Answer> unpacked(Answer answer) {
+        const auto json = Json::parse(answer.text, nullptr, false);
+        const auto text_of = [&](const char* name) -> const std::string* {
+            const auto at = json.is_object() ? json.find(name) : json.end();
+            return at == json.end() ? nullptr : at->get_ptr<const std::string*>();
+        };
+        const auto count_of = [&](const char* name, int otherwise) {
+            const auto at = json.find(name);
+            const bool plain = at != json.end() && at->is_number_unsigned() &&
+                               at->get<std::uint64_t>() < 1'000'000'000;
+            return plain ? at->get<int>() : otherwise;
+        };
+        if (const auto* error = text_of("error")) return Error{*error, ""};
+        const auto* text = text_of("text");
+        if (!text) return Error{"the client answered neither text nor error", ""};
+        answer.text = *text;
+        answer.tokens_in = count_of("tokens_in", answer.tokens_in);
+        answer.tokens_out = count_of("tokens_out", estimated_tokens(*text));
+        return answer;
+    }
+
     Command command_;
+    Output output_;
 };
 
 class ReplayProvider : public Provider {
@@ -54,8 +83,8 @@ class ReplayProvider : public Provider {
 
 }  // namespace
 
-std::unique_ptr<Provider> command_provider(Command command) {
-    return std::make_unique<CommandProvider>(std::move(command));
+std::unique_ptr<Provider> command_provider(Command command, Output output) {
+    return std::make_unique<CommandProvider>(std::move(command), output);
 }
 
 Result<std::unique_ptr<Provider>> replay_provider(const std::filesystem::path& transcript) {

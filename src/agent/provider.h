@@ -18,8 +18,14 @@ class Provider {
     virtual Result<Answer> ask(const Question& question) = 0;
 };
 
-// A program with the prompt on its standard input and the answer on its standard output.
-std::unique_ptr<Provider> command_provider(Command command);
+// What a program that answers writes to its standard output.
+enum class Output {
+    text,    // the answer
+    object,  // {"text": ..., "tokens_in": ..., "tokens_out": ...} or {"error": ...}
+};
+
+// A program with the prompt on its standard input.
+std::unique_ptr<Provider> command_provider(Command command, Output output = Output::text);
 
 // Answers as they are in the file, by what they were asked about and which attempt it was.
 Result<std::unique_ptr<Provider>> replay_provider(const std::filesystem::path& transcript);

@@ -58,10 +58,12 @@ void add_optimize(CLI::App& app, Action& action) {
     add_registry_use(*command, request.registry, request.retune);
     command->add_flag("!--no-bench", request.bench, "Do not time the whole module");
     command
-        ->add_option("--agent", request.agent.provider,
-                     "Who looks for more than the rules do: nobody (rules), command:PROGRAM (the "
-                     "prompt on its standard input, the answer on its standard output), or "
-                     "replay:FILE")
+        ->add_option(
+            "--agent", request.agent.provider,
+            "Who looks for more than the rules do: nobody (rules), openai:MODEL (any server "
+            "with that API: OPENAI_BASE_URL), anthropic:MODEL, command:PROGRAM (the "
+            "prompt on its standard input, the answer on its standard output), or "
+            "replay:FILE")
         ->capture_default_str()
         ->group("A language model");
     command->add_option("--agent-calls", request.agent.calls, "At most so many questions")

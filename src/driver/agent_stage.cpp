@@ -36,11 +36,15 @@ std::pair<std::string, std::string> halves(const std::string& provider) {
     return {provider.substr(0, colon), provider.substr(colon + 1)};
 }
 
-Result<std::unique_ptr<agent::Provider>> make_provider(const std::string& spelled) {
+Result<std::unique_ptr<agent::Provider>> make_provider(const Environment& environment,
+                                                       const std::string& spelled) {
     const auto [kind, name] = halves(spelled);
     if (kind == "replay") return agent::replay_provider(name);
-    Command command{{"/bin/sh", "-c", name}, {}, {}, {}, kPatience};
-    return agent::command_provider(std::move(command));
+    if (kind == "command")
+        return agent::command_provider({{"/bin/sh", "-c", name}, {}, {}, {}, kPatience});
+    auto client = python_module(environment, "fact.agent_client", {kind, name});
+    client.deadline = kPatience;
+    return agent::command_provider(std::move(client), agent::Output::object);
 }
 
 class Loop {
@@ -276,10 +280,11 @@ class Loop {
 Result<> check_agent(const AgentRequest& request) {
     const auto [kind, name] = halves(request.provider);
     if (kind == "rules" && name.empty()) return Ok{};
-    const std::set<std::string> known{"command", "replay"};
+    const std::set<std::string> known{"command", "replay", "openai", "anthropic"};
     if (!known.contains(kind) || name.empty())
         return Error{fmt::format("--agent {} names no agent", request.provider),
-                     "it is rules, command:PROGRAM or replay:FILE", true};
+                     "it is rules, openai:MODEL, anthropic:MODEL, command:PROGRAM or replay:FILE",
+                     true};
     if (kind == "replay")
         if (const auto read = agent::read_transcript(name); !read) return read.error();
     return Ok{};
@@ -289,7 +294,7 @@ Result<report::Agent> agent_stage(const RunFolder& run, const AgentRequest& requ
     if (request.provider == "rules") return report::Agent{};
     auto desk = open_desk(run);
     if (!desk) return desk.error();
-    const auto provider = make_provider(request.provider);
+    const auto provider = make_provider(desk->environment, request.provider);
     if (!provider) return provider.error();
     return Loop(*desk, **provider, request).run();
 }

@@ -11,7 +11,8 @@
 namespace fact::driver {
 
 struct AgentRequest {
-    // "rules" (nobody is asked), "command:PROGRAM" or "replay:FILE".
+    // "rules" (nobody is asked), "openai:MODEL", "anthropic:MODEL", "command:PROGRAM" or
+    // "replay:FILE".
     std::string provider = "rules";
     int calls = 24;
     int tokens = 200'000;  // in and out

@@ -1,0 +1,96 @@
+"""Models behind an API: the official SDKs against a local server of each API's shape."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+SDK = os.environ.get("FACT_TEST_SDK", "")
+if SDK:
+    sys.path.append(SDK)
+
+from model_server import STREAMS, ModelServer
+from test_agent import NODES, TEXT, Agents, fenced
+
+THERE = all(importlib.util.find_spec(name) for name in ("openai", "anthropic"))
+PYTHON = os.environ.get("FACT_PYTHON", sys.executable)
+PROVIDERS = ("openai", "anthropic")
+
+
+@unittest.skipUnless(THERE, "the packages openai and anthropic are not installed")
+class Client(unittest.TestCase):
+    def ask(self, provider, script, prompt="what is it?"):
+        with ModelServer(provider, script) as server:
+            done = subprocess.run(
+                [PYTHON, "-m", "fact.agent_client", provider, "some-model"],
+                input=prompt, text=True, capture_output=True, timeout=120,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join([os.environ.get("PYTHONPATH", ""), SDK]),
+                     **server.environment()},
+            )  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return json.loads(done.stdout), server.requests
+
+    def test_an_answer_comes_in_pieces(self):
+        for provider in PROVIDERS:
+            reply, requests = self.ask(provider, ["forty two"])
+            self.assertEqual(reply, {"text": "forty two", "tokens_in": 11, "tokens_out": 7})
+            self.assertEqual(requests[0]["body"]["model"], "some-model")
+            self.assertEqual(requests[0]["body"]["messages"], [{"role": "user", "content": "what is it?"}])
+            self.assertTrue(requests[0]["body"]["stream"])
+
+    def test_rate_limits_and_failing_servers_are_tried_again(self):
+        for provider in PROVIDERS:
+            busy = (429, json.dumps({"error": {"message": "slow down", "type": "rate_limit_error"}}))
+            reply, requests = self.ask(provider, [busy, (500, "{}"), "at last"])
+            self.assertEqual(reply["text"], "at last")
+            self.assertEqual(len(requests), 3)
+
+    def test_what_does_not_help_is_an_error(self):
+        for provider in PROVIDERS:
+            wrong = (401, json.dumps({"error": {"message": "no such key", "type": "authentication_error"}}))
+            reply, requests = self.ask(provider, [wrong])
+            self.assertIn("no such key", reply["error"])
+            self.assertEqual(len(requests), 1)
+            reply, _ = self.ask(provider, [(200, 'data: {"broken": \n\n')])
+            self.assertTrue(reply["error"])
+            reply, _ = self.ask(provider, [(200, STREAMS[provider]("", "I will not do that"))])
+            self.assertIn("refused", reply["error"])
+
+    def test_another_provider_is_not_known(self):
+        done = subprocess.run([PYTHON, "-m", "fact.agent_client", "nobody", "m"], input="", text=True, capture_output=True)
+        self.assertEqual(done.returncode, 2)
+
+
+class WithoutTheSdk(unittest.TestCase):
+    def test_it_says_what_to_install(self):
+        blocked = "import sys; sys.modules['openai'] = None\nfrom fact import agent_client\n"
+        script = blocked + "print(agent_client.ask('openai', 'm', 'p')['error'])"
+        done = subprocess.run([PYTHON, "-c", script], text=True, capture_output=True)
+        self.assertEqual(done.stdout.strip(), "the package openai is not installed: pip install openai")
+
+
+@unittest.skipUnless(THERE, "the packages openai and anthropic are not installed")
+class Driving(Agents):
+    def test_a_model_behind_an_api_finds_and_writes(self):
+        def script(prompt):
+            if prompt.startswith("You choose"):
+                return json.dumps({"proposals": [{"nodes": NODES, "why": "one pass"}]})
+            return fenced(TEXT)
+
+        for provider in PROVIDERS:
+            with ModelServer(provider, script) as server:
+                self.environment.update(server.environment())
+                self.environment["PYTHONPATH"] = os.pathsep.join([os.environ.get("PYTHONPATH", ""), SDK])
+                subprocess.run(["rm", "-rf", self.folder / "run"], check=True)
+                report = self.optimize(f"{provider}:some-model", "--no-bench")
+            agent = report["agent"]
+            self.assertEqual((agent["calls"], agent["failed_calls"], agent["accepted"]), (2, 0, 1))
+            self.assertEqual((agent["tokens_in"], agent["tokens_out"]), (22, 14))
+            kept = "".join(path.read_text() for path in (self.folder / "run" / "agent").glob("*.json*"))
+            self.assertNotIn("test-key", kept)
+
+
+if __name__ == "__main__":
+    unittest.main()

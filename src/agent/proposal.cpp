@@ -61,7 +61,8 @@ std::string proposal_id(const Graph& graph, const NodeSet& set) {
 }
 
 Result<match::Pattern> pattern_of(const Graph& graph, const NodeSet& set, const std::string& text,
-                                  const match::Options& options, Diagnostics& diagnostics) {
+                                  const match::Options& options, Diagnostics& diagnostics,
+                                  const Interface* interface) {
     const auto program = dsl::compile(text, diagnostics);
     if (!program) return Error{"the kernel text has mistakes", "see the diagnostics", true};
     const auto written_as = program->kernels.size() + program->pipelines.size();
@@ -69,7 +70,8 @@ Result<match::Pattern> pattern_of(const Graph& graph, const NodeSet& set, const 
         return Error{fmt::format("the text has {} kernels and {} pipelines",
                                  program->kernels.size(), program->pipelines.size()),
                      "write one kernel; `stored` values are where it may be cut", true};
-    const auto written = bind(program->kernels.front(), graph, interface_of(graph, set));
+    const auto written =
+        bind(program->kernels.front(), graph, interface ? *interface : interface_of(graph, set));
     if (!written) return written.error();
     auto pattern = match::assemble(graph, set.nodes, set.outputs, *written);
     // The text as it was written: its schedule blocks and comments are the author's.

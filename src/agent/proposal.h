@@ -18,9 +18,10 @@ match::Cost cost_of(const graph::Graph& graph, const NodeSet& set, const match::
 std::string proposal_id(const graph::Graph& graph, const NodeSet& set);
 
 // The pattern of a text for the set, its id the proposal's. Mistakes in the text itself are
-// diagnostics, and the Error then only says so; other Errors say what does not fit.
+// diagnostics, and the Error then only says so; other Errors say what does not fit. `interface` has
+// the names of the tensors, where they are not the set's own.
 Result<match::Pattern> pattern_of(const graph::Graph& graph, const NodeSet& set,
                                   const std::string& text, const match::Options& options,
-                                  Diagnostics& diagnostics);
+                                  Diagnostics& diagnostics, const Interface* interface = nullptr);
 
 }  // namespace fact::agent

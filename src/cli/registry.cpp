@@ -13,8 +13,9 @@ void add_registry(CLI::App& app, Action& action) {
         "Records lie in FACT_REGISTRY (else registry/ beside the compiled kernels) and in the\n"
         "folder FACT ships; only the first is written to. docs/registry.md tells of the format.\n"
         "Example:  fact registry list --gpu h200 --dtype bf16");
-    for (const auto add : {add_registry_list, add_registry_show, add_registry_export,
-                           add_registry_import, add_registry_prune, add_registry_stats})
+    for (const auto add :
+         {add_registry_list, add_registry_show, add_registry_export, add_registry_import,
+          add_registry_prune, add_registry_stats, add_registry_rules})
         add(*command, action);
 }
 

@@ -15,6 +15,7 @@ void add_registry_export(CLI::App& app, Action& action);
 void add_registry_import(CLI::App& app, Action& action);
 void add_registry_prune(CLI::App& app, Action& action);
 void add_registry_stats(CLI::App& app, Action& action);
+void add_registry_rules(CLI::App& app, Action& action);
 
 void add_registry_filter(CLI::App& app, registry::Filter& filter);
 

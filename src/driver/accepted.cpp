@@ -20,7 +20,9 @@ match::Discovery read(const RunFolder& run) {
     return found ? std::move(*found) : match::Discovery{};
 }
 
-void add(const match::Pattern& pattern, match::Discovery& discovery) {
+}  // namespace
+
+void add_pattern(const match::Pattern& pattern, match::Discovery& discovery) {
     std::erase_if(discovery.patterns, [&](const auto& one) { return one.id == pattern.id; });
     discovery.patterns.push_back(pattern);
     for (auto* list : {&discovery.left_alone, &discovery.idle})
@@ -29,19 +31,17 @@ void add(const match::Pattern& pattern, match::Discovery& discovery) {
         });
 }
 
-}  // namespace
-
 void add_accepted(const RunFolder& run, const graph::Graph& graph, match::Discovery& discovery) {
     for (const auto& pattern : read(run).patterns)
-        if (compose::make_call(graph, pattern)) add(pattern, discovery);
+        if (compose::make_call(graph, pattern)) add_pattern(pattern, discovery);
 }
 
 Result<> accept_pattern(const RunFolder& run, const match::Pattern& pattern,
                         match::Discovery& discovery) {
     auto all = read(run);
-    add(pattern, all);
+    add_pattern(pattern, all);
     if (auto kept = write_file_atomic(file_of(run), match::to_json(all)); !kept) return kept;
-    add(pattern, discovery);
+    add_pattern(pattern, discovery);
     return Ok{};
 }
 

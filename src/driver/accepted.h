@@ -8,6 +8,9 @@
 
 namespace fact::driver {
 
+// Adds the pattern, in place of one of its id; its operators are no longer left alone.
+void add_pattern(const match::Pattern& pattern, match::Discovery& discovery);
+
 // Adds those that still fit the graph to what rules found; the module may have changed since.
 void add_accepted(const RunFolder& run, const graph::Graph& graph, match::Discovery& discovery);
 

@@ -35,6 +35,9 @@ const std::vector<Row>& rows() {
         {{"write", "Checks, interprets, compiles, proves and times a kernel text for a proposal",
           R"({"type":"object","properties":{"proposal":{"type":"string"},"text":{"type":"string"}},"required":["proposal","text"]})"},
          write},
+        {{"learn", "Makes an accepted text a rule for every module, with no model",
+          R"({"type":"object","properties":{"proposal":{"type":"string"}},"required":["proposal"]})"},
+         learn_rule},
     };
     return table;
 }

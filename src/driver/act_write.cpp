@@ -8,6 +8,7 @@
 #include "compose/rewrite.h"
 #include "driver/accepted.h"
 #include "driver/action_requests.h"
+#include "driver/learning.h"
 #include "driver/realize.h"
 #include "support/files.h"
 
@@ -178,6 +179,25 @@ Result<Json> write(Desk& desk, const Json& request) {
     }
     if (auto taken = take_in(desk, *pattern); !taken) return taken.error();
     return reply;
+}
+
+Result<Json> learn_rule(Desk& desk, const Json& request) {
+    const auto id = text_field(request, "proposal", true);
+    if (!id) return id.error();
+    const auto& patterns = desk.found.discovery.patterns;
+    const auto pattern = std::ranges::find(patterns, *id, &match::Pattern::id);
+    if (pattern == patterns.end())
+        return Error{fmt::format("no text of proposal '{}' was accepted", *id), "`write` one first",
+                     true};
+    const auto settings = desk.run.settings();
+    if (!settings) return settings.error();
+    const auto known = read_realizations(desk.run, desk.found.discovery);
+    const bool there = known && known->contains(pattern->family);
+    const auto rule = rule_from(desk.found, *settings, *pattern,
+                                there ? known->at(pattern->family) : tune::Realization{});
+    if (!rule) return rule.error();
+    if (auto kept = learn(desk.environment.registry, *rule); !kept) return kept.error();
+    return Json{{"rule", rule->name}, {"evidence", rule->evidence}};
 }
 
 }  // namespace fact::driver

@@ -17,6 +17,7 @@ Result<Json> patterns(Desk& desk, const Json& request);
 Result<Json> source(Desk& desk, const Json& request);
 Result<Json> propose(Desk& desk, const Json& request);
 Result<Json> write(Desk& desk, const Json& request);
+Result<Json> learn_rule(Desk& desk, const Json& request);
 
 // A field of another kind is the caller's mistake.
 Result<std::string> text_field(const Json& request, const char* name, bool required);

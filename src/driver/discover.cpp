@@ -69,10 +69,12 @@ Result<Discovered> discover(const fs::path& archive, const match::Options& optio
     return Discovered{std::move(graph), std::move(discovery)};
 }
 
-Result<Discovered> discover_stage(const RunFolder& run, const match::Options& options) {
+Result<Discovered> discover_stage(const RunFolder& run, const match::Options& options,
+                                  const std::vector<StoredRule>& learned) {
     auto found = discover(run.archive(), options);
     if (!found) return found;
     add_accepted(run, found->graph, found->discovery);
+    add_learned(learned, found->graph, options, found->discovery);
     Result<> written = Ok{};
     std::erase_if(found->discovery.patterns, [&](const match::Pattern& pattern) {
         const auto call = make_call(found->graph, pattern);

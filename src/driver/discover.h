@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "driver/environment.h"
+#include "driver/learned_rules.h"
 #include "driver/run_folder.h"
 #include "graph/graph.h"
 #include "match/pattern.h"
@@ -20,9 +21,11 @@ struct Discovered {
     match::Discovery discovery;
 };
 
-// Finds the patterns; with a run folder, writes discovery.json and calls/<id>.json there.
+// Finds the patterns; with a run folder, also by learned rules and those accepted there before, and
+// writes discovery.json and calls/<id>.json.
 Result<Discovered> discover(const std::filesystem::path& archive, const match::Options& options);
-Result<Discovered> discover_stage(const RunFolder& run, const match::Options& options);
+Result<Discovered> discover_stage(const RunFolder& run, const match::Options& options,
+                                  const std::vector<StoredRule>& learned = {});
 
 // The torch settings that the archive's module was traced under, torch's defaults where it says
 // nothing; with `allow_tf32` products and convolutions may use TF32 whatever it says.

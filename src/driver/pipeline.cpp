@@ -11,6 +11,7 @@
 #include "driver/compose.h"
 #include "driver/discover.h"
 #include "driver/environment.h"
+#include "driver/learning.h"
 #include "driver/realize.h"
 #include "driver/run_state.h"
 #include "driver/summary.h"
@@ -173,7 +174,9 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     const auto precision = precision_of(run.archive(), settings.allow_tf32);
     if (!precision) return watch.failed(precision.error());
     const auto options = match_options(*ceilings, settings.arch, precision->tf32);
-    auto found = discover_stage(run, options);
+    const auto learned =
+        request.registry ? learned_rules(environment->registry) : std::vector<StoredRule>{};
+    auto found = discover_stage(run, options, learned);
     if (!found) return watch.failed(found.error());
     say("discover", fmt::format("{}, {}", report::counted(found->graph.nodes.size(), "operator"),
                                 report::counted(found->discovery.patterns.size(), "pattern")));
@@ -181,7 +184,7 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     const auto agent = agent_stage(run, request.agent);
     if (!agent) return watch.failed(agent.error());
     if (agent->accepted > 0) {  // they are among the patterns now
-        found = discover_stage(run, options);
+        found = discover_stage(run, options, learned);
         if (!found) return watch.failed(found.error());
     }
     if (found->discovery.patterns.empty()) {
@@ -249,6 +252,11 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     }
     if (!report.package.empty())
         if (auto done = accept(run, *composed); !done) return watch.failed(done.error());
+    if (!report.package.empty() && request.registry)
+        if (auto done =
+                learn_what_pays(environment->registry, *found, settings, *realizations, chosen);
+            !done)
+            return watch.failed(done.error());
     if (auto done = finish(run, report, started); !done) return watch.failed(done.error());
     if (report.failed)
         (void)watch.failed({report.no_package, {}});

@@ -107,6 +107,30 @@ class Actions(Agents):
         composed = self.fact("compose", "run")
         self.assertIn(f"{name}: fused", composed.stdout)
 
+    def test_what_was_learned_is_found_in_other_modules(self):
+        self.environment["FACT_REGISTRY"] = str(self.folder / "registry")
+        self.optimize(self.answers(fenced(TEXT)), "--no-bench")
+        proposal = json.loads((self.folder / "run" / "report.json").read_text())["agent"]["proposals"][0]["id"]
+        self.assertFalse(self.act("learn", proposal="a_0")["ok"])
+        rule = self.act("learn", proposal=proposal)["rule"]
+
+        listed = self.fact("registry", "rules", "list").stdout
+        self.assertIn(f"{rule}  5 operators  model.py", listed)
+        self.assertIn("softmax(tanh(y)", self.fact("registry", "rules", "show", rule).stdout)
+        other = MODEL.replace("128", "96").replace("4, 32", "2, 24")
+        self.source = self.write("other.py", other)
+        report = json.loads(self.fact("optimize", self.source, "--run-dir", "second", "--json").stdout)
+        fused = [one["id"] for one in report["patterns"] if one["fused"]]
+        self.assertIn(f"k_{rule}_0", fused)
+        self.assertIsNone(report["agent"])
+        self.assertTrue(report["agrees"])
+
+        self.assertEqual(self.fact("registry", "rules", "export", rule, "kept.rule").returncode, 0)
+        self.assertEqual(self.fact("registry", "rules", "forget", rule).returncode, 0)
+        self.assertEqual(self.fact("registry", "rules", "forget", rule).returncode, 2)
+        self.assertEqual(self.fact("registry", "rules", "import", "kept.rule").stdout.strip(), rule)
+        self.assertEqual(self.fact("registry", "rules", "import", self.source).returncode, 2)
+
     def test_what_is_wrong_is_a_reply(self):
         self.assertEqual(self.fact("trace", self.source, "-o", "model.pt2").returncode, 0)
         self.assertEqual(self.fact("discover", "model.pt2", "-o", "run").returncode, 0)
@@ -138,7 +162,7 @@ class Actions(Agents):
             self.assertEqual(done.returncode, 2)
             self.assertIn(said, done.stderr)
         listed = json.loads(self.fact("act", "--list").stdout)
-        self.assertEqual([one["name"] for one in listed], ["look", "patterns", "source", "propose", "write"])
+        self.assertEqual([one["name"] for one in listed], ["look", "patterns", "source", "propose", "write", "learn"])
 
 
 class Loop(Agents):

@@ -1,0 +1,249 @@
+#include "agent/learned_rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "match/write.h"
+#include "support/hash.h"
+
+namespace fact::agent {
+
+namespace {
+
+using graph::Argument;
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+using Json = nlohmann::json;
+
+constexpr int kFormat = 1;
+
+// One way to lay a rule's operators over a graph's.
+class Overlay {
+  public:
+    Overlay(const Graph& rule, const Graph& graph, const std::vector<std::vector<NodeId>>& users)
+        : rule_(rule), graph_(graph), users_(users) {}
+
+    // The rule's last operator lies on `anchor`; all others follow, or nothing fits.
+    bool lay(NodeId anchor) {
+        nodes_.clear();
+        values_.clear();
+        const auto last = static_cast<NodeId>(rule_.nodes.size() - 1);
+        if (!same(last, anchor)) return false;
+        // What the last one does not need hangs on something that it needs.
+        for (std::size_t i = 0; i < rule_.nodes.size(); ++i) {
+            const auto id = static_cast<NodeId>(i);
+            if (!nodes_.contains(id) && !find_beside(id)) return false;
+        }
+        return nodes_.size() == rule_.nodes.size();
+    }
+
+    std::vector<std::string> names() const {
+        std::vector<std::string> out;
+        for (const auto& [from, to] : nodes_) out.push_back(graph_[to].name);
+        return out;
+    }
+    ValueId value(ValueId of_rule) const { return values_.at(of_rule); }
+
+  private:
+    bool find_beside(NodeId id) {
+        for (const ValueId read : graph::tensor_inputs(rule_[id])) {
+            const auto at = values_.find(read);
+            if (at == values_.end()) continue;
+            for (const NodeId reader : users_[graph::index(at->second)]) {
+                const auto nodes = nodes_;
+                const auto values = values_;
+                if (same(id, reader)) return true;
+                nodes_ = nodes;
+                values_ = values;
+            }
+        }
+        return false;
+    }
+
+    bool same(NodeId from, NodeId to) {
+        if (const auto known = nodes_.find(from); known != nodes_.end()) return known->second == to;
+        for (const auto& [other, taken] : nodes_)
+            if (taken == to) return false;
+        const Node &a = rule_[from], &b = graph_[to];
+        if (a.target != b.target || a.inputs.size() != b.inputs.size() ||
+            a.outputs.size() != b.outputs.size())
+            return false;
+        nodes_.emplace(from, to);
+        for (std::size_t i = 0; i < a.outputs.size(); ++i)
+            if (!same_value(a.outputs[i], b.outputs[i])) return false;
+        for (std::size_t i = 0; i < a.inputs.size(); ++i)
+            if (a.inputs[i].name != b.inputs[i].name ||
+                !same_argument(a, a.inputs[i].value, b, b.inputs[i].value))
+                return false;
+        return true;
+    }
+
+    bool same_value(ValueId from, ValueId to) {
+        const auto [at, added] = values_.emplace(from, to);
+        if (!added) return at->second == to;
+        const auto &a = rule_[from].type, &b = graph_[to].type;
+        return a && b && a->dtype == b->dtype && a->sizes.size() == b->sizes.size();
+    }
+
+    bool same_tensor(ValueId from, ValueId to) {
+        if (!same_value(from, to)) return false;
+        const auto a = rule_[from].producer, b = graph_[to].producer;
+        if (!a) return true;  // an input of the rule may be anything
+        return b && same(*a, *b);
+    }
+
+    bool same_argument(const Node& node, const Argument& from, const Node& other,
+                       const Argument& to) {
+        if (from.index() != to.index()) return false;
+        if (const auto* one = std::get_if<ValueId>(&from))
+            return same_tensor(*one, std::get<ValueId>(to));
+        if (const auto* list = std::get_if<std::vector<ValueId>>(&from)) {
+            const auto& others = std::get<std::vector<ValueId>>(to);
+            if (list->size() != others.size()) return false;
+            for (std::size_t i = 0; i < list->size(); ++i)
+                if (!same_tensor((*list)[i], others[i])) return false;
+            return true;
+        }
+        if (std::holds_alternative<std::vector<std::optional<ValueId>>>(from))
+            return false;  // tables that are looked into: their places are not the text's
+        if (std::holds_alternative<graph::DeviceArg>(from)) return true;
+        if (from == to) return true;
+        // Sizes of a result may be its own in both.
+        const auto* sizes = std::get_if<std::vector<std::int64_t>>(&from);
+        return sizes && is_size_of(rule_, node, *sizes) &&
+               is_size_of(graph_, other, std::get<std::vector<std::int64_t>>(to));
+    }
+
+    static bool is_size_of(const Graph& graph, const Node& node,
+                           const std::vector<std::int64_t>& list) {
+        const auto& type = graph[node.outputs.front()].type;
+        return type && type->sizes == list;
+    }
+
+    const Graph &rule_, &graph_;
+    const std::vector<std::vector<NodeId>>& users_;
+    std::map<NodeId, NodeId> nodes_;
+    std::map<ValueId, ValueId> values_;
+};
+
+// The interface of a place, its tensors called what the rule's text calls them; nothing where the
+// place reads or hands out others than the rule does.
+std::optional<Interface> renamed(const Graph& graph, const NodeSet& set, const LearnedRule& rule,
+                                 const Overlay& overlay) {
+    auto interface = interface_of(graph, set);
+    const auto rename = [&](std::vector<Tensor>& tensors, const std::vector<ValueId>& values,
+                            const std::vector<std::string>& names) {
+        if (tensors.size() != names.size()) return false;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const auto at = std::ranges::find(tensors, overlay.value(values[i]), &Tensor::value);
+            if (at == tensors.end()) return false;
+            at->name = names[i];
+        }
+        return true;
+    };
+    std::vector<ValueId> inputs, outputs;
+    for (const auto& input : rule.original.inputs) inputs.push_back(input.value);
+    for (const auto& output : rule.original.outputs) outputs.push_back(*output.value);
+    if (!rename(interface.params, inputs, rule.params) ||
+        !rename(interface.results, outputs, rule.results))
+        return std::nullopt;
+    return interface;
+}
+
+}  // namespace
+
+LearnedRule rule_of(const Graph& graph, const NodeSet& set, const match::Pattern& pattern,
+                    std::string evidence) {
+    LearnedRule rule;
+    rule.text = pattern.kernel;
+    rule.evidence = std::move(evidence);
+    rule.original = graph::extract(graph, set.nodes, set.inputs, set.outputs);
+    const auto called = [](const std::vector<graph::Binding>& bindings, const std::string& value) {
+        const auto at = std::ranges::find(bindings, value, &graph::Binding::value);
+        return at == bindings.end() ? std::string() : at->tensor;
+    };
+    std::string key = rule.text;
+    for (const auto value : set.inputs)
+        rule.params.push_back(called(pattern.params, graph[value].name));
+    for (const auto value : set.outputs)
+        rule.results.push_back(called(pattern.results, graph[value].name));
+    for (const auto& node : rule.original.nodes) key += "\n" + node.target;
+    const auto kernel = pattern.family.substr(0, pattern.family.rfind('_'));
+    rule.name = fmt::format("{}_{}", kernel, short_hash(key).substr(0, 10));
+    return rule;
+}
+
+std::vector<match::Pattern> find_matches(const Graph& graph, const LearnedRule& rule,
+                                         const match::Options& options) {
+    std::vector<match::Pattern> found;
+    if (rule.original.nodes.empty()) return found;
+    const auto users = graph::users(graph);
+    Overlay overlay(rule.original, graph, users);
+    std::set<std::string> taken;
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+        if (!overlay.lay(static_cast<NodeId>(i))) continue;
+        const auto names = overlay.names();
+        if (std::ranges::any_of(names, [&](const auto& name) { return taken.contains(name); }))
+            continue;
+        const auto set = node_set(graph, names);
+        if (!set) continue;
+        const auto interface = renamed(graph, *set, rule, overlay);
+        if (!interface) continue;
+        Diagnostics ignored;
+        auto pattern = pattern_of(graph, *set, rule.text, options, ignored, &*interface);
+        if (!pattern) continue;
+        pattern->rule = kLearned;
+        pattern->id = fmt::format("k_{}_{}", rule.name, found.size());
+        taken.insert(names.begin(), names.end());
+        found.push_back(std::move(*pattern));
+    }
+    return found;
+}
+
+std::string to_json(const LearnedRule& rule) {
+    graph::FusedCall call;
+    call.id = rule.name;
+    call.original = rule.original;
+    return Json{{"format", kFormat},
+                {"name", rule.name},
+                {"text", rule.text},
+                {"evidence", rule.evidence},
+                {"params", rule.params},
+                {"results", rule.results},
+                {"call", Json::parse(graph::to_json(call))}}
+               .dump(1) +
+           "\n";
+}
+
+Result<LearnedRule> rule_from_json(std::string_view text) {
+    const auto json = Json::parse(text, nullptr, false);
+    try {
+        if (json.at("format").get<int>() != kFormat)
+            return Error{"a learned rule of another format", "learn it again", true};
+        LearnedRule rule;
+        rule.name = json.at("name").get<std::string>();
+        rule.text = json.at("text").get<std::string>();
+        rule.evidence = json.at("evidence").get<std::string>();
+        rule.params = json.at("params").get<std::vector<std::string>>();
+        rule.results = json.at("results").get<std::vector<std::string>>();
+        auto call = graph::fused_call_from_json(json.at("call").dump());
+        if (!call) return blame_input(call.error());
+        rule.original = std::move(call->original);
+        const bool sound = rule.params.size() == rule.original.inputs.size() &&
+                           rule.results.size() == rule.original.outputs.size() &&
+                           graph::verify(rule.original).empty();
+        if (!sound) return Error{"the rule's tensors are not its graph's", "", true};
+        return rule;
+    } catch (const Json::exception& error) {
+        return Error{fmt::format("not a learned rule: {}", error.what()), "", true};
+    }
+}
+
+}  // namespace fact::agent

@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/registry_commands.h"
+#include "driver/environment.h"
+#include "driver/learned_rules.h"
+#include "support/files.h"
+
+namespace fact::cli {
+
+namespace {
+
+struct RuleOptions {
+    std::string name, file;
+};
+
+std::vector<driver::StoredRule> stored() {
+    std::vector<std::string> damaged;
+    auto rules = driver::learned_rules(driver::registry_folders(), &damaged);
+    for (const auto& line : damaged) fmt::print(stderr, "warning: {}; it is passed over\n", line);
+    return rules;
+}
+
+Result<driver::StoredRule> find_rule(const std::string& name) {
+    for (auto& one : stored())
+        if (one.rule.name == name) return std::move(one);
+    return Error{fmt::format("there is no learned rule '{}'", name),
+                 "`fact registry rules list` names them", true};
+}
+
+int list_rules() {
+    const auto rules = stored();
+    for (const auto& one : rules)
+        print(fmt::format("{}  {} operators  {}{}\n", one.rule.name, one.rule.original.nodes.size(),
+                          one.rule.evidence, one.own ? "" : " (shipped)"));
+    if (rules.empty()) print("there are no learned rules\n");
+    return kDone;
+}
+
+int show_rule(const RuleOptions& options) {
+    const auto found = find_rule(options.name);
+    if (!found) return fail(found.error());
+    std::string operators;
+    for (const auto& node : found->rule.original.nodes) operators += "  " + node.target + "\n";
+    print(fmt::format("{}\n{}\n\n{}\nfor\n{}", found->rule.name, found->rule.evidence,
+                      found->rule.text, operators));
+    return kDone;
+}
+
+int export_rule(const RuleOptions& options) {
+    const auto found = find_rule(options.name);
+    if (!found) return fail(found.error());
+    const auto target = file_to_replace(options.file);
+    if (!target) return fail(blame_input(target.error()));
+    if (auto done = write_file_atomic(*target, agent::to_json(found->rule)); !done)
+        return fail(done.error());
+    return kDone;
+}
+
+int import_rule(const RuleOptions& options) {
+    const auto text = read_file(options.file);
+    if (!text) return fail(blame_input(text.error()));
+    const auto rule = agent::rule_from_json(*text);
+    if (!rule) return fail({options.file + ": " + rule.error().message, rule.error().hint, true});
+    if (auto done = driver::learn(driver::registry_folders(), *rule); !done)
+        return fail(done.error());
+    print(rule->name + "\n");
+    return kDone;
+}
+
+int forget_rule(const RuleOptions& options) {
+    if (auto done = driver::forget(driver::registry_folders(), options.name); !done)
+        return fail(done.error());
+    return kDone;
+}
+
+}  // namespace
+
+void add_registry_rules(CLI::App& app, Action& action) {
+    auto options = std::make_shared<RuleOptions>();
+    auto* rules = app.add_subcommand(
+        "rules", "Patterns that a model found and that were proved: found again without it");
+    rules->require_subcommand(1);
+    const auto add = [&](const char* name, const char* what, int (*run)(const RuleOptions&),
+                         bool named, bool file) {
+        auto* command = rules->add_subcommand(name, what);
+        if (named) command->add_option("NAME", options->name, "The rule")->required();
+        if (file) command->add_option("FILE", options->file, "The file")->required();
+        command->callback(
+            [&action, options, run] { action = [options, run] { return run(*options); }; });
+    };
+    add("list", "All of them", [](const RuleOptions&) { return list_rules(); }, false, false);
+    add("show", "Text, operators and evidence of one", show_rule, true, false);
+    add("export", "One as a file", export_rule, true, true);
+    add("import", "One from a file; every match of it is proved anew", import_rule, false, true);
+    add("forget", "Remove one of your own", forget_rule, true, false);
+}
+
+}  // namespace fact::cli

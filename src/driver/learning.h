@@ -1,0 +1,20 @@
+// From a pattern that a model found to a rule that finds it again.
+#pragma once
+
+#include "driver/compose.h"
+#include "driver/learned_rules.h"
+
+namespace fact::driver {
+
+// The pattern as a rule; its evidence says where it was found and what was measured.
+Result<agent::LearnedRule> rule_from(const Discovered& found, const Settings& settings,
+                                     const match::Pattern& pattern,
+                                     const tune::Realization& realization);
+
+// Learns every pattern of a model's that was timed on a GPU and that the package has: it pays in
+// the whole module.
+Result<> learn_what_pays(const registry::Folders& folders, const Discovered& found,
+                         const Settings& settings, const Realizations& realizations,
+                         const Plan& plan);
+
+}  // namespace fact::driver

@@ -1,0 +1,86 @@
+#include "agent/learned_rule.h"
+
+#include <gtest/gtest.h>
+
+#include "../verify/small_graphs.h"
+
+namespace fact::agent {
+namespace {
+
+using graph::Graph;
+using verify::add_input;
+using verify::add_node;
+using verify::add_output;
+using verify::dense;
+
+// cap * tanh(x / cap), and its sums along rows, `times` one after the other.
+Graph capped(std::vector<std::int64_t> sizes, double cap = 30, int times = 1) {
+    Graph g;
+    const auto type = dense(DType::f32, sizes);
+    sizes.pop_back();
+    auto x = add_input(g, "logits", type);
+    for (int i = 0; i < times; ++i) {
+        const auto d = add_node(g, "aten.div.Tensor", {{"self", x}, {"other", cap}}, type);
+        const auto t = add_node(g, "aten.tanh.default", {{"self", d}}, type);
+        x = add_node(g, "aten.mul.Tensor", {{"self", t}, {"other", cap}}, type);
+        const auto s = add_node(g, "aten.sum.dim_IntList",
+                                {{"self", x}, {"dim", std::vector<std::int64_t>{1}}},
+                                dense(DType::f32, sizes));
+        add_output(g, s);
+    }
+    add_output(g, x);
+    return g;
+}
+
+LearnedRule learned() {
+    const auto g = capped({8, 64});
+    const auto set = node_set(g, {"n0", "n1", "n2", "n3"});
+    Diagnostics diagnostics;
+    const auto pattern =
+        pattern_of(g, *set,
+                   "kernel cap(logits: f32[M, N]) -> (n2: f32[M, N], n3: f32[M]) {\n"
+                   "  n2 = tanh(logits / 30.0) * 30.0\n  n3 = sum(n2, over: N)\n}\n",
+                   {}, diagnostics);
+    EXPECT_TRUE(pattern) << pattern.error().text() << render_all(diagnostics, "t", "");
+    return rule_of(g, *set, *pattern, "a test");
+}
+
+TEST(LearnedRule, FindsTheSameOperatorsOfOtherExtents) {
+    const auto rule = learned();
+    const auto found = find_matches(capped({100, 7}, 30, 2), rule, {});
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_EQ(found[0].nodes, (std::vector<std::string>{"n0", "n1", "n2", "n3"}));
+    EXPECT_EQ(found[1].nodes, (std::vector<std::string>{"n4", "n5", "n6", "n7"}));
+    EXPECT_EQ(found[0].extents, (std::map<std::string, std::int64_t>{{"M", 100}, {"N", 7}}));
+    EXPECT_EQ(found[1].params[0].value, "n2");
+    EXPECT_EQ(found[0].rule, "learned");
+    EXPECT_NE(found[0].id, found[1].id);
+}
+
+TEST(LearnedRule, OtherNumbersTypesAndRanksAreOtherOperators) {
+    const auto rule = learned();
+    EXPECT_TRUE(find_matches(capped({8, 64}, 31), rule, {}).empty());
+    EXPECT_TRUE(find_matches(capped({8, 4, 16}), rule, {}).empty());
+    auto halves = capped({8, 64});
+    for (auto& value : halves.values) value.type->dtype = DType::bf16;
+    EXPECT_TRUE(find_matches(halves, rule, {}).empty());
+    auto without = capped({8, 64});  // nobody asks for the sums
+    without.outputs.erase(without.outputs.begin());
+    EXPECT_TRUE(find_matches(without, rule, {}).empty());
+}
+
+TEST(LearnedRule, IsReadAsItWasWritten) {
+    const auto rule = learned();
+    const auto again = rule_from_json(to_json(rule));
+    ASSERT_TRUE(again) << again.error().text();
+    EXPECT_EQ(to_json(*again), to_json(rule));
+    EXPECT_EQ(again->name.substr(0, 4), "cap_");
+    EXPECT_EQ(find_matches(capped({8, 64}), *again, {}).size(), 1u);
+    for (const std::string& text :
+         {std::string(), std::string("[]"), std::string("{\"format\": 2}"),
+          to_json(rule).replace(to_json(rule).find("\"params\""), 8, "\"param\"")})
+        EXPECT_FALSE(rule_from_json(text)) << text.substr(0, 50);
+}
+
+}  // namespace
+}  // namespace fact::agent

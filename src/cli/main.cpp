@@ -59,9 +59,9 @@ int run(int argc, char** argv) {
         "Exit codes:  0 done, 1 the run failed, 2 the input was bad, 130 interrupted");
     app.require_subcommand(1);
     Action action;
-    for (const auto add :
-         {add_optimize, add_trace, add_graph, add_discover, add_realize, add_compose, add_bench,
-          add_sol, add_calibrate, add_runs, add_act, add_registry, add_kernel, add_version})
+    for (const auto add : {add_optimize, add_trace, add_graph, add_discover, add_realize,
+                           add_compose, add_bench, add_sol, add_calibrate, add_runs, add_act,
+                           add_mcp, add_registry, add_kernel, add_version})
         add(app, action);
     try {
         app.parse(argc, argv);

@@ -1,0 +1,257 @@
+"""What the MCP server has `fact` do: a process group for each piece of work, ended with whoever asked for it."""
+
+import asyncio
+import collections
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import anyio
+
+ROOT = Path(os.environ.get("FACT_ROOT") or Path(__file__).resolve().parents[2])
+LONGEST_LINE = 1 << 26  # bytes of a reply; asyncio's own limit is less than a large graph's
+SIGN_OF_LIFE = 2.0  # seconds between reports of progress
+PATIENCE = 2.0  # seconds that a program has to end by itself
+
+
+class Refused(Exception):
+    """What a tool cannot do; its text, and the reply if there is one, go to whoever called it."""
+
+    def __init__(self, text, reply=None):
+        super().__init__(text)
+        self.reply = reply
+
+
+def program():
+    """`fact` itself: the one that started the server, else the launcher beside us, else the path's."""
+    launcher = ROOT / "fact"
+    return os.environ.get("FACT_PROGRAM") or (str(launcher) if launcher.is_file() else shutil.which("fact") or "fact")
+
+
+def actions():
+    """The actions of a run, as the core lists them: name, summary and the schema of the request."""
+    listed = subprocess.run([program(), "act", "--list"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if listed.returncode:
+        raise Refused(listed.stderr.strip() or f"`fact act --list` ended with {listed.returncode}")
+    return json.loads(listed.stdout)
+
+
+def folder(run):
+    """In full: a relative one, or one that begins with a dash, would be read otherwise."""
+    return os.path.abspath(os.path.expanduser(run))
+
+
+class Child:
+    """A running `fact`, in a group of its own."""
+
+    running = set()
+
+    def __init__(self, process):
+        self.process = process
+        self.started = time.monotonic()
+        self.said = collections.deque(maxlen=40)  # the end of what it wrote to standard error
+        self.listener = asyncio.create_task(self._listen())
+        Child.running.add(self)
+
+    @classmethod
+    async def start(cls, *arguments, talks=False):
+        with anyio.CancelScope(shield=True):  # or nobody would know of what was started
+            return cls(await asyncio.create_subprocess_exec(
+                program(), *arguments, stdin=subprocess.PIPE if talks else subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, limit=LONGEST_LINE,
+            ))
+
+    async def _listen(self):
+        while line := await self.process.stderr.readline():
+            if text := line.decode(errors="replace").strip():
+                self.said.append(text)
+
+    @property
+    def seconds(self):
+        return round(time.monotonic() - self.started, 1)
+
+    def progress(self):
+        return self.said[-1] if self.said else ""
+
+    async def complaint(self):
+        """What it said at the end, once it has ended."""
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(asyncio.shield(self.listener), PATIENCE)
+        said = list(self.said)
+        first = max((i for i, line in enumerate(said) if line.startswith("error: ")), default=0)
+        return "\n".join(said[first:])
+
+    def signal(self, number):
+        with contextlib.suppress(ProcessLookupError):
+            if self.process.returncode is None:
+                os.killpg(self.process.pid, number)
+
+    async def end(self):
+        """Asked to end, a `fact` ends what it has started too; without an answer it is killed, and that follows."""
+        with anyio.CancelScope(shield=True):
+            if self.process.stdin:
+                self.process.stdin.close()  # one that waits for a line is not woken by a signal
+            self.signal(signal.SIGTERM)
+            try:
+                await asyncio.wait_for(self.process.wait(), PATIENCE)
+            except asyncio.TimeoutError:
+                self.signal(signal.SIGKILL)
+                await self.process.wait()
+            Child.running.discard(self)
+
+    async def attend(self, work, report):
+        """The result of `work`, with signs of life meanwhile; whoever stops waiting ends the process."""
+        task = asyncio.ensure_future(work)
+        try:
+            while not (await asyncio.wait({task}, timeout=SIGN_OF_LIFE))[0]:
+                await report(self.seconds, message=self.progress() or None)
+            return task.result()
+        except BaseException:
+            task.cancel()
+            await self.end()
+            raise
+
+    async def output(self):
+        """All that it writes to standard output, until it ends."""
+        text = (await self.process.stdout.read()).decode(errors="replace")
+        await self.process.wait()
+        Child.running.discard(self)
+        return text
+
+
+class Desk:
+    """One `fact act RUN --serve`, which has read the run's graph once for many actions."""
+
+    def __init__(self, run):
+        self.run = run
+        self.child = None
+        self.known = None
+        self.turn = asyncio.Lock()
+
+    def _version(self):
+        with contextlib.suppress(OSError):
+            found = os.stat(os.path.join(self.run, "discovery.json"))
+            return found.st_mtime_ns, found.st_ino, found.st_size
+
+    async def act(self, action, request, report):
+        async with self.turn:
+            # What others have changed since is not on this desk.
+            if self.child and (self.child.process.returncode is not None or self._version() != self.known):
+                await self.child.end()
+                self.child = None
+            if self.child is None:
+                self.child = await Child.start("act", self.run, "--serve", talks=True)
+            child = self.child
+            child.started = time.monotonic()
+            child.said.clear()
+            try:
+                line = await child.attend(self._ask({"action": action, "request": request}), report)
+            except BaseException:
+                self.child = None
+                raise
+            if not line:
+                self.child = None
+                await child.end()
+                raise Refused(await child.complaint() or f"`fact act` ended with {child.process.returncode}")
+            self.known = self._version()
+            return json.loads(line)
+
+    async def _ask(self, asked):
+        with contextlib.suppress(ConnectionError):  # it has ended: what it said tells why
+            self.child.process.stdin.write(json.dumps(asked).encode() + b"\n")
+            await self.child.process.stdin.drain()
+        return await self.child.process.stdout.readline()
+
+
+class Optimization:
+    """A `fact optimize` in the background."""
+
+    def __init__(self, run, child):
+        self.handle = "run-" + secrets.token_hex(4)
+        self.run = run
+        self.child = child
+        self.done = asyncio.create_task(child.output())
+        self.seconds = None
+        self.done.add_done_callback(lambda _: setattr(self, "seconds", child.seconds))
+        self.cancelled = False
+
+    @property
+    def running(self):
+        return not self.done.done()
+
+    async def status(self):
+        state = {"handle": self.handle, "run": self.run}
+        if self.running:
+            return {**state, "state": "running", "seconds": self.child.seconds, "progress": self.child.progress()}
+        code = self.child.process.returncode
+        ended = "cancelled" if self.cancelled and code else "failed" if code else "finished"
+        state |= {"state": ended, "exit_code": code, "seconds": self.seconds}
+        with contextlib.suppress(ValueError):
+            state["report"] = json.loads(self.done.result())
+        if code:
+            state["why"] = await self.child.complaint()
+        return state
+
+    async def wait(self, seconds, report):
+        """For its end, at most so long; whoever stops waiting does not end it."""
+        end = time.monotonic() + seconds
+        while self.running and (left := end - time.monotonic()) > 0:
+            await asyncio.wait({self.done}, timeout=min(left, SIGN_OF_LIFE))
+            await report(self.child.seconds, message=self.child.progress() or None)
+
+    async def cancel(self):
+        if self.running:
+            self.cancelled = True
+            await self.child.end()
+            await asyncio.wait({self.done}, timeout=PATIENCE)
+
+
+class Office:
+    """All that is under way: desks by their run folders, optimizations by their handles."""
+
+    def __init__(self):
+        self.desks = {}
+        self.optimizations = {}
+
+    def _free(self, run):
+        """Waiting for minutes for another's lock is no answer that a client waits for."""
+        for one in self.optimizations.values():
+            if one.run == run and one.running:
+                raise Refused(f"`fact optimize` is at work in {run}: see optimize_status of {one.handle}")
+
+    async def act(self, run, action, request, report):
+        run = folder(run)
+        self._free(run)
+        desk = self.desks.setdefault(run, Desk(run))
+        return await desk.act(action, request, report)
+
+    async def compose(self, run, output, report):
+        run = folder(run)
+        self._free(run)
+        child = await Child.start("compose", run, *([f"--output={folder(output)}"] if output else []))
+        text = await child.attend(child.output(), report)
+        if child.process.returncode:
+            raise Refused("\n".join(filter(None, [text.strip(), await child.complaint()])))
+        return {"ok": True, "said": text.splitlines()}
+
+    async def start(self, run, arguments):
+        run = folder(run)
+        self._free(run)
+        one = Optimization(run, await Child.start("optimize", f"--run-dir={run}", "--json", *arguments))
+        self.optimizations[one.handle] = one
+        return await one.status()
+
+    def find(self, handle):
+        if handle not in self.optimizations:
+            raise Refused(f"there is no run '{handle}' here: optimize_start gives handles, of this server only")
+        return self.optimizations[handle]
+
+    async def close(self):
+        with anyio.CancelScope(shield=True):
+            await asyncio.gather(*(child.end() for child in list(Child.running)))

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/kernel_commands.h"
+#include "tools/check.h"
 
 namespace fact::cli {
 
@@ -20,8 +21,7 @@ std::string counted(std::size_t count, std::string_view what) {
 int check(const KernelCheckOptions& options) {
     const auto source = tools::read_source(options.file);
     if (!source) return fail(source.error());
-    Diagnostics found;
-    const auto program = dsl::compile(source->text, found);
+    const auto [program, found] = tools::check(*source);
     const std::size_t count = found.items().size();
     if (options.json)
         print(render_json(found, source->name, source->text) + "\n");

@@ -82,4 +82,8 @@ inline constexpr Code call_type = "F0503";
 inline constexpr Code call_dims = "F0504";
 inline constexpr Code call_outputs = "F0505";
 
+// What is well-formed, and yet no kernel computes it.
+inline constexpr Code no_kernel = "F0601";
+inline constexpr Code illegal_schedule = "F0602";
+
 }  // namespace fact::dsl::code

@@ -1,5 +1,7 @@
 #include "ir/reorderings.h"
 
+#include <algorithm>
+
 namespace fact::ir {
 
 ExprId behind_reorderings(const Kernel& kernel, ExprId id) {
@@ -12,6 +14,14 @@ ExprId behind_reorderings(const Kernel& kernel, ExprId id) {
             break;
     }
     return id;
+}
+
+bool is_renaming(const Kernel& kernel, ExprId id) {
+    const auto* view = std::get_if<View>(&kernel[id].node);
+    if (!view) return false;
+    const auto &from = kernel[view->x].type.dims, &to = kernel[id].type.dims;
+    return std::equal(from.begin(), from.end(), to.begin(), to.end(),
+                      [&](DimId a, DimId b) { return kernel.factors({a}) == kernel.factors({b}); });
 }
 
 }  // namespace fact::ir

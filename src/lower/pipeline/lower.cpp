@@ -29,6 +29,13 @@ void verify(std::string_view pass, const ir::Kernel& kernel) {
         throw InternalError(fmt::format("kernel {} after pass {}: {}", kernel.name, pass, problem));
 }
 
+// A stage's outputs are there when it runs: they tell extents as its parameters do.
+void verify_stage(ir::Kernel stage) {
+    for (const ir::Output& output : stage.outputs)
+        stage.params.push_back({output.tensor.name + " in memory", output.tensor.type, {}});
+    verify("cut", stage);
+}
+
 // TMA addresses fewer batches than plain pointers do.
 Result<Lowered> attention(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents,
                           const LowerOptions& options) {
@@ -61,7 +68,7 @@ class Lowerer {
         std::string dump;
         for (const std::string& why : pipeline->cuts) dump += why + "\n";
         for (const Stage& stage : pipeline->stages) {
-            verify("cut", stage.kernel);
+            verify_stage(stage.kernel);
             dump += ir::dump(stage.kernel);
             if (stage.statistics)
                 dump += "found by the same kernel:\n" + ir::dump(stage.statistics->kernel);

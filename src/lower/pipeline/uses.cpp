@@ -25,6 +25,7 @@ ir::ExprId log_sums_end(const ir::Kernel& kernel, ir::ExprId id) {
         const ir::Node& user = kernel[users[0]].node;
         if (!std::holds_alternative<ir::Permute>(user) && !std::holds_alternative<ir::View>(user))
             break;
+        if (ir::is_renaming(kernel, users[0])) break;
         last = users[0];
     }
     return is_one_output(kernel, last, DType::f32) ? last : id;
@@ -79,7 +80,8 @@ AttentionEnd attention_end(const ir::Kernel& kernel, ir::ExprId attention) {
         // The skeleton stores along the features.
         const bool reorders = (std::holds_alternative<ir::Permute>(user.node) ||
                                std::holds_alternative<ir::View>(user.node)) &&
-                              user.type.dims.back() == features;
+                              user.type.dims.back() == features &&
+                              !ir::is_renaming(kernel, users[0]);
         if (!rounds && !reorders) break;
         end = {users[0], end.narrow || rounds};
     }

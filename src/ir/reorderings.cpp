@@ -18,8 +18,11 @@ ExprId behind_reorderings(const Kernel& kernel, ExprId id) {
 
 bool is_renaming(const Kernel& kernel, ExprId id) {
     const auto* view = std::get_if<View>(&kernel[id].node);
-    if (!view) return false;
-    const auto &from = kernel[view->x].type.dims, &to = kernel[id].type.dims;
+    return view && is_renaming(kernel, kernel[view->x].type.dims, kernel[id].type.dims);
+}
+
+bool is_renaming(const Kernel& kernel, const std::vector<DimId>& from,
+                 const std::vector<DimId>& to) {
     return std::equal(from.begin(), from.end(), to.begin(), to.end(),
                       [&](DimId a, DimId b) { return kernel.factors({a}) == kernel.factors({b}); });
 }

@@ -84,7 +84,7 @@ TEST(Check, RandomKernelsAreEmittedOrRefused) {
         if (checked.program) continue;
         ++refused;
         for (const Diagnostic& item : checked.diagnostics.items())
-            EXPECT_EQ(item.code, "F0601") << text;
+            EXPECT_TRUE(item.code == "F0601" || item.severity == Severity::warning) << text;
     }
     EXPECT_LE(refused, 8);
 }

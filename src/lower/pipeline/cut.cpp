@@ -77,7 +77,10 @@ class Cutter {
         const ir::Node& node = kernel_[id].node;
         // One kernel knows a dimension by one name.
         if (ir::is_renaming(kernel_, id)) {
-            keep(behind_permutes(id), "it is read under other names");
+            ExprId x = id;
+            while (!kept(x) && ir::is_renaming(kernel_, x))
+                x = std::get<ir::View>(kernel_[x].node).x;
+            keep(x, "it is read under other names");
         } else if (const auto* product = std::get_if<ir::Product>(&node)) {
             keep(behind_permutes(product->a), "a product reads it");
             keep(behind_permutes(product->b), "a product reads it");

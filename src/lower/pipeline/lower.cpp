@@ -216,8 +216,18 @@ std::set<ir::ExprId> held_by_skeleton(const ir::Kernel& kernel, const LowerOptio
     return held;
 }
 
+// An output is stored under whatever names its value's dimensions have.
+void store_under_own_names(ir::Kernel& kernel) {
+    for (ir::Output& output : kernel.outputs)
+        while (ir::is_renaming(kernel, output.value) && !kernel[output.value].stored) {
+            output.value = std::get<ir::View>(kernel[output.value].node).x;
+            output.tensor.type.dims = kernel[output.value].type.dims;
+        }
+}
+
 // Where a skeleton holds attention it stays whole; else it is written out.
-ir::Kernel expanded(const ir::Kernel& kernel, const LowerOptions& options) {
+ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options) {
+    store_under_own_names(kernel);
     const auto held = held_by_skeleton(kernel, options);
     return ir::expand_attention(kernel, [&](ir::ExprId id) { return held.contains(id); });
 }

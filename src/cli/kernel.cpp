@@ -43,6 +43,7 @@ void add_emit_options(CLI::App& app, EmitOptions& options) {
     add_arch(app, options.arch);
     app.add_option("--schedule", options.schedule,
                    "Schedule entries to use instead of the text's, such as \"tile 128x128x64\"");
+    app.add_flag("--json", options.json, "As JSON");
     app.add_flag("!--no-tma", options.tma,
                  "Only skeletons without tensor maps: what an A100 runs, on any GPU");
 }

@@ -29,6 +29,23 @@ int build(const KernelBuildOptions& options) {
     if (!artifact) return fail(artifact.error());
     int shared = 0;
     for (const Launch& launch : record.launches) shared = std::max(shared, launch.shared_bytes);
+    if (options.emit.json) {
+        print(Json{{"kernel", record.kernel},
+                   {"arch", record.arch},
+                   {"schedule", record.schedule},
+                   {"folder", folder.string()},
+                   {"files", {"kernel.fact", "kernel.cu", "kernel.cubin", "record.json"}},
+                   {"registers", artifact->registers},
+                   {"spill_bytes", artifact->spill_bytes},
+                   {"serialized", artifact->fitness == jit::Fitness::serialized},
+                   {"shared_bytes", shared},
+                   {"seconds", artifact->seconds},
+                   {"cached", artifact->cached},
+                   {"note", kernel->note}}
+                  .dump(2, ' ', false, Json::error_handler_t::replace) +
+              "\n");
+        return kDone;
+    }
     if (!kernel->note.empty()) print(kernel->note + "\n");
     print(fmt::format(
         "registers: {} a thread, {} bytes spilled{}\nshared memory: {} bytes\n"

@@ -1,15 +1,18 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/kernel_commands.h"
+#include "tools/check.h"
 
 namespace fact::cli {
 
 namespace {
 
 struct KernelCheckOptions {
-    std::string file;
+    std::vector<std::string> files;
     bool json = false;
 };
 
@@ -17,30 +20,42 @@ std::string counted(std::size_t count, std::string_view what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+// What people read of one file.
+std::string told(const tools::KernelSource& source, const tools::Checked& checked) {
+    const auto& [program, found] = checked;
+    const auto errors = static_cast<std::size_t>(
+        std::ranges::count(found.items(), Severity::error, &Diagnostic::severity));
+    const std::string all = render_all(found, source.name, source.text);
+    if (!program) return all + counted(errors, "error") + "\n";
+    const std::string pipelines =
+        program->pipelines.empty() ? "" : ", " + counted(program->pipelines.size(), "pipeline");
+    return all + fmt::format("{}: {}{}: no errors\n", source.name,
+                             counted(program->kernels.size(), "kernel"), pipelines);
+}
+
 int check(const KernelCheckOptions& options) {
-    const auto source = tools::read_source(options.file);
-    if (!source) return fail(source.error());
-    Diagnostics found;
-    const auto program = dsl::compile(source->text, found);
-    const std::size_t count = found.items().size();
-    if (options.json)
-        print(render_json(found, source->name, source->text) + "\n");
-    else if (count > 0)
-        print(render_all(found, source->name, source->text) + counted(count, "error") + "\n");
-    else if (program)
-        print(fmt::format(
-            "{}: {}{}: no errors\n", source->name, counted(program->kernels.size(), "kernel"),
-            program->pipelines.empty() ? ""
-                                       : ", " + counted(program->pipelines.size(), "pipeline")));
-    return found.ok() && program ? kDone : kBadInput;
+    auto items = nlohmann::ordered_json::array();
+    bool fine = true;
+    for (const std::string& file : options.files) {
+        const auto source = tools::read_source(file);
+        if (!source) return fail(source.error());
+        const auto checked = tools::check(*source);
+        fine = fine && checked.program;
+        if (!options.json) print(told(*source, checked));
+        for (auto& item : nlohmann::ordered_json::parse(
+                 render_json(checked.diagnostics, source->name, source->text)))
+            items.push_back(std::move(item));
+    }
+    if (options.json) print(items.dump(2) + "\n");
+    return fine ? kDone : kBadInput;
 }
 
 }  // namespace
 
 void add_kernel_check(CLI::App& app, Action& action) {
     auto options = std::make_shared<KernelCheckOptions>();
-    auto* command = app.add_subcommand("check", "Say what is wrong in a kernel text");
-    add_kernel_file(*command, options->file);
+    auto* command = app.add_subcommand("check", "Say what is wrong in kernel texts");
+    command->add_option("FILE", options->files, "Kernel texts; - is standard input")->required();
     command->add_flag("--json", options->json,
                       "As a JSON array: code, severity, place, message, fix");
     command->footer("Example:  fact kernel check mlp.fact\nExit code 2 when there are errors.");

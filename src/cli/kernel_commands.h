@@ -38,7 +38,7 @@ Result<Loaded> load(const KernelOptions& options);
 struct EmitOptions {
     KernelOptions kernel;
     std::string arch = "sm90a", schedule, dump_after;
-    bool tma = true;
+    bool tma = true, json = false;
 };
 void add_emit_options(CLI::App& app, EmitOptions& options);
 

@@ -29,11 +29,26 @@ Result<EmittedKernel> emit_kernel(const EmitOptions& options) {
                          fmt::format("{}", fmt::join(choice->notes, "\n"))};
 }
 
+Json emitted_json(const EmittedKernel& kernel) {
+    const auto& [text, source, record] = kernel.emitted;
+    return {{"kernel", record.kernel},
+            {"arch", record.arch},
+            {"schedule", record.schedule},
+            {"text", text},
+            {"source", source},
+            {"record", Json::parse(to_json(record))},
+            {"note", kernel.note}};
+}
+
 namespace {
 
 int emit(const EmitOptions& options) {
     const auto emitted = emit_kernel(options);
     if (!emitted) return fail(emitted.error());
+    if (options.json) {
+        print(emitted_json(*emitted).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+        return kDone;
+    }
     if (!emitted->note.empty()) fmt::print(stderr, "{}\n", emitted->note);
     print(emitted->emitted.source);
     return kDone;

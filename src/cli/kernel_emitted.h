@@ -1,6 +1,8 @@
 // What `fact kernel emit` prints and `fact kernel build` compiles.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include "cli/kernel_commands.h"
 #include "tools/build.h"
 #include "tools/choose.h"
@@ -13,5 +15,8 @@ struct EmittedKernel {
     std::string note;  // which schedules, and why; may be empty
 };
 Result<EmittedKernel> emit_kernel(const EmitOptions& options);
+
+using Json = nlohmann::ordered_json;
+Json emitted_json(const EmittedKernel& kernel);
 
 }  // namespace fact::cli

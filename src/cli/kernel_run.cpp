@@ -10,8 +10,9 @@ namespace {
 
 struct KernelRunOptions {
     KernelOptions kernel;
-    std::vector<std::string> in, out;
+    std::vector<std::string> in, out, expect;
     std::uint64_t seed = 0;
+    bool json = false;
 };
 
 Result<tools::RunRequest> request_of(const KernelRunOptions& options) {
@@ -22,6 +23,9 @@ Result<tools::RunRequest> request_of(const KernelRunOptions& options) {
     if (!in) return in.error();
     auto out = tools::parse_files(options.out, "--out");
     if (!out) return out.error();
+    auto expected = tools::parse_files(options.expect, "--expect");
+    if (!expected) return expected.error();
+    request.expected = std::move(*expected);
     request.settings = std::move(*settings);
     request.inputs = std::move(*in);
     request.outputs = std::move(*out);
@@ -39,8 +43,9 @@ int run(const KernelRunOptions& options) {
     std::signal(SIGTERM, SIG_DFL);
     const auto report = tools::run_kernel(*loaded->kernel, *request);
     if (!report) return fail(report.error());
-    print(tools::to_text(*loaded->kernel, *report));
-    return kDone;
+    print(options.json ? tools::to_json(*loaded->kernel, *report)
+                       : tools::to_text(*loaded->kernel, *report));
+    return report->agrees() ? kDone : kFailed;
 }
 
 }  // namespace
@@ -55,6 +60,13 @@ void add_kernel_run(CLI::App& app, Action& action) {
     command->add_option("--out", options->out, "Where to write an output: y=file.npy (repeatable)")
         ->expected(1)
         ->take_all();
+    command
+        ->add_option(
+            "--expect", options->expect,
+            "What an output must be: y=file.npy (repeatable); exit code 1 where it differs")
+        ->expected(1)
+        ->take_all();
+    command->add_flag("--json", options->json, "As JSON");
     command->add_option("--seed", options->seed, "Of the random tensors")->capture_default_str();
     command->footer(
         "Example:  fact kernel run mlp.fact --set M=128 --in w=weight.npy --out y=y.npy\n"

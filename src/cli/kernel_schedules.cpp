@@ -30,7 +30,8 @@ void list(const tools::PlannedProduct& product, const KernelSchedulesOptions& op
     for (std::size_t i = 0; i < count; ++i) {
         const auto text = schedule::to_string(ranked[i]);
         const double us = tools::expected_us(product.skeleton, ranked[i], product.problem);
-        all.push_back({{"product", product.name}, {"schedule", text}, {"expected_us", us}});
+        all.push_back(
+            {{"product", tools::title(product)}, {"schedule", text}, {"expected_us", us}});
         table.row({fmt::format("{}", i + 1), text, report::duration(us)});
     }
     if (!options.json)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dsl/evaluator.h"
+#include "dsl/foreign.h"
 
 namespace fact::dsl {
 namespace {
@@ -21,7 +22,7 @@ std::string_view form_of(ArgumentKind kind) {
         case ArgumentKind::word:
             return "a word";
         case ArgumentKind::number:
-            return "a number such as 0.125";
+            return "a number, such as 0.125 or `rsqrt(extent(64))`";
     }
     return "";
 }
@@ -91,9 +92,11 @@ bool Evaluator::bind_named(const Signature& signature, const ast::Call& call,
             for (const Parameter& parameter : signature.parameters)
                 if (!parameter.name.empty()) names.emplace_back(parameter.name);
             const std::string near = nearest(name, names);
+            const std::string_view cure = cure_for_argument(signature.function, name);
             complain(code::unknown_argument, named.name.span,
                      fmt::format("`{}` has no argument '{}'.", signature.function, name),
-                     !near.empty()   ? fmt::format("Did you mean '{}'?", near)
+                     !cure.empty()   ? std::string(cure)
+                     : !near.empty() ? fmt::format("Did you mean '{}'?", near)
                      : names.empty() ? "Remove it."
                                      : fmt::format("It has {}.", fmt::join(names, ", ")));
             continue;
@@ -129,7 +132,7 @@ std::optional<Evaluator::Argument> Evaluator::argument(const Parameter& paramete
         return found ? std::optional<Argument>(std::move(*found)) : std::nullopt;
     }
     if (parameter.kind == ArgumentKind::number && id)
-        if (const auto* number = std::get_if<ast::Number>(&syntax(*id).node)) return number->value;
+        if (const auto number = constant(*id)) return *number;
     reporter_.error(
         code::argument_kind, span_of(named.span),
         fmt::format("'{}' takes {}, which this is not.", parameter.name, form_of(parameter.kind)),

@@ -78,9 +78,13 @@ struct View {
     ExprId x{};
     std::vector<Dim> dims;
 };
+struct Rename {  // `x.as(B, N, E)`
+    ExprId x{};
+    std::vector<Dim> dims;
+};
 
 using Node = std::variant<Name, Number, Truth, Index, Extent, Unary, Binary, Matmul, Call,
-                          Transpose, Permute, Expand, View>;
+                          Transpose, Permute, Expand, View, Rename>;
 
 struct Expr {
     Node node;

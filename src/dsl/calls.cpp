@@ -4,22 +4,13 @@
 #include <cmath>
 
 #include "dsl/composite_names.h"
+#include "dsl/foreign.h"
 #include "dsl/prelude.h"
 #include "dsl/words.h"
 #include "support/result.h"
 
 namespace fact::dsl {
 namespace {
-
-// The constant extent of a dimension, its factors multiplied.
-std::optional<double> constant_extent(const ir::Kernel& kernel, ir::DimId dim) {
-    double product = 1;
-    for (const ir::DimId factor : kernel.factors({dim})) {
-        if (!kernel[factor].extent) return std::nullopt;
-        product *= static_cast<double>(*kernel[factor].extent);
-    }
-    return product;
-}
 
 const Signature& matmul_signature() {
     static const Signature signature{"matmul",
@@ -106,11 +97,13 @@ void Evaluator::unknown_function(const ast::Call& call) {
     if (in_pipeline_)
         for (const auto& [name, kernel] : kernels_.kernels) names.push_back(name);
     const std::string near = nearest(call.function.text, names);
+    const std::string_view cure = cure_for_function(call.function.text);
     reporter_.error(code::unknown_function, call.function.span,
                     fmt::format("There is no function {}'{}'.", in_pipeline_ ? "or kernel " : "",
                                 call.function.text),
-                    near.empty() ? "Use the operators and the functions of the language."
-                                 : fmt::format("Did you mean '{}'?", near));
+                    !cure.empty()   ? std::string(cure)
+                    : !near.empty() ? fmt::format("Did you mean '{}'?", near)
+                                    : "Use the operators and the functions of the language.");
 }
 
 void Evaluator::unknown_word(std::string_view what, const ast::Word& word, std::string fix) {
@@ -188,10 +181,13 @@ Value Evaluator::attention(const ast::Call& call, Span span) {
     } else if (!q_dims.empty()) {
         const auto extent = constant_extent(kernel, q_dims.back());
         if (!extent) {
-            reporter_.error(code::attention_scale, span,
-                            fmt::format("Attention needs its scale: {} is known at run time only.",
-                                        kernel[q_dims.back()].name),
-                            "Add `scale: ` and a number, usually 1 / sqrt of that extent.");
+            reporter_.error(
+                code::attention_scale, span,
+                fmt::format("Attention needs its scale: {} is known at run time only.",
+                            kernel[q_dims.back()].name),
+                fmt::format("Write {} as a number in the tensors, or add `scale: ` and a "
+                            "number, usually 1 / sqrt of that extent.",
+                            kernel[q_dims.back()].name));
             return {};
         }
         node.scale = 1 / std::sqrt(*extent);

@@ -10,6 +10,7 @@ std::optional<ir::Kernel> check(const ast::Kernel& source, const KernelTable& ke
     const int before = reporter.count();
     ir::Kernel kernel;
     kernel.name = std::string(source.name.text);
+    kernel.span = source.name.span;
     NodeBuilder builder(kernel, reporter, budget);
     Scope scope(builder);
     scope.declare(source);

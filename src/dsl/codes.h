@@ -36,6 +36,7 @@ inline constexpr Code unknown_view = "F0210";
 inline constexpr Code repeated_argument = "F0211";
 inline constexpr Code missing_argument = "F0212";
 inline constexpr Code argument_kind = "F0213";
+inline constexpr Code unused_param = "F0214";  // a warning
 
 // Types and dimensions.
 inline constexpr Code broadcast = "F0301";
@@ -63,6 +64,7 @@ inline constexpr Code unknown_extent = "F0322";
 inline constexpr Code constraint = "F0323";
 inline constexpr Code flip = "F0324";
 inline constexpr Code expand = "F0325";
+inline constexpr Code rename = "F0326";
 
 // Schedules.
 inline constexpr Code unknown_kernel = "F0401";
@@ -81,5 +83,9 @@ inline constexpr Code pipeline_call = "F0502";
 inline constexpr Code call_type = "F0503";
 inline constexpr Code call_dims = "F0504";
 inline constexpr Code call_outputs = "F0505";
+
+// What is well-formed, and yet no kernel computes it.
+inline constexpr Code no_kernel = "F0601";
+inline constexpr Code illegal_schedule = "F0602";
 
 }  // namespace fact::dsl::code

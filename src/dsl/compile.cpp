@@ -86,8 +86,9 @@ std::optional<Program> compile(std::string_view text, Diagnostics& diagnostics) 
         const bool a_last = a.code == code::too_many, b_last = b.code == code::too_many;
         return a_last != b_last ? b_last : a.span.begin < b.span.begin;
     });
-    for (const Diagnostic& item : items)
-        diagnostics.error(item.code, item.span, item.message, item.fix);
+    // Beside errors, a warning may only follow from them.
+    for (Diagnostic& item : items)
+        if (program || item.severity == Severity::error) diagnostics.add(std::move(item));
     return program;
 }
 

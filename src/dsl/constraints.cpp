@@ -42,7 +42,7 @@ void Scope::define_product(const ast::Constraint& constraint) {
                 code::constraint, name.span,
                 fmt::format("Dimension {} is a factor of {} already.", dim.name, other.name),
                 "Define it before that one.");
-        if (other.factors == apart)
+        if (other.factors == apart && apart.size() > 1)
             return fail(code::constraint, constraint.span,
                         fmt::format("This product is called {} already.", other.name),
                         fmt::format("Write {} instead of {}.", other.name, dim.name));

@@ -90,6 +90,8 @@ std::optional<DimId> DimMap::operator()(DimId dim, Span span) {
     if (own.extent) return mapped = builder_.dim(own.name, span);
     if (!own.factors.empty()) {
         const auto factors = (*this)(own.factors, span);
+        if (factors && own.factors.size() == 1)
+            return mapped = other_name(own.name, *factors, span);
         return mapped = factors ? builder_.dim_product(*factors, span) : std::nullopt;
     }
     builder_.reporter().error(
@@ -97,6 +99,20 @@ std::optional<DimId> DimMap::operator()(DimId dim, Span span) {
         fmt::format("Nothing here tells dimension {} of '{}'.", own.name, callee_.name),
         "Declare the argument with a product of dimensions, as the kernel does.");
     return std::nullopt;
+}
+
+// Another name stays one among the caller's dimensions.
+std::optional<DimId> DimMap::other_name(std::string name, const std::vector<DimId>& of, Span span) {
+    const auto factors = builder_.kernel().factors(of);
+    for (;; name += '_') {
+        const auto& dims = builder_.kernel().dims;
+        const auto found = std::find_if(dims.begin(), dims.end(),
+                                        [&](const ir::Dim& dim) { return dim.name == name; });
+        if (found != dims.end() && found->factors != factors) continue;
+        const auto added = builder_.dim(name, span);
+        if (added) builder_.kernel().dims[index(*added)].factors = factors;
+        return added;
+    }
 }
 
 std::optional<std::vector<DimId>> DimMap::operator()(const std::vector<DimId>& dims, Span span) {

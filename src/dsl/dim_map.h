@@ -28,6 +28,8 @@ class DimMap {
     // The part of the caller's factors that a known factor of the callee stands for.
     std::optional<std::vector<ir::DimId>> known_part(ir::DimId factor,
                                                      const std::vector<ir::DimId>& given) const;
+    std::optional<ir::DimId> other_name(std::string name, const std::vector<ir::DimId>& of,
+                                        Span span);
     bool differs(const std::string& name, ir::DimId actual, Span span);
 
     const ir::Kernel& callee_;

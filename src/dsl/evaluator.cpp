@@ -74,6 +74,7 @@ Value Evaluator::expression(const ast::Expr& expr) {
             },
             [&](const ast::Expand& n) { return reshape(n.x, n.dims, &NodeBuilder::expand, span); },
             [&](const ast::View& n) { return reshape(n.x, n.dims, &NodeBuilder::view, span); },
+            [&](const ast::Rename& n) { return reshape(n.x, n.dims, &NodeBuilder::rename, span); },
         },
         expr.node);
 }

@@ -30,6 +30,9 @@ struct KernelTable {
     std::set<std::string, std::less<>> pipelines;
 };
 
+// The extent of a dimension that is a number, or a product of such.
+std::optional<double> constant_extent(const ir::Kernel& kernel, ir::DimId dim);
+
 class Evaluator {
   public:
     // `at`: where errors are reported, for text that is not the user's.
@@ -59,6 +62,9 @@ class Evaluator {
     std::optional<ir::DimId> dim(const ast::Dim& dim);
     using Reshape = Value (NodeBuilder::*)(ir::ExprId, std::vector<ir::DimId>, Span);
     Value reshape(ast::ExprId x, const std::vector<ast::Dim>& list, Reshape how, Span span);
+
+    // What is a number whatever the tensors are, in constant.cpp.
+    std::optional<double> constant(ast::ExprId id);
 
     // Function calls, in calls.cpp.
     Value call(const ast::Call& call, Span span);

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <limits>
 
+#include "dsl/foreign.h"
 #include "dsl/precedence.h"
 #include "dsl/statement_parser.h"
+#include "dsl/words.h"
 
 namespace fact::dsl {
 namespace {
@@ -35,6 +37,9 @@ class ExpressionParser {
                              "Join two comparisons with `and`.");
             compared = compares;
             tokens_.take();
+            if (token.is("*") && tokens_.peek().is("*"))
+                tokens_.fail(code::unexpected, tokens_.peek().span, "There is no operator '**'.",
+                             "Write `x * x`, or `pow(x, 2.0)`.");
             const ExprId right = binary(infix->precedence + 1);
             const Span span{exprs_[index(left)].span.begin, exprs_[index(right)].span.end};
             if (infix->op)
@@ -94,21 +99,36 @@ class ExpressionParser {
         ExprId x = primary();
         while (tokens_.peek().is(".") && !line_ended()) {
             tokens_.take();
-            const ast::Word view = tokens_.expect_name("'T', 'permute', 'expand' or 'view'");
+            const ast::Word view = tokens_.expect_name("'T', 'permute', 'expand', 'view' or 'as'");
             if (view.text == "T")
                 x = add(ast::Transpose{x}, since(first));
-            else if (view.text == "permute" || view.text == "expand" || view.text == "view")
+            else if (view.text == "permute" || view.text == "expand" || view.text == "view" ||
+                     view.text == "as")
                 x = reshaped(x, view.text, first);
             else
-                tokens_.fail(code::unknown_view, view.span,
-                             fmt::format("There is no view '.{}'.", view.text),
-                             "Use `.T` to swap the last two dimensions, `.permute(...)`, "
-                             "`.expand(...)` or `.view(...)`.");
+                unknown_view(view);
         }
+        if (tokens_.peek().is("[") && !line_ended())
+            tokens_.fail(code::unexpected, tokens_.peek().span, "Values are not indexed.",
+                         "Write `take(x, over: 3, at: 0)` for one place along a dimension; a part "
+                         "of a dimension is one of a product, which `.view(...)` takes apart.");
         return x;
     }
 
-    // `.permute(M, K)`, `.expand(M, K)` or `.view(M, G*D)`, from the parenthesis on.
+    [[noreturn]] void unknown_view(const ast::Word& view) {
+        const std::string_view cure = cure_for_function(view.text);
+        tokens_.fail(code::unknown_view, view.span,
+                     fmt::format("There is no view '.{}'.", view.text),
+                     is_function(view.text)
+                         ? fmt::format("Functions stand before what they take, without a prefix: "
+                                       "`{}(...)`.",
+                                       view.text)
+                     : !cure.empty() ? std::string(cure)
+                                     : "Use `.T` to swap the last two dimensions, `.permute(...)`, "
+                                       "`.expand(...)`, `.view(...)` or `.as(...)`.");
+    }
+
+    // `.permute(M, K)`, `.expand(M, K)`, `.view(M, G*D)` or `.as(M, N)`, from the parenthesis on.
     ExprId reshaped(ExprId x, std::string_view how, const Token& first) {
         const Token& open = tokens_.peek();
         tokens_.expect("(", "'('");
@@ -116,6 +136,7 @@ class ExpressionParser {
         do dims.push_back(parse_dim(tokens_));
         while (tokens_.accept(","));
         tokens_.expect_close(")", open);
+        if (how == "as") return add(ast::Rename{x, std::move(dims)}, since(first));
         if (how == "view") return add(ast::View{x, std::move(dims)}, since(first));
         if (how == "expand") return add(ast::Expand{x, std::move(dims)}, since(first));
         return add(ast::Permute{x, std::move(dims)}, since(first));
@@ -182,6 +203,8 @@ class ExpressionParser {
         ast::Call call{{function.text, function.span}, {}, {}};
         if (!tokens_.accept(")")) {
             do {
+                if (tokens_.peek().kind == TokenKind::name && tokens_.peek(1).is("="))
+                    misspelt_argument(function.text);
                 if (tokens_.peek().kind == TokenKind::name && tokens_.peek(1).is(":"))
                     call.named.push_back(named_argument());
                 else
@@ -190,6 +213,17 @@ class ExpressionParser {
             tokens_.expect_close(")", open);
         }
         return add(std::move(call), since(function));
+    }
+
+    // `dim=1`
+    [[noreturn]] void misspelt_argument(std::string_view function) {
+        const std::string_view name = tokens_.peek().text;
+        const std::string_view cure = cure_for_argument(function, name);
+        tokens_.fail(code::unexpected, tokens_.peek(1).span,
+                     "An argument's name is followed by ':', not by '='.",
+                     cure.empty()
+                         ? fmt::format("Write `{}: {}`.", name, tokens_.peek(2).text.substr(0, 40))
+                         : std::string(cure));
     }
 
     ast::NamedArgument named_argument() {

@@ -74,8 +74,8 @@ class LineSplitter {
         if (opens(token)) {
             const bool call = i >= 1 && token.is("(");
             const bool view = call && i >= 2 && tokens_[i - 2].is(".") &&
-                              (tokens_[i - 1].is("view") || tokens_[i - 1].is("permute") ||
-                               tokens_[i - 1].is("expand"));
+                              (tokens_[i - 1].is("view") || tokens_[i - 1].is("as") ||
+                               tokens_[i - 1].is("permute") || tokens_[i - 1].is("expand"));
             const bool of_dim = call && (tokens_[i - 1].is("index") || tokens_[i - 1].is("extent"));
             brackets_.push_back({token.is("[") || view || of_dim, false});
         } else if (brackets_.empty()) {

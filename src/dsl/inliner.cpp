@@ -125,7 +125,8 @@ class Inliner {
             const bool product = std::holds_alternative<ir::Product>(expr.node) ||
                                  std::holds_alternative<ir::Attention>(expr.node);
             if (product || !expr.name.empty())
-                copied.name = fmt::format("{}_{}", prefix_, expr.name.empty() ? "acc" : expr.name);
+                copied.name = builder_.own_name(
+                    fmt::format("{}_{}", prefix_, expr.name.empty() ? "acc" : expr.name));
             copies_.push_back(*value);
         }
         return true;

@@ -57,6 +57,7 @@ code::Code code_of(ir::Fault fault) {
 
 Value NodeBuilder::add(ir::Node node, Span span, const ir::Type& given) {
     if (!spend(span)) return {};
+    drop_ones(node, span);
     auto typing = ir::type_of(kernel_, node, given);
     if (const auto* error = std::get_if<ir::TypeError>(&typing)) {
         reporter_.error(code_of(error->fault), span, error->message, error->fix);
@@ -67,6 +68,37 @@ Value NodeBuilder::add(ir::Node node, Span span, const ir::Type& given) {
     const auto* extent = std::get_if<ir::Extent>(&node);
     if (extent && !check_dims({extent->dim}, span)) return {};
     return kernel_.add({std::move(node), std::move(type), {}, span});
+}
+
+// A dimension of 1 that the other operands lack broadcasts as if it was not there.
+void NodeBuilder::drop_ones(ir::Node& node, Span span) {
+    if (!std::holds_alternative<ir::Binary>(node) && !std::holds_alternative<ir::Select>(node))
+        return;
+    std::vector<ir::ExprId> operands;
+    ir::for_each_operand(node, [&](ir::ExprId x) { operands.push_back(x); });
+    const auto one = std::find_if(kernel_.dims.begin(), kernel_.dims.end(),
+                                  [](const ir::Dim& dim) { return dim.extent == 1; });
+    if (one == kernel_.dims.end()) return;
+    const auto dim = static_cast<ir::DimId>(one - kernel_.dims.begin());
+    const auto has = [&](ir::ExprId x) {
+        const auto& dims = kernel_[x].type.dims;
+        return std::find(dims.begin(), dims.end(), dim) != dims.end();
+    };
+    // Where one has all the others' dimensions, it has its own of 1 too.
+    for (const ir::ExprId x : operands) {
+        const auto& dims = kernel_[x].type.dims;
+        if (std::ranges::all_of(operands, [&](ir::ExprId other) {
+                return ir::broadcast(dims, kernel_[other].type.dims) == dims;
+            }))
+            return;
+    }
+    ir::for_each_operand(node, [&](ir::ExprId& x) {
+        if (!has(x)) return;
+        const DType dtype = kernel_[x].type.dtype;
+        if (const Value only = add(ir::Reduce{ir::ReduceOp::max, x, {dim}}, span)) x = *only;
+        if (dtype == DType::boolean)
+            if (const Value truth = cast(dtype, x, span)) x = *truth;
+    });
 }
 
 bool NodeBuilder::spend(Span span) {
@@ -161,6 +193,45 @@ Value NodeBuilder::expand(ir::ExprId x, std::vector<ir::DimId> dims, Span span) 
 Value NodeBuilder::view(ir::ExprId x, std::vector<ir::DimId> dims, Span span) {
     if (kernel_[x].type.dims == dims) return x;
     return add(ir::View{x}, span, {DType::f32, std::move(dims)});
+}
+
+Value NodeBuilder::rename(ir::ExprId x, std::vector<ir::DimId> dims, Span span) {
+    const std::vector<ir::DimId> from = kernel_[x].type.dims;
+    if (from.size() != dims.size()) {
+        reporter_.error(code::rename, span,
+                        fmt::format("`.as` names {} dimensions, but this has {}.", dims.size(),
+                                    ir::to_string(kernel_, from)),
+                        "Name each dimension, those that keep their names too.");
+        return {};
+    }
+    for (std::size_t i = 0; i < dims.size(); ++i)
+        if (!make_equal(from[i], dims[i])) {
+            reporter_.error(code::rename, span,
+                            fmt::format("{} cannot be another name of {}.", kernel_[dims[i]].name,
+                                        kernel_[from[i]].name),
+                            "Take a new name, and for a product one that `where` gives it.");
+            return {};
+        }
+    return view(x, std::move(dims), span);
+}
+
+// Says of two dimensions that one is another name of the other; false where it cannot be.
+bool NodeBuilder::make_equal(ir::DimId a, ir::DimId b) {
+    const auto apart = [&](ir::DimId dim) { return kernel_.factors({dim}); };
+    const auto is_free = [&](ir::DimId id) {
+        return !kernel_[id].extent && kernel_[id].factors.empty() &&
+               std::none_of(kernel_.dims.begin(), kernel_.dims.end(), [&](const ir::Dim& dim) {
+                   return std::find(dim.factors.begin(), dim.factors.end(), id) !=
+                          dim.factors.end();
+               });
+    };
+    if (apart(a) == apart(b)) return true;
+    // A product has one name, or texts would mean either by it.
+    if (!is_free(b) || apart(a).size() > 1) std::swap(a, b);
+    if (!is_free(b) || apart(a).size() > 1) return false;
+    kernel_.dims[ir::index(b)].factors = apart(a);
+    known_.clear();
+    return true;
 }
 
 }  // namespace fact::dsl

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "dsl/reporter.h"
@@ -35,6 +37,13 @@ class NodeBuilder {
     // The node with its type worked out; `given` as for ir::type_of.
     Value add(ir::Node node, Span span, const ir::Type& given = {});
 
+    // The name for a value of a call; numbered where a call before took it, as schedules and
+    // reports tell products apart by name.
+    std::string own_name(const std::string& wanted) {
+        const int number = ++calls_[wanted];
+        return number == 1 ? wanted : wanted + std::to_string(number);
+    }
+
     // Find or add; nothing when there are too many, which is reported.
     std::optional<ir::DimId> dim(const std::string& name_or_digits, Span span);
     std::optional<ir::DimId> dim_product(const std::vector<ir::DimId>& dims, Span span);
@@ -45,12 +54,17 @@ class NodeBuilder {
     Value expand(ir::ExprId x, std::vector<ir::DimId> dims, Span span);
     Value view(ir::ExprId x, std::vector<ir::DimId> dims, Span span);
 
+    // Other names for dimensions, which become equal in extent.
+    Value rename(ir::ExprId x, std::vector<ir::DimId> dims, Span span);
+
     // Reports extents that no parameter tells, and too many dimensions.
     bool check_dims(const std::vector<ir::DimId>& dims, Span span);
 
   private:
     bool spend(Span span);
+    void drop_ones(ir::Node& node, Span span);
     std::optional<ir::DimId> counted(ir::DimId dim, Span span);
+    bool make_equal(ir::DimId a, ir::DimId b);
     // Whether the parameters tell the dimension's extent.
     bool known(ir::DimId dim);
 
@@ -58,6 +72,7 @@ class NodeBuilder {
     Reporter& reporter_;
     Budget& budget_;
     bool too_many_dims_ = false;
+    std::unordered_map<std::string, int> calls_;  // how often a call's value wanted a name
     std::vector<bool> known_;  // by dimension; worked out again when there are new ones
 };
 

@@ -16,7 +16,7 @@ struct CompositeInfo {
     std::string_view meaning;
 };
 
-inline constexpr std::array<CompositeInfo, 16> kComposites{{
+inline constexpr std::array<CompositeInfo, 17> kComposites{{
     {"leaky_relu", "x, slope: 0.01", "y = where(x > 0.0, x, x * slope)", "x, or slope x below 0"},
     {"elu", "x, alpha: 1.0", "y = where(x > 0.0, x, alpha * expm1(x))",
      "x, or alpha (e^x - 1) below 0"},
@@ -26,6 +26,8 @@ inline constexpr std::array<CompositeInfo, 16> kComposites{{
     {"hardswish", "x", "y = x * min(max(x + 3.0, 0.0), 6.0) / 6.0", "x hardsigmoid(x)"},
     {"mean", "x, over", "y = sum(x, over: over) / extent(over)", "sum over the extent"},
     {"sum_of_squares", "x, over", "y = sum(x * x, over: over)", "sum of x^2"},
+    {"take", "x, over, at", "y = sum(where(index(over) == at, x, 0.0), over: over)",
+     "what x has at one place along a dimension, which the result lacks"},
     {"logsumexp", "x, over",
      "top = max(x, over: over)\n"
      "shift = where(abs(top) == inf, 0.0, top)\n"

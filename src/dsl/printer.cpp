@@ -6,6 +6,7 @@
 #include "dsl/name_table.h"
 #include "dsl/precedence.h"
 #include "dsl/words.h"
+#include "ir/reorderings.h"
 #include "support/result.h"
 
 namespace fact::dsl {
@@ -170,8 +171,10 @@ class Printer {
                                             dims_text(expr.type.dims))};
                 },
                 [&](const ir::View& n) {
-                    return Text{fmt::format("{}.view({})", operand(n.x, precedence::atom),
-                                            dims_text(expr.type.dims))};
+                    const bool renames =
+                        ir::is_renaming(kernel_, kernel_[n.x].type.dims, expr.type.dims);
+                    return Text{fmt::format("{}.{}({})", operand(n.x, precedence::atom),
+                                            renames ? "as" : "view", dims_text(expr.type.dims))};
                 },
                 [&](const ir::Flip& n) {
                     return Text{

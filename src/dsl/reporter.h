@@ -16,6 +16,9 @@ class Reporter {
             diagnostics_.error(code::too_many, at, "There are more errors than are worth listing.",
                                "Mend the ones above first.");
     }
+    void warning(code::Code code, Span at, std::string message, std::string fix) {
+        diagnostics_.warning(code, at, std::move(message), std::move(fix));
+    }
     int count() const { return count_; }
     bool ok() const { return count_ == 0; }
     bool full() const { return count_ >= kMost; }

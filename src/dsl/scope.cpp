@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "dsl/words.h"
+#include "ir/extents.h"
 #include "ir/typing.h"
 
 namespace fact::dsl {
@@ -50,10 +51,14 @@ void Scope::declare(const ast::Kernel& kernel) {
     // Dimensions first: a tensor may not be called like a dimension that is named after it.
     for (const ast::Tensor& t : kernel.params) declare_symbols(t.dims);
     declare_products(kernel.constraints);
+    // `.as` may bring new names, of which outputs can have some.
+    for (const ast::Expr& expr : kernel.body.exprs)
+        if (const auto* rename = std::get_if<ast::Rename>(&expr.node))
+            declare_symbols(rename->dims);
     for (const ast::Tensor& t : kernel.params) {
         const int before = reporter_.count();
         kernel_.params.push_back(tensor(t));
-        Symbol symbol{Kind::param, t.name.span, kernel_.params.size() - 1, true, true, false, {}};
+        Symbol symbol{Kind::param, t.name.span, kernel_.params.size() - 1, true, false, false, {}};
         symbol.broken = reporter_.count() != before;
         claim(t.name, symbol);
     }
@@ -83,7 +88,9 @@ ir::Tensor Scope::tensor(const ast::Tensor& t) {
             reporter_.error(
                 code::repeated_dim, t.dims[i].span,
                 fmt::format("'{}' has dimension {} twice.", t.name.text, kernel_[*id].name),
-                "Give each dimension of a tensor a name of its own.");
+                fmt::format("Give it a name of its own, and say that they are equal: `where F = "
+                            "{}`; `x.as(M, F)` reads x[M, {}] by it.",
+                            kernel_[*id].name, kernel_[*id].name));
         else
             dims.push_back(*id);
     }
@@ -262,6 +269,21 @@ void Scope::check_output(const Symbol& symbol, Span at) {
     }
 }
 
+// A parameter that is not read may still tell an extent.
+void Scope::warn_unless_it_tells(const Symbol& symbol) {
+    const ir::Tensor& own = kernel_.params[symbol.position];
+    std::vector<bool> given(kernel_.dims.size());
+    for (const ir::Tensor& param : kernel_.params)
+        for (const ir::DimId dim : param.type.dims)
+            if (&param != &own) given[ir::index(dim)] = true;
+    const auto known = ir::known_dims(kernel_, std::move(given));
+    for (const ir::DimId dim : own.type.dims)
+        if (!known[ir::index(dim)]) return;
+    reporter_.warning(code::unused_param, symbol.span,
+                      fmt::format("The parameter '{}' is never used.", own.name),
+                      "Use it, or remove it.");
+}
+
 void Scope::finish(bool complete) {
     const bool clean = complete && reporter_.count() == errors_before_;
     for (const std::string_view name : order_) {
@@ -270,6 +292,8 @@ void Scope::finish(bool complete) {
             reporter_.error(code::unassigned_output, symbol.span,
                             fmt::format("The output '{}' is never assigned.", name),
                             fmt::format("Add a line `{} = ...`.", name));
+        else if (!symbol.used && clean && symbol.kind == Kind::param)
+            warn_unless_it_tells(symbol);
         else if (!symbol.used && clean)
             reporter_.error(code::unused_value, symbol.span,
                             fmt::format("The value '{}' is never used.", name),

@@ -60,6 +60,7 @@ class Scope : public Names {
     std::optional<ir::DimId> factor(const ast::Word& word);
     void define(const ast::Word& word, Value value, Span at, bool one_of_several);
     bool claim(const ast::Word& word, Symbol symbol);
+    void warn_unless_it_tells(const Symbol& symbol);
     void check_output(const Symbol& symbol, Span at);
 
     NodeBuilder& builder_;

@@ -52,6 +52,10 @@ ast::Dim parse_dim(TokenStream& tokens) {
     ast::Dim dim;
     do dim.factors.push_back(parse_factor(tokens));
     while (tokens.accept("*"));
+    if (tokens.peek().is("/") || tokens.peek().is("+") || tokens.peek().is("-"))
+        tokens.fail(code::unexpected, tokens.peek().span,
+                    "A dimension is a symbol, a number or a product of them.",
+                    "Name the smaller one, and write the larger as a product: `x: f32[M, G*16]`.");
     dim.span = {dim.factors.front().span.begin, dim.factors.back().span.end};
     return dim;
 }

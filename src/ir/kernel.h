@@ -196,6 +196,7 @@ struct Kernel {
     std::vector<Multiple> multiples = {};
     // What spans are of; null where nobody asks for lines.
     std::shared_ptr<const SourceText> source = {};
+    Span span = {};  // of its name
 
     const Expr& operator[](ExprId id) const { return exprs[index(id)]; }
     const Dim& operator[](DimId id) const { return dims[index(id)]; }

@@ -1,5 +1,7 @@
 #include "ir/reorderings.h"
 
+#include <algorithm>
+
 namespace fact::ir {
 
 ExprId behind_reorderings(const Kernel& kernel, ExprId id) {
@@ -12,6 +14,17 @@ ExprId behind_reorderings(const Kernel& kernel, ExprId id) {
             break;
     }
     return id;
+}
+
+bool is_renaming(const Kernel& kernel, ExprId id) {
+    const auto* view = std::get_if<View>(&kernel[id].node);
+    return view && is_renaming(kernel, kernel[view->x].type.dims, kernel[id].type.dims);
+}
+
+bool is_renaming(const Kernel& kernel, const std::vector<DimId>& from,
+                 const std::vector<DimId>& to) {
+    return std::equal(from.begin(), from.end(), to.begin(), to.end(),
+                      [&](DimId a, DimId b) { return kernel.factors({a}) == kernel.factors({b}); });
 }
 
 }  // namespace fact::ir

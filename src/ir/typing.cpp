@@ -136,9 +136,11 @@ Typing product_type(const Kernel& kernel, const Product& node, const Type& a, co
             Fault::contraction,
             fmt::format("The product sums over {} of {} but over {} of {}.", kernel[k].name,
                         text(a.dims), kernel[b.dims.end()[-2]].name, text(b.dims)),
-            n == k ? "Transpose the right operand with `.T`."
-                   : "The left operand's last dimension must be the right operand's "
-                     "second-last."};
+            n == k && std::holds_alternative<Permute>(kernel[node.b].node)
+                ? "Leave out the right operand's `.T`."
+            : n == k ? "Transpose the right operand with `.T`."
+                     : "The left operand's last dimension must be the right operand's "
+                       "second-last."};
     const Dims a_batch(a.dims.begin(), a.dims.end() - 2), b_batch(b.dims.begin(), b.dims.end() - 2);
     for (const DimId dim : {m, n, k})
         if (m == n || contains(a_batch, dim) || contains(b_batch, dim))
@@ -173,6 +175,13 @@ Typing view_type(const Kernel& kernel, const Type& x, const Dims& dims) {
                              fmt::format("The view has dimension {} twice.", kernel[dims[i]].name),
                              "Give each dimension a name of its own."};
     if (kernel.factors(x.dims) == kernel.factors(dims)) return Type{x.dtype, dims};
+    Dims without = dims;
+    std::erase_if(without, [&](DimId dim) { return kernel[dim].extent == 1; });
+    if (kernel.factors(x.dims) == kernel.factors(without))
+        return TypeError{Fault::view,
+                         fmt::format("{} has a dimension that {} lacks.", to_string(kernel, dims),
+                                     to_string(kernel, x.dims)),
+                         "Leave out the 1: what lacks a dimension broadcasts along it, by name."};
     return TypeError{Fault::view,
                      fmt::format("{} is no view of {}: their elements do not follow in the same "
                                  "order.",

@@ -48,6 +48,11 @@ void Diagnostics::error(std::string_view code, Span at, std::string message, std
     items_.push_back({Severity::error, std::string(code), at, std::move(message), std::move(fix)});
 }
 
+void Diagnostics::warning(std::string_view code, Span at, std::string message, std::string fix) {
+    items_.push_back(
+        {Severity::warning, std::string(code), at, std::move(message), std::move(fix)});
+}
+
 bool Diagnostics::ok() const {
     return std::none_of(items_.begin(), items_.end(),
                         [](const Diagnostic& item) { return item.severity == Severity::error; });

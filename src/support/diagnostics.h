@@ -27,6 +27,8 @@ struct Diagnostic {
 class Diagnostics {
   public:
     void error(std::string_view code, Span at, std::string message, std::string fix = {});
+    void warning(std::string_view code, Span at, std::string message, std::string fix = {});
+    void add(Diagnostic item) { items_.push_back(std::move(item)); }
     bool ok() const;
     const std::vector<Diagnostic>& items() const { return items_; }
 

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
+#include <numeric>
 
 #include "ir/extents.h"
 #include "support/division.h"
@@ -53,6 +55,36 @@ std::map<ir::DimId, std::int64_t> unusual(const ir::Kernel& kernel) {
             note({q.back(), kernel[attention->v].type.dims.back()}, kTypicalHead);
         }
     return typical;
+}
+
+// What an extent has to be a multiple of, for the text asks it of it or of products it is in.
+std::int64_t multiple_of(const ir::Kernel& kernel, ir::DimId dim) {
+    std::int64_t all = 1;
+    for (const ir::Multiple& rule : kernel.multiples) {
+        const auto factors = kernel.factors({rule.dim});
+        if (std::find(factors.begin(), factors.end(), dim) == factors.end()) continue;
+        const std::int64_t both = std::lcm(all, rule.of);
+        if (both < kLargest) all = both;
+    }
+    return all;
+}
+
+// Products of assumed extents stay below what kernels count to.
+std::int64_t most_in_products(const ir::Kernel& kernel, ir::DimId dim) {
+    constexpr double kCounted = std::int64_t{1} << 30;
+    double most = kCounted;
+    for (const ir::Dim& product : kernel.dims) {
+        const auto& factors = product.factors;
+        if (std::find(factors.begin(), factors.end(), dim) == factors.end()) continue;
+        double constant = 1, symbols = 0;
+        for (const ir::DimId factor : factors) {
+            constant *= static_cast<double>(kernel[factor].extent.value_or(1));
+            symbols += !kernel[factor].extent;
+        }
+        most = std::min(most, std::pow(kCounted / constant, 1 / symbols));
+    }
+    // A power of two, with which tiles are whole.
+    return std::int64_t{1} << std::max(0, static_cast<int>(std::log2(most)));
 }
 
 }  // namespace
@@ -125,9 +157,9 @@ Result<Extents> bind_extents(const ir::Kernel& kernel, const std::vector<Setting
         extents.of[d] = assume == Assume::small   ? kSmall
                         : typical == unlike.end() ? kTypical
                                                   : typical->second;
-        // What the text asks for is not assumed away.
-        for (const ir::Multiple& rule : kernel.multiples)
-            if (ir::index(rule.dim) == d) extents.of[d] = round_up(extents.of[d], rule.of);
+        extents.of[d] =
+            std::min(extents.of[d], most_in_products(kernel, static_cast<ir::DimId>(d)));
+        extents.of[d] = round_up(extents.of[d], multiple_of(kernel, static_cast<ir::DimId>(d)));
         extents.assumed[d] = true;
         if (auto what = ir::solve_extents(kernel, extents.of); !what.empty())
             return Error{fmt::format("kernel {}: with {} = {} assumed, {}", kernel.name,

@@ -83,6 +83,9 @@ class Run {
         if (!in) return in.error();
         auto out = by_name(request_.outputs, outputs, "--out", "output");
         if (!out) return out.error();
+        auto expected = by_name(request_.expected, outputs, "--expect", "output");
+        if (!expected) return expected.error();
+        expected_files_ = std::move(*expected);
         in_files_ = std::move(*in);
         out_files_ = std::move(*out);
         return Ok{};
@@ -135,11 +138,24 @@ class Run {
         return ir::interpret(kernel_, in, out);
     }
 
+    // Against the values that were expected of an output, if any were.
+    Result<> judge(const std::string& name, const HostTensor& found) {
+        const auto file = expected_files_.find(name);
+        if (file == expected_files_.end()) return Ok{};
+        auto array = read_npy(file->second);
+        if (!array) return array.error();
+        auto expected = tensor_from_npy(std::move(*array), found.dtype, file->second.string());
+        if (!expected) return expected.error();
+        report_.verdicts.push_back({name, file->second.string(), compare(found, expected->tensor)});
+        return Ok{};
+    }
+
     Result<> finish() {
         for (std::size_t i = 0; i < outputs_.size(); ++i) {
             const std::string& name = kernel_.outputs[i].tensor.name;
             report_.outputs.push_back(
                 {name, type_text(outputs_[i]), to_string(statistics_of(outputs_[i]))});
+            if (auto done = judge(name, outputs_[i]); !done) return done;
             const auto file = out_files_.find(name);
             if (file == out_files_.end()) continue;
             if (auto done = write_npy(file->second, to_npy(outputs_[i])); !done)
@@ -153,7 +169,7 @@ class Run {
 
     const ir::Kernel& kernel_;
     const RunRequest& request_;
-    Files in_files_, out_files_;
+    Files in_files_, out_files_, expected_files_;
     std::vector<Setting> settings_;
     std::vector<HostTensor> params_, outputs_;
     RunReport report_;
@@ -191,6 +207,11 @@ std::string to_text(const ir::Kernel& kernel, const RunReport& report) {
         for (const RunReport::Line& line : *lines)
             text += fmt::format("  {} {:{}}  {:{}}  {}\n", lines == &report.inputs ? "in " : "out",
                                 line.name, names, line.type, types, line.rest);
+    for (const RunReport::Verdict& verdict : report.verdicts)
+        text += fmt::format(
+            "{} {} {}: {} ({:.2g} of the largest magnitude, {:.2g} allowed)\n", verdict.output,
+            verdict.comparison.agrees ? "agrees with" : "DIFFERS from", verdict.file,
+            verdict.comparison.what, verdict.comparison.error, verdict.comparison.allowed);
     for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
     return text;
 }

@@ -1,10 +1,12 @@
 // A kernel text run by the interpreter on given or random tensors.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "tools/compare.h"
 #include "tools/extents.h"
 #include "tools/host_tensor.h"
 #include "tools/statistics.h"
@@ -21,7 +23,7 @@ Result<std::vector<NamedFile>> parse_files(const std::vector<std::string>& words
 
 struct RunRequest {
     std::vector<Setting> settings;
-    std::vector<NamedFile> inputs, outputs;
+    std::vector<NamedFile> inputs, outputs, expected;
     std::uint64_t seed = 0;
 };
 
@@ -31,11 +33,21 @@ struct RunReport {
         std::string name, type, rest;  // "y", "bf16[16, 16]", statistics or where it came from
     };
     std::vector<Line> inputs, outputs;
+    struct Verdict {
+        std::string output, file;
+        Comparison comparison;
+    };
+    std::vector<Verdict> verdicts;  // of the outputs whose values were given
     std::vector<std::string> notes;
+
+    bool agrees() const {
+        return std::ranges::all_of(verdicts, [](const Verdict& v) { return v.comparison.agrees; });
+    }
 };
 
 Result<RunReport> run_kernel(const ir::Kernel& kernel, const RunRequest& request);
 
 std::string to_text(const ir::Kernel& kernel, const RunReport& report);
+std::string to_json(const ir::Kernel& kernel, const RunReport& report);
 
 }  // namespace fact::tools

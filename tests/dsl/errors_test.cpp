@@ -125,8 +125,26 @@ const Case kCases[] = {
     {"F0213", BODY("y = elu(c, alpha: `[N]`)")},
     {"F0213", BODY("y = softmax(c, over: `[]`)")},
     {"F0213", BODY("y = matmul(x, w.T, precision: `1.0`)")},
-    {"F0213", BODY("y = attention(c, c, c, scale: `1.0 / 8`)")},
+    {"F0213", BODY("y = attention(c, c, c, scale: `1.0 / s`)")},
+    {"F0213", BODY("y = attention(c, c, c, scale: `rsqrt(extent(K))`)")},
     {"F0213", BODY("y = attention(c, c, c, scale: `s`)")},
+
+    {"F0105", BODY("y = softmax(c, dim`=`1)")},
+    {"F0105", BODY("y = leaky_relu(c, slope`=`0.1)")},
+    {"F0105", BODY("y = c *`*` 2")},
+    {"F0105", BODY("y = c`[`:, 0]")},
+    {"F0105", "kernel f(x: f32[M, N`/`16]) -> (y: f32[M]) {\n  y = sum(x, over: N)\n}\n"},
+    {"F0202", BODY("y = `swish`(c)")},
+    {"F0209", BODY("y = gelu(c, `approximate`: tanh)")},
+    {"F0210", BODY("y = torch.`tanh`(c)")},
+    {"F0318", BODY("y = c + `b.view(N, 1)`")},
+    {"F0304", "kernel f(x: f32[M, K], w: f32[K, N]) -> (y: f32[M, N]) {\n  y = `x @ w.T`\n}\n"},
+    {"F0326", BODY("y = c + `b.as(M, N)`")},
+    {"F0326",
+     "kernel f(x: f32[A*B, C], z: f32[A, B]) -> (y: f32[Q, C]) {\n"
+     "  y = `x.as(Q, C)` + sum(z, over: [A, B])\n}\n"},
+    {"F0302", BODY("y = c + sum(`x.as(M, M)`, over: M)")},
+    {"F0322", BODY("t = `index(Q)` + b.as(Q)\n  y = c + t")},
 
     {"F0301", BODY("y = `c + b + x`")},
     {"F0301", BODY("y = `c + x`")},
@@ -319,6 +337,47 @@ TEST(Errors, HaveTheirCodeAndSpan) {
     }
 }
 
+TEST(Errors, OtherSpellingsHaveTheirCure) {
+    const Case cures[] = {
+        {"`silu(x)`", BODY("y = swish(c)")},
+        {"`over: N`", BODY("y = softmax(c, dim=1)")},
+        {"`over: N`", BODY("y = softmax(c, axis: N)")},
+        {"`slope: 0.1`", BODY("y = leaky_relu(c, slope=0.1)")},
+        {"`pow(x, 2.0)`", BODY("y = c ** 2")},
+        {"`take(x, over: 3, at: 0)`", BODY("y = c[:, 0]")},
+        {"`x: f32[M, G*16]`", "kernel f(x: f32[M, N/16]) -> (y: f32[M]) {\n  y = x\n}\n"},
+        {"`tanh(...)`", BODY("y = torch.tanh(c)")},
+        {"Leave out the 1", BODY("y = c + b.view(N, 1)")},
+        {"`gelu_tanh(x)`", BODY("y = gelu(c, approximate: tanh)")},
+        {"Leave out the right operand's `.T`",
+         "kernel f(x: f32[M, K], w: f32[K, N]) -> (y: f32[M, N]) {\n  y = x @ w.T\n}\n"},
+        {"`where F = E`",
+         "kernel f(x: f32[M, E], w: f32[E, E]) -> (y: f32[M, E]) {\n  y = x @ w.T\n}\n"},
+    };
+    for (const Case& c : cures) {
+        Diagnostics diagnostics;
+        EXPECT_FALSE(compile(c.marked, diagnostics)) << c.marked;
+        ASSERT_FALSE(diagnostics.items().empty());
+        EXPECT_NE(diagnostics.items()[0].fix.find(c.code), std::string::npos)
+            << c.marked << diagnostics.items()[0].fix;
+    }
+}
+
+TEST(Errors, AParameterThatIsNeitherReadNorTellsAnExtentIsAWarning) {
+    Diagnostics diagnostics;
+    compile("kernel f(x: f32[M, N], b: f32[N]) -> (y: f32[M, N]) {\n  y = x\n}\n", diagnostics);
+    ASSERT_EQ(diagnostics.items().size(), 1u);
+    EXPECT_TRUE(diagnostics.ok());
+    EXPECT_EQ(diagnostics.items()[0].severity, Severity::warning);
+    EXPECT_EQ(diagnostics.items()[0].code, "F0214");
+    Diagnostics none;
+    compile(
+        "kernel f(h: f32[H], z: f32[M, G*H]) -> (y: f32[M, G]) {\n"
+        "  y = sum(z.view(M, G, H), over: H)\n}\n",
+        none);
+    EXPECT_TRUE(none.items().empty()) << render_all(none, "text", "");
+}
+
 TEST(Errors, ReportSeveralInTheTextsOrder) {
     const std::string text =
         "kernel f(x: bf61[M, K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n"
@@ -409,7 +468,9 @@ TEST(Errors, LimitWhatCallsMultiply) {
 }
 
 TEST(Errors, EveryCodeOfTheTableIsTested) {
-    std::set<std::string> tested = {"F0101", "F0106", "F0109", "F0111", "F0112", "F0113", "F0408"};
+    std::set<std::string> tested = {
+        "F0101", "F0106", "F0109", "F0111", "F0112",
+        "F0113", "F0214", "F0408", "F0601", "F0602"};  // tests/tools/check_test.cpp
     for (const Case& c : kCases) tested.emplace(c.code);
     std::ifstream file(FACT_SOURCE_DIR "/src/dsl/codes.h");
     const std::string codes{std::istreambuf_iterator<char>(file), {}};

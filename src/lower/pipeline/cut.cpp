@@ -7,6 +7,7 @@
 #include <set>
 
 #include "ir/needed.h"
+#include "ir/reorderings.h"
 #include "lower/pipeline/assemble.h"
 #include "lower/pipeline/extract.h"
 #include "lower/pipeline/uses.h"
@@ -34,8 +35,7 @@ class Cutter {
         while (settle()) {
         }
         if (!problem_.empty())
-            return Error{fmt::format("kernel {}: {}", kernel_.name, problem_),
-                         "Write the kernel in parts, or leave this part to another one."};
+            return Error{problem_, "Write the kernel in parts, or leave this part to another one."};
         return assemble(kernel_, kept_);
     }
 
@@ -59,11 +59,15 @@ class Cutter {
                std::holds_alternative<ir::LogSumExp>(kernel_[root].node);
     }
 
-    // Behind reorderings, which the skeletons read through.
+    // Behind reorderings and other names, which the skeletons read through.
     ExprId behind_permutes(ExprId id) const {
-        while (const auto* permute = std::get_if<ir::Permute>(&kernel_[id].node)) {
-            if (kept(id)) return id;
-            id = permute->x;
+        while (!kept(id)) {
+            if (const auto* permute = std::get_if<ir::Permute>(&kernel_[id].node))
+                id = permute->x;
+            else if (ir::is_renaming(kernel_, id))
+                id = std::get<ir::View>(kernel_[id].node).x;
+            else
+                break;
         }
         return id;
     }
@@ -71,7 +75,13 @@ class Cutter {
     // Products and attention read their operands from memory.
     void keep_operands(ExprId id) {
         const ir::Node& node = kernel_[id].node;
-        if (const auto* product = std::get_if<ir::Product>(&node)) {
+        // One kernel knows a dimension by one name.
+        if (ir::is_renaming(kernel_, id)) {
+            ExprId x = id;
+            while (!kept(x) && ir::is_renaming(kernel_, x))
+                x = std::get<ir::View>(kernel_[x].node).x;
+            keep(x, "it is read under other names");
+        } else if (const auto* product = std::get_if<ir::Product>(&node)) {
             keep(behind_permutes(product->a), "a product reads it");
             keep(behind_permutes(product->b), "a product reads it");
         } else if (const auto* attention = std::get_if<ir::Attention>(&node)) {

@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "ir/extents.h"
 #include "ir/needed.h"
+#include "ir/opaque_products.h"
+#include "ir/reorderings.h"
 
 namespace fact::lower {
 
@@ -70,9 +74,14 @@ void add_witnesses(const ir::Kernel& whole, Extracted& part) {
 
 Extracted extract(const ir::Kernel& whole, const std::vector<ExprId>& roots,
                   const std::set<ExprId>& kept) {
-    const auto is_leaf = [&](ExprId id) {
-        return kept.contains(id) || std::holds_alternative<ir::Param>(whole[id].node);
+    // What a leaf is in memory: a leaf under other names is read as it lies.
+    const auto source_of = [&](ExprId id) -> std::optional<ExprId> {
+        for (;; id = std::get<ir::View>(whole[id].node).x) {
+            if (kept.contains(id) || std::holds_alternative<ir::Param>(whole[id].node)) return id;
+            if (!ir::is_renaming(whole, id)) return std::nullopt;
+        }
     };
+    const auto is_leaf = [&](ExprId id) { return source_of(id).has_value(); };
     const auto needed = ir::needed_for(whole, roots, is_leaf);
 
     Extracted part;
@@ -80,28 +89,29 @@ Extracted extract(const ir::Kernel& whole, const std::vector<ExprId>& roots,
     part.kernel.dims = whole.dims;
     part.kernel.source = whole.source;
     std::map<ExprId, ExprId> moved;
-    // A parameter is one expression, however often the whole names it.
-    std::map<std::uint32_t, std::uint32_t> params;
+    // A parameter is one expression, however often the whole names it, for each way it is read.
+    std::map<std::uint32_t, ExprId> params;
+    std::map<std::pair<ExprId, std::vector<ir::DimId>>, std::uint32_t> numbers;
     for (std::size_t i = 0; i < needed.size(); ++i) {
         const auto id = static_cast<ExprId>(i);
         if (!needed[i]) continue;
         ir::Expr expr = whole.exprs[i];
         expr.stored = false;
-        if (is_leaf(id)) {
-            const auto* param = std::get_if<ir::Param>(&whole[id].node);
-            const bool known = param && params.contains(param->index);
-            std::uint32_t number = static_cast<std::uint32_t>(part.kernel.params.size());
-            if (known) {
-                number = params[param->index];
-            } else {
-                const std::string name = param ? whole.params[param->index].name : whole[id].name;
-                part.kernel.params.push_back({unique(part.kernel, name), expr.type,
-                                              param ? whole.params[param->index].span : expr.span});
-                part.leaves.push_back(id);
-                if (param) params[param->index] = number;
+        if (auto source = source_of(id)) {
+            const auto* param = std::get_if<ir::Param>(&whole[*source].node);
+            if (param) source = params.try_emplace(param->index, *source).first->second;
+            const auto [at, added] =
+                numbers.try_emplace({*source, expr.type.dims}, part.kernel.params.size());
+            if (added) {
+                const std::string name =
+                    param ? whole.params[param->index].name : whole[*source].name;
+                part.kernel.params.push_back(
+                    {unique(part.kernel, name), expr.type,
+                     param ? whole.params[param->index].span : whole[*source].span});
+                part.leaves.push_back(*source);
             }
-            expr.node = ir::Param{number};
-            expr.name = part.kernel.params[number].name;
+            expr.node = ir::Param{at->second};
+            expr.name = part.kernel.params[at->second].name;
         } else {
             ir::for_each_operand(expr.node, [&](ExprId& x) { x = moved.at(x); });
         }
@@ -113,6 +123,7 @@ Extracted extract(const ir::Kernel& whole, const std::vector<ExprId>& roots,
         const std::string name = unique(part.kernel, expr.name.empty() ? "y" : expr.name);
         part.kernel.outputs.push_back({{name, expr.type, expr.span}, moved.at(root)});
     }
+    ir::make_opaque(part.kernel);
     return part;
 }
 

@@ -29,6 +29,13 @@ void verify(std::string_view pass, const ir::Kernel& kernel) {
         throw InternalError(fmt::format("kernel {} after pass {}: {}", kernel.name, pass, problem));
 }
 
+// A stage's outputs are there when it runs: they tell extents as its parameters do.
+void verify_stage(ir::Kernel stage) {
+    for (const ir::Output& output : stage.outputs)
+        stage.params.push_back({output.tensor.name + " in memory", output.tensor.type, {}});
+    verify("cut", stage);
+}
+
 // TMA addresses fewer batches than plain pointers do.
 Result<Lowered> attention(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents,
                           const LowerOptions& options) {
@@ -61,7 +68,7 @@ class Lowerer {
         std::string dump;
         for (const std::string& why : pipeline->cuts) dump += why + "\n";
         for (const Stage& stage : pipeline->stages) {
-            verify("cut", stage.kernel);
+            verify_stage(stage.kernel);
             dump += ir::dump(stage.kernel);
             if (stage.statistics)
                 dump += "found by the same kernel:\n" + ir::dump(stage.statistics->kernel);
@@ -209,8 +216,18 @@ std::set<ir::ExprId> held_by_skeleton(const ir::Kernel& kernel, const LowerOptio
     return held;
 }
 
+// An output is stored under whatever names its value's dimensions have.
+void store_under_own_names(ir::Kernel& kernel) {
+    for (ir::Output& output : kernel.outputs)
+        while (ir::is_renaming(kernel, output.value) && !kernel[output.value].stored) {
+            output.value = std::get<ir::View>(kernel[output.value].node).x;
+            output.tensor.type.dims = kernel[output.value].type.dims;
+        }
+}
+
 // Where a skeleton holds attention it stays whole; else it is written out.
-ir::Kernel expanded(const ir::Kernel& kernel, const LowerOptions& options) {
+ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options) {
+    store_under_own_names(kernel);
     const auto held = held_by_skeleton(kernel, options);
     return ir::expand_attention(kernel, [&](ir::ExprId id) { return held.contains(id); });
 }

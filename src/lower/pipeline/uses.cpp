@@ -16,6 +16,25 @@ bool is_output(const ir::Kernel& kernel, ir::ExprId id) {
                        [&](const ir::Output& output) { return output.value == id; });
 }
 
+// What attention reads for an operand: what lies behind reorderings. Where that was computed and
+// its features are no dimension of it ([M, H*D]), it is written with them apart.
+ir::ExprId operand_of(const ir::Kernel& kernel, ir::ExprId id) {
+    const ir::ExprId behind = ir::behind_reorderings(kernel, id);
+    const ir::DimId features = kernel[id].type.dims.back();
+    if (std::holds_alternative<ir::Param>(kernel[behind].node) ||
+        contains(kernel[behind].type.dims, features))
+        return behind;
+    while (!kernel[id].stored) {
+        if (const auto* permute = std::get_if<ir::Permute>(&kernel[id].node))
+            id = permute->x;
+        else if (ir::is_renaming(kernel, id))
+            id = std::get<ir::View>(kernel[id].node).x;
+        else
+            break;
+    }
+    return id;
+}
+
 // Behind the reorderings that alone read it, where that is an output.
 ir::ExprId log_sums_end(const ir::Kernel& kernel, ir::ExprId id) {
     ir::ExprId last = id;
@@ -25,6 +44,7 @@ ir::ExprId log_sums_end(const ir::Kernel& kernel, ir::ExprId id) {
         const ir::Node& user = kernel[users[0]].node;
         if (!std::holds_alternative<ir::Permute>(user) && !std::holds_alternative<ir::View>(user))
             break;
+        if (ir::is_renaming(kernel, users[0])) break;
         last = users[0];
     }
     return is_one_output(kernel, last, DType::f32) ? last : id;
@@ -79,7 +99,8 @@ AttentionEnd attention_end(const ir::Kernel& kernel, ir::ExprId attention) {
         // The skeleton stores along the features.
         const bool reorders = (std::holds_alternative<ir::Permute>(user.node) ||
                                std::holds_alternative<ir::View>(user.node)) &&
-                              user.type.dims.back() == features;
+                              user.type.dims.back() == features &&
+                              !ir::is_renaming(kernel, users[0]);
         if (!rounds && !reorders) break;
         end = {users[0], end.narrow || rounds};
     }
@@ -103,8 +124,7 @@ std::vector<ir::ExprId> log_sums_of(const ir::Kernel& kernel, ir::ExprId attenti
 
 std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Attention& node) {
     std::vector<ir::ExprId> reads;
-    for (const ir::ExprId id : {node.q, node.k, node.v})
-        reads.push_back(ir::behind_reorderings(kernel, id));
+    for (const ir::ExprId id : {node.q, node.k, node.v}) reads.push_back(operand_of(kernel, id));
     const auto& rows = kernel[node.q].type.dims;
     const ir::DimId m = rows.end()[-2], n = kernel[node.k].type.dims.end()[-2];
     std::set<ir::ExprId> seen;

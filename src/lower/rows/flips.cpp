@@ -77,7 +77,17 @@ class Pusher {
 
     ExprId flipped(ExprId id, const Flips& flips, const std::vector<ir::DimId>& dims) {
         ir::Builder b(to_);
-        id = b.view(id, to_.factors(dims));
+        std::vector<ir::DimId> apart;  // what is flipped, and no more
+        for (const ir::DimId dim : dims) {
+            const auto factors = to_.factors({dim});
+            const bool whole = std::none_of(factors.begin(), factors.end(),
+                                            [&](ir::DimId f) { return flips.contains(f); });
+            if (whole)
+                apart.push_back(dim);
+            else
+                apart.insert(apart.end(), factors.begin(), factors.end());
+        }
+        id = b.view(id, apart);
         for (const ir::DimId dim : flips) id = b.flip(id, dim);
         return b.view(id, dims);
     }

@@ -26,7 +26,8 @@ Result<Lowered> lower_rows(const ir::Kernel& whole, const RowsFacts& facts) {
     if (!form) return form.error();
     if (const auto apart = in_chunks(kernel, *form, facts)) {
         const auto chunks = rows_form(*apart);
-        if (const auto vectors = vector_form(*apart, *chunks, facts)) {
+        const auto vectors = chunks ? vector_form(*apart, *chunks, facts) : std::nullopt;
+        if (vectors) {
             Lowered lowered = with_vectors(*apart, *vectors, facts.arch);
             const ir::DimId whole = form->rows.back();
             if (!kernel[whole].extent)

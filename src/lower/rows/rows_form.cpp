@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/dims.h"
+#include "ir/opaque_products.h"
 #include "ir/typing.h"
 
 namespace fact::lower {
@@ -38,6 +39,9 @@ Result<RowsForm> rows_form(const ir::Kernel& kernel) {
         if (!live[i]) continue;
         const ir::Expr& expr = kernel.exprs[i];
         form.order.push_back(static_cast<ir::ExprId>(i));
+        if (ir::repeats_factors(kernel, expr.type.dims))
+            return cannot(fmt::format("a value {} that has a factor twice",
+                                      ir::to_string(kernel, expr.type.dims)));
         if (std::holds_alternative<ir::Product>(expr.node)) return cannot("a product");
         if (std::holds_alternative<ir::Attention>(expr.node)) return cannot("attention");
         const auto* reduce = std::get_if<ir::Reduce>(&expr.node);

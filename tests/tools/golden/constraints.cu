@@ -106,20 +106,20 @@ using namespace fact;
 struct Arguments {
     Tensor<float const, 2> x;
     Tensor<float, 2> y;
-    int M;
+    int M, N;
 };
 
 extern "C" __global__ void __launch_bounds__(kRowThreads)
 square_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ThreadRow;
-    Row::each_row(int64_t{args.M} * args.M, [&](int64_t row) {
-        int const m1 = static_cast<int>(row % args.M);
-        int const m1 = static_cast<int>(row / args.M);
-        float const x = widen(args.x(m1, m1));
+    Row::each_row(int64_t{args.M} * args.N, [&](int64_t row) {
+        int const n = static_cast<int>(row % args.N);
+        int const m = static_cast<int>(row / args.N);
+        float const x = widen(args.x(m, n));
         int const t0 = args.M;
         float const y = F::divide(x, static_cast<float>(t0));
-        args.y(m1, m1) = narrow<float>(y);
+        args.y(m, n) = narrow<float>(y);
     });
 }
 

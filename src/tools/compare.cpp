@@ -1,0 +1,70 @@
+#include "tools/compare.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ir/number.h"
+
+namespace fact::tools {
+namespace {
+
+double allowed_error(DType dtype) {
+    switch (dtype) {
+        case DType::bf16:
+            return 0x1p-6;
+        case DType::f16:
+            return 0x1p-9;
+        default:
+            return info(dtype).floating ? 1e-5 : 0;
+    }
+}
+
+double value_at(const HostTensor& tensor, std::int64_t i) {
+    double value = 0;
+    ir::load(tensor.data.data(), tensor.dtype, i, 1, 1, &value);
+    return value;
+}
+
+std::vector<std::int64_t> place(const std::vector<std::int64_t>& sizes, std::int64_t i) {
+    std::vector<std::int64_t> at(sizes.size());
+    for (std::size_t d = sizes.size(); d-- > 0; i /= sizes[d]) at[d] = i % sizes[d];
+    return at;
+}
+
+}  // namespace
+
+Comparison compare(const HostTensor& found, const HostTensor& expected) {
+    Comparison result;
+    result.allowed = allowed_error(expected.dtype);
+    if (found.sizes != expected.sizes) {
+        result.what = fmt::format("it has [{}] elements instead of [{}]",
+                                  fmt::join(found.sizes, ", "), fmt::join(expected.sizes, ", "));
+        return result;
+    }
+    double largest = 0, worst = 0;
+    std::int64_t where = -1;
+    for (std::int64_t i = 0; i < expected.count(); ++i) {
+        const double a = value_at(found, i), b = value_at(expected, i);
+        if (std::isfinite(b)) largest = std::max(largest, std::abs(b));
+        const bool same = a == b || (std::isnan(a) && std::isnan(b));
+        const double error = same                                   ? 0
+                             : std::isfinite(a) && std::isfinite(b) ? std::abs(a - b)
+                                                                    : INFINITY;
+        if (error > worst) {
+            worst = error;
+            where = i;
+        }
+    }
+    result.error = worst == 0 ? 0 : worst / (largest > 0 ? largest : 1);
+    result.agrees = result.error <= result.allowed;
+    result.what = where < 0 ? "the same"
+                            : fmt::format("largest error {:.3g} at [{}]: {:.6g} instead of {:.6g}",
+                                          worst, fmt::join(place(expected.sizes, where), ", "),
+                                          value_at(found, where), value_at(expected, where));
+    return result;
+}
+
+}  // namespace fact::tools

@@ -13,19 +13,17 @@ namespace fact::cli {
 
 namespace {
 
-using Json = nlohmann::json;
-
 struct ActOptions {
     std::string run, action, request;
     bool list = false, serve = false;
 };
 
 int list_actions() {
-    Json list = Json::array();
+    nlohmann::json list = nlohmann::json::array();
     for (const auto& action : driver::actions())
         list.push_back({{"name", action.name},
                         {"summary", action.summary},
-                        {"request", Json::parse(action.schema)}});
+                        {"request", nlohmann::json::parse(action.schema)}});
     print(list.dump(1) + "\n");
     return kDone;
 }
@@ -34,16 +32,18 @@ int list_actions() {
 int serve(driver::Desk& desk) {
     for (std::string line; !interrupted() && std::getline(std::cin, line);) {
         if (line.empty()) continue;
-        const auto asked = Json::parse(line, nullptr, false);
+        const auto asked = nlohmann::json::parse(line, nullptr, false);
         const bool plain =
             asked.is_object() && asked.contains("action") && asked["action"].is_string();
-        auto reply =
-            plain ? Json::parse(driver::act(desk, asked["action"].get<std::string>(),
-                                            asked.value("request", Json::object()).dump())
-                                    .json)
-                  : Json{{"ok", false},
-                         {"error", "a line has to be {\"action\": NAME, \"request\": {...}}"},
-                         {"hint", "see `fact act --list`"}};
+        auto reply = plain
+                         ? nlohmann::json::parse(
+                               driver::act(desk, asked["action"].get<std::string>(),
+                                           asked.value("request", nlohmann::json::object()).dump())
+                                   .json)
+                         : nlohmann::json{
+                               {"ok", false},
+                               {"error", "a line has to be {\"action\": NAME, \"request\": {...}}"},
+                               {"hint", "see `fact act --list`"}};
         if (asked.is_object() && asked.contains("id")) reply["id"] = asked["id"];
         print(reply.dump() + "\n");
         std::cout.flush();

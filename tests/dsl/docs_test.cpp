@@ -22,7 +22,8 @@ bool mentions(const std::string& text, std::string_view word) {
 }
 
 TEST(Docs, FitIntoAPrompt) {
-    EXPECT_LE(reference().size(), 7000u);
+    // Two thousand tokens: of this text one has 2.87 characters (o200k).
+    EXPECT_LE(reference().size(), 5740u);
 }
 
 TEST(Docs, EveryExampleCompiles) {
@@ -38,7 +39,7 @@ TEST(Docs, EveryExampleCompiles) {
         EXPECT_TRUE(format(example, diagnostics));
         at = end + fence.size();
     }
-    EXPECT_GE(examples, 5);
+    EXPECT_GE(examples, 4);
 }
 
 TEST(Docs, EveryFunctionAppears) {

@@ -237,7 +237,7 @@ def compare(shape, built):
     for kind in ("single", "sustained"):
         calls = list(works.values())
         if kind == "sustained":
-            calls = [timing.graphed(call)[0] for call in calls]
+            calls = [timing.repeatable(call).work for call in calls]
             times = timing.sustained(calls)
         else:
             times = timing.single(calls, 400_000.0)

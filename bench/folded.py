@@ -164,7 +164,7 @@ def compare(shape, built):
         off = best[name]()[-256:].double() - exact
         row["errors"][name] = [(off.abs().max() / exact.abs().max()).item(), (off.norm() / exact.norm()).item()]
     row["single"] = dict(zip(best, timing.single(list(best.values()), 500_000.0)))
-    calls = [timing.graphed(call)[0] for call in best.values()]
+    calls = [timing.repeatable(call).work for call in best.values()]
     row["sustained"] = dict(zip(best, timing.sustained(calls)))
     return row
 

@@ -61,7 +61,7 @@ def compare(shape, built):
         for name, call in calls.items()
     }
     row["single"] = dict(zip(calls, timing.single(list(calls.values()), 300_000.0)))
-    graphs = [timing.graphed(call)[0] for call in calls.values()]
+    graphs = [timing.repeatable(call).work for call in calls.values()]
     row["sustained"] = dict(zip(calls, timing.sustained(graphs)))
     return row
 

@@ -66,6 +66,7 @@ class Watch:
 
     def __init__(self):
         self.opened, self.listed, self.variables = set(), set(), set()
+        self.made = set()  # files and folders that were not there before
         self._active = False
         self._begun_ns = time.time_ns() - TICK_NS
         # A hook cannot be removed: outside `with` it does nothing.
@@ -135,7 +136,7 @@ class Watch:
                 continue
             if os.path.isfile(file):
                 found[file] = self.stamp(file)
-            elif not os.path.lexists(file):
+            elif not os.path.lexists(file) and not self._was_temporary(file):
                 found[file] = {"absent": True}
         for folder in sorted(self.listed):
             if os.path.isdir(folder) and is_data(folder + os.sep):
@@ -145,9 +146,13 @@ class Watch:
     def _audit(self, event, arguments):
         if self._active and event == "open":
             path, _, flags = arguments
+            if flags & os.O_EXCL:
+                self._note(path, self.made)
             # Libraries try out names by the dozen, some of them new at every run.
             if not flags & (os.O_WRONLY | os.O_TRUNC) and (_is_there(path) or _asked_by_the_user()):
                 self._note(path)
+        elif self._active and event == "os.mkdir":
+            self._note(arguments[0], self.made)
         elif self._active and event in ("os.listdir", "os.scandir"):
             # Where imports look for modules is not what the module was built from.
             folder = arguments[0] or "."
@@ -155,10 +160,14 @@ class Watch:
             if isinstance(folder, (str, bytes, os.PathLike)) and not imports and _asked_by_the_user():
                 self.listed.add(os.path.abspath(os.fsdecode(folder)))
 
-    def _note(self, path):
+    def _note(self, path, paths=None):
         if isinstance(path, (str, bytes, os.PathLike)):
             # Made absolute now: the module may change the folder later.
-            self.opened.add(os.path.abspath(os.fsdecode(path)))
+            (self.opened if paths is None else paths).add(os.path.abspath(os.fsdecode(path)))
+
+    def _was_temporary(self, path):
+        """Whether a path that is gone was made meanwhile: it says nothing, and its name is random."""
+        return any(str(place) in self.made for place in (path, *Path(path).parents))
 
 
 def _is_there(path):

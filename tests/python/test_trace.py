@@ -70,6 +70,19 @@ class Watching(InAFolder):
             files = watch.files()
         self.assertEqual([name for name in files if name.startswith(str(self.folder))], [])
 
+    def test_temporary_files_are_not_the_modules(self):
+        with _watch.Watch() as watch:
+            with tempfile.NamedTemporaryFile(dir=self.folder) as file:
+                open(file.name).close()
+            with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+                pathlib.Path(folder, "some").write_text("text")
+                pathlib.Path(folder, "some").read_text()
+            with open(self.folder / "stays", "x"):
+                pass
+            open(self.folder / "stays").close()
+        inside = {name: at for name, at in watch.files().items() if name.startswith(str(self.folder))}
+        self.assertEqual(inside, {str(self.folder / "stays"): None})
+
     def test_folders_that_were_listed(self):
         self.write("one")
         look = os.stat

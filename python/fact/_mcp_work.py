@@ -231,15 +231,6 @@ class Office:
         desk = self.desks.setdefault(run, Desk(run))
         return await desk.act(action, request, report)
 
-    async def compose(self, run, output, report):
-        run = folder(run)
-        self._free(run)
-        child = await Child.start("compose", run, *([f"--output={folder(output)}"] if output else []))
-        text = await child.attend(child.output(), report)
-        if child.process.returncode:
-            raise Refused("\n".join(filter(None, [text.strip(), await child.complaint()])))
-        return {"ok": True, "said": text.splitlines()}
-
     async def start(self, run, arguments):
         run = folder(run)
         self._free(run)

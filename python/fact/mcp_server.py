@@ -64,10 +64,6 @@ OWN_TOOLS = [
                  "description": "Seconds to wait for its end before answering"},
     }, ["handle"], read_only_hint=True),
     tool("optimize_cancel", "Ends a run; the same optimize_start continues it", {"handle": HANDLE}, ["handle"]),
-    tool("compose", "Writes the package of the kernels that pay, those of accepted texts among them", {
-        "run": RUN,
-        "output": {"type": "string", "description": "Package folder (default: package/ in the run folder)"},
-    }, ["run"]),
 ]
 
 PROMPTS = {
@@ -164,8 +160,6 @@ class Tools:
             if not reply["ok"]:
                 raise Refused(reply["error"], reply)
             return reply
-        if name == "compose":
-            return await self.office.compose(asked["run"], asked.get("output"), report)
         if name == "optimize_start":
             return await self.office.start(asked["run"], optimize_arguments(asked))
         one = self.office.find(asked["handle"])

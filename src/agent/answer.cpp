@@ -89,4 +89,10 @@ Result<std::string> read_kernel_text(const std::string& answer) {
     return Error{"the answer holds no kernel text", "answer with one code block", true};
 }
 
+bool gives_up(const std::string& answer) {
+    const auto begin = answer.find_first_not_of(" \t\r\n`*\"");
+    return begin != std::string::npos && answer.compare(begin, 4, "STOP") == 0 &&
+           answer.find('{') == std::string::npos;
+}
+
 }  // namespace fact::agent

@@ -19,4 +19,7 @@ Result<std::vector<Named>> read_proposals(const std::string& answer);
 // The kernel text: the last code block, or all of it from the word `kernel` on.
 Result<std::string> read_kernel_text(const std::string& answer);
 
+// Whether the answer is that nothing better is seen: the word STOP, and no code.
+bool gives_up(const std::string& answer);
+
 }  // namespace fact::agent

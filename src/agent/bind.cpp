@@ -122,6 +122,13 @@ class Solver {
     std::vector<Pair> pairs_;
 };
 
+int alignment_of(const graph::TensorType& type, const Groups& groups) {
+    std::vector<std::int64_t> strides;
+    for (const auto& group : groups)
+        strides.push_back(type.strides[static_cast<std::size_t>(group.back())]);
+    return graph::alignment(type.offset, strides, type.dtype);
+}
+
 std::string spelled(const Graph& graph, const Tensor& tensor) {
     const auto& type = *graph[tensor.value].type;
     std::vector<std::string> sizes;
@@ -191,7 +198,7 @@ Result<match::Written> bind(const ir::Kernel& kernel, const Graph& graph,
                       graph[tensor->value].name,
                       solver.groups[i],
                       tensor->constant,
-                      tensor->alignment,
+                      alignment_of(*graph[tensor->value].type, solver.groups[i]),
                       {}});
     }
     return written;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <numeric>
 #include <set>
 
 #include "dsl/words.h"
@@ -31,14 +30,6 @@ std::vector<int> memory_order(const TensorType& type) {
         if (type.sizes[d] != 1 && type.strides[d] != 0) dims.push_back(d);
     std::ranges::stable_sort(dims, std::ranges::greater(), [&](int d) { return type.strides[d]; });
     return dims;
-}
-
-int alignment_of(const TensorType& type, const std::vector<int>& dims) {
-    std::int64_t together = type.offset;
-    for (const int d : dims)
-        if (type.strides[d] != 1) together = std::gcd(together, type.strides[d]);
-    if (together == 0) return 16;
-    return static_cast<int>(std::gcd(together * info(type.dtype).bytes, std::int64_t{16}));
 }
 
 // Values of the whole graph in the set's own one, where extents are told apart.
@@ -121,13 +112,33 @@ Interface interface_of(const Graph& graph, const NodeSet& set) {
         tensor.dims = memory_order(type);
         tensor.dim_names = names.of(graph[value].name, type, tensor.dims, interface.extents);
         tensor.constant = facts.constant[graph::index(value)];
-        tensor.alignment = alignment_of(type, tensor.dims);
         tensor.contiguous = tensor.dims.empty() || type.strides[tensor.dims.back()] == 1;
         to.push_back(std::move(tensor));
     };
     for (const ValueId value : set.inputs) add(value, interface.params);
     for (const ValueId value : set.outputs) add(value, interface.results);
     return interface;
+}
+
+Result<Interface> named_as(Interface interface, const Graph& graph,
+                           const std::vector<graph::Binding>& params,
+                           const std::vector<graph::Binding>& results) {
+    const auto rename = [&](std::vector<Tensor>& tensors,
+                            const std::vector<graph::Binding>& bindings) {
+        if (tensors.size() != bindings.size()) return false;
+        for (Tensor& tensor : tensors) {
+            const auto& value = graph[tensor.value].name;
+            const auto at = std::ranges::find(bindings, value, &graph::Binding::value);
+            if (at == bindings.end() || at->half) return false;
+            tensor.name = at->tensor;
+        }
+        std::set<std::string> names;
+        for (const Tensor& tensor : tensors) names.insert(tensor.name);
+        return names.size() == tensors.size();
+    };
+    if (rename(interface.params, params) && rename(interface.results, results)) return interface;
+    return Error{"the kernel of this pattern reads parts of tensors, or several as one",
+                 "`propose` its operators, and write a text for that", true};
 }
 
 std::string empty_kernel(const std::string& name, const Graph& graph, const Interface& interface) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agent/node_set.h"
+#include "graph/fused.h"
 
 namespace fact::agent {
 
@@ -18,7 +19,6 @@ struct Tensor {
     std::vector<int> dims;
     std::vector<std::string> dim_names;
     bool constant = false;   // a weight: the same on every call
-    int alignment = 16;      // bytes that divide its start and every stride, at most 16
     bool contiguous = true;  // whether the innermost dimension is
 };
 
@@ -29,6 +29,12 @@ struct Interface {
 
 // Dimensions that can only change together have one name.
 Interface interface_of(const graph::Graph& graph, const NodeSet& set);
+
+// The same tensors under the names that a kernel has for them. An Error where it reads a part of
+// one, or several as one.
+Result<Interface> named_as(Interface interface, const graph::Graph& graph,
+                           const std::vector<graph::Binding>& params,
+                           const std::vector<graph::Binding>& results);
 
 // "kernel NAME(x: bf16[M, K]) -> (y: bf16[M, N]) { ... }", the body left to be written.
 std::string empty_kernel(const std::string& name, const graph::Graph& graph,

@@ -197,12 +197,13 @@ std::vector<match::Pattern> find_matches(const Graph& graph, const LearnedRule& 
         const auto interface = renamed(graph, *set, rule, overlay);
         if (!interface) continue;
         Diagnostics ignored;
-        auto pattern = pattern_of(graph, *set, rule.text, options, ignored, &*interface);
-        if (!pattern) continue;
-        pattern->rule = kLearned;
-        pattern->id = fmt::format("k_{}_{}", rule.name, found.size());
+        auto authored = author(graph, *set, rule.text, options, ignored, &*interface);
+        if (!authored) continue;
+        auto& pattern = authored->pattern;
+        pattern.rule = kLearned;
+        pattern.id = fmt::format("k_{}_{}", rule.name, found.size());
         taken.insert(names.begin(), names.end());
-        found.push_back(std::move(*pattern));
+        found.push_back(std::move(pattern));
     }
     return found;
 }

@@ -33,6 +33,21 @@ schedule::Problem problem_of(const Graph& graph, const NodeSet& set) {
     return problem;
 }
 
+// An output whose value follows from no parameter; "" where there is none.
+std::string made_of_nothing(const ir::Kernel& kernel) {
+    std::vector<bool> reads(kernel.exprs.size(), false);
+    for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
+        const auto& node = kernel.exprs[i].node;
+        reads[i] = std::holds_alternative<ir::Param>(node);
+        ir::for_each_operand(node, [&](ir::ExprId id) {
+            if (reads[ir::index(id)]) reads[i] = true;
+        });
+    }
+    for (const ir::Output& output : kernel.outputs)
+        if (!reads[ir::index(output.value)]) return output.tensor.name;
+    return {};
+}
+
 }  // namespace
 
 match::Cost cost_of(const Graph& graph, const NodeSet& set, const match::Options& options) {
@@ -60,9 +75,9 @@ std::string proposal_id(const Graph& graph, const NodeSet& set) {
     return "a_" + short_hash(names).substr(0, 10);
 }
 
-Result<match::Pattern> pattern_of(const Graph& graph, const NodeSet& set, const std::string& text,
-                                  const match::Options& options, Diagnostics& diagnostics,
-                                  const Interface* interface) {
+Result<Authored> author(const Graph& graph, const NodeSet& set, const std::string& text,
+                        const match::Options& options, Diagnostics& diagnostics,
+                        const Interface* interface) {
     const auto program = dsl::compile(text, diagnostics);
     if (!program) return Error{"the kernel text has mistakes", "see the diagnostics", true};
     const auto written_as = program->kernels.size() + program->pipelines.size();
@@ -70,6 +85,12 @@ Result<match::Pattern> pattern_of(const Graph& graph, const NodeSet& set, const 
         return Error{fmt::format("the text has {} kernels and {} pipelines",
                                  program->kernels.size(), program->pipelines.size()),
                      "write one kernel; `stored` values are where it may be cut", true};
+    if (const auto output = made_of_nothing(program->kernels.front());
+        !output.empty() && !set.inputs.empty())
+        return Error{fmt::format("{} follows from no input, which is taken for an attempt to game "
+                                 "the checks",
+                                 output),
+                     "write what the operators compute", true};
     const auto written =
         bind(program->kernels.front(), graph, interface ? *interface : interface_of(graph, set));
     if (!written) return written.error();
@@ -79,13 +100,14 @@ Result<match::Pattern> pattern_of(const Graph& graph, const NodeSet& set, const 
     pattern.rule = kRule;
     pattern.problem = problem_of(graph, set);
     pattern.cost = cost_of(graph, set, options);
-    const auto expected = match::staged_us(*written, options, gpu_of(options));
-    if (!expected) return blame_input(expected.error());
-    pattern.cost.expected_us = *expected;
+    auto stages = match::stage_costs(*written, options, gpu_of(options));
+    if (!stages) return blame_input(stages.error());
+    pattern.cost.expected_us = 0;
+    for (const auto& stage : *stages) pattern.cost.expected_us += stage.bound_us;
     pattern.where = graph[set.nodes.front()].where;
     match::finish(graph, pattern);
     pattern.id = proposal_id(graph, set);
-    return pattern;
+    return Authored{std::move(pattern), std::move(*stages)};
 }
 
 }  // namespace fact::agent

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "agent/bind.h"
+#include "match/cost.h"
 #include "match/pattern.h"
 #include "support/diagnostics.h"
 
@@ -17,11 +18,17 @@ match::Cost cost_of(const graph::Graph& graph, const NodeSet& set, const match::
 // "a_" and a hash of the operators: the same set is always the same proposal.
 std::string proposal_id(const graph::Graph& graph, const NodeSet& set);
 
-// The pattern of a text for the set, its id the proposal's. Mistakes in the text itself are
-// diagnostics, and the Error then only says so; other Errors say what does not fit. `interface` has
-// the names of the tensors, where they are not the set's own.
-Result<match::Pattern> pattern_of(const graph::Graph& graph, const NodeSet& set,
-                                  const std::string& text, const match::Options& options,
-                                  Diagnostics& diagnostics, const Interface* interface = nullptr);
+// A text for a set, as a pattern whose id is the proposal's, and the kernels it is cut into.
+struct Authored {
+    match::Pattern pattern;
+    std::vector<match::StageCost> stages;
+};
+
+// Mistakes in the text itself are diagnostics, and the Error then only says so; other Errors say
+// what does not fit. An output that follows from no input is taken for a try to game the checks.
+// `interface` has the names of the tensors, where they are not the set's own.
+Result<Authored> author(const graph::Graph& graph, const NodeSet& set, const std::string& text,
+                        const match::Options& options, Diagnostics& diagnostics,
+                        const Interface* interface = nullptr);
 
 }  // namespace fact::agent

@@ -1,9 +1,9 @@
-// Actions that propose sets of operators and write kernels for them.
+// Actions that write kernels for sets of operators, and keep what was learned.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
+#include <optional>
 
+#include "agent/advice.h"
 #include "agent/proposal.h"
 #include "compose/rewrite.h"
 #include "driver/accepted.h"
@@ -16,34 +16,9 @@ namespace fact::driver {
 
 namespace {
 
-Json tensors_json(const graph::Graph& graph, const std::vector<agent::Tensor>& tensors) {
-    Json list = Json::array();
-    for (const auto& tensor : tensors) {
-        const auto& type = *graph[tensor.value].type;
-        Json dims = Json::array();
-        for (std::size_t i = 0; i < tensor.dims.size(); ++i) {
-            const auto d = static_cast<std::size_t>(tensor.dims[i]);
-            dims.push_back({{"name", tensor.dim_names[i]},
-                            {"extent", type.sizes[d]},
-                            {"stride", type.strides[d]}});
-        }
-        Json one{{"name", tensor.name},
-                 {"value", graph[tensor.value].name},
-                 {"type", info(type.dtype).name},
-                 {"dims", dims},
-                 {"weight", tensor.constant}};
-        if (!tensor.contiguous)
-            one["note"] = "its innermost dimension is not contiguous: kernels cannot read it so";
-        list.push_back(std::move(one));
-    }
-    return list;
-}
-
 Result<agent::NodeSet> proposed(const Desk& desk, const std::string& id) {
     const auto file = desk.run.path() / "agent" / "proposals" / (id + ".json");
-    const bool plain =
-        std::ranges::all_of(id, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
-    const auto text = plain ? read_file(file) : Result<std::string>(Error{"", ""});
+    const auto text = is_plain_name(id) ? read_file(file) : Result<std::string>(Error{"", ""});
     if (!text) return Error{fmt::format("there is no proposal '{}'", id), "`propose` first", true};
     const auto json = Json::parse(*text, nullptr, false);
     if (!json.is_object())
@@ -51,6 +26,37 @@ Result<agent::NodeSet> proposed(const Desk& desk, const std::string& id) {
     const auto names = names_field(json, "nodes");
     if (!names) return names.error();
     return agent::node_set(desk.found.graph, *names);
+}
+
+// What a text is written for.
+struct Target {
+    agent::NodeSet set;
+    std::optional<agent::Interface> interface = {};  // where the tensors have names of their own
+};
+
+// A proposal, or a pattern whose text is to be changed: its tensors keep the names they have there.
+Result<Target> target_of(const Desk& desk, const Json& request) {
+    const auto& graph = desk.found.graph;
+    const auto id = text_field(request, "proposal", false);
+    if (!id) return id.error();
+    const auto pattern_id = text_field(request, "pattern", false);
+    if (!pattern_id) return pattern_id.error();
+    if (id->empty() == pattern_id->empty())
+        return Error{"a text is for a 'proposal' or for a 'pattern'", "name one of them", true};
+    if (pattern_id->empty()) {
+        auto set = proposed(desk, *id);
+        if (!set) return set.error();
+        return Target{std::move(*set)};
+    }
+    const auto* pattern = find_pattern(desk, *pattern_id);
+    if (!pattern)
+        return Error{fmt::format("there is no pattern '{}'", *pattern_id), "see `patterns`", true};
+    auto set = agent::node_set(graph, pattern->nodes);
+    if (!set) return set.error();
+    auto interface =
+        agent::named_as(agent::interface_of(graph, *set), graph, pattern->params, pattern->results);
+    if (!interface) return interface.error();
+    return Target{std::move(*set), std::move(*interface)};
 }
 
 Json checks_json(const std::vector<verify::Check>& checks) {
@@ -66,35 +72,84 @@ Json checks_json(const std::vector<verify::Check>& checks) {
     return list;
 }
 
-Json candidates_json(const std::vector<tune::CandidateResult>& candidates) {
+// The candidate that was chosen first.
+Json candidates_json(const tune::Realization& realization) {
     Json list = Json::array();
-    for (const auto& candidate : candidates) {
+    for (const auto& candidate : realization.candidates) {
         Json one{{"name", candidate.name},
                  {"schedule", candidate.schedule},
                  {"outcome", verify::name(candidate.outcome)}};
+        if (candidate.name == realization.winner) one["chosen"] = true;
         if (!candidate.why.empty()) one["why"] = shortened(candidate.why);
         if (candidate.registers > 0) {
             one["registers"] = candidate.registers;
             one["spill_bytes"] = candidate.spill_bytes;
         }
+        if (candidate.expected_us > 0) one["expected_us"] = candidate.expected_us;
         if (candidate.single.median_us > 0) one["time_us"] = candidate.single.median_us;
         list.push_back(std::move(one));
     }
     return list;
 }
 
-// The kernel of an earlier text for the same operators, where that was timed and is the faster one.
-std::optional<match::Pattern> faster_before(const Desk& desk, const match::Pattern& pattern,
-                                            const tune::Realization& now) {
-    const auto& patterns = desk.found.discovery.patterns;
-    const auto before = std::ranges::find(patterns, pattern.id, &match::Pattern::id);
-    if (before == patterns.end() || before->family == pattern.family) return std::nullopt;
+Json stages_json(const std::vector<match::StageCost>& stages) {
+    Json list = Json::array();
+    for (const auto& stage : stages)
+        list.push_back({{"writes", stage.outputs},
+                        {"kind", lower::describe(stage.kind)},
+                        {"flops", stage.work.flops},
+                        {"bytes", stage.work.bytes},
+                        {"bound_us", stage.bound_us},
+                        {"limited_by", agent::limit_of(stage)}});
+    return list;
+}
+
+// What only a kernel that does not do its work shows; "" where none did.
+std::string gamed(const tune::Realization& realization) {
+    using enum verify::Finding;
+    for (const auto& candidate : realization.candidates)
+        for (const auto trick : {faster_than_light, remembers, idle_when_timed})
+            if (candidate.finding == trick)
+                return fmt::format("{}: {}, which is taken for an attempt to game the checks",
+                                   candidate.name, verify::name(trick));
+    return {};
+}
+
+// What became of a text, as a good colleague would say it.
+void tell(const agent::Authored& authored, const tune::Realization& realization, Json& reply) {
+    const auto& cost = authored.pattern.cost;
+    reply["accepted"] = realization.realized;
+    reply["cost"] = cost_json(cost);
+    reply["stages"] = stages_json(authored.stages);
+    reply["text_checks"] = checks_json(realization.text_checks);
+    reply["candidates"] = candidates_json(realization);
+    if (!realization.realized) reply["why"] = shortened(realization.why);
+    if (const auto trick = gamed(realization); !trick.empty()) reply["gamed"] = trick;
+    agent::Seen seen{cost, authored.stages, 0, 0, 0};
+    for (const auto& candidate : realization.candidates)
+        if (candidate.name == realization.winner) seen.spill_bytes = candidate.spill_bytes;
+    if (realization.measured) {
+        reply["time_us"] = seen.time_us = realization.single.median_us;
+        reply["torch_us"] = seen.torch_us = realization.baseline_single.median_us;
+    } else if (realization.realized) {
+        reply["note"] =
+            "it computes the same as torch and compiles; without a GPU nothing is timed";
+    }
+    if (realization.realized) reply["advice"] = agent::advice(seen);
+}
+
+// Whether the kernel of an earlier text was timed and is the faster one.
+bool is_faster(const Desk& desk, const match::Pattern& before, const tune::Realization& now) {
     const auto known = read_realizations(desk.run, desk.found.discovery);
-    if (!known || !known->contains(before->family)) return std::nullopt;
-    const auto& then = known->at(before->family);
-    if (!then.realized || !then.measured || then.single.median_us > now.single.median_us)
-        return std::nullopt;
-    return *before;
+    if (!known || !known->contains(before.family)) return false;
+    const auto& then = known->at(before.family);
+    return then.realized && then.measured && then.single.median_us <= now.single.median_us;
+}
+
+Result<> write_call(const Desk& desk, const match::Pattern& pattern) {
+    const auto call = compose::make_call(desk.found.graph, pattern);
+    if (!call) return call.error();
+    return write_file_atomic(desk.run.call(pattern.id), graph::to_json(*call));
 }
 
 // The pattern among those of the run, so that composing can choose it.
@@ -105,88 +160,50 @@ Result<> take_in(Desk& desk, const match::Pattern& pattern) {
 
 }  // namespace
 
-Result<Json> propose(Desk& desk, const Json& request) {
-    const auto names = names_field(request, "nodes");
-    if (!names) return names.error();
-    const auto& graph = desk.found.graph;
-    const auto set = agent::node_set(graph, *names);
-    if (!set) return set.error();
-    const auto interface = agent::interface_of(graph, *set);
-    const auto id = agent::proposal_id(graph, *set);
-    Json nodes = Json::array();
-    for (const auto node : set->nodes) nodes.push_back(graph[node].name);
-    const Json kept{{"id", id}, {"nodes", nodes}};
-    if (auto done = write_file_atomic(desk.run.path() / "agent" / "proposals" / (id + ".json"),
-                                      kept.dump(1) + "\n");
-        !done)
-        return done.error();
-    return Json{{"proposal", id},
-                {"nodes", nodes},
-                {"parameters", tensors_json(graph, interface.params)},
-                {"outputs", tensors_json(graph, interface.results)},
-                {"kernel", agent::empty_kernel(id, graph, interface)},
-                {"cost", cost_json(agent::cost_of(graph, *set, desk.options))}};
-}
-
 Result<Json> write(Desk& desk, const Json& request) {
-    const auto id = text_field(request, "proposal", true);
-    if (!id) return id.error();
     const auto text = text_field(request, "text", true);
     if (!text) return text.error();
-    const auto set = proposed(desk, *id);
-    if (!set) return set.error();
+    const auto target = target_of(desk, request);
+    if (!target) return target.error();
+    const auto id = agent::proposal_id(desk.found.graph, target->set);
     Diagnostics diagnostics;
-    auto pattern = agent::pattern_of(desk.found.graph, *set, *text, desk.options, diagnostics);
-    Json reply{{"proposal", *id}, {"accepted", false}};
+    auto authored = agent::author(desk.found.graph, target->set, *text, desk.options, diagnostics,
+                                  target->interface ? &*target->interface : nullptr);
+    Json reply{{"proposal", id}, {"accepted", false}};
     if (!diagnostics.items().empty()) {
-        reply["diagnostics"] = Json::parse(render_json(diagnostics, *id, *text), nullptr, false);
-        reply["rendered"] = shortened(render_all(diagnostics, *id, *text));
+        reply["diagnostics"] = Json::parse(render_json(diagnostics, id, *text), nullptr, false);
+        reply["rendered"] = shortened(render_all(diagnostics, id, *text));
     }
-    if (!pattern) {
-        reply["why"] = pattern.error().message;
-        reply["hint"] = pattern.error().hint;
+    if (!authored) {
+        reply["why"] = authored.error().message;
+        reply["hint"] = authored.error().hint;
         return reply;
     }
-    const auto call = compose::make_call(desk.found.graph, *pattern);
-    if (!call) return call.error();
-    if (auto done = write_file_atomic(desk.run.call(pattern->id), graph::to_json(*call)); !done)
-        return done.error();
+    const auto& pattern = authored->pattern;
+    if (auto written = write_call(desk, pattern); !written) return written.error();
     match::Discovery only;
-    only.patterns.push_back(*pattern);
+    only.patterns.push_back(pattern);
     const auto done = realize_stage(desk.environment, desk.run, only, {});
     if (!done) return done.error();
-    const auto& realization = done->at(pattern->family);
-    reply["accepted"] = realization.realized;
-    reply["cost"] = cost_json(pattern->cost);
-    reply["text_checks"] = checks_json(realization.text_checks);
-    reply["candidates"] = candidates_json(realization.candidates);
-    if (!realization.realized) reply["why"] = shortened(realization.why);
-    if (realization.measured) {
-        reply["time_us"] = realization.single.median_us;
-        reply["torch_us"] = realization.baseline_single.median_us;
-    } else if (realization.realized) {
-        reply["note"] =
-            "it computes the same as torch and compiles; without a GPU nothing is timed";
+    const auto& realization = done->at(pattern.family);
+    tell(*authored, realization, reply);
+    const auto* before = find_pattern(desk, id);
+    const bool slower = realization.realized && before && before->family != pattern.family &&
+                        is_faster(desk, *before, realization);
+    if (slower) reply["note"] = "an earlier text for these operators is faster, and is kept";
+    if (realization.realized && !slower) {
+        if (auto taken = take_in(desk, pattern); !taken) return taken.error();
+    } else if (before) {  // the run goes on with that one
+        if (auto kept = write_call(desk, *before); !kept) return kept.error();
     }
-    if (!realization.realized) return reply;
-    if (const auto before = faster_before(desk, *pattern, realization)) {
-        reply["note"] = "an earlier text for these operators is faster, and is kept";
-        const auto again = compose::make_call(desk.found.graph, *before);
-        if (!again) return again.error();
-        auto kept = write_file_atomic(desk.run.call(before->id), graph::to_json(*again));
-        if (!kept) return kept.error();
-        return reply;
-    }
-    if (auto taken = take_in(desk, *pattern); !taken) return taken.error();
     return reply;
 }
 
 Result<Json> learn_rule(Desk& desk, const Json& request) {
     const auto id = text_field(request, "proposal", true);
     if (!id) return id.error();
-    const auto& patterns = desk.found.discovery.patterns;
-    const auto pattern = std::ranges::find(patterns, *id, &match::Pattern::id);
-    if (pattern == patterns.end())
+    const auto* pattern = find_pattern(desk, *id);
+    if (!pattern)
         return Error{fmt::format("no text of proposal '{}' was accepted", *id), "`write` one first",
                      true};
     const auto settings = desk.run.settings();

@@ -62,7 +62,7 @@ std::string diagnosis(const Json& reply) {
             !reply[field].get<std::string>().empty())
             text += reply[field].get<std::string>() + "\n";
     };
-    for (const auto* field : {"rendered", "why", "hint", "error"}) add(field);
+    for (const auto* field : {"gamed", "rendered", "why", "hint", "error"}) add(field);
     if (reply.contains("text_checks"))
         for (const auto& check : reply["text_checks"])
             if (!check.value("passed", true))
@@ -72,6 +72,12 @@ std::string diagnosis(const Json& reply) {
         text += fmt::format("it takes {:.1f} us; torch takes {:.1f} us, the bound is {:.1f}\n",
                             reply["time_us"].get<double>(), reply.value("torch_us", 0.0),
                             reply["cost"].value("bound_us", 0.0));
+    for (const auto& stage : reply.value("stages", Json::array()))
+        text += fmt::format("kernel that writes {} ({}): at best {:.1f} us, limited by {}\n",
+                            stage.value("writes", ""), stage.value("kind", ""),
+                            stage.value("bound_us", 0.0), stage.value("limited_by", ""));
+    for (const auto& hint : reply.value("advice", Json::array()))
+        text += hint.get<std::string>() + "\n";
     return text;
 }
 

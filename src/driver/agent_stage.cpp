@@ -14,12 +14,11 @@
 #include "driver/action_requests.h"
 #include "driver/agent_questions.h"
 #include "driver/desk.h"
-#include "support/files.h"
+#include "driver/realize.h"
 #include "support/progress.h"
+#include "support/subprocess.h"
 
 namespace fact::driver {
-
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -49,8 +48,12 @@ Result<std::unique_ptr<agent::Provider>> make_provider(const Environment& enviro
 
 class Loop {
   public:
-    Loop(Desk& desk, agent::Provider& provider, const AgentRequest& request)
-        : desk_(desk), provider_(provider), request_(request) {
+    Loop(Desk& desk, agent::Provider& provider, const AgentRequest& request,
+         Realizations realizations)
+        : desk_(desk),
+          provider_(provider),
+          request_(request),
+          realizations_(std::move(realizations)) {
         done_.provider = request.provider;
         for (const auto& one : desk_.bounds) total_us_ += one.unfused_us;
     }
@@ -92,12 +95,13 @@ class Loop {
         return !done_.stopped.empty();
     }
 
-    // "" where there is no answer; only a broken disk is an Error.
+    // "" where there is no answer; only a broken disk and an interruption are Errors.
     Result<std::string> ask(agent::Question question) {
         ++done_.calls;
         progress_.status(question.about.empty() ? question.stage
                                                 : question.stage + " " + question.about);
         const auto answer = provider_.ask(question);
+        if (interrupted()) return Error{"interrupted", ""};
         agent::Exchange exchange{std::move(question), {}, ""};
         if (answer) {
             exchange.answer = *answer;
@@ -137,8 +141,17 @@ class Loop {
         return row;
     }
 
-    // What the operators of a set take today: those in patterns as the rules' kernels are expected
-    // to run, all others as torch's.
+    // What a pattern's kernel takes, or is expected to.
+    double time_of(const match::Pattern& pattern) const {
+        const auto known = realizations_.find(pattern.family);
+        if (known != realizations_.end() && known->second.measured)
+            return std::min(known->second.single.median_us,
+                            known->second.baseline_single.median_us);
+        return std::min(pattern.cost.expected_us, pattern.cost.unfused_us);
+    }
+
+    // What the operators of a set take today: those in patterns as the rules' kernels do, all
+    // others as torch's.
     double now_us(const agent::NodeSet& set) const {
         std::set<std::string> inside;
         for (const auto id : set.nodes) inside.insert(desk_.found.graph[id].name);
@@ -151,7 +164,7 @@ class Loop {
                 std::ranges::any_of(pattern.nodes, taken))
                 continue;
             covered.insert(pattern.nodes.begin(), pattern.nodes.end());
-            us += std::min(pattern.cost.expected_us, pattern.cost.unfused_us);
+            us += time_of(pattern);
         }
         for (const auto& one : desk_.bounds) {
             const auto& name = desk_.found.graph[one.node].name;
@@ -166,7 +179,7 @@ class Loop {
         if (!prompt) return prompt.error();
         std::vector<agent::Named> named;
         std::string why;
-        for (int attempt = 0; attempt < 2 && named.empty(); ++attempt) {
+        for (int attempt = 0; attempt < 2; ++attempt) {
             if (out_of_budget()) break;
             const auto answer = ask({"find", "", attempt, *prompt});
             if (!answer) return answer.error();
@@ -231,6 +244,7 @@ class Loop {
             const auto answer = ask({"write", wanted.id, attempt, *prompt});
             if (!answer) return answer.error();
             ++row.attempts;
+            if (attempt > 0 && agent::gives_up(*answer)) break;
             const auto text = agent::read_kernel_text(*answer);
             Json reply{{"error", text ? "" : text.error().text()}};
             if (text) {
@@ -239,7 +253,7 @@ class Loop {
                     reply = std::move(*written);
                 else
                     reply["error"] = written.error().text();
-                if (attempt == 0) row.first_compiled = !reply.contains("diagnostics");
+                if (attempt == 0) row.first_compiled = reply.contains("cost");
             }
             const bool accepted = reply.value("accepted", false);
             if (accepted) {
@@ -268,6 +282,7 @@ class Loop {
     Desk& desk_;
     agent::Provider& provider_;
     const AgentRequest& request_;
+    Realizations realizations_;  // of the rules' patterns
     report::Agent done_;
     Progress progress_{"agent", 0};
     double total_us_ = 0;
@@ -296,7 +311,9 @@ Result<report::Agent> agent_stage(const RunFolder& run, const AgentRequest& requ
     if (!desk) return desk.error();
     const auto provider = make_provider(desk->environment, request.provider);
     if (!provider) return provider.error();
-    return Loop(*desk, **provider, request).run();
+    auto realizations = read_realizations(run, desk->found.discovery);
+    if (!realizations) return realizations.error();
+    return Loop(*desk, **provider, request, std::move(*realizations)).run();
 }
 
 }  // namespace fact::driver

@@ -20,11 +20,6 @@ fs::path file_of(const fs::path& registry, const std::string& name) {
     return registry / "rules" / (name + std::string(kExtension));
 }
 
-bool is_plain(const std::string& name) {
-    return !name.empty() &&
-           std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
-}
-
 }  // namespace
 
 std::vector<StoredRule> learned_rules(const registry::Folders& folders,
@@ -53,14 +48,14 @@ std::vector<StoredRule> learned_rules(const registry::Folders& folders,
 }
 
 Result<> learn(const registry::Folders& folders, const agent::LearnedRule& rule) {
-    if (!is_plain(rule.name))
+    if (!is_plain_name(rule.name))
         return Error{fmt::format("'{}' cannot be a rule's name", rule.name), "", true};
     return write_file_atomic(file_of(folders.own, rule.name), agent::to_json(rule));
 }
 
 Result<> forget(const registry::Folders& folders, const std::string& name) {
     std::error_code error;
-    if (is_plain(name) && fs::remove(file_of(folders.own, name), error)) return Ok{};
+    if (is_plain_name(name) && fs::remove(file_of(folders.own, name), error)) return Ok{};
     return Error{fmt::format("there is no learned rule '{}' of your own", name),
                  "`fact registry rules list` names them", true};
 }

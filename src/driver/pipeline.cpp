@@ -180,12 +180,24 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     if (!found) return watch.failed(found.error());
     say("discover", fmt::format("{}, {}", report::counted(found->graph.nodes.size(), "operator"),
                                 report::counted(found->discovery.patterns.size(), "pattern")));
+    const auto realize = [&]() -> Result<Realizations> {
+        if (found->discovery.patterns.empty()) return Realizations{};
+        watch.enter("realize");
+        return realize_stage(
+            *environment, run, found->discovery,
+            {request.effort, request.jobs, request.also, {}, request.registry, request.retune});
+    };
+    // First what rules found: a model is told what that takes.
+    auto realizations = realize();
+    if (!realizations) return watch.failed(realizations.error());
     watch.enter("agent");
     const auto agent = agent_stage(run, request.agent);
     if (!agent) return watch.failed(agent.error());
     if (agent->accepted > 0) {  // they are among the patterns now
         found = discover_stage(run, options, learned);
         if (!found) return watch.failed(found.error());
+        realizations = realize();
+        if (!realizations) return watch.failed(realizations.error());
     }
     if (found->discovery.patterns.empty()) {
         auto report = summarize(*environment, settings, *found, {}, {});
@@ -196,12 +208,6 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
         watch.finish();
         return report;
     }
-
-    watch.enter("realize");
-    const auto realizations = realize_stage(
-        *environment, run, found->discovery,
-        {request.effort, request.jobs, request.also, {}, request.registry, request.retune});
-    if (!realizations) return watch.failed(realizations.error());
 
     watch.enter("choose");
     auto chosen = plan(*found, *realizations);

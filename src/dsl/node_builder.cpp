@@ -192,6 +192,13 @@ Value NodeBuilder::expand(ir::ExprId x, std::vector<ir::DimId> dims, Span span) 
 
 Value NodeBuilder::view(ir::ExprId x, std::vector<ir::DimId> dims, Span span) {
     if (kernel_[x].type.dims == dims) return x;
+    // A new dimension of one element, as `.view(M, 1)` wants it, is one along which x is repeated.
+    auto without = dims;
+    std::erase_if(without, [&](ir::DimId dim) { return kernel_[dim].extent == 1; });
+    if (without != dims && kernel_.factors(without) == kernel_.factors(kernel_[x].type.dims)) {
+        const auto inner = view(x, std::move(without), span);
+        return inner ? expand(*inner, std::move(dims), span) : inner;
+    }
     return add(ir::View{x}, span, {DType::f32, std::move(dims)});
 }
 

@@ -1,6 +1,7 @@
 #include "graph/fused.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace fact::graph {
 
@@ -35,6 +36,14 @@ void lay_side_by_side(const std::vector<const Binding*>& bindings, Together& tog
 }
 
 }  // namespace
+
+int alignment(std::int64_t start, const std::vector<std::int64_t>& strides, DType dtype) {
+    std::int64_t together = start;
+    for (const auto stride : strides)
+        if (stride != 1) together = std::gcd(together, stride);
+    if (together == 0) return 16;
+    return static_cast<int>(std::gcd(together * info(dtype).bytes, std::int64_t{16}));
+}
 
 std::vector<Together> outputs_together(const FusedCall& call) {
     const Graph& graph = call.original;

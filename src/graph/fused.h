@@ -26,6 +26,10 @@ struct Binding {
     bool operator==(const Binding&) const = default;
 };
 
+// Bytes, at most 16, that divide the start of a tensor (in elements) and all of these strides but
+// those of one element.
+int alignment(std::int64_t start, const std::vector<std::int64_t>& strides, DType dtype);
+
 struct FusedCall {
     std::string id;      // "p03_linear_gelu", unique in the graph
     std::string kernel;  // name of the realized kernel; calls of the same family share one

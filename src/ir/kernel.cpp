@@ -34,9 +34,14 @@ DimId Kernel::dim(const std::string& name_or_digits) {
 DimId Kernel::dim_product(const std::vector<DimId>& all) {
     if (all.size() == 1) return all.front();
     const auto apart = factors(all);
+    // Where a factor is another name, so is the product: rows and columns of one tensor.
+    const bool renamed = std::any_of(
+        all.begin(), all.end(), [&](DimId dim) { return dims[index(dim)].factors.size() == 1; });
+    const auto name = product_name(renamed ? all : apart);
     for (std::size_t i = 0; i < dims.size(); ++i)
-        if (dims[i].factors == apart) return static_cast<DimId>(i);
-    dims.push_back({product_name(apart), {}, apart});
+        if (dims[i].factors == apart && (!renamed || dims[i].name == name))
+            return static_cast<DimId>(i);
+    dims.push_back({name, {}, apart});
     return static_cast<DimId>(dims.size() - 1);
 }
 

@@ -175,13 +175,6 @@ Typing view_type(const Kernel& kernel, const Type& x, const Dims& dims) {
                              fmt::format("The view has dimension {} twice.", kernel[dims[i]].name),
                              "Give each dimension a name of its own."};
     if (kernel.factors(x.dims) == kernel.factors(dims)) return Type{x.dtype, dims};
-    Dims without = dims;
-    std::erase_if(without, [&](DimId dim) { return kernel[dim].extent == 1; });
-    if (kernel.factors(x.dims) == kernel.factors(without))
-        return TypeError{Fault::view,
-                         fmt::format("{} has a dimension that {} lacks.", to_string(kernel, dims),
-                                     to_string(kernel, x.dims)),
-                         "Leave out the 1: what lacks a dimension broadcasts along it, by name."};
     return TypeError{Fault::view,
                      fmt::format("{} is no view of {}: their elements do not follow in the same "
                                  "order.",

@@ -1,9 +1,11 @@
 #include "match/cost.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 
-#include "lower/pipeline/cut.h"
 #include "sol/work.h"
 
 namespace fact::match {
@@ -122,7 +124,8 @@ double elements(const Written& written, const std::vector<ir::DimId>& dims) {
     return product;
 }
 
-Result<double> staged_us(const Written& written, const Options& options, const GpuSpec& gpu) {
+Result<std::vector<StageCost>> stage_costs(const Written& written, const Options& options,
+                                           const GpuSpec& gpu) {
     const auto pipeline = lower::cut(written.kernel, options.arch == "sm90a");
     if (!pipeline) return pipeline.error();
     const auto origins = lower::origins(*pipeline);
@@ -139,23 +142,38 @@ Result<double> staged_us(const Written& written, const Options& options, const G
                });
     };
     const auto count = [&](const std::vector<ir::DimId>& dims) { return elements(written, dims); };
-    double total = 0;
+    std::vector<StageCost> costs;
     for (const lower::Stage& stage : pipeline->stages) {
         if (once(stage)) continue;
         sol::Work work{0, 0, sol::Unit::tensor_16bit};
+        std::vector<std::string> names;
         const auto move = [&](const ir::Tensor& tensor) {
             work.bytes += info(tensor.type.dtype).bytes * count(tensor.type.dims);
         };
         for (const ir::Tensor& param : stage.kernel.params) move(param);
-        for (const ir::Output& output : stage.kernel.outputs) move(output.tensor);
+        for (const ir::Output& output : stage.kernel.outputs) {
+            move(output.tensor);
+            names.push_back(output.tensor.name);
+        }
         for (const ir::Expr& expr : stage.kernel.exprs)
             if (const auto* product = std::get_if<ir::Product>(&expr.node)) {
                 const ir::Type& a = stage.kernel[product->a].type;
                 work.flops += 2 * count(expr.type.dims) * count({a.dims.back()});
                 work.unit = sol::kernel_unit(a.dtype, product->precision == ir::Precision::tf32);
             }
-        total += sol::kernel_bound(work, gpu).calibrated_us;
+        costs.push_back({fmt::format("{}", fmt::join(names, ", ")), stage.kind, work,
+                         sol::kernel_bound(work, gpu).calibrated_us,
+                         sol::bound({work.flops, 0, work.unit}, gpu).calibrated_us,
+                         sol::bound({0, work.bytes, work.unit}, gpu).calibrated_us});
     }
+    return costs;
+}
+
+Result<double> staged_us(const Written& written, const Options& options, const GpuSpec& gpu) {
+    const auto costs = stage_costs(written, options, gpu);
+    if (!costs) return costs.error();
+    double total = 0;
+    for (const StageCost& cost : *costs) total += cost.bound_us;
     return total;
 }
 

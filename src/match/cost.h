@@ -1,11 +1,13 @@
 // What a region costs fused, and as the operators it is made of.
 #pragma once
 
+#include "lower/pipeline/cut.h"
 #include "match/attention_call.h"
 #include "match/layout.h"
 #include "match/pattern.h"
 #include "match/region.h"
 #include "match/write_kernel.h"
+#include "sol/bound.h"
 #include "target/gpu_spec.h"
 
 namespace fact::match {
@@ -31,10 +33,21 @@ Cost cost_of(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes,
 // Elements of a tensor of the kernel.
 double elements(const Written& written, const std::vector<ir::DimId>& dims);
 
-// What the kernels take in a call that the compiler cuts the text into, each at its calibrated
-// bound: values kept in memory between them are written and read. What follows from constants alone
-// is computed before.
-// An Error says what no kernel can compute.
+// A kernel of those that the compiler cuts a text into.
+struct StageCost {
+    std::string outputs;  // names of what it writes
+    lower::StageKind kind{};
+    sol::Work work;
+    double bound_us = 0;                      // calibrated
+    double arithmetic_us = 0, memory_us = 0;  // what sets it, where a launch takes less
+};
+
+// Those that run in every call: values kept in memory between them are written and read. What
+// follows from constants alone is computed before. An Error says what no kernel can compute.
+Result<std::vector<StageCost>> stage_costs(const Written& written, const Options& options,
+                                           const GpuSpec& gpu);
+
+// What all of them take, one after the other.
 Result<double> staged_us(const Written& written, const Options& options, const GpuSpec& gpu);
 
 }  // namespace fact::match

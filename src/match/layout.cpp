@@ -7,6 +7,8 @@
 #include <numeric>
 #include <optional>
 
+#include "graph/fused.h"
+
 namespace fact::match {
 namespace {
 
@@ -260,10 +262,10 @@ class Planner {
             const std::int64_t step = placed.half->stepped ? 1 : type.sizes[dim] / 2;
             together = std::gcd(together, placed.half->number * step * type.strides[dim]);
         }
+        std::vector<std::int64_t> strides;
         for (const auto& entry : entries)
-            if (entry.extent > 1 && entry.stride != 1) together = std::gcd(together, entry.stride);
-        const std::int64_t bytes = together * info(type.dtype).bytes;
-        return together == 0 ? 16 : static_cast<int>(std::gcd(bytes, std::int64_t{16}));
+            if (entry.extent > 1) strides.push_back(entry.stride);
+        return graph::alignment(together, strides, type.dtype);
     }
 
     const graph::Graph& graph_;

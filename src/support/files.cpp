@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -241,6 +242,12 @@ TemporaryFolder::TemporaryFolder(const fs::path& parent, std::string_view stem) 
 TemporaryFolder::~TemporaryFolder() {
     std::error_code ignored;
     fs::remove_all(path_, ignored);
+}
+
+bool is_plain_name(std::string_view name) {
+    return !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
+        return std::isalnum(c) != 0 || c == '_';
+    });
 }
 
 }  // namespace fact

@@ -37,6 +37,9 @@ bool disk_is_full(const std::filesystem::path& folder);
 // Whether files can be made in `folder` (made when missing); says why not.
 Result<> ensure_writable_folder(const std::filesystem::path& folder);
 
+// Whether a name that a stranger gave is letters, digits and "_" only: no path to anywhere else.
+bool is_plain_name(std::string_view name);
+
 // What a constructor cannot return.
 struct FileFailure : std::runtime_error {
     explicit FileFailure(Error why) : std::runtime_error(why.text()), error(std::move(why)) {}

@@ -92,18 +92,6 @@ std::string explain_product(const dsl::Program& program, const ir::Kernel& kerne
     return text + left_open(options, ranked.size());
 }
 
-std::string_view kind_text(lower::StageKind kind) {
-    switch (kind) {
-        case lower::StageKind::product:
-            return "a product with what follows it";
-        case lower::StageKind::rows:
-            return "row by row";
-        case lower::StageKind::attention:
-            return "attention";
-    }
-    return "a kernel";
-}
-
 std::string tensors_text(const PlannedStage& stage) {
     std::vector<std::string> writes;
     for (std::size_t i = 0; i < stage.writes.size(); ++i) {
@@ -122,7 +110,8 @@ std::string explain_cut(const Plan& plan, const GpuSpec& gpu) {
     double bytes = 0;
     for (std::size_t i = 0; i < plan.stages.size(); ++i) {
         const PlannedStage& stage = plan.stages[i];
-        text += fmt::format("  {}. {}: {}", i + 1, tensors_text(stage), kind_text(stage.kind));
+        text +=
+            fmt::format("  {}. {}: {}", i + 1, tensors_text(stage), lower::describe(stage.kind));
         if (!stage.finds.empty())
             text += fmt::format("; it finds {} itself", fmt::join(stage.finds, " and "));
         text += "\n";

@@ -166,6 +166,22 @@ TEST(Meaning, OfViewsAndProductsOfDimensions) {
                 {15, 6, -9});
 }
 
+TEST(Meaning, OfViewsWithADimensionOfOne) {
+    expect_near(computed("kernel f(x: f32[M, N]) -> (y: f32[M, 1, N]) {\n"
+                         "  y = x.view(M, 1, N) * sum(x, over: N).view(M, 1)\n}\n",
+                         {{{2, 2}, {1, 2, 3, 4}}}, {2, 1, 2}),
+                {3, 6, 21, 28});
+}
+
+TEST(Meaning, OfProductsOfOtherNames) {
+    // Rows and columns of one picture: every point with every point.
+    expect_near(computed("kernel f(x: f32[H, W, C]) -> (y: f32[H*W]) {\n"
+                         "  t = x.view(H*W, C)\n  s = x.as(P, Q, C).view(P*Q, C)\n"
+                         "  y = max(t @ s.T, over: P*Q)\n}\n",
+                         {{{1, 2, 2}, {1, 0, 2, 3}}}, {2}),
+                {2, 13});
+}
+
 TEST(Meaning, OfExpandedValues) {
     expect_near(computed("kernel f(x: f32[H, N], m: f32[B, N]) -> (y: f32[B, H, N]) {\n"
                          "  y = where(m > 0.0, x.expand(B, H, N), -1.0)\n}\n",

@@ -2,10 +2,16 @@
 
 import json
 import os
+import signal
 import subprocess
+import time
 import unittest
 
+import torch
+
 from command_line import PROGRAM, ROOT, CommandLine
+
+GPU = torch.cuda.is_available()
 
 MODEL = """
 import torch
@@ -107,6 +113,48 @@ class Actions(Agents):
         composed = self.fact("compose", "run")
         self.assertIn(f"{name}: fused", composed.stdout)
 
+    def test_patterns_of_the_rules_and_sets_of_them(self):
+        """Another text for what rules found, other schedules, sets composed; what is left."""
+        self.assertEqual(self.fact("optimize", self.source, "--run-dir", "run", "--no-bench").returncode, 0)
+        found = self.act("patterns")["patterns"]
+        rules = found[0]["id"]
+        self.assertGreater(len(self.act("schedules", pattern=rules)["schedules"]), 4)
+        self.assertFalse(self.act("schedules", pattern="p99")["ok"])
+        schedule = "tile 128x64x32  cluster 1x1  mainloop cooperative"
+        tried = self.act("schedules", pattern=rules, schedule=schedule)
+        self.assertTrue(tried["accepted"], tried)
+        self.assertIn("tile 128x64x32", tried["candidates"][0]["schedule"])
+        self.assertEqual(tried["stages"][0]["limited_by"], "launch")
+        illegal = self.act("schedules", pattern=rules, schedule="tile 7x7x7")
+        self.assertFalse(illegal["accepted"])
+        self.assertTrue(illegal["diagnostics"])
+        # The accepted text stays what the run goes on with.
+        call = self.folder / "run" / "calls" / (tried["proposal"] + ".json")
+        before = call.read_text()
+        wrong = self.act("write", pattern=rules, text=found[0]["text"].replace("acc + bias", "acc - bias"))
+        self.assertFalse(wrong["accepted"])
+        self.assertEqual(call.read_text(), before)
+
+        self.assertIn("both", self.act("compose", patterns=[rules, tried["proposal"]])["error"])
+        self.assertEqual(self.act("compose", patterns=[tried["proposal"]])["fused"], [tried["proposal"]])
+        self.assertFalse(self.act("compose", patterns=["p99"])["ok"])
+        self.assertEqual(self.fact("compose", "run", "--patterns", rules).returncode, 0)
+        self.assertEqual(self.fact("compose", "run", "--patterns", "p99").returncode, 2)
+        measured = self.act("measure")
+        self.assertEqual(measured["ok"], GPU)
+        left = self.act("budget")
+        self.assertLess(left["least_us"], left["now_us"])
+        self.assertLess(left["now_us"], left["unfused_us"])
+        self.assertEqual(self.act("stop", why="near its bound")["accepted"], [tried["proposal"]])
+
+    def test_what_computes_nothing_is_an_attempt_to_game(self):
+        self.assertEqual(self.fact("trace", self.source, "-o", "model.pt2").returncode, 0)
+        self.assertEqual(self.fact("discover", "model.pt2", "-o", "run").returncode, 0)
+        name = self.act("propose", nodes=NODES)["proposal"]
+        constant = "kernel f(y: f32[R, K], scale: f32[K]) -> (t_softmax: f32[R, K]) {\n" \
+                   "  t_softmax = (1.0 / extent(K)).expand(R, K)\n}\n"
+        self.assertIn("attempt to game", self.act("write", proposal=name, text=constant)["why"])
+
     def test_what_was_learned_is_found_in_other_modules(self):
         self.environment["FACT_REGISTRY"] = str(self.folder / "registry")
         self.optimize(self.answers(fenced(TEXT)), "--no-bench")
@@ -162,7 +210,9 @@ class Actions(Agents):
             self.assertEqual(done.returncode, 2)
             self.assertIn(said, done.stderr)
         listed = json.loads(self.fact("act", "--list").stdout)
-        self.assertEqual([one["name"] for one in listed], ["look", "patterns", "source", "propose", "write", "learn"])
+        self.assertEqual([one["name"] for one in listed], [
+            "look", "patterns", "source", "propose", "write", "schedules", "learn", "measure", "compose", "budget",
+            "stop"])
 
 
 class Loop(Agents):
@@ -213,6 +263,17 @@ class Loop(Agents):
         report = self.optimize("command:exit 3", "--no-bench")
         self.assertEqual(report["agent"]["failed_calls"], 2)
         self.assertIn("exit code 3", report["agent"]["stopped"])
+
+    def test_a_question_is_interrupted(self):
+        with subprocess.Popen([PROGRAM, "optimize", self.source, "--run-dir", "run", "--no-bench", "--agent",
+                               "command:echo > asked; sleep 100"], cwd=self.folder, env=self.environment,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+            while not (self.folder / "asked").exists() and running.poll() is None:
+                time.sleep(0.1)
+            began = time.monotonic()
+            running.send_signal(signal.SIGINT)
+            self.assertEqual(running.wait(60), 130)
+        self.assertLess(time.monotonic() - began, 30)
 
     def test_keys_are_not_kept(self):
         self.environment["MY_API_KEY"] = "sk-0123456789"

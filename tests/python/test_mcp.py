@@ -24,8 +24,8 @@ except ImportError:
     Client = None
 
 ERAS = ("legacy", "2026-07-28")  # with initialize, and stateless
-TOOLS = ["look", "patterns", "source", "propose", "write", "learn",
-         "optimize_start", "optimize_status", "optimize_cancel", "compose"]
+TOOLS = ["look", "patterns", "source", "propose", "write", "schedules", "learn", "measure", "compose", "budget",
+         "stop", "optimize_start", "optimize_status", "optimize_cancel"]
 
 # Stands for a `fact` whose work takes for ever, with a process of its own.
 SLOW = """#!/bin/sh
@@ -137,8 +137,8 @@ class Eras(Server):
         for text, fine in ((wrong, False), (TEXT, True)):
             reply = await self.call(client, "write", run=self.run_folder, proposal=proposal, text=text)
             self.assertEqual(reply["accepted"], fine)
-        said = (await self.call(client, "compose", run=self.run_folder))["said"]
-        self.assertIn(f"{proposal}: fused", said)
+        fused = (await self.call(client, "compose", run=self.run_folder))["fused"]
+        self.assertIn(proposal, fused)
         self.assertTrue((pathlib.Path(self.run_folder) / "package" / "manifest.json").is_file())
 
         place = f"fact://runs/{urllib.parse.quote(self.run_folder, safe='')}/"
@@ -183,7 +183,7 @@ class Trouble(Server):
                 ("look", {"run": "--serve"}, "not a run folder"),
                 ("look", {"run": "a\0b"}, "null byte"),
                 ("compose", {"run": str(self.folder / "none")}, "none"),
-                ("compose", {"run": self.run_folder, "dance": 1}, "'dance' was unexpected"),
+                ("optimize_cancel", {"handle": "run-0", "dance": 1}, "'dance' was unexpected"),
                 ("optimize_start", {"source": self.source, "run": self.run_folder, "dtype": "f8"}, "dtype: 'f8'"),
                 ("optimize_status", {"handle": "run-0"}, "no run 'run-0'"),
                 ("optimize_cancel", {"handle": "run-0"}, "no run 'run-0'"),

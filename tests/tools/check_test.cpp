@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "../dsl/random_kernel.cpp"
+#include "support/files.h"
 #include "tools/build.h"
 
 namespace fact::tools {
@@ -35,6 +38,18 @@ Diagnostic refused(const std::string& marked) {
     if (checked.diagnostics.items().empty()) return {};
     EXPECT_EQ(checked.diagnostics.items()[0].span, (Span{marks.at(0), marks.at(1)}));
     return checked.diagnostics.items()[0];
+}
+
+// Of KernelBench's problems, by a language model that was given docs/language.md and nothing else.
+TEST(Check, TextsWrittenFromTheReferenceAloneAreEmitted) {
+    int texts = 0;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(FACT_SOURCE_DIR "/tests/tools/from_reference")) {
+        SCOPED_TRACE(entry.path().string());
+        EXPECT_NE(emitted(*read_file(entry.path())), "");
+        ++texts;
+    }
+    EXPECT_GE(texts, 35);
 }
 
 TEST(Check, ProductsThatNothingTakesApartAreOneDimension) {

@@ -207,6 +207,18 @@ class Cutter {
 
 }  // namespace
 
+std::string_view describe(StageKind kind) {
+    switch (kind) {
+        case StageKind::product:
+            return "a product with what follows it";
+        case StageKind::rows:
+            return "row by row";
+        case StageKind::attention:
+            return "attention";
+    }
+    return "a kernel";
+}
+
 std::vector<std::vector<int>> origins(const Pipeline& pipeline) {
     std::vector<std::set<int>> from(static_cast<std::size_t>(pipeline.num_tensors()));
     for (std::size_t i = 0; i < pipeline.kernel.params.size(); ++i)

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/kernel.h"
@@ -13,6 +14,8 @@
 namespace fact::lower {
 
 enum class StageKind { product, rows, attention };
+// In words: "row by row".
+std::string_view describe(StageKind kind);
 
 struct Stage {
     StageKind kind{};

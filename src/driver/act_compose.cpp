@@ -1,0 +1,144 @@
+// Actions on the whole module: a set of patterns composed or measured, what is left, the end.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "agent/proposal.h"
+#include "agent/transcript.h"
+#include "driver/action_requests.h"
+#include "driver/compose_run.h"
+#include "driver/realize.h"
+#include "driver/trial_times.h"
+#include "support/files.h"
+
+namespace fact::driver {
+
+namespace {
+
+// Patterns that a request names; none where it names none.
+Result<std::vector<std::string>> set_field(const Json& request) {
+    if (!request.contains("patterns")) return std::vector<std::string>{};
+    return names_field(request, "patterns");
+}
+
+Json times_json(const Times& times) {
+    return {{"median_us", times.median_us}, {"low_us", times.low_us}, {"high_us", times.high_us}};
+}
+
+// What a pattern's operators take as things stand: its kernel where that was timed, else its bound.
+double expected_us(const match::Pattern& pattern, const Realizations& realizations) {
+    const auto known = realizations.find(pattern.family);
+    if (known != realizations.end() && known->second.measured)
+        return known->second.single.median_us;
+    return pattern.cost.expected_us;
+}
+
+}  // namespace
+
+Result<Json> compose_set(Desk& desk, const Json& request) {
+    const auto ids = set_field(request);
+    if (!ids) return ids.error();
+    const auto folder = text_field(request, "output", false);
+    if (!folder) return folder.error();
+    const std::filesystem::path output = folder->empty() ? desk.run.package().string() : *folder;
+    const auto plan = compose_run(desk.environment, desk.run, output, *ids);
+    if (!plan) return plan.error();
+    Json fused = Json::array(), left = Json::array();
+    for (std::size_t i = 0; i < plan->choices.size(); ++i) {
+        const auto& id = desk.found.discovery.patterns[i].id;
+        if (plan->choices[i].fused)
+            fused.push_back(id);
+        else
+            left.push_back({{"pattern", id}, {"why", shortened(plan->choices[i].why)}});
+    }
+    if (fused.empty())
+        return Error{"no pattern can be fused, so no package was written",
+                     "`patterns` says what became of each", true};
+    return Json{{"package", output.string()}, {"fused", fused}, {"not_fused", left}};
+}
+
+Result<Json> measure(Desk& desk, const Json& request) {
+    const auto ids = set_field(request);
+    if (!ids) return ids.error();
+    if (!desk.environment.gpu)
+        return Error{"nothing can be timed: there is no GPU",
+                     "`compose` chooses by bounds; `budget` estimates what is left", true};
+    const auto settings = desk.run.settings();
+    if (!settings) return settings.error();
+    if (settings->source.empty())
+        return Error{"the run has no module to measure beside: it began with an archive", "", true};
+    const auto realizations = read_realizations(desk.run, desk.found.discovery);
+    if (!realizations) return realizations.error();
+    const auto set = ids->empty() ? Result<Plan>(plan(desk.found, *realizations))
+                                  : plan_of(desk.found, *realizations, *ids);
+    if (!set) return set.error();
+    const auto patterns = set->patterns(desk.found.discovery);
+    if (patterns.empty()) return Error{"no pattern has a kernel", "`fact realize` first", true};
+    const TrialBench bench(desk.environment, desk.run, *settings, desk.found, *realizations, "");
+    const auto times = bench.times("measured", {patterns});
+    if (!times) return times.error();
+    Json named = Json::array();
+    for (const auto* pattern : patterns) named.push_back(pattern->id);
+    return Json{{"patterns", named},
+                {"eager", times_json(times->eager)},
+                {"composed", times_json(times->trials.front())},
+                {"speedup", times->eager.median_us / times->trials.front().median_us},
+                {"how", times->how}};
+}
+
+Result<Json> budget(Desk& desk, const Json&) {
+    const auto realizations = read_realizations(desk.run, desk.found.discovery);
+    if (!realizations) return realizations.error();
+    double unfused = 0, now = 0;
+    std::set<std::string> covered;
+    const auto set = plan(desk.found, *realizations);
+    double bound = 0;
+    for (const auto* pattern : set.patterns(desk.found.discovery)) {
+        now += expected_us(*pattern, *realizations);
+        bound += pattern->cost.bound_us;
+        covered.insert(pattern->nodes.begin(), pattern->nodes.end());
+    }
+    for (const auto& one : desk.bounds) {
+        unfused += one.unfused_us;
+        if (!covered.contains(desk.found.graph[one.node].name)) now += one.unfused_us;
+    }
+    const auto least =
+        sol::ideal_bound(desk.bounds, sol::least_bytes(desk.found.graph, desk.bounds),
+                         desk.options.tf32, *desk.options.ceilings);
+    Json reply{{"unfused_us", unfused},
+               {"now_us", now},
+               {"least_us", least.calibrated_us},
+               {"patterns_bound_us", bound},
+               {"can_still_save", now > 0 ? std::max(0.0, 1 - least.calibrated_us / now) : 0.0}};
+    const auto file = desk.run.path() / "agent" / "transcript.jsonl";
+    if (const auto asked = agent::read_transcript(file)) {
+        int in = 0, out = 0;
+        for (const auto& exchange : *asked) {
+            in += exchange.answer.tokens_in;
+            out += exchange.answer.tokens_out;
+        }
+        reply["asked"] = {{"calls", asked->size()}, {"tokens_in", in}, {"tokens_out", out}};
+    }
+    return reply;
+}
+
+Result<Json> stop(Desk& desk, const Json& request) {
+    const auto why = text_field(request, "why", false);
+    if (!why) return why.error();
+    auto reply = budget(desk, request);
+    if (!reply) return reply;
+    Json accepted = Json::array();
+    for (const auto& pattern : desk.found.discovery.patterns)
+        if (pattern.rule == agent::kRule) accepted.push_back(pattern.id);
+    (*reply)["accepted"] = accepted;
+    (*reply)["why"] = *why;
+    if (auto kept =
+            write_file_atomic(desk.run.path() / "agent" / "stopped.json", reply->dump(1) + "\n");
+        !kept)
+        return kept.error();
+    (*reply)["next"] = "`compose` writes the package";
+    return reply;
+}
+
+}  // namespace fact::driver

@@ -1,0 +1,58 @@
+// The action that binds a set of operators.
+#include "agent/proposal.h"
+#include "driver/action_requests.h"
+#include "support/files.h"
+
+namespace fact::driver {
+
+namespace {
+
+Json tensors_json(const graph::Graph& graph, const std::vector<agent::Tensor>& tensors) {
+    Json list = Json::array();
+    for (const auto& tensor : tensors) {
+        const auto& type = *graph[tensor.value].type;
+        Json dims = Json::array();
+        for (std::size_t i = 0; i < tensor.dims.size(); ++i) {
+            const auto d = static_cast<std::size_t>(tensor.dims[i]);
+            dims.push_back({{"name", tensor.dim_names[i]},
+                            {"extent", type.sizes[d]},
+                            {"stride", type.strides[d]}});
+        }
+        Json one{{"name", tensor.name},
+                 {"value", graph[tensor.value].name},
+                 {"type", info(type.dtype).name},
+                 {"dims", dims},
+                 {"weight", tensor.constant}};
+        if (!tensor.contiguous)
+            one["note"] = "its innermost dimension is not contiguous: kernels cannot read it so";
+        list.push_back(std::move(one));
+    }
+    return list;
+}
+
+}  // namespace
+
+Result<Json> propose(Desk& desk, const Json& request) {
+    const auto names = names_field(request, "nodes");
+    if (!names) return names.error();
+    const auto& graph = desk.found.graph;
+    const auto set = agent::node_set(graph, *names);
+    if (!set) return set.error();
+    const auto interface = agent::interface_of(graph, *set);
+    const auto id = agent::proposal_id(graph, *set);
+    Json nodes = Json::array();
+    for (const auto node : set->nodes) nodes.push_back(graph[node].name);
+    const Json kept{{"id", id}, {"nodes", nodes}};
+    if (auto done = write_file_atomic(desk.run.path() / "agent" / "proposals" / (id + ".json"),
+                                      kept.dump(1) + "\n");
+        !done)
+        return done.error();
+    return Json{{"proposal", id},
+                {"nodes", nodes},
+                {"parameters", tensors_json(graph, interface.params)},
+                {"outputs", tensors_json(graph, interface.results)},
+                {"kernel", agent::empty_kernel(id, graph, interface)},
+                {"cost", cost_json(agent::cost_of(graph, *set, desk.options))}};
+}
+
+}  // namespace fact::driver

@@ -1,0 +1,68 @@
+// The action that lists schedules, and tries one.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "driver/action_requests.h"
+#include "dsl/dsl.h"
+#include "tools/plan.h"
+
+namespace fact::driver {
+
+namespace {
+
+// The pattern's products with the schedules that the model of time likes best.
+Result<Json> listed(const Desk& desk, const match::Pattern& pattern, int most) {
+    Diagnostics ignored;
+    const auto program = dsl::compile(pattern.kernel, ignored);
+    if (!program) return Error{fmt::format("the text of {} does not compile", pattern.id), ""};
+    const auto& kernel = program->kernels.front();
+    std::vector<tools::Setting> settings;
+    for (const auto& [dim, extent] : pattern.extents) settings.push_back({dim, extent, "the run"});
+    const auto extents = tools::bind_extents(kernel, settings, tools::Assume::typical);
+    if (!extents) return extents.error();
+    const auto plan = tools::plan_stages(kernel, desk.options.arch, *extents);
+    if (!plan) return plan.error();
+    Json all = Json::array();
+    for (const auto& stage : plan->stages) {
+        if (!stage.product) continue;
+        const auto& [name, at, skeleton, problem] = *stage.product;
+        const auto ranked = tools::candidates(skeleton, problem);
+        const auto count = std::min(ranked.size(), static_cast<std::size_t>(most));
+        for (std::size_t i = 0; i < count; ++i)
+            all.push_back({{"product", tools::title(*stage.product)},
+                           {"schedule", schedule::to_string(ranked[i])},
+                           {"expected_us", tools::expected_us(skeleton, ranked[i], problem)}});
+    }
+    Json reply{{"pattern", pattern.id}, {"schedules", all}};
+    if (all.empty()) reply["note"] = "only products have schedules";
+    return reply;
+}
+
+}  // namespace
+
+Result<Json> schedules(Desk& desk, const Json& request) {
+    const auto id = text_field(request, "pattern", true);
+    if (!id) return id.error();
+    const auto tried = text_field(request, "schedule", false);
+    if (!tried) return tried.error();
+    const auto product = text_field(request, "product", false);
+    if (!product) return product.error();
+    const auto most = count_field(request, "most", 8);
+    if (!most) return most.error();
+    const auto* pattern = find_pattern(desk, *id);
+    if (!pattern)
+        return Error{fmt::format("there is no pattern '{}'", *id), "see `patterns`", true};
+    if (tried->empty()) return listed(desk, *pattern, *most);
+    Diagnostics ignored;
+    const auto program = dsl::compile(pattern->kernel, ignored);
+    if (!program || !program->schedules.empty())
+        return Error{fmt::format("the text of {} has schedules of its own", *id),
+                     "`write` it with others", true};
+    const auto text = fmt::format(
+        "{}schedule {}{} on {} {{\n  {}\n}}\n", pattern->kernel, program->kernels.front().name,
+        product->empty() ? "" : "." + *product, desk.options.arch, *tried);
+    return write(desk, {{"pattern", *id}, {"text", text}});
+}
+
+}  // namespace fact::driver

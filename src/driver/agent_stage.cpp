@@ -52,6 +52,7 @@ class Loop {
     Loop(Desk& desk, agent::Provider& provider, const AgentRequest& request)
         : desk_(desk), provider_(provider), request_(request) {
         done_.provider = request.provider;
+        done_.price = request.price;
         for (const auto& one : desk_.bounds) total_us_ += one.unfused_us;
     }
 
@@ -83,10 +84,11 @@ class Loop {
 
   private:
     bool out_of_budget() {
-        if (done_.calls >= request_.calls)
-            done_.stopped = fmt::format("{} calls were made", done_.calls);
-        else if (done_.tokens_in + done_.tokens_out >= request_.tokens)
-            done_.stopped = fmt::format("{} tokens were used", done_.tokens_in + done_.tokens_out);
+        const auto used = done_.total();
+        if (used.calls >= request_.calls)
+            done_.stopped = fmt::format("{} calls were made", used.calls);
+        else if (used.tokens() >= request_.tokens)
+            done_.stopped = fmt::format("{} tokens were used", used.tokens());
         else if (Seconds(Clock::now() - started_).count() >= request_.seconds)
             done_.stopped = fmt::format("{:.0f} s were used", request_.seconds);
         return !done_.stopped.empty();
@@ -94,24 +96,30 @@ class Loop {
 
     // "" where there is no answer; only a broken disk is an Error.
     Result<std::string> ask(agent::Question question) {
-        ++done_.calls;
         progress_.status(question.about.empty() ? question.stage
                                                 : question.stage + " " + question.about);
         const auto answer = provider_.ask(question);
         agent::Exchange exchange{std::move(question), {}, ""};
         if (answer) {
             exchange.answer = *answer;
-            done_.tokens_in += answer->tokens_in;
-            done_.tokens_out += answer->tokens_out;
-            done_.seconds += answer->seconds;
         } else {
-            ++done_.failed_calls;
             exchange.error = agent::redacted(answer.error().message);
             last_failure_ = exchange.error;
         }
+        count(exchange);
         const auto file = desk_.run.path() / "agent" / "transcript.jsonl";
         if (auto kept = agent::append_transcript(file, exchange); !kept) return kept.error();
         return exchange.answer.text;
+    }
+
+    void count(const agent::Exchange& exchange) {
+        const auto& [question, answer, error] = exchange;
+        const report::AgentUse use{1, !error.empty(), answer.tokens_in, answer.tokens_out,
+                                   answer.seconds};
+        const bool again = question.attempt > 0;
+        done_.retries += again;
+        done_.stage(again && question.stage == "write" ? "revise" : question.stage) += use;
+        by_set_[question.about] += use;
     }
 
     // The accepted pattern that has all operators of the set; "" where none has.
@@ -211,6 +219,16 @@ class Loop {
         wanted.push_back(std::move(one));
     }
 
+    // Whether the language took the text, and the compiler a kernel of it where it came to that.
+    static bool compiled(const Json& reply) {
+        const auto built = [](const Json& one) {
+            return one["outcome"] != "failed_to_build" && one["outcome"] != "unsupported";
+        };
+        const auto kernels = reply.value("candidates", Json::array());
+        if (kernels.empty()) return !reply.value("text_checks", Json::array()).empty();
+        return std::ranges::any_of(kernels, built);
+    }
+
     // Whether there is nothing to gain by another text.
     static bool good_enough(const Json& reply) {
         if (!reply.value("accepted", false)) return false;
@@ -220,7 +238,6 @@ class Loop {
 
     Result<> write_for(const Wanted& wanted) {
         auto row = row_of(wanted);
-        const int before = done_.tokens_in + done_.tokens_out;
         auto prompt = write_question(desk_, wanted);
         if (!prompt) return prompt.error();
         Json names = Json::array();
@@ -239,7 +256,7 @@ class Loop {
                     reply = std::move(*written);
                 else
                     reply["error"] = written.error().text();
-                if (attempt == 0) row.first_compiled = !reply.contains("diagnostics");
+                if (attempt == 0) row.first_compiled = compiled(reply);
             }
             const bool accepted = reply.value("accepted", false);
             if (accepted) {
@@ -255,8 +272,8 @@ class Loop {
             if (!prompt) return prompt.error();
         }
         row.time_us = best_us;
-        row.tokens = done_.tokens_in + done_.tokens_out - before;
-        done_.accepted += row.outcome == "accepted";
+        row.use = by_set_[wanted.id];
+        done_.accepted += row.accepted();
         progress_.step(
             fmt::format("{}: {}", row.id, row.outcome.substr(0, row.outcome.find('\n'))));
         done_.rows.push_back(std::move(row));
@@ -269,6 +286,7 @@ class Loop {
     agent::Provider& provider_;
     const AgentRequest& request_;
     report::Agent done_;
+    std::map<std::string, report::AgentUse> by_set_;
     Progress progress_{"agent", 0};
     double total_us_ = 0;
     std::string last_failure_;

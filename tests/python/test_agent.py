@@ -167,11 +167,19 @@ class Actions(Agents):
 
 class Loop(Agents):
     def test_a_text_is_revised_and_composed_and_replayed(self):
-        report = self.optimize(self.answers("It depends.", fenced(TEXT)))
+        report = self.optimize(self.answers("It depends.", fenced(TEXT)), "--agent-price", "2,10")
         agent = report["agent"]
         self.assertEqual((agent["calls"], agent["named"], agent["accepted"]), (3, 1, 1))
         row = agent["proposals"][0]
         self.assertEqual((row["outcome"], row["attempts"]), ("accepted", 2))
+        self.assertEqual((row["first_compiled"], row["composed"], row["verified"]), (False, True, False))
+        stages = {one["stage"]: one for one in agent["stages"]}
+        self.assertEqual({name: one["calls"] for name, one in stages.items()}, {"find": 1, "write": 1, "revise": 1})
+        for count in ("tokens_in", "tokens_out", "dollars"):
+            self.assertAlmostEqual(sum(one[count] for one in stages.values()), agent[count])
+        self.assertEqual(row["tokens_in"], stages["write"]["tokens_in"] + stages["revise"]["tokens_in"])
+        self.assertAlmostEqual(agent["dollars"], 2e-6 * agent["tokens_in"] + 10e-6 * agent["tokens_out"])
+        self.assertEqual((agent["retries"], agent["first_compiled"], agent["brought"]), (1, 0, None))
         fused = {one["id"] for one in report["patterns"] if one["fused"]}
         self.assertIn(row["id"], fused)
         operators = report["operators"]
@@ -220,6 +228,13 @@ class Loop(Agents):
         kept = (self.folder / "run" / "agent" / "transcript.jsonl").read_text()
         self.assertNotIn("sk-0123456789", kept)
         self.assertIn("[redacted]", kept)
+
+    def test_what_is_no_price(self):
+        for price in ("2", "2,", "a,b", "-1,2", "1,nan", "1,2,3", "1;2"):
+            done = self.fact("optimize", self.source, "--agent-price=" + price, "--run-dir", "run")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("dollars for a million tokens", done.stderr)
+            self.assertFalse((self.folder / "run").exists())
 
     def test_who_is_no_agent(self):
         for agent, said in (("gpt", "names no agent"), ("command:", "names no agent"),

@@ -188,9 +188,18 @@ class Loop(Agents):
 
         transcript = self.folder / "run" / "agent" / "transcript.jsonl"
         kept = self.write("kept.jsonl", transcript.read_text())
-        subprocess.run(["rm", "-r", self.folder / "run"], check=True)
+        (self.folder / "run").rename(self.folder / "first")
         again = self.optimize(f"replay:{kept}")
         self.assertEqual(again["agent"]["accepted"], 1)
+
+        compared = self.fact("runs", "compare", "first", "run")
+        self.assertEqual(compared.returncode, 0, compared.stderr)
+        self.assertIn("the whole module was timed in neither run", compared.stdout)
+        compared = json.loads(self.fact("runs", "compare", "first", "run", "--json").stdout)
+        self.assertEqual([one["name"] for one in compared["settings"]], ["--agent"])
+        self.assertTrue(all(one["a_fused"] and one["b_fused"] for one in compared["patterns"]))
+        self.assertEqual(compared["agent"][0], {"name": "calls", "a": 3, "b": 3})
+        self.assertEqual(self.fact("runs", "compare", "first", "nowhere").returncode, 2)
 
     def test_answers_of_a_model_are_replayed(self):
         """Those that a language model gave to these questions, on a module that rules leave alone."""

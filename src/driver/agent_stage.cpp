@@ -114,8 +114,12 @@ class Loop {
 
     void count(const agent::Exchange& exchange) {
         const auto& [question, answer, error] = exchange;
-        const report::AgentUse use{1, !error.empty(), answer.tokens_in, answer.tokens_out,
-                                   answer.seconds};
+        const report::AgentUse use{1,
+                                   !error.empty(),
+                                   answer.tokens_in,
+                                   answer.tokens_out,
+                                   answer.seconds,
+                                   answer.other_prompt};
         const bool again = question.attempt > 0;
         done_.retries += again;
         done_.stage(again && question.stage == "write" ? "revise" : question.stage) += use;

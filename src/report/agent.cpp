@@ -20,6 +20,7 @@ AgentJson json_of(const AgentUse& use, const std::optional<AgentPrice>& price) {
             {"tokens_in", use.tokens_in},
             {"tokens_out", use.tokens_out},
             {"seconds", use.seconds},
+            {"other_prompts", use.other_prompts},
             {"dollars", price ? AgentJson(use.dollars(*price)) : AgentJson()}};
 }
 
@@ -101,6 +102,7 @@ AgentUse& AgentUse::operator+=(const AgentUse& other) {
     tokens_in += other.tokens_in;
     tokens_out += other.tokens_out;
     seconds += other.seconds;
+    other_prompts += other.other_prompts;
     return *this;
 }
 
@@ -139,6 +141,11 @@ std::string to_text(const Agent& agent) {
         "GPU {}, in the package {}; first texts that compiled {}, retries {}\n",
         agent.named, agent.refused, agent.accepted, agent.verified(), agent.composed(),
         agent.first_compiled(), agent.retries);
+    if (const int others = agent.total().other_prompts)
+        text += fmt::format(
+            "  {} replayed to other prompts than they were recorded for: prompts, names of "
+            "operators or what was measured have changed\n",
+            counted(static_cast<std::size_t>(others), "answer"));
     if (agent.brought) text += brought_text(*agent.brought);
     return text + fmt::format("  stopped: {}\n", agent.stopped) + row_table(agent);
 }

@@ -20,6 +20,7 @@ struct AgentUse {
     int calls = 0, failed = 0;          // failed: of those, without an answer
     int tokens_in = 0, tokens_out = 0;  // estimated where nobody counted them
     double seconds = 0;                 // of waiting for answers
+    int other_prompts = 0;              // answers replayed that were given to other prompts
 
     AgentUse& operator+=(const AgentUse& other);
     int tokens() const { return tokens_in + tokens_out; }

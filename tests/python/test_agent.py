@@ -212,6 +212,16 @@ class Loop(Agents):
         self.assertEqual(report["operators"]["fused"], 8)
         self.assertTrue(report["agrees"])
 
+        # As recorded with a torch that names operators otherwise: no id and no prompt is the same.
+        altered = kept.read_text().replace("a_aa636aaa5d", "a_0123456789").replace("You ", "Do ")
+        self.assertNotEqual(altered, kept.read_text())
+        subprocess.run(["rm", "-r", self.folder / "run"], check=True)
+        agent = self.optimize(f"replay:{self.write('altered.jsonl', altered)}", "--no-bench")["agent"]
+        self.assertEqual((agent["named"], agent["refused"], agent["accepted"]), (3, 2, 1))
+        self.assertEqual(agent["other_prompts"], 2)
+        said = (self.folder / "run" / "report.txt").read_text()
+        self.assertIn("2 answers replayed to other prompts", said)
+
     def test_nothing_that_is_answered_does_harm(self):
         for find, first in (
             ("no idea", ""),

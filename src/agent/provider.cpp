@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace fact::agent {
@@ -60,25 +62,63 @@ class CommandProvider : public Provider {
     Output output_;
 };
 
+// Ids of sets follow names of operators, which another version of torch may give others.
 class ReplayProvider : public Provider {
   public:
-    explicit ReplayProvider(std::vector<Exchange> exchanges) : exchanges_(std::move(exchanges)) {}
+    explicit ReplayProvider(std::vector<Exchange> exchanges)
+        : exchanges_(std::move(exchanges)), given_(exchanges_.size(), Given::not_yet) {}
 
     Result<Answer> ask(const Question& question) override {
-        for (const auto& [asked, answer, error] : exchanges_) {
-            if (asked.stage != question.stage || asked.about != question.about ||
-                asked.attempt != question.attempt)
-                continue;
-            if (!error.empty()) return Error{error, ""};
-            return answer;
-        }
-        return Error{fmt::format("the transcript has no answer to {} {} (attempt {})",
-                                 question.stage, question.about, question.attempt),
-                     ""};
+        const auto prompt = redacted(question.prompt);  // as it was recorded
+        const auto known = recorded_as_.find(question.about);
+        const auto& about = known == recorded_as_.end() ? question.about : known->second;
+        const auto named = [&](const Question& asked) {
+            return asked.about == about && asked.attempt == question.attempt;
+        };
+        // By order: an answer that nobody had, for a set that no other one stands for.
+        const auto next = [&](const Question& asked) {
+            return asked.attempt == question.attempt &&
+                   (known == recorded_as_.end() ? !taken(asked.about) : asked.about == about);
+        };
+        auto at = find(question.stage, Given::by_order,
+                       [&](const Question& asked) { return asked.prompt == prompt; });
+        if (at == exchanges_.size()) at = find(question.stage, Given::by_order, named);
+        const bool by_order = at == exchanges_.size();
+        if (by_order) at = find(question.stage, Given::not_yet, next);
+        if (at == exchanges_.size())
+            return Error{fmt::format("the transcript has no answer to {} {} (attempt {})",
+                                     question.stage, question.about, question.attempt),
+                         ""};
+        given_[at] = by_order ? Given::by_order : Given::for_good;
+        recorded_as_.try_emplace(question.about, exchanges_[at].question.about);
+        if (!exchanges_[at].error.empty()) return Error{exchanges_[at].error, ""};
+        auto answer = exchanges_[at].answer;
+        answer.other_prompt = exchanges_[at].question.prompt != prompt;
+        return answer;
     }
 
   private:
+    // What was given by order alone may still turn out to be another question's.
+    enum class Given { not_yet, by_order, for_good };
+
+    // The first exchange of the stage that was given no more firmly than `most`.
+    std::size_t find(const std::string& stage, Given most, const auto& fits) const {
+        std::size_t at = 0;
+        while (at < exchanges_.size() &&
+               (given_[at] > most || exchanges_[at].question.stage != stage ||
+                !fits(exchanges_[at].question)))
+            ++at;
+        return at;
+    }
+
+    bool taken(const std::string& about) const {
+        return std::ranges::any_of(recorded_as_,
+                                   [&](const auto& pair) { return pair.second == about; });
+    }
+
     std::vector<Exchange> exchanges_;
+    std::vector<Given> given_;
+    std::map<std::string, std::string> recorded_as_;  // what sets were called then
 };
 
 }  // namespace

@@ -27,7 +27,8 @@ enum class Output {
 // A program with the prompt on its standard input.
 std::unique_ptr<Provider> command_provider(Command command, Output output = Output::text);
 
-// Answers as they are in the file, by what they were asked about and which attempt it was.
+// Answers as they are in the file: the one to the same prompt, else the one about the same set and
+// of the same attempt, else of the stage's the first that no other set had.
 Result<std::unique_ptr<Provider>> replay_provider(const std::filesystem::path& transcript);
 
 }  // namespace fact::agent

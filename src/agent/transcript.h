@@ -20,6 +20,7 @@ struct Answer {
     std::string text;
     int tokens_in = 0, tokens_out = 0;  // estimated where nobody counted them
     double seconds = 0;
+    bool other_prompt = false;  // replayed, and was recorded as the answer to another prompt
 };
 
 struct Exchange {

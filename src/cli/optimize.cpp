@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cmath>
 #include <memory>
 
 #include "cli/commands.h"
@@ -11,14 +13,38 @@ namespace {
 
 struct OptimizeOptions {
     driver::OptimizeRequest request;
-    std::string output, run_dir;
+    std::string output, run_dir, price;
     bool json = false;
 };
+
+// "2.5,10"
+Result<report::AgentPrice> price_of(const std::string& text) {
+    report::AgentPrice price;
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    for (double* one : {&price.in, &price.out}) {
+        const auto [stop, failure] = std::from_chars(at, end, *one);
+        const bool last = one == &price.out;
+        if (failure != std::errc() || !std::isfinite(*one) || *one < 0 ||
+            (last ? stop != end : stop == end || *stop != ','))
+            return Error{fmt::format("--agent-price {} is no price", text),
+                         "give two numbers, as 2.5,10: dollars for a million tokens of prompts and "
+                         "of answers",
+                         true};
+        at = stop + 1;
+    }
+    return price;
+}
 
 int optimize(const OptimizeOptions& options) {
     auto request = options.request;
     if (!options.output.empty()) request.output = options.output;
     if (!options.run_dir.empty()) request.run_dir = options.run_dir;
+    if (!options.price.empty()) {
+        const auto price = price_of(options.price);
+        if (!price) return fail(price.error());
+        request.agent.price = *price;
+    }
     return run_optimize(request, options.json);
 }
 
@@ -78,6 +104,11 @@ void add_optimize(CLI::App& app, Action& action) {
     command->add_option("--agent-time", request.agent.seconds, "At most so many seconds")
         ->capture_default_str()
         ->check(CLI::PositiveNumber)
+        ->group("A language model");
+    command
+        ->add_option("--agent-price", options->price,
+                     "Dollars for a million tokens of prompts and of answers, as 2.5,10: the "
+                     "report then says what the model cost")
         ->group("A language model");
     add_verbose(*command, request.verbose);
     command->add_flag("--json", options->json, "The report as JSON");

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "driver/compare.h"
 #include "report/table.h"
 
 namespace fact::cli {
@@ -141,8 +142,19 @@ int resume(const std::string& name, bool json, bool verbose) {
     return run_optimize(*request, json);
 }
 
+int compare(const std::string& a, const std::string& b, bool json) {
+    const auto left = driver::find_run(a);
+    if (!left) return fail(left.error());
+    const auto right = driver::find_run(b);
+    if (!right) return fail(right.error());
+    const auto compared = driver::compare_runs(*left, *right);
+    if (!compared) return fail(compared.error());
+    print(json ? report::to_json(*compared) : report::to_text(*compared));
+    return kDone;
+}
+
 struct RunsOptions {
-    std::string run;
+    std::string run, other;
     bool json = false, verbose = false;
 };
 
@@ -152,7 +164,8 @@ void add_runs(CLI::App& app, Action& action) {
     auto* command = app.add_subcommand("runs", "The runs of `fact optimize` in this folder");
     command->require_subcommand(1);
     command->footer(
-        "RUN is a name that `fact runs list` gives, the beginning of one, or a run folder.");
+        "RUN, A or B is a name that `fact runs list` gives, the beginning of one, or a run "
+        "folder.");
     const auto options = std::make_shared<RunsOptions>();
     auto* listing = command->add_subcommand("list", "One line a run, the latest first");
     listing->add_flag("--json", options->json, "As JSON");
@@ -162,6 +175,14 @@ void add_runs(CLI::App& app, Action& action) {
     showing->add_flag("--json", options->json, "As JSON");
     showing->callback(
         [&action, options] { action = [=] { return show(options->run, options->json); }; });
+    auto* comparing = command->add_subcommand(
+        "compare", "Two runs side by side: settings, times with their ratio, patterns, the model");
+    comparing->add_option("A", options->run, "A run")->required();
+    comparing->add_option("B", options->other, "Another one")->required();
+    comparing->add_flag("--json", options->json, "As JSON");
+    comparing->callback([&action, options] {
+        action = [=] { return compare(options->run, options->other, options->json); };
+    });
     auto* resuming = command->add_subcommand("resume", "Run optimize again as it was asked");
     resuming->add_option("RUN", options->run, "The run")->required();
     resuming->add_flag("--json", options->json, "The report as JSON");

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "agent/proposal.h"
 #include "driver/trial_times.h"
 #include "support/progress.h"
 
@@ -87,6 +88,23 @@ bool fewer(const std::vector<const match::Pattern*>& some,
     return some.size() < all.size() && nodes(some) >= nodes(all);
 }
 
+bool is_models(const match::Pattern* pattern) {
+    return pattern->rule == agent::kRule;
+}
+
+// What the rules alone would give, where a language model added to them.
+void plan_without_model(const Discovered& found, const Realizations& realizations,
+                        const std::vector<const match::Pattern*>& all, Trials& trials) {
+    Dropped models;
+    for (const auto* pattern : all)
+        if (is_models(pattern))
+            models[pattern->family] = "the whole module is faster without the model's kernels";
+    if (models.empty()) return;
+    auto others = driver::plan(found, realizations, models).patterns(found.discovery);
+    if (!others.empty())
+        trials.add({std::move(others), {&trials.ablation.rules}, std::move(models)});
+}
+
 void plan_trials(const Discovered& found, const Realizations& realizations, const Plan& plan,
                  Trials& trials) {
     const auto all = plan.patterns(found.discovery);
@@ -113,6 +131,7 @@ void plan_trials(const Discovered& found, const Realizations& realizations, cons
                     {&row.instead},
                     Dropped{{row.family, "the whole module is faster with others in its place"}}});
     }
+    plan_without_model(found, realizations, all, trials);
     // With one family, alone is all.
     if (ablation.rows.size() < 2 || ablation.rows.size() > kMostAlone) return;
     for (auto& row : ablation.rows)
@@ -177,10 +196,15 @@ void apply(const Dropped& dropped, const Discovered& found, const Realizations& 
                 plan.choices[i].saves_us = at->second;
 }
 
+struct Confirmed {
+    Dropped dropped;
+    Times times;  // of the module without it
+};
+
 // What pays each by itself may not pay together: the plan without all of it, unless the best one
 // that was measured is faster beside it, or the module as it was.
-Result<Dropped> confirmed(Dropped dropped, const Trials& trials, const Discovered& found,
-                          const Realizations& realizations, const TrialBench& bench) {
+Result<Confirmed> confirmed(Dropped dropped, const Trials& trials, const Discovered& found,
+                            const Realizations& realizations, const TrialBench& bench) {
     const auto together = driver::plan(found, realizations, dropped).patterns(found.discovery);
     const Trial* best = nullptr;
     const Times* known = together.empty() ? &trials.ablation.eager : nullptr;
@@ -198,12 +222,13 @@ Result<Dropped> confirmed(Dropped dropped, const Trials& trials, const Discovere
         times = std::move(*measured);
     }
     const bool pays = !beats(times.trials[1], times.trials[0]);
-    if (beats(times.eager, times.trials[pays ? 0 : 1]))
+    const bool worse = beats(times.eager, times.trials[pays ? 0 : 1]);
+    if (worse)
         for (const auto& pattern : found.discovery.patterns)
             dropped.try_emplace(pattern.family, "the whole module is faster as it was");
     else if (!pays)
         dropped = *best->without;
-    return dropped;
+    return Confirmed{std::move(dropped), worse ? times.eager : times.trials[pays ? 0 : 1]};
 }
 
 }  // namespace
@@ -227,11 +252,17 @@ Result<report::Ablation> ablate_stage(const Environment& environment, const RunF
     trials.ablation.earlier = times->earlier;
     for (std::size_t i = 0; i < packages.size(); ++i)
         for (Times* place : trials.packages[i].times) *place = times->trials[i];
+    trials.ablation.rules = trials.ablation.eager;
+    for (std::size_t i = 0; i < packages.size(); ++i)
+        if (std::ranges::none_of(packages[i], is_models) &&
+            times->trials[i].median_us < trials.ablation.rules.median_us)
+            trials.ablation.rules = times->trials[i];
     Dropped paying = not_paying(trials);
     if (paying.empty()) paying = as_fast_with_fewer(trials);
-    auto dropped = confirmed(std::move(paying), trials, found, realizations, bench);
-    if (!dropped) return dropped.error();
-    apply(*dropped, found, realizations, trials.ablation, plan);
+    const auto done = confirmed(std::move(paying), trials, found, realizations, bench);
+    if (!done) return done.error();
+    trials.ablation.kept = done->times;
+    apply(done->dropped, found, realizations, trials.ablation, plan);
     progress.finish(times->how);
     return trials.ablation;
 }

@@ -55,6 +55,7 @@ class Loop {
           request_(request),
           realizations_(std::move(realizations)) {
         done_.provider = request.provider;
+        done_.price = request.price;
         for (const auto& one : desk_.bounds) total_us_ += one.unfused_us;
     }
 
@@ -86,10 +87,11 @@ class Loop {
 
   private:
     bool out_of_budget() {
-        if (done_.calls >= request_.calls)
-            done_.stopped = fmt::format("{} calls were made", done_.calls);
-        else if (done_.tokens_in + done_.tokens_out >= request_.tokens)
-            done_.stopped = fmt::format("{} tokens were used", done_.tokens_in + done_.tokens_out);
+        const auto used = done_.total();
+        if (used.calls >= request_.calls)
+            done_.stopped = fmt::format("{} calls were made", used.calls);
+        else if (used.tokens() >= request_.tokens)
+            done_.stopped = fmt::format("{} tokens were used", used.tokens());
         else if (Seconds(Clock::now() - started_).count() >= request_.seconds)
             done_.stopped = fmt::format("{:.0f} s were used", request_.seconds);
         return !done_.stopped.empty();
@@ -97,7 +99,6 @@ class Loop {
 
     // "" where there is no answer; only a broken disk and an interruption are Errors.
     Result<std::string> ask(agent::Question question) {
-        ++done_.calls;
         progress_.status(question.about.empty() ? question.stage
                                                 : question.stage + " " + question.about);
         const auto answer = provider_.ask(question);
@@ -105,17 +106,28 @@ class Loop {
         agent::Exchange exchange{std::move(question), {}, ""};
         if (answer) {
             exchange.answer = *answer;
-            done_.tokens_in += answer->tokens_in;
-            done_.tokens_out += answer->tokens_out;
-            done_.seconds += answer->seconds;
         } else {
-            ++done_.failed_calls;
             exchange.error = agent::redacted(answer.error().message);
             last_failure_ = exchange.error;
         }
+        count(exchange);
         const auto file = desk_.run.path() / "agent" / "transcript.jsonl";
         if (auto kept = agent::append_transcript(file, exchange); !kept) return kept.error();
         return exchange.answer.text;
+    }
+
+    void count(const agent::Exchange& exchange) {
+        const auto& [question, answer, error] = exchange;
+        const report::AgentUse use{1,
+                                   !error.empty(),
+                                   answer.tokens_in,
+                                   answer.tokens_out,
+                                   answer.seconds,
+                                   answer.other_prompt};
+        const bool again = question.attempt > 0;
+        done_.retries += again;
+        done_.stage(again && question.stage == "write" ? "revise" : question.stage) += use;
+        by_set_[question.about] += use;
     }
 
     // The accepted pattern that has all operators of the set; "" where none has.
@@ -224,6 +236,16 @@ class Loop {
         wanted.push_back(std::move(one));
     }
 
+    // Whether the language took the text, and the compiler a kernel of it where it came to that.
+    static bool compiled(const Json& reply) {
+        const auto built = [](const Json& one) {
+            return one["outcome"] != "failed_to_build" && one["outcome"] != "unsupported";
+        };
+        const auto kernels = reply.value("candidates", Json::array());
+        if (kernels.empty()) return !reply.value("text_checks", Json::array()).empty();
+        return std::ranges::any_of(kernels, built);
+    }
+
     // Whether there is nothing to gain by another text.
     static bool good_enough(const Json& reply) {
         if (!reply.value("accepted", false)) return false;
@@ -233,7 +255,6 @@ class Loop {
 
     Result<> write_for(const Wanted& wanted) {
         auto row = row_of(wanted);
-        const int before = done_.tokens_in + done_.tokens_out;
         auto prompt = write_question(desk_, wanted);
         if (!prompt) return prompt.error();
         Json names = Json::array();
@@ -253,7 +274,7 @@ class Loop {
                     reply = std::move(*written);
                 else
                     reply["error"] = written.error().text();
-                if (attempt == 0) row.first_compiled = reply.contains("cost");
+                if (attempt == 0) row.first_compiled = compiled(reply);
             }
             const bool accepted = reply.value("accepted", false);
             if (accepted) {
@@ -269,8 +290,8 @@ class Loop {
             if (!prompt) return prompt.error();
         }
         row.time_us = best_us;
-        row.tokens = done_.tokens_in + done_.tokens_out - before;
-        done_.accepted += row.outcome == "accepted";
+        row.use = by_set_[wanted.id];
+        done_.accepted += row.accepted();
         progress_.step(
             fmt::format("{}: {}", row.id, row.outcome.substr(0, row.outcome.find('\n'))));
         done_.rows.push_back(std::move(row));
@@ -284,6 +305,7 @@ class Loop {
     const AgentRequest& request_;
     Realizations realizations_;  // of the rules' patterns
     report::Agent done_;
+    std::map<std::string, report::AgentUse> by_set_;
     Progress progress_{"agent", 0};
     double total_us_ = 0;
     std::string last_failure_;

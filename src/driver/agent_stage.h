@@ -2,6 +2,7 @@
 // revises what was not accepted. Bounds order the work and end it.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "driver/run_folder.h"
@@ -17,6 +18,7 @@ struct AgentRequest {
     int calls = 24;
     int tokens = 200'000;  // in and out
     double seconds = 1800;
+    std::optional<report::AgentPrice> price;
 };
 
 // Whether the provider can be used; before any other work.

@@ -129,6 +129,7 @@ void remove_reports(const RunFolder& run) {
 
 Result<> finish(const RunFolder& run, report::Report& report, double started) {
     report.statistics.seconds = now() - started;
+    credit_agent(report);
     if (auto done = write_file_atomic(run.path() / "report.json", report::to_json(report)); !done)
         return done;
     return write_file_atomic(run.path() / "report.txt", report::to_text(report));

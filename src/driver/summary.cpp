@@ -125,4 +125,19 @@ report::Report summarize(const Environment& environment, const Settings& setting
     return report;
 }
 
+void credit_agent(report::Report& report) {
+    auto& agent = report.agent;
+    if (agent.provider.empty()) return;
+    for (auto& row : agent.rows) {
+        const auto pattern = std::ranges::find(report.patterns, row.id, &report::PatternRow::id);
+        if (pattern == report.patterns.end()) continue;
+        row.verified = pattern->compiled.checks > 0;
+        row.composed = pattern->fused && !report.package.empty();
+    }
+    const auto& whole = report.ablation;
+    if (!whole.measured() || whole.eager.median_us <= 0) return;
+    // Without its kernels in the package, that is the rules' alone.
+    agent.brought = {whole.eager, whole.kept, agent.composed() ? whole.rules : whole.kept};
+}
+
 }  // namespace fact::driver

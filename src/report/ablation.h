@@ -18,6 +18,8 @@ struct AblationRow {
 
 struct Ablation {
     Times eager, all;
+    Times kept;            // with what the package has
+    Times rules;           // the fastest without a kernel of a language model's; eager among them
     int patterns = 0;      // in `all`
     bool earlier = false;  // an earlier run measured it, and not this one
     std::vector<AblationRow> rows;

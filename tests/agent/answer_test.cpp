@@ -76,6 +76,35 @@ TEST(Transcript, IsReplayedByWhatWasAsked) {
               std::string::npos);
 }
 
+// Ids that another version of torch would give: the prompt decides, then the id, then the order.
+TEST(Transcript, IsReplayedUnderOtherIds) {
+    const TemporaryFolder folder(std::filesystem::temp_directory_path(), "fact-transcript");
+    const auto file = folder.path() / "t.jsonl";
+    for (const auto& [about, attempt, text] : {std::tuple{"a_1", 0, "first"},
+                                               {"a_1", 1, "first again"},
+                                               {"a_2", 0, "second"},
+                                               {"a_3", 0, "third"},
+                                               {"a_4", 0, "fourth"}})
+        ASSERT_TRUE(append_transcript(
+            file, {{"write", about, attempt, "prompt " + std::string(text)}, {text}, ""}));
+    auto replay = replay_provider(file);
+    ASSERT_TRUE(replay) << replay.error().text();
+    const auto ask = [&](const char* about, int attempt, const char* prompt) {
+        const auto answer = (*replay)->ask({"write", about, attempt, prompt});
+        return answer ? std::pair{answer->text, answer->other_prompt} : std::pair{"none", false};
+    };
+    using Given = std::pair<std::string, bool>;
+    EXPECT_EQ(ask("b_3", 0, "prompt third"), Given("third", false));  // whatever its id
+    EXPECT_EQ(ask("b_1", 0, "?"), Given("first", true));              // the order
+    EXPECT_EQ(ask("b_2", 0, "?"), Given("second", true));  // not what was said of b_1 again
+    EXPECT_EQ(ask("b_1", 1, "?"), Given("first again", true));
+    EXPECT_EQ(ask("b_2", 1, "?"), Given("none", false));
+    EXPECT_EQ(ask("a_4", 0, "?"), Given("fourth", true));
+    EXPECT_EQ(ask("b_5", 0, "?"), Given("none", false));
+    EXPECT_EQ(ask("b_6", 0, "prompt second"), Given("second", false));  // its own after all
+    EXPECT_FALSE((*replay)->ask({"find", "", 0, "?"}));
+}
+
 TEST(Command, AnswersOrSaysWhyNot) {
     const auto of = [](const char* script, double seconds = 20) {
         return command_provider({{"/bin/sh", "-c", script}, {}, {}, {}, Seconds(seconds)});

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "../compose/graphs.h"
+#include "driver/summary.h"
 #include "support/files.h"
 
 namespace fact::driver {
@@ -193,6 +194,43 @@ TEST_F(Ablate, NothingIsFusedWhereTheModuleWasFaster) {
     EXPECT_EQ(done->all.median_us, 1050);
     EXPECT_EQ(chosen.fused(), 0);
     EXPECT_EQ(chosen.choices[0].why, "the whole module is faster as it was");
+}
+
+// A model's kernel that takes the place of the rules': what the rules alone would have given is
+// measured beside it.
+TEST_F(Ablate, WhatRulesAloneGiveIsMeasured) {
+    found.discovery.patterns.erase(found.discovery.patterns.begin() + 1);  // family_b does not pay
+    auto models = compose::make_pattern("e", {"a", "b"}, {"x"}, {"b"}, 3);
+    models.family = "family_e";
+    models.rule = "agent";
+    realizations["family_e"] = realizations.at("family_a");
+    realizations["family_e"].family = "family_e";
+    found.discovery.patterns.push_back(models);
+    auto chosen = plan(found, realizations);
+    const auto done = ablate(chosen);
+    ASSERT_TRUE(done) << done.error().text();
+    EXPECT_EQ(done->kept.median_us, 1);  // both families
+    EXPECT_EQ(done->rules.median_us, 700);
+    EXPECT_EQ(done->eager.median_us, 1000);
+
+    report::Report report;
+    report.ablation = *done;
+    report.agent.provider = "command:x";
+    report.agent.rows = {{"e", "", "accepted"}};
+    report.patterns.resize(1);
+    report.patterns[0].id = "e";
+    report.patterns[0].fused = true;
+    report.patterns[0].compiled.checks = 4;
+    credit_agent(report);
+    EXPECT_DOUBLE_EQ(report.agent.brought.value().share(), 0);  // there is no package
+    report.package = "package";
+    credit_agent(report);
+    EXPECT_TRUE(report.agent.rows[0].composed && report.agent.rows[0].verified);
+    EXPECT_DOUBLE_EQ(report.agent.brought.value().share(), 0.699);
+    report.ablation = {};
+    report.agent.brought.reset();
+    credit_agent(report);
+    EXPECT_FALSE(report.agent.brought);  // nothing was measured
 }
 
 TEST_F(Ablate, WhatWasMeasuredIsKept) {

@@ -217,11 +217,19 @@ class Actions(Agents):
 
 class Loop(Agents):
     def test_a_text_is_revised_and_composed_and_replayed(self):
-        report = self.optimize(self.answers("It depends.", fenced(TEXT)))
+        report = self.optimize(self.answers("It depends.", fenced(TEXT)), "--agent-price", "2,10")
         agent = report["agent"]
         self.assertEqual((agent["calls"], agent["named"], agent["accepted"]), (3, 1, 1))
         row = agent["proposals"][0]
         self.assertEqual((row["outcome"], row["attempts"]), ("accepted", 2))
+        self.assertEqual((row["first_compiled"], row["composed"], row["verified"]), (False, True, False))
+        stages = {one["stage"]: one for one in agent["stages"]}
+        self.assertEqual({name: one["calls"] for name, one in stages.items()}, {"find": 1, "write": 1, "revise": 1})
+        for count in ("tokens_in", "tokens_out", "dollars"):
+            self.assertAlmostEqual(sum(one[count] for one in stages.values()), agent[count])
+        self.assertEqual(row["tokens_in"], stages["write"]["tokens_in"] + stages["revise"]["tokens_in"])
+        self.assertAlmostEqual(agent["dollars"], 2e-6 * agent["tokens_in"] + 10e-6 * agent["tokens_out"])
+        self.assertEqual((agent["retries"], agent["first_compiled"], agent["brought"]), (1, 0, None))
         fused = {one["id"] for one in report["patterns"] if one["fused"]}
         self.assertIn(row["id"], fused)
         operators = report["operators"]
@@ -230,9 +238,18 @@ class Loop(Agents):
 
         transcript = self.folder / "run" / "agent" / "transcript.jsonl"
         kept = self.write("kept.jsonl", transcript.read_text())
-        subprocess.run(["rm", "-r", self.folder / "run"], check=True)
+        (self.folder / "run").rename(self.folder / "first")
         again = self.optimize(f"replay:{kept}")
         self.assertEqual(again["agent"]["accepted"], 1)
+
+        compared = self.fact("runs", "compare", "first", "run")
+        self.assertEqual(compared.returncode, 0, compared.stderr)
+        self.assertIn("the whole module was timed in neither run", compared.stdout)
+        compared = json.loads(self.fact("runs", "compare", "first", "run", "--json").stdout)
+        self.assertEqual([one["name"] for one in compared["settings"]], ["--agent"])
+        self.assertTrue(all(one["a_fused"] and one["b_fused"] for one in compared["patterns"]))
+        self.assertEqual(compared["agent"][0], {"name": "calls", "a": 3, "b": 3})
+        self.assertEqual(self.fact("runs", "compare", "first", "nowhere").returncode, 2)
 
     def test_answers_of_a_model_are_replayed(self):
         """Those that a language model gave to these questions, on a module that rules leave alone."""
@@ -244,6 +261,16 @@ class Loop(Agents):
         self.assertTrue(agent["proposals"][0]["first_compiled"])
         self.assertEqual(report["operators"]["fused"], 8)
         self.assertTrue(report["agrees"])
+
+        # As recorded with a torch that names operators otherwise: no id and no prompt is the same.
+        altered = kept.read_text().replace("a_aa636aaa5d", "a_0123456789").replace("You ", "Do ")
+        self.assertNotEqual(altered, kept.read_text())
+        subprocess.run(["rm", "-r", self.folder / "run"], check=True)
+        agent = self.optimize(f"replay:{self.write('altered.jsonl', altered)}", "--no-bench")["agent"]
+        self.assertEqual((agent["named"], agent["refused"], agent["accepted"]), (3, 2, 1))
+        self.assertEqual(agent["other_prompts"], 2)
+        said = (self.folder / "run" / "report.txt").read_text()
+        self.assertIn("2 answers replayed to other prompts", said)
 
     def test_nothing_that_is_answered_does_harm(self):
         for find, first in (
@@ -281,6 +308,13 @@ class Loop(Agents):
         kept = (self.folder / "run" / "agent" / "transcript.jsonl").read_text()
         self.assertNotIn("sk-0123456789", kept)
         self.assertIn("[redacted]", kept)
+
+    def test_what_is_no_price(self):
+        for price in ("2", "2,", "a,b", "-1,2", "1,nan", "1,2,3", "1;2"):
+            done = self.fact("optimize", self.source, "--agent-price=" + price, "--run-dir", "run")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("dollars for a million tokens", done.stderr)
+            self.assertFalse((self.folder / "run").exists())
 
     def test_who_is_no_agent(self):
         for agent, said in (("gpt", "names no agent"), ("command:", "names no agent"),

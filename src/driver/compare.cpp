@@ -1,0 +1,272 @@
+#include "driver/compare.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "driver/runs.h"
+#include "match/pattern.h"
+#include "support/files.h"
+
+namespace fact::driver {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using ReportJson = nlohmann::json;
+
+struct ReadRun {
+    RunSummary summary;
+    match::Discovery discovery;
+    ReportJson report;
+};
+
+Result<ReadRun> read_run(const fs::path& folder) {
+    auto summary = summarize_run(folder);
+    if (!summary) return summary.error();
+    const RunFolder run(folder);
+    const auto text = read_file(folder / "report.json");
+    if (!text)
+        return Error{
+            fmt::format("{} has no report: the run is {}", folder.string(), summary->progress()),
+            fmt::format("`fact runs resume {}` finishes it", folder.string()), true};
+    auto report = ReportJson::parse(*text, nullptr, false);
+    const auto found = read_file(run.discovery());
+    auto discovery =
+        found ? match::discovery_from_json(*found) : Result<match::Discovery>(found.error());
+    if (!report.is_object() || !report.contains("patterns") || !discovery)
+        return Error{fmt::format("the report or the patterns of {} are damaged", folder.string()),
+                     "run the same `fact optimize` again", true};
+    return ReadRun{std::move(*summary), std::move(*discovery), std::move(report)};
+}
+
+std::string text_of(const ReportJson& json, const char* name) {
+    const auto at = json.find(name);
+    return at != json.end() && at->is_string() ? at->get<std::string>() : "";
+}
+
+// null where no model was asked.
+ReportJson agent_of(const ReportJson& report) {
+    return report.value("agent", ReportJson());
+}
+
+// Nothing where it was not measured.
+Times times_of(const ReportJson& json, const char* name) {
+    const auto at = json.find(name);
+    if (at == json.end() || !at->is_object()) return {};
+    return {at->value("median_us", 0.0), at->value("p10_us", 0.0), at->value("p90_us", 0.0),
+            at->value("runs", 0)};
+}
+
+report::ComparedRun described(const ReadRun& run) {
+    report::ComparedRun out{
+        run.summary.folder.string(),         text_of(run.report, "source"),
+        text_of(run.report, "dtype"),        text_of(run.report, "device"),
+        text_of(run.report, "not_measured"), text_of(run.report, "whole_from_earlier_run")};
+    for (const auto& row : run.report["patterns"]) {
+        ++out.patterns;
+        out.fused += row.value("fused", false);
+    }
+    return out;
+}
+
+// Every operator of the module's graph.
+std::set<std::string> operators(const match::Discovery& discovery) {
+    std::set<std::string> names;
+    for (const auto& pattern : discovery.patterns)
+        for (const auto* list : {&pattern.nodes, &pattern.copied})
+            names.insert(list->begin(), list->end());
+    for (const auto* list : {&discovery.left_alone, &discovery.idle})
+        for (const auto& one : *list) names.insert(one.node);
+    return names;
+}
+
+std::vector<report::Difference> differences(const ReadRun& a, const ReadRun& b) {
+    std::vector<report::Difference> out;
+    const auto add = [&](const char* name, const auto& left, const auto& right) {
+        if (left != right) out.push_back({name, fmt::format("{}", left), fmt::format("{}", right)});
+    };
+    const auto& s = a.summary.settings;
+    const auto& t = b.summary.settings;
+    add("source", s.source, t.source);
+    add("--dtype", s.dtype, t.dtype);
+    add("--arch", s.arch, t.arch);
+    add("--allow-tf32", s.allow_tf32, t.allow_tf32);
+    add("--training", s.training, t.training);
+    add("--without-weights", s.without_weights, t.without_weights);
+    add("torch's precision", text_of(a.report, "precision"), text_of(b.report, "precision"));
+    const Asked x = a.summary.asked.value_or(Asked{}), y = b.summary.asked.value_or(Asked{});
+    add("candidates (--effort)", x.effort.candidates, y.effort.candidates);
+    add("seconds (--budget)", x.effort.budget_s, y.effort.budget_s);
+    add("stops early", x.effort.stop_early, y.effort.stop_early);
+    add("--also", fmt::format("{}", fmt::join(x.also, " ")),
+        fmt::format("{}", fmt::join(y.also, " ")));
+    add("registry", x.registry, y.registry);
+    const auto provider = [](const ReadRun& run) {
+        const auto agent = agent_of(run.report);
+        return agent.is_object() ? text_of(agent, "provider") : std::string("rules");
+    };
+    add("--agent", provider(a), provider(b));
+    return out;
+}
+
+std::vector<report::ComparedModule> whole(const ReportJson& a, const ReportJson& b) {
+    std::vector<report::ComparedModule> out;
+    const auto row_of = [&](const std::string& name) -> report::ComparedModule& {
+        const auto at = std::ranges::find(out, name, &report::ComparedModule::name);
+        return at != out.end() ? *at : out.emplace_back(report::ComparedModule{name});
+    };
+    for (const auto& one : a.value("whole", ReportJson::array())) {
+        auto& row = row_of(text_of(one, "name"));
+        row.a_single = times_of(one, "single");
+        row.a_held = times_of(one, "sustained");
+    }
+    for (const auto& one : b.value("whole", ReportJson::array())) {
+        auto& row = row_of(text_of(one, "name"));
+        row.b_single = times_of(one, "single");
+        row.b_held = times_of(one, "sustained");
+    }
+    std::erase_if(out, [](const report::ComparedModule& row) {
+        return !row.a_single.runs && !row.b_single.runs && !row.a_held.runs && !row.b_held.runs;
+    });
+    return out;
+}
+
+// A pattern of a run's, with what the report says of it.
+struct Known {
+    const ReportJson* row;
+    std::string key;     // what it computes
+    std::string family;  // its kernel
+};
+
+std::vector<Known> known(const ReadRun& run, bool same_graph) {
+    std::vector<Known> out;
+    for (const auto& row : run.report["patterns"]) {
+        const auto pattern =
+            std::ranges::find(run.discovery.patterns, text_of(row, "id"), &match::Pattern::id);
+        if (pattern == run.discovery.patterns.end()) continue;
+        auto nodes = pattern->nodes;
+        std::ranges::sort(nodes);
+        auto key = same_graph ? fmt::format("{}", fmt::join(nodes, " "))
+                              : fmt::format("{}\n{}", pattern->kernel, pattern->extents);
+        out.push_back({&row, std::move(key), pattern->family});
+    }
+    return out;
+}
+
+void add_side(const ReportJson& row, std::string& id, bool& fused, std::string& why, Times& single,
+              Times& held) {
+    id = text_of(row, "id");
+    fused = row.value("fused", false);
+    why = text_of(row, "why");
+    single = times_of(row, "single");
+    held = times_of(row, "sustained");
+}
+
+std::vector<report::ComparedPattern> patterns(const ReadRun& a, const ReadRun& b, bool same_graph) {
+    std::vector<report::ComparedPattern> out;
+    std::map<std::string, std::size_t> alike;  // layers of a kind are one row
+    const auto add = [&](const Known* left, const Known* right) {
+        report::ComparedPattern row;
+        if (left) add_side(*left->row, row.a, row.a_fused, row.a_why, row.a_single, row.a_held);
+        if (right) add_side(*right->row, row.b, row.b_fused, row.b_why, row.b_single, row.b_held);
+        if (!row.a_fused && !row.b_fused) return;
+        row.where = text_of(*(left ? left : right)->row, "where");
+        const auto key = fmt::format("{}\n{}\n{} {}", left ? left->family : "",
+                                     right ? right->family : "", row.a_fused, row.b_fused);
+        const auto [at, fresh] = alike.try_emplace(key, out.size());
+        if (fresh)
+            out.push_back(std::move(row));
+        else
+            ++out[at->second].count;
+    };
+    const auto ours = known(a, same_graph);
+    auto theirs = known(b, same_graph);
+    for (const auto& one : ours) {
+        const auto other = std::ranges::find(theirs, one.key, &Known::key);
+        add(&one, other == theirs.end() ? nullptr : &*other);
+        if (other != theirs.end()) theirs.erase(other);
+    }
+    for (const auto& one : theirs) add(nullptr, &one);
+    std::ranges::stable_sort(out, {}, [](const report::ComparedPattern& row) {
+        return row.a_fused && row.b_fused ? 0 : row.a_fused ? 1 : 2;
+    });
+    return out;
+}
+
+// Of what the reports say of the model, null or not.
+std::vector<report::ComparedCount> agents(const ReportJson& a, const ReportJson& b) {
+    if (!a.is_object() && !b.is_object()) return {};
+    std::vector<report::ComparedCount> out;
+    const auto number = [](const ReportJson& agent, const char* name) -> std::optional<double> {
+        const auto at = agent.is_object() ? agent.find(name) : agent.end();
+        if (!agent.is_object() || at == agent.end() || !at->is_number()) return std::nullopt;
+        return at->get<double>();
+    };
+    const auto brought = [&](const ReportJson& agent) -> std::optional<double> {
+        const auto share = agent.is_object() && agent.contains("brought")
+                               ? number(agent["brought"], "share_of_eager")
+                               : std::nullopt;
+        return share ? std::optional(100 * *share) : std::nullopt;
+    };
+    for (const auto& [field, title] : {std::pair{"calls", "calls"},
+                                       {"failed_calls", "calls without an answer"},
+                                       {"retries", "retries"},
+                                       {"tokens_in", "tokens in"},
+                                       {"tokens_out", "tokens out"},
+                                       {"seconds", "seconds of waiting"},
+                                       {"dollars", "dollars"},
+                                       {"named", "sets named"},
+                                       {"refused", "refused"},
+                                       {"first_compiled", "first texts that compiled"},
+                                       {"accepted", "accepted"},
+                                       {"verified", "verified on the GPU"},
+                                       {"composed", "in the package"}})
+        out.push_back({title, number(a, field), number(b, field)});
+    out.push_back({"beyond the rules, % of eager's time", brought(a), brought(b)});
+    return out;
+}
+
+report::Comparison compared(const ReadRun& a, const ReadRun& b) {
+    report::Comparison out;
+    out.a = described(a);
+    out.b = described(b);
+    const auto ours = operators(a.discovery), theirs = operators(b.discovery);
+    const bool same_graph = ours == theirs;
+    if (!same_graph)
+        out.notes.push_back(fmt::format(
+            "the modules are not the same ({} and {} operators): their times are those of "
+            "different work, and patterns are taken for the same where their kernels are",
+            ours.size(), theirs.size()));
+    if (out.a.dtype != out.b.dtype)
+        out.notes.push_back("the modules' element types differ, and so does what they compute");
+    if (!out.a.device.empty() && !out.b.device.empty() && out.a.device != out.b.device)
+        out.notes.push_back("the GPUs differ: ratios compare those, too");
+    out.settings = differences(a, b);
+    out.whole = whole(a.report, b.report);
+    if (out.whole.empty()) out.notes.push_back("the whole module was timed in neither run");
+    out.patterns = patterns(a, b, same_graph);
+    out.agent = agents(agent_of(a.report), agent_of(b.report));
+    return out;
+}
+
+}  // namespace
+
+Result<report::Comparison> compare_runs(const fs::path& a, const fs::path& b) {
+    const auto left = read_run(a), right = read_run(b);
+    if (!left) return left.error();
+    if (!right) return right.error();
+    try {
+        return compared(*left, *right);
+    } catch (const ReportJson::exception& error) {
+        return Error{fmt::format("a report of {} and {} is damaged: {}", a.string(), b.string(),
+                                 error.what()),
+                     "run the same `fact optimize` again", true};
+    }
+}
+
+}  // namespace fact::driver

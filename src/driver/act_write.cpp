@@ -39,6 +39,8 @@ Json tensors_json(const graph::Graph& graph, const std::vector<agent::Tensor>& t
     return list;
 }
 
+}  // namespace
+
 Result<agent::NodeSet> proposed(const Desk& desk, const std::string& id) {
     const auto file = desk.run.path() / "agent" / "proposals" / (id + ".json");
     const bool plain =
@@ -52,6 +54,8 @@ Result<agent::NodeSet> proposed(const Desk& desk, const std::string& id) {
     if (!names) return names.error();
     return agent::node_set(desk.found.graph, *names);
 }
+
+namespace {
 
 Json checks_json(const std::vector<verify::Check>& checks) {
     Json list = Json::array();

@@ -162,7 +162,7 @@ class Actions(Agents):
             self.assertEqual(done.returncode, 2)
             self.assertIn(said, done.stderr)
         listed = json.loads(self.fact("act", "--list").stdout)
-        self.assertEqual([one["name"] for one in listed], ["look", "patterns", "source", "propose", "write", "learn"])
+        self.assertEqual([one["name"] for one in listed], ["look", "patterns", "source", "propose", "write", "learn", "examples"])
 
 
 class Loop(Agents):

@@ -24,7 +24,7 @@ except ImportError:
     Client = None
 
 ERAS = ("legacy", "2026-07-28")  # with initialize, and stateless
-TOOLS = ["look", "patterns", "source", "propose", "write", "learn",
+TOOLS = ["look", "patterns", "source", "propose", "write", "learn", "examples",
          "optimize_start", "optimize_status", "optimize_cancel", "compose"]
 
 # Stands for a `fact` whose work takes for ever, with a process of its own.

@@ -179,6 +179,12 @@ class Loop(Agents):
         self.assertTrue(report["agrees"])
 
         transcript = self.folder / "run" / "agent" / "transcript.jsonl"
+        asked = [json.loads(line) for line in transcript.read_text().splitlines()]
+        asked = next(one["prompt"] for one in asked if one["stage"] == "write")
+        examples = asked.split("# Kernels that were proved")[1].split("# The operators")[0]
+        self.assertIn("kernel ", examples)
+        self.assertIn(", bound ", examples)
+        self.assertLess(len(examples), 3_300)
         kept = self.write("kept.jsonl", transcript.read_text())
         subprocess.run(["rm", "-r", self.folder / "run"], check=True)
         again = self.optimize(f"replay:{kept}")

@@ -29,6 +29,7 @@ void add_registry(CLI::App& app, Action& action);
 void add_runs(CLI::App& app, Action& action);
 void add_act(CLI::App& app, Action& action);
 void add_mcp(CLI::App& app, Action& action);
+void add_examples(CLI::App& app, Action& action);
 void add_kernel(CLI::App& app, Action& action);
 void add_version(CLI::App& app, Action& action);
 

@@ -44,6 +44,11 @@ const std::vector<Row>& rows() {
         {{"learn", "Makes an accepted text a rule for every module, with no model",
           R"({"type":"object","properties":{"proposal":{"type":"string"}},"required":["proposal"]})"},
          learn_rule},
+        {{"examples",
+          "Proved kernels nearest to a proposal, a pattern or a text, with their times, and rules "
+          "that fit",
+          R"({"type":"object","properties":{"proposal":{"type":"string"},"pattern":{"type":"string"},"text":{"type":"string"},"count":{"type":"integer"}}})"},
+         examples},
         {{"measure", "Times the whole module with a set of patterns (default: those that pay)",
           R"({"type":"object","properties":{"patterns":{"type":"array","items":{"type":"string"}}}})"},
          measure},

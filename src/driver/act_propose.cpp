@@ -1,4 +1,6 @@
-// The action that binds a set of operators.
+// The action that binds a set of operators, and what it remembers.
+#include <fmt/format.h>
+
 #include "agent/proposal.h"
 #include "driver/action_requests.h"
 #include "support/files.h"
@@ -31,6 +33,18 @@ Json tensors_json(const graph::Graph& graph, const std::vector<agent::Tensor>& t
 }
 
 }  // namespace
+
+Result<agent::NodeSet> proposed(const Desk& desk, const std::string& id) {
+    const auto file = desk.run.path() / "agent" / "proposals" / (id + ".json");
+    const auto text = is_plain_name(id) ? read_file(file) : Result<std::string>(Error{"", ""});
+    if (!text) return Error{fmt::format("there is no proposal '{}'", id), "`propose` first", true};
+    const auto json = Json::parse(*text, nullptr, false);
+    if (!json.is_object())
+        return Error{file.string() + " is damaged", "propose the same operators again", true};
+    const auto names = names_field(json, "nodes");
+    if (!names) return names.error();
+    return agent::node_set(desk.found.graph, *names);
+}
 
 Result<Json> propose(Desk& desk, const Json& request) {
     const auto names = names_field(request, "nodes");

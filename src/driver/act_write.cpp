@@ -16,18 +16,6 @@ namespace fact::driver {
 
 namespace {
 
-Result<agent::NodeSet> proposed(const Desk& desk, const std::string& id) {
-    const auto file = desk.run.path() / "agent" / "proposals" / (id + ".json");
-    const auto text = is_plain_name(id) ? read_file(file) : Result<std::string>(Error{"", ""});
-    if (!text) return Error{fmt::format("there is no proposal '{}'", id), "`propose` first", true};
-    const auto json = Json::parse(*text, nullptr, false);
-    if (!json.is_object())
-        return Error{file.string() + " is damaged", "propose the same operators again", true};
-    const auto names = names_field(json, "nodes");
-    if (!names) return names.error();
-    return agent::node_set(desk.found.graph, *names);
-}
-
 // What a text is written for.
 struct Target {
     agent::NodeSet set;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/node_set.h"
 #include "driver/desk.h"
 #include "match/pattern.h"
 
@@ -18,6 +19,7 @@ Result<Json> source(Desk& desk, const Json& request);
 Result<Json> propose(Desk& desk, const Json& request);
 Result<Json> write(Desk& desk, const Json& request);
 Result<Json> learn_rule(Desk& desk, const Json& request);
+Result<Json> examples(Desk& desk, const Json& request);
 Result<Json> schedules(Desk& desk, const Json& request);
 Result<Json> compose_set(Desk& desk, const Json& request);
 Result<Json> measure(Desk& desk, const Json& request);
@@ -31,6 +33,9 @@ const match::Pattern* find_pattern(const Desk& desk, const std::string& id);
 Result<std::string> text_field(const Json& request, const char* name, bool required);
 Result<int> count_field(const Json& request, const char* name, int otherwise);
 Result<std::vector<std::string>> names_field(const Json& request, const char* name);
+
+// The operators of a proposal that was made before.
+Result<agent::NodeSet> proposed(const Desk& desk, const std::string& id);
 
 // Of long words of others the beginning.
 std::string shortened(std::string text);

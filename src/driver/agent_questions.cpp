@@ -7,6 +7,8 @@
 #include "agent/look.h"
 #include "agent/prompt.h"
 #include "driver/action_requests.h"
+#include "driver/examples.h"
+#include "index/graph_features.h"
 #include "support/files.h"
 
 namespace fact::driver {
@@ -15,6 +17,16 @@ namespace {
 
 std::filesystem::path prompt_file(const Desk& desk, const char* name) {
     return desk.environment.root / "prompts" / name;
+}
+
+// Of examples and rules together: as much as the language's own examples take.
+constexpr std::size_t kMostAdvice = 3'000;
+
+// An index that is missing is no reason not to ask.
+std::string advice(const Desk& desk, const Wanted& wanted) {
+    const auto found =
+        advice_for(index::graph_features(desk.found.graph, wanted.set.nodes), {desk.options.arch});
+    return found ? in_prompt(*found, kMostAdvice) : "(there are none)";
 }
 
 }  // namespace
@@ -50,6 +62,7 @@ Result<std::string> write_question(const Desk& desk, const Wanted& wanted) {
         {{"language", *language},
          {"operators", agent::bounded(lines, 12'000)},
          {"kernel", agent::empty_kernel(wanted.id, graph, interface)},
+         {"examples", advice(desk, wanted)},
          {"extents", fmt::format("{}", fmt::join(extents, ", "))},
          {"bound", fmt::format("at best it takes {:.1f} us, its operators take {:.1f} us now",
                                wanted.cost.bound_us, wanted.now_us)}});

@@ -24,7 +24,9 @@ fs::path own_program() {
     return fs::read_symlink("/proc/self/exe", ignored);
 }
 
-Result<fs::path> find_root() {
+}  // namespace
+
+Result<fs::path> own_folder() {
     std::error_code ignored;
     if (auto given = variable("FACT_ROOT"); !given.empty()) return fs::path(given);
     for (auto place = own_program(); place.has_relative_path();) {
@@ -34,6 +36,8 @@ Result<fs::path> find_root() {
     return Error{"FACT's own folder was not found above its program",
                  "set FACT_ROOT to the folder that holds python/ and kernels/"};
 }
+
+namespace {
 
 // What the variable names, else the file the build puts near our own program; "" without either.
 std::string built(const char* name, const char* file) {
@@ -59,7 +63,7 @@ registry::Folders registry_folders() {
                       .lexically_normal();
     // A folder "x/" has an empty name, and would not be its files' grandparent.
     if (!folders.own.has_filename()) folders.own = folders.own.parent_path();
-    const auto root = find_root();
+    const auto root = own_folder();
     if (!root) return folders;
     const auto shipped = fs::absolute(*root / "registry").lexically_normal();
     std::error_code ignored;
@@ -83,7 +87,7 @@ Result<Environment> find_environment(const std::string& arch) {
         return Error{fmt::format("there are no kernels for the architecture {} yet", arch),
                      "sm90a (H100, H200) is the one there are kernels for", true};
     Environment environment;
-    auto root = find_root();
+    auto root = own_folder();
     if (!root) return root.error();
     environment.root = *root;
     environment.python = variable("FACT_PYTHON").empty() ? "python3" : variable("FACT_PYTHON");

@@ -31,6 +31,9 @@ Command python_module(const Environment& environment, const std::string& module,
 // What such a program said of what the user gave, where it ended over that.
 std::optional<Error> bad_input_of(const Exit& exit);
 
+// FACT's own folder, whatever the architecture.
+Result<std::filesystem::path> own_folder();
+
 // Where the registry's records are; FACT's own folder may be missing.
 registry::Folders registry_folders();
 

@@ -55,7 +55,8 @@ std::vector<sol::Work> arithmetic_of(const ir::Kernel& kernel, const Extents& ex
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i)
         if (const auto* node = std::get_if<ir::Attention>(&kernel.exprs[i].node); node && live[i])
             work.push_back({flops_of(kernel, *node, extents), 0,
-                            sol::kernel_unit(kernel[node->q].type.dtype, false)});
+                            sol::kernel_unit(kernel[node->q].type.dtype,
+                                             node->precision == ir::Precision::tf32)});
     return work;
 }
 
@@ -74,6 +75,18 @@ Traffic least_traffic(const ir::Kernel& kernel, const Extents& extents) {
     for (const ir::Output& output : kernel.outputs)
         traffic.written += bytes_of(output.tensor, extents);
     return traffic;
+}
+
+sol::Bound least_time(const ir::Kernel& kernel, const Extents& extents, const GpuSpec& gpu) {
+    const Traffic traffic = least_traffic(kernel, extents);
+    sol::Bound least = sol::kernel_bound({0, traffic.read + traffic.written, {}}, gpu), arithmetic;
+    for (const sol::Work& work : arithmetic_of(kernel, extents)) {
+        const sol::Bound bound = sol::bound(work, gpu);
+        arithmetic.hard_us += bound.hard_us;
+        arithmetic.calibrated_us += bound.calibrated_us;
+    }
+    return {std::max(least.hard_us, arithmetic.hard_us),
+            std::max(least.calibrated_us, arithmetic.calibrated_us)};
 }
 
 std::string bytes_text(double bytes) {

@@ -28,6 +28,9 @@ double flops_of(const ir::Kernel& kernel, const ir::Attention& attention, const 
 // What the tensor cores have to do, one item a product or attention; no bytes in it.
 std::vector<sol::Work> arithmetic_of(const ir::Kernel& kernel, const Extents& extents);
 
+// The least time of one kernel that does it all: traffic and arithmetic overlap, products do not.
+sol::Bound least_time(const ir::Kernel& kernel, const Extents& extents, const GpuSpec& gpu);
+
 // Every tensor that matters once, whole.
 struct Traffic {
     double read = 0, written = 0;

@@ -211,7 +211,7 @@ class Actions(Agents):
             self.assertIn(said, done.stderr)
         listed = json.loads(self.fact("act", "--list").stdout)
         self.assertEqual([one["name"] for one in listed], [
-            "look", "patterns", "source", "propose", "write", "schedules", "learn", "measure", "compose", "budget",
+            "look", "patterns", "source", "propose", "write", "schedules", "learn", "examples", "measure", "compose", "budget",
             "stop"])
 
 
@@ -237,6 +237,12 @@ class Loop(Agents):
         self.assertTrue(report["agrees"])
 
         transcript = self.folder / "run" / "agent" / "transcript.jsonl"
+        asked = [json.loads(line) for line in transcript.read_text().splitlines()]
+        asked = next(one["prompt"] for one in asked if one["stage"] == "write")
+        examples = asked.split("# Kernels that were proved")[1].split("# The operators")[0]
+        self.assertIn("kernel ", examples)
+        self.assertIn(", bound ", examples)
+        self.assertLess(len(examples), 3_300)
         kept = self.write("kept.jsonl", transcript.read_text())
         (self.folder / "run").rename(self.folder / "first")
         again = self.optimize(f"replay:{kept}")

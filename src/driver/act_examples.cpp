@@ -1,0 +1,46 @@
+// The action that finds examples for what is to be written.
+#include "agent/node_set.h"
+#include "driver/action_requests.h"
+#include "driver/examples.h"
+#include "index/graph_features.h"
+
+namespace fact::driver {
+
+namespace {
+
+Result<index::Features> wanted_features(const Desk& desk, const Json& request) {
+    std::string field, value;
+    for (const auto* name : {"proposal", "pattern", "text"}) {
+        const auto given = text_field(request, name, false);
+        if (!given) return given.error();
+        if (given->empty()) continue;
+        if (!field.empty())
+            return Error{"only one of 'proposal', 'pattern' and 'text' can be asked for", "", true};
+        field = name;
+        value = *given;
+    }
+    if (field == "text") return features_of_text("text", value);
+    if (field == "pattern") return features_of_pattern(desk.found.discovery, value);
+    if (field.empty())
+        return Error{"one of 'proposal', 'pattern' and 'text' is missing", "see `fact act --list`",
+                     true};
+    const auto set = proposed(desk, value);
+    if (!set) return set.error();
+    return index::graph_features(desk.found.graph, set->nodes);
+}
+
+}  // namespace
+
+Result<Json> examples(Desk& desk, const Json& request) {
+    const auto wanted = wanted_features(desk, request);
+    if (!wanted) return wanted.error();
+    const auto count = count_field(request, "count", 3);
+    if (!count) return count.error();
+    const auto advice = advice_for(*wanted, {desk.options.arch, static_cast<std::size_t>(*count)});
+    if (!advice) return advice.error();
+    auto reply = to_json(*advice);
+    reply["wanted"] = index::in_words(*wanted);
+    return reply;
+}
+
+}  // namespace fact::driver

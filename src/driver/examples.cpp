@@ -1,0 +1,141 @@
+#include "driver/examples.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "driver/discover.h"
+#include "driver/environment.h"
+#include "index/build.h"
+#include "index/retrieve.h"
+
+namespace fact::driver {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+Result<fs::path> index_folder() {
+    if (const char* given = std::getenv("FACT_INDEX"); given && *given) return fs::path(given);
+    const auto root = own_folder();
+    if (!root) return root.error();
+    return *root / "index";
+}
+
+Result<Advice> advice_for(const index::Features& wanted, const AdviceRequest& request) {
+    const auto folder = index_folder();
+    if (!folder) return folder.error();
+    const auto collection = index::read_collection(*folder, request.arch);
+    if (!collection) return collection.error();
+    Advice advice;
+    for (const auto& found : index::nearest(collection->entries, wanted, request.examples))
+        advice.examples.push_back({found.entry->example, found.distance});
+    advice.cards = index::fitting(collection->cards, wanted, request.cards);
+    return advice;
+}
+
+Result<index::Features> features_of_text(std::string_view name, std::string_view text,
+                                         const index::Extents& extents) {
+    Diagnostics diagnostics;
+    const auto program = dsl::compile(text, diagnostics);
+    if (!program)
+        return Error{"the text does not compile:\n" + render_all(diagnostics, name, text),
+                     "`fact kernel check` shows the same, docs/language.md is the language", true};
+    if (program->kernels.empty() && program->pipelines.empty())
+        return Error{fmt::format("{}: there is no kernel in it", name), "", true};
+    return index::text_features(*program, extents);
+}
+
+Result<index::Features> features_of_pattern(const match::Discovery& discovery,
+                                            const std::string& pattern) {
+    std::vector<std::string> ids;
+    for (const auto& one : discovery.patterns) {
+        if (one.id == pattern) return features_of_text(one.id, one.kernel, one.extents);
+        ids.push_back(one.id);
+    }
+    const auto near = nearest(pattern, ids);
+    return Error{fmt::format("the run has no pattern '{}'", pattern),
+                 !near.empty() ? fmt::format("did you mean '{}'?", near)
+                 : ids.empty() ? "it has none at all"
+                               : fmt::format("the first of its {} is '{}'; `fact act RUN patterns` "
+                                             "names them",
+                                             ids.size(), ids.front()),
+                 true};
+}
+
+Result<index::Features> features_of_pattern(const RunFolder& run, const std::string& pattern) {
+    const auto found = read_discovered(run);
+    if (!found) return found.error();
+    return features_of_pattern(found->discovery, pattern);
+}
+
+Json to_json(const index::Example& example) {
+    return {{"name", example.name},         {"computes", example.computes},
+            {"from", example.from},         {"measured", example.measured},
+            {"arch", example.arch},         {"gpu", example.gpu},
+            {"extents", example.extents},   {"precision", example.precision},
+            {"schedule", example.schedule}, {"time_us", example.time_us},
+            {"torch_us", example.torch_us}, {"bound_us", example.bound_us},
+            {"error", example.error},       {"torch_error", example.torch_error},
+            {"text", example.text}};
+}
+
+Json to_json(const Advice& advice) {
+    Json examples = Json::array(), cards = Json::array();
+    for (const auto& [example, distance] : advice.examples) {
+        auto one = to_json(example);
+        one["distance"] = distance;
+        examples.push_back(std::move(one));
+    }
+    for (const auto& card : advice.cards)
+        cards.push_back(
+            {{"title", card.title}, {"advice", card.advice}, {"evidence", card.evidence}});
+    return {{"examples", examples}, {"cards", cards}};
+}
+
+std::string in_prompt(const Advice& advice, std::size_t most_bytes) {
+    std::string out;
+    const auto add = [&](const std::string& part) {
+        if (out.size() + part.size() <= most_bytes) out += part;
+    };
+    for (const auto& card : advice.cards)
+        add(fmt::format("- {}: {} (Evidence: {})\n", card.title, card.advice, card.evidence));
+    for (const auto& [example, distance] : advice.examples) {
+        std::string extents;
+        for (const auto& [dim, extent] : example.extents)
+            extents += fmt::format(", {} = {}", dim, extent);
+        add(fmt::format("\n{}: {}; {}{}; {}\n```fact\n{}```\n", example.computes,
+                        index::times_line(example), example.gpu, extents, example.schedule,
+                        example.text));
+    }
+    if (out.empty()) return "(none is near)";
+    if (out.ends_with('\n')) out.pop_back();
+    return out;
+}
+
+Result<index::Changes> build_index(const fs::path& index) {
+    const registry::Registry registry(registry_folders());
+    std::vector<registry::Record> records;
+    for (const auto& entry : registry.all().entries) records.push_back(entry.record);
+    auto examples = index::examples_from(records);
+    if (examples.empty())
+        return Error{"the registry has no record that an example can be made of",
+                     "records are made by `fact optimize` on a GPU; FACT_REGISTRY names their "
+                     "folder",
+                     true};
+    std::map<std::string, std::vector<index::Example>> by_arch;
+    for (auto& example : examples) by_arch[example.arch].push_back(std::move(example));
+    index::Changes all;
+    for (const auto& [arch, of_arch] : by_arch) {
+        const auto changes = index::write_examples(index / arch, of_arch);
+        if (!changes) return changes.error();
+        all.added += changes->added;
+        all.changed += changes->changed;
+        all.kept += changes->kept;
+        all.removed += changes->removed;
+    }
+    return all;
+}
+
+}  // namespace fact::driver

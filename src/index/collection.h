@@ -1,0 +1,37 @@
+// The examples and cards of one architecture: index/<arch>/*.fact and cards.md.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "index/cards.h"
+#include "index/example.h"
+#include "index/features.h"
+#include "support/result.h"
+
+namespace fact::index {
+
+struct Entry {
+    Example example;
+    Features features;
+};
+
+struct Collection {
+    std::vector<Entry> entries;  // by name
+    std::vector<Card> cards;
+    std::vector<std::string> damaged;  // what is no example or card, and why; it is passed over
+};
+
+// An Error where there is nothing of that architecture; it says of which there is.
+Result<Collection> read_collection(const std::filesystem::path& index, const std::string& arch);
+
+struct Changes {
+    int added = 0, changed = 0, kept = 0, removed = 0;
+};
+// Makes the folder of an architecture hold exactly these examples: others that were made before go,
+// what is no example stays. Nothing is written that is there already.
+Result<Changes> write_examples(const std::filesystem::path& folder,
+                               const std::vector<Example>& examples);
+
+}  // namespace fact::index

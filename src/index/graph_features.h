@@ -1,0 +1,14 @@
+// The structure of a set of torch's operators: what it would be as a kernel text.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+#include "index/features.h"
+
+namespace fact::index {
+
+// `nodes` in execution order.
+Features graph_features(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes);
+
+}  // namespace fact::index

@@ -1,0 +1,154 @@
+#include "index/text_features.h"
+
+#include <algorithm>
+
+#include "ir/extents.h"
+#include "support/result.h"
+
+namespace fact::index {
+
+namespace {
+
+using ir::Kernel;
+
+class Reader {
+  public:
+    Reader(const Kernel& kernel, const Extents& given) : kernel_(kernel) {
+        for (const ir::Dim& dim : kernel.dims) {
+            const auto found = given.find(dim.name);
+            extents_.push_back(dim.extent             ? *dim.extent
+                               : found == given.end() ? ir::kUnknownExtent
+                                                      : found->second);
+        }
+        // Extents that contradict each other are no reason not to look at the rest.
+        ir::solve_extents(kernel, extents_);
+    }
+
+    void read(std::vector<Step>& steps, Features& features) {
+        const auto live = ir::reachable(kernel_);
+        const std::size_t first = steps.size();
+        for (std::size_t i = 0; i < kernel_.exprs.size(); ++i) {
+            Step step;
+            const auto& node = kernel_.exprs[i].node;
+            if (live[i]) step.what = name(node);
+            ir::for_each_operand(
+                node, [&](ir::ExprId id) { step.reads.push_back(first + ir::index(id)); });
+            steps.push_back(std::move(step));
+        }
+        for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
+            if (live[i]) note(kernel_.exprs[i].node, steps, features.sizes);
+        for (const auto& param : kernel_.params) add_type(param, features);
+        for (const auto& output : kernel_.outputs) add_type(output.tensor, features);
+        if (!features.sizes.m && !features.sizes.n && !kernel_.params.empty())
+            rows_of(kernel_.params.front().type.dims, features.sizes);
+    }
+
+  private:
+    static std::string name(const ir::Node& node) {
+        const auto word = [](std::string_view text) { return std::string(text); };
+        return std::visit(overloaded{[&](const ir::Unary& n) { return word(ir::info(n.op).name); },
+                                     [&](const ir::Binary& n) { return word(ir::info(n.op).name); },
+                                     [&](const ir::Select&) { return word("where"); },
+                                     [&](const ir::Reduce& n) {
+                                         return word(n.op == ir::ReduceOp::sum   ? "sum over"
+                                                     : n.op == ir::ReduceOp::max ? "max over"
+                                                                                 : "min over");
+                                     },
+                                     [&](const ir::Product&) { return word("@"); },
+                                     [&](const ir::Attention&) { return word("attention"); },
+                                     [&](const ir::LogSumExp&) { return word("logsumexp"); },
+                                     [&](const ir::Flip&) { return word("flip"); },
+                                     [&](const ir::Index&) { return word("index"); },
+                                     [](const ir::Param&) { return std::string(); },
+                                     [](const ir::Literal&) { return std::string(); },
+                                     [](const ir::Extent&) { return std::string(); },
+                                     [](const ir::Cast&) { return std::string(); },
+                                     [](const ir::Permute&) { return std::string(); },
+                                     [](const ir::Expand&) { return std::string(); },
+                                     [](const ir::View&) { return std::string(); }},
+                          node);
+    }
+
+    // What a product or an attention says beside being one.
+    void note(const ir::Node& node, std::vector<Step>& steps, Sizes& sizes) {
+        const auto also = [&](bool holds, const char* what) {
+            if (holds) steps.push_back({what});
+        };
+        if (const auto* product = std::get_if<ir::Product>(&node)) {
+            also(product->precision == ir::Precision::tf32, "tf32");
+            const auto &a = kernel_[product->a].type.dims, &b = kernel_[product->b].type.dims;
+            take({a.end()[-2], b.back(), a.back(), a, b}, sizes);
+        } else if (const auto* attention = std::get_if<ir::Attention>(&node)) {
+            const auto &q = kernel_[attention->q].type.dims, &k = kernel_[attention->k].type.dims;
+            also(attention->causal, "causal");
+            also(attention->window.has_value(), "window");
+            also(attention->cap.has_value(), "cap");
+            also(attention->bias.has_value(), "bias");
+            also(attention->precision == ir::Precision::tf32, "tf32");
+            also(q.size() > k.size(), "grouped");
+            take({q.end()[-2], k.end()[-2], q.back(), q, q}, sizes);
+        }
+    }
+
+    struct Matrices {
+        ir::DimId m, n, k;
+        const std::vector<ir::DimId>&a, &b;  // with their batches
+    };
+
+    // The largest counts. Batches that the second operand lacks are rows of one product.
+    void take(const Matrices& of, Sizes& sizes) {
+        Sizes here{known(of.m), known(of.n), known(of.k), 1};
+        for (std::size_t i = 0; i + 2 < of.a.size(); ++i) {
+            const bool shared = std::ranges::find(of.b, of.a[i]) != of.b.end();
+            auto& into = shared ? here.batch : here.m;
+            const auto extent = known(of.a[i]);
+            into = into && extent ? std::optional(*into * *extent) : std::nullopt;
+        }
+        if (!sizes.k || work(here) > work(sizes)) sizes = here;
+    }
+
+    void rows_of(const std::vector<ir::DimId>& dims, Sizes& sizes) {
+        if (dims.empty()) return;
+        sizes.n = known(dims.back());
+        sizes.m = 1;
+        for (std::size_t i = 0; i + 1 < dims.size(); ++i) {
+            const auto extent = known(dims[i]);
+            sizes.m = sizes.m && extent ? std::optional(*sizes.m * *extent) : std::nullopt;
+        }
+    }
+
+    static double work(const Sizes& sizes) {
+        double flops = 1;
+        for (const auto& size : {sizes.m, sizes.n, sizes.k, sizes.batch})
+            flops *= static_cast<double>(size.value_or(1));
+        return flops;
+    }
+
+    std::optional<std::int64_t> known(ir::DimId dim) const {
+        const auto extent = extents_[ir::index(dim)];
+        return extent > 0 ? std::optional(extent) : std::nullopt;
+    }
+
+    static void add_type(const ir::Tensor& tensor, Features& features) {
+        const auto& type = info(tensor.type.dtype);
+        if (type.floating) features.types.insert(std::string(type.name));
+    }
+
+    const Kernel& kernel_;
+    std::vector<std::int64_t> extents_;
+};
+
+}  // namespace
+
+Features text_features(const dsl::Program& program, const Extents& extents) {
+    std::vector<Step> steps;
+    Features told;
+    for (const Kernel& kernel : program.pipelines.empty() ? program.kernels : program.pipelines)
+        Reader(kernel, extents).read(steps, told);
+    Features found = features_of(steps);
+    found.types = std::move(told.types);
+    found.sizes = told.sizes;
+    return found;
+}
+
+}  // namespace fact::index

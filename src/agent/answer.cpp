@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace fact::agent {
 
@@ -44,33 +45,57 @@ Result<> check_length(const std::string& answer) {
         "answer with what was asked for alone", true};
 }
 
+// The list under `key` of the first object that has one. An answer may quote braces before it comes
+// to the point: a few are tried.
+std::optional<Json> find_list(const std::string& answer, const char* key) {
+    int tries = 0;
+    for (auto at = answer.find('{'); at != std::string::npos && tries < 32;
+         at = answer.find('{', at + 1), ++tries) {
+        auto json = Json::parse(balanced(answer, at), nullptr, false);
+        if (json.is_object() && json.contains(key) && json[key].is_array()) return json[key];
+    }
+    return std::nullopt;
+}
+
+// Those entries of a list that are strings.
+std::vector<std::string> strings_in(const Json& list) {
+    std::vector<std::string> all;
+    for (const auto& entry : list)
+        if (entry.is_string()) all.push_back(entry.get<std::string>());
+    return all;
+}
+
 }  // namespace
 
 Result<std::vector<Named>> read_proposals(const std::string& answer) {
     if (auto fine = check_length(answer); !fine) return fine.error();
-    // An answer may quote braces before it comes to the point: a few are tried.
-    int tries = 0;
-    for (auto at = answer.find('{'); at != std::string::npos && tries < 32;
-         at = answer.find('{', at + 1), ++tries) {
-        const auto json = Json::parse(balanced(answer, at), nullptr, false);
-        if (!json.is_object() || !json.contains("proposals") || !json["proposals"].is_array())
-            continue;
-        std::vector<Named> found;
-        for (const auto& entry : json["proposals"]) {
-            if (!entry.is_object() || !entry.contains("nodes") || !entry["nodes"].is_array())
-                continue;
-            Named named;
-            for (const auto& node : entry["nodes"])
-                if (node.is_string()) named.nodes.push_back(node.get<std::string>());
-            if (const auto why = entry.find("why"); why != entry.end() && why->is_string())
-                named.why = why->get<std::string>().substr(0, 400);
-            if (!named.nodes.empty()) found.push_back(std::move(named));
-        }
-        return found;
+    const auto list = find_list(answer, "proposals");
+    if (!list)
+        return Error{"the answer holds no JSON object with \"proposals\"",
+                     "answer {\"proposals\": [{\"nodes\": [...], \"why\": ...}]} and nothing else",
+                     true};
+    std::vector<Named> found;
+    for (const auto& entry : *list) {
+        if (!entry.is_object() || !entry.contains("nodes") || !entry["nodes"].is_array()) continue;
+        Named named{strings_in(entry["nodes"]), ""};
+        if (const auto why = entry.find("why"); why != entry.end() && why->is_string())
+            named.why = why->get<std::string>().substr(0, 400);
+        if (!named.nodes.empty()) found.push_back(std::move(named));
     }
-    return Error{"the answer holds no JSON object with \"proposals\"",
-                 "answer {\"proposals\": [{\"nodes\": [...], \"why\": ...}]} and nothing else",
-                 true};
+    return found;
+}
+
+Result<std::vector<std::vector<std::string>>> read_sets(const std::string& answer) {
+    if (auto fine = check_length(answer); !fine) return fine.error();
+    const auto list = find_list(answer, "sets");
+    if (!list)
+        return Error{"the answer holds no JSON object with \"sets\"",
+                     "answer {\"sets\": [[\"pattern\", ...], ...]} and nothing else", true};
+    std::vector<std::vector<std::string>> sets;
+    for (const auto& entry : *list)
+        if (entry.is_array())
+            if (auto names = strings_in(entry); !names.empty()) sets.push_back(std::move(names));
+    return sets;
 }
 
 Result<std::string> read_kernel_text(const std::string& answer) {

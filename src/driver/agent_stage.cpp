@@ -4,16 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
-#include <map>
 #include <set>
 
 #include "agent/answer.h"
 #include "agent/proposal.h"
-#include "agent/provider.h"
 #include "driver/action_requests.h"
 #include "driver/agent_questions.h"
 #include "driver/desk.h"
+#include "driver/interview.h"
 #include "driver/realize.h"
 #include "support/progress.h"
 #include "support/subprocess.h"
@@ -26,47 +24,22 @@ constexpr int kMostProposals = 8;
 constexpr int kMostAttempts = 3;
 constexpr double kNearBound = 1.1;    // what is within 10 % of its bound is left as it is
 constexpr double kLeastShare = 0.01;  // of the module's time: less is not worth a question
-constexpr Seconds kPatience{300};     // for one answer
-
-// The words before and after the first colon.
-std::pair<std::string, std::string> halves(const std::string& provider) {
-    const auto colon = provider.find(':');
-    if (colon == std::string::npos) return {provider, ""};
-    return {provider.substr(0, colon), provider.substr(colon + 1)};
-}
-
-Result<std::unique_ptr<agent::Provider>> make_provider(const Environment& environment,
-                                                       const std::string& spelled) {
-    const auto [kind, name] = halves(spelled);
-    if (kind == "replay") return agent::replay_provider(name);
-    if (kind == "command")
-        return agent::command_provider({{"/bin/sh", "-c", name}, {}, {}, {}, kPatience});
-    auto client = python_module(environment, "fact.agent_client", {kind, name});
-    client.deadline = kPatience;
-    return agent::command_provider(std::move(client), agent::Output::object);
-}
 
 class Loop {
   public:
-    Loop(Desk& desk, agent::Provider& provider, const AgentRequest& request,
-         Realizations realizations)
-        : desk_(desk),
-          provider_(provider),
-          request_(request),
-          realizations_(std::move(realizations)) {
-        done_.provider = request.provider;
-        done_.price = request.price;
+    Loop(Desk& desk, Interview& interview, report::Agent& done, Realizations realizations)
+        : desk_(desk), interview_(interview), done_(done), realizations_(std::move(realizations)) {
         for (const auto& one : desk_.bounds) total_us_ += one.unfused_us;
     }
 
-    Result<report::Agent> run() {
+    Result<> run() {
         const auto wanted = find();
         if (!wanted) return wanted.error();
         double left = 0;
         for (const auto& one : *wanted) left += one.now_us - one.cost.bound_us;
         for (const auto& one : *wanted) {
             if (interrupted()) return Error{"interrupted", ""};
-            if (out_of_budget()) break;
+            if (interview_.out_of_budget()) break;
             if (left < kLeastShare * total_us_) {
                 done_.stopped = "what is left to save is under 1 % of the module's time";
                 break;
@@ -82,52 +55,14 @@ class Loop {
             if (auto fine = write_for(one); !fine) return fine.error();
         }
         if (done_.stopped.empty()) done_.stopped = "every set that was worth it has been tried";
-        return done_;
+        return Ok{};
     }
 
   private:
-    bool out_of_budget() {
-        const auto used = done_.total();
-        if (used.calls >= request_.calls)
-            done_.stopped = fmt::format("{} calls were made", used.calls);
-        else if (used.tokens() >= request_.tokens)
-            done_.stopped = fmt::format("{} tokens were used", used.tokens());
-        else if (Seconds(Clock::now() - started_).count() >= request_.seconds)
-            done_.stopped = fmt::format("{:.0f} s were used", request_.seconds);
-        return !done_.stopped.empty();
-    }
-
-    // "" where there is no answer; only a broken disk and an interruption are Errors.
     Result<std::string> ask(agent::Question question) {
         progress_.status(question.about.empty() ? question.stage
                                                 : question.stage + " " + question.about);
-        const auto answer = provider_.ask(question);
-        if (interrupted()) return Error{"interrupted", ""};
-        agent::Exchange exchange{std::move(question), {}, ""};
-        if (answer) {
-            exchange.answer = *answer;
-        } else {
-            exchange.error = agent::redacted(answer.error().message);
-            last_failure_ = exchange.error;
-        }
-        count(exchange);
-        const auto file = desk_.run.path() / "agent" / "transcript.jsonl";
-        if (auto kept = agent::append_transcript(file, exchange); !kept) return kept.error();
-        return exchange.answer.text;
-    }
-
-    void count(const agent::Exchange& exchange) {
-        const auto& [question, answer, error] = exchange;
-        const report::AgentUse use{1,
-                                   !error.empty(),
-                                   answer.tokens_in,
-                                   answer.tokens_out,
-                                   answer.seconds,
-                                   answer.other_prompt};
-        const bool again = question.attempt > 0;
-        done_.retries += again;
-        done_.stage(again && question.stage == "write" ? "revise" : question.stage) += use;
-        by_set_[question.about] += use;
+        return interview_.ask(std::move(question));
     }
 
     // The accepted pattern that has all operators of the set; "" where none has.
@@ -192,12 +127,12 @@ class Loop {
         std::vector<agent::Named> named;
         std::string why;
         for (int attempt = 0; attempt < 2; ++attempt) {
-            if (out_of_budget()) break;
+            if (interview_.out_of_budget()) break;
             const auto answer = ask({"find", "", attempt, *prompt});
             if (!answer) return answer.error();
             auto read = agent::read_proposals(*answer);
             why = read              ? "it names no set of operators"
-                  : answer->empty() ? last_failure_
+                  : answer->empty() ? interview_.last_failure()
                                     : read.error().message;
             if (!read) continue;
             named = std::move(*read);
@@ -261,7 +196,7 @@ class Loop {
         for (const auto id : wanted.set.nodes) names.push_back(desk_.found.graph[id].name);
         if (auto kept = propose(desk_, {{"nodes", names}}); !kept) return kept.error();
         double best_us = 0;
-        for (int attempt = 0; attempt < kMostAttempts && !out_of_budget(); ++attempt) {
+        for (int attempt = 0; attempt < kMostAttempts && !interview_.out_of_budget(); ++attempt) {
             const auto answer = ask({"write", wanted.id, attempt, *prompt});
             if (!answer) return answer.error();
             ++row.attempts;
@@ -290,7 +225,7 @@ class Loop {
             if (!prompt) return prompt.error();
         }
         row.time_us = best_us;
-        row.use = by_set_[wanted.id];
+        row.use = interview_.used_for(wanted.id);
         done_.accepted += row.accepted();
         progress_.step(
             fmt::format("{}: {}", row.id, row.outcome.substr(0, row.outcome.find('\n'))));
@@ -298,44 +233,30 @@ class Loop {
         return Ok{};
     }
 
-    using Clock = std::chrono::steady_clock;
-
     Desk& desk_;
-    agent::Provider& provider_;
-    const AgentRequest& request_;
+    Interview& interview_;
+    report::Agent& done_;
     Realizations realizations_;  // of the rules' patterns
-    report::Agent done_;
-    std::map<std::string, report::AgentUse> by_set_;
     Progress progress_{"agent", 0};
     double total_us_ = 0;
-    std::string last_failure_;
-    Clock::time_point started_ = Clock::now();
 };
 
 }  // namespace
-
-Result<> check_agent(const AgentRequest& request) {
-    const auto [kind, name] = halves(request.provider);
-    if (kind == "rules" && name.empty()) return Ok{};
-    const std::set<std::string> known{"command", "replay", "openai", "anthropic"};
-    if (!known.contains(kind) || name.empty())
-        return Error{fmt::format("--agent {} names no agent", request.provider),
-                     "it is rules, openai:MODEL, anthropic:MODEL, command:PROGRAM or replay:FILE",
-                     true};
-    if (kind == "replay")
-        if (const auto read = agent::read_transcript(name); !read) return read.error();
-    return Ok{};
-}
 
 Result<report::Agent> agent_stage(const RunFolder& run, const AgentRequest& request) {
     if (request.provider == "rules") return report::Agent{};
     auto desk = open_desk(run);
     if (!desk) return desk.error();
-    const auto provider = make_provider(desk->environment, request.provider);
-    if (!provider) return provider.error();
+    report::Agent done;
+    done.provider = request.provider;
+    done.price = request.price;
+    auto interview = Interview::begin(desk->environment, run, request, done);
+    if (!interview) return interview.error();
     auto realizations = read_realizations(run, desk->found.discovery);
     if (!realizations) return realizations.error();
-    return Loop(*desk, **provider, request, std::move(*realizations)).run();
+    if (auto fine = Loop(*desk, *interview, done, std::move(*realizations)).run(); !fine)
+        return fine.error();
+    return done;
 }
 
 }  // namespace fact::driver

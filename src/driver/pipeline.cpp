@@ -6,6 +6,7 @@
 
 #include "compose/package.h"
 #include "driver/ablate.h"
+#include "driver/agent_compose.h"
 #include "driver/bench.h"
 #include "driver/ceilings.h"
 #include "driver/compose.h"
@@ -192,7 +193,7 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     auto realizations = realize();
     if (!realizations) return watch.failed(realizations.error());
     watch.enter("agent");
-    const auto agent = agent_stage(run, request.agent);
+    auto agent = agent_stage(run, request.agent);
     if (!agent) return watch.failed(agent.error());
     if (agent->accepted > 0) {  // they are among the patterns now
         found = discover_stage(run, options, learned);
@@ -218,6 +219,10 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     const auto ablation =
         ablate_stage(*environment, run, settings, *found, *realizations, module, chosen);
     if (!ablation) return watch.failed(ablation.error());
+    if (auto done = compose_with_agent(*environment, run, settings, *found, *realizations,
+                                       *ablation, request.agent, *agent, chosen);
+        !done)
+        return watch.failed(done.error());
     watch.enter("compose");
     auto composed = compose_stage(run, settings, *found, *realizations, chosen, output);
     if (!composed) return watch.failed(composed.error());

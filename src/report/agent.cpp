@@ -146,6 +146,7 @@ std::string to_text(const Agent& agent) {
             "  {} replayed to other prompts than they were recorded for: prompts, names of "
             "operators or what was measured have changed\n",
             counted(static_cast<std::size_t>(others), "answer"));
+    for (const auto& one : agent.compositions) text += "  other set: " + one + "\n";
     if (agent.brought) text += brought_text(*agent.brought);
     return text + fmt::format("  stopped: {}\n", agent.stopped) + row_table(agent);
 }
@@ -185,6 +186,7 @@ std::string to_json(const Agent& agent) {
          {"first_compiled", agent.first_compiled()},
          {"verified", agent.verified()},
          {"composed", agent.composed()},
+         {"compositions", agent.compositions},
          {"brought", agent.brought ? json_of(*agent.brought) : AgentJson()},
          {"stopped", agent.stopped},
          {"proposals", rows}});

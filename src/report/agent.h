@@ -63,6 +63,8 @@ struct Agent {
     int accepted = 0;  // with a proved kernel
     std::string stopped;  // why no more was asked
     std::vector<AgentRow> rows;
+    // Sets of patterns that it named for the composition, and what became of each.
+    std::vector<std::string> compositions;
     std::optional<AgentBrought> brought;  // nothing where the whole module was not measured
 
     AgentUse total() const;

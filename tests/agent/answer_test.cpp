@@ -118,5 +118,22 @@ TEST(Command, AnswersOrSaysWhyNot) {
     EXPECT_EQ(of("sleep 60", 0.2)->ask({}).error().message, "no answer within 0 s");
 }
 
+TEST(Answer, SetsOfPatterns) {
+    const auto sets =
+        read_sets("Perhaps {\"sets\": [[\"p00\", \"a_1\"], [3], \"p01\", [\"p02\"]]} then.");
+    ASSERT_TRUE(sets);
+    EXPECT_EQ(*sets, (std::vector<std::vector<std::string>>{{"p00", "a_1"}, {"p02"}}));
+    EXPECT_TRUE(read_sets("{\"sets\": []}")->empty());
+    EXPECT_FALSE(read_sets("none is better"));
+}
+
+TEST(Answer, MayGiveUp) {
+    EXPECT_TRUE(gives_up("STOP"));
+    EXPECT_TRUE(gives_up("\n`STOP`: the kernel is at its bound."));
+    EXPECT_FALSE(gives_up("STOP\n```\nkernel f(x: f32[M]) -> (y: f32[M]) { y = x }\n```"));
+    EXPECT_FALSE(gives_up("It should STOP."));
+    EXPECT_FALSE(gives_up(""));
+}
+
 }  // namespace
 }  // namespace fact::agent

@@ -36,11 +36,10 @@ LearnedRule learned() {
     const auto g = capped({8, 64});
     const auto set = node_set(g, {"n0", "n1", "n2", "n3"});
     Diagnostics diagnostics;
-    const auto authored =
-        author(g, *set,
-               "kernel cap(logits: f32[M, N]) -> (n2: f32[M, N], n3: f32[M]) {\n"
-               "  n2 = tanh(logits / 30.0) * 30.0\n  n3 = sum(n2, over: N)\n}\n",
-               {}, diagnostics);
+    const auto authored = author(g, *set,
+                                 "kernel cap(logits: f32[M, N]) -> (n2: f32[M, N], n3: f32[M]) {\n"
+                                 "  n2 = tanh(logits / 30.0) * 30.0\n  n3 = sum(n2, over: N)\n}\n",
+                                 {}, diagnostics);
     EXPECT_TRUE(authored) << authored.error().text() << render_all(diagnostics, "t", "");
     return rule_of(g, *set, authored->pattern, "a test");
 }

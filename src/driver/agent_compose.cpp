@@ -1,0 +1,132 @@
+#include "driver/agent_compose.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "agent/answer.h"
+#include "agent/prompt.h"
+#include "driver/compose_run.h"
+#include "driver/interview.h"
+#include "driver/trial_times.h"
+
+namespace fact::driver {
+
+namespace {
+
+constexpr int kMostSets = 3;
+
+std::string set_text(const std::vector<const match::Pattern*>& patterns) {
+    std::vector<std::string> ids;
+    for (const auto* pattern : patterns) ids.push_back(pattern->id);
+    return fmt::format("{}", fmt::join(ids, ", "));
+}
+
+bool overlap(const match::Pattern& a, const match::Pattern& b) {
+    return std::ranges::any_of(a.nodes, [&](const std::string& node) {
+        return std::ranges::find(b.nodes, node) != b.nodes.end();
+    });
+}
+
+// Whether its kernel was timed and beats torch's operators.
+bool is_choice(const match::Pattern& pattern, const Realizations& realizations) {
+    const auto known = realizations.find(pattern.family);
+    return known != realizations.end() && known->second.realized && known->second.measured &&
+           known->second.single.median_us < known->second.baseline_single.median_us;
+}
+
+// The sets of the answer that can be composed and are not the plan itself, each once.
+std::vector<Plan> plans_of(const std::string& answer, const Discovered& found,
+                           const Realizations& realizations, const Plan& chosen,
+                           report::Agent& agent) {
+    std::vector<Plan> plans;
+    const auto sets = agent::read_sets(answer);
+    if (!sets) {
+        agent.compositions.push_back(sets.error().message);
+        return plans;
+    }
+    std::set<std::string> seen{set_text(chosen.patterns(found.discovery))};
+    for (const auto& ids : *sets) {
+        if (plans.size() == kMostSets) break;
+        auto plan = plan_of(found, realizations, ids);
+        if (!plan)
+            agent.compositions.push_back(
+                fmt::format("{}: {}", fmt::join(ids, ", "), plan.error().message));
+        else if (seen.insert(set_text(plan->patterns(found.discovery))).second)
+            plans.push_back(std::move(*plan));
+    }
+    return plans;
+}
+
+}  // namespace
+
+Result<std::string> compose_question(const Environment& environment, const Discovered& found,
+                                     const Realizations& realizations,
+                                     const report::Ablation& ablation, const Plan& plan, int most) {
+    const auto& patterns = found.discovery.patterns;
+    std::vector<std::string> lines, measured;
+    bool choice = false;
+    for (std::size_t i = 0; i < patterns.size(); ++i) {
+        if (!is_choice(patterns[i], realizations)) continue;
+        choice |= !plan.choices[i].fused;
+        std::vector<std::string> others;
+        for (const auto& other : patterns)
+            if (&other != &patterns[i] && overlap(patterns[i], other)) others.push_back(other.id);
+        const auto& times = realizations.at(patterns[i].family);
+        lines.push_back(fmt::format(
+            "{}: {:.1f} us, torch {:.1f} us{}", patterns[i].id, times.single.median_us,
+            times.baseline_single.median_us,
+            others.empty() ? "" : fmt::format("; shares with {}", fmt::join(others, ", "))));
+    }
+    if (!choice) return std::string();
+    for (const auto& row : ablation.rows)
+        measured.push_back(fmt::format("without {}: {:.1f} us", row.family, row.all_but.median_us));
+    return agent::fill_prompt(environment.root / "prompts" / "compose.md",
+                              {{"patterns", agent::bounded(lines, 12'000)},
+                               {"eager", fmt::format("{:.1f}", ablation.eager.median_us)},
+                               {"all", fmt::format("{:.1f}", ablation.all.median_us)},
+                               {"chosen", set_text(plan.patterns(found.discovery))},
+                               {"ablation", agent::bounded(measured, 4'000)},
+                               {"most", fmt::to_string(most)}});
+}
+
+Result<> compose_with_agent(const Environment& environment, const RunFolder& run,
+                            const Settings& settings, const Discovered& found,
+                            const Realizations& realizations, const report::Ablation& ablation,
+                            const AgentRequest& request, report::Agent& agent, Plan& plan) {
+    if (request.provider == "rules" || !ablation.measured()) return Ok{};
+    const auto prompt =
+        compose_question(environment, found, realizations, ablation, plan, kMostSets);
+    if (!prompt) return prompt.error();
+    if (prompt->empty()) return Ok{};
+    auto interview = Interview::begin(environment, run, request, agent);
+    if (!interview) return interview.error();
+    if (interview->out_of_budget()) return Ok{};
+    const auto answer = interview->ask({"compose", "", 0, *prompt});
+    if (!answer) return answer.error();
+    if (answer->empty()) return Ok{};
+    const auto plans = plans_of(*answer, found, realizations, plan, agent);
+    if (plans.empty()) return Ok{};
+    std::vector<std::vector<const match::Pattern*>> sets{plan.patterns(found.discovery)};
+    for (const auto& one : plans) sets.push_back(one.patterns(found.discovery));
+    const TrialBench bench(environment, run, settings, found, realizations, "");
+    const auto times = bench.times("compositions", sets);
+    if (!times) return times.error();
+    const auto& chosen = times->trials.front();
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < sets.size(); ++i) {
+        const auto& time = times->trials[i];
+        agent.compositions.push_back(fmt::format("{}: {:.1f} us, the chosen set {:.1f} us",
+                                                 set_text(sets[i]), time.median_us,
+                                                 chosen.median_us));
+        const bool faster =
+            time.median_us + std::max(uncertainty(time), uncertainty(chosen)) < chosen.median_us;
+        if (faster && (best == 0 || time.median_us < times->trials[best].median_us)) best = i;
+    }
+    if (best > 0) plan = plans[best - 1];
+    return Ok{};
+}
+
+}  // namespace fact::driver

@@ -1,0 +1,98 @@
+#include "driver/interview.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "support/subprocess.h"
+
+namespace fact::driver {
+
+namespace {
+
+constexpr Seconds kPatience{300};  // for one answer
+
+// The words before and after the first colon.
+std::pair<std::string, std::string> halves(const std::string& provider) {
+    const auto colon = provider.find(':');
+    if (colon == std::string::npos) return {provider, ""};
+    return {provider.substr(0, colon), provider.substr(colon + 1)};
+}
+
+Result<std::unique_ptr<agent::Provider>> make_provider(const Environment& environment,
+                                                       const std::string& spelled) {
+    const auto [kind, name] = halves(spelled);
+    if (kind == "replay") return agent::replay_provider(name);
+    if (kind == "command")
+        return agent::command_provider({{"/bin/sh", "-c", name}, {}, {}, {}, kPatience});
+    auto client = python_module(environment, "fact.agent_client", {kind, name});
+    client.deadline = kPatience;
+    return agent::command_provider(std::move(client), agent::Output::object);
+}
+
+}  // namespace
+
+Result<> check_agent(const AgentRequest& request) {
+    const auto [kind, name] = halves(request.provider);
+    if (kind == "rules" && name.empty()) return Ok{};
+    const std::set<std::string> known{"command", "replay", "openai", "anthropic"};
+    if (!known.contains(kind) || name.empty())
+        return Error{fmt::format("--agent {} names no agent", request.provider),
+                     "it is rules, openai:MODEL, anthropic:MODEL, command:PROGRAM or replay:FILE",
+                     true};
+    if (kind == "replay")
+        if (const auto read = agent::read_transcript(name); !read) return read.error();
+    return Ok{};
+}
+
+Result<Interview> Interview::begin(const Environment& environment, const RunFolder& run,
+                                   const AgentRequest& request, report::Agent& counted) {
+    auto provider = make_provider(environment, request.provider);
+    if (!provider) return provider.error();
+    return Interview(run, request, std::move(*provider), counted);
+}
+
+bool Interview::out_of_budget() {
+    const auto used = counted_.total();
+    if (used.calls >= request_.calls)
+        counted_.stopped = fmt::format("{} calls were made", used.calls);
+    else if (used.tokens() >= request_.tokens)
+        counted_.stopped = fmt::format("{} tokens were used", used.tokens());
+    else if (Seconds(Clock::now() - started_).count() >= request_.seconds)
+        counted_.stopped = fmt::format("{:.0f} s were used", request_.seconds);
+    else
+        return false;
+    return true;
+}
+
+Result<std::string> Interview::ask(agent::Question question) {
+    const auto answer = provider_->ask(question);
+    if (interrupted()) return Error{"interrupted", ""};
+    agent::Exchange exchange{std::move(question), {}, ""};
+    if (answer) {
+        exchange.answer = *answer;
+    } else {
+        exchange.error = agent::redacted(answer.error().message);
+        last_failure_ = exchange.error;
+    }
+    count(exchange);
+    const auto file = run_.path() / "agent" / "transcript.jsonl";
+    if (auto kept = agent::append_transcript(file, exchange); !kept) return kept.error();
+    return exchange.answer.text;
+}
+
+void Interview::count(const agent::Exchange& exchange) {
+    const auto& [question, answer, error] = exchange;
+    const report::AgentUse use{1,
+                               !error.empty(),
+                               answer.tokens_in,
+                               answer.tokens_out,
+                               answer.seconds,
+                               answer.other_prompt};
+    const bool again = question.attempt > 0;
+    counted_.retries += again;
+    counted_.stage(again && question.stage == "write" ? "revise" : question.stage) += use;
+    by_set_[question.about] += use;
+}
+
+}  // namespace fact::driver

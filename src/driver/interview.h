@@ -1,0 +1,49 @@
+// Questions to whoever answers, within a budget: each is counted in the report and kept in the
+// run's transcript.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "agent/provider.h"
+#include "driver/agent_stage.h"
+#include "driver/environment.h"
+
+namespace fact::driver {
+
+class Interview {
+  public:
+    // `counted` outlives the interview.
+    static Result<Interview> begin(const Environment& environment, const RunFolder& run,
+                                   const AgentRequest& request, report::Agent& counted);
+
+    // Says so in the report, once.
+    bool out_of_budget();
+
+    // "" where there is no answer; only a broken disk and an interruption are Errors.
+    Result<std::string> ask(agent::Question question);
+
+    const std::string& last_failure() const { return last_failure_; }
+    const report::AgentUse& used_for(const std::string& about) { return by_set_[about]; }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    Interview(const RunFolder& run, const AgentRequest& request,
+              std::unique_ptr<agent::Provider> provider, report::Agent& counted)
+        : run_(run), request_(request), provider_(std::move(provider)), counted_(counted) {}
+
+    void count(const agent::Exchange& exchange);
+
+    RunFolder run_;
+    AgentRequest request_;
+    std::unique_ptr<agent::Provider> provider_;
+    report::Agent& counted_;
+    std::map<std::string, report::AgentUse> by_set_;
+    std::string last_failure_;
+    Clock::time_point started_ = Clock::now();
+};
+
+}  // namespace fact::driver

@@ -162,7 +162,8 @@ class Actions(Agents):
             self.assertEqual(done.returncode, 2)
             self.assertIn(said, done.stderr)
         listed = json.loads(self.fact("act", "--list").stdout)
-        self.assertEqual([one["name"] for one in listed], ["look", "patterns", "source", "propose", "write", "learn", "examples"])
+        self.assertEqual([one["name"] for one in listed],
+                         ["look", "patterns", "source", "propose", "write", "learn", "examples"])
 
 
 class Loop(Agents):

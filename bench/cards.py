@@ -62,7 +62,9 @@ def share(records, *words):
 
 def short_sums():
     records = products("bf16", most=3072)
-    return f"the fastest schedule in {share(records, 'tile 128x128x64', 'pingpong')} records with K from {min(shape(r)[2] for r in records)} to 3072."
+    least = min(shape(r)[2] for r in records)
+    return (f"the fastest schedule in {share(records, 'tile 128x128x64', 'pingpong')} records with K from {least} "
+            "to 3072.")
 
 
 def long_sums():
@@ -160,7 +162,8 @@ def masks():
 
 def scores():
     whole = fastest("sdpa_causal", 512, 512, 96, batch=1024)
-    first, last = fastest("matmul_scale_mask", 512, 512, 96, batch=1024), fastest("matmul_permuted", 512, 96, 512, batch=1024)
+    first = fastest("matmul_scale_mask", 512, 512, 96, batch=1024)
+    last = fastest("matmul_permuted", 512, 96, 512, batch=1024)
     behind = fastest("matmul_scale_mask_softmax", 512, 512, 96, batch=1024)
     return (
         f"1024 heads of 512x512, 96 deep: attention {text(us(whole))}; the two products alone "

@@ -111,7 +111,10 @@ void tell(const agent::Authored& authored, const tune::Realization& realization,
     reply["stages"] = stages_json(authored.stages);
     reply["text_checks"] = checks_json(realization.text_checks);
     reply["candidates"] = candidates_json(realization);
-    if (!realization.realized) reply["why"] = shortened(realization.why);
+    if (!realization.realized) {
+        reply["why"] = shortened(realization.why);
+        if (!realization.note.empty()) reply["note"] = shortened(realization.note);
+    }
     if (const auto trick = gamed(realization); !trick.empty()) reply["gamed"] = trick;
     agent::Seen seen{cost, authored.stages, 0, 0, 0};
     for (const auto& candidate : realization.candidates)

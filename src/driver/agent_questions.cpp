@@ -75,7 +75,7 @@ std::string diagnosis(const Json& reply) {
             !reply[field].get<std::string>().empty())
             text += reply[field].get<std::string>() + "\n";
     };
-    for (const auto* field : {"gamed", "rendered", "why", "hint", "error"}) add(field);
+    for (const auto* field : {"gamed", "rendered", "why", "note", "hint", "error"}) add(field);
     if (reply.contains("text_checks"))
         for (const auto& check : reply["text_checks"])
             if (!check.value("passed", true))

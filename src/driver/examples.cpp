@@ -16,6 +16,13 @@ namespace fact::driver {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
+namespace {
+
+// A product more or less, and a norm or softmax besides.
+constexpr double kFarAway = 8;
+
+}  // namespace
+
 Result<fs::path> index_folder() {
     if (const char* given = std::getenv("FACT_INDEX"); given && *given) return fs::path(given);
     const auto root = own_folder();
@@ -102,6 +109,7 @@ std::string in_prompt(const Advice& advice, std::size_t most_bytes) {
     for (const auto& card : advice.cards)
         add(fmt::format("- {}: {} (Evidence: {})\n", card.title, card.advice, card.evidence));
     for (const auto& [example, distance] : advice.examples) {
+        if (distance > kFarAway && example.name != advice.examples.front().example.name) continue;
         std::string extents;
         for (const auto& [dim, extent] : example.extents)
             extents += fmt::format(", {} = {}", dim, extent);

@@ -11,6 +11,7 @@
 #include "index/cards.h"
 #include "index/collection.h"
 #include "index/text_features.h"
+#include "match/pattern.h"
 #include "support/result.h"
 
 namespace fact::driver {
@@ -44,7 +45,8 @@ Result<index::Features> features_of_pattern(const match::Discovery& discovery,
 nlohmann::json to_json(const index::Example& example);
 nlohmann::json to_json(const Advice& advice);
 
-// As part of a prompt, in at most so many bytes: what does not fit is left out whole.
+// As part of a prompt, in at most so many bytes: what does not fit is left out whole, and so are
+// examples behind the first that have little in common with what is asked.
 std::string in_prompt(const Advice& advice, std::size_t most_bytes);
 
 // Makes the examples of every architecture from the registry's records.

@@ -7,10 +7,12 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <tuple>
 
 #include "index/text_features.h"
 #include "registry/identity.h"
 #include "support/hash.h"
+#include "target/gpu_spec.h"
 #include "tools/extents.h"
 #include "tools/products.h"
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace fact::index {
@@ -61,6 +62,7 @@ const Kind* find_kind(std::string_view what) {
 struct Behind {
     bool sum = false, maximum = false, product = false;
     bool sum_of_product = false;
+    bool masked = false;         // a selection among a product's results
     bool probabilities = false;  // a softmax of a product's results
 };
 
@@ -102,6 +104,7 @@ Features features_of(const std::vector<Step>& steps) {
             here.maximum |= behind[read].maximum;
             here.sum_of_product |= behind[read].sum_of_product;
             here.product |= behind[read].product;
+            here.masked |= behind[read].masked;
             here.probabilities |= behind[read].probabilities;
         }
         if (!what.empty()) ++counts[what];
@@ -111,6 +114,7 @@ Features features_of(const std::vector<Step>& steps) {
             here.sum_of_product |= here.product;
         }
         if (what == "max over") here.maximum = true;
+        if (what == "where") here.masked |= here.product;
         // One norm or softmax is not counted again by what follows it.
         if ((what == "rsqrt" || what == "sqrt") && std::exchange(here.sum, false)) {
             ++counts["norm"];
@@ -122,8 +126,10 @@ Features features_of(const std::vector<Step>& steps) {
         }
         if (what == "@" && std::exchange(here.probabilities, false)) {
             ++counts["attention"];
+            if (std::exchange(here.masked, false)) ++counts["bias"];
             counts["@"] -= 2;
-            --counts["softmax"];
+            for (const auto* part : {"softmax", "max over", "-", "exp", "sum over", "/"})
+                --counts[part];
         }
         if (what == "@" || what == "attention") here.product = true;
     }

@@ -9,8 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "target/dtype.h"
-
 namespace fact::index {
 
 // One operation: "@", "attention", "sum over", "gelu", "+"; "" hands its operand on and counts for
@@ -40,7 +38,7 @@ struct Features {
 
 // Counts the steps, and what several of them are together: a square root of a sum is a "norm" (of a
 // product's results a "norm after" too), an exponential of what a maximum was taken of a "softmax",
-// and a product with a softmax of a product an "attention", in whose place those three are not
+// and a product with a softmax of a product an "attention", in whose place those are not
 // counted.
 Features features_of(const std::vector<Step>& steps);
 

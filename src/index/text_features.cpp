@@ -4,6 +4,7 @@
 
 #include "ir/extents.h"
 #include "support/result.h"
+#include "target/dtype.h"
 
 namespace fact::index {
 

@@ -25,9 +25,10 @@ constexpr std::array<ProductRow, 6> kProducts{{
     {"aten.baddbmm.default", "batch1", "batch2", "self", false},
 }};
 
-constexpr std::array<std::string_view, 4> kViews{"aten.view.default", "aten.reshape.default",
-                                                 "aten._unsafe_view.default",
-                                                 "aten.unsqueeze.default"};
+constexpr std::array<std::string_view, 7> kViews{
+    "aten.view.default",      "aten.reshape.default", "aten._unsafe_view.default",
+    "aten.unsqueeze.default", "aten.squeeze.dim",     "aten.squeeze.dims",
+    "aten.squeeze.default"};
 
 }  // namespace
 
@@ -102,7 +103,7 @@ void ExtentClasses::visit(const Node& node) {
     touched.insert(touched.end(), node.outputs.begin(), node.outputs.end());
     const bool typed =
         std::ranges::all_of(touched, [&](ValueId v) { return graph_[v].type.has_value(); });
-    if (typed && visit_halving(node)) return;
+    if (typed && (visit_halving(node) || visit_split(node))) return;
     if (!typed || node.returns_list) return fix_all(node);
     if (visit_rowwise(node) || visit_attention(node) || visit_einsum(node) ||
         visit_convolution(node))

@@ -28,11 +28,16 @@ class ExtentClasses {
     void visit_slice(const graph::Node& node);
     void visit_joined(const graph::Node& node);
     void visit_lookup(const graph::Node& node);
+    void visit_selected(const graph::Node& node);
+    void visit_gathered(const graph::Node& node);
     void visit_differences(const graph::Node& node);
     // False, and nothing done, where the node is of another kind.
     bool visit_part(const graph::Node& node);
     bool visit_halving(const graph::Node& node);
+    bool visit_split(const graph::Node& node);
     bool visit_rowwise(const graph::Node& node);
+    bool visit_loss(const graph::Node& node);
+    bool visit_classes(const graph::Node& node);
     bool visit_attention(const graph::Node& node);
     bool visit_einsum(const graph::Node& node);
     bool visit_convolution(const graph::Node& node);

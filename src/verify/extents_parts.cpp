@@ -16,6 +16,10 @@ bool ExtentClasses::visit_part(const Node& node) {
         visit_joined(node);
     else if (node.target == "aten.index.Tensor")
         visit_lookup(node);
+    else if (node.target == "aten.select.int")
+        visit_selected(node);
+    else if (node.target == "aten.gather.default")
+        visit_gathered(node);
     else if (node.target == "aten.diff.default")
         visit_differences(node);
     else
@@ -48,6 +52,49 @@ bool ExtentClasses::visit_halving(const Node& node) {
     for (const auto out : node.outputs)
         for (int d = 0; d < rank(in); ++d) tie(in, d, out, d);
     return true;
+}
+
+// Several parts along one dimension, which each lacks where it is a single element.
+bool ExtentClasses::visit_split(const Node& node) {
+    const bool unbound = node.target == "aten.unbind.int";
+    if (!unbound && node.target != "aten.split.Tensor" && node.target != "aten.chunk.default" &&
+        node.target != "aten.split_with_sizes.default")
+        return false;
+    const auto in = graph::tensor_inputs(node).at(0);
+    const int dim = along(node, rank(in));
+    fix(in, dim);
+    for (const auto out : node.outputs)
+        for (int d = 0; d < rank(in); ++d) {
+            if (d != dim)
+                tie(in, d, out, unbound && d > dim ? d - 1 : d);
+            else if (!unbound)
+                fix(out, d);
+        }
+    return true;
+}
+
+void ExtentClasses::visit_selected(const Node& node) {
+    const auto in = graph::tensor_inputs(node).at(0), out = node.outputs[0];
+    const int dim = along(node, rank(in));
+    fix(in, dim);
+    for (int d = 0; d < rank(in); ++d)
+        if (d != dim) tie(in, d, out, d > dim ? d - 1 : d);
+}
+
+// Numbers of places along one dimension, which has to have them all.
+void ExtentClasses::visit_gathered(const Node& node) {
+    const auto in = graph::tensor_argument(node, "self"),
+               at = graph::tensor_argument(node, "index");
+    const auto out = node.outputs[0];
+    if (!in || !at || rank(*in) != rank(*at)) return fix_all(node);
+    const int dim = along(node, rank(*in));
+    fix(*in, dim);
+    for (int d = 0; d < rank(out); ++d) {
+        tie(*at, d, out, d);
+        if (d == dim) continue;
+        if (extent(*in, d) != extent(*at, d)) return fix_all(node);
+        tie(*in, d, out, d);
+    }
 }
 
 // Where the parts are put one after the other, or side by side, extents stay.

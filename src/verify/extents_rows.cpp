@@ -15,9 +15,17 @@ using graph::Node;
 using graph::ValueId;
 using Ints = std::vector<std::int64_t>;
 
-constexpr std::array<std::string_view, 6> kReductions{"aten.sum.dim_IntList", "aten.mean.dim",
-                                                      "aten.amax.default",    "aten.amin.default",
-                                                      "aten.max.dim",         "aten.min.dim"};
+// Over the dimensions `dim`, or over all where there is none.
+constexpr std::array<std::string_view, 13> kReductions{
+    "aten.sum.dim_IntList", "aten.sum.default",       "aten.mean.dim",
+    "aten.mean.default",    "aten.amax.default",      "aten.amin.default",
+    "aten.max.dim",         "aten.max.default",       "aten.min.dim",
+    "aten.min.default",     "aten.logsumexp.default", "aten.linalg_vector_norm.default",
+    "aten.var.correction"};
+// Element by element, and then perhaps their sum.
+constexpr std::array<std::string_view, 5> kLosses{
+    "aten.mse_loss.default", "aten.smooth_l1_loss.default", "aten.huber_loss.default",
+    "aten.kl_div.default", "aten.binary_cross_entropy_with_logits.default"};
 constexpr std::array<std::string_view, 4> kAlike{"aten.softmax.int", "aten._softmax.default",
                                                  "aten.log_softmax.int",
                                                  "aten._log_softmax.default"};
@@ -105,13 +113,44 @@ bool ExtentClasses::visit_attention(const Node& node) {
     return true;
 }
 
+bool ExtentClasses::visit_loss(const Node& node) {
+    const auto reads = graph::tensor_inputs(node);
+    const ValueId in = reads.front(), out = node.outputs.front();
+    for (const ValueId value : {reads.back(), out})
+        if (rank(value) != 0 && rank(value) != rank(in)) return false;
+    if (reads.size() != 2) return false;
+    for (const ValueId value : {reads.back(), out})
+        for (int d = 0; d < rank(value); ++d)
+            if (extent(value, d) == extent(in, d)) tie(in, d, value, d);
+    return true;
+}
+
+// Scores of [B, C, ...] and for each the number of a class, or a probability of every one.
+bool ExtentClasses::visit_classes(const Node& node) {
+    const auto reads = graph::tensor_inputs(node);
+    if (reads.size() != 2 || rank(reads[0]) < 2) return false;
+    const ValueId in = reads[0];
+    const bool numbers = rank(reads[1]) == rank(in) - 1;
+    if (!numbers && rank(reads[1]) != rank(in)) return false;
+    for (const ValueId value : {reads[1], node.outputs.front()}) {
+        const bool without = rank(value) == rank(in) - 1;
+        if (!without && rank(value) != rank(in)) continue;
+        for (int d = 0; d < rank(in); ++d)
+            if (d != 1 || !without) tie(in, d, value, without && d > 1 ? d - 1 : d);
+    }
+    if (numbers) fix(in, 1);
+    return true;
+}
+
 bool ExtentClasses::visit_rowwise(const Node& node) {
     const auto reads = graph::tensor_inputs(node);
     if (reads.empty() || node.outputs.empty()) return false;
     const ValueId in = reads.front(), out = node.outputs.front();
     const bool window = among(kPools, node);
     const bool channels = among(kChannels, node), groups = among(kFixedChannels, node);
-    if (among(kReductions, node) || node.target == "aten.logsumexp.default") {
+    if (among(kLosses, node)) return visit_loss(node);
+    if (node.target == "aten.cross_entropy_loss.default") return visit_classes(node);
+    if (among(kReductions, node)) {
         Ints dims = graph::ints_argument(node, "dim");
         for (auto& dim : dims)
             if (dim < 0) dim += rank(in);

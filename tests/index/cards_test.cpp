@@ -1,5 +1,7 @@
 #include "index/cards.h"
 
+#include <algorithm>
+
 #include "support/files.h"
 #include "texts.h"
 

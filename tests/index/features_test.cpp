@@ -42,8 +42,11 @@ TEST(Features, OfAttentionWrittenOutAndInOneWord) {
     EXPECT_EQ(word.count("causal"), 1);
     const auto written = of(head + "  y = bf16(softmax(q @ k.T, over: N)) @ v\n}\n");
     EXPECT_EQ(written.count("attention"), 1);
-    EXPECT_EQ(written.count("@"), 0);
-    EXPECT_EQ(written.count("softmax"), 0);
+    EXPECT_EQ(in_words(written), "attention (bf16)");
+    const auto masked = of(
+        head + "  y = bf16(softmax(where(index(N) < index(M), q @ k.T, 0.0), over: N)) @ v\n}\n");
+    EXPECT_EQ(masked.count("bias"), 1);
+    EXPECT_EQ(masked.count("@"), 0);
 }
 
 TEST(Features, SizesAreThoseOfTheLargestProduct) {

@@ -70,7 +70,8 @@ class Examples(CommandLine):
         nodes = [line.split()[0] for line in json.loads(self.fact("act", "run", "look").stdout)["lines"]]
         linear = next(name for name in nodes if name.startswith("linear"))
         proposal = json.loads(self.fact("act", "run", "propose", json.dumps({"nodes": [linear]})).stdout)["proposal"]
-        by_proposal = json.loads(self.fact("act", "run", "examples", json.dumps({"proposal": proposal, "count": 1})).stdout)
+        request = json.dumps({"proposal": proposal, "count": 1})
+        by_proposal = json.loads(self.fact("act", "run", "examples", request).stdout)
         self.assertEqual(len(by_proposal["examples"]), 1)
         self.assertEqual(by_proposal["wanted"], "product (f32)")
         self.assertIn("product", by_proposal["examples"][0]["computes"])

@@ -115,10 +115,10 @@ bool ExtentClasses::visit_attention(const Node& node) {
 
 bool ExtentClasses::visit_loss(const Node& node) {
     const auto reads = graph::tensor_inputs(node);
+    if (reads.size() != 2) return false;
     const ValueId in = reads.front(), out = node.outputs.front();
     for (const ValueId value : {reads.back(), out})
         if (rank(value) != 0 && rank(value) != rank(in)) return false;
-    if (reads.size() != 2) return false;
     for (const ValueId value : {reads.back(), out})
         for (int d = 0; d < rank(value); ++d)
             if (extent(value, d) == extent(in, d)) tie(in, d, value, d);

@@ -200,6 +200,44 @@ TEST(Shrink, WhatIsPutTogetherKeepsItsOtherDimensions) {
     }
 }
 
+// Of every row a number, and of all rows one: rows may be fewer.
+TEST(Shrink, LossesOfFewerRows) {
+    FusedCall call;
+    auto& g = call.original;
+    const auto rows = [](Sizes sizes) { return dense(DType::f32, std::move(sizes)); };
+    const auto x = add_input(g, "x", rows({4096, 1000}));
+    const auto labels = add_input(g, "labels", dense(DType::i64, {4096}));
+    const auto at =
+        add_node(g, "aten.unsqueeze.default", {{"self", labels}, {"dim", std::int64_t{1}}},
+                 dense(DType::i64, {4096, 1}));
+    const auto picked =
+        add_node(g, "aten.gather.default", {{"self", x}, {"dim", std::int64_t{1}}, {"index", at}},
+                 rows({4096, 1}));
+    const auto column =
+        add_node(g, "aten.squeeze.dim", {{"self", picked}, {"dim", std::int64_t{1}}}, rows({4096}));
+    const auto norm = add_node(g, "aten.linalg_vector_norm.default",
+                               {{"self", x}, {"ord", 2.0}, {"dim", Sizes{1}}}, rows({4096}));
+    const auto first =
+        add_node(g, "aten.select.int",
+                 {{"self", x}, {"dim", std::int64_t{1}}, {"index", std::int64_t{0}}}, rows({4096}));
+    const auto loss =
+        add_node(g, "aten.cross_entropy_loss.default", {{"self", x}, {"target", labels}}, rows({}));
+    const auto apart =
+        add_node(g, "aten.mse_loss.default", {{"self", column}, {"target", norm}}, rows({}));
+    const auto mean = add_node(g, "aten.mean.default", {{"self", first}}, rows({}));
+    for (const auto value : {loss, apart, mean}) add_output(g, value);
+    const auto shrunk = shrink(call, {}, 1e5);
+    ASSERT_TRUE(shrunk.has_value());
+    const Graph& small = shrunk->call.original;
+    const auto count = type_of(small, "x").sizes[0];
+    EXPECT_LT(count, 4096);
+    EXPECT_EQ(type_of(small, "x").sizes[1], 1000) << "classes have numbers";
+    EXPECT_EQ(type_of(small, "labels").sizes, (Sizes{count}));
+    EXPECT_EQ(type_of(small, "n1").sizes, (Sizes{count, 1}));
+    for (const auto* name : {"n2", "n3", "n4"})
+        EXPECT_EQ(type_of(small, name).sizes, (Sizes{count}));
+}
+
 // The mask of packed sequences as models write it: where positions do not go on, another begins.
 TEST(Shrink, RangesThatNamePlacesFollowWhatTheyLookInto) {
     FusedCall call;

@@ -16,6 +16,9 @@ struct Named {
 // The sets of operators that {"proposals": [...]} names, wherever it stands in the answer.
 Result<std::vector<Named>> read_proposals(const std::string& answer);
 
+// The last code block, without its fences.
+Result<std::string> read_code_block(const std::string& answer);
+
 // The kernel text: the last code block, or all of it from the word `kernel` on.
 Result<std::string> read_kernel_text(const std::string& answer);
 

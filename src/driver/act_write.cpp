@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cctype>
 
+#include "agent/cuda_kernel.h"
 #include "agent/proposal.h"
 #include "compose/rewrite.h"
 #include "driver/accepted.h"
 #include "driver/action_requests.h"
 #include "driver/learning.h"
 #include "driver/realize.h"
+#include "dsl/cuda_text.h"
 #include "support/files.h"
 
 namespace fact::driver {
@@ -103,6 +105,9 @@ Result<> take_in(Desk& desk, const match::Pattern& pattern) {
     return write_file_atomic(desk.run.discovery(), match::to_json(desk.found.discovery));
 }
 
+Result<Json> prove(Desk& desk, const std::string& id, const agent::NodeSet& set,
+                   const std::string& text);
+
 }  // namespace
 
 Result<Json> propose(Desk& desk, const Json& request) {
@@ -133,14 +138,35 @@ Result<Json> write(Desk& desk, const Json& request) {
     if (!id) return id.error();
     const auto text = text_field(request, "text", true);
     if (!text) return text.error();
+    if (dsl::cuda_source(*text)) return Error{"texts are in the kernel language", "", true};
     const auto set = proposed(desk, *id);
     if (!set) return set.error();
+    return prove(desk, *id, *set, *text);
+}
+
+Result<Json> write_cuda(Desk& desk, const std::string& proposal, const std::string& source) {
+    const auto set = proposed(desk, proposal);
+    if (!set) return set.error();
+    const auto& graph = desk.found.graph;
+    const auto text = agent::cuda_kernel(proposal, graph, agent::interface_of(graph, *set), source);
+    if (!text) return text.error();
+    auto reply = prove(desk, proposal, *set, *text);
+    if (!reply || !reply->contains("candidates")) return reply;
+    for (const auto& candidate : (*reply)["candidates"])
+        if (candidate["outcome"] == "untried") (*reply)["unverified"] = true;
+    return reply;
+}
+
+namespace {
+
+Result<Json> prove(Desk& desk, const std::string& id, const agent::NodeSet& set,
+                   const std::string& text) {
     Diagnostics diagnostics;
-    auto pattern = agent::pattern_of(desk.found.graph, *set, *text, desk.options, diagnostics);
-    Json reply{{"proposal", *id}, {"accepted", false}};
+    auto pattern = agent::pattern_of(desk.found.graph, set, text, desk.options, diagnostics);
+    Json reply{{"proposal", id}, {"accepted", false}};
     if (!diagnostics.items().empty()) {
-        reply["diagnostics"] = Json::parse(render_json(diagnostics, *id, *text), nullptr, false);
-        reply["rendered"] = shortened(render_all(diagnostics, *id, *text));
+        reply["diagnostics"] = Json::parse(render_json(diagnostics, id, text), nullptr, false);
+        reply["rendered"] = shortened(render_all(diagnostics, id, text));
     }
     if (!pattern) {
         reply["why"] = pattern.error().message;
@@ -180,6 +206,8 @@ Result<Json> write(Desk& desk, const Json& request) {
     if (auto taken = take_in(desk, *pattern); !taken) return taken.error();
     return reply;
 }
+
+}  // namespace
 
 Result<Json> learn_rule(Desk& desk, const Json& request) {
     const auto id = text_field(request, "proposal", true);

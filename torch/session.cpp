@@ -23,12 +23,13 @@ Result<Session> Session::open(const verify::OpenRequest& request, verify::OpenRe
         session.mapping_ = archive->mapping;
     }
     const bool on_gpu = request.device.starts_with("cuda");
+    const bool check = request.check_text && !session.text_.only_interface;
     if (on_gpu && !cuda_available())
         return Error{"torch sees no GPU here", "use --device cpu, or a PyTorch built with CUDA"};
-    if (request.check_text || !on_gpu) {
+    if (check || !on_gpu) {
         auto checked = check_text_shrunk(session.call_, session.text_, buffers);
         if (!checked) return checked.error();
-        if (request.check_text) reply.text_checks = std::move(checked->checks);
+        if (check) reply.text_checks = std::move(checked->checks);
         reply.note = checked->small.note;
         if (!on_gpu) {
             session.call_ = std::move(checked->small.call);

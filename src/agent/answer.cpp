@@ -98,7 +98,7 @@ Result<std::vector<std::vector<std::string>>> read_sets(const std::string& answe
     return sets;
 }
 
-Result<std::string> read_kernel_text(const std::string& answer) {
+Result<std::string> read_code_block(const std::string& answer) {
     if (auto fine = check_length(answer); !fine) return fine.error();
     const std::string fence = "```";
     if (const auto end = answer.rfind(fence); end != std::string::npos && end > 0) {
@@ -109,6 +109,12 @@ Result<std::string> read_kernel_text(const std::string& answer) {
             if (!text.empty()) return text;
         }
     }
+    return Error{"the answer holds no code block", "answer with one", true};
+}
+
+Result<std::string> read_kernel_text(const std::string& answer) {
+    if (auto fine = check_length(answer); !fine) return fine.error();
+    if (auto block = read_code_block(answer)) return block;
     const auto at = answer.find("kernel ");
     if (at != std::string::npos) return answer.substr(at);
     return Error{"the answer holds no kernel text", "answer with one code block", true};

@@ -19,6 +19,9 @@ Result<std::vector<Named>> read_proposals(const std::string& answer);
 // The sets of patterns that {"sets": [["id", ...], ...]} names.
 Result<std::vector<std::vector<std::string>>> read_sets(const std::string& answer);
 
+// The last code block, without its fences.
+Result<std::string> read_code_block(const std::string& answer);
+
 // The kernel text: the last code block, or all of it from the word `kernel` on.
 Result<std::string> read_kernel_text(const std::string& answer);
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "dsl/cuda_text.h"
 #include "match/write.h"
 #include "support/hash.h"
 
@@ -231,6 +232,8 @@ Result<LearnedRule> rule_from_json(std::string_view text) {
         LearnedRule rule;
         rule.name = json.at("name").get<std::string>();
         rule.text = json.at("text").get<std::string>();
+        if (dsl::cuda_source(rule.text))
+            return Error{"a rule is a text of the kernel language, not CUDA", "", true};
         rule.evidence = json.at("evidence").get<std::string>();
         rule.params = json.at("params").get<std::vector<std::string>>();
         rule.results = json.at("results").get<std::vector<std::string>>();

@@ -118,7 +118,9 @@ Looked look(const Graph& graph, const std::vector<sol::NodeBound>& bounds,
         const auto before = contents.find({module.prefix, module.number - 1});
         return before != contents.end() && before->second == own->second;
     };
-    const auto percent = [&](double time) { return total > 0 ? 100 * time / total : 0; };
+    const auto share = [&](double time) {
+        return bounds.empty() ? "" : fmt::format("  {:.1f}%", total > 0 ? 100 * time / total : 0);
+    };
 
     std::vector<std::string> all;
     std::map<Numbered, bool> told;  // by the module that others are like
@@ -135,14 +137,13 @@ Looked look(const Graph& graph, const std::vector<sol::NodeBound>& bounds,
                    like_before({last.prefix, last.number + 1}))
                 time += shares[{last.prefix, ++last.number}];
             all.push_back(fmt::format(
-                "... {0}.{1} to {0}.{2}: each as {0}.{3}, under other names  "
-                "{4:.1f}%",
-                first.prefix, first.number + 1, last.number, first.number, percent(time)));
+                "... {0}.{1} to {0}.{2}: each as {0}.{3}, under other names{4}", first.prefix,
+                first.number + 1, last.number, first.number, share(time)));
             continue;
         }
-        all.push_back(fmt::format("{} = {}  {}  {:.1f}%", node.name, call_text(graph, node, true),
+        all.push_back(fmt::format("{} = {}  {}{}", node.name, call_text(graph, node, true),
                                   graph::describe(node.where),
-                                  percent(us[static_cast<graph::NodeId>(i)])));
+                                  share(us[static_cast<graph::NodeId>(i)])));
     }
     Looked looked;
     looked.all = static_cast<int>(all.size());

@@ -21,7 +21,8 @@ struct Looked {
     int all = 0;                     // how many lines there are in all
 };
 
-// `bounds` are of every node: they say what share of the time an operator takes at least.
+// `bounds` are of every node: they say what share of the time an operator takes at least. Without
+// any, nothing is said of that.
 Looked look(const graph::Graph& graph, const std::vector<sol::NodeBound>& bounds,
             const LookRequest& request);
 

@@ -13,7 +13,7 @@ namespace {
 
 struct OptimizeOptions {
     driver::OptimizeRequest request;
-    std::string output, run_dir, price;
+    std::string output, run_dir, price, writes = "language", bounds = "on";
     bool json = false;
 };
 
@@ -40,6 +40,8 @@ int optimize(const OptimizeOptions& options) {
     auto request = options.request;
     if (!options.output.empty()) request.output = options.output;
     if (!options.run_dir.empty()) request.run_dir = options.run_dir;
+    request.agent.cuda = options.writes == "cuda";
+    request.agent.bounds = options.bounds == "on";
     if (!options.price.empty()) {
         const auto price = price_of(options.price);
         if (!price) return fail(price.error());
@@ -109,6 +111,19 @@ void add_optimize(CLI::App& app, Action& action) {
         ->add_option("--agent-price", options->price,
                      "Dollars for a million tokens of prompts and of answers, as 2.5,10: the "
                      "report then says what the model cost")
+        ->group("A language model");
+    command
+        ->add_option("--agent-writes", options->writes,
+                     "What it writes: the kernel language, or for comparison CUDA. Unsafe: such "
+                     "kernels are compiled and run as they are, in a process of their own")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"language", "cuda"}))
+        ->group("A language model");
+    command
+        ->add_option("--agent-bounds", options->bounds,
+                     "Whether it is told what the speed of light allows")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"on", "off"}))
         ->group("A language model");
     add_verbose(*command, request.verbose);
     command->add_flag("--json", options->json, "The report as JSON");

@@ -4,12 +4,14 @@
 #include <optional>
 
 #include "agent/advice.h"
+#include "agent/cuda_kernel.h"
 #include "agent/proposal.h"
 #include "compose/rewrite.h"
 #include "driver/accepted.h"
 #include "driver/action_requests.h"
 #include "driver/learning.h"
 #include "driver/realize.h"
+#include "dsl/cuda_text.h"
 #include "support/files.h"
 
 namespace fact::driver {
@@ -149,21 +151,16 @@ Result<> take_in(Desk& desk, const match::Pattern& pattern) {
     return write_file_atomic(desk.run.discovery(), match::to_json(desk.found.discovery));
 }
 
-}  // namespace
-
-Result<Json> write(Desk& desk, const Json& request) {
-    const auto text = text_field(request, "text", true);
-    if (!text) return text.error();
-    const auto target = target_of(desk, request);
-    if (!target) return target.error();
-    const auto id = agent::proposal_id(desk.found.graph, target->set);
+// Checks, interprets, compiles, proves and times it; what is accepted is the run's from then on.
+Result<Json> prove(Desk& desk, const Target& target, const std::string& text) {
+    const auto id = agent::proposal_id(desk.found.graph, target.set);
     Diagnostics diagnostics;
-    auto authored = agent::author(desk.found.graph, target->set, *text, desk.options, diagnostics,
-                                  target->interface ? &*target->interface : nullptr);
+    auto authored = agent::author(desk.found.graph, target.set, text, desk.options, diagnostics,
+                                  target.interface ? &*target.interface : nullptr);
     Json reply{{"proposal", id}, {"accepted", false}};
     if (!diagnostics.items().empty()) {
-        reply["diagnostics"] = Json::parse(render_json(diagnostics, id, *text), nullptr, false);
-        reply["rendered"] = shortened(render_all(diagnostics, id, *text));
+        reply["diagnostics"] = Json::parse(render_json(diagnostics, id, text), nullptr, false);
+        reply["rendered"] = shortened(render_all(diagnostics, id, text));
     }
     if (!authored) {
         reply["why"] = authored.error().message;
@@ -187,6 +184,30 @@ Result<Json> write(Desk& desk, const Json& request) {
     } else if (before) {  // the run goes on with that one
         if (auto kept = write_call(desk, *before); !kept) return kept.error();
     }
+    return reply;
+}
+
+}  // namespace
+
+Result<Json> write(Desk& desk, const Json& request) {
+    const auto text = text_field(request, "text", true);
+    if (!text) return text.error();
+    if (dsl::cuda_source(*text)) return Error{"texts are in the kernel language", "", true};
+    const auto target = target_of(desk, request);
+    if (!target) return target.error();
+    return prove(desk, *target, *text);
+}
+
+Result<Json> write_cuda(Desk& desk, const std::string& proposal, const std::string& source) {
+    auto set = proposed(desk, proposal);
+    if (!set) return set.error();
+    const auto& graph = desk.found.graph;
+    const auto text = agent::cuda_kernel(proposal, graph, agent::interface_of(graph, *set), source);
+    if (!text) return text.error();
+    auto reply = prove(desk, {std::move(*set)}, *text);
+    if (!reply || !reply->contains("candidates")) return reply;
+    for (const auto& candidate : (*reply)["candidates"])
+        if (candidate["outcome"] == "untried") (*reply)["unverified"] = true;
     return reply;
 }
 

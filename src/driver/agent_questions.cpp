@@ -31,13 +31,16 @@ std::string advice(const Desk& desk, const Wanted& wanted) {
 
 }  // namespace
 
-Result<std::string> find_question(const Desk& desk, int most) {
-    const auto looked = agent::look(desk.found.graph, desk.bounds, {.count = 400});
+Result<std::string> find_question(const Desk& desk, int most, bool told) {
+    const auto bounds = told ? desk.bounds : std::vector<sol::NodeBound>{};
+    const auto looked = agent::look(desk.found.graph, bounds, {.count = 400});
     std::vector<std::string> patterns, left;
     for (const auto& pattern : desk.found.discovery.patterns)
-        patterns.push_back(fmt::format("{}: {} (bound {:.1f} us, unfused {:.1f} us)", pattern.id,
-                                       fmt::join(pattern.nodes, ", "), pattern.cost.bound_us,
-                                       pattern.cost.unfused_us));
+        patterns.push_back(
+            fmt::format("{}: {}{}", pattern.id, fmt::join(pattern.nodes, ", "),
+                        told ? fmt::format(" (bound {:.1f} us, unfused {:.1f} us)",
+                                           pattern.cost.bound_us, pattern.cost.unfused_us)
+                             : ""));
     for (const auto& alone : desk.found.discovery.left_alone)
         left.push_back(alone.node + ": " + alone.reason);
     return agent::fill_prompt(prompt_file(desk, "find.md"),
@@ -52,23 +55,34 @@ Result<std::string> write_question(const Desk& desk, const Wanted& wanted) {
     const auto language = read_file(desk.environment.root / "docs" / "language.md");
     if (!language) return language.error();
     const auto interface = agent::interface_of(graph, wanted.set);
-    std::vector<std::string> lines, extents;
-    const auto looked = agent::look(graph, desk.bounds, {.count = 1'000'000, .fold = false}).lines;
-    for (const auto id : wanted.set.nodes) lines.push_back(looked[graph::index(id)]);
+    std::vector<std::string> extents;
     for (const auto& [name, extent] : interface.extents)
         extents.push_back(fmt::format("{} = {}", name, extent));
-    return agent::fill_prompt(
-        prompt_file(desk, "write.md"),
-        {{"language", *language},
-         {"operators", agent::bounded(lines, 12'000)},
-         {"kernel", agent::empty_kernel(wanted.id, graph, interface)},
-         {"examples", advice(desk, wanted)},
-         {"extents", fmt::format("{}", fmt::join(extents, ", "))},
-         {"bound", fmt::format("at best it takes {:.1f} us, its operators take {:.1f} us now",
-                               wanted.cost.bound_us, wanted.now_us)}});
+    return agent::fill_prompt(prompt_file(desk, "write.md"),
+                              {{"language", *language},
+                               {"operators", agent::bounded(operator_lines(desk, wanted), 12'000)},
+                               {"kernel", agent::empty_kernel(wanted.id, graph, interface)},
+                               {"examples", advice(desk, wanted)},
+                               {"extents", fmt::format("{}", fmt::join(extents, ", "))},
+                               {"bound", aim(wanted)}});
 }
 
-std::string diagnosis(const Json& reply) {
+std::string aim(const Wanted& wanted) {
+    if (!wanted.told) return "the faster the better";
+    return fmt::format("at best it takes {:.1f} us, its operators take {:.1f} us now",
+                       wanted.cost.bound_us, wanted.now_us);
+}
+
+std::vector<std::string> operator_lines(const Desk& desk, const Wanted& wanted) {
+    const auto bounds = wanted.told ? desk.bounds : std::vector<sol::NodeBound>{};
+    const auto looked =
+        agent::look(desk.found.graph, bounds, {.count = 1'000'000, .fold = false}).lines;
+    std::vector<std::string> lines;
+    for (const auto id : wanted.set.nodes) lines.push_back(looked[graph::index(id)]);
+    return lines;
+}
+
+std::string diagnosis(const Json& reply, bool told) {
     std::string text;
     const auto add = [&](const char* field) {
         if (reply.contains(field) && reply[field].is_string() &&
@@ -82,14 +96,15 @@ std::string diagnosis(const Json& reply) {
                 text += fmt::format("{} inputs: {}\n", check.value("inputs", ""),
                                     check.value("why", ""));
     if (reply.contains("time_us") && reply.contains("cost"))
-        text += fmt::format("it takes {:.1f} us; torch takes {:.1f} us, the bound is {:.1f}\n",
-                            reply["time_us"].get<double>(), reply.value("torch_us", 0.0),
-                            reply["cost"].value("bound_us", 0.0));
-    for (const auto& stage : reply.value("stages", Json::array()))
+        text += fmt::format(
+            "it takes {:.1f} us; torch takes {:.1f} us{}\n", reply["time_us"].get<double>(),
+            reply.value("torch_us", 0.0),
+            told ? fmt::format(", the bound is {:.1f}", reply["cost"].value("bound_us", 0.0)) : "");
+    for (const auto& stage : told ? reply.value("stages", Json::array()) : Json::array())
         text += fmt::format("kernel that writes {} ({}): at best {:.1f} us, limited by {}\n",
                             stage.value("writes", ""), stage.value("kind", ""),
                             stage.value("bound_us", 0.0), stage.value("limited_by", ""));
-    for (const auto& hint : reply.value("advice", Json::array()))
+    for (const auto& hint : told ? reply.value("advice", Json::array()) : Json::array())
         text += hint.get<std::string>() + "\n";
     return text;
 }
@@ -98,8 +113,9 @@ Result<std::string> revise_question(const Desk& desk, const Wanted& wanted, cons
                                     const Json& reply) {
     auto prompt = write_question(desk, wanted);
     if (!prompt) return prompt;
-    const auto revision = agent::fill_prompt(prompt_file(desk, "revise.md"),
-                                             {{"text", text}, {"diagnosis", diagnosis(reply)}});
+    const auto revision =
+        agent::fill_prompt(prompt_file(desk, "revise.md"),
+                           {{"text", text}, {"diagnosis", diagnosis(reply, wanted.told)}});
     if (!revision) return revision;
     *prompt += "\n" + *revision;
     return prompt;

@@ -16,10 +16,12 @@ struct Wanted {
     agent::NodeSet set;
     match::Cost cost;
     double now_us = 0;  // what its operators take as the rules leave them
+    bool told = true;   // whether the model is told these times
 };
 
 // Which sets of operators should be kernels, at most `most` of them.
-Result<std::string> find_question(const Desk& desk, int most);
+// `told`: with the times that bounds allow.
+Result<std::string> find_question(const Desk& desk, int most, bool told = true);
 
 // A kernel for the set.
 Result<std::string> write_question(const Desk& desk, const Wanted& wanted);
@@ -29,7 +31,17 @@ Result<std::string> write_question(const Desk& desk, const Wanted& wanted);
 Result<std::string> revise_question(const Desk& desk, const Wanted& wanted, const std::string& text,
                                     const nlohmann::json& reply);
 
-// That reply in words.
-std::string diagnosis(const nlohmann::json& reply);
+// The same two of a kernel in CUDA.
+Result<std::string> write_cuda_question(const Desk& desk, const Wanted& wanted);
+Result<std::string> revise_cuda_question(const Desk& desk, const Wanted& wanted,
+                                         const std::string& source, const nlohmann::json& reply);
+
+// That reply in words; `told`: with the bound.
+std::string diagnosis(const nlohmann::json& reply, bool told = true);
+
+// What a kernel for the set can gain, in words.
+std::string aim(const Wanted& wanted);
+// The set's operators, a line each.
+std::vector<std::string> operator_lines(const Desk& desk, const Wanted& wanted);
 
 }  // namespace fact::driver

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "agent/answer.h"
+#include "agent/cuda_kernel.h"
 #include "agent/proposal.h"
 #include "driver/action_requests.h"
 #include "driver/agent_questions.h"
@@ -122,7 +123,7 @@ class Loop {
 
     // The sets that the model names and that are worth a kernel, those that save most first.
     Result<std::vector<Wanted>> find() {
-        auto prompt = find_question(desk_, kMostProposals);
+        auto prompt = find_question(desk_, kMostProposals, request_.bounds);
         if (!prompt) return prompt.error();
         std::vector<agent::Named> named;
         std::string why;
@@ -160,7 +161,8 @@ class Loop {
         };
         auto set = agent::node_set(desk_.found.graph, named.nodes);
         if (!set) return refuse(set.error().message);
-        Wanted one{agent::proposal_id(desk_.found.graph, *set), std::move(*set), {}, 0};
+        Wanted one{
+            agent::proposal_id(desk_.found.graph, *set), std::move(*set), {}, 0, request_.bounds};
         if (std::ranges::find(wanted, one.id, &Wanted::id) != wanted.end())
             return refuse("it was named twice");
         one.cost = agent::cost_of(desk_.found.graph, one.set, desk_.options);
@@ -190,7 +192,8 @@ class Loop {
 
     Result<> write_for(const Wanted& wanted) {
         auto row = row_of(wanted);
-        auto prompt = write_question(desk_, wanted);
+        auto prompt =
+            request_.cuda ? write_cuda_question(desk_, wanted) : write_question(desk_, wanted);
         if (!prompt) return prompt.error();
         Json names = Json::array();
         for (const auto id : wanted.set.nodes) names.push_back(desk_.found.graph[id].name);
@@ -199,12 +202,16 @@ class Loop {
         for (int attempt = 0; attempt < kMostAttempts && !interview_.out_of_budget(); ++attempt) {
             const auto answer = ask({"write", wanted.id, attempt, *prompt});
             if (!answer) return answer.error();
+            if (answer->empty() && row.accepted()) break;
             ++row.attempts;
             if (attempt > 0 && agent::gives_up(*answer)) break;
-            const auto text = agent::read_kernel_text(*answer);
+            const auto text =
+                request_.cuda ? agent::read_cuda(*answer) : agent::read_kernel_text(*answer);
             Json reply{{"error", text ? "" : text.error().text()}};
             if (text) {
-                auto written = write(desk_, {{"proposal", wanted.id}, {"text", *text}});
+                auto written = request_.cuda
+                                   ? write_cuda(desk_, wanted.id, *text)
+                                   : write(desk_, {{"proposal", wanted.id}, {"text", *text}});
                 if (written)
                     reply = std::move(*written);
                 else
@@ -221,7 +228,9 @@ class Loop {
             } else if (row.outcome != "accepted") {
                 row.outcome = diagnosis(reply).substr(0, 300);
             }
-            prompt = revise_question(desk_, wanted, text ? *text : answer->substr(0, 4000), reply);
+            if (reply.value("unverified", false)) break;  // no text would get further here
+            const auto revise = request_.cuda ? revise_cuda_question : revise_question;
+            prompt = revise(desk_, wanted, text ? *text : answer->substr(0, 4000), reply);
             if (!prompt) return prompt.error();
         }
         row.time_us = best_us;
@@ -234,6 +243,7 @@ class Loop {
     }
 
     Desk& desk_;
+    const AgentRequest& request_;
     Interview& interview_;
     report::Agent& done_;
     Realizations realizations_;  // of the rules' patterns
@@ -254,7 +264,7 @@ Result<report::Agent> agent_stage(const RunFolder& run, const AgentRequest& requ
     if (!interview) return interview.error();
     auto realizations = read_realizations(run, desk->found.discovery);
     if (!realizations) return realizations.error();
-    if (auto fine = Loop(*desk, *interview, done, std::move(*realizations)).run(); !fine)
+    if (auto fine = Loop(*desk, request, *interview, done, std::move(*realizations)).run(); !fine)
         return fine.error();
     return done;
 }

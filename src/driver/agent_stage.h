@@ -19,6 +19,8 @@ struct AgentRequest {
     int tokens = 200'000;  // in and out
     double seconds = 1800;
     std::optional<report::AgentPrice> price;
+    bool cuda = false;   // it writes CUDA instead of the kernel language
+    bool bounds = true;  // it is told what the bounds allow
 };
 
 // Whether the provider can be used; before any other work.

@@ -2,11 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "dsl/cuda_text.h"
+
 namespace fact::driver {
 
 Result<agent::LearnedRule> rule_from(const Discovered& found, const Settings& settings,
                                      const match::Pattern& pattern,
                                      const tune::Realization& realization) {
+    if (dsl::cuda_source(pattern.kernel))
+        return Error{"a kernel written in CUDA is no rule: no text says what it computes", "",
+                     true};
     const auto set = agent::node_set(found.graph, pattern.nodes);
     if (!set) return set.error();
     const auto measured =
@@ -26,6 +31,7 @@ Result<> learn_what_pays(const registry::Folders& folders, const Discovered& fou
                          const Plan& plan) {
     for (const auto* pattern : plan.patterns(found.discovery)) {
         const auto known = realizations.find(pattern->family);
+        if (dsl::cuda_source(pattern->kernel)) continue;
         if (pattern->rule != agent::kRule || known == realizations.end() || !known->second.measured)
             continue;
         const auto rule = rule_from(found, settings, *pattern, known->second);

@@ -143,6 +143,8 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     const auto& settings = request.settings;
     if (auto fine = check_source(settings.source); !fine) return fine.error();
     if (auto fine = check_agent(request.agent); !fine) return fine.error();
+    if (request.agent.cuda && request.agent.provider != "rules")
+        say("agent", "unsafe: the model writes CUDA, which is compiled and run as it is");
     const RunFolder run(request.run_dir.value_or(default_run_folder(settings)));
     const auto output = request.output.value_or(run.package());
     if (request.run_dir)

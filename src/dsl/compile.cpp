@@ -4,6 +4,7 @@
 #include <set>
 
 #include "dsl/checker.h"
+#include "dsl/cuda_text.h"
 #include "dsl/dsl.h"
 #include "dsl/lexer.h"
 #include "dsl/parser.h"
@@ -81,6 +82,9 @@ const ir::Kernel* Program::find(std::string_view name) const {
 std::optional<Program> compile(std::string_view text, Diagnostics& diagnostics) {
     Diagnostics found;
     auto program = compile_all(text, found);
+    const bool only_interface = cuda_source(text).has_value();
+    if (program)
+        for (ir::Kernel& kernel : program->kernels) kernel.only_interface = only_interface;
     auto items = found.items();
     std::stable_sort(items.begin(), items.end(), [](const Diagnostic& a, const Diagnostic& b) {
         const bool a_last = a.code == code::too_many, b_last = b.code == code::too_many;
@@ -88,7 +92,8 @@ std::optional<Program> compile(std::string_view text, Diagnostics& diagnostics) 
     });
     // Beside errors, a warning may only follow from them.
     for (Diagnostic& item : items)
-        if (program || item.severity == Severity::error) diagnostics.add(std::move(item));
+        if ((program && !only_interface) || item.severity == Severity::error)
+            diagnostics.add(std::move(item));
     return program;
 }
 

@@ -245,6 +245,9 @@ Result<> interpret(const Kernel& kernel, std::span<const TensorView> params,
                    std::span<const TensorView> outputs, const InterpretOptions& options) {
     if (const auto problem = verify(kernel); !problem.empty())
         throw InternalError("interpreting an ill-formed kernel: " + problem);
+    if (kernel.only_interface)
+        return Error{fmt::format("kernel '{}' is written in CUDA: only a GPU runs it", kernel.name),
+                     ""};
     if (params.size() != kernel.params.size() || outputs.size() != kernel.outputs.size())
         return Error{
             fmt::format("kernel '{}' takes {} tensors and gives {}, not {} and {}", kernel.name,

@@ -197,6 +197,8 @@ struct Kernel {
     // What spans are of; null where nobody asks for lines.
     std::shared_ptr<const SourceText> source = {};
     Span span = {};  // of its name
+    // The kernel itself is written in CUDA (dsl/cuda_text.h): what the exprs compute is void.
+    bool only_interface = false;
 
     const Expr& operator[](ExprId id) const { return exprs[index(id)]; }
     const Dim& operator[](DimId id) const { return dims[index(id)]; }

@@ -40,8 +40,9 @@ Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern
 // the last launch's entry, FACT_ENTRIES(X) as X(entry) for each launch, FACT_TENSORS as the number
 // of tensors with workspaces, and FACT_TYPE_0, ... as the element types. What it includes from its
 // own folder becomes part of its text. With a comment "fact-arguments: plain" it is one launch, and
-// its arguments are those of kernels/common/plain.cuh. A comment "fact-fault: NAME" says what it
-// stands for on a CPU, where torch/simulated_faults.h knows the name.
+// its arguments are those of kernels/common/plain.cuh, with a block for each 4096 elements of the
+// first output, or as many as a comment "fact-per-block: N" says. A comment "fact-fault: NAME" says
+// what it stands for on a CPU, where torch/simulated_faults.h knows the name.
 Result<Candidate> file_candidate(const std::filesystem::path& file, const LaunchRecord& record);
 
 }  // namespace fact::tune

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dsl/cuda_text.h"
 #include "jit/compile_key.h"
 #include "sol/stopping.h"
 #include "tune/candidates.h"
@@ -11,6 +12,7 @@ namespace fact::tune {
 
 std::vector<jit::Unit> first_units(const match::Pattern& pattern,
                                    const RealizeOptions& options) try {
+    if (dsl::cuda_source(pattern.kernel)) return {};  // not by its text
     const int limit = candidate_limit(options);
     const Memory memory = recall(pattern, options, limit);
     std::vector<Candidate> candidates;

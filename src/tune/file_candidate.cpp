@@ -50,13 +50,20 @@ void add_tensor(StructParam& arguments, int tensor, int rank) {
     }
 }
 
+// "fact-per-block: 128"; what the kernels of tests/gpu/faults compute where nothing is said.
+int elements_per_block(const std::string& text) {
+    static const std::regex pattern("fact-per-block: ([1-9][0-9]{0,6})(?![0-9])");
+    std::smatch found;
+    return std::regex_search(text, found, pattern) ? std::stoi(found[1]) : 64 * 64;
+}
+
 // The same tensors under the same rules, in one launch with plain arguments.
-Result<LaunchRecord> with_plain_arguments(LaunchRecord record) {
+Result<LaunchRecord> with_plain_arguments(LaunchRecord record, int per_block) {
     const int first_output = static_cast<int>(record.params.size()), bound = record.num_bound();
     std::erase_if(record.alignments, [&](const Alignment& rule) { return rule.tensor >= bound; });
     Workspace scratch;
     LinearGrid grid;
-    grid.per_block = 64 * 64;
+    grid.per_block = per_block;
     for (int d = 0; d < record.outputs.front().rank; ++d) {
         scratch.sizes.push_back(ExtentField{{{first_output, d}}});
         grid.count.dims.push_back({first_output, d});
@@ -89,7 +96,7 @@ Result<Candidate> file_candidate(const fs::path& file, const LaunchRecord& recor
     candidate.from_file = true;
     candidate.record = record;
     if (text->find("fact-arguments: plain") != text->npos) {
-        auto plain = with_plain_arguments(record);
+        auto plain = with_plain_arguments(record, elements_per_block(*text));
         if (!plain)
             return Error{fmt::format("{} cannot take plain arguments: {}", file.string(),
                                      plain.error().message),

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "dsl/cuda_text.h"
 #include "support/files.h"
 #include "tune/candidates.h"
 #include "tune/kept.h"
+#include "tune/realize_cuda.h"
 #include "tune/remembered.h"
 #include "tune/search.h"
 #include "tune/verified.h"
@@ -54,6 +56,8 @@ int candidate_limit(const RealizeOptions& options) {
 namespace {
 
 Result<Realization> realize_family(const match::Pattern& pattern, const RealizeOptions& options) {
+    if (const auto source = dsl::cuda_source(pattern.kernel))
+        return realize_cuda(pattern, *source, options);
     const int limit = candidate_limit(options);
     const Memory memory = recall(pattern, options, limit);
     if (memory.compiled) return realize_remembered(pattern, memory, options);

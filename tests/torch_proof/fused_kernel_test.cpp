@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "../graph/graph_builder.h"
+#include "dsl/cuda_text.h"
 #include "dsl/dsl.h"
 
 namespace fact::exec {
@@ -24,7 +25,7 @@ kernel double(x: f32[M, N]) -> (y: f32[M, N]) {
 }
 )";
 
-std::shared_ptr<FusedKernel> doubling() {
+std::shared_ptr<FusedKernel> doubling(std::string_view text = kText) {
     GraphBuilder b;
     const auto x = b.input("x", tensor({4, 8}));
     b.output(b.node("y", "aten.add.Tensor", {{"self", x}, {"other", x}, {"alpha", std::int64_t{1}}},
@@ -36,7 +37,7 @@ std::shared_ptr<FusedKernel> doubling() {
     call.results = {{"y", "y", {{0}, {1}}, false}};
     call.original = std::move(b.graph);
     Diagnostics diagnostics;
-    auto program = dsl::compile(kText, diagnostics);
+    auto program = dsl::compile(text, diagnostics);
     auto kernel = FusedKernel::make(std::move(call), program->kernels.at(0), {});
     EXPECT_TRUE(kernel.ok()) << kernel.error().text();
     return *kernel;
@@ -69,6 +70,17 @@ TEST(FusedKernel, CountsWhatRanAndSaysOnceThatItFellBack) {
     kernel->run({x});
     EXPECT_TRUE(kernel->status(c10::kCPU).fell_back.empty());
     EXPECT_EQ(kernel->status(c10::kCPU).by_interpreter, 2);
+}
+
+TEST(FusedKernel, WrittenInCudaItIsTorchsOnACpu) {
+    const auto kernel = doubling(dsl::cuda_text("...\n", std::string(kText)));
+    Heard heard;
+    const c10::WarningUtils::WarningHandlerGuard listening(&heard);
+    const auto x = at::randn({4, 8});
+    EXPECT_TRUE(at::equal(kernel->run({x})[0], x + x));
+    EXPECT_EQ(kernel->status(c10::kCPU).by_torch, 1);
+    ASSERT_EQ(heard.texts.size(), 1u);
+    EXPECT_NE(heard.texts[0].find("is written in CUDA"), std::string::npos);
 }
 
 TEST(FusedKernel, StrictIsNeitherTorchNorTheInterpreter) {

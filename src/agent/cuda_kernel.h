@@ -1,0 +1,21 @@
+// Kernels that a language model writes in CUDA instead of the kernel language.
+#pragma once
+
+#include "agent/interface.h"
+#include "support/result.h"
+
+namespace fact::agent {
+
+// The last code block of an answer.
+Result<std::string> read_cuda(const std::string& answer);
+
+// The text (dsl/cuda_text.h) of such a kernel for these tensors. An Error says what the source may
+// not have, or which tensor CUDA cannot be given.
+Result<std::string> cuda_kernel(const std::string& name, const graph::Graph& graph,
+                                const Interface& interface, const std::string& source);
+
+// "tensors[0]: x, f32, sizes [4096, 128], strides [128, 1], read": a line each, as the kernel is
+// given them.
+std::vector<std::string> cuda_tensors(const graph::Graph& graph, const Interface& interface);
+
+}  // namespace fact::agent

@@ -1,0 +1,79 @@
+#include "tune/realize_cuda.h"
+
+#include <algorithm>
+
+#include "support/files.h"
+#include "tune/candidates.h"
+#include "tune/kept.h"
+#include "tune/search.h"
+
+namespace fact::tune {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The file as a candidate. Its tensors and rules are those of the kernel that the text stands for.
+Result<Candidate> written_candidate(const match::Pattern& pattern, const fs::path& file) {
+    const auto lowered = schedule_candidates(pattern, 1);
+    if (!lowered) return lowered.error();
+    const auto usable =
+        std::ranges::find_if(*lowered, [](const Candidate& c) { return c.unsupported.empty(); });
+    if (usable == lowered->end())
+        return Error{"its tensors cannot be bound: " + lowered->front().unsupported, ""};
+    auto candidate = file_candidate(file, usable->record);
+    if (!candidate) return candidate;
+    candidate->fault.clear();  // nothing is simulated of what a model wrote
+    candidate->record.schedule = "written in CUDA";
+    candidate->record.precision = "as written";
+    return candidate;
+}
+
+bool has_entry(const jit::Artifact& artifact, const Candidate& candidate) {
+    const auto cubin = read_file(artifact.cubin);
+    return cubin && std::ranges::all_of(candidate.record.launches, [&](const Launch& launch) {
+               return cubin->find(".text." + launch.entry + '\0') != std::string::npos;
+           });
+}
+
+}  // namespace
+
+Result<Realization> realize_cuda(const match::Pattern& pattern, const std::string& source,
+                                 const RealizeOptions& options) {
+    Realization r;
+    r.family = pattern.family;
+    r.device = options.device_name;
+    r.folder = fs::absolute(options.run_folder / "kernels" / pattern.family);
+    const auto without = [&](verify::Outcome outcome, std::string why,
+                             CandidateResult result = {}) -> Result<Realization> {
+        result.name = "written";
+        result.schedule = "written in CUDA";
+        result.outcome = outcome;
+        result.why = r.why = std::move(why);
+        r.candidates = {std::move(result)};
+        if (auto kept = keep(r, {}); !kept) return kept.error();
+        return r;
+    };
+    const auto file = r.folder / "written.cu";
+    if (auto written = write_file_atomic(file, "// fact-arguments: plain\n" + source); !written)
+        return written.error();
+    const auto candidate = written_candidate(pattern, file);
+    if (!candidate) return without(verify::Outcome::unsupported, candidate.error().text());
+    const auto compiled = jit::compile_all({unit_of(*candidate)}, options.toolchain, options.store,
+                                           1, options.deadlines.compile);
+    if (interrupted()) return Error{"interrupted", ""};
+    if (!compiled.front())
+        return without(verify::Outcome::failed_to_build, compiled.front().error().text());
+    if (!has_entry(*compiled.front(), *candidate))
+        return without(verify::Outcome::failed_to_build,
+                       "it compiles, and has no entry point: extern \"C\" __global__ void "
+                       "FACT_ENTRY(...) is missing");
+    if (options.device != "cpu") return realize_candidates(pattern, {*candidate}, options);
+    CandidateResult result;
+    result.registers = compiled.front()->registers;
+    result.spill_bytes = compiled.front()->spill_bytes;
+    return without(verify::Outcome::untried, "it compiles, and is not verified: there is no GPU",
+                   std::move(result));
+}
+
+}  // namespace fact::tune

@@ -191,6 +191,16 @@ Result<match::Written> bind(const ir::Kernel& kernel, const Graph& graph,
                          "write it as a number; " + hint, true};
         written.extents.emplace(dim.name, known->second);
     }
+    for (const auto& [dim, of] : kernel.multiples) {
+        std::int64_t extent = 1;
+        for (const ir::DimId factor : kernel.factors({dim}))
+            extent *= kernel[factor].extent ? *kernel[factor].extent
+                                            : solver.extents.at(kernel[factor].name);
+        if (extent % of != 0)
+            return Error{fmt::format("the text wants {} to be a multiple of {}, but it is {}",
+                                     kernel[dim].name, of, extent),
+                         "leave that constraint out: a kernel needs none", true};
+    }
     for (std::size_t i = 0; i < pairs->size(); ++i) {
         const auto& [text, tensor] = (*pairs)[i];
         auto& to = i < count ? written.params : written.results;

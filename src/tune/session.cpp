@@ -43,6 +43,11 @@ CandidateReply fate(Outcome outcome, std::string why) {
 
 const Error kInterrupted{"interrupted", ""};
 
+// The pattern's id: whoever reads a reason knows it by that, and not by a path.
+std::string call_name(const verify::OpenRequest& request) {
+    return std::filesystem::path(request.call).stem().string();
+}
+
 }  // namespace
 
 Result<std::string> find_worker(const std::string& given) {
@@ -112,21 +117,23 @@ Result<verify::OpenReply> WorkerSession::start() {
     auto answer = process_->ask(verify::to_json(request_), open_deadline_);
     if (interrupted()) return kInterrupted;
     if (answer.status == LineProcess::Status::timed_out)
-        return Error{fmt::format("the worker did not prepare {} in {:.0f} s", request_.call,
+        return Error{fmt::format("the worker did not prepare {} in {:.0f} s", call_name(request_),
                                  open_deadline_.count()),
                      ""};
     if (answer.status == LineProcess::Status::too_large)
         return Error{fmt::format("the worker needed more than {} of memory for {}",
-                                 memory_text(memory_bytes_), request_.call),
+                                 memory_text(memory_bytes_), call_name(request_)),
                      "FACT_WORKER_MEMORY sets the limit, in GiB."};
     if (answer.status == LineProcess::Status::ended) {
         const Error failed{
-            fmt::format("the worker failed on {}: {}", request_.call, describe_end(answer)), ""};
+            fmt::format("the worker failed on {}: {}", call_name(request_), describe_end(answer)),
+            ""};
         return says_gpu_is_gone(answer.line) ? gpu_is_gone(failed) : failed;
     }
     auto reply = verify::open_reply_from_json(answer.line);
     if (!reply) return reply.error();
-    const Error failed{fmt::format("{} cannot be prepared: {}", request_.call, reply->error), ""};
+    const Error failed{fmt::format("{} cannot be prepared: {}", call_name(request_), reply->error),
+                       ""};
     if (says_gpu_is_gone(reply->error)) return gpu_is_gone(failed);
     if (!reply->error.empty()) return failed;
     return reply;

@@ -125,6 +125,10 @@ void add_optimize(CLI::App& app, Action& action) {
         ->capture_default_str()
         ->check(CLI::IsMember({"on", "off"}))
         ->group("A language model");
+    command
+        ->add_flag("--agent-alone", request.agent.alone,
+                   "Leave the rules out, for comparison: the model has the whole graph")
+        ->group("A language model");
     add_verbose(*command, request.verbose);
     command->add_flag("--json", options->json, "The report as JSON");
     command->callback([&action, options] { action = [options] { return optimize(*options); }; });

@@ -21,6 +21,7 @@ struct AgentRequest {
     std::optional<report::AgentPrice> price;
     bool cuda = false;   // it writes CUDA instead of the kernel language
     bool bounds = true;  // it is told what the bounds allow
+    bool alone = false;  // nothing is found by rules, built in or learned
 };
 
 // Whether the provider can be used; before any other work.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "compose/rewrite.h"
 #include "driver/accepted.h"
@@ -48,9 +49,10 @@ Result<graph::FusedCall> make_call(const graph::Graph& graph, const match::Patte
 void leave_alone(match::Discovery& discovery, const graph::Graph& graph,
                  const match::Pattern& pattern, const std::string& why) {
     for (const auto& node : graph.nodes)
-        if (std::ranges::find(pattern.nodes, node.name) != pattern.nodes.end())
-            discovery.left_alone.push_back(
-                {node.name, node.target, "a defect of FACT, please report it: " + why, node.where});
+        if (std::ranges::find(pattern.nodes, node.name) != pattern.nodes.end() &&
+            std::ranges::find(discovery.left_alone, node.name, &match::LeftAlone::node) ==
+                discovery.left_alone.end())
+            discovery.left_alone.push_back({node.name, node.target, why, node.where});
 }
 
 }  // namespace
@@ -70,16 +72,20 @@ Result<Discovered> discover(const fs::path& archive, const match::Options& optio
 }
 
 Result<Discovered> discover_stage(const RunFolder& run, const match::Options& options,
-                                  const std::vector<StoredRule>& learned) {
+                                  const std::vector<StoredRule>& learned, bool rules) {
     auto found = discover(run.archive(), options);
     if (!found) return found;
+    if (!rules)
+        for (const auto& pattern : std::exchange(found->discovery.patterns, {}))
+            leave_alone(found->discovery, found->graph, pattern, "rules were left out");
     add_accepted(run, found->graph, found->discovery);
     add_learned(learned, found->graph, options, found->discovery);
     Result<> written = Ok{};
     std::erase_if(found->discovery.patterns, [&](const match::Pattern& pattern) {
         const auto call = make_call(found->graph, pattern);
         if (!call) {
-            leave_alone(found->discovery, found->graph, pattern, call.error().text());
+            leave_alone(found->discovery, found->graph, pattern,
+                        "a defect of FACT, please report it: " + call.error().text());
             return true;
         }
         if (written) written = write_if_changed(run.call(pattern.id), graph::to_json(*call));

@@ -22,10 +22,10 @@ struct Discovered {
 };
 
 // Finds the patterns; with a run folder, also by learned rules and those accepted there before, and
-// writes discovery.json and calls/<id>.json.
+// writes discovery.json and calls/<id>.json. Without `rules` nothing is found by the built-in ones.
 Result<Discovered> discover(const std::filesystem::path& archive, const match::Options& options);
 Result<Discovered> discover_stage(const RunFolder& run, const match::Options& options,
-                                  const std::vector<StoredRule>& learned = {});
+                                  const std::vector<StoredRule>& learned = {}, bool rules = true);
 
 // The torch settings that the archive's module was traced under, torch's defaults where it says
 // nothing; with `allow_tf32` products and convolutions may use TF32 whatever it says.

@@ -178,9 +178,10 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     const auto precision = precision_of(run.archive(), settings.allow_tf32);
     if (!precision) return watch.failed(precision.error());
     const auto options = match_options(*ceilings, settings.arch, precision->tf32);
-    const auto learned =
-        request.registry ? learned_rules(environment->registry) : std::vector<StoredRule>{};
-    auto found = discover_stage(run, options, learned);
+    const auto learned = request.registry && !request.agent.alone
+                             ? learned_rules(environment->registry)
+                             : std::vector<StoredRule>{};
+    auto found = discover_stage(run, options, learned, !request.agent.alone);
     if (!found) return watch.failed(found.error());
     say("discover", fmt::format("{}, {}", report::counted(found->graph.nodes.size(), "operator"),
                                 report::counted(found->discovery.patterns.size(), "pattern")));
@@ -198,7 +199,7 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     auto agent = agent_stage(run, request.agent);
     if (!agent) return watch.failed(agent.error());
     if (agent->accepted > 0) {  // they are among the patterns now
-        found = discover_stage(run, options, learned);
+        found = discover_stage(run, options, learned, !request.agent.alone);
         if (!found) return watch.failed(found.error());
         realizations = realize();
         if (!realizations) return watch.failed(realizations.error());

@@ -376,6 +376,22 @@ class Loop(Agents):
         said = (self.folder / "run" / "report.txt").read_text()
         self.assertIn("2 answers replayed to other prompts", said)
 
+    def test_what_a_model_wrote_for_one_module_is_found_in_another(self):
+        """Recorded at full size (bench/agent), replayed at a small one; the rule then needs no model."""
+        self.environment.update(BEYOND_SMALL="1", FACT_REGISTRY=str(self.folder / "registry"))
+        beyond = ROOT / "examples" / "beyond"
+        self.source = str(beyond / "edm_loss.py")
+        report = self.optimize(f"replay:{ROOT / 'bench' / 'agent' / 'edm_loss.jsonl'}", "--dtype", "bf16")
+        self.assertEqual(report["operators"]["fused"], report["operators"]["all"])
+        self.assertTrue(report["agrees"])
+        proposal = next(one["id"] for one in report["agent"]["proposals"] if one["accepted"])
+        self.assertEqual(self.fact("act", "run", "learn", json.dumps({"proposal": proposal})).returncode, 0)
+        again = self.fact("optimize", beyond / "edm_loss_again.py", "--dtype", "bf16", "--run-dir", "again", "--json")
+        again = json.loads(again.stdout)
+        self.assertTrue([one["id"] for one in again["patterns"] if one["fused"] and one["id"].startswith("k_")])
+        self.assertIsNone(again["agent"])
+        self.assertTrue(again["agrees"])
+
     def test_nothing_that_is_answered_does_harm(self):
         for find, first in (
             ("no idea", ""),
@@ -389,6 +405,11 @@ class Loop(Agents):
             report = self.optimize(self.answers(first, first, find), "--agent-calls", "3", "--no-bench")
             self.assertEqual(report["agent"]["accepted"], 0)
             self.assertTrue(report["package"])
+
+    def test_rules_are_left_out_for_comparison(self):
+        report = self.optimize(self.answers(fenced(TEXT)), "--agent-alone", "--no-bench")
+        self.assertEqual([one["rule"] for one in report["patterns"]], ["agent"])
+        self.assertEqual(report["operators"]["left_alone"], report["operators"]["all"] - len(NODES))
 
     def test_who_answers_may_fail(self):
         report = self.optimize("command:exit 3", "--no-bench")

@@ -54,6 +54,8 @@ class Loop {
         : desk_(desk), provider_(provider), request_(request) {
         done_.provider = request.provider;
         done_.price = request.price;
+        done_.writes = request.cuda ? "cuda" : "language";
+        done_.bounds = request.bounds;
         for (const auto& one : desk_.bounds) total_us_ += one.unfused_us;
     }
 

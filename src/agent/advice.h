@@ -17,7 +17,6 @@ struct Seen {
     std::vector<match::StageCost> stages;
     double time_us = 0, torch_us = 0;  // 0: not timed
     int spill_bytes = 0;               // of the fastest candidate
-    std::string precision;             // "bf16", "f16x3", ...
 };
 
 // One sentence each, the most promising first; none where nothing is left to gain.

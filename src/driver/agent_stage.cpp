@@ -28,8 +28,13 @@ constexpr double kLeastShare = 0.01;  // of the module's time: less is not worth
 
 class Loop {
   public:
-    Loop(Desk& desk, Interview& interview, report::Agent& done, Realizations realizations)
-        : desk_(desk), interview_(interview), done_(done), realizations_(std::move(realizations)) {
+    Loop(Desk& desk, const AgentRequest& request, Interview& interview, report::Agent& done,
+         Realizations realizations)
+        : desk_(desk),
+          request_(request),
+          interview_(interview),
+          done_(done),
+          realizations_(std::move(realizations)) {
         for (const auto& one : desk_.bounds) total_us_ += one.unfused_us;
     }
 
@@ -260,6 +265,8 @@ Result<report::Agent> agent_stage(const RunFolder& run, const AgentRequest& requ
     report::Agent done;
     done.provider = request.provider;
     done.price = request.price;
+    done.writes = request.cuda ? "cuda" : "language";
+    done.bounds = request.bounds;
     auto interview = Interview::begin(desk->environment, run, request, done);
     if (!interview) return interview.error();
     auto realizations = read_realizations(run, desk->found.discovery);

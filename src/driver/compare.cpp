@@ -106,11 +106,14 @@ std::vector<report::Difference> differences(const ReadRun& a, const ReadRun& b) 
     add("--also", fmt::format("{}", fmt::join(x.also, " ")),
         fmt::format("{}", fmt::join(y.also, " ")));
     add("registry", x.registry, y.registry);
-    const auto provider = [](const ReadRun& run) {
-        const auto agent = agent_of(run.report);
+    const auto model = agent_of(a.report), other = agent_of(b.report);
+    const auto provider = [](const ReportJson& agent) {
         return agent.is_object() ? text_of(agent, "provider") : std::string("rules");
     };
-    add("--agent", provider(a), provider(b));
+    add("--agent", provider(model), provider(other));
+    if (!model.is_object() || !other.is_object()) return out;
+    add("--agent-writes", text_of(model, "writes"), text_of(other, "writes"));
+    add("--agent-bounds", text_of(model, "bounds"), text_of(other, "bounds"));
     return out;
 }
 

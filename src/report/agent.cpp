@@ -135,7 +135,10 @@ std::string dollars_text(double dollars) {
 
 std::string to_text(const Agent& agent) {
     if (agent.provider.empty()) return {};
-    auto text = fmt::format("the model ({}):\n", agent.provider) + stage_table(agent);
+    auto text = fmt::format("the model ({}{}{}):\n", agent.provider,
+                            agent.writes == "cuda" ? ", writing CUDA" : "",
+                            agent.bounds ? "" : ", not told of bounds") +
+                stage_table(agent);
     text += fmt::format(
         "  sets of operators named {}, refused {}; kernels accepted {}, of them verified on the "
         "GPU {}, in the package {}; first texts that compiled {}, retries {}\n",
@@ -176,6 +179,8 @@ std::string to_json(const Agent& agent) {
     auto all = json_of(agent.total(), agent.price);
     all.update(
         {{"provider", agent.provider},
+         {"writes", agent.writes},
+         {"bounds", agent.bounds ? "on" : "off"},
          {"price", agent.price ? AgentJson{{"in", agent.price->in}, {"out", agent.price->out}}
                                : AgentJson()},
          {"stages", stages},

@@ -54,7 +54,9 @@ struct AgentBrought {
 };
 
 struct Agent {
-    std::string provider;  // "" where no model was asked
+    std::string provider;             // "" where no model was asked
+    std::string writes = "language";  // or "cuda"
+    bool bounds = true;               // whether it was told what they allow
     std::optional<AgentPrice> price;
     std::vector<AgentStage> stages;  // in the order of their first question
     int retries = 0;   // questions asked again: no answer, one of no use, or one that can be better

@@ -90,6 +90,16 @@ TEST_F(CompareRuns, TimesPatternsAndTheModel) {
     EXPECT_EQ(got["agent"][0], json({{"name", "calls"}, {"a", 3}, {"b", nullptr}}));
     EXPECT_TRUE(got["notes"].empty());
     EXPECT_EQ(got["settings"].size(), 2u);  // and --agent
+
+    const auto asked = [&](const char* name, const char* writes) {
+        return make(name, {},
+                    {{"patterns", json::array()},
+                     {"agent", {{"provider", "command:x"}, {"writes", writes}, {"bounds", "on"}}}});
+    };
+    const auto styles = compare_runs(asked("c", "language"), asked("d", "cuda"));
+    ASSERT_EQ(styles->settings.size(), 1u);
+    EXPECT_EQ(styles->settings[0].name, "--agent-writes");
+    EXPECT_EQ(styles->settings[0].b, "cuda");
 }
 
 TEST_F(CompareRuns, OtherModulesAndOtherGpusAreSaid) {

@@ -48,15 +48,17 @@ Result<Found> find(const DiscoverOptions& options) {
     const auto precision = driver::precision_of(options.archive, settings.allow_tf32);
     if (!precision) return precision.error();
     const auto match = driver::match_options(*ceilings, settings.arch, precision->tf32);
+    const auto learned = driver::learned_rules(environment->registry);
     auto found = driver::discover(options.archive, match);
     if (!found) return found.error();
+    driver::add_learned(learned, found->graph, match, found->discovery);
     if (!options.run.empty()) {
         const driver::RunFolder run(options.run);
         if (auto fine = ensure_writable_folder(run.path()); !fine) return blame_input(fine.error());
         const auto lock = run.lock();
         if (!lock) return blame_input(lock.error());
         if (auto done = prepare(options, run); !done) return done.error();
-        found = driver::discover_stage(run, match);
+        found = driver::discover_stage(run, match, learned);
         if (!found) return found.error();
     }
     return Found{std::move(found->discovery),

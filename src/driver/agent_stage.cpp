@@ -23,7 +23,8 @@ namespace {
 
 constexpr int kMostProposals = 8;
 constexpr int kMostAttempts = 3;
-constexpr double kNearBound = 1.1;    // what is within 10 % of its bound is left as it is
+constexpr double kNearBound = 1.1;  // what is within 10 % of its bound is left as it is
+constexpr double kFarFromBound = 1.5;
 constexpr double kLeastShare = 0.01;  // of the module's time: less is not worth a question
 
 class Loop {
@@ -71,14 +72,18 @@ class Loop {
         return interview_.ask(std::move(question));
     }
 
-    // The accepted pattern that has all operators of the set; "" where none has.
+    // The accepted pattern that has all operators of the set, and does not run far from its bound;
+    // "" where none has: of a large set that runs badly a part may be better.
     std::string covered_by(const agent::NodeSet& set) const {
         for (const auto& pattern : desk_.found.discovery.patterns) {
             const auto has = [&](graph::NodeId id) {
                 return std::ranges::find(pattern.nodes, desk_.found.graph[id].name) !=
                        pattern.nodes.end();
             };
-            if (pattern.rule == agent::kRule && std::ranges::all_of(set.nodes, has))
+            const auto row = std::ranges::find(done_.rows, pattern.id, &report::AgentRow::id);
+            const bool slow =
+                row != done_.rows.end() && row->time_us > kFarFromBound * row->bound_us;
+            if (pattern.rule == agent::kRule && !slow && std::ranges::all_of(set.nodes, has))
                 return pattern.id;
         }
         return {};

@@ -265,6 +265,8 @@ class Actions(Agents):
         self.assertIn("softmax(tanh(y)", self.fact("registry", "rules", "show", rule).stdout)
         other = MODEL.replace("128", "96").replace("4, 32", "2, 24")
         self.source = self.write("other.py", other)
+        self.assertEqual(self.fact("trace", self.source, "-o", "other.pt2").returncode, 0)
+        self.assertIn(f"k_{rule}_0", self.fact("discover", "other.pt2").stdout)
         report = json.loads(self.fact("optimize", self.source, "--run-dir", "second", "--json").stdout)
         fused = [one["id"] for one in report["patterns"] if one["fused"]]
         self.assertIn(f"k_{rule}_0", fused)

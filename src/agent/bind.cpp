@@ -199,7 +199,7 @@ Result<match::Written> bind(const ir::Kernel& kernel, const Graph& graph,
         if (extent % of != 0)
             return Error{fmt::format("the text wants {} to be a multiple of {}, but it is {}",
                                      kernel[dim].name, of, extent),
-                         "leave that constraint out: a kernel needs none", true};
+                         "leave that constraint out: a kernel needs none; " + hint, true};
     }
     for (std::size_t i = 0; i < pairs->size(); ++i) {
         const auto& [text, tensor] = (*pairs)[i];

@@ -20,14 +20,10 @@ int compose(const ComposeOptions& options) {
         options.output.empty() ? run.package().string() : options.output;
     const auto run_lock = run.lock();
     if (!run_lock) return fail(blame_input(run_lock.error()));
-    const auto settings = run.settings();
-    if (!settings) return fail(settings.error());
-    const auto environment = driver::find_environment(settings->arch);
-    if (!environment) return fail(environment.error());
+    const auto plan = driver::compose_run(run, output, options.patterns);
+    if (!plan) return fail(plan.error());
     const auto found = driver::read_discovered(run);
     if (!found) return fail(found.error());
-    const auto plan = driver::compose_run(*environment, run, output, options.patterns);
-    if (!plan) return fail(plan.error());
     for (std::size_t i = 0; i < plan->choices.size(); ++i)
         print(fmt::format("{}: {}\n", found->discovery.patterns[i].id,
                           plan->choices[i].fused ? "fused" : "not fused: " + plan->choices[i].why));

@@ -42,7 +42,7 @@ Result<Json> compose_set(Desk& desk, const Json& request) {
     const auto folder = text_field(request, "output", false);
     if (!folder) return folder.error();
     const std::filesystem::path output = folder->empty() ? desk.run.package().string() : *folder;
-    const auto plan = compose_run(desk.environment, desk.run, output, *ids);
+    const auto plan = compose_run(desk.run, output, *ids);
     if (!plan) return plan.error();
     Json fused = Json::array(), left = Json::array();
     for (std::size_t i = 0; i < plan->choices.size(); ++i) {

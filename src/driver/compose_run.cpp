@@ -47,8 +47,8 @@ Result<Plan> plan_of(const Discovered& found, const Realizations& realizations,
     return plan;
 }
 
-Result<Plan> compose_run(const Environment& environment, const RunFolder& run,
-                         const std::filesystem::path& output, const std::vector<std::string>& ids) {
+Result<Plan> compose_run(const RunFolder& run, const std::filesystem::path& output,
+                         const std::vector<std::string>& ids) {
     const auto output_lock = compose::lock_output(output);
     if (!output_lock) return blame_input(output_lock.error());
     if (auto fine = compose::check_output(output); !fine) return blame_input(fine.error());
@@ -58,12 +58,14 @@ Result<Plan> compose_run(const Environment& environment, const RunFolder& run,
     if (!found) return found.error();
     const auto realizations = read_realizations(run, found->discovery);
     if (!realizations) return realizations.error();
+    const auto environment = find_environment(settings->arch);
+    if (!environment) return environment.error();
     auto chosen = ids.empty() ? Result<Plan>(plan(*found, *realizations))
                               : plan_of(*found, *realizations, ids);
     if (!chosen) return chosen.error();
     if (ids.empty())
         if (auto done =
-                ablate_stage(environment, run, *settings, *found, *realizations, "", *chosen);
+                ablate_stage(*environment, run, *settings, *found, *realizations, "", *chosen);
             !done)
             return done.error();
     auto done = compose_stage(run, *settings, *found, *realizations, *chosen, output);

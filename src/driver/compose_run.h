@@ -16,7 +16,7 @@ Result<Plan> plan_of(const Discovered& found, const Realizations& realizations,
 
 // Writes the package of `ids`; with none, of what pays, measured in the whole module where there is
 // a GPU. The run folder is the caller's alone. A plan without a pattern writes nothing.
-Result<Plan> compose_run(const Environment& environment, const RunFolder& run,
-                         const std::filesystem::path& output, const std::vector<std::string>& ids);
+Result<Plan> compose_run(const RunFolder& run, const std::filesystem::path& output,
+                         const std::vector<std::string>& ids);
 
 }  // namespace fact::driver

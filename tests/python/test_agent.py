@@ -410,7 +410,7 @@ class Loop(Agents):
 
     def test_rules_are_left_out_for_comparison(self):
         report = self.optimize(self.answers(fenced(TEXT)), "--agent-alone", "--no-bench")
-        self.assertEqual([one["rule"] for one in report["patterns"]], ["agent"])
+        self.assertEqual([one["id"] for one in report["patterns"]], [report["agent"]["proposals"][0]["id"]])
         self.assertEqual(report["operators"]["left_alone"], report["operators"]["all"] - len(NODES))
 
     def test_who_answers_may_fail(self):

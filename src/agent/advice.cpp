@@ -13,7 +13,7 @@ constexpr double kNear = 1.1;  // what is within 10 % of its bound is good
 double bytes_between(const Seen& seen) {
     double all = 0;
     for (const auto& stage : seen.stages) all += stage.work.bytes;
-    return all - seen.cost.bytes;
+    return std::max(0.0, all - seen.cost.bytes);
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ std::string_view limit_of(const match::StageCost& stage) {
 std::vector<std::string> advice(const Seen& seen) {
     std::vector<std::string> all;
     const double bound = seen.cost.bound_us, expected = seen.cost.expected_us;
-    if (seen.time_us > 0 && seen.time_us <= kNear * bound) return all;
+    if (seen.stages.empty() || (seen.time_us > 0 && seen.time_us <= kNear * bound)) return all;
     if (seen.stages.size() > 1 && expected > kNear * bound)
         all.push_back(fmt::format(
             "the text is cut into {} kernels, which write and read {:.1f} MB between them and take "

@@ -97,6 +97,11 @@ Reply act(Desk& desk, std::string_view action, std::string_view request) {
     try {
         const auto lock = desk.run.lock();
         if (!lock) return failed(lock.error());
+        if (is_stale(desk)) {  // somebody else worked here while this one waited
+            auto fresh = open_desk(desk.run);
+            if (!fresh) return failed(fresh.error());
+            desk = std::move(*fresh);
+        }
         auto reply = row->carry_out(desk, json);
         if (!reply) return failed(reply.error());
         (*reply)["ok"] = true;

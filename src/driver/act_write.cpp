@@ -171,7 +171,7 @@ Result<Json> prove(Desk& desk, const Target& target, const std::string& text) {
     if (auto written = write_call(desk, pattern); !written) return written.error();
     match::Discovery only;
     only.patterns.push_back(pattern);
-    const auto done = realize_stage(desk.environment, desk.run, only, {});
+    const auto done = realize_stage(desk.environment, desk.run, only, desk.realizing);
     if (!done) return done.error();
     const auto& realization = done->at(pattern.family);
     tell(*authored, realization, reply);

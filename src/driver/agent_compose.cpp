@@ -11,6 +11,7 @@
 #include "driver/compose_run.h"
 #include "driver/interview.h"
 #include "driver/trial_times.h"
+#include "support/subprocess.h"
 
 namespace fact::driver {
 
@@ -86,7 +87,7 @@ Result<std::string> compose_question(const Environment& environment, const Disco
     return agent::fill_prompt(environment.root / "prompts" / "compose.md",
                               {{"patterns", agent::bounded(lines, 12'000)},
                                {"eager", fmt::format("{:.1f}", ablation.eager.median_us)},
-                               {"all", fmt::format("{:.1f}", ablation.all.median_us)},
+                               {"all", fmt::format("{:.1f}", ablation.kept.median_us)},
                                {"chosen", set_text(plan.patterns(found.discovery))},
                                {"ablation", agent::bounded(measured, 4'000)},
                                {"most", fmt::to_string(most)}});
@@ -94,7 +95,7 @@ Result<std::string> compose_question(const Environment& environment, const Disco
 
 Result<> compose_with_agent(const Environment& environment, const RunFolder& run,
                             const Settings& settings, const Discovered& found,
-                            const Realizations& realizations, const report::Ablation& ablation,
+                            const Realizations& realizations, report::Ablation& ablation,
                             const AgentRequest& request, report::Agent& agent, Plan& plan) {
     if (request.provider == "rules" || !ablation.measured()) return Ok{};
     const auto prompt =
@@ -113,7 +114,11 @@ Result<> compose_with_agent(const Environment& environment, const RunFolder& run
     for (const auto& one : plans) sets.push_back(one.patterns(found.discovery));
     const TrialBench bench(environment, run, settings, found, realizations, "");
     const auto times = bench.times("compositions", sets);
-    if (!times) return times.error();
+    if (interrupted()) return Error{"interrupted", ""};
+    if (!times) {
+        agent.compositions.push_back("they cannot be timed: " + times.error().message);
+        return Ok{};
+    }
     const auto& chosen = times->trials.front();
     std::size_t best = 0;
     for (std::size_t i = 1; i < sets.size(); ++i) {
@@ -125,7 +130,13 @@ Result<> compose_with_agent(const Environment& environment, const RunFolder& run
             time.median_us + std::max(uncertainty(time), uncertainty(chosen)) < chosen.median_us;
         if (faster && (best == 0 || time.median_us < times->trials[best].median_us)) best = i;
     }
-    if (best > 0) plan = plans[best - 1];
+    if (best == 0) return Ok{};
+    plan = plans[best - 1];
+    ablation.kept = times->trials[best];
+    for (auto& row : ablation.rows)
+        row.kept = std::ranges::any_of(sets[best], [&](const match::Pattern* pattern) {
+            return pattern->family == row.family;
+        });
     return Ok{};
 }
 

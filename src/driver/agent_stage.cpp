@@ -263,15 +263,19 @@ class Loop {
 
 }  // namespace
 
-Result<report::Agent> agent_stage(const RunFolder& run, const AgentRequest& request) {
+Result<report::Agent> agent_stage(const RunFolder& run, const AgentRequest& request,
+                                  const RealizeRequest& realizing) {
     if (request.provider == "rules") return report::Agent{};
     auto desk = open_desk(run);
     if (!desk) return desk.error();
+    desk->realizing = realizing;
+    desk->realizing.also.clear();
     report::Agent done;
     done.provider = request.provider;
     done.price = request.price;
     done.writes = request.cuda ? "cuda" : "language";
     done.bounds = request.bounds;
+    done.alone = request.alone;
     auto interview = Interview::begin(desk->environment, run, request, done);
     if (!interview) return interview.error();
     auto realizations = read_realizations(run, desk->found.discovery);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "driver/realize.h"
 #include "driver/run_folder.h"
 #include "report/agent.h"
 #include "support/result.h"
@@ -29,6 +30,7 @@ Result<> check_agent(const AgentRequest& request);
 
 // Asks until the budget is spent or nothing is worth asking. What is accepted joins the run's
 // patterns (driver/accepted.h); every exchange is kept in agent/transcript.jsonl.
-Result<report::Agent> agent_stage(const RunFolder& run, const AgentRequest& request);
+Result<report::Agent> agent_stage(const RunFolder& run, const AgentRequest& request,
+                                  const RealizeRequest& realizing);
 
 }  // namespace fact::driver

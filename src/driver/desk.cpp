@@ -4,9 +4,19 @@
 
 namespace fact::driver {
 
+namespace {
+
+std::filesystem::file_time_type time_of(const RunFolder& run) {
+    std::error_code ignored;
+    return std::filesystem::last_write_time(run.discovery(), ignored);
+}
+
+}  // namespace
+
 Result<Desk> open_desk(const RunFolder& run) {
     const auto settings = run.settings();
     if (!settings) return settings.error();
+    const auto written = time_of(run);
     auto found = read_discovered(run);
     if (!found) return found.error();
     auto environment = find_environment(settings->arch);
@@ -17,8 +27,17 @@ Result<Desk> open_desk(const RunFolder& run) {
     if (!precision) return precision.error();
     auto options = match_options(*ceilings, settings->arch, precision->tf32);
     auto bounds = sol::node_bounds(found->graph, options.tf32, ceilings->gpu);
-    return Desk{run, std::move(*environment), std::move(options), std::move(*found),
-                std::move(bounds)};
+    return Desk{run,
+                std::move(*environment),
+                std::move(options),
+                std::move(*found),
+                std::move(bounds),
+                {},
+                written};
+}
+
+bool is_stale(const Desk& desk) {
+    return time_of(desk.run) != desk.written;
 }
 
 }  // namespace fact::driver

@@ -185,23 +185,25 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     if (!found) return watch.failed(found.error());
     say("discover", fmt::format("{}, {}", report::counted(found->graph.nodes.size(), "operator"),
                                 report::counted(found->discovery.patterns.size(), "pattern")));
-    const auto realize = [&]() -> Result<Realizations> {
+    const RealizeRequest first{request.effort,   request.jobs,  request.also, {},
+                               request.registry, request.retune};
+    const auto realize = [&](const RealizeRequest& how) -> Result<Realizations> {
         if (found->discovery.patterns.empty()) return Realizations{};
         watch.enter("realize");
-        return realize_stage(
-            *environment, run, found->discovery,
-            {request.effort, request.jobs, request.also, {}, request.registry, request.retune});
+        return realize_stage(*environment, run, found->discovery, how);
     };
     // First what rules found: a model is told what that takes.
-    auto realizations = realize();
+    auto realizations = realize(first);
     if (!realizations) return watch.failed(realizations.error());
     watch.enter("agent");
-    auto agent = agent_stage(run, request.agent);
+    auto again = first;  // what was searched for once is known
+    again.retune = false;
+    auto agent = agent_stage(run, request.agent, again);
     if (!agent) return watch.failed(agent.error());
     if (agent->accepted > 0) {  // they are among the patterns now
         found = discover_stage(run, options, learned, !request.agent.alone);
         if (!found) return watch.failed(found.error());
-        realizations = realize();
+        realizations = realize(again);
         if (!realizations) return watch.failed(realizations.error());
     }
     if (found->discovery.patterns.empty()) {
@@ -219,7 +221,7 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     const auto module = request.registry && !request.retune
                             ? module_identity(*environment, tracing_of(settings), run)
                             : std::string();
-    const auto ablation =
+    auto ablation =
         ablate_stage(*environment, run, settings, *found, *realizations, module, chosen);
     if (!ablation) return watch.failed(ablation.error());
     if (auto done = compose_with_agent(*environment, run, settings, *found, *realizations,

@@ -28,6 +28,18 @@ std::optional<std::string> extent_name(std::string_view digits) {
     return std::to_string(extent);
 }
 
+// Whether another name is a factor of a product that is spelled by it: F in F*8.
+bool is_in_a_product(const ir::Kernel& kernel, ir::DimId dim) {
+    const auto used = ir::used_dims(kernel);
+    const auto spells = [&](const std::string& product) {
+        const auto starred = "*" + product + "*";
+        return starred.find("*" + kernel[dim].name + "*") != starred.npos;
+    };
+    for (std::size_t d = 0; d < kernel.dims.size(); ++d)
+        if (used[d] && d != ir::index(dim) && spells(kernel.dims[d].name)) return true;
+    return false;
+}
+
 }  // namespace
 
 void Scope::declare_symbols(const std::vector<ast::Dim>& dims) {
@@ -302,7 +314,7 @@ void Scope::finish(bool complete) {
     if (!complete || reporter_.count() != errors_before_) return;
     const auto used = ir::used_dims(kernel_);
     for (const auto& [dim, span] : products_)  // a misspelt constraint would be none
-        if (!used[ir::index(dim)])
+        if (!used[ir::index(dim)] && !is_in_a_product(kernel_, dim))
             reporter_.error(code::unused_value, span,
                             fmt::format("The dimension '{}' is never used.", kernel_[dim].name),
                             "Give it to a tensor, or remove it.");

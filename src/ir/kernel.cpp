@@ -39,7 +39,9 @@ DimId Kernel::dim_product(const std::vector<DimId>& all) {
         all.begin(), all.end(), [&](DimId dim) { return dims[index(dim)].factors.size() == 1; });
     const auto name = product_name(renamed ? all : apart);
     for (std::size_t i = 0; i < dims.size(); ++i)
-        if (dims[i].factors == apart && (!renamed || dims[i].name == name))
+        // By its own name, or by one that `where` gave it: not by that of a renamed product.
+        if (dims[i].factors == apart &&
+            (dims[i].name == name || (!renamed && dims[i].name.find('*') == std::string::npos)))
             return static_cast<DimId>(i);
     dims.push_back({name, {}, apart});
     return static_cast<DimId>(dims.size() - 1);

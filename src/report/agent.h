@@ -56,6 +56,7 @@ struct AgentBrought {
 struct Agent {
     std::string provider;             // "" where no model was asked
     std::string writes = "language";  // or "cuda"
+    bool alone = false;               // nothing was found by rules
     bool bounds = true;               // whether it was told what they allow
     std::optional<AgentPrice> price;
     std::vector<AgentStage> stages;  // in the order of their first question

@@ -66,10 +66,14 @@ TEST(CudaKernel, WhatCannotBeOneIsRefused) {
               std::string::npos);
     for (const auto* include :
          {"#include \"/etc/passwd\"", " # include \"x.h\"", "#include <../x>", "#include X",
-          "%:include \"x\"", "#embed \"x\"", "#include_next <x>"})
+          "%:include \"x\"", "#embed \"x\"", "#include_next <x>", "/**/#include \"x\"",
+          "#inc\\\nlude \"x\"", "#include/**/\"x\""})
         EXPECT_NE(said(compared(true), std::string(include) + "\n" + kSource).find("it may not"),
                   std::string::npos)
             << include;
+    EXPECT_NE(said(compared(true), "#include <a>" + std::string(100'000, ' ') + "x\n" + kSource)
+                  .find("it may not"),
+              std::string::npos);
     for (const auto* include :
          {"#include \"common/plain.cuh\"", "#include <cuda_bf16.h>", "#include <cuda/std/limits>",
           "#include <cooperative_groups.h> // x"})

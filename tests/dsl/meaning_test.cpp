@@ -182,6 +182,13 @@ TEST(Meaning, OfProductsOfOtherNames) {
                 {2, 13});
 }
 
+TEST(Meaning, OfARenamedProductThatComesFirst) {
+    expect_near(computed("kernel f(a: f32[F*2, K], b: f32[E*2, K]) -> (y: f32[F*2, E*2]) "
+                         "where F = E {\n  y = a @ b.T\n}\n",
+                         {{{2, 1}, {1, 2}}, {{2, 1}, {3, 4}}}, {2, 2}),
+                {3, 4, 6, 8});
+}
+
 TEST(Meaning, OfExpandedValues) {
     expect_near(computed("kernel f(x: f32[H, N], m: f32[B, N]) -> (y: f32[B, H, N]) {\n"
                          "  y = where(m > 0.0, x.expand(B, H, N), -1.0)\n}\n",

@@ -245,6 +245,23 @@ class Actions(Agents):
         self.assertLess(left["now_us"], left["unfused_us"])
         self.assertEqual(self.act("stop", why="near its bound")["accepted"], [tried["proposal"]])
 
+    def test_one_at_work_sees_what_another_wrote(self):
+        self.assertEqual(self.fact("trace", self.source, "-o", "model.pt2").returncode, 0)
+        self.assertEqual(self.fact("discover", "model.pt2", "-o", "run").returncode, 0)
+        with subprocess.Popen([PROGRAM, "act", "run", "--serve"], cwd=self.folder, env=self.environment, text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+            def ask(action, **request):
+                server.stdin.write(json.dumps({"action": action, "request": request}) + "\n")
+                server.stdin.flush()
+                return json.loads(server.stdout.readline())
+
+            before = len(ask("patterns")["patterns"])
+            name = self.act("propose", nodes=NODES)["proposal"]
+            self.assertTrue(self.act("write", proposal=name, text=TEXT)["accepted"])
+            after = [one["id"] for one in ask("patterns")["patterns"]]
+            self.assertEqual((len(after), name in after), (before + 1, True))
+            server.stdin.close()
+
     def test_what_computes_nothing_is_an_attempt_to_game(self):
         self.assertEqual(self.fact("trace", self.source, "-o", "model.pt2").returncode, 0)
         self.assertEqual(self.fact("discover", "model.pt2", "-o", "run").returncode, 0)

@@ -168,6 +168,7 @@ void Session::time(ProofBench& bench, const CandidateRequest& request, Candidate
     const auto single = time_single(works, device_, request.single_ms, between);
     reply.single = single[0];
     reply.baseline_single = single[1];
+    if (request.proof == Proof::full) reply.launches = time_launches(launch, device_);
     if (request.sustained_ms <= 0) return;
     const auto held = time_sustained(works, device_, request.sustained_ms, between);
     reply.held = held[0];

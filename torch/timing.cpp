@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "gpu/kernel.h"
 #include "support/times.h"
 #include "torch/stream.h"
 
@@ -140,6 +141,39 @@ std::vector<Times> time_sustained(const std::vector<Work>& works, c10::Device de
     std::vector<Times> timings;
     for (auto& list : times) timings.push_back(summarize(std::move(list)));
     return timings;
+}
+
+std::vector<verify::LaunchTime> time_launches(const Work& work, c10::Device device) {
+    constexpr int kRuns = 9;
+    const Occupier occupy(device);
+    const auto stream = current_stream(device);
+    const double busy_us = std::clamp(4 * estimate(work, device, occupy).host_us, 200.0, 5000.0);
+    std::vector<std::string> entries;
+    std::vector<std::vector<double>> times;
+    for (int run = 0; run < kRuns; ++run) {
+        std::vector<c10::Event> ends;
+        const auto mark = [&] {
+            ends.emplace_back(c10::kCUDA, c10::EventFlag::BACKEND_DEFAULT).record(stream);
+        };
+        entries.clear();
+        occupy(busy_us);
+        mark();
+        {
+            const gpu::LaunchObserver observer([&](const Launch& launch) {
+                entries.push_back(launch.entry);
+                mark();
+            });
+            work();
+        }
+        ends.back().synchronize();
+        times.resize(entries.size());
+        for (std::size_t i = 0; i < entries.size(); ++i)
+            times[i].push_back(ends[i].elapsedTime(ends[i + 1]) * 1000);
+    }
+    std::vector<verify::LaunchTime> launches;
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        launches.push_back({entries[i], summarize(std::move(times[i])).median_us});
+    return launches;
 }
 
 }  // namespace fact::exec

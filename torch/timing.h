@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/times.h"
+#include "verify/protocol.h"
 
 namespace fact::exec {
 
@@ -22,5 +23,8 @@ std::vector<Times> time_single(const std::vector<Work>& works, c10::Device devic
 // Back to back, each for long enough at a time to heat the GPU: what its power limit leaves.
 std::vector<Times> time_sustained(const std::vector<Work>& works, c10::Device device,
                                   double milliseconds, const Work& between = {});
+
+// The launches of our kernels in such work, in their order, each waited for before the next.
+std::vector<verify::LaunchTime> time_launches(const Work& work, c10::Device device);
 
 }  // namespace fact::exec

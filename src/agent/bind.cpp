@@ -23,8 +23,7 @@ struct Pair {
     const Tensor* tensor = nullptr;
 };
 
-// Adds what `dim` = `extent` says. False where it contradicts what is known, or several factors are
-// not known yet and `last` says that nothing more will be.
+// Adds what `dim` = `extent` says. False where it contradicts what is known.
 bool learn(const ir::Kernel& kernel, ir::DimId dim, std::int64_t extent, Extents& extents) {
     std::vector<std::string> open;
     for (const ir::DimId factor : kernel.factors({dim})) {

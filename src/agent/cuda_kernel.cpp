@@ -7,7 +7,6 @@
 #include <cctype>
 #include <sstream>
 
-#include "agent/answer.h"
 #include "dsl/cuda_text.h"
 
 namespace fact::agent {
@@ -84,10 +83,6 @@ Result<std::string> void_body(const graph::Graph& graph, const Interface& interf
 }
 
 }  // namespace
-
-Result<std::string> read_cuda(const std::string& answer) {
-    return read_code_block(answer);
-}
 
 Result<std::string> cuda_kernel(const std::string& name, const graph::Graph& graph,
                                 const Interface& interface, const std::string& source) {

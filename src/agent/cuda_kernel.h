@@ -6,9 +6,6 @@
 
 namespace fact::agent {
 
-// The last code block of an answer.
-Result<std::string> read_cuda(const std::string& answer);
-
 // The text (dsl/cuda_text.h) of such a kernel for these tensors. An Error says what the source may
 // not have, or which tensor CUDA cannot be given.
 Result<std::string> cuda_kernel(const std::string& name, const graph::Graph& graph,

@@ -10,6 +10,7 @@
 #include "driver/compose_run.h"
 #include "driver/realize.h"
 #include "driver/trial_times.h"
+#include "report/times.h"
 #include "support/files.h"
 
 namespace fact::driver {
@@ -20,18 +21,6 @@ namespace {
 Result<std::vector<std::string>> set_field(const Json& request) {
     if (!request.contains("patterns")) return std::vector<std::string>{};
     return names_field(request, "patterns");
-}
-
-Json times_json(const Times& times) {
-    return {{"median_us", times.median_us}, {"low_us", times.low_us}, {"high_us", times.high_us}};
-}
-
-// What a pattern's operators take as things stand: its kernel where that was timed, else its bound.
-double expected_us(const match::Pattern& pattern, const Realizations& realizations) {
-    const auto known = realizations.find(pattern.family);
-    if (known != realizations.end() && known->second.measured)
-        return known->second.single.median_us;
-    return pattern.cost.expected_us;
 }
 
 }  // namespace
@@ -81,8 +70,8 @@ Result<Json> measure(Desk& desk, const Json& request) {
     Json named = Json::array();
     for (const auto* pattern : patterns) named.push_back(pattern->id);
     return Json{{"patterns", named},
-                {"eager", times_json(times->eager)},
-                {"composed", times_json(times->trials.front())},
+                {"eager", Json(report::to_json(times->eager))},
+                {"composed", Json(report::to_json(times->trials.front()))},
                 {"speedup", times->eager.median_us / times->trials.front().median_us},
                 {"how", times->how}};
 }

@@ -12,11 +12,8 @@ namespace fact::driver {
 namespace {
 
 // The pattern's products with the schedules that the model of time likes best.
-Result<Json> listed(const Desk& desk, const match::Pattern& pattern, int most) {
-    Diagnostics ignored;
-    const auto program = dsl::compile(pattern.kernel, ignored);
-    if (!program) return Error{fmt::format("the text of {} does not compile", pattern.id), ""};
-    const auto& kernel = program->kernels.front();
+Result<Json> listed(const Desk& desk, const match::Pattern& pattern, const ir::Kernel& kernel,
+                    int most) {
     std::vector<tools::Setting> settings;
     for (const auto& [dim, extent] : pattern.extents) settings.push_back({dim, extent, "the run"});
     const auto extents = tools::bind_extents(kernel, settings, tools::Assume::typical);
@@ -50,18 +47,19 @@ Result<Json> schedules(Desk& desk, const Json& request) {
     if (!product) return product.error();
     const auto most = count_field(request, "most", 8);
     if (!most) return most.error();
-    const auto* pattern = find_pattern(desk, *id);
-    if (!pattern)
-        return Error{fmt::format("there is no pattern '{}'", *id), "see `patterns`", true};
-    if (tried->empty()) return listed(desk, *pattern, *most);
+    const auto* pattern = find_pattern(desk.found.discovery, *id);
+    if (!pattern) return no_such_pattern(desk.found.discovery, *id);
     Diagnostics ignored;
     const auto program = dsl::compile(pattern->kernel, ignored);
-    if (!program || !program->schedules.empty())
+    if (!program) return Error{fmt::format("the text of {} does not compile", *id), ""};
+    const auto& kernel = program->kernels.front();
+    if (tried->empty()) return listed(desk, *pattern, kernel, *most);
+    if (!program->schedules.empty())
         return Error{fmt::format("the text of {} has schedules of its own", *id),
                      "`write` it with others", true};
-    const auto text = fmt::format(
-        "{}schedule {}{} on {} {{\n  {}\n}}\n", pattern->kernel, program->kernels.front().name,
-        product->empty() ? "" : "." + *product, desk.options.arch, *tried);
+    const auto text =
+        fmt::format("{}schedule {}{} on {} {{\n  {}\n}}\n", pattern->kernel, kernel.name,
+                    product->empty() ? "" : "." + *product, desk.options.arch, *tried);
     return write(desk, {{"pattern", *id}, {"text", text}});
 }
 

@@ -38,9 +38,8 @@ Result<Target> target_of(const Desk& desk, const Json& request) {
         if (!set) return set.error();
         return Target{std::move(*set)};
     }
-    const auto* pattern = find_pattern(desk, *pattern_id);
-    if (!pattern)
-        return Error{fmt::format("there is no pattern '{}'", *pattern_id), "see `patterns`", true};
+    const auto* pattern = find_pattern(desk.found.discovery, *pattern_id);
+    if (!pattern) return no_such_pattern(desk.found.discovery, *pattern_id);
     auto set = agent::node_set(graph, pattern->nodes);
     if (!set) return set.error();
     auto interface =
@@ -82,15 +81,16 @@ Json candidates_json(const tune::Realization& realization) {
     return list;
 }
 
-Json stages_json(const std::vector<match::StageCost>& stages) {
+Json stages_json(const agent::Seen& seen) {
     Json list = Json::array();
-    for (const auto& stage : stages)
-        list.push_back({{"writes", stage.outputs},
-                        {"kind", lower::describe(stage.kind)},
-                        {"flops", stage.work.flops},
-                        {"bytes", stage.work.bytes},
-                        {"bound_us", stage.bound_us},
-                        {"limited_by", agent::limit_of(stage)}});
+    for (const auto& stage : seen.stages) {
+        Json one{{"writes", stage.outputs},    {"kind", lower::describe(stage.kind)},
+                 {"flops", stage.work.flops},  {"bytes", stage.work.bytes},
+                 {"bound_us", stage.bound_us}, {"limited_by", agent::limit_of(stage)}};
+        const double us = agent::time_of(stage, seen.launches);
+        if (us > 0) one["time_us"] = us;
+        list.push_back(std::move(one));
+    }
     return list;
 }
 
@@ -110,7 +110,6 @@ void tell(const agent::Authored& authored, const tune::Realization& realization,
     const auto& cost = authored.pattern.cost;
     reply["accepted"] = realization.realized;
     reply["cost"] = cost_json(cost);
-    reply["stages"] = stages_json(authored.stages);
     reply["text_checks"] = checks_json(realization.text_checks);
     reply["candidates"] = candidates_json(realization);
     if (!realization.realized) {
@@ -120,7 +119,11 @@ void tell(const agent::Authored& authored, const tune::Realization& realization,
     if (const auto trick = gamed(realization); !trick.empty()) reply["gamed"] = trick;
     agent::Seen seen{cost, authored.stages, 0, 0, 0};
     for (const auto& candidate : realization.candidates)
-        if (candidate.name == realization.winner) seen.spill_bytes = candidate.spill_bytes;
+        if (candidate.name == realization.winner) {
+            seen.spill_bytes = candidate.spill_bytes;
+            seen.launches = candidate.launches;
+        }
+    reply["stages"] = stages_json(seen);
     if (realization.measured) {
         reply["time_us"] = seen.time_us = realization.single.median_us;
         reply["torch_us"] = seen.torch_us = realization.baseline_single.median_us;
@@ -175,7 +178,7 @@ Result<Json> prove(Desk& desk, const Target& target, const std::string& text) {
     if (!done) return done.error();
     const auto& realization = done->at(pattern.family);
     tell(*authored, realization, reply);
-    const auto* before = find_pattern(desk, id);
+    const auto* before = find_pattern(desk.found.discovery, id);
     const bool slower = realization.realized && before && before->family != pattern.family &&
                         is_faster(desk, *before, realization);
     if (slower) reply["note"] = "an earlier text for these operators is faster, and is kept";
@@ -214,7 +217,7 @@ Result<Json> write_cuda(Desk& desk, const std::string& proposal, const std::stri
 Result<Json> learn_rule(Desk& desk, const Json& request) {
     const auto id = text_field(request, "proposal", true);
     if (!id) return id.error();
-    const auto* pattern = find_pattern(desk, *id);
+    const auto* pattern = find_pattern(desk.found.discovery, *id);
     if (!pattern)
         return Error{fmt::format("no text of proposal '{}' was accepted", *id), "`write` one first",
                      true};

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace fact::driver {
 
 namespace {
@@ -16,12 +14,6 @@ Error wrong_kind(std::string_view field, std::string_view kind) {
 }
 
 }  // namespace
-
-const match::Pattern* find_pattern(const Desk& desk, const std::string& id) {
-    const auto& patterns = desk.found.discovery.patterns;
-    const auto at = std::ranges::find(patterns, id, &match::Pattern::id);
-    return at == patterns.end() ? nullptr : &*at;
-}
 
 Result<std::string> text_field(const Json& request, const char* name, bool required) {
     if (!request.contains(name)) {

@@ -29,9 +29,6 @@ Result<Json> measure(Desk& desk, const Json& request);
 Result<Json> budget(Desk& desk, const Json& request);
 Result<Json> stop(Desk& desk, const Json& request);
 
-// nullptr where no pattern of the run has this id.
-const match::Pattern* find_pattern(const Desk& desk, const std::string& id);
-
 // A field of another kind is the caller's mistake.
 Result<std::string> text_field(const Json& request, const char* name, bool required);
 Result<int> count_field(const Json& request, const char* name, int otherwise);

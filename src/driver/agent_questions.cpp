@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "agent/cuda_kernel.h"
 #include "agent/interface.h"
 #include "agent/look.h"
 #include "agent/prompt.h"
@@ -29,18 +30,45 @@ std::string advice(const Desk& desk, const Wanted& wanted) {
     return found ? in_prompt(*found, kMostAdvice) : "(there are none)";
 }
 
+// What a kernel for the set can gain, in words.
+std::string aim(const Wanted& wanted) {
+    if (!wanted.tell_bounds) return "the faster the better";
+    return fmt::format("at best it takes {:.1f} us, its operators take {:.1f} us now",
+                       wanted.cost.bound_us, wanted.now_us);
+}
+
+// The set's operators, a line each.
+std::vector<std::string> operator_lines(const Desk& desk, const Wanted& wanted) {
+    const auto bounds = wanted.tell_bounds ? desk.bounds : std::vector<sol::NodeBound>{};
+    const auto looked =
+        agent::look(desk.found.graph, bounds, {.count = 1'000'000, .fold = false}).lines;
+    std::vector<std::string> lines;
+    for (const auto id : wanted.set.nodes) lines.push_back(looked[graph::index(id)]);
+    return lines;
+}
+
+Result<std::string> cuda_question(const Desk& desk, const Wanted& wanted) {
+    const auto& graph = desk.found.graph;
+    const auto tensors = agent::cuda_tensors(graph, agent::interface_of(graph, wanted.set));
+    return agent::fill_prompt(prompt_file(desk, "write_cuda.md"),
+                              {{"operators", agent::bounded(operator_lines(desk, wanted), 12'000)},
+                               {"tensors", agent::bounded(tensors, 12'000)},
+                               {"scratch", std::to_string(tensors.size())},
+                               {"bound", aim(wanted)}});
+}
+
 }  // namespace
 
-Result<std::string> find_question(const Desk& desk, int most, bool told) {
-    const auto bounds = told ? desk.bounds : std::vector<sol::NodeBound>{};
+Result<std::string> find_question(const Desk& desk, int most, bool tell_bounds) {
+    const auto bounds = tell_bounds ? desk.bounds : std::vector<sol::NodeBound>{};
     const auto looked = agent::look(desk.found.graph, bounds, {.count = 400});
     std::vector<std::string> patterns, left;
     for (const auto& pattern : desk.found.discovery.patterns)
         patterns.push_back(
             fmt::format("{}: {}{}", pattern.id, fmt::join(pattern.nodes, ", "),
-                        told ? fmt::format(" (bound {:.1f} us, unfused {:.1f} us)",
-                                           pattern.cost.bound_us, pattern.cost.unfused_us)
-                             : ""));
+                        tell_bounds ? fmt::format(" (bound {:.1f} us, unfused {:.1f} us)",
+                                                  pattern.cost.bound_us, pattern.cost.unfused_us)
+                                    : ""));
     for (const auto& alone : desk.found.discovery.left_alone)
         left.push_back(alone.node + ": " + alone.reason);
     return agent::fill_prompt(prompt_file(desk, "find.md"),
@@ -51,6 +79,7 @@ Result<std::string> find_question(const Desk& desk, int most, bool told) {
 }
 
 Result<std::string> write_question(const Desk& desk, const Wanted& wanted) {
+    if (wanted.cuda) return cuda_question(desk, wanted);
     const auto& graph = desk.found.graph;
     const auto language = read_file(desk.environment.root / "docs" / "language.md");
     if (!language) return language.error();
@@ -67,22 +96,7 @@ Result<std::string> write_question(const Desk& desk, const Wanted& wanted) {
                                {"bound", aim(wanted)}});
 }
 
-std::string aim(const Wanted& wanted) {
-    if (!wanted.told) return "the faster the better";
-    return fmt::format("at best it takes {:.1f} us, its operators take {:.1f} us now",
-                       wanted.cost.bound_us, wanted.now_us);
-}
-
-std::vector<std::string> operator_lines(const Desk& desk, const Wanted& wanted) {
-    const auto bounds = wanted.told ? desk.bounds : std::vector<sol::NodeBound>{};
-    const auto looked =
-        agent::look(desk.found.graph, bounds, {.count = 1'000'000, .fold = false}).lines;
-    std::vector<std::string> lines;
-    for (const auto id : wanted.set.nodes) lines.push_back(looked[graph::index(id)]);
-    return lines;
-}
-
-std::string diagnosis(const Json& reply, bool told) {
+std::string diagnosis(const Json& reply, bool tell_bounds) {
     std::string text;
     const auto add = [&](const char* field) {
         if (reply.contains(field) && reply[field].is_string() &&
@@ -99,12 +113,16 @@ std::string diagnosis(const Json& reply, bool told) {
         text += fmt::format(
             "it takes {:.1f} us; torch takes {:.1f} us{}\n", reply["time_us"].get<double>(),
             reply.value("torch_us", 0.0),
-            told ? fmt::format(", the bound is {:.1f}", reply["cost"].value("bound_us", 0.0)) : "");
-    for (const auto& stage : told ? reply.value("stages", Json::array()) : Json::array())
-        text += fmt::format("kernel that writes {} ({}): at best {:.1f} us, limited by {}\n",
+            tell_bounds ? fmt::format(", the bound is {:.1f}", reply["cost"].value("bound_us", 0.0))
+                        : "");
+    for (const auto& stage : tell_bounds ? reply.value("stages", Json::array()) : Json::array())
+        text += fmt::format("kernel that writes {} ({}): {}at best {:.1f} us, limited by {}\n",
                             stage.value("writes", ""), stage.value("kind", ""),
+                            stage.contains("time_us")
+                                ? fmt::format("takes {:.1f} us, ", stage["time_us"].get<double>())
+                                : "",
                             stage.value("bound_us", 0.0), stage.value("limited_by", ""));
-    for (const auto& hint : told ? reply.value("advice", Json::array()) : Json::array())
+    for (const auto& hint : tell_bounds ? reply.value("advice", Json::array()) : Json::array())
         text += hint.get<std::string>() + "\n";
     return text;
 }
@@ -114,8 +132,8 @@ Result<std::string> revise_question(const Desk& desk, const Wanted& wanted, cons
     auto prompt = write_question(desk, wanted);
     if (!prompt) return prompt;
     const auto revision =
-        agent::fill_prompt(prompt_file(desk, "revise.md"),
-                           {{"text", text}, {"diagnosis", diagnosis(reply, wanted.told)}});
+        agent::fill_prompt(prompt_file(desk, wanted.cuda ? "revise_cuda.md" : "revise.md"),
+                           {{"text", text}, {"diagnosis", diagnosis(reply, wanted.tell_bounds)}});
     if (!revision) return revision;
     *prompt += "\n" + *revision;
     return prompt;

@@ -15,13 +15,13 @@ struct Wanted {
     std::string id;
     agent::NodeSet set;
     match::Cost cost;
-    double now_us = 0;  // what its operators take as the rules leave them
-    bool told = true;   // whether the model is told these times
+    double now_us = 0;        // what its operators take as the rules leave them
+    bool tell_bounds = true;  // whether the model is told these times
+    bool cuda = false;        // whether it writes CUDA
 };
 
 // Which sets of operators should be kernels, at most `most` of them.
-// `told`: with the times that bounds allow.
-Result<std::string> find_question(const Desk& desk, int most, bool told = true);
+Result<std::string> find_question(const Desk& desk, int most, bool tell_bounds = true);
 
 // A kernel for the set.
 Result<std::string> write_question(const Desk& desk, const Wanted& wanted);
@@ -31,17 +31,7 @@ Result<std::string> write_question(const Desk& desk, const Wanted& wanted);
 Result<std::string> revise_question(const Desk& desk, const Wanted& wanted, const std::string& text,
                                     const nlohmann::json& reply);
 
-// The same two of a kernel in CUDA.
-Result<std::string> write_cuda_question(const Desk& desk, const Wanted& wanted);
-Result<std::string> revise_cuda_question(const Desk& desk, const Wanted& wanted,
-                                         const std::string& source, const nlohmann::json& reply);
-
-// That reply in words; `told`: with the bound.
-std::string diagnosis(const nlohmann::json& reply, bool told = true);
-
-// What a kernel for the set can gain, in words.
-std::string aim(const Wanted& wanted);
-// The set's operators, a line each.
-std::vector<std::string> operator_lines(const Desk& desk, const Wanted& wanted);
+// That reply in words.
+std::string diagnosis(const nlohmann::json& reply, bool tell_bounds = true);
 
 }  // namespace fact::driver

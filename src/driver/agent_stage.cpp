@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include "agent/advice.h"
 #include "agent/answer.h"
-#include "agent/cuda_kernel.h"
 #include "agent/proposal.h"
 #include "driver/action_requests.h"
 #include "driver/agent_questions.h"
@@ -23,9 +23,8 @@ namespace {
 
 constexpr int kMostProposals = 8;
 constexpr int kMostAttempts = 3;
-constexpr double kNearBound = 1.1;  // what is within 10 % of its bound is left as it is
-constexpr double kFarFromBound = 1.5;
-constexpr double kLeastShare = 0.01;  // of the module's time: less is not worth a question
+constexpr double kFarFromBound = 1.5;  // what is further may be worth a try in parts
+constexpr double kLeastShare = 0.01;   // of the module's time: less is not worth a question
 
 class Loop {
   public:
@@ -99,15 +98,6 @@ class Loop {
         return row;
     }
 
-    // What a pattern's kernel takes, or is expected to.
-    double time_of(const match::Pattern& pattern) const {
-        const auto known = realizations_.find(pattern.family);
-        if (known != realizations_.end() && known->second.measured)
-            return std::min(known->second.single.median_us,
-                            known->second.baseline_single.median_us);
-        return std::min(pattern.cost.expected_us, pattern.cost.unfused_us);
-    }
-
     // What the operators of a set take today: those in patterns as the rules' kernels do, all
     // others as torch's.
     double now_us(const agent::NodeSet& set) const {
@@ -122,7 +112,7 @@ class Loop {
                 std::ranges::any_of(pattern.nodes, taken))
                 continue;
             covered.insert(pattern.nodes.begin(), pattern.nodes.end());
-            us += time_of(pattern);
+            us += expected_us(pattern, realizations_);
         }
         for (const auto& one : desk_.bounds) {
             const auto& name = desk_.found.graph[one.node].name;
@@ -171,13 +161,17 @@ class Loop {
         };
         auto set = agent::node_set(desk_.found.graph, named.nodes);
         if (!set) return refuse(set.error().message);
-        Wanted one{
-            agent::proposal_id(desk_.found.graph, *set), std::move(*set), {}, 0, request_.bounds};
+        Wanted one{agent::proposal_id(desk_.found.graph, *set),
+                   std::move(*set),
+                   {},
+                   0,
+                   request_.bounds,
+                   request_.cuda};
         if (std::ranges::find(wanted, one.id, &Wanted::id) != wanted.end())
             return refuse("it was named twice");
         one.cost = agent::cost_of(desk_.found.graph, one.set, desk_.options);
         one.now_us = now_us(one.set);
-        if (one.now_us < kNearBound * one.cost.bound_us)
+        if (one.now_us < agent::kNearBound * one.cost.bound_us)
             return refuse(fmt::format("within 10 % of its bound already ({:.1f} of {:.1f} us)",
                                       one.now_us, one.cost.bound_us));
         wanted.push_back(std::move(one));
@@ -197,13 +191,13 @@ class Loop {
     static bool good_enough(const Json& reply) {
         if (!reply.value("accepted", false)) return false;
         if (!reply.contains("time_us")) return true;  // nothing tells texts apart without a GPU
-        return reply["time_us"].get<double>() <= kNearBound * reply["cost"].value("bound_us", 0.0);
+        return reply["time_us"].get<double>() <=
+               agent::kNearBound * reply["cost"].value("bound_us", 0.0);
     }
 
     Result<> write_for(const Wanted& wanted) {
         auto row = row_of(wanted);
-        auto prompt =
-            request_.cuda ? write_cuda_question(desk_, wanted) : write_question(desk_, wanted);
+        auto prompt = write_question(desk_, wanted);
         if (!prompt) return prompt.error();
         Json names = Json::array();
         for (const auto id : wanted.set.nodes) names.push_back(desk_.found.graph[id].name);
@@ -216,7 +210,7 @@ class Loop {
             ++row.attempts;
             if (attempt > 0 && agent::gives_up(*answer)) break;
             const auto text =
-                request_.cuda ? agent::read_cuda(*answer) : agent::read_kernel_text(*answer);
+                request_.cuda ? agent::read_code_block(*answer) : agent::read_kernel_text(*answer);
             Json reply{{"error", text ? "" : text.error().text()}};
             if (text) {
                 auto written = request_.cuda
@@ -239,8 +233,7 @@ class Loop {
                 row.outcome = diagnosis(reply).substr(0, 300);
             }
             if (reply.value("unverified", false)) break;  // no text would get further here
-            const auto revise = request_.cuda ? revise_cuda_question : revise_question;
-            prompt = revise(desk_, wanted, text ? *text : answer->substr(0, 4000), reply);
+            prompt = revise_question(desk_, wanted, text ? *text : answer->substr(0, 4000), reply);
             if (!prompt) return prompt.error();
         }
         row.time_us = best_us;
@@ -275,7 +268,6 @@ Result<report::Agent> agent_stage(const RunFolder& run, const AgentRequest& requ
     done.price = request.price;
     done.writes = request.cuda ? "cuda" : "language";
     done.bounds = request.bounds;
-    done.alone = request.alone;
     auto interview = Interview::begin(desk->environment, run, request, done);
     if (!interview) return interview.error();
     auto realizations = read_realizations(run, desk->found.discovery);

@@ -106,6 +106,7 @@ std::vector<report::Difference> differences(const ReadRun& a, const ReadRun& b) 
     add("--also", fmt::format("{}", fmt::join(x.also, " ")),
         fmt::format("{}", fmt::join(y.also, " ")));
     add("registry", x.registry, y.registry);
+    add("rules", x.rules, y.rules);
     const auto model = agent_of(a.report), other = agent_of(b.report);
     const auto provider = [](const ReportJson& agent) {
         return agent.is_object() ? text_of(agent, "provider") : std::string("rules");

@@ -31,17 +31,15 @@ Result<Plan> plan_of(const Discovered& found, const Realizations& realizations,
     const auto& patterns = found.discovery.patterns;
     Plan plan{std::vector<compose::Choice>(patterns.size(), {false, "not in the set"})};
     for (const auto& id : ids) {
-        const auto at = std::ranges::find(patterns, id, &match::Pattern::id);
-        if (at == patterns.end())
-            return Error{fmt::format("there is no pattern '{}'", id),
-                         "`fact act RUN patterns` names them", true};
+        const auto* at = find_pattern(found.discovery, id);
+        if (!at) return no_such_pattern(found.discovery, id);
         const auto known = realizations.find(at->family);
         if (known == realizations.end() || !known->second.realized)
             return Error{fmt::format("{} has no kernel: {}", id,
                                      known == realizations.end() ? "it was not realized yet"
                                                                  : known->second.why),
                          "leave it out, or `fact realize` first", true};
-        plan.choices[static_cast<std::size_t>(at - patterns.begin())] = {true, ""};
+        plan.choices[static_cast<std::size_t>(at - patterns.data())] = {true, ""};
     }
     if (auto apart = check_apart(plan.patterns(found.discovery)); !apart) return apart.error();
     return plan;

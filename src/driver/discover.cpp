@@ -10,6 +10,7 @@
 #include "driver/accepted.h"
 #include "graph/canonical.h"
 #include "graph/pt2_archive.h"
+#include "support/diagnostics.h"
 #include "support/files.h"
 
 namespace fact::driver {
@@ -131,6 +132,25 @@ Result<Discovered> read_discovered(const RunFolder& run) {
     auto discovery = match::discovery_from_json(*text);
     if (!discovery) return blame_input(discovery.error());
     return Discovered{std::move(*graph), std::move(*discovery)};
+}
+
+const match::Pattern* find_pattern(const match::Discovery& discovery, const std::string& id) {
+    const auto at = std::ranges::find(discovery.patterns, id, &match::Pattern::id);
+    return at == discovery.patterns.end() ? nullptr : &*at;
+}
+
+Error no_such_pattern(const match::Discovery& discovery, const std::string& id) {
+    std::vector<std::string> ids;
+    for (const auto& pattern : discovery.patterns) ids.push_back(pattern.id);
+    const auto near = nearest(id, ids);
+    return {fmt::format("the run has no pattern '{}'", id),
+            !near.empty() ? fmt::format("did you mean '{}'?", near)
+            : ids.empty()
+                ? "it has none at all"
+                : fmt::format("the first of its {} is '{}'; `fact act RUN patterns` names "
+                              "them",
+                              ids.size(), ids.front()),
+            true};
 }
 
 std::string module_dtype(const graph::Graph& graph) {

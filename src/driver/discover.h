@@ -34,6 +34,11 @@ Result<TorchPrecision> precision_of(const std::filesystem::path& archive, bool a
 // What an earlier discover_stage wrote.
 Result<Discovered> read_discovered(const RunFolder& run);
 
+// nullptr where none has this id.
+const match::Pattern* find_pattern(const match::Discovery& discovery, const std::string& id);
+// What to say then, with the nearest name.
+Error no_such_pattern(const match::Discovery& discovery, const std::string& id);
+
 // The module's own floating dtype ("f32"), as its parameters or else its inputs have it.
 std::string module_dtype(const graph::Graph& graph);
 

@@ -56,19 +56,9 @@ Result<index::Features> features_of_text(std::string_view name, std::string_view
 
 Result<index::Features> features_of_pattern(const match::Discovery& discovery,
                                             const std::string& pattern) {
-    std::vector<std::string> ids;
-    for (const auto& one : discovery.patterns) {
-        if (one.id == pattern) return features_of_text(one.id, one.kernel, one.extents);
-        ids.push_back(one.id);
-    }
-    const auto near = nearest(pattern, ids);
-    return Error{fmt::format("the run has no pattern '{}'", pattern),
-                 !near.empty() ? fmt::format("did you mean '{}'?", near)
-                 : ids.empty() ? "it has none at all"
-                               : fmt::format("the first of its {} is '{}'; `fact act RUN patterns` "
-                                             "names them",
-                                             ids.size(), ids.front()),
-                 true};
+    const auto* found = find_pattern(discovery, pattern);
+    if (!found) return no_such_pattern(discovery, pattern);
+    return features_of_text(found->id, found->kernel, found->extents);
 }
 
 Result<index::Features> features_of_pattern(const RunFolder& run, const std::string& pattern) {

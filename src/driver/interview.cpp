@@ -58,11 +58,15 @@ bool Interview::out_of_budget() {
         counted_.stopped = fmt::format("{} calls were made", used.calls);
     else if (used.tokens() >= request_.tokens)
         counted_.stopped = fmt::format("{} tokens were used", used.tokens());
-    else if (Seconds(Clock::now() - started_).count() >= request_.seconds)
+    else if (counted_.elapsed = elapsed(); counted_.elapsed >= request_.seconds)
         counted_.stopped = fmt::format("{:.0f} s were used", request_.seconds);
     else
         return false;
     return true;
+}
+
+double Interview::elapsed() const {
+    return before_ + Seconds(Clock::now() - started_).count();
 }
 
 Result<std::string> Interview::ask(agent::Question question) {

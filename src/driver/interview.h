@@ -19,7 +19,7 @@ class Interview {
     static Result<Interview> begin(const Environment& environment, const RunFolder& run,
                                    const AgentRequest& request, report::Agent& counted);
 
-    // Says so in the report, once.
+    // Where it is, the report says why nothing more was asked. Earlier stages count.
     bool out_of_budget();
 
     // "" where there is no answer; only a broken disk and an interruption are Errors.
@@ -35,6 +35,8 @@ class Interview {
               std::unique_ptr<agent::Provider> provider, report::Agent& counted)
         : run_(run), request_(request), provider_(std::move(provider)), counted_(counted) {}
 
+    double elapsed() const;  // seconds, earlier stages included
+
     void count(const agent::Exchange& exchange);
 
     RunFolder run_;
@@ -44,6 +46,7 @@ class Interview {
     std::map<std::string, report::AgentUse> by_set_;
     std::string last_failure_;
     Clock::time_point started_ = Clock::now();
+    double before_ = counted_.elapsed;  // of earlier stages
 };
 
 }  // namespace fact::driver

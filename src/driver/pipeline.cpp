@@ -112,7 +112,8 @@ Asked asked(const OptimizeRequest& request) {
               request.jobs,
               {},
               request.bench,
-              request.registry};
+              request.registry,
+              !request.agent.alone};
     for (const auto& file : request.also) out.also.push_back(fs::absolute(file).string());
     return out;
 }

@@ -204,4 +204,11 @@ Result<Realizations> read_realizations(const RunFolder& run, const match::Discov
     return found;
 }
 
+double expected_us(const match::Pattern& pattern, const Realizations& realizations) {
+    const auto known = realizations.find(pattern.family);
+    if (known == realizations.end() || !known->second.measured)
+        return std::min(pattern.cost.expected_us, pattern.cost.unfused_us);
+    return std::min(known->second.single.median_us, known->second.baseline_single.median_us);
+}
+
 }  // namespace fact::driver

@@ -32,4 +32,8 @@ Result<Realizations> realize_stage(const Environment& environment, const RunFold
 // What earlier runs left; families without a result are missing.
 Result<Realizations> read_realizations(const RunFolder& run, const match::Discovery& discovery);
 
+// What a pattern's operators take: as its kernel and torch's own were timed, else by their bounds;
+// the faster of the two.
+double expected_us(const match::Pattern& pattern, const Realizations& realizations);
+
 }  // namespace fact::driver

@@ -37,6 +37,7 @@ OrderedJson to_json(const Asked& a) {
             {"also", a.also},
             {"bench", a.bench},
             {"registry", a.registry},
+            {"rules", a.rules},
             {"budget_s", a.effort.budget_s},
             {"stop_early", a.effort.stop_early}};
 }
@@ -105,7 +106,8 @@ Result<std::optional<Asked>> RunFolder::asked() const {
                       o.value("jobs", 0),
                       {},
                       o.value("bench", true),
-                      o.value("registry", true)};
+                      o.value("registry", true),
+                      o.value("rules", true)};
         asked->also = o.value("also", std::vector<std::string>{});
     });
     if (!done) return done.error();

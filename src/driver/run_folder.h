@@ -31,6 +31,7 @@ struct Asked {
     int jobs = 0;
     std::vector<std::string> also;
     bool bench = true, registry = true;
+    bool rules = true;  // false: a model was asked alone
     bool operator==(const Asked&) const = default;
 };
 

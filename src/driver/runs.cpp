@@ -164,6 +164,7 @@ Result<OptimizeRequest> request_of(const RunSummary& run) {
     for (const auto& file : asked.also) request.also.emplace_back(file);
     request.bench = asked.bench;
     request.registry = asked.registry;
+    request.agent.alone = !asked.rules;
     return request;
 }
 

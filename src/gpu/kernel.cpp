@@ -17,6 +17,8 @@ namespace fact::gpu {
 
 namespace {
 
+thread_local std::function<void(const Launch&)> observed;  // by the LaunchObserver
+
 constexpr int kPromoteL2To256Bytes = 3;
 
 // What a launch asks for beyond its sizes.
@@ -246,8 +248,18 @@ Result<> Kernel::launch(std::span<const TensorArg> tensors,
             continue;
         auto done = state_->launch_one(launch, state_->entries[i], tensors, stream);
         if (!done) return done.error();
+        if (observed) observed(launch);
     }
     return Ok{};
+}
+
+LaunchObserver::LaunchObserver(std::function<void(const Launch&)> launched) {
+    if (observed) throw InternalError("LaunchObserver: there is one already");
+    observed = std::move(launched);
+}
+
+LaunchObserver::~LaunchObserver() {
+    observed = nullptr;
 }
 
 }  // namespace fact::gpu

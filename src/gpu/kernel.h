@@ -1,6 +1,7 @@
 // A compiled kernel on a GPU: loaded once, configured at load time, launched from any thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -56,6 +57,15 @@ class Kernel {
     static Result<std::shared_ptr<State>> load_on(int ordinal, std::string_view cubin,
                                                   LaunchRecord record);
     std::shared_ptr<State> state_;
+};
+
+// While it lives, `launched` is called after every launch that this thread makes.
+class LaunchObserver {
+  public:
+    explicit LaunchObserver(std::function<void(const Launch&)> launched);
+    ~LaunchObserver();
+    LaunchObserver(const LaunchObserver&) = delete;
+    LaunchObserver& operator=(const LaunchObserver&) = delete;
 };
 
 }  // namespace fact::gpu

@@ -164,7 +164,8 @@ Result<std::vector<StageCost>> stage_costs(const Written& written, const Options
         costs.push_back({fmt::format("{}", fmt::join(names, ", ")), stage.kind, work,
                          sol::kernel_bound(work, gpu).calibrated_us,
                          sol::bound({work.flops, 0, work.unit}, gpu).calibrated_us,
-                         sol::bound({0, work.bytes, work.unit}, gpu).calibrated_us});
+                         sol::bound({0, work.bytes, work.unit}, gpu).calibrated_us,
+                         stage.kernel.name});
     }
     return costs;
 }

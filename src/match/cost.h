@@ -40,6 +40,7 @@ struct StageCost {
     sol::Work work;
     double bound_us = 0;                      // calibrated
     double arithmetic_us = 0, memory_us = 0;  // what sets it, where a launch takes less
+    std::string kernel;                       // its name: the entries of its launches begin so
 };
 
 // Those that run in every call: values kept in memory between them are written and read. What

@@ -181,7 +181,6 @@ std::string to_json(const Agent& agent) {
         {{"provider", agent.provider},
          {"writes", agent.writes},
          {"bounds", agent.bounds ? "on" : "off"},
-         {"alone", agent.alone},
          {"price", agent.price ? AgentJson{{"in", agent.price->in}, {"out", agent.price->out}}
                                : AgentJson()},
          {"stages", stages},

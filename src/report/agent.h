@@ -30,7 +30,7 @@ struct AgentUse {
 };
 
 struct AgentStage {
-    std::string name;  // "find", "write", "revise"
+    std::string name;  // "find", "write", "revise", "compose"
     AgentUse use;
 };
 
@@ -56,7 +56,6 @@ struct AgentBrought {
 struct Agent {
     std::string provider;             // "" where no model was asked
     std::string writes = "language";  // or "cuda"
-    bool alone = false;               // nothing was found by rules
     bool bounds = true;               // whether it was told what they allow
     std::optional<AgentPrice> price;
     std::vector<AgentStage> stages;  // in the order of their first question
@@ -65,6 +64,7 @@ struct Agent {
     int refused = 0;   // of those, that cannot be a kernel or are not worth it
     int accepted = 0;  // with a proved kernel
     std::string stopped;  // why no more was asked
+    double elapsed = 0;   // seconds of its stages so far, proofs of its texts included
     std::vector<AgentRow> rows;
     // Sets of patterns that it named for the composition, and what became of each.
     std::vector<std::string> compositions;

@@ -87,17 +87,11 @@ std::string count_text(const std::optional<double>& value) {
                                                     : fmt::format("{:.4g}", *value);
 }
 
-ComparedJson times_json(const Times& t) {
-    if (!t.runs) return nullptr;
-    return {
-        {"median_us", t.median_us}, {"p10_us", t.low_us}, {"p90_us", t.high_us}, {"runs", t.runs}};
-}
-
 // Both and how they compare, under the names that every part uses.
 ComparedJson pair_json(const Times& a, const Times& b) {
     const auto ratio = over(a, b);
-    return {{"a", times_json(a)},
-            {"b", times_json(b)},
+    return {{"a", to_json(a)},
+            {"b", to_json(b)},
             {"a_over_b", ratio ? ComparedJson(*ratio) : ComparedJson()}};
 }
 

@@ -165,9 +165,7 @@ Json or_null(const std::string& text) {
 }
 
 Json json_of(const Times& t) {
-    if (!t.runs) return nullptr;
-    return {
-        {"median_us", t.median_us}, {"p10_us", t.low_us}, {"p90_us", t.high_us}, {"runs", t.runs}};
+    return to_json(t);
 }
 
 Json json_of(const Errors& e) {

@@ -18,4 +18,10 @@ std::string speedup(const Times& fused, const Times& baseline) {
                        over(baseline.low_us, fused.high_us), over(baseline.high_us, fused.low_us));
 }
 
+nlohmann::ordered_json to_json(const Times& t) {
+    if (!t.runs) return nullptr;
+    return {
+        {"median_us", t.median_us}, {"p10_us", t.low_us}, {"p90_us", t.high_us}, {"runs", t.runs}};
+}
+
 }  // namespace fact::report

@@ -33,6 +33,7 @@ json candidate_json(const CandidateResult& candidate) {
     reply.baseline_single = candidate.baseline_single;
     reply.held = candidate.held;
     reply.baseline_held = candidate.baseline_held;
+    reply.launches = candidate.launches;
     reply.finding = candidate.finding;
     reply.note = candidate.note;
     return {{"name", candidate.name},
@@ -60,6 +61,7 @@ CandidateResult candidate_from(const json& object) {
     candidate.baseline_single = reply.baseline_single;
     candidate.held = reply.held;
     candidate.baseline_held = reply.baseline_held;
+    candidate.launches = reply.launches;
     candidate.finding = reply.finding;
     candidate.note = reply.note;
     candidate.expected_us = object.value("expected_us", 0.0);

@@ -20,7 +20,8 @@ struct CandidateResult {
     verify::Finding finding = verify::Finding::none;  // which check rejected it
     std::string note;                                 // what the proof could not cover
     Times single, baseline_single;
-    Times held, baseline_held;  // sustained; of the best few only
+    Times held, baseline_held;                 // sustained; of the best few only
+    std::vector<verify::LaunchTime> launches;  // of what was proved in full on a GPU
     std::vector<verify::Check> checks;
     double expected_us = 0;   // what the model said; 0: nothing
     double fetched = 0;       // Candidate::fetched

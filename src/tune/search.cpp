@@ -83,6 +83,7 @@ void Searcher::settle(std::size_t i, CandidateReply reply) {
     result.baseline_single = reply.baseline_single;
     result.held = reply.held;
     result.baseline_held = reply.baseline_held;
+    result.launches = reply.launches;
     result.finding = reply.finding;
     result.note = reply.note;
     if (request_.finished) request_.finished(result);

@@ -101,6 +101,12 @@ Result<T> parsed(std::string_view text, std::string_view what, Read read) {
     }
 }
 
+json launches(const std::vector<LaunchTime>& times) {
+    json list = json::array();
+    for (const auto& one : times) list.push_back({{"entry", one.entry}, {"us", one.us}});
+    return list;
+}
+
 }  // namespace
 
 std::string_view name(Outcome outcome) {
@@ -146,6 +152,7 @@ std::string to_json(const CandidateReply& reply) {
                  {"baseline_single", times(reply.baseline_single)},
                  {"held", times(reply.held)},
                  {"baseline_held", times(reply.baseline_held)},
+                 {"launches", launches(reply.launches)},
                  {"finding", name(reply.finding)},
                  {"note", reply.note}});
 }
@@ -211,11 +218,13 @@ Result<CandidateReply> candidate_reply_from_json(std::string_view text) {
         reply.baseline_single = times_from(object, "baseline_single");
         reply.held = times_from(object, "held");
         reply.baseline_held = times_from(object, "baseline_held");
-        // Results of earlier versions have neither.
+        // Results of earlier versions have none of these.
         const auto finding = finding_from_name(object.value("finding", ""));
         if (!finding) throw std::runtime_error("a finding nobody knows");
         reply.finding = *finding;
         reply.note = object.value("note", "");
+        for (const auto& one : object.value("launches", json::array()))
+            reply.launches.push_back({one.at("entry"), one.at("us")});
         return reply;
     });
 }

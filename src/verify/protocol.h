@@ -67,13 +67,19 @@ struct CandidateRequest {
     std::string fault;  // tests only, on the CPU: "hang", "crash", or a simulated fault
     Proof proof = Proof::full;
 };
+// A launch of the kernel, waited for before the next: all together may take longer than the call.
+struct LaunchTime {
+    std::string entry;  // Launch::entry
+    double us = 0;
+};
 struct CandidateReply {
     Outcome outcome = Outcome::crashed;
     std::string why;
     std::vector<Check> checks;
     Times single, baseline_single, held, baseline_held;  // held: sustained
-    Finding finding = Finding::none;  // which check rejected it; why begins with its name
-    std::string note;                 // the other sizes it was proven at, or why at none
+    Finding finding = Finding::none;        // which check rejected it; why begins with its name
+    std::string note;                       // the other sizes it was proven at, or why at none
+    std::vector<LaunchTime> launches = {};  // with a full proof on a GPU
 };
 
 std::string to_json(const OpenRequest&);

@@ -52,5 +52,19 @@ TEST(Advice, SaysWhatToTry) {
     EXPECT_NE(first(slow).find("torch's own"), std::string::npos);
 }
 
+TEST(Advice, NamesTheKernelThatLosesMost) {
+    auto near = stage(0, 20), far = stage(0, 10);
+    near.kernel = "loss_1", near.outputs = "rows";
+    far.kernel = "loss_10", far.outputs = "total";
+    auto both = seen(30, {near, far}, 55);
+    both.launches = {{"loss_1_kernel", 21}, {"loss_10_maximum", 4}, {"loss_10_kernel", 26}};
+    EXPECT_DOUBLE_EQ(time_of(near, both.launches), 21);
+    EXPECT_DOUBLE_EQ(time_of(far, both.launches), 30);
+    EXPECT_NE(first(both).find("writes total loses most: 30.0 us where 10.0"), std::string::npos)
+        << first(both);
+    both.launches.clear();
+    EXPECT_EQ(first(both).find("loses most"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace fact::agent

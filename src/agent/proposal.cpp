@@ -49,6 +49,19 @@ std::string made_of_nothing(const ir::Kernel& kernel) {
     return {};
 }
 
+// What is proved to compute the same by less work (a sum over a product's outputs is a product with
+// summed weights) is bound by its own.
+void bound_by_text(const std::vector<match::StageCost>& stages, match::Cost& cost) {
+    double hard_us = 0, bound_us = 0;
+    for (const auto& stage : stages) {
+        hard_us += stage.hard_us;
+        bound_us += stage.bound_us;
+    }
+    cost.hard_us = std::min(cost.hard_us, hard_us);
+    cost.bound_us = std::min(cost.bound_us, bound_us);
+    cost.expected_us = bound_us;
+}
+
 }  // namespace
 
 match::Cost cost_of(const Graph& graph, const NodeSet& set, const match::Options& options) {
@@ -104,8 +117,7 @@ Result<Authored> author(const Graph& graph, const NodeSet& set, const std::strin
     auto stages = match::stage_costs(*written, options, gpu_of(options));
     if (!stages) return blame_input(stages.error());
     if (dsl::cuda_source(text)) stages->clear();  // what stands for it says nothing of its cost
-    if (!stages->empty()) pattern.cost.expected_us = 0;
-    for (const auto& stage : *stages) pattern.cost.expected_us += stage.bound_us;
+    if (!stages->empty()) bound_by_text(*stages, pattern.cost);
     pattern.where = graph[set.nodes.front()].where;
     match::finish(graph, pattern);
     pattern.id = proposal_id(graph, set);

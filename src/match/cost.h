@@ -38,7 +38,7 @@ struct StageCost {
     std::string outputs;  // names of what it writes
     lower::StageKind kind{};
     sol::Work work;
-    double bound_us = 0;                      // calibrated
+    double hard_us = 0, bound_us = 0;         // datasheet, calibrated
     double arithmetic_us = 0, memory_us = 0;  // what sets it, where a launch takes less
     std::string kernel;                       // its name: the entries of its launches begin so
 };

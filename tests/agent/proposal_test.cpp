@@ -169,5 +169,34 @@ TEST(Bind, MistakesInTheTextAreDiagnostics) {
     }
 }
 
+// The sum over a product's outputs is one output of a product with summed weights.
+TEST(Author, TextsOfLessWorkHaveABoundOfTheirOwn) {
+    Graph g;
+    const auto x = add_input(g, "x", dense(DType::f32, {1024, 8192}));
+    const auto w = add_input(g, "w", dense(DType::f32, {8192, 8192}));
+    g.inputs.back().kind = graph::InputKind::parameter;
+    g.inputs.back().fqn = "w";
+    const auto y = add_node(g, "aten.linear.default", {{"input", x}, {"weight", w}},
+                            dense(DType::f32, {1024, 8192}));
+    const auto sums =
+        add_node(g, "aten.sum.dim_IntList", {{"self", y}, {"dim", std::vector<std::int64_t>{1}}},
+                 dense(DType::f32, {1024}));
+    add_output(g, sums);
+    const auto set = *node_set(g, {"n0", "n1"});
+    const auto cost_by = [&](const std::string& body) {
+        Diagnostics diagnostics;
+        const auto authored =
+            author(g, set, "kernel f(x: f32[B, K], w: f32[N, K]) -> (n1: f32[B]) {" + body + "}",
+                   options(), diagnostics);
+        EXPECT_TRUE(authored) << render_all(diagnostics, "f", "");
+        return authored ? authored->pattern.cost : match::Cost{};
+    };
+    const auto as_written = cost_by("stored y = x @ w.T\n n1 = sum(y, over: N)");
+    EXPECT_DOUBLE_EQ(as_written.hard_us, cost_of(g, set, options()).hard_us);
+    const auto folded = cost_by("stored s = sum(w, over: N)\n n1 = sum(x * s, over: K)");
+    EXPECT_LT(folded.hard_us, 0.1 * as_written.hard_us);
+    EXPECT_LT(folded.bound_us, 0.1 * as_written.bound_us);
+}
+
 }  // namespace
 }  // namespace fact::agent

@@ -20,6 +20,15 @@ optimize() {
     fi
 }
 
+# beside N COMMAND...: in the background, when fewer than N are at work. Runs take turns on the GPU, so
+# what one traces or compiles while another measures costs no time and no accuracy.
+beside() {
+    local most=$1
+    shift
+    while (($(jobs -rp | wc -l) >= most)); do wait -n; done
+    "$@" &
+}
+
 # collect [OPTION...] FILE NAME...: the reports of those runs as one results file.
 collect() {
     local options=()

@@ -4,8 +4,9 @@
 # Each module of examples/beyond is optimized by the rules alone, and once more with the answers that a
 # model gave (bench/agent/MODULE.jsonl, as `fact optimize --agent command:...` recorded them). What was
 # found to pay becomes a learned rule; where there is a MODULE_again.py it is optimized with those rules
-# and no model, and without them. OUT/agent.json has all reports, OUT/rules the learned rules; the last
-# lines are a table. Runs that are there already are kept: the same command goes on where it was stopped.
+# and no model, and without them. OUT/agent.json has all reports, OUT/rules the learned rules, OUT/transcripts
+# what was asked: questions that the recorded answers do not cover are there without an answer. Runs that
+# are there already are kept: the same command goes on where it was stopped. The last lines are a table.
 set -uo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -20,7 +21,7 @@ mkdir -p "$logs"
 failures=0
 retune=''
 command="bench/agent/run.sh OUT"
-export FACT_CACHE_DIR=${FACT_CACHE_DIR:-$work/cache} FACT_REGISTRY=$work/registry
+export FACT_CACHE_DIR=${FACT_CACHE_DIR:-$work/cache}
 export PYTHONPATH=$root/python${PYTHONPATH:+:$PYTHONPATH}
 source "$root/bench/lib.sh"
 
@@ -33,31 +34,42 @@ fi
 once() {
     local name=$1
     shift
-    [[ -f $work/$name/report.json ]] || optimize "$name" "$limit" "$@" --dtype bf16 --effort quick
-    names+=("$name")
+    [[ -f $work/$name/report.json ]] || optimize "$name" "$limit" "$@" --dtype bf16 --effort quick --jobs 5
 }
 
 cd "$root" || exit 2
 note "building"
 timeout -k 10 500 "$fact" version || exit 1
+
+# Rules learned from one module must not help the next one's "rules alone".
+try() {
+    local module=$1
+    local -x FACT_REGISTRY=$work/registry-$module
+    once "rules_$module" "examples/beyond/$module.py"
+    once "model_$module" "examples/beyond/$module.py" --agent "replay:$root/bench/agent/$module.jsonl"
+    cp "$work/model_$module/agent/transcript.jsonl" "$out/transcripts/$module.jsonl" 2>/dev/null
+    cp "$FACT_REGISTRY"/rules/*.rule "$out/rules/" 2>/dev/null
+    if [[ -f examples/beyond/${module}_again.py ]]; then
+        once "learned_${module}_again" "examples/beyond/${module}_again.py"
+        FACT_REGISTRY=$work/registry-none once "rules_${module}_again" "examples/beyond/${module}_again.py"
+    fi
+}
+
 names=()
+mkdir -p "$out/rules" "$out/transcripts"
 for module in "${modules[@]}"; do
     [[ -f $root/bench/agent/$module.jsonl ]] || {
         echo "there is no transcript bench/agent/$module.jsonl" >&2
         exit 2
     }
-    # Rules learned from one module must not help the next one's "rules alone".
-    export FACT_REGISTRY=$work/registry-$module
-    once "rules_$module" "examples/beyond/$module.py"
-    once "model_$module" "examples/beyond/$module.py" --agent "replay:$root/bench/agent/$module.jsonl"
-    if [[ -f examples/beyond/${module}_again.py ]]; then
-        once "learned_${module}_again" "examples/beyond/${module}_again.py"
-        FACT_REGISTRY=$work/registry-none once "rules_${module}_again" "examples/beyond/${module}_again.py"
-    fi
+    names+=("rules_$module" "model_$module")
+    [[ ! -f examples/beyond/${module}_again.py ]] || names+=("learned_${module}_again" "rules_${module}_again")
+    beside 3 try "$module"
     collect --quiet agent.json "${names[@]}"
-    mkdir -p "$out/rules"
-    cp "$FACT_REGISTRY"/rules/*.rule "$out/rules/" 2>/dev/null
 done
+wait
+collect --quiet agent.json "${names[@]}"
+for name in "${names[@]}"; do [[ -f $work/$name/report.json ]] || ((++failures)); done
 "$python" "$root/bench/agent/table.py" "$out/agent.json" || ((++failures))
 note "$failures failed"
 exit "$((failures > 0))"

@@ -177,6 +177,12 @@ class Loop {
         wanted.push_back(std::move(one));
     }
 
+    static int tokens_of(const report::AgentRow& row) {
+        int tokens = 0;
+        for (const auto& text : row.texts) tokens += text.tokens;
+        return tokens;
+    }
+
     // Whether the language took the text, and the compiler a kernel of it where it came to that.
     static bool compiled(const Json& reply) {
         const auto built = [](const Json& one) {
@@ -187,12 +193,13 @@ class Loop {
         return std::ranges::any_of(kernels, built);
     }
 
-    // Whether there is nothing to gain by another text.
-    static bool good_enough(const Json& reply) {
-        if (!reply.value("accepted", false)) return false;
+    // Whether there is nothing to gain by another text than this one, which was accepted. Who is
+    // not told the bounds is not stopped by them.
+    bool good_enough(const Json& reply, bool better) const {
         if (!reply.contains("time_us")) return true;  // nothing tells texts apart without a GPU
-        return reply["time_us"].get<double>() <=
-               agent::kNearBound * reply["cost"].value("bound_us", 0.0);
+        if (!request_.bounds) return false;
+        return !better || reply["time_us"].get<double>() <=
+                              agent::kNearBound * reply["cost"].value("bound_us", 0.0);
     }
 
     Result<> write_for(const Wanted& wanted) {
@@ -207,7 +214,8 @@ class Loop {
             const auto answer = ask({"write", wanted.id, attempt, *prompt});
             if (!answer) return answer.error();
             if (answer->empty() && row.accepted()) break;
-            ++row.attempts;
+            row.texts.push_back(
+                {.tokens = interview_.used_for(wanted.id).tokens() - tokens_of(row)});
             if (attempt > 0 && agent::gives_up(*answer)) break;
             const auto text =
                 request_.cuda ? agent::read_code_block(*answer) : agent::read_kernel_text(*answer);
@@ -226,9 +234,12 @@ class Loop {
             if (accepted) {
                 row.outcome = "accepted";
                 const double us = reply.value("time_us", 0.0);
+                row.texts.back().accepted = true;
+                row.texts.back().time_us = us;
+                row.bound_us = std::min(row.bound_us, reply["cost"].value("bound_us", 0.0));
                 const bool better = best_us == 0 || us < 0.98 * best_us;
                 best_us = better ? us : best_us;
-                if (good_enough(reply) || !better) break;
+                if (good_enough(reply, better)) break;
             } else if (row.outcome != "accepted") {
                 row.outcome = diagnosis(reply).substr(0, 300);
             }

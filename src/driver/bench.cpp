@@ -8,6 +8,7 @@
 #include "driver/run_state.h"
 #include "support/files.h"
 #include "support/progress.h"
+#include "tune/gpu_turn.h"
 
 namespace fact::driver {
 
@@ -67,6 +68,8 @@ Result<Benched> bench(const Environment& environment, const BenchRequest& reques
     // texts are interpreted.
     if (!environment.gpu) arguments.insert(arguments.end(), {"--device", "cpu"});
     if (request.verbose) arguments.push_back("--verbose");
+    const auto turn = tune::gpu_turn(environment.gpu ? "cuda" : "cpu");
+    if (!turn) return turn.error();
     const auto exit = fact::run(python_module(environment, "fact.bench", arguments));
     if (!exit) return exit.error();
     if (interrupted()) return Error{"interrupted", {}};

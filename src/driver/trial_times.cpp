@@ -8,6 +8,7 @@
 #include "driver/memo.h"
 #include "driver/run_state.h"
 #include "support/files.h"
+#include "tune/gpu_turn.h"
 
 namespace fact::driver {
 
@@ -42,6 +43,8 @@ Result<std::string> measure(const Environment& environment, const Settings& sett
     if (!settings.dtype.empty()) arguments.insert(arguments.end(), {"--dtype", settings.dtype});
     if (settings.allow_tf32) arguments.push_back("--allow-tf32");
     if (settings.training) arguments.push_back("--training");
+    const auto turn = tune::gpu_turn(environment.gpu ? "cuda" : "cpu");
+    if (!turn) return turn.error();
     const auto exit = fact::run(python_module(environment, "fact.ablate", arguments));
     if (!exit) return exit.error();
     if (interrupted()) return Error{"interrupted", {}};

@@ -65,7 +65,7 @@ std::string row_table(const Agent& agent) {
     for (const auto& row : agent.rows) {
         auto cells = use_cells(
             agent, row.use,
-            {row.id, std::to_string(row.operators), row.where, std::to_string(row.attempts)});
+            {row.id, std::to_string(row.operators), row.where, std::to_string(row.texts.size())});
         cells.insert(cells.end(),
                      {row.time_us > 0 ? duration(row.time_us) : "-",
                       row.bound_us > 0 ? duration(row.bound_us) : "-", result_of(row)});
@@ -154,6 +154,19 @@ std::string to_text(const Agent& agent) {
     return text + fmt::format("  stopped: {}\n", agent.stopped) + row_table(agent);
 }
 
+namespace {
+
+AgentJson texts_json(const std::vector<AgentText>& texts) {
+    auto list = AgentJson::array();
+    for (const auto& text : texts)
+        list.push_back({{"accepted", text.accepted},
+                        {"time_us", text.time_us > 0 ? AgentJson(text.time_us) : AgentJson()},
+                        {"tokens", text.tokens}});
+    return list;
+}
+
+}  // namespace
+
 std::string to_json(const Agent& agent) {
     auto stages = AgentJson::array(), rows = AgentJson::array();
     for (const auto& stage : agent.stages) {
@@ -166,7 +179,7 @@ std::string to_json(const Agent& agent) {
                     {"where", row.where},
                     {"outcome", row.outcome},
                     {"operators", row.operators},
-                    {"attempts", row.attempts},
+                    {"texts", texts_json(row.texts)},
                     {"first_compiled", row.first_compiled},
                     {"accepted", row.accepted()},
                     {"verified", row.verified},

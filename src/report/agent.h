@@ -34,10 +34,18 @@ struct AgentStage {
     AgentUse use;
 };
 
+// One text that was written for a set of operators.
+struct AgentText {
+    bool accepted = false;
+    double time_us = 0;  // 0 where it was not timed
+    int tokens = 0;      // that it cost
+};
+
 // One set of operators.
 struct AgentRow {
     std::string id, where, outcome;  // "accepted", or why not
-    int operators = 0, attempts = 0;
+    int operators = 0;
+    std::vector<AgentText> texts = {};
     bool first_compiled = false;                   // its first text had no mistakes
     bool verified = false;                         // its kernel ran on a GPU and passed
     bool composed = false;                         // the package has it

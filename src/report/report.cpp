@@ -184,11 +184,9 @@ Json json_of(const Ablation& ablation) {
                         {"kept", row.kept}});
         if (row.instead.runs) rows.back()["instead"] = json_of(row.instead);
     }
-    return {{"eager", json_of(ablation.eager)},
-            {"all", json_of(ablation.all)},
-            {"patterns", ablation.patterns},
-            {"from_earlier_run", ablation.earlier},
-            {"families", rows}};
+    return {{"eager", json_of(ablation.eager)},     {"all", json_of(ablation.all)},
+            {"kept", json_of(ablation.kept)},       {"patterns", ablation.patterns},
+            {"from_earlier_run", ablation.earlier}, {"families", rows}};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "support/memory.h"
 #include "tune/gpu_gone.h"
+#include "tune/gpu_turn.h"
 
 namespace fact::tune {
 
@@ -114,8 +115,9 @@ Result<verify::OpenReply> WorkerSession::start() {
         process_.emplace(std::move(started).value());
     }
 
-    auto answer = process_->ask(verify::to_json(request_), open_deadline_);
-    if (interrupted()) return kInterrupted;
+    const auto asked = ask(verify::to_json(request_), open_deadline_);
+    if (!asked) return asked.error();
+    const auto& answer = *asked;
     if (answer.status == LineProcess::Status::timed_out)
         return Error{fmt::format("the worker did not prepare {} in {:.0f} s", call_name(request_),
                                  open_deadline_.count()),
@@ -139,6 +141,15 @@ Result<verify::OpenReply> WorkerSession::start() {
     return reply;
 }
 
+// The deadline begins when it is this run's turn.
+Result<LineProcess::Answer> WorkerSession::ask(const std::string& line, Seconds deadline) {
+    const auto turn = gpu_turn(request_.device);
+    if (!turn) return turn.error();
+    auto answer = process_->ask(line, deadline);
+    if (interrupted()) return kInterrupted;
+    return answer;
+}
+
 Result<CandidateReply> WorkerSession::measure(const verify::CandidateRequest& request,
                                               Seconds deadline) {
     if (!process_ || !process_->alive()) {
@@ -149,8 +160,9 @@ Result<CandidateReply> WorkerSession::measure(const verify::CandidateRequest& re
         if (!reply && !interrupted()) reply = start();
         if (!reply) return reply.error();
     }
-    auto answer = process_->ask(verify::to_json(request), deadline);
-    if (interrupted()) return kInterrupted;
+    const auto asked = ask(verify::to_json(request), deadline);
+    if (!asked) return asked.error();
+    const auto& answer = *asked;
     switch (answer.status) {
         case LineProcess::Status::timed_out:
             return fate(Outcome::timed_out, fmt::format("no answer in {:.0f} s: the worker was "

@@ -41,6 +41,7 @@ class WorkerSession {
   private:
     WorkerSession() = default;
     Result<verify::OpenReply> start();
+    Result<LineProcess::Answer> ask(const std::string& line, Seconds deadline);
 
     std::string worker_;
     verify::OpenRequest request_;

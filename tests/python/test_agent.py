@@ -128,7 +128,7 @@ class Cuda(Agents):
         self.assertIn("agent: unsafe: the model writes CUDA", done.stderr)
         report = json.loads(done.stdout)
         row = report["agent"]["proposals"][0]
-        self.assertEqual((row["attempts"], row["first_compiled"]), (2, False))
+        self.assertEqual((len(row["texts"]), row["first_compiled"]), (2, False))
         find, first, revise = self.prompts()
         self.assertIn("tensors[1]: scale, FACT_TYPE_1 is float (f32), sizes [128], strides [1], read", first)
         self.assertIn('identifier "flaot" is undefined', revise)
@@ -338,7 +338,7 @@ class Loop(Agents):
         agent = report["agent"]
         self.assertEqual((agent["calls"], agent["named"], agent["accepted"]), (3, 1, 1))
         row = agent["proposals"][0]
-        self.assertEqual((row["outcome"], row["attempts"]), ("accepted", 2))
+        self.assertEqual((row["outcome"], len(row["texts"])), ("accepted", 2))
         self.assertEqual((row["first_compiled"], row["composed"], row["verified"]), (False, True, False))
         stages = {one["stage"]: one for one in agent["stages"]}
         self.assertEqual({name: one["calls"] for name, one in stages.items()}, {"find": 1, "write": 1, "revise": 1})

@@ -20,7 +20,7 @@ Agent asked_example() {
     agent.stopped = "4 calls were made";
     AgentRow row{"a_01", "model.py:7", "accepted"};
     row.operators = 3;
-    row.attempts = 2;
+    row.texts = {{false, 0, 900}, {true, 12.5, 1100}};
     row.first_compiled = true;
     row.bound_us = 10;
     row.use = {3, 1, 6500, 300, 4};

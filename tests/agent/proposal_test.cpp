@@ -128,6 +128,29 @@ TEST(Bind, NeighboursMayBeOneDimension) {
     }
 }
 
+// In bytes, at most 16; steps of one element say nothing.
+TEST(Bind, AlignmentFollowsOffsetAndStrides) {
+    const struct {
+        std::int64_t offset, row;
+        int alignment;
+    } placed[] = {{0, 64, 16}, {8, 64, 16}, {4, 64, 8}, {1, 64, 2}, {0, 68, 8}, {4, 66, 4}};
+    for (const auto& [offset, row, alignment] : placed) {
+        Graph g;
+        const auto x =
+            add_input(g, "x", {DType::bf16, {1, 64, 16, 8}, {0, 1, row, 0}, offset, false, "cpu"});
+        add_output(g, add_node(g, "aten.tanh.default", {{"self", x}},
+                               {DType::bf16, {1, 64, 16, 8}, {0, 1, 64, 0}, 0, false, "cpu"}));
+        Diagnostics diagnostics;
+        const auto authored =
+            author(g, *node_set(g, {"n0"}),
+                   "kernel f(x: bf16[M, N]) -> (n0: bf16[M, N]) { n0 = bf16(tanh(x)) }", options(),
+                   diagnostics);
+        ASSERT_TRUE(authored) << authored.error().text() << render_all(diagnostics, "f", "");
+        EXPECT_EQ(authored->pattern.params[0].alignment, alignment) << offset << ", " << row;
+        EXPECT_EQ(authored->pattern.results[0].alignment, 16) << offset << ", " << row;
+    }
+}
+
 TEST(Bind, SaysWhatDoesNotFit) {
     const struct {
         const char *text, *message;

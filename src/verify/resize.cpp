@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 
@@ -66,12 +67,17 @@ bool rewrite_half(graph::Node& node, const Graph& original, const Graph& resized
     return true;
 }
 
-// Lists of sizes among the arguments (view, expand, full, ...) are those of the result.
+// Lists of sizes among the arguments (view, expand, full, ...) are those of the result. Others are
+// numbers of dimensions, or lengths of parts.
+constexpr std::array<std::string_view, 3> kSizes{"size", "shape", "repeats"};
+
 void rewrite_sizes(graph::Node& node, const std::vector<std::int64_t>& before,
                    const std::vector<std::int64_t>& after) {
     for (auto& argument : node.inputs) {
         auto* list = std::get_if<std::vector<std::int64_t>>(&argument.value);
-        if (!list || argument.name == "dims" || list->size() != before.size()) continue;
+        if (!list || std::ranges::find(kSizes, argument.name) == kSizes.end() ||
+            list->size() != before.size())
+            continue;
         for (std::size_t d = 0; d < list->size(); ++d)
             if ((*list)[d] == before[d]) (*list)[d] = after[d];
     }

@@ -12,12 +12,6 @@ using graph::FusedCall;
 using graph::Graph;
 using Sizes = std::vector<std::int64_t>;
 
-const graph::TensorType& type_of(const Graph& graph, std::string_view name) {
-    for (const auto& value : graph.values)
-        if (value.name == name) return *value.type;
-    throw std::runtime_error("no such value");
-}
-
 // linear over [batch, token, channel], its bias, and a residual.
 FusedCall linear_call() {
     FusedCall call;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <initializer_list>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "graph/graph.h"
 
@@ -44,6 +46,12 @@ inline void add_output(graph::Graph& graph, graph::ValueId value) {
     graph::GraphOutput output;
     output.value = value;
     graph.outputs.push_back(std::move(output));
+}
+
+inline const graph::TensorType& type_of(const graph::Graph& graph, std::string_view name) {
+    for (const auto& value : graph.values)
+        if (value.name == name) return *value.type;
+    throw std::runtime_error("no such value");
 }
 
 }  // namespace fact::verify

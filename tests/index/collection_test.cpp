@@ -33,6 +33,29 @@ TEST_F(Folder, HoldsExactlyWhatWasMadeAndASecondTimeChangesNothing) {
     EXPECT_TRUE(fs::exists(arch_ / "cards.md"));
 }
 
+// Of a record whose text names no dimension, from the registry to the index and back.
+TEST_F(Folder, ExamplesMayHaveNoNamedExtents) {
+    auto record = good();
+    record.work.text =
+        "kernel linear_bias(x: bf16[4096, 768], w: bf16[3072, 768], bias: bf16[3072]) -> (y: "
+        "bf16[4096, 3072]) {\n"
+        "  acc = x @ w.T\n"
+        "  y   = acc + bias\n"
+        "}\n";
+    record.work.extents.clear();
+    const auto made = examples_from({record});
+    ASSERT_EQ(made.size(), 1u);
+    EXPECT_TRUE(made.front().extents.empty());
+    ASSERT_TRUE(write_examples(arch_, made));
+    const auto read = read_collection(folder_.path(), "sm90a");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_TRUE(read->damaged.empty()) << read->damaged.front();
+    ASSERT_EQ(read->entries.size(), 1u);
+    EXPECT_EQ(read->entries.front().example, made.front());
+    EXPECT_EQ(read->entries.front().features.sizes.m, 4096);
+    EXPECT_EQ(counts(*write_examples(arch_, made)), "0001");
+}
+
 TEST_F(Folder, IsReadWithWhatIsDamagedNamed) {
     ASSERT_TRUE(write_examples(arch_, two_));
     ASSERT_TRUE(write_file_atomic(arch_ / "torn.fact", to_file(two_.front()).substr(0, 100)));

@@ -32,6 +32,18 @@ TEST(ExampleFile, IsReadAsItWasWritten) {
     EXPECT_NE(file.find("# time: 100.25 us\n# torch: 120.50 us\n# bound: 90.00 us\n"), file.npos);
 }
 
+// All of its text's extents are numbers: the line is there, and empty.
+TEST(ExampleFile, MayHaveNoNamedExtents) {
+    auto numbers = example();
+    numbers.extents.clear();
+    const auto file = to_file(numbers);
+    EXPECT_NE(file.find("\n# extents: \n"), file.npos) << file;
+    const auto read = example_from_file(numbers.name, file);
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(*read, numbers);
+    EXPECT_EQ(to_file(*read), file);
+}
+
 TEST(ExampleFile, SaysWhatIsWrongWithIt) {
     const auto file = to_file(example());
     const auto refused = [&](const std::string& from, const std::string& to,

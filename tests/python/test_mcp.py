@@ -11,8 +11,8 @@ import time
 import unittest
 import urllib.parse
 
+from agents import MODEL, NODES, TEXT
 from command_line import PROGRAM, ROOT, CommandLine
-from test_agent import MODEL, NODES, TEXT
 
 SDK = os.environ.get("FACT_TEST_SDK", "")  # a folder with the package mcp and what it needs
 if SDK:

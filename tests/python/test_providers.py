@@ -11,8 +11,8 @@ SDK = os.environ.get("FACT_TEST_SDK", "")
 if SDK:
     sys.path.append(SDK)
 
+from agents import NODES, TEXT, Agents, fenced
 from model_server import STREAMS, ModelServer
-from test_agent import NODES, TEXT, Agents, fenced
 
 THERE = all(importlib.util.find_spec(name) for name in ("openai", "anthropic"))
 PYTHON = os.environ.get("FACT_PYTHON", sys.executable)

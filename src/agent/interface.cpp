@@ -99,6 +99,21 @@ std::string unique_name(std::string name, std::set<std::string>& taken) {
 
 }  // namespace
 
+namespace {
+
+// No name of a result's extent says how long it is where no parameter has it: a number does.
+void number_free_dims(Interface& interface) {
+    std::set<std::string> known;
+    for (const Tensor& param : interface.params)
+        known.insert(param.dim_names.begin(), param.dim_names.end());
+    for (Tensor& result : interface.results)
+        for (std::string& dim : result.dim_names)
+            if (!known.contains(dim)) dim = std::to_string(interface.extents.at(dim));
+    std::erase_if(interface.extents, [&](const auto& one) { return !known.contains(one.first); });
+}
+
+}  // namespace
+
 Interface interface_of(const Graph& graph, const NodeSet& set) {
     Interface interface;
     DimNames names(graph, set);
@@ -117,6 +132,7 @@ Interface interface_of(const Graph& graph, const NodeSet& set) {
     };
     for (const ValueId value : set.inputs) add(value, interface.params);
     for (const ValueId value : set.outputs) add(value, interface.results);
+    number_free_dims(interface);
     return interface;
 }
 

@@ -23,6 +23,7 @@ namespace {
 
 constexpr int kMostProposals = 8;
 constexpr int kMostAttempts = 3;
+constexpr int kMostUnanswered = 2;     // in a row
 constexpr double kFarFromBound = 1.5;  // what is further may be worth a try in parts
 constexpr double kLeastShare = 0.01;   // of the module's time: less is not worth a question
 
@@ -210,10 +211,16 @@ class Loop {
         for (const auto id : wanted.set.nodes) names.push_back(desk_.found.graph[id].name);
         if (auto kept = propose(desk_, {{"nodes", names}}); !kept) return kept.error();
         double best_us = 0;
+        int unanswered = 0;
         for (int attempt = 0; attempt < kMostAttempts && !interview_.out_of_budget(); ++attempt) {
             const auto answer = ask({"write", wanted.id, attempt, *prompt});
             if (!answer) return answer.error();
-            if (answer->empty() && row.accepted()) break;
+            if (answer->empty()) {  // the same question may fare better, but not for long
+                if (!row.accepted()) row.outcome = interview_.last_failure();
+                if (row.accepted() || ++unanswered == kMostUnanswered) break;
+                continue;
+            }
+            unanswered = 0;
             row.texts.push_back(
                 {.tokens = interview_.used_for(wanted.id).tokens() - tokens_of(row)});
             if (attempt > 0 && agent::gives_up(*answer)) break;

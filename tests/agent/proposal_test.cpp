@@ -79,6 +79,18 @@ TEST(Interface, NamesDimensionsThatGoTogether) {
     EXPECT_EQ(interface.extents.at("M"), 32);
 }
 
+// Pooled columns: no parameter has so many.
+TEST(Interface, ExtentsThatNoParameterHasAreNumbers) {
+    Graph g;
+    const auto x = add_input(g, "x", dense(DType::f32, {4, 32}));
+    add_output(g, add_node(g, "aten.avg_pool1d.default",
+                           {{"self", x}, {"kernel_size", std::vector<std::int64_t>{4}}},
+                           dense(DType::f32, {4, 8})));
+    const auto interface = interface_of(g, *node_set(g, {"n0"}));
+    EXPECT_EQ(interface.results.front().dim_names, (std::vector<std::string>{"B", "8"}));
+    EXPECT_EQ(interface.extents.size(), 2u) << "of the parameter";
+}
+
 // As the memory lies; broadcast dimensions and those of extent one are not there.
 TEST(Interface, ListsDimensionsInMemoryOrder) {
     Graph g;

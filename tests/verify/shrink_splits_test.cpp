@@ -47,38 +47,43 @@ Graph shrunk_to(const FusedCall& call, double most) {
     return shrunk->call.original;
 }
 
-// Batch and tokens are fewer in the whole and in every part. One part is as long as the batch is
-// large: its length is no size of the result's first dimension.
+// Batch and tokens are fewer in the whole and in every part, whichever dimension is taken apart.
+// One part is as long as the batch is large: its length is no size of the result's first dimension.
 TEST(ShrinkSplits, PartsKeepTheirLengths) {
-    const graph::NamedArgument last{"dim", std::int64_t{2}}, from_right{"dim", std::int64_t{-1}};
     const struct {
         const char* target;
-        std::vector<graph::NamedArgument> how;
+        graph::NamedArgument how;
         Sizes lengths;
     } splits[] = {
-        {"aten.split.Tensor", {{"split_size", std::int64_t{64}}, last}, {64, 64, 64}},
-        {"aten.split.Tensor", {{"split_size", std::int64_t{80}}, from_right}, {80, 80, 32}},
-        {"aten.split.Tensor", {{"split_size", std::int64_t{128}}, last}, {128, 64}},
-        {"aten.chunk.default", {{"chunks", std::int64_t{3}}, last}, {64, 64, 64}},
-        {"aten.chunk.default", {{"chunks", std::int64_t{5}}, from_right}, {39, 39, 39, 39, 36}},
-        {"aten.split_with_sizes.default", {{"split_sizes", Sizes{64, 96, 32}}, last}, {64, 96, 32}},
+        {"aten.split.Tensor", {"split_size", std::int64_t{64}}, {64, 64, 64}},
+        {"aten.split.Tensor", {"split_size", std::int64_t{80}}, {80, 80, 32}},
+        {"aten.split.Tensor", {"split_size", std::int64_t{128}}, {128, 64}},
+        {"aten.chunk.default", {"chunks", std::int64_t{3}}, {64, 64, 64}},
+        {"aten.chunk.default", {"chunks", std::int64_t{5}}, {39, 39, 39, 39, 36}},
+        {"aten.split_with_sizes.default", {"split_sizes", Sizes{64, 96, 32}}, {64, 96, 32}},
     };
-    for (const auto& [target, how, lengths] : splits) {
-        std::vector<Sizes> parts;
-        for (const auto length : lengths) parts.push_back({64, 2048, length});
-        const auto small = shrunk_to(taken_apart({64, 2048, 192}, target, how, parts), 1e6);
-        const auto x = type_of(small, "x").sizes;
-        EXPECT_LT(x[0], 64) << target;
-        EXPECT_LT(x[1], 2048) << target;
-        EXPECT_EQ(x[2], 192) << target;
-        for (std::size_t i = 0; i < lengths.size(); ++i)
-            for (const auto* name : {"p", "n"})
-                EXPECT_EQ(type_of(small, name + std::to_string(i + (*name == 'n'))).sizes,
-                          (Sizes{x[0], x[1], lengths[i]}))
-                    << target << " " << name << i;
-        for (std::size_t i = 0; i < how.size(); ++i)
-            EXPECT_EQ(small.nodes[0].inputs[i + 1].value, how[i].value) << target;
-    }
+    const auto sizes = [](const Sizes& others, std::int64_t dim, std::int64_t length) {
+        Sizes all = others;
+        all.insert(all.begin() + (dim < 0 ? dim + 3 : dim), length);
+        return all;
+    };
+    for (const auto& [target, how, lengths] : splits)
+        for (const std::int64_t dim : {0, 1, 2, -1, -2}) {
+            std::vector<Sizes> parts;
+            for (const auto length : lengths) parts.push_back(sizes({64, 2048}, dim, length));
+            const auto small = shrunk_to(
+                taken_apart(sizes({64, 2048}, dim, 192), target, {how, {"dim", dim}}, parts), 1e6);
+            Sizes others = type_of(small, "x").sizes;
+            others.erase(others.begin() + (dim < 0 ? dim + 3 : dim));
+            EXPECT_LT(others[0], 64) << target << " " << dim;
+            EXPECT_LT(others[1], 2048) << target << " " << dim;
+            EXPECT_EQ(type_of(small, "x").sizes, sizes(others, dim, 192)) << target << " " << dim;
+            for (std::size_t i = 0; i < lengths.size(); ++i)
+                for (const auto& name : {"p" + std::to_string(i), "n" + std::to_string(i + 1)})
+                    EXPECT_EQ(type_of(small, name).sizes, sizes(others, dim, lengths[i]))
+                        << target << " " << dim << " " << name;
+            EXPECT_EQ(small.nodes[0].inputs[1], how) << target << " " << dim;
+        }
 }
 
 // Two halves are as long as the whole allows, and are asked for as such.

@@ -93,10 +93,11 @@ Difference difference(const at::Tensor& exact, const at::Tensor& result, const a
     return total;
 }
 
-Slices::Slices(const at::Tensor& exact, const at::Tensor& eager, const Tensors& moved, DType output)
+Slices::Slices(const at::Tensor& exact, const at::Tensor& eager, const Tensors& moved,
+               const verify::Grain& grain)
     : sizes_(exact.sizes().vec()) {
     const auto count = count_ = exact.numel();
-    if (!info(output).floating || count < kLeastElements) return;
+    if (!eager.is_floating_point() || count < kLeastElements) return;
     length_ = exact.dim() > 0 ? exact.size(-1) : 1;
     together_ = length_ * ((kLeastElements + length_ - 1) / length_);
     rows_ = (count + together_ - 1) / together_;
@@ -117,20 +118,18 @@ Slices::Slices(const at::Tensor& exact, const at::Tensor& eager, const Tensors& 
     }
     const auto enough = live.squares.ge(kLeastElements);
     const auto judged = each.empty() ? enough : without_shared(enough, at::stack(each));
-    const auto floor = verify::floor_of(output);
-    const double least = verify::least_of(output);
     const auto allowed = [&](const at::Tensor& own_squares, const at::Tensor& shifted,
                              const at::Tensor& value_squares, double share) {
         const auto limit = own_squares.add(shifted)
                                .add_(value_squares, share * share)
-                               .add_(least * least)
+                               .add_(grain.least * grain.least)
                                .mul_(4)
                                .sqrt_();
         return limit.masked_fill_(judged.logical_not(), std::numeric_limits<double>::infinity());
     };
-    limits_.squares = allowed(off.squares, shift.squares, values_.squares, floor.rms);
+    limits_.squares = allowed(off.squares, shift.squares, values_.squares, grain.floor.rms);
     limits_.largest =
-        allowed(off.largest.square(), shift.largest, values_.largest.square(), floor.largest);
+        allowed(off.largest.square(), shift.largest, values_.largest.square(), grain.floor.largest);
 }
 
 // Of all rows, and of all columns: few ways to move the inputs do not tell how far one number of

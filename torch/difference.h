@@ -19,9 +19,10 @@ verify::Difference difference(const at::Tensor& exact, const at::Tensor& result,
 // elements of like magnitude. Made for one f64 answer, with the error each part may have.
 class Slices {
   public:
-    // `moved` are f64's answers to inputs that were moved by a rounding (verify::rounding_of): what
+    // `moved` are f64's answers to inputs that were moved by a rounding (verify::Grain): what
     // a sum that cancels is worth, which neither its value nor the luck of eager's rounding tells.
-    Slices(const at::Tensor& exact, const at::Tensor& eager, const Tensors& moved, DType output);
+    Slices(const at::Tensor& exact, const at::Tensor& eager, const Tensors& moved,
+           const verify::Grain& grain);
     Slices() = default;  // judges nothing
 
     // The slice with the largest share of the error that is allowed there.

@@ -93,7 +93,7 @@ const std::vector<Session::OtherSizes>& Session::other_sizes() {
     other_sizes_.emplace();
     const double most = device_.is_cpu() ? kInterpretedProducts : kMostOtherProducts;
     for (auto& resized : verify::other_sizes(call_, text_, most)) {
-        auto oracle = Oracle::make(resized.call, device_, buffers_);
+        auto oracle = Oracle::make(resized.call, device_, buffers_, reference_.tf32.anywhere());
         if (!oracle) continue;
         try {
             std::vector<Case> cases{oracle->draw("normal", kOtherSizesSeed),

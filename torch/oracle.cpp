@@ -87,8 +87,9 @@ verify::ErrorPair worst(const verify::ErrorPair& a, const verify::ErrorPair& b) 
 }  // namespace
 
 Result<Oracle> Oracle::make(const graph::FusedCall& call, c10::Device device,
-                            std::map<std::string, graph::Weight> buffers) {
+                            std::map<std::string, graph::Weight> buffers, bool tf32) {
     Oracle oracle;
+    oracle.tf32_ = tf32;
     oracle.call_ = call;
     oracle.device_ = device;
     oracle.buffers_ = std::move(buffers);
@@ -165,13 +166,13 @@ void Oracle::answer(Case& drawn) const {
         const auto dtype = call_.original[*call_.original.outputs[i].value].type->dtype;
         auto& slices = drawn.slices.emplace_back();
         if (!info(dtype).floating) continue;
+        const auto grain = verify::grain_of(dtype, tf32_);
         auto& answers = moved[dtype];
         while (answers.size() < kMoves)
-            answers.push_back(
-                exact_->run(moved_by(verify::rounding_of(dtype), widened(drawn.inputs))));
+            answers.push_back(exact_->run(moved_by(grain.rounding, widened(drawn.inputs))));
         Tensors own;
         for (const auto& answer : answers) own.push_back(answer[i]);
-        slices = Slices(exact, eager, own, dtype);
+        slices = Slices(exact, eager, own, grain);
     }
 }
 

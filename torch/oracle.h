@@ -28,9 +28,10 @@ struct Case {
 
 class Oracle {
   public:
-    // `buffers`: weights that are no parameters, by the name of their value in the call.
+    // `buffers`: weights that are no parameters, by the name of their value in the call. `tf32`:
+    // torch's own results are rounded so, and a kernel's may be.
     static Result<Oracle> make(const graph::FusedCall& call, c10::Device device,
-                               std::map<std::string, graph::Weight> buffers);
+                               std::map<std::string, graph::Weight> buffers, bool tf32 = false);
 
     const graph::FusedCall& call() const { return call_; }
 
@@ -54,6 +55,7 @@ class Oracle {
     graph::FusedCall call_;
     c10::Device device_ = c10::kCPU;
     std::map<std::string, graph::Weight> buffers_;
+    bool tf32_ = false;
     std::set<std::string> normalised_;  // inputs of norms with no product between
     std::optional<GraphExecutor> eager_, exact_;
     std::optional<GraphExecutor> shared_, rest_;  // the copied nodes of the call, and all others

@@ -54,6 +54,9 @@ Result<Realization> realize_cuda(const match::Pattern& pattern, const std::strin
         if (auto kept = keep(r, {}); !kept) return kept.error();
         return r;
     };
+    // Nothing can be proved on a CPU: what was, on a GPU, stays proved.
+    if (options.device == "cpu")
+        if (auto earlier = finished_before(r.folder, options)) return *earlier;
     const auto file = r.folder / "written.cu";
     if (auto written = write_file_atomic(file, "// fact-arguments: plain\n" + source); !written)
         return written.error();
@@ -69,8 +72,6 @@ Result<Realization> realize_cuda(const match::Pattern& pattern, const std::strin
                        "it compiles, and has no entry point: extern \"C\" __global__ void "
                        "FACT_ENTRY(...) is missing");
     if (options.device != "cpu") return realize_candidates(pattern, {*candidate}, options);
-    // Nothing can be proved here: what was, on a GPU, stays proved.
-    if (auto earlier = finished_before(r.folder, options)) return *earlier;
     CandidateResult result;
     result.registers = compiled.front()->registers;
     result.spill_bytes = compiled.front()->spill_bytes;

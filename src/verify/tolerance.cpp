@@ -33,19 +33,18 @@ ErrorPair floor_of(DType output) {
     }
 }
 
-double rounding_of(DType output) {
+Grain grain_of(DType output, bool tf32) {
     switch (output) {
         case DType::bf16:
-            return 0x1p-9;
+            return {floor_of(output), 0x1p-9, 0x1p-126};
         case DType::f16:
-            return 0x1p-12;
-        default:  // f32 operands are split in parts that leave out as much
-            return floor_of(output).rms;
+            return {floor_of(output), 0x1p-12, 0x1p-24};
+        case DType::f32:
+            if (tf32) return {floor_of(DType::f16), 0x1p-12, 0x1p-126};
+            [[fallthrough]];  // f32 operands are split in parts that leave out as much as the floor
+        default:
+            return {floor_of(output), floor_of(output).rms, 0x1p-126};
     }
-}
-
-double least_of(DType output) {
-    return output == DType::f16 ? 0x1p-24 : 0x1p-126;
 }
 
 std::string judge(const Difference& eager, const Difference& kernel, DType output) {

@@ -23,10 +23,15 @@ ErrorPair relative(const Difference& difference);
 // Errors below this pass whatever eager's are.
 ErrorPair floor_of(DType output);
 
-// How far an input is moved, as a share of it, to learn what its rounding is worth in the output.
-double rounding_of(DType output);
-// Errors of single elements below this are those of numbers too small for the type.
-double least_of(DType output);
+// How exact the numbers are that parts of an output are judged by.
+struct Grain {
+    ErrorPair floor;      // as floor_of, of the part's own magnitude
+    double rounding = 0;  // how far inputs are moved, as a share, to learn what that is worth
+    double least = 0;     // errors below it are those of numbers too small for the type
+};
+// `tf32`: the output is of f32, and follows from operands with TF32's bits, which are as many as
+// f16 has.
+Grain grain_of(DType output, bool tf32);
 
 // "" when the kernel passes: no NaN, no infinity out of place, and both errors at most twice
 // eager's, or below the floor.

@@ -15,7 +15,8 @@ struct Answers {
     DType dtype = DType::bf16;
 
     Slices::Worst worst() const {
-        return Slices(exact, eager, {moved}, dtype).worst(exact, eager, kernel);
+        return Slices(exact, eager, {moved}, verify::grain_of(dtype, false))
+            .worst(exact, eager, kernel);
     }
     // What is said of the whole output.
     std::string whole() const {
@@ -121,7 +122,7 @@ TEST_F(SlicesOf, ColumnsThatShareTheirRoundingsAreJudgedByTheirRows) {
     const auto kernel = exact.add(shared(0x1p-9)).to(at::kBFloat16);
     Tensors moved;
     for (int i = 0; i < 4; ++i) moved.push_back(exact.add(shared(0x1p-9)));
-    const Slices slices(exact, eager, moved, DType::bf16);
+    const Slices slices(exact, eager, moved, verify::grain_of(DType::bf16, false));
     EXPECT_LT(slices.worst(exact, eager, kernel).share, 1);
     kernel.select(0, 7).mul_(1.03);
     const auto worst = slices.worst(exact, eager, kernel);
@@ -130,7 +131,7 @@ TEST_F(SlicesOf, ColumnsThatShareTheirRoundingsAreJudgedByTheirRows) {
 
     // Moved one element at a time they are judged, and that kernel is thrown out.
     for (auto& one : moved) one = exact.add(normal({rows, columns}).mul_(0x1p-9));
-    const auto found = Slices(exact, eager, moved, DType::bf16)
+    const auto found = Slices(exact, eager, moved, verify::grain_of(DType::bf16, false))
                            .worst(exact, eager, exact.add(shared(0x1p-9)).to(at::kBFloat16));
     EXPECT_EQ(found.what.substr(0, 7), "column ") << found.what;
     EXPECT_GT(found.share, 1);
@@ -154,15 +155,51 @@ TEST_F(SlicesOf, WhatOverflowsIsLeftOut) {
     EXPECT_LT(answers.worst().share, 0.75);
     answers.moved[5] = std::numeric_limits<double>::quiet_NaN();  // anything may come of that row
     answers.kernel[5].mul_(1.5);
-    EXPECT_LT(Slices(answers.exact, answers.eager, {answers.moved}, DType::bf16)
-                  .worst(answers.exact, answers.eager, answers.eager)
-                  .share,
-              0.75);
+    EXPECT_LT(
+        Slices(answers.exact, answers.eager, {answers.moved}, verify::grain_of(DType::bf16, false))
+            .worst(answers.exact, answers.eager, answers.eager)
+            .share,
+        0.75);
 }
 
 TEST_F(SlicesOf, IntegersAreJudgedAsAWhole) {
     const auto exact = at::arange(0, 64).view({8, 8});
-    EXPECT_EQ(Slices(exact, exact, {exact}, DType::i64).worst(exact, exact, exact.add(1)).share, 0);
+    EXPECT_EQ(Slices(exact, exact, {exact}, verify::grain_of(DType::i64, false))
+                  .worst(exact, exact, exact.add(1))
+                  .share,
+              0);
+}
+
+// Second rows of causal attention: two values, weighted. Operands and weights have eleven bits.
+at::Tensor weighted(const at::Tensor& weight, const at::Tensor& values, double grid) {
+    const auto coarse = [&](const at::Tensor& x) {
+        return grid > 0 ? x.mul(grid).to(at::kHalf).to(at::kDouble).div(grid) : x;
+    };
+    return coarse(weight)
+        .mul(coarse(values.select(0, 0)))
+        .add(coarse(weight.neg().add(1)).mul(coarse(values.select(0, 1))));
+}
+
+TEST_F(SlicesOf, ShortSumsOfTf32AreJudgedByItsBits) {
+    const auto weight = normal({20000, 1}).sigmoid(), values = normal({2, 20000, 96});
+    Answers answers;
+    answers.dtype = DType::f32;
+    answers.exact = weighted(weight, values, 0);
+    answers.eager = weighted(weight, values, 1).to(at::kFloat);
+    answers.kernel = weighted(weight, values, 0.75).to(at::kFloat);  // rounds elsewhere
+    EXPECT_EQ(answers.whole(), "");
+    const auto worst = [&](bool tf32) {
+        const auto grain = verify::grain_of(DType::f32, tf32);
+        const auto away = at::randn(values.sizes(), values.options()).sign().mul(grain.rounding);
+        const auto moved = weighted(weight, values.mul(away.add(1)), 0);
+        return Slices(answers.exact, answers.eager, {moved}, grain)
+            .worst(answers.exact, answers.eager, answers.kernel)
+            .share;
+    };
+    EXPECT_GT(worst(false), 1) << "eager is lucky somewhere";
+    EXPECT_LT(worst(true), 1);
+    answers.kernel.narrow(0, 1000, 8).mul_(1.005);
+    EXPECT_GT(worst(true), 1) << "eight rows are off";
 }
 
 }  // namespace

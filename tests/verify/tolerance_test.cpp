@@ -63,5 +63,13 @@ TEST(Tolerance, AnOracleOfZerosKeepsErrorsAbsolute) {
     EXPECT_DOUBLE_EQ(relative(d).rms, 0.5);
 }
 
+TEST(Tolerance, Tf32IsJudgedByItsBitsAndNothingElseIs) {
+    EXPECT_EQ(grain_of(DType::f32, true).rounding, grain_of(DType::f16, false).rounding);
+    EXPECT_EQ(grain_of(DType::f32, true).least, grain_of(DType::f32, false).least);
+    EXPECT_EQ(grain_of(DType::f32, false).floor.largest, 1e-6);
+    for (const auto type : {DType::bf16, DType::f16, DType::f64})
+        EXPECT_EQ(grain_of(type, true).floor.largest, floor_of(type).largest);
+}
+
 }  // namespace
 }  // namespace fact::verify

@@ -21,7 +21,7 @@
 # to write, and registry.jsonl with a record of every kernel that was tuned. A part whose whole JSON of
 # this commit is there is skipped, so that the same command goes on where it was interrupted. With
 # FACT_BENCH_SECONDS=570 no part is begun that might end later than that: it is left for the next call.
-# The last lines are the tables that `bench/readme.py OUT README.md` puts into the README.
+# The last lines are the tables that `bench/readme.py OUT README.md docs/*.md` puts into README and docs.
 #
 # But for minigpt, schedules that registry/ knows are tried first, and few others (--effort quick).
 set -uo pipefail

@@ -1,4 +1,4 @@
-"""The README's tables from what was measured: python bench/readme.py [--drop] RESULTS [README.md...]
+"""The docs' tables from what was measured: python bench/readme.py [--drop] RESULTS [README.md docs/*.md]
 
 RESULTS is a folder of `bench/all.sh`. Without files the tables are printed; with them each table takes
 the place of what stands between `<!-- NAME -->` and `<!-- end of NAME -->` there, so that no number is
@@ -101,6 +101,32 @@ def modules(folder):
         sustained = f"{time_text(eager['sustained'])}, of {eager.get('sustained_of', 'a CUDA graph')}"
         compiled, composed = (both(rows.get(key), eager) for key in ("torch.compile", "composed"))
         lines.append([what, time_text(eager["single"]), compiled, composed, sustained, seconds])
+    return table(*lines)
+
+
+SUMMARY = ("minigpt_cold", "minigpt_f32", "llama_sdpa", "llama_eager", "llama_model", "gpt2", "encoder", "mixed")
+
+
+def summary(folder):
+    """The README's few: medians only."""
+    found = runs(folder, "minigpt", "fp32", "llama", "llama_model", "gpt2", "encoder", "mixed")
+    lines = [["module", "torch.compile", "FACT"]]
+    for name in SUMMARY:
+        bench = found.get(name, {}).get("bench")
+        if not bench:
+            continue
+        rows = {row["name"]: row for row in bench["rows"]}
+        cells = []
+        for key in ("torch.compile", "composed"):
+            row, eager = rows.get(key) or {}, rows["eager"]
+            cells.append(
+                f"{over(row.get('single'), eager['single'], False)}, "
+                f"{over(row.get('sustained'), eager.get('sustained'), False)}"
+            )
+        of = "MiniGPT block, fp32" if name == "minigpt_f32" else MODULES[name]
+        if name == "llama_eager":
+            of = "Llama 3 8B layer, attention written out"
+        lines.append([of, *cells])
     return table(*lines)
 
 
@@ -249,6 +275,7 @@ def measured(folder):
 
 TABLES = {
     "measured": measured,
+    "summary": summary,
     "modules": modules,
     "patterns": patterns,
     "fp32": fp32,

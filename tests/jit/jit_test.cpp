@@ -1,121 +1,12 @@
-#include <gtest/gtest.h>
-
-#include <cstdlib>
 #include <thread>
 
+#include "fake_compiler.h"
 #include "jit/compile_key.h"
 #include "jit/compile_log.h"
-#include "jit/compiler.h"
 #include "jit/headers.h"
-#include "support/files.h"
 
 namespace fact::jit {
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr const char* kSource =
-    "#include \"sm90/answer.cuh\"\n"
-    "extern \"C\" __global__ void fill(int* out) { out[threadIdx.x] = answer(); }\n";
-
-class Jit : public testing::Test {
-  protected:
-    void SetUp() override {
-        write(kernels() / "sm90" / "answer.cuh",
-              "#pragma once\n  #  include \"inner.cuh\"\n#include <cuda_fp16.h>\n"
-              "__device__ int answer() { return INNER; }\n");
-        write(kernels() / "sm90" / "inner.cuh", "#pragma once\n#define INNER 42\n");
-        write(kernels() / "sm90" / "unused.cuh", "#error never included\n");
-        toolchain_.kernels_folder = kernels();
-        toolchain_.cutlass_include = folder_.path() / "cutlass";
-        toolchain_.version = "nvcc 0, CUTLASS 0";
-        fs::create_directories(toolchain_.cutlass_include);
-    }
-
-    static void write(const fs::path& path, std::string_view text) {
-        ASSERT_TRUE(write_file_atomic(path, text).ok());
-    }
-    fs::path kernels() const { return folder_.path() / "kernels"; }
-    fs::path store() const { return folder_.path() / "store"; }
-
-    // A stand-in for nvcc: runs `body` in the unit's folder.
-    void fake_nvcc(const std::string& body) {
-        toolchain_.nvcc = folder_.path() / "nvcc";
-        write(toolchain_.nvcc, "#!/bin/sh\n" + body + "\n");
-        fs::permissions(toolchain_.nvcc, fs::perms::owner_all);
-    }
-
-    // The machine's own compiler, or false.
-    bool real_nvcc() {
-        const char* places[] = {std::getenv("FACT_NVCC"), "/usr/local/cuda/bin/nvcc",
-                                "/usr/bin/nvcc"};
-        for (const char* place : places)
-            if (place && fs::exists(place)) {
-                toolchain_.nvcc = place;
-                return true;
-            }
-        return false;
-    }
-
-    TemporaryFolder folder_{fs::temp_directory_path(), "fact-jit"};
-    Toolchain toolchain_;
-};
-
-TEST_F(Jit, ClosureFollowsOurHeadersOnly) {
-    EXPECT_EQ(header_closure(kSource, kernels()),
-              (std::vector<std::string>{"sm90/answer.cuh", "sm90/inner.cuh"}));
-}
-
-TEST_F(Jit, KeyFollowsEverythingThatMatters) {
-    const Unit unit{"fill", kSource, "sm90a"};
-    const std::string key = compile_key(unit, toolchain_);
-    EXPECT_EQ(compile_key(unit, toolchain_), key);
-
-    Unit renamed = unit;
-    renamed.name = "other";
-    EXPECT_EQ(compile_key(renamed, toolchain_), key);
-    Unit changed = unit;
-    changed.source += " ";
-    EXPECT_NE(compile_key(changed, toolchain_), key);
-    Unit marked = unit;
-    marked.source.insert(marked.source.size() - 1, "  // mlp.fact:3");
-    EXPECT_EQ(compile_key(marked, toolchain_), key);
-    Unit elsewhere = unit;
-    elsewhere.arch = "sm80";
-    EXPECT_NE(compile_key(elsewhere, toolchain_), key);
-    Toolchain newer = toolchain_;
-    newer.version = "nvcc 0, CUTLASS 1";
-    EXPECT_NE(compile_key(unit, newer), key);
-
-    write(kernels() / "sm90" / "unused.cuh", "// changed\n");
-    EXPECT_EQ(compile_key(unit, toolchain_), key);
-    write(kernels() / "sm90" / "inner.cuh", "#pragma once\n#define INNER 43\n");
-    EXPECT_NE(compile_key(unit, toolchain_), key);
-}
-
-TEST_F(Jit, KeyDoesNotMoveWithTheFolder) {
-    const Unit unit{"fill", kSource, "sm90a"};
-    const std::string key = compile_key(unit, toolchain_);
-    fs::copy(kernels(), folder_.path() / "moved", fs::copy_options::recursive);
-    toolchain_.kernels_folder = folder_.path() / "moved";
-    EXPECT_EQ(compile_key(unit, toolchain_), key);
-}
-
-TEST_F(Jit, KeyFollowsTheCompilersEnvironment) {
-    const Unit unit{"fill", kSource, "sm90a"};
-    const std::string key = compile_key(unit, toolchain_);
-    for (const char* variable : {"NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS", "NVCC_CCBIN", "CPATH",
-                                 "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"}) {
-        const char* before = std::getenv(variable);
-        const std::string kept = before ? before : "";
-        setenv(variable, "-lineinfo", 1);
-        EXPECT_NE(compile_key(unit, toolchain_), key) << variable;
-        before ? setenv(variable, kept.c_str(), 1) : unsetenv(variable);
-        EXPECT_EQ(compile_key(unit, toolchain_), key) << variable;
-    }
-    toolchain_.host_compiler = "gcc 99";
-    EXPECT_NE(compile_key(unit, toolchain_), key);
-}
 
 TEST_F(Jit, ReadsResourcesAndErrors) {
     const Resources resources = resources_in(
@@ -385,17 +276,6 @@ TEST_F(Jit, FindsWhatIsCompiledWithoutCompiling) {
     ASSERT_TRUE(found.ok()) << found.error().text();
     EXPECT_EQ(found->cubin, made->cubin);
     EXPECT_TRUE(found->cached);
-}
-
-TEST_F(Jit, TheHashOfOurCodeIsBlindToTheCompiler) {
-    const auto code = code_hash(kSource, kernels());
-    EXPECT_EQ(code_hash(std::string(kSource) + "// k.fact:3\n", kernels()),
-              code_hash(std::string(kSource) + "// k.fact:4\n", kernels()));
-    write(kernels() / "sm90" / "unused.cuh", "other\n");
-    EXPECT_EQ(code_hash(kSource, kernels()), code);
-    EXPECT_NE(code_hash(std::string(kSource) + "int x;\n", kernels()), code);
-    write(kernels() / "sm90" / "inner.cuh", "#pragma once\n#define INNER 43\n");
-    EXPECT_NE(code_hash(kSource, kernels()), code);
 }
 
 }  // namespace

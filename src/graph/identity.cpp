@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "graph/operators.h"
+
 namespace fact::graph {
 
 namespace {
@@ -12,54 +14,6 @@ bool contains(const std::array<std::string_view, N>& names, std::string_view nam
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Results look at the argument's storage, at least where no copy is needed. Not among them:
-// _conj and _neg_view, whose results read differently through the same strides.
-constexpr std::array<std::string_view, 44> kViews{
-    "_reshape_alias",
-    "_unsafe_view",
-    "adjoint",
-    "alias",
-    "as_strided",
-    "broadcast_to",
-    "chunk",
-    "contiguous",
-    "detach",
-    "diagonal",
-    "expand",
-    "expand_as",
-    "flatten",
-    "hsplit",
-    "lift_fresh",
-    "mH",
-    "mT",
-    "movedim",
-    "narrow",
-    "numpy_T",
-    "permute",
-    "ravel",
-    "reshape",
-    "reshape_as",
-    "select",
-    "slice",
-    "split",
-    "squeeze",
-    "swapaxes",
-    "swapdims",
-    "t",
-    "tensor_split",
-    "to",
-    "transpose",
-    "type_as",
-    "unbind",
-    "unflatten",
-    "unfold",
-    "unsqueeze",
-    "view",
-    "view_as",
-    "vsplit",
-    "dsplit",
-    "split_with_sizes",
-};
 constexpr std::array<std::string_view, 3> kCopies{"clone", "lift_fresh_copy", "_to_copy"};
 constexpr std::array<std::string_view, 2> kAliases{"alias", "detach"};
 constexpr std::array<std::string_view, 5> kDropouts{"dropout", "native_dropout", "feature_dropout",
@@ -110,8 +64,7 @@ std::string_view aten_name(std::string_view target) {
 }
 
 bool is_view(const Node& node) {
-    const std::string_view name = aten_name(node.target);
-    return contains(kViews, name) || contains(kDropouts, name);
+    return facts_of(node).family == Family::view || contains(kDropouts, aten_name(node.target));
 }
 
 bool is_inert_check(const Node& node) {
@@ -134,7 +87,8 @@ std::optional<Identity> identity_of(const Graph& graph, const Node& node) {
     const auto& after = graph[node.outputs[0]].type;
     if (!before || !after || !same_layout(*before, *after)) return std::nullopt;
     if (contains(kCopies, name)) return Identity{source, true};
-    if (contains(kViews, name)) return Identity{source, name == "to" && asks_for_copy(node)};
+    if (facts_of(node).family == Family::view)
+        return Identity{source, name == "to" && asks_for_copy(node)};
     return std::nullopt;
 }
 

@@ -8,14 +8,14 @@ namespace fact::graph {
 namespace {
 
 constexpr std::array<ProductOp, 8> kProducts{{
-    {"aten.linear.default", "linear", "input", "weight", "bias"},
+    {"aten.linear.default", "linear", "input", "weight", "bias", SecondOperand::nk},
     {"aten.addmm.default", "addmm", "mat1", "mat2", "self"},
     {"aten.mm.default", "mm", "self", "mat2", ""},
     {"aten.bmm.default", "bmm", "self", "mat2", ""},
     {"aten.baddbmm.default", "baddbmm", "batch1", "batch2", "self"},
     {"aten.matmul.default", "matmul", "self", "other", ""},
-    {"aten.conv2d.default", "conv", "weight", "input", "bias"},
-    {"aten.einsum.default", "einsum", "", "", ""},
+    {"aten.conv2d.default", "conv", "weight", "input", "bias", SecondOperand::other},
+    {"aten.einsum.default", "einsum", "", "", "", SecondOperand::other},
 }};
 
 }  // namespace

@@ -7,11 +7,15 @@
 
 namespace fact::graph {
 
+// How the second operand lies: [K, N], [N, K], or in a way of the operator's own.
+enum class SecondOperand { kn, nk, other };
+
 struct ProductOp {
     std::string_view target;  // "aten.linear.default"
     std::string_view rule;    // "linear"
     std::string_view a, b;    // arguments; "" for an einsum, whose operands are a list
     std::string_view addend;  // "" where there is none
+    SecondOperand layout = SecondOperand::kn;
 };
 
 // The table's row for a node, or nullptr.

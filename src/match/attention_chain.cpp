@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "graph/arguments.h"
+#include "graph/operators.h"
 #include "match/attention_call.h"
 #include "match/mask.h"
 #include "match/rowwise.h"
@@ -27,13 +28,6 @@ struct MaskUse {
     double low =
         -std::numeric_limits<double>::infinity();  // what takes the place of a hidden score
     double after = 1;                              // what it is multiplied by later
-};
-
-constexpr std::array kReorderings{
-    std::string_view("aten.permute.default"),   std::string_view("aten.view.default"),
-    std::string_view("aten.reshape.default"),   std::string_view("aten._unsafe_view.default"),
-    std::string_view("aten.unsqueeze.default"), std::string_view("aten.squeeze.dim"),
-    std::string_view("aten.squeeze.dims"),      std::string_view("aten.clone.default"),
 };
 
 bool has_axis(const Shape& shape, Axis axis) {
@@ -93,7 +87,10 @@ class ChainReader {
     // Rounding on the way is torch's, not the module's: the kernel keeps f32.
     bool reorders_or_rounds(NodeId id) const {
         const Node& node = graph_[id];
-        if (std::ranges::find(kReorderings, node.target) != kReorderings.end()) return true;
+        const auto motion = graph::facts_of(node).motion;
+        if (motion == graph::Motion::reshape || motion == graph::Motion::permute ||
+            node.target == "aten.clone.default")
+            return true;
         return node.target == "aten._to_copy.default" &&
                info(graph_[node.outputs.front()].type->dtype).floating;
     }

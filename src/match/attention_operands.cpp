@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graph/arguments.h"
+#include "graph/operators.h"
 #include "match/attention_call.h"
 
 namespace fact::match {
@@ -65,13 +66,6 @@ std::optional<Shape> regrouped(AttentionCall& call, Placed AttentionCall::* oper
     return shape;
 }
 
-bool same_order(const Node& node) {
-    for (const std::string_view name : {"view.default", "_unsafe_view.default", "reshape.default",
-                                        "unsqueeze.default", "squeeze.dim", "squeeze.dims"})
-        if (node.target == fmt::format("aten.{}", name)) return true;
-    return false;
-}
-
 class Walker {
   public:
     Walker(const Graph& graph, const Facts& facts) : graph_(graph), facts_(facts) {}
@@ -113,7 +107,7 @@ class Walker {
             for (std::size_t i = 0; i < shape.size(); ++i)
                 if (before.sizes[i] != now.sizes[i + added]) shape[i].clear();
             ++way.saved;
-        } else if (same_order(node)) {
+        } else if (graph::is_reshape(node)) {
             AttentionCall apart = way.call;
             const auto handed = regrouped(apart, operand, before.sizes, now.sizes);
             if (!handed) return false;
@@ -157,7 +151,7 @@ bool step_on(const Graph& graph, const Facts& facts, AttentionCall& call, bool& 
     const Node& node = graph[readers.front()];
     copies = node.target == "aten.clone.default";
     const bool permutes = node.target == "aten.permute.default";
-    if (!copies && !permutes && !same_order(node)) return false;
+    if (!copies && !permutes && !graph::is_reshape(node)) return false;
     const ValueId next = node.outputs.front();
     const auto &now = *graph[value].type, &after = *graph[next].type;
     if (after.dynamic || after.dtype != now.dtype) return false;

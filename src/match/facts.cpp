@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "graph/operators.h"
 #include "match/space.h"
 
 namespace fact::match {
@@ -23,7 +24,8 @@ Facts::Facts(const Graph& graph)
             input.kind != graph::InputKind::user && !written.contains(input.fqn);
     for (const auto& node : graph.nodes) {
         const auto reads = graph::tensor_inputs(node);
-        if (!is_view(node) || reads.empty() || !constant[graph::index(reads.front())]) continue;
+        if (!graph::is_plain_view(node) || reads.empty() || !constant[graph::index(reads.front())])
+            continue;
         // What does not lie in its order is copied to be reshaped, at every call anew.
         if (node.target == "aten.reshape.default" && !graph::is_dense(*graph[reads.front()].type))
             continue;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "graph/operators.h"
 #include "ir/needed.h"
 #include "match/norm.h"
 #include "match/norm_region.h"
@@ -89,7 +90,7 @@ std::optional<Fold> read_fold(const Graph& graph, const Facts& facts, const Anch
     if (anchor.node == kNoProduct || !is_16bit(dtype)) return std::nullopt;
     ValueId result = anchor.a;
     std::vector<NodeId> views;
-    for (auto producer = graph[result].producer; producer && is_reshape(graph[*producer]);
+    for (auto producer = graph[result].producer; producer && graph::is_reshape(graph[*producer]);
          producer = graph[result].producer) {
         views.push_back(*producer);
         result = graph::tensor_inputs(graph[*producer]).front();

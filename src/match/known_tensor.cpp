@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "graph/arguments.h"
+#include "graph/operators.h"
 #include "ir/number.h"
 #include "support/division.h"
 
@@ -14,19 +15,6 @@ using graph::Node;
 using Sizes = std::vector<std::int64_t>;
 
 namespace {
-
-constexpr std::array kReshapes{
-    std::string_view("aten.view.default"),         std::string_view("aten.reshape.default"),
-    std::string_view("aten._unsafe_view.default"), std::string_view("aten.unsqueeze.default"),
-    std::string_view("aten.squeeze.dim"),          std::string_view("aten.squeeze.dims"),
-    std::string_view("aten.squeeze.default"),
-};
-constexpr std::array kSame{
-    std::string_view("aten.alias.default"),
-    std::string_view("aten.detach.default"),
-    std::string_view("aten.clone.default"),
-    std::string_view("aten.lift_fresh_copy.default"),
-};
 
 std::int64_t count(const Sizes& sizes) {
     std::int64_t product = 1;
@@ -181,9 +169,10 @@ std::optional<KnownTensor> known_view(const Node& node, const Sizes& sizes, Know
     const auto dim = graph::int_argument(node, "dim").value_or(0);
     const bool inside = dim >= 0 && dim < static_cast<std::int64_t>(of.sizes.size());
     const auto at = static_cast<std::size_t>(inside ? dim : 0);
-    if (std::ranges::find(kSame, node.target) != kSame.end()) return of;
-    if (std::ranges::find(kReshapes, node.target) != kReshapes.end()) return reshaped(of, sizes);
-    if (node.target == "aten.expand.default") return expanded(of, sizes);
+    const auto motion = graph::facts_of(node).motion;
+    if (motion == graph::Motion::same) return of;
+    if (motion == graph::Motion::reshape) return reshaped(of, sizes);
+    if (motion == graph::Motion::expand) return expanded(of, sizes);
     if (node.target == "aten.permute.default") {
         const auto order = graph::ints_argument(node, "dims");
         if (order.size() != of.sizes.size()) return std::nullopt;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graph/halves.h"
+#include "graph/operators.h"
 #include "match/anchor.h"
 #include "match/attention_call.h"
 #include "match/pointwise.h"
@@ -46,7 +47,7 @@ bool has_extent(const Graph& graph, const std::vector<ValueId>& values) {
 
 // Why there is nothing in a node for a kernel to gain, or "".
 std::string idle_because(const Graph& graph, const Node& node) {
-    if (is_view(node)) return "it only changes how a tensor is looked at";
+    if (graph::is_plain_view(node)) return "it only changes how a tensor is looked at";
     const auto reads = graph::tensor_inputs(node);
     if (!has_extent(graph, node.outputs) && !has_extent(graph, reads))
         return "it is a single number";

@@ -156,9 +156,9 @@ class Grower {
 
 bool looks_along_rows(const Graph& graph, const Node& node) {
     const RowwiseOp* op = find_rowwise(node);
-    if (!op || op->channels || !unsupported_rowwise(graph, node).empty()) return false;
+    if (!op || by_channel(node) || !unsupported_rowwise(graph, node).empty()) return false;
     const auto& sizes = graph[std::get<ValueId>(node.inputs.front().value)].type->sizes;
-    const auto groups = op->groups(graph, node);
+    const auto groups = dim_groups(graph, node);
     return groups && groups->size() == 1 && !groups->front().part &&
            groups->front().dims == std::vector{sizes.size() - 1} && node.outputs.size() == 1 &&
            graph[node.outputs.front()].type->sizes.size() == sizes.size();

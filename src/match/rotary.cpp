@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "graph/halves.h"
+#include "graph/operators.h"
 #include "match/cost.h"
 #include "match/pointwise.h"
 #include "match/write.h"
@@ -26,7 +27,7 @@ std::vector<ValueId> roots_of(const Graph& graph, const std::set<NodeId>& taken,
         const auto producer = graph[roots.back()].producer;
         if (!producer || taken.contains(*producer)) break;
         const Node& node = graph[*producer];
-        const bool passes = node.target == "aten._to_copy.default" || is_reshape(node) ||
+        const bool passes = node.target == "aten._to_copy.default" || graph::is_reshape(node) ||
                             node.target == "aten.permute.default";
         const auto reads = graph::tensor_inputs(node);
         if (!passes || reads.size() != 1) break;

@@ -8,10 +8,12 @@
 
 #include "dsl/composite_call.h"
 #include "graph/arguments.h"
+#include "graph/operators.h"
 #include "match/pointwise.h"
 
 namespace fact::match {
 
+using graph::Along;
 using graph::Graph;
 using graph::Node;
 using graph::ValueId;
@@ -78,10 +80,6 @@ Groups along_batch(const Graph& graph, const Node& node) {
     std::vector<std::size_t> dims = from_dim(2, sizes_of_input(graph, node).size());
     dims.insert(dims.begin(), 0);
     return std::vector<DimGroup>{{dims, {}}};
-}
-
-Groups nothing(const Graph&, const Node&) {
-    return std::vector<DimGroup>{};
 }
 
 Groups along_window(const Graph& graph, const Node& node) {
@@ -178,35 +176,32 @@ std::vector<ExprId> triangle(T& t, ExprId x, const Dims& dims) {
 }
 
 const std::vector<RowwiseOp> kRowwiseOps{
-    {"aten.sum.dim_IntList", "sum", "self", true, false, along_dim, reduce<ReduceOp::sum>},
-    {"aten.sum.default", "sum", "self", true, false, along_dim, reduce<ReduceOp::sum>},
-    {"aten.mean.dim", "mean", "self", true, false, along_dim, mean},
-    {"aten.mean.default", "mean", "self", true, false, along_dim, mean},
-    {"aten.max.dim", "max", "self", true, false, along_dim, reduce<ReduceOp::max>},
-    {"aten.max.default", "max", "self", true, false, along_dim, reduce<ReduceOp::max>},
-    {"aten.amax.default", "max", "self", true, false, along_dim, reduce<ReduceOp::max>},
-    {"aten.min.dim", "min", "self", true, false, along_dim, reduce<ReduceOp::min>},
-    {"aten.min.default", "min", "self", true, false, along_dim, reduce<ReduceOp::min>},
-    {"aten.amin.default", "min", "self", true, false, along_dim, reduce<ReduceOp::min>},
-    {"aten.logsumexp.default", "logsumexp", "self", true, false, along_dim, logsumexp},
-    {"aten.softmax.int", "softmax", "self", false, false, along_dim, softmax},
-    {"aten._softmax.default", "softmax", "self", false, false, along_dim, softmax},
-    {"aten.log_softmax.int", "log_softmax", "self", false, false, along_dim, log_softmax},
-    {"aten._log_softmax.default", "log_softmax", "self", false, false, along_dim, log_softmax},
-    {"aten.layer_norm.default", "layer_norm", "input", false, false, along_last, layer_norm},
-    {"aten.rms_norm.default", "rms_norm", "input", false, false, along_last, rms_norm},
-    {"aten.group_norm.default", "group_norm", "input", false, true, along_group, layer_norm},
-    {"aten.instance_norm.default", "instance_norm", "input", false, true, along_channel,
-     layer_norm},
-    {"aten._native_batch_norm_legit.no_stats", "batch_norm", "input", false, true, along_batch,
-     batch_statistics},
-    {"aten._native_batch_norm_legit_no_training.default", "batch_norm", "input", false, true,
-     nothing, running_statistics},
-    {"aten.max_pool1d.default", "max_pool", "self", true, false, along_window,
-     reduce<ReduceOp::max>},
-    {"aten.avg_pool1d.default", "avg_pool", "self", true, false, along_window, mean},
-    {"aten.tril.default", "tril", "self", false, false, rows_and_columns, triangle<BinaryOp::le>},
-    {"aten.triu.default", "triu", "self", false, false, rows_and_columns, triangle<BinaryOp::ge>},
+    {"aten.sum.dim_IntList", "sum", "self", true, reduce<ReduceOp::sum>},
+    {"aten.sum.default", "sum", "self", true, reduce<ReduceOp::sum>},
+    {"aten.mean.dim", "mean", "self", true, mean},
+    {"aten.mean.default", "mean", "self", true, mean},
+    {"aten.max.dim", "max", "self", true, reduce<ReduceOp::max>},
+    {"aten.max.default", "max", "self", true, reduce<ReduceOp::max>},
+    {"aten.amax.default", "max", "self", true, reduce<ReduceOp::max>},
+    {"aten.min.dim", "min", "self", true, reduce<ReduceOp::min>},
+    {"aten.min.default", "min", "self", true, reduce<ReduceOp::min>},
+    {"aten.amin.default", "min", "self", true, reduce<ReduceOp::min>},
+    {"aten.logsumexp.default", "logsumexp", "self", true, logsumexp},
+    {"aten.softmax.int", "softmax", "self", false, softmax},
+    {"aten._softmax.default", "softmax", "self", false, softmax},
+    {"aten.log_softmax.int", "log_softmax", "self", false, log_softmax},
+    {"aten._log_softmax.default", "log_softmax", "self", false, log_softmax},
+    {"aten.layer_norm.default", "layer_norm", "input", false, layer_norm},
+    {"aten.rms_norm.default", "rms_norm", "input", false, rms_norm},
+    {"aten.group_norm.default", "group_norm", "input", false, layer_norm},
+    {"aten.instance_norm.default", "instance_norm", "input", false, layer_norm},
+    {"aten._native_batch_norm_legit.no_stats", "batch_norm", "input", false, batch_statistics},
+    {"aten._native_batch_norm_legit_no_training.default", "batch_norm", "input", false,
+     running_statistics},
+    {"aten.max_pool1d.default", "max_pool", "self", true, reduce<ReduceOp::max>},
+    {"aten.avg_pool1d.default", "avg_pool", "self", true, mean},
+    {"aten.tril.default", "tril", "self", false, triangle<BinaryOp::le>},
+    {"aten.triu.default", "triu", "self", false, triangle<BinaryOp::ge>},
 };
 
 }  // namespace
@@ -214,6 +209,47 @@ const std::vector<RowwiseOp> kRowwiseOps{
 const RowwiseOp* find_rowwise(const Node& node) {
     const auto row = std::ranges::find(kRowwiseOps, node.target, &RowwiseOp::target);
     return row == kRowwiseOps.end() ? nullptr : &*row;
+}
+
+Groups dim_groups(const Graph& graph, const Node& node) {
+    switch (graph::facts_of(node).along) {
+        case Along::nothing:
+            return Error{"it looks along nothing", ""};
+        case Along::dims:
+            return along_dim(graph, node);
+        case Along::last:
+            return along_last(graph, node);
+        case Along::group:
+            return along_group(graph, node);
+        case Along::channel:
+            return along_channel(graph, node);
+        case Along::batch:
+            return along_batch(graph, node);
+        case Along::running:
+            return std::vector<DimGroup>{};
+        case Along::window:
+            return along_window(graph, node);
+        case Along::matrix:
+            return rows_and_columns(graph, node);
+    }
+    throw InternalError("dim_groups: no such way to look along");
+}
+
+bool by_channel(const Node& node) {
+    switch (graph::facts_of(node).along) {
+        case Along::group:
+        case Along::channel:
+        case Along::batch:
+        case Along::running:
+            return true;
+        case Along::nothing:
+        case Along::dims:
+        case Along::last:
+        case Along::window:
+        case Along::matrix:
+            return false;
+    }
+    throw InternalError("by_channel: no such way to look along");
 }
 
 std::string unsupported_rowwise(const Graph& graph, const Node& node) {
@@ -231,7 +267,7 @@ std::string unsupported_rowwise(const Graph& graph, const Node& node) {
     if (graph[node.outputs.front()].type->dtype == DType::boolean) return "it computes bool";
     const DType input = graph[std::get<ValueId>(node.inputs.front().value)].type->dtype;
     if (!info(input).floating) return fmt::format("it looks along {}", info(input).name);
-    const auto groups = op->groups(graph, node);
+    const auto groups = dim_groups(graph, node);
     return groups ? "" : groups.error().message;
 }
 

@@ -27,9 +27,6 @@ struct RowwiseOp {
     std::string_view target, tag;
     std::string_view input;  // the argument it looks along
     bool reduces = false;    // the result lacks the first group
-    bool channels = false;   // its other tensors run along dimension 1, else along the last ones
-    // What it looks along: a reduction's dimensions, or what it counts. An Error says why not.
-    Result<std::vector<DimGroup>> (*groups)(const graph::Graph&, const graph::Node&);
     // The results, from the input and the kernel's dimensions of each group.
     std::vector<ir::ExprId> (*build)(Translation&, ir::ExprId,
                                      const std::vector<std::vector<ir::DimId>>&);
@@ -37,6 +34,11 @@ struct RowwiseOp {
 
 // The table's row for a node, or nullptr.
 const RowwiseOp* find_rowwise(const graph::Node& node);
+
+// What it looks along: a reduction's dimensions, or what it counts. An Error says why not.
+Result<std::vector<DimGroup>> dim_groups(const graph::Graph& graph, const graph::Node& node);
+// Whether its other tensors run along dimension 1, else along the last ones.
+bool by_channel(const graph::Node& node);
 
 // Why a kernel cannot compute the node, or "".
 std::string unsupported_rowwise(const graph::Graph& graph, const graph::Node& node);

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "dsl/dsl.h"
+#include "graph/operators.h"
 #include "match/rowwise.h"
 #include "match/write.h"
 
@@ -40,7 +41,8 @@ bool goes_by_strides(const Graph& graph, const Facts& facts, ValueId value) {
             const graph::Node& user = graph[id];
             if (!user.target.starts_with("aten.") || user.target.starts_with("aten.as_strided"))
                 return false;
-            if (is_view(user)) open.insert(open.end(), user.outputs.begin(), user.outputs.end());
+            if (graph::is_plain_view(user))
+                open.insert(open.end(), user.outputs.begin(), user.outputs.end());
         }
     }
     return true;

@@ -1,8 +1,8 @@
 #include "match/space.h"
 
 #include <algorithm>
-#include <array>
 
+#include "graph/operators.h"
 #include "match/anchor.h"
 #include "match/pointwise.h"
 #include "match/rowwise.h"
@@ -15,21 +15,6 @@ using graph::NodeId;
 using graph::ValueId;
 
 namespace {
-
-constexpr std::array kReshapes{
-    std::string_view("aten.view.default"),         std::string_view("aten.reshape.default"),
-    std::string_view("aten._unsafe_view.default"), std::string_view("aten.unsqueeze.default"),
-    std::string_view("aten.squeeze.dim"),          std::string_view("aten.squeeze.dims"),
-    std::string_view("aten.squeeze.default"),
-};
-constexpr std::array kOtherViews{
-    std::string_view("aten.permute.default"), std::string_view("aten.expand.default"),
-    std::string_view("aten.slice.Tensor"),    std::string_view("aten.select.int"),
-    std::string_view("aten.split.Tensor"),    std::string_view("aten.split_with_sizes.default"),
-    std::string_view("aten.chunk.default"),   std::string_view("aten.unbind.int"),
-    std::string_view("aten.alias.default"),   std::string_view("aten.detach.default"),
-    std::string_view("aten.t.default"),       std::string_view("aten.transpose.int"),
-};
 
 const std::vector<std::int64_t>& sizes_of(const Graph& graph, ValueId value) {
     return graph[value].type->sizes;
@@ -46,14 +31,6 @@ Shape broadcast_shape(const graph::TensorType& type, const Shape& result) {
         if (!repeats) shape[own] = result[result.size() - 1 - i];
     }
     return shape;
-}
-
-bool is_reshape(const Node& node) {
-    return std::ranges::find(kReshapes, node.target) != kReshapes.end();
-}
-
-bool is_view(const Node& node) {
-    return is_reshape(node) || std::ranges::find(kOtherViews, node.target) != kOtherViews.end();
 }
 
 Axis Space::add_axis(std::int64_t extent) {
@@ -85,7 +62,8 @@ std::string Space::absorb(const Graph& graph, NodeId id) {
     const Node& node = graph[id];
     if (const auto halving = read_halving(graph, node)) return absorb_halving(graph, id, *halving);
     if (const auto joining = read_joining(graph, node)) return absorb_joining(graph, id, *joining);
-    if (node.target == "aten.permute.default" || is_reshape(node)) return absorb_view(graph, node);
+    if (node.target == "aten.permute.default" || graph::is_reshape(node))
+        return absorb_view(graph, node);
     if (find_rowwise(node)) return absorb_rowwise(graph, id);
     const std::string reason = unsupported_pointwise(graph, node);
     return reason.empty() ? absorb_pointwise(graph, id) : reason;

@@ -107,9 +107,4 @@ class Space {
 // The shape of a tensor broadcast against `result`: dimensions match from the right.
 Shape broadcast_shape(const graph::TensorType& type, const Shape& result);
 
-// Operators that only change how a tensor is looked at: they move no bytes.
-bool is_view(const graph::Node& node);
-// Those of them that keep the elements in their order.
-bool is_reshape(const graph::Node& node);
-
 }  // namespace fact::match

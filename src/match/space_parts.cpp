@@ -74,7 +74,7 @@ std::string Space::absorb_rowwise(const Graph& graph, NodeId id) {
     const ValueId source = std::get<ValueId>(node.inputs.front().value);
     if (!contains(source)) return "the product is not what it looks along";
     if (halved(source)) return "it looks along a half";
-    const auto wanted = op.groups(graph, node);
+    const auto wanted = dim_groups(graph, node);
     std::vector<std::size_t> begin;  // of each group's part, before axes are listed: parts split
     for (const DimGroup& group : *wanted) {
         const auto at = group.part ? part(source, group.part->dim, group.part->extent) : 0;
@@ -105,7 +105,7 @@ std::string Space::absorb_rowwise(const Graph& graph, NodeId id) {
         const auto* value = std::get_if<ValueId>(&argument.value);
         if (!value || *value == source) continue;
         if (contains(*value)) return "its parameters are computed from the product";
-        if (op.channels)
+        if (by_channel(node))
             add_side({id, argument.name, *value, channel});
         else
             add_side(graph, id, argument.name, *value, from);
@@ -113,7 +113,7 @@ std::string Space::absorb_rowwise(const Graph& graph, NodeId id) {
     groups_[id] = std::move(groups);
     place(node.outputs.front(), std::move(shape));
     // Statistics, where the operator has them as results.
-    if (op.channels)
+    if (by_channel(node))
         for (std::size_t i = 1; i < node.outputs.size(); ++i)
             if (graph[node.outputs[i]].type->sizes.size() == 1) place(node.outputs[i], channel);
     return "";

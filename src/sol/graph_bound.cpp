@@ -7,6 +7,7 @@
 
 namespace fact::sol {
 
+using graph::Family;
 using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;

@@ -9,6 +9,7 @@
 
 namespace fact::sol {
 
+using graph::Family;
 using graph::Graph;
 using graph::Node;
 using graph::TensorType;
@@ -78,7 +79,10 @@ double product_of(const std::vector<std::int64_t>& sizes, std::size_t first) {
 class Counter {
   public:
     Counter(const Graph& graph, const Node& node)
-        : graph_(graph), node_(node), facts_(facts_of(node)), reads_(graph::tensor_inputs(node)) {}
+        : graph_(graph),
+          node_(node),
+          facts_(graph::facts_of(node)),
+          reads_(graph::tensor_inputs(node)) {}
 
     NodeWork count() {
         work_.family = facts_.family;
@@ -137,6 +141,7 @@ class Counter {
             case Family::attention:
                 return compute_attention();
             case Family::reduction:
+            case Family::loss:
                 if (const auto* type = first_input())
                     work_.flops = facts_.flops_per_element * num_elements(*type);
                 return;
@@ -219,7 +224,7 @@ class Counter {
 
     const Graph& graph_;
     const Node& node_;
-    OperatorFacts facts_;
+    graph::OperatorFacts facts_;
     std::vector<ValueId> reads_;
     NodeWork work_;
 };

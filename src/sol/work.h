@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/operators.h"
 #include "sol/bound.h"
-#include "sol/operators.h"
 #include "target/torch_precision.h"
 
 namespace fact::sol {
@@ -22,7 +22,7 @@ struct Access {
 };
 
 struct NodeWork {
-    Family family = Family::nothing;
+    graph::Family family = graph::Family::nothing;
     double flops = 0;
     std::vector<Access> reads, writes;      // a value read twice stands here once
     std::optional<DType> product_operands;  // set where products are computed

@@ -4,33 +4,13 @@
 #include <array>
 
 #include "graph/arguments.h"
+#include "graph/operators.h"
+#include "graph/products.h"
 
 namespace fact::verify {
 
-namespace {
-
 using graph::Node;
 using graph::ValueId;
-
-struct ProductRow {
-    std::string_view target, a, b, addend;
-    bool b_is_nk;
-};
-constexpr std::array<ProductRow, 6> kProducts{{
-    {"aten.linear.default", "input", "weight", "bias", true},
-    {"aten.matmul.default", "self", "other", "", false},
-    {"aten.mm.default", "self", "mat2", "", false},
-    {"aten.bmm.default", "self", "mat2", "", false},
-    {"aten.addmm.default", "mat1", "mat2", "self", false},
-    {"aten.baddbmm.default", "batch1", "batch2", "self", false},
-}};
-
-constexpr std::array<std::string_view, 7> kViews{
-    "aten.view.default",      "aten.reshape.default", "aten._unsafe_view.default",
-    "aten.unsqueeze.default", "aten.squeeze.dim",     "aten.squeeze.dims",
-    "aten.squeeze.default"};
-
-}  // namespace
 
 std::optional<graph::Halving> both_halves(const graph::Graph& graph, const Node& node) {
     const auto own = graph::read_halving(graph, node);
@@ -46,14 +26,12 @@ std::optional<graph::Halving> both_halves(const graph::Graph& graph, const Node&
 }
 
 std::optional<ProductOperands> product_operands(const Node& node) {
-    for (const auto& row : kProducts) {
-        if (row.target != node.target) continue;
-        const auto a = graph::tensor_argument(node, row.a), b = graph::tensor_argument(node, row.b);
-        if (!a || !b) return std::nullopt;
-        auto addend = row.addend.empty() ? std::nullopt : graph::tensor_argument(node, row.addend);
-        return ProductOperands{*a, *b, row.b_is_nk, addend};
-    }
-    return std::nullopt;
+    const auto* row = graph::find_product(node);
+    if (!row || row->layout == graph::SecondOperand::other) return std::nullopt;
+    const auto a = graph::tensor_argument(node, row->a), b = graph::tensor_argument(node, row->b);
+    if (!a || !b) return std::nullopt;
+    auto addend = row->addend.empty() ? std::nullopt : graph::tensor_argument(node, row->addend);
+    return ProductOperands{*a, *b, row->layout == graph::SecondOperand::nk, addend};
 }
 
 ExtentClasses::ExtentClasses(const graph::Graph& graph) : graph_(graph) {
@@ -121,7 +99,7 @@ void ExtentClasses::visit(const Node& node) {
         }
         return;
     }
-    if (std::ranges::find(kViews, node.target) != kViews.end()) return visit_view(node);
+    if (graph::is_reshape(node)) return visit_view(node);
     if (node.target == "aten.permute.default") {
         const auto* dims = graph::find_argument(node, "dims");
         const auto* order = dims ? std::get_if<std::vector<std::int64_t>>(dims) : nullptr;

@@ -5,43 +5,18 @@
 #include <optional>
 
 #include "graph/arguments.h"
+#include "graph/operators.h"
 #include "verify/extents.h"
 
 namespace fact::verify {
 
 namespace {
 
+using graph::Along;
+using graph::Family;
 using graph::Node;
 using graph::ValueId;
 using Ints = std::vector<std::int64_t>;
-
-// Over the dimensions `dim`, or over all where there is none.
-constexpr std::array<std::string_view, 13> kReductions{
-    "aten.sum.dim_IntList", "aten.sum.default",       "aten.mean.dim",
-    "aten.mean.default",    "aten.amax.default",      "aten.amin.default",
-    "aten.max.dim",         "aten.max.default",       "aten.min.dim",
-    "aten.min.default",     "aten.logsumexp.default", "aten.linalg_vector_norm.default",
-    "aten.var.correction"};
-// Element by element, and then perhaps their sum.
-constexpr std::array<std::string_view, 5> kLosses{
-    "aten.mse_loss.default", "aten.smooth_l1_loss.default", "aten.huber_loss.default",
-    "aten.kl_div.default", "aten.binary_cross_entropy_with_logits.default"};
-constexpr std::array<std::string_view, 4> kAlike{"aten.softmax.int", "aten._softmax.default",
-                                                 "aten.log_softmax.int",
-                                                 "aten._log_softmax.default"};
-constexpr std::array<std::string_view, 2> kLastDims{"aten.layer_norm.default",
-                                                    "aten.rms_norm.default"};
-constexpr std::array<std::string_view, 2> kChannels{
-    "aten._native_batch_norm_legit.no_stats", "aten._native_batch_norm_legit_no_training.default"};
-constexpr std::array<std::string_view, 2> kFixedChannels{"aten.group_norm.default",
-                                                         "aten.instance_norm.default"};
-constexpr std::array<std::string_view, 2> kPools{"aten.max_pool1d.default",
-                                                 "aten.avg_pool1d.default"};
-
-template <std::size_t size>
-bool among(const std::array<std::string_view, size>& list, const Node& node) {
-    return std::ranges::find(list, node.target) != list.end();
-}
 
 }  // namespace
 
@@ -146,11 +121,13 @@ bool ExtentClasses::visit_rowwise(const Node& node) {
     const auto reads = graph::tensor_inputs(node);
     if (reads.empty() || node.outputs.empty()) return false;
     const ValueId in = reads.front(), out = node.outputs.front();
-    const bool window = among(kPools, node);
-    const bool channels = among(kChannels, node), groups = among(kFixedChannels, node);
-    if (among(kLosses, node)) return visit_loss(node);
+    const auto [family, flops, motion, along] = graph::facts_of(node);
+    const bool window = along == Along::window, last = along == Along::last;
+    const bool channels = along == Along::batch || along == Along::running;
+    const bool groups = along == Along::group || along == Along::channel;
     if (node.target == "aten.cross_entropy_loss.default") return visit_classes(node);
-    if (among(kReductions, node)) {
+    if (family == Family::loss) return visit_loss(node);
+    if (family == Family::reduction && along == Along::dims) {
         Ints dims = graph::ints_argument(node, "dim");
         for (auto& dim : dims)
             if (dim < 0) dim += rank(in);
@@ -164,8 +141,7 @@ bool ExtentClasses::visit_rowwise(const Node& node) {
         }
         return true;
     }
-    if (!window && !channels && !groups && !among(kAlike, node) && !among(kLastDims, node))
-        return false;
+    if (!window && !channels && !groups && !last && family != Family::softmax) return false;
     for (int d = 0; d < rank(in); ++d) {
         if (window && d + 1 == rank(in)) {
             fix(in, d);
@@ -182,7 +158,7 @@ bool ExtentClasses::visit_rowwise(const Node& node) {
             if (rank(node.outputs[i]) == 1 && extent(node.outputs[i], 0) == extent(in, 1))
                 tie(node.outputs[i], 0, in, 1);
     }
-    if (among(kLastDims, node)) {
+    if (last) {
         const int count = static_cast<int>(graph::ints_argument(node, "normalized_shape").size());
         for (int d = rank(in) - count; d < rank(in); ++d) fix(in, d);
         for (const ValueId value : reads)

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "graph/arguments.h"
+#include "graph/operators.h"
 
 namespace fact::verify {
 
@@ -16,17 +17,12 @@ using graph::ValueId;
 constexpr std::array<std::string_view, 6> kComparisons{"aten.eq.", "aten.ne.", "aten.lt.",
                                                        "aten.le.", "aten.gt.", "aten.ge."};
 
-// Results are the integers themselves, elsewhere or of another type, or are calculated element by
-// element. What is not listed here may take them for places or lengths.
-constexpr std::array<std::string_view, 32> kElementwise{
-    "aten.view.",        "aten.reshape.",     "aten._unsafe_view.", "aten.unsqueeze.",
-    "aten.squeeze.",     "aten.expand.",      "aten.permute.",      "aten.transpose.",
-    "aten.t.",           "aten.flatten.",     "aten.slice.",        "aten.select.",
-    "aten.clone.",       "aten.contiguous.",  "aten.alias.",        "aten.detach.",
-    "aten.to.",          "aten._to_copy.",    "aten.type_as.",      "aten.where.",
-    "aten.masked_fill.", "aten.add.",         "aten.sub.",          "aten.rsub.",
-    "aten.mul.",         "aten.div.",         "aten.minimum.",      "aten.maximum.",
-    "aten.clamp.",       "aten.logical_not.", "aten.logical_and.",  "aten.logical_or."};
+// Results are calculated element by element. What is not listed here, and does not only move them,
+// may take them for places or lengths.
+constexpr std::array<std::string_view, 15> kElementwise{
+    "aten._to_copy.", "aten.to.",      "aten.type_as.", "aten.where.",   "aten.masked_fill.",
+    "aten.add.",      "aten.sub.",     "aten.rsub.",    "aten.mul.",     "aten.div.",
+    "aten.minimum.",  "aten.maximum.", "aten.clamp.",   "aten.logical_", "aten.flatten."};
 
 bool listed(const auto& names, const Node& node) {
     return std::ranges::any_of(names, [&](auto name) { return node.target.starts_with(name); });
@@ -48,7 +44,8 @@ IntegerUse integer_use(const graph::Graph& graph, ValueId input) {
                     use.compared.push_back(*number);
                 continue;
             }
-            if (!listed(kElementwise, node) || node.outputs.size() != 1) return use;
+            const bool moved = graph::facts_of(node).motion != graph::Motion::none;
+            if ((!moved && !listed(kElementwise, node)) || node.outputs.size() != 1) return use;
             const ValueId result = node.outputs.front();
             const auto& type = graph[result].type;
             if (!type) return use;

@@ -14,8 +14,8 @@
 namespace fact::match {
 namespace {
 
-// The operators a kernel can compute are listed where they are translated, their work in sol: what
-// is added to the one must be known to the other.
+// The operators a kernel can compute are listed where they are translated, what they are in
+// graph/operators: what is added to the one must be known to the other.
 TEST(Cost, EveryOperatorOfAKernelHasItsWork) {
     static const std::regex target("\"(aten\\.[A-Za-z0-9_]+\\.[A-Za-z0-9_]+)\"");
     int checked = 0;
@@ -27,7 +27,10 @@ TEST(Cost, EveryOperatorOfAKernelHasItsWork) {
             node.target = (*it)[1];
             node.outputs = {graph::ValueId{0}};
             if (!find_pointwise(node) && !find_rowwise(node)) continue;
-            EXPECT_NE(sol::facts_of(node).family, sol::Family::unknown) << node.target;
+            const auto facts = graph::facts_of(node);
+            EXPECT_NE(facts.family, graph::Family::unknown) << node.target;
+            EXPECT_EQ(facts.along != graph::Along::nothing, find_rowwise(node) != nullptr)
+                << node.target;
             ++checked;
         }
     }

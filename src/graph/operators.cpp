@@ -1,4 +1,4 @@
-#include "sol/operators.h"
+#include "graph/operators.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -7,7 +7,7 @@
 #include "graph/identity.h"
 #include "graph/products.h"
 
-namespace fact::sol {
+namespace fact::graph {
 
 namespace {
 
@@ -15,10 +15,32 @@ using Table = std::map<std::string_view, OperatorFacts>;
 
 Table make_table() {
     Table table;
-    const auto add = [&](Family family, double flops,
-                         std::initializer_list<std::string_view> names) {
-        for (const std::string_view name : names) table.emplace(name, OperatorFacts{family, flops});
+    using Names = std::initializer_list<std::string_view>;
+    const auto add = [&](Family family, double flops, Names names, Along along = Along::nothing) {
+        for (const std::string_view name : names)
+            table.emplace(name, OperatorFacts{family, flops, Motion::none, along});
     };
+    const auto move = [&](Family family, Motion motion, Names names) {
+        for (const std::string_view name : names)
+            table.emplace(name, OperatorFacts{family, 0, motion, Along::nothing});
+    };
+    move(Family::view, Motion::same, {"alias", "detach", "contiguous", "lift_fresh"});
+    move(Family::view, Motion::reshape,
+         {"view", "reshape", "_unsafe_view", "unsqueeze", "squeeze"});
+    move(Family::view, Motion::permute, {"permute", "transpose", "t"});
+    move(Family::view, Motion::expand, {"expand"});
+    move(Family::view, Motion::slice, {"slice"});
+    move(Family::view, Motion::select, {"select"});
+    move(Family::view, Motion::split, {"split", "split_with_sizes", "chunk", "unbind"});
+    // Looks at the same bytes as numbers of another type.
+    move(Family::view, Motion::none, {"view.dtype"});
+    move(Family::view, Motion::none,
+         {"_reshape_alias", "adjoint",  "as_strided",   "broadcast_to", "diagonal",
+          "expand_as",      "flatten",  "hsplit",       "mH",           "mT",
+          "movedim",        "narrow",   "numpy_T",      "ravel",        "reshape_as",
+          "swapaxes",       "swapdims", "tensor_split", "to",           "type_as",
+          "unflatten",      "unfold",   "view_as",      "vsplit",       "dsplit"});
+    move(Family::pointwise, Motion::same, {"clone", "lift_fresh_copy"});
     add(Family::product, 0,
         {"mv", "dot", "vdot", "conv1d", "conv2d", "conv3d", "convolution", "conv_transpose1d",
          "conv_transpose2d", "conv_transpose3d"});
@@ -26,8 +48,9 @@ Table make_table() {
         {"scaled_dot_product_attention", "_scaled_dot_product_flash_attention",
          "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention"});
     add(Family::pointwise, 0,
-        {"clone", "_to_copy", "lift_fresh_copy", "copy", "cat", "stack", "repeat", "flip", "roll",
-         "constant_pad_nd", "pad", "tril", "triu", "hstack", "vstack", "pixel_shuffle"});
+        {"_to_copy", "copy", "cat", "stack", "repeat", "flip", "roll", "constant_pad_nd", "pad",
+         "hstack", "vstack", "pixel_shuffle"});
+    add(Family::pointwise, 0, {"tril", "triu"}, Along::matrix);
     // One flop an element, however many instructions an exponential is made of.
     add(Family::pointwise, 1, {"abs",         "acos",         "add",         "asin",
                                "atan",        "atan2",        "bitwise_and", "bitwise_not",
@@ -54,43 +77,34 @@ Table make_table() {
                                "xlogy",       "hypot",        "nan_to_num",  "masked_scatter"});
     add(Family::pointwise, 2, {"addcmul", "addcdiv"});
     add(Family::reduction, 1,
-        {"all",
-         "amax",
-         "amin",
-         "aminmax",
-         "any",
-         "argmax",
-         "argmin",
-         "count_nonzero",
-         "max",
-         "mean",
-         "min",
-         "prod",
-         "sum",
-         "adaptive_avg_pool1d",
-         "adaptive_avg_pool2d",
-         "_adaptive_avg_pool2d",
-         "adaptive_max_pool2d",
-         "avg_pool1d",
-         "avg_pool2d",
-         "avg_pool3d",
-         "max_pool1d",
-         "max_pool2d",
-         "max_pool3d",
-         "max_pool2d_with_indices",
-         "median",
-         "nanmean",
-         "nansum"});
+        {"all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min",
+         "prod", "sum", "median", "nanmean", "nansum"},
+        Along::dims);
+    add(Family::pointwise, 1, {"max.other", "min.other"});
     add(Family::reduction, 2,
-        {"linalg_vector_norm", "norm", "std", "var", "var_mean", "std_mean", "logsumexp",
-         "mse_loss", "l1_loss", "cosine_similarity"});
-    add(Family::softmax, 5,
-        {"softmax", "_softmax", "log_softmax", "_log_softmax", "_safe_softmax"});
+        {"linalg_vector_norm", "norm", "std", "var", "var_mean", "std_mean", "logsumexp"},
+        Along::dims);
+    add(Family::reduction, 1, {"avg_pool1d", "max_pool1d"}, Along::window);
+    add(Family::reduction, 1,
+        {"aminmax", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "_adaptive_avg_pool2d",
+         "adaptive_max_pool2d", "avg_pool2d", "avg_pool3d", "max_pool2d", "max_pool3d",
+         "max_pool2d_with_indices"});
+    add(Family::reduction, 2, {"cosine_similarity"});
+    add(Family::loss, 2, {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"});
+    add(Family::loss, 4, {"kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits"});
+    add(Family::loss, 5, {"cross_entropy_loss"});
+    add(Family::softmax, 5, {"softmax", "_softmax", "log_softmax", "_log_softmax", "_safe_softmax"},
+        Along::dims);
+    add(Family::norm, 7, {"layer_norm"}, Along::last);
+    add(Family::norm, 4, {"rms_norm"}, Along::last);
+    add(Family::norm, 7, {"group_norm"}, Along::group);
+    add(Family::norm, 7, {"instance_norm"}, Along::channel);
+    add(Family::norm, 7, {"_native_batch_norm_legit.no_stats"}, Along::batch);
+    add(Family::norm, 4, {"_native_batch_norm_legit_no_training"}, Along::running);
     add(Family::norm, 7,
-        {"layer_norm", "native_layer_norm", "group_norm", "native_group_norm", "instance_norm",
-         "batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional",
-         "native_batch_norm"});
-    add(Family::norm, 4, {"rms_norm", "_fused_rms_norm", "_native_batch_norm_legit_no_training"});
+        {"native_layer_norm", "native_group_norm", "batch_norm", "_native_batch_norm_legit",
+         "_native_batch_norm_legit_functional", "native_batch_norm"});
+    add(Family::norm, 4, {"_fused_rms_norm"});
     add(Family::gather, 0,
         {"embedding", "gather", "index", "index_select", "take", "take_along_dim"});
     add(Family::scatter, 0,
@@ -123,6 +137,8 @@ std::string_view name(Family family) {
             return "pointwise";
         case Family::reduction:
             return "reduction";
+        case Family::loss:
+            return "loss";
         case Family::softmax:
             return "softmax";
         case Family::norm:
@@ -139,14 +155,16 @@ std::string_view name(Family family) {
     return "unknown";
 }
 
-OperatorFacts facts_of(const graph::Node& node) {
+OperatorFacts facts_of(const Node& node) {
     static const Table table = make_table();
-    if (node.outputs.empty() || graph::is_inert_check(node)) return {Family::nothing, 0};
-    if (graph::find_product(node)) return {Family::product, 0};
-    if (const auto row = table.find(graph::aten_name(node.target)); row != table.end())
-        return row->second;
-    if (graph::is_view(node)) return {Family::view, 0};
+    if (node.outputs.empty() || is_inert_check(node)) return {Family::nothing, 0};
+    if (find_product(node)) return {Family::product, 0};
+    const std::string_view name = aten_name(node.target);
+    if (name.empty()) return {};
+    const auto whole = std::string_view(node.target).substr(name.data() - node.target.data());
+    for (const auto key : {whole, name})
+        if (const auto row = table.find(key); row != table.end()) return row->second;
     return {};
 }
 
-}  // namespace fact::sol
+}  // namespace fact::graph

@@ -23,7 +23,7 @@ using verify::Difference;
 // Bounds the f64 temporaries of a comparison.
 constexpr std::int64_t kChunk = std::int64_t{1} << 24;
 // Fewer elements say more of luck than of a kernel.
-constexpr std::int64_t kLeastElements = 32;
+constexpr std::int64_t kMinElements = 32;
 // Elements of like magnitude differ by a factor of 2^kClassBits at most; those further than
 // kClasses of them below the largest are one class.
 constexpr int kClassBits = 4, kClasses = 16;
@@ -31,7 +31,7 @@ constexpr int kClassBits = 4, kClasses = 16;
 constexpr std::int64_t kSampled = std::int64_t{1} << 22;
 // A slice whose roundings are its elements' own moves by much the same whichever way inputs move;
 // one that shares them (columns where all rows are alike) by one number of chance.
-constexpr double kMostApart = 3;
+constexpr double kMaxApart = 3;
 
 // Where an error can be told: eager's overflow is no fault of the kernel's.
 at::Tensor comparable(const at::Tensor& want, const at::Tensor& eager) {
@@ -97,11 +97,11 @@ Slices::Slices(const at::Tensor& exact, const at::Tensor& eager, const Tensors& 
                const verify::Grain& grain)
     : sizes_(exact.sizes().vec()) {
     const auto count = count_ = exact.numel();
-    if (!eager.is_floating_point() || count < kLeastElements) return;
+    if (!eager.is_floating_point() || count < kMinElements) return;
     length_ = exact.dim() > 0 ? exact.size(-1) : 1;
-    together_ = length_ * ((kLeastElements + length_ - 1) / length_);
+    together_ = length_ * ((kMinElements + length_ - 1) / length_);
     rows_ = (count + together_ - 1) / together_;
-    columns_ = length_ > 1 && count / length_ >= kLeastElements ? length_ : 0;
+    columns_ = length_ > 1 && count / length_ >= kMinElements ? length_ : 0;
     const auto want = exact.reshape({-1}), own = eager.reshape({-1});
     choose_classes(want, own);
     const auto off = errors(exact, eager, eager);
@@ -116,7 +116,7 @@ Slices::Slices(const at::Tensor& exact, const at::Tensor& eager, const Tensors& 
         shift.largest = shift.largest.add(by.largest.square(), part);
         each.push_back(by.squares);
     }
-    const auto enough = live.squares.ge(kLeastElements);
+    const auto enough = live.squares.ge(kMinElements);
     const auto judged = each.empty() ? enough : without_shared(enough, at::stack(each));
     const auto allowed = [&](const at::Tensor& own_squares, const at::Tensor& shifted,
                              const at::Tensor& value_squares, double share) {
@@ -142,7 +142,7 @@ at::Tensor Slices::without_shared(const at::Tensor& enough, const at::Tensor& ea
     for (const auto& [first, count] : {std::pair{std::int64_t{0}, rows_}, {rows_, columns_}}) {
         const auto these =
             apart.narrow(0, first, count).masked_select(moves.narrow(0, first, count));
-        if (these.numel() > 0 && these.median().item<double>() > kMostApart)
+        if (these.numel() > 0 && these.median().item<double>() > kMaxApart)
             judged.narrow(0, first, count).fill_(false);
     }
     return judged;
@@ -165,7 +165,7 @@ void Slices::choose_classes(const at::Tensor& exact, const at::Tensor& eager) {
     std::int64_t end = count;
     for (int k = 0; k <= kClasses; ++k) {
         const auto first = below.const_data_ptr<std::int64_t>()[k];
-        if (end - first < kLeastElements) continue;
+        if (end - first < kMinElements) continue;
         classes_.push_back({bounds[k], first, end - first});
         end = first;
     }

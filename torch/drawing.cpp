@@ -1,5 +1,6 @@
 #include "torch/drawing.h"
 
+#include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/where.h>
@@ -44,6 +45,7 @@ at::Tensor draw_floating(std::int64_t length, const TensorType& type, const Draw
         flat.mul_(1.0 / std::sqrt(static_cast<double>(type.sizes.back())));
     // Large enough to leave the linear part of activations, small enough for fp16 sums.
     if (distribution == "large" && !known.constant) flat.mul_(type.dtype == DType::f16 ? 4 : 16);
+    if (distribution == kFar && !known.constant) flat.mul_(known.far);
     if (distribution == "positive") flat.abs_();
     if (distribution == "uneven" && !known.constant && matrix) make_uneven(flat, type);
     if (distribution == kShifted && !known.constant && known.normalised) flat.add_(kShift);
@@ -87,6 +89,16 @@ at::Tensor draw_tensor(const TensorType& type, const Drawn& known, std::string_v
     const auto flat = draw(length, type, known, distribution, device).to(scalar_type(type.dtype));
     if (distribution == "zero_tail") flat.narrow(0, length - length / 4, length / 4).zero_();
     return flat.as_strided(type.sizes, type.strides, type.offset);
+}
+
+at::Tensor other_values(const at::Tensor& buffer) {
+    const auto chance = [&] {
+        return at::rand(buffer.sizes(), at::TensorOptions(at::kFloat).device(buffer.device()));
+    };
+    if (buffer.scalar_type() == at::kBool) return buffer.logical_xor(chance().lt(0.25));
+    if (!buffer.is_floating_point()) return buffer;  // places and lengths: others may be none
+    const auto grown = buffer.mul(chance().mul_(0.25).add_(1)), added = chance().mul_(0.25);
+    return at::where(buffer.lt(0), grown, grown.add(added)).to(buffer.scalar_type());
 }
 
 }  // namespace fact::exec

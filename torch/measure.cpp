@@ -27,7 +27,7 @@ using verify::Verdict;
 constexpr int kFreshSeed = 1000, kTouchedSeed = 1001;
 constexpr int kOtherSizesSeed = 2000;
 // The f64 oracle of other sizes takes a few milliseconds on a GPU.
-constexpr double kMostOtherProducts = 2e10;
+constexpr double kMaxOtherProducts = 2e10;
 
 CandidateReply reply_of(Outcome outcome, std::string why) {
     CandidateReply reply;
@@ -91,7 +91,7 @@ Result<Verdict> Session::prove_after(ProofBench& bench, Proof proof) {
 const std::vector<Session::OtherSizes>& Session::other_sizes() {
     if (other_sizes_) return *other_sizes_;
     other_sizes_.emplace();
-    const double most = device_.is_cpu() ? kInterpretedProducts : kMostOtherProducts;
+    const double most = device_.is_cpu() ? kInterpretedProducts : kMaxOtherProducts;
     for (auto& resized : verify::other_sizes(call_, text_, most)) {
         auto oracle = Oracle::make(resized.call, device_, buffers_, reference_.tf32.anywhere());
         if (!oracle) continue;
@@ -110,7 +110,7 @@ const std::vector<Session::OtherSizes>& Session::other_sizes() {
 // that follows it is not to blame.
 bool Session::text_holds(const OtherSizes& other) const {
     if (text_.only_interface) return true;  // nothing but the kernel is there to blame
-    const auto checked = check_text_shrunk(other.call, text_, buffers_);
+    const auto checked = check_text_shrunk(other.call, text_, buffers_, false);
     if (!checked) return false;
     for (const auto& check : checked->checks)
         if (!check.passed) return false;
@@ -170,9 +170,9 @@ void Session::time(ProofBench& bench, const CandidateRequest& request, Candidate
     reply.baseline_single = single[1];
     if (request.proof == Proof::full) reply.launches = time_launches(launch, device_);
     if (request.sustained_ms <= 0) return;
-    const auto held = time_sustained(works, device_, request.sustained_ms, between);
-    reply.held = held[0];
-    reply.baseline_held = held[1];
+    const auto sustained = time_sustained(works, device_, request.sustained_ms, between);
+    reply.sustained = sustained[0];
+    reply.baseline_sustained = sustained[1];
 }
 
 CandidateReply Session::measure_launched(const CandidateRequest& request,

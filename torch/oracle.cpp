@@ -11,6 +11,7 @@
 #include "torch/drawing.h"
 #include "torch/tensors.h"
 #include "verify/f64.h"
+#include "verify/thresholds.h"
 
 namespace fact::exec {
 
@@ -84,6 +85,10 @@ verify::ErrorPair worst(const verify::ErrorPair& a, const verify::ErrorPair& b) 
     return {std::max(a.largest, b.largest), std::max(a.rms, b.rms)};
 }
 
+// Values that are compared with a number are drawn up to a few times as large, unless ordinary ones
+// are; not so large that f16's sums overflow.
+constexpr double kBeyond = 2, kOrdinary = 16, kMostOfHalves = 2000;
+
 }  // namespace
 
 Result<Oracle> Oracle::make(const graph::FusedCall& call, c10::Device device,
@@ -118,6 +123,9 @@ at::Tensor Oracle::draw_input(const graph::GraphInput& input, std::string_view d
     const auto& value = call_.original[input.value];
     TORCH_CHECK(value.type, "input ", value.name, " of ", call_.id, " is not a tensor");
     const auto& type = *value.type;
+    const auto binding = std::ranges::find(call_.params, value.name, &graph::Binding::value);
+    const bool is_read =
+        binding != call_.params.end();  // else its values are built in, and guarded
     if (const auto found = buffers_.find(value.name); found != buffers_.end()) {
         auto real = load_weight(found->second).to(device_);
         bool fits = real.dim() == static_cast<std::int64_t>(type.sizes.size());
@@ -125,11 +133,12 @@ at::Tensor Oracle::draw_input(const graph::GraphInput& input, std::string_view d
             fits = real.size(d) >= type.sizes[d];
             if (fits) real = real.narrow(d, 0, type.sizes[d]);
         }
-        if (fits) return real;
+        const bool changes = is_read && found->second.persistent;
+        if (fits) return distribution == kOtherBuffers && changes ? other_values(real) : real;
     }
-    const auto binding = std::ranges::find(call_.params, value.name, &graph::Binding::value);
     Drawn known;
-    known.constant = binding != call_.params.end() && binding->constant;
+    known.constant = is_read && binding->constant;
+    known.far = kBeyond * verify::largest_threshold(call_.original);
     known.normalised = normalised_.contains(value.name);
     known.narrow = std::ranges::any_of(call_.original.values, [](const graph::Value& other) {
         return other.type && other.type->dtype == DType::f16;
@@ -137,6 +146,20 @@ at::Tensor Oracle::draw_input(const graph::GraphInput& input, std::string_view d
     if (!info(type.dtype).floating)
         known.integers = verify::integer_use(call_.original, input.value);
     return draw_tensor(type, known, distribution, device_);
+}
+
+bool Oracle::reads_buffers() const {
+    return std::ranges::any_of(call_.params, [&](const graph::Binding& binding) {
+        const auto found = buffers_.find(binding.value);
+        if (found == buffers_.end() || !found->second.persistent) return false;
+        const auto dtype = found->second.type.dtype;
+        return dtype == DType::boolean || info(dtype).floating;
+    });
+}
+
+bool Oracle::has_far_thresholds() const {
+    const double far = kBeyond * verify::largest_threshold(call_.original);
+    return far > kOrdinary && far < kMostOfHalves;
 }
 
 Case Oracle::draw(std::string_view distribution, int seed) const {

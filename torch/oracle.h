@@ -37,6 +37,9 @@ class Oracle {
 
     // Whether there are inputs that `kShifted` shifts.
     bool normalises_inputs() const { return !normalised_.empty(); }
+    // Whether there are buffers that `kOtherBuffers` changes, and numbers that only `kFar` reaches.
+    bool reads_buffers() const;
+    bool has_far_thresholds() const;
     Case draw(std::string_view distribution, int seed) const;
     // The case with one row (along the last dimension) of each floating input changed: so little
     // that whoever recognises inputs by a few of their values takes it for the same.

@@ -27,7 +27,7 @@ Result<Session> Session::open(const verify::OpenRequest& request, verify::OpenRe
     if (on_gpu && !cuda_available())
         return Error{"torch sees no GPU here", "use --device cpu, or a PyTorch built with CUDA"};
     if (check || !on_gpu) {
-        auto checked = check_text_shrunk(session.call_, session.text_, buffers);
+        auto checked = check_text_shrunk(session.call_, session.text_, buffers, request.authored);
         if (!checked) return checked.error();
         if (check) reply.text_checks = std::move(checked->checks);
         reply.note = checked->small.note;
@@ -45,7 +45,7 @@ Result<Session> Session::open(const verify::OpenRequest& request, verify::OpenRe
         Oracle::make(session.call_, session.device_, buffers, session.reference_.tf32.anywhere());
     if (!oracle) return oracle.error();
     session.oracle_ = std::move(*oracle);
-    session.cases_ = draw_cases(*session.oracle_);
+    session.cases_ = draw_cases(*session.oracle_, request.authored);
     return session;
 }
 

@@ -12,7 +12,7 @@ namespace {
 using verify::Check;
 
 // What cannot be shrunk is still tried up to here.
-constexpr double kMostProducts = 1e9;
+constexpr double kMaxProducts = 1e9;
 
 Result<Check> check_interpreted(const Oracle& oracle, const Case& drawn, FusedKernel& kernel) {
     auto outputs = kernel.allocate_outputs(drawn.inputs);
@@ -23,11 +23,11 @@ Result<Check> check_interpreted(const Oracle& oracle, const Case& drawn, FusedKe
 }
 
 Result<Small> prepare(const graph::FusedCall& call,
-                      const std::map<std::string, graph::Weight>& buffers) {
+                      const std::map<std::string, graph::Weight>& buffers, bool authored) {
     auto oracle = Oracle::make(call, c10::kCPU, buffers);
     if (!oracle) return oracle.error();
     try {
-        auto cases = draw_cases(*oracle);
+        auto cases = draw_cases(*oracle, authored);
         return Small{call, std::move(*oracle), std::move(cases), {}};
     } catch (const std::exception& error) {
         return Error{error.what(), {}};
@@ -36,18 +36,20 @@ Result<Small> prepare(const graph::FusedCall& call,
 
 }  // namespace
 
-std::vector<Case> draw_cases(const Oracle& oracle) {
+std::vector<Case> draw_cases(const Oracle& oracle, bool authored) {
     std::vector<Case> cases;
     int seed = 1;
     for (const auto distribution : kDistributions)
         cases.push_back(oracle.draw(distribution, seed++));
     if (oracle.normalises_inputs()) cases.push_back(oracle.draw(kShifted, seed));
+    if (authored && oracle.has_far_thresholds()) cases.push_back(oracle.draw(kFar, ++seed));
+    if (authored && oracle.reads_buffers()) cases.push_back(oracle.draw(kOtherBuffers, ++seed));
     return cases;
 }
 
 Result<CheckedText> check_text(const graph::FusedCall& call, const ir::Kernel& text,
-                               const std::map<std::string, graph::Weight>& buffers) {
-    auto small = prepare(call, buffers);
+                               const std::map<std::string, graph::Weight>& buffers, bool authored) {
+    auto small = prepare(call, buffers, authored);
     if (!small) return small.error();
     auto kernel = FusedKernel::make(call, text, {});
     if (!kernel) return kernel.error();
@@ -61,22 +63,23 @@ Result<CheckedText> check_text(const graph::FusedCall& call, const ir::Kernel& t
 }
 
 Result<CheckedText> check_text_shrunk(const graph::FusedCall& call, const ir::Kernel& text,
-                                      const std::map<std::string, graph::Weight>& buffers) {
+                                      const std::map<std::string, graph::Weight>& buffers,
+                                      bool authored) {
     std::string objection;
     if (auto shrunk = verify::shrink(call, text, kInterpretedProducts)) {
-        auto checked = check_text(shrunk->call, text, buffers);
+        auto checked = check_text(shrunk->call, text, buffers, authored);
         if (checked) {
             checked->small.note = "extents shrunk: " + shrunk->note;
             return checked;
         }
         objection = checked.error().message;
     }
-    if (const double work = verify::work(call.original); work > kMostProducts)
+    if (const double work = verify::work(call.original); work > kMaxProducts)
         return Error{
             fmt::format("{} is too large to interpret ({:.1e} multiplications){}", call.id, work,
                         objection.empty() ? "" : " and cannot be shrunk: " + objection),
             {}};
-    return check_text(call, text, buffers);
+    return check_text(call, text, buffers, authored);
 }
 
 }  // namespace fact::exec

@@ -67,7 +67,7 @@ class _Checker:
 
     def _collections_deque(self, context, children):
         if not isinstance(json.loads(context), (int, type(None))):
-            raise _Refused("a deque whose length is no number")
+            raise _Refused("a deque whose length is not a number")
 
     def _collections_defaultdict(self, context, children):
         module, name = context["default_factory_module"], context["default_factory_name"]
@@ -79,7 +79,7 @@ class _Checker:
 
     def _collections_namedtuple(self, context, children):
         if not pytree.is_namedtuple_class(self._find(context)):
-            raise _Refused(f"{context} is no namedtuple")
+            raise _Refused(f"{context} is not a namedtuple")
 
     def _class(self, name, context):
         found = self._find(name)

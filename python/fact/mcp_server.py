@@ -116,7 +116,7 @@ def read_resource(uri):
                   f"{', '.join(RUN_FILES)}")
     file = (run / name).resolve()
     if not (run / "run.json").is_file() or file.parent != run.resolve() or not file.is_file():
-        raise bad(f"{run} is no run folder that has {name}")
+        raise bad(f"{run} is not a run folder that has {name}")
     return file.read_text(), RUN_FILES[name]
 
 

@@ -91,7 +91,7 @@ def refuse(spec, program):
             if tensor.is_floating_point():
                 cure = "cast the module: --dtype bf16, or module.to(torch.bfloat16) in the file"
             raise BadInput(
-                f"{spec}: '{name}' is {kind}, which is no type of weights that a package holds\n"
+                f"{spec}: '{name}' is {kind}, which is not a type of weights that a package holds\n"
                 f"  {cure}"
             )
 

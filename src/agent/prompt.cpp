@@ -8,7 +8,7 @@ namespace fact::agent {
 
 namespace {
 
-constexpr std::size_t kMostBytesAPlace = 40'000;
+constexpr std::size_t kMaxBytesAPlace = 40'000;
 
 }  // namespace
 
@@ -28,8 +28,8 @@ Result<std::string> fill_prompt(const std::filesystem::path& file, const Places&
             if (known == name) value = &with;
         if (!value)
             return Error{fmt::format("{}: nothing fills {{{{{}}}}}", file.string(), name), ""};
-        out += value->size() > kMostBytesAPlace
-                   ? value->substr(0, kMostBytesAPlace) + "\n... (cut here)"
+        out += value->size() > kMaxBytesAPlace
+                   ? value->substr(0, kMaxBytesAPlace) + "\n... (cut here)"
                    : *value;
         at = close + 2;
     }

@@ -12,24 +12,33 @@ namespace {
 
 using Json = nlohmann::json;
 
+// Whatever an answer has to say is far shorter; a program may never stop.
+constexpr std::size_t kLongestOutput = 4 << 20;
+
 class CommandProvider : public Provider {
   public:
     CommandProvider(Command command, Output output)
         : command_(std::move(command)), output_(output) {}
 
-    Result<Answer> ask(const Question& question) override {
+    Result<Answer> ask(const Question& question, Seconds patience) override {
         Command command = command_;
         command.input = question.prompt;
+        command.deadline = patience;
+        command.max_output = kLongestOutput;
         const auto exit = run(command);
         if (!exit) return exit.error();
+        if (exit->wrote_too_much)
+            return Error{fmt::format("the answer has more than {} MB", kLongestOutput >> 20), ""};
         if (exit->timed_out)
             return Error{fmt::format("no answer within {:.0f} s", command.deadline->count()), ""};
         if (!exit->ok())
-            return Error{fmt::format("the program that answers ended with {}: {}",
+            return Error{fmt::format("the program that answers ended with {}{}{}",
                                      exit->signal ? fmt::format("signal {}", exit->signal)
                                                   : fmt::format("exit code {}", exit->code),
-                                     exit->err.substr(0, 1000)),
+                                     exit->err.empty() ? "" : ": ", exit->err.substr(0, 1000)),
                          ""};
+        if (exit->out.find_first_not_of(" \t\r\n") == std::string::npos)
+            return Error{"the answer is empty", ""};
         Answer answer{exit->out, estimated_tokens(question.prompt), estimated_tokens(exit->out),
                       exit->seconds};
         if (output_ == Output::text) return answer;
@@ -68,7 +77,7 @@ class ReplayProvider : public Provider {
     explicit ReplayProvider(std::vector<Exchange> exchanges)
         : exchanges_(std::move(exchanges)), given_(exchanges_.size(), Given::not_yet) {}
 
-    Result<Answer> ask(const Question& question) override {
+    Result<Answer> ask(const Question& question, Seconds) override {
         const auto prompt = redacted(question.prompt);  // as it was recorded
         const auto known = recorded_as_.find(question.about);
         const auto& about = known == recorded_as_.end() ? question.about : known->second;
@@ -86,9 +95,10 @@ class ReplayProvider : public Provider {
         const bool by_order = at == exchanges_.size();
         if (by_order) at = find(question.stage, Given::not_yet, next);
         if (at == exchanges_.size())
-            return Error{fmt::format("the transcript has no answer to {} {} (attempt {})",
-                                     question.stage, question.about, question.attempt),
-                         ""};
+            return Error{
+                fmt::format("the transcript has no answer to {}{}{} (attempt {})", question.stage,
+                            question.about.empty() ? "" : " ", question.about, question.attempt),
+                ""};
         given_[at] = by_order ? Given::by_order : Given::for_good;
         recorded_as_.try_emplace(question.about, exchanges_[at].question.about);
         if (!exchanges_[at].error.empty()) return Error{exchanges_[at].error, ""};

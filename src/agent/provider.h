@@ -14,8 +14,8 @@ namespace fact::agent {
 class Provider {
   public:
     virtual ~Provider() = default;
-    // An Error costs this question only.
-    virtual Result<Answer> ask(const Question& question) = 0;
+    // An Error costs this question only; no answer within `patience` is one.
+    virtual Result<Answer> ask(const Question& question, Seconds patience) = 0;
 };
 
 // What a program that answers writes to its standard output.

@@ -50,7 +50,7 @@ class Calibrator {
             if (auto done = (this->*measure)(); !done) return done.error();
         for (const ProductProbe& probe : *products)
             if (auto done = product(probe); !done) return done.error();
-        // What cannot be is no calibration.
+        // What cannot be is not a calibration.
         if (auto fine = with_ceilings(*row, found_); !fine) return fine.error();
         return found_;
     }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kHoldUs = 300;
 // Launches the driver takes into its queue before the host has to wait.
-constexpr int kMostQueued = 500;
+constexpr int kMaxQueued = 500;
 
 }  // namespace
 
@@ -43,7 +43,7 @@ Result<Times> Clock::single(const Work& work, int runs) const {
 Result<Times> Clock::sustained(const Work& work, int rounds, double round_us) const {
     const auto once = time(work, 1, kHoldUs);
     if (!once) return once.error();
-    const int count = std::clamp(static_cast<int>(round_us / std::max(*once, 1.0)), 2, kMostQueued);
+    const int count = std::clamp(static_cast<int>(round_us / std::max(*once, 1.0)), 2, kMaxQueued);
     std::vector<double> times;
     for (int round = -1; round < rounds; ++round) {  // one to heat up
         if (interrupted()) return Error{"interrupted", ""};

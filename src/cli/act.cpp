@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "support/json_depth.h"
 #include "support/subprocess.h"
 
 namespace fact::cli {
@@ -28,11 +29,15 @@ int list_actions() {
     return kDone;
 }
 
+constexpr int kDeepestLine = 20;
+
 // {"action": NAME, "request": {...}, "id": ...} a line; the reply's line has the same id.
 int serve(driver::Desk& desk) {
     for (std::string line; !interrupted() && std::getline(std::cin, line);) {
         if (line.empty()) continue;
-        const auto asked = nlohmann::json::parse(line, nullptr, false);
+        const auto asked = json_depth(line) > kDeepestLine
+                               ? nlohmann::json()
+                               : nlohmann::json::parse(line, nullptr, false);
         const bool plain =
             asked.is_object() && asked.contains("action") && asked["action"].is_string();
         auto reply = plain

@@ -90,7 +90,7 @@ std::string budget_seconds(std::string& text) {
                          : unit == "h"               ? 3600
                                                      : 0;
     if (failure != std::errc() || scale == 0 || !(number > 0) || number * scale > 1e6)
-        return fmt::format("'{}' is no time: write 90s, 2m or 1h", text);
+        return fmt::format("'{}' is not a time: write 90s, 2m or 1h", text);
     text = fmt::format("{}", number * scale);
     return {};
 }

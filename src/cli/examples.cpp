@@ -131,7 +131,7 @@ int build_examples(const ExamplesOptions& options) {
     if (!folder) return fail(folder.error());
     std::error_code ignored;
     if (fs::exists(*folder, ignored) && !fs::is_directory(*folder, ignored))
-        return fail({folder->string() + " is no folder", "name a folder for the index", true});
+        return fail({folder->string() + " is not a folder", "name a folder for the index", true});
     const auto changes = driver::build_index(*folder);
     if (!changes) return fail(changes.error());
     print(fmt::format("{}: {} added, {} changed, {} removed, {} as they were\n", folder->string(),

@@ -27,7 +27,7 @@ Result<report::AgentPrice> price_of(const std::string& text) {
         const bool last = one == &price.out;
         if (failure != std::errc() || !std::isfinite(*one) || *one < 0 ||
             (last ? stop != end : stop == end || *stop != ','))
-            return Error{fmt::format("--agent-price {} is no price", text),
+            return Error{fmt::format("--agent-price {} is not a price", text),
                          "give two numbers, as 2.5,10: dollars for a million tokens of prompts and "
                          "of answers",
                          true};

@@ -37,7 +37,7 @@ std::string table(const std::vector<registry::Entry>& entries) {
         table.row({registry::key(r), registry::gpu_folder(r.work.gpu), r.kernel, r.work.dtype,
                    shape_text(r.work), report::short_schedule(r.schedule),
                    report::duration(r.single.median_us), gain(r.single, r.torch_single),
-                   gain(r.held, r.torch_held), r.provenance.date.substr(0, 10),
+                   gain(r.sustained, r.torch_sustained), r.provenance.date.substr(0, 10),
                    own ? "own" : "shipped"});
     return table.text("");
 }

@@ -51,8 +51,8 @@ std::string describe(const registry::Entry& entry) {
     line("schedule", r.schedule);
     line("single", times_text(r.single));
     line("  torch", times_text(r.torch_single));
-    line("sustained", times_text(r.held));
-    line("  torch", times_text(r.torch_held));
+    line("sustained", times_text(r.sustained));
+    line("  torch", times_text(r.torch_sustained));
     line("error",
          fmt::format("{} / torch's {}, {}", report::error_text(exact.kernel),
                      report::error_text(exact.eager), report::counted(r.checks.size(), "check")));

@@ -10,7 +10,7 @@ namespace fact::cli {
 
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
 
 struct ExportOptions {
     std::string file;
@@ -42,8 +42,7 @@ int import_records(const std::vector<std::string>& files) {
     const auto registry = open_registry();
     int refused = 0;
     for (const auto& file : files) {
-        const auto text =
-            file == "-" ? read_standard_input(kMostBytes) : read_file(file, kMostBytes);
+        const auto text = file == "-" ? read_standard_input(kMaxBytes) : read_file(file, kMaxBytes);
         if (!text) return fail(blame_input(text.error()));
         const auto done = registry::import_lines(registry, *text);
         if (!done) return fail(done.error());

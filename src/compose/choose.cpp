@@ -122,10 +122,10 @@ class BestSet {
 // The order in which candidates are asked: most gain first, but before their rivals those of them
 // that together save most.
 std::vector<std::size_t> asking_order(const std::vector<Candidate>& candidates) {
-    constexpr std::size_t kMostTried = 24;  // of more than so many, one after the other
+    constexpr std::size_t kMaxTried = 24;  // of more than so many, one after the other
     std::vector<bool> last(candidates.size());
     for (auto& group : rivals(candidates)) {
-        if (group.size() > kMostTried) continue;
+        if (group.size() > kMaxTried) continue;
         for (const std::size_t i : group) last[i] = true;
         const BestSet best(candidates, std::move(group));
         for (const std::size_t i : best.members()) last[i] = false;

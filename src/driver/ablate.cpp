@@ -16,7 +16,7 @@ namespace fact::driver {
 namespace {
 
 // More families than these are not each measured alone: it takes a package for every one.
-constexpr std::size_t kMostAlone = 16;
+constexpr std::size_t kMaxAlone = 16;
 
 using Dropped = std::map<std::string, std::string>;  // families that are out, and why
 
@@ -133,7 +133,7 @@ void plan_trials(const Discovered& found, const Realizations& realizations, cons
     }
     plan_without_model(found, realizations, all, trials);
     // With one family, alone is all.
-    if (ablation.rows.size() < 2 || ablation.rows.size() > kMostAlone) return;
+    if (ablation.rows.size() < 2 || ablation.rows.size() > kMaxAlone) return;
     for (auto& row : ablation.rows)
         trials.add({of_family(all, row.family, true), {&row.alone}, {}});
 }

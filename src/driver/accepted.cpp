@@ -1,5 +1,7 @@
 #include "driver/accepted.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "compose/rewrite.h"
@@ -13,11 +15,16 @@ std::filesystem::path file_of(const RunFolder& run) {
     return run.path() / "agent" / "accepted.json";
 }
 
-match::Discovery read(const RunFolder& run) {
+Result<match::Discovery> read(const RunFolder& run) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(file_of(run), ignored)) return match::Discovery{};
     const auto text = read_file(file_of(run));
-    if (!text) return {};
+    if (!text) return text.error();
     auto found = match::discovery_from_json(*text);
-    return found ? std::move(*found) : match::Discovery{};
+    if (!found)
+        return Error{fmt::format("{} is damaged: {}", file_of(run).string(), found.error().message),
+                     "remove it to go on without what was accepted", true};
+    return found;
 }
 
 }  // namespace
@@ -31,18 +38,33 @@ void add_pattern(const match::Pattern& pattern, match::Discovery& discovery) {
         });
 }
 
-void add_accepted(const RunFolder& run, const graph::Graph& graph, match::Discovery& discovery) {
-    for (const auto& pattern : read(run).patterns)
+Result<> add_accepted(const RunFolder& run, const graph::Graph& graph,
+                      match::Discovery& discovery) {
+    const auto all = read(run);
+    if (!all) return all.error();
+    for (const auto& pattern : all->patterns)
         if (compose::make_call(graph, pattern)) add_pattern(pattern, discovery);
+    return Ok{};
 }
 
 Result<> accept_pattern(const RunFolder& run, const match::Pattern& pattern,
                         match::Discovery& discovery) {
     auto all = read(run);
-    add_pattern(pattern, all);
-    if (auto kept = write_file_atomic(file_of(run), match::to_json(all)); !kept) return kept;
+    if (!all) return all.error();
+    add_pattern(pattern, *all);
+    if (auto kept = write_file_atomic(file_of(run), match::to_json(*all)); !kept) return kept;
     add_pattern(pattern, discovery);
     return Ok{};
+}
+
+Result<bool> withdraw_pattern(const RunFolder& run, const std::string& id) {
+    auto all = read(run);
+    if (!all) return all.error();
+    if (std::erase_if(all->patterns, [&](const auto& one) { return one.id == id; }) == 0)
+        return false;
+    if (auto kept = write_file_atomic(file_of(run), match::to_json(*all)); !kept)
+        return kept.error();
+    return true;
 }
 
 }  // namespace fact::driver

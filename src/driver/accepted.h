@@ -12,10 +12,13 @@ namespace fact::driver {
 void add_pattern(const match::Pattern& pattern, match::Discovery& discovery);
 
 // Adds those that still fit the graph to what rules found; the module may have changed since.
-void add_accepted(const RunFolder& run, const graph::Graph& graph, match::Discovery& discovery);
+Result<> add_accepted(const RunFolder& run, const graph::Graph& graph, match::Discovery& discovery);
 
 // Keeps the pattern, in place of an earlier one of its id, and adds it to the discovery.
 Result<> accept_pattern(const RunFolder& run, const match::Pattern& pattern,
                         match::Discovery& discovery);
+
+// Forgets the pattern of that id; false where none was accepted.
+Result<bool> withdraw_pattern(const RunFolder& run, const std::string& id);
 
 }  // namespace fact::driver

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "driver/action_requests.h"
+#include "support/json_depth.h"
 
 namespace fact::driver {
 
@@ -12,6 +13,7 @@ namespace {
 
 // A larger request is no request: nothing of use is so long.
 constexpr std::size_t kLargestRequest = 1 << 18;
+constexpr int kDeepestRequest = 16;
 
 struct Row {
     ActionInfo info;
@@ -41,6 +43,9 @@ const std::vector<Row>& rows() {
           "The schedules of a pattern's products, most promising first; or tries one of yours",
           R"({"type":"object","properties":{"pattern":{"type":"string"},"schedule":{"type":"string"},"product":{"type":"string"},"most":{"type":"integer"}},"required":["pattern"]})"},
          schedules},
+        {{"withdraw", "Forgets the text that was accepted for a proposal",
+          R"({"type":"object","properties":{"proposal":{"type":"string"}},"required":["proposal"]})"},
+         withdraw},
         {{"learn", "Makes an accepted text a rule for every module, with no model",
           R"({"type":"object","properties":{"proposal":{"type":"string"}},"required":["proposal"]})"},
          learn_rule},
@@ -69,6 +74,14 @@ std::string dumped(const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// The first field that the schema does not have; "" where all are known.
+std::string unknown_field(const Json& request, std::string_view schema) {
+    const auto known = Json::parse(schema)["properties"];
+    for (const auto& [name, value] : request.items())
+        if (!known.contains(name)) return name;
+    return {};
+}
+
 Reply failed(const Error& error) {
     return {false, dumped({{"ok", false}, {"error", error.message}, {"hint", error.hint}})};
 }
@@ -92,8 +105,16 @@ Reply act(Desk& desk, std::string_view action, std::string_view request) {
         return failed({fmt::format("the request has {} bytes, at most {} are read", request.size(),
                                    kLargestRequest),
                        ""});
-    const auto json = request.empty() ? Json::object() : Json::parse(request, nullptr, false);
-    if (!json.is_object()) return failed({"the request is not a JSON object", ""});
+    const auto json = request.empty() ? Json::object()
+                      : json_depth(request) > kDeepestRequest
+                          ? Json()
+                          : Json::parse(request, nullptr, false);
+    if (!json.is_object())
+        return failed(
+            {"the request is not a JSON object", fmt::format("its schema: {}", row->info.schema)});
+    if (const auto unknown = unknown_field(json, row->info.schema); !unknown.empty())
+        return failed({fmt::format("{} takes no field '{}'", action, unknown),
+                       fmt::format("its schema: {}", row->info.schema)});
     try {
         const auto lock = desk.run.lock();
         if (!lock) return failed(lock.error());

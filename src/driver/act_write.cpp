@@ -128,8 +128,9 @@ void tell(const agent::Authored& authored, const tune::Realization& realization,
         reply["time_us"] = seen.time_us = realization.single.median_us;
         reply["torch_us"] = seen.torch_us = realization.baseline_single.median_us;
     } else if (realization.realized) {
-        reply["note"] =
-            "it computes the same as torch and compiles; without a GPU nothing is timed";
+        reply["note"] = fmt::format(
+            "it computes the same as torch{} and compiles; without a GPU nothing is timed",
+            realization.note.empty() ? "" : " (" + realization.note + ")");
     }
     if (realization.realized) reply["advice"] = agent::advice(seen);
 }
@@ -214,11 +215,26 @@ Result<Json> write_cuda(Desk& desk, const std::string& proposal, const std::stri
     return reply;
 }
 
+Result<Json> withdraw(Desk& desk, const Json& request) {
+    const auto id = text_field(request, "proposal", true);
+    if (!id) return id.error();
+    const auto gone = withdraw_pattern(desk.run, *id);
+    if (!gone) return gone.error();
+    if (!*gone)
+        return Error{fmt::format("no text of proposal '{}' was accepted", *id),
+                     "`patterns` lists those of the run", true};
+    std::erase_if(desk.found.discovery.patterns, [&](const auto& one) { return one.id == *id; });
+    if (auto kept = write_file_atomic(desk.run.discovery(), match::to_json(desk.found.discovery));
+        !kept)
+        return kept.error();
+    return Json{{"withdrawn", *id}};
+}
+
 Result<Json> learn_rule(Desk& desk, const Json& request) {
     const auto id = text_field(request, "proposal", true);
     if (!id) return id.error();
     const auto* pattern = find_pattern(desk.found.discovery, *id);
-    if (!pattern)
+    if (!pattern || pattern->rule != agent::kRule)
         return Error{fmt::format("no text of proposal '{}' was accepted", *id), "`write` one first",
                      true};
     const auto settings = desk.run.settings();

@@ -21,6 +21,7 @@ Result<Json> write(Desk& desk, const Json& request);
 // The same of a kernel in CUDA. No action of `fact act`: only who starts a run may ask for that.
 // "unverified" is true where it compiles and there is no GPU to prove it.
 Result<Json> write_cuda(Desk& desk, const std::string& proposal, const std::string& source);
+Result<Json> withdraw(Desk& desk, const Json& request);
 Result<Json> learn_rule(Desk& desk, const Json& request);
 Result<Json> examples(Desk& desk, const Json& request);
 Result<Json> schedules(Desk& desk, const Json& request);

@@ -17,7 +17,7 @@ namespace fact::driver {
 
 namespace {
 
-constexpr int kMostSets = 3;
+constexpr int kMaxSets = 3;
 
 std::string set_text(const std::vector<const match::Pattern*>& patterns) {
     std::vector<std::string> ids;
@@ -50,7 +50,7 @@ std::vector<Plan> plans_of(const std::string& answer, const Discovered& found,
     }
     std::set<std::string> seen{set_text(chosen.patterns(found.discovery))};
     for (const auto& ids : *sets) {
-        if (plans.size() == kMostSets) break;
+        if (plans.size() == kMaxSets) break;
         auto plan = plan_of(found, realizations, ids);
         if (!plan)
             agent.compositions.push_back(
@@ -99,12 +99,12 @@ Result<> compose_with_agent(const Environment& environment, const RunFolder& run
                             const AgentRequest& request, report::Agent& agent, Plan& plan) {
     if (request.provider == "rules" || !ablation.measured()) return Ok{};
     const auto prompt =
-        compose_question(environment, found, realizations, ablation, plan, kMostSets);
+        compose_question(environment, found, realizations, ablation, plan, kMaxSets);
     if (!prompt) return prompt.error();
     if (prompt->empty()) return Ok{};
     auto interview = Interview::begin(environment, run, request, agent);
     if (!interview) return interview.error();
-    if (interview->out_of_budget()) return Ok{};
+    if (interview->out_of_budget(*prompt)) return Ok{};
     const auto answer = interview->ask({"compose", "", 0, *prompt});
     if (!answer) return answer.error();
     if (answer->empty()) return Ok{};

@@ -21,13 +21,13 @@ std::filesystem::path prompt_file(const Desk& desk, const char* name) {
 }
 
 // Of examples and rules together: as much as the language's own examples take.
-constexpr std::size_t kMostAdvice = 3'000;
+constexpr std::size_t kMaxAdvice = 3'000;
 
 // An index that is missing is no reason not to ask.
 std::string advice(const Desk& desk, const Wanted& wanted) {
     const auto found =
         advice_for(index::graph_features(desk.found.graph, wanted.set.nodes), {desk.options.arch});
-    return found ? in_prompt(*found, kMostAdvice) : "(there are none)";
+    return found ? in_prompt(*found, kMaxAdvice) : "(there are none)";
 }
 
 // What a kernel for the set can gain, in words.

@@ -21,11 +21,11 @@ namespace fact::driver {
 
 namespace {
 
-constexpr int kMostProposals = 8;
-constexpr int kMostAttempts = 3;
-constexpr int kMostUnanswered = 2;     // in a row
+constexpr std::size_t kMaxProposals = 8;
+constexpr int kMaxAttempts = 3;
+constexpr int kMaxUnanswered = 2;      // in a row
 constexpr double kFarFromBound = 1.5;  // what is further may be worth a try in parts
-constexpr double kLeastShare = 0.01;   // of the module's time: less is not worth a question
+constexpr double kMinShare = 0.01;     // of the module's time: less is not worth a question
 
 class Loop {
   public:
@@ -44,12 +44,19 @@ class Loop {
         if (!wanted) return wanted.error();
         double left = 0;
         for (const auto& one : *wanted) left += one.now_us - one.cost.bound_us;
+        bool ended = false;
         for (const auto& one : *wanted) {
             if (interrupted()) return Error{"interrupted", ""};
-            if (interview_.out_of_budget()) break;
-            if (left < kLeastShare * total_us_) {
+            ended = ended || interview_.out_of_budget();
+            if (!ended && left < kMinShare * total_us_) {
                 done_.stopped = "what is left to save is under 1 % of the module's time";
-                break;
+                ended = true;
+            }
+            if (ended) {
+                auto row = row_of(one);
+                row.outcome = "not tried: " + done_.stopped;
+                done_.rows.push_back(std::move(row));
+                continue;
             }
             left -= one.now_us - one.cost.bound_us;
             if (const auto by = covered_by(one.set); !by.empty()) {
@@ -124,12 +131,12 @@ class Loop {
 
     // The sets that the model names and that are worth a kernel, those that save most first.
     Result<std::vector<Wanted>> find() {
-        auto prompt = find_question(desk_, kMostProposals, request_.bounds);
+        auto prompt = find_question(desk_, static_cast<int>(kMaxProposals), request_.bounds);
         if (!prompt) return prompt.error();
         std::vector<agent::Named> named;
         std::string why;
         for (int attempt = 0; attempt < 2; ++attempt) {
-            if (interview_.out_of_budget()) break;
+            if (interview_.out_of_budget(*prompt)) break;
             const auto answer = ask({"find", "", attempt, *prompt});
             if (!answer) return answer.error();
             auto read = agent::read_proposals(*answer);
@@ -141,27 +148,31 @@ class Loop {
             break;
         }
         if (named.empty() && done_.stopped.empty()) done_.stopped = why;
-        named.resize(std::min(named.size(), static_cast<std::size_t>(kMostProposals)));
         done_.named = static_cast<int>(named.size());
         std::vector<Wanted> wanted;
-        for (const auto& one : named) add(one, wanted);
+        for (std::size_t i = 0; i < named.size(); ++i)
+            if (i < kMaxProposals)
+                add(named[i], wanted);
+            else
+                refuse(named[i], fmt::format("at most {} sets are taken", kMaxProposals));
         std::ranges::stable_sort(wanted, std::ranges::greater(),
                                  [](const Wanted& one) { return one.now_us - one.cost.bound_us; });
         return wanted;
     }
 
+    void refuse(const agent::Named& named, std::string why) {
+        ++done_.refused;
+        report::AgentRow row;
+        row.id = fmt::format("{}", fmt::join(named.nodes, " ")).substr(0, 60);
+        row.operators = static_cast<int>(named.nodes.size());
+        row.where = "the graph";
+        row.outcome = std::move(why);
+        done_.rows.push_back(std::move(row));
+    }
+
     void add(const agent::Named& named, std::vector<Wanted>& wanted) {
-        const auto refuse = [&](std::string why) {
-            ++done_.refused;
-            report::AgentRow row;
-            row.id = fmt::format("{}", fmt::join(named.nodes, " ")).substr(0, 60);
-            row.operators = static_cast<int>(named.nodes.size());
-            row.where = "the graph";
-            row.outcome = std::move(why);
-            done_.rows.push_back(std::move(row));
-        };
         auto set = agent::node_set(desk_.found.graph, named.nodes);
-        if (!set) return refuse(set.error().message);
+        if (!set) return refuse(named, set.error().message);
         Wanted one{agent::proposal_id(desk_.found.graph, *set),
                    std::move(*set),
                    {},
@@ -169,11 +180,12 @@ class Loop {
                    request_.bounds,
                    request_.cuda};
         if (std::ranges::find(wanted, one.id, &Wanted::id) != wanted.end())
-            return refuse("it was named twice");
+            return refuse(named, "it was named twice");
         one.cost = agent::cost_of(desk_.found.graph, one.set, desk_.options);
         one.now_us = now_us(one.set);
         if (one.now_us < agent::kNearBound * one.cost.bound_us)
-            return refuse(fmt::format("within 10 % of its bound already ({:.1f} of {:.1f} us)",
+            return refuse(named,
+                          fmt::format("within 10 % of its bound already ({:.1f} of {:.1f} us)",
                                       one.now_us, one.cost.bound_us));
         wanted.push_back(std::move(one));
     }
@@ -212,18 +224,23 @@ class Loop {
         if (auto kept = propose(desk_, {{"nodes", names}}); !kept) return kept.error();
         double best_us = 0;
         int unanswered = 0;
-        for (int attempt = 0; attempt < kMostAttempts && !interview_.out_of_budget(); ++attempt) {
+        for (int attempt = 0; attempt < kMaxAttempts && !interview_.out_of_budget(*prompt);
+             ++attempt) {
             const auto answer = ask({"write", wanted.id, attempt, *prompt});
             if (!answer) return answer.error();
             if (answer->empty()) {  // the same question may fare better, but not for long
                 if (!row.accepted()) row.outcome = interview_.last_failure();
-                if (row.accepted() || ++unanswered == kMostUnanswered) break;
+                if (row.accepted() || ++unanswered == kMaxUnanswered) break;
                 continue;
             }
             unanswered = 0;
-            row.texts.push_back(
-                {.tokens = interview_.used_for(wanted.id).tokens() - tokens_of(row)});
-            if (attempt > 0 && agent::gives_up(*answer)) break;
+            const int tokens = interview_.used_for(wanted.id).tokens() - tokens_of(row);
+            if (agent::gives_up(*answer)) {
+                if (!row.accepted() && row.texts.empty())
+                    row.outcome = "it was given up before a text was written";
+                break;
+            }
+            row.texts.push_back({false, 0, tokens});
             const auto text =
                 request_.cuda ? agent::read_code_block(*answer) : agent::read_kernel_text(*answer);
             Json reply{{"error", text ? "" : text.error().text()}};
@@ -272,6 +289,11 @@ class Loop {
     double total_us_ = 0;
 };
 
+// Of a command the program alone: what it is given may hold a key.
+std::string without_arguments(const std::string& provider) {
+    return provider.starts_with("command:") ? provider.substr(0, provider.find(' ')) : provider;
+}
+
 }  // namespace
 
 Result<report::Agent> agent_stage(const RunFolder& run, const AgentRequest& request,
@@ -282,7 +304,7 @@ Result<report::Agent> agent_stage(const RunFolder& run, const AgentRequest& requ
     desk->realizing = realizing;
     desk->realizing.also.clear();
     report::Agent done;
-    done.provider = request.provider;
+    done.provider = without_arguments(request.provider);
     done.price = request.price;
     done.writes = request.cuda ? "cuda" : "language";
     done.bounds = request.bounds;

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMostBytes = 1 << 20;
+constexpr std::size_t kMaxBytes = 1 << 20;
 
 std::string table_source(const GpuSpec& gpu) {
     return gpu.name == "h200" ? "the table's, measured on an H200"
@@ -21,7 +21,7 @@ std::string table_source(const GpuSpec& gpu) {
 
 // The row with what was measured, or why that cannot be used.
 Result<Ceilings> calibrated(const fs::path& file, const GpuSpec& row) {
-    const auto text = read_file(file, kMostBytes);
+    const auto text = read_file(file, kMaxBytes);
     if (!text) return text.error();
     const auto calibration = calibration_from_json(*text);
     if (!calibration) return calibration.error();

@@ -163,12 +163,12 @@ std::vector<Known> known(const ReadRun& run, bool same_graph) {
 }
 
 void add_side(const ReportJson& row, std::string& id, bool& fused, std::string& why, Times& single,
-              Times& held) {
+              Times& sustained) {
     id = text_of(row, "id");
     fused = row.value("fused", false);
     why = text_of(row, "why");
     single = times_of(row, "single");
-    held = times_of(row, "sustained");
+    sustained = times_of(row, "sustained");
 }
 
 std::vector<report::ComparedPattern> patterns(const ReadRun& a, const ReadRun& b, bool same_graph) {

@@ -36,9 +36,9 @@ compose::Candidate candidate(const match::Pattern& pattern, const Realizations& 
     if (!r.measured) return out;
     out.fused = r.single;
     out.baseline = r.baseline_single;
-    if (r.held.runs > 0 && r.baseline_held.runs > 0) {
-        const double held = r.baseline_single.median_us / r.baseline_held.median_us;
-        out.fused.median_us = std::sqrt(r.single.median_us * held * r.held.median_us);
+    if (r.sustained.runs > 0 && r.baseline_sustained.runs > 0) {
+        const double as_single = r.baseline_single.median_us / r.baseline_sustained.median_us;
+        out.fused.median_us = std::sqrt(r.single.median_us * as_single * r.sustained.median_us);
     }
     return out;
 }

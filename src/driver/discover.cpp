@@ -79,7 +79,8 @@ Result<Discovered> discover_stage(const RunFolder& run, const match::Options& op
     if (!rules)
         for (const auto& pattern : std::exchange(found->discovery.patterns, {}))
             leave_alone(found->discovery, found->graph, pattern, "rules were left out");
-    add_accepted(run, found->graph, found->discovery);
+    if (auto added = add_accepted(run, found->graph, found->discovery); !added)
+        return added.error();
     add_learned(learned, found->graph, options, found->discovery);
     Result<> written = Ok{};
     std::erase_if(found->discovery.patterns, [&](const match::Pattern& pattern) {

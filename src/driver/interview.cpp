@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "support/subprocess.h"
@@ -10,7 +11,7 @@ namespace fact::driver {
 
 namespace {
 
-constexpr Seconds kPatience{300};  // for one answer
+constexpr Seconds kPatience{300};  // for one answer, where that much time is left
 
 // The words before and after the first colon.
 std::pair<std::string, std::string> halves(const std::string& provider) {
@@ -23,18 +24,26 @@ Result<std::unique_ptr<agent::Provider>> make_provider(const Environment& enviro
                                                        const std::string& spelled) {
     const auto [kind, name] = halves(spelled);
     if (kind == "replay") return agent::replay_provider(name);
-    if (kind == "command")
-        return agent::command_provider({{"/bin/sh", "-c", name}, {}, {}, {}, kPatience});
-    auto client = python_module(environment, "fact.agent_client", {kind, name});
-    client.deadline = kPatience;
-    return agent::command_provider(std::move(client), agent::Output::object);
+    if (kind == "command") {
+        Command shell;
+        shell.argv = {"/bin/sh", "-c", name};
+        return agent::command_provider(std::move(shell));
+    }
+    return agent::command_provider(python_module(environment, "fact.agent_client", {kind, name}),
+                                   agent::Output::object);
 }
 
 }  // namespace
 
 Result<> check_agent(const AgentRequest& request) {
     const auto [kind, name] = halves(request.provider);
-    if (kind == "rules" && name.empty()) return Ok{};
+    if (kind == "rules" && name.empty()) {
+        if (!request.alone && !request.cuda && request.bounds) return Ok{};
+        return Error{
+            "--agent-alone, --agent-writes and --agent-bounds are for a model, and none is "
+            "named",
+            "name it with --agent", true};
+    }
     const std::set<std::string> known{"command", "replay", "openai", "anthropic"};
     if (!known.contains(kind) || name.empty())
         return Error{fmt::format("--agent {} names no agent", request.provider),
@@ -52,12 +61,17 @@ Result<Interview> Interview::begin(const Environment& environment, const RunFold
     return Interview(run, request, std::move(*provider), counted);
 }
 
-bool Interview::out_of_budget() {
+bool Interview::out_of_budget(const std::string& prompt) {
     const auto used = counted_.total();
+    const int next = agent::estimated_tokens(prompt);
     if (used.calls >= request_.calls)
-        counted_.stopped = fmt::format("{} calls were made", used.calls);
+        counted_.stopped =
+            used.calls == 1 ? "1 call was made" : fmt::format("{} calls were made", used.calls);
     else if (used.tokens() >= request_.tokens)
         counted_.stopped = fmt::format("{} tokens were used", used.tokens());
+    else if (used.tokens() + next > request_.tokens)
+        counted_.stopped = fmt::format("{} tokens are left, and the next question has {}",
+                                       request_.tokens - used.tokens(), next);
     else if (counted_.elapsed = elapsed(); counted_.elapsed >= request_.seconds)
         counted_.stopped = fmt::format("{:.0f} s were used", request_.seconds);
     else
@@ -70,13 +84,16 @@ double Interview::elapsed() const {
 }
 
 Result<std::string> Interview::ask(agent::Question question) {
-    const auto answer = provider_->ask(question);
+    const Seconds left{std::max(1.0, request_.seconds - elapsed())};
+    const auto asked = Clock::now();
+    const auto answer = provider_->ask(question, std::min(kPatience, left));
     if (interrupted()) return Error{"interrupted", ""};
     agent::Exchange exchange{std::move(question), {}, ""};
     if (answer) {
         exchange.answer = *answer;
     } else {
         exchange.error = agent::redacted(answer.error().message);
+        exchange.answer.seconds = Seconds(Clock::now() - asked).count();
         last_failure_ = exchange.error;
     }
     count(exchange);

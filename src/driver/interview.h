@@ -20,7 +20,7 @@ class Interview {
                                    const AgentRequest& request, report::Agent& counted);
 
     // Where it is, the report says why nothing more was asked. Earlier stages count.
-    bool out_of_budget();
+    bool out_of_budget(const std::string& prompt = {});
 
     // "" where there is no answer; only a broken disk and an interruption are Errors.
     Result<std::string> ask(agent::Question question);

@@ -10,8 +10,8 @@ Result<agent::LearnedRule> rule_from(const Discovered& found, const Settings& se
                                      const match::Pattern& pattern,
                                      const tune::Realization& realization) {
     if (dsl::cuda_source(pattern.kernel))
-        return Error{"a kernel written in CUDA is no rule: no text says what it computes", "",
-                     true};
+        return Error{"a kernel written in CUDA cannot become a rule: no text says what it computes",
+                     "", true};
     const auto set = agent::node_set(found.graph, pattern.nodes);
     if (!set) return set.error();
     const auto measured =

@@ -6,6 +6,7 @@
 
 #include "compose/package.h"
 #include "driver/ablate.h"
+#include "driver/accepted.h"
 #include "driver/agent_compose.h"
 #include "driver/bench.h"
 #include "driver/ceilings.h"
@@ -129,6 +130,29 @@ void remove_reports(const RunFolder& run) {
     for (const auto* name : {"report.json", "report.txt"}) fs::remove(run.path() / name, ignored);
 }
 
+// Rules' kernels are not to blame where a module with texts of others gives other results: without
+// a GPU those were checked at small extents only. They are thrown out, for good where a model wrote
+// them for this run; false where there are none.
+Result<bool> doubt_authored(const RunFolder& run, const Discovered& found, const Plan& chosen,
+                            Realizations& realizations, report::Agent& agent) {
+    constexpr const char* kWhy = "thrown out: with it the composed module gave other results";
+    bool any = false;
+    for (const auto* pattern : chosen.patterns(found.discovery)) {
+        if (!match::is_authored(*pattern)) continue;
+        any = true;
+        realizations[pattern->family].realized = false;
+        realizations[pattern->family].why = kWhy;
+        if (auto done = withdraw_pattern(run, pattern->id); !done) return done.error();
+        for (auto& row : agent.rows)
+            if (row.id == pattern->id && row.accepted()) {
+                row.outcome = kWhy;
+                --agent.accepted;
+            }
+    }
+    if (any) say("bench", std::string(kWhy) + "; composing again");
+    return any;
+}
+
 Result<> finish(const RunFolder& run, report::Report& report, double started) {
     report.statistics.seconds = now() - started;
     credit_agent(report);
@@ -217,56 +241,68 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
         return report;
     }
 
-    watch.enter("choose");
-    auto chosen = plan(*found, *realizations);
-    const auto module = request.registry && !request.retune
-                            ? module_identity(*environment, tracing_of(settings), run)
-                            : std::string();
-    auto ablation =
-        ablate_stage(*environment, run, settings, *found, *realizations, module, chosen);
-    if (!ablation) return watch.failed(ablation.error());
-    if (auto done = compose_with_agent(*environment, run, settings, *found, *realizations,
-                                       *ablation, request.agent, *agent, chosen);
-        !done)
-        return watch.failed(done.error());
-    watch.enter("compose");
-    auto composed = compose_stage(run, settings, *found, *realizations, chosen, output);
-    if (!composed) return watch.failed(composed.error());
-    say("compose",
-        fmt::format("{} of {} patterns fused{}", chosen.fused(), found->discovery.patterns.size(),
-                    environment->gpu ? "" : ", chosen by their bounds"));
-    auto report = summarize(*environment, settings, *found, *realizations, chosen);
-    report.run = run.path().string();
-    report.precision = describe(*precision);
-    report.agent = *agent;
-    report.ablation = *ablation;
-    if (chosen.fused() == 0) {
-        report.no_package = none_composed(*found, chosen, output);
-        report.failed = report.statistics.realized == 0;
-    } else {
-        report.package = output.string();
-        report.without_weights = settings.without_weights;
-    }
-    if (chosen.fused() && !request.bench)
-        report.whole_note =
-            "the package's results were not compared with the module's (--no-bench)";
-    if (chosen.fused() && request.bench) {
-        watch.enter("bench");
-        const auto benched =
-            bench_stage(*environment,
-                        {composed->package, settings.source, settings.dtype, settings.allow_tf32,
-                         settings.training, request.verbose},
-                        run, {composed->inputs, module.empty() ? "" : module + composed->contents});
-        if (!benched) return watch.failed(benched.error());
-        report.whole = benched->whole;
-        report.whole_note = benched->note;
-        report.agrees = benched->agrees;
-        if (benched->earlier) report.whole_earlier = benched->date;
-        if (benched->agrees == false) {
-            report.package.clear();
-            report.no_package = rejected(*composed, output);
-            report.failed = true;
+    report::Report report;
+    Plan chosen;
+    std::optional<Composed> composed;
+    for (bool doubted = false;;) {
+        watch.enter("choose");
+        chosen = plan(*found, *realizations);
+        const auto module = request.registry && !request.retune
+                                ? module_identity(*environment, tracing_of(settings), run)
+                                : std::string();
+        auto ablation =
+            ablate_stage(*environment, run, settings, *found, *realizations, module, chosen);
+        if (!ablation) return watch.failed(ablation.error());
+        if (auto done = compose_with_agent(*environment, run, settings, *found, *realizations,
+                                           *ablation, request.agent, *agent, chosen);
+            !done)
+            return watch.failed(done.error());
+        watch.enter("compose");
+        auto written = compose_stage(run, settings, *found, *realizations, chosen, output);
+        if (!written) return watch.failed(written.error());
+        composed = std::move(*written);
+        say("compose", fmt::format("{} of {} patterns fused{}", chosen.fused(),
+                                   found->discovery.patterns.size(),
+                                   environment->gpu ? "" : ", chosen by their bounds"));
+        report = summarize(*environment, settings, *found, *realizations, chosen);
+        report.run = run.path().string();
+        report.precision = describe(*precision);
+        report.agent = *agent;
+        report.ablation = *ablation;
+        if (chosen.fused() == 0) {
+            report.no_package = none_composed(*found, chosen, output);
+            report.failed = report.statistics.realized == 0;
+        } else {
+            report.package = output.string();
+            report.without_weights = settings.without_weights;
         }
+        if (chosen.fused() && !request.bench)
+            report.whole_note =
+                "the package's results were not compared with the module's (--no-bench)";
+        if (chosen.fused() && request.bench) {
+            watch.enter("bench");
+            const auto benched = bench_stage(
+                *environment,
+                {composed->package, settings.source, settings.dtype, settings.allow_tf32,
+                 settings.training, request.verbose},
+                run, {composed->inputs, module.empty() ? "" : module + composed->contents});
+            if (!benched) return watch.failed(benched.error());
+            report.whole = benched->whole;
+            report.whole_note = benched->note;
+            report.agrees = benched->agrees;
+            if (benched->earlier) report.whole_earlier = benched->date;
+            if (benched->agrees == false && !doubted) {
+                const auto fewer = doubt_authored(run, *found, chosen, *realizations, *agent);
+                if (!fewer) return watch.failed(fewer.error());
+                if ((doubted = *fewer)) continue;
+            }
+            if (benched->agrees == false) {
+                report.package.clear();
+                report.no_package = rejected(*composed, output);
+                report.failed = true;
+            }
+        }
+        break;
     }
     if (!report.package.empty())
         if (auto done = accept(run, *composed); !done) return watch.failed(done.error());

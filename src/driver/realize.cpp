@@ -87,14 +87,14 @@ class Shares {
         if (budget_.count() <= 0) return std::nullopt;
         double left = 0;
         for (const Family* f = &family; f != todo_.data() + todo_.size(); ++f)
-            left += std::max(f->priority, kLeastPriority);
+            left += std::max(f->priority, kMinPriority);
         const Seconds used = std::chrono::steady_clock::now() - started_;
-        return std::max(budget_ - used, Seconds(0)) * std::max(family.priority, kLeastPriority) /
+        return std::max(budget_ - used, Seconds(0)) * std::max(family.priority, kMinPriority) /
                left;
     }
 
   private:
-    static constexpr double kLeastPriority = 1e-3;
+    static constexpr double kMinPriority = 1e-3;
     const std::vector<Family>& todo_;
     Seconds budget_;
     std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

@@ -76,7 +76,7 @@ Result<> RunFolder::check_ours() const {
 Result<FileLock> RunFolder::lock() const {
     std::error_code ignored;
     if (!fs::is_directory(folder_, ignored))
-        return Error{folder_.string() + " is not a run folder: it is no folder",
+        return Error{folder_.string() + " is not a run folder: it is not a folder",
                      "`fact runs list` names those of this folder", true};
     return FileLock::take(folder_ / ".lock", folder_.string());
 }

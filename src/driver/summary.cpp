@@ -51,8 +51,8 @@ report::PatternRow row(const match::Pattern& pattern, const compose::Choice& cho
     out.earlier = r.resumed;
     out.single = r.single;
     out.baseline_single = r.baseline_single;
-    out.held = r.held;
-    out.baseline_held = r.baseline_held;
+    out.sustained = r.sustained;
+    out.baseline_sustained = r.baseline_sustained;
     return out;
 }
 

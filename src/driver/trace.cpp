@@ -45,7 +45,7 @@ Result<> move_file(const fs::path& from, const fs::path& to) {
     return Ok{};
 }
 
-// Size, and the time of the last change in nanoseconds; nothing for what is no regular file.
+// Size, and the time of the last change in nanoseconds; nothing for what is not a regular file.
 struct FileStatus {
     std::int64_t size = 0, mtime_ns = 0;
 };

@@ -83,7 +83,7 @@ Value Evaluator::call(const ast::Call& call, Span span) {
         if (!results.empty())
             reporter_.error(
                 code::call_outputs, span,
-                fmt::format("'{}' has {} outputs, so it is no operand.", name, results.size()),
+                fmt::format("'{}' has {} outputs, so it is not an operand.", name, results.size()),
                 "Name its outputs on a line of their own: `a, b = two(x)`.");
         return {};
     }
@@ -171,7 +171,7 @@ Value Evaluator::attention(const ast::Call& call, Span span) {
     if (const auto* cap = std::get_if<double>(&(*bound)[8])) node.cap = *cap;
     // What is no whole number is no window either, which its type says.
     if (const auto* window = std::get_if<double>(&(*bound)[9]))
-        node.window = *window == std::floor(*window) && *window <= double{ir::kMostWindow}
+        node.window = *window == std::floor(*window) && *window <= double{ir::kMaxWindow}
                           ? static_cast<std::int64_t>(*window)
                           : 0;
     const ir::Kernel& kernel = builder_.kernel();

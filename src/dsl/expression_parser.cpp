@@ -53,7 +53,7 @@ class ExpressionParser {
     // Guards recursion, so that no text can exhaust the stack.
     struct Deeper {
         explicit Deeper(ExpressionParser& parser) : parser(parser) {
-            if (++parser.depth_ > kMostDepth)
+            if (++parser.depth_ > kMaxDepth)
                 parser.tokens_.fail(code::too_deep, parser.tokens_.peek().span,
                                     "The expression is nested too deeply.",
                                     "Give an inner part a name on a line of its own.");
@@ -248,7 +248,7 @@ class ExpressionParser {
                !is_operator_word(token.text);
     }
 
-    static constexpr int kMostDepth = 200;
+    static constexpr int kMaxDepth = 200;
     TokenStream& tokens_;
     std::vector<ast::Expr>& exprs_;
     int depth_ = 0, brackets_ = 0;

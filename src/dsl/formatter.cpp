@@ -196,11 +196,11 @@ std::optional<std::string> format(std::string_view text, Diagnostics& diagnostic
     std::string out;
     for (std::size_t i = 0; i < lines.size();) {
         // Neighbouring statements of a body have their '=' in one column, but for those far out.
-        constexpr std::size_t kMostAligned = 40;
+        constexpr std::size_t kMaxAligned = 40;
         std::size_t end = i, width = 0;
         do {
             const std::size_t own = target_width(lines[end]);
-            if (own <= kMostAligned) width = std::max(width, own);
+            if (own <= kMaxAligned) width = std::max(width, own);
             ++end;
         } while (end < lines.size() && !lines[end].blank_before && lines[end].indent > 0 &&
                  lines[end].pieces[0].token.kind != TokenKind::comment);

@@ -66,11 +66,11 @@ class Lexer {
         while (end < text_.size() && is_name_part(text_[end])) ++end;
         push(TokenKind::name, end);
         Token& token = tokens_.back();
-        if (token.text.size() <= kMostNameBytes) return;
+        if (token.text.size() <= kMaxNameBytes) return;
         reporter_.error(code::long_name, token.span,
-                        fmt::format("A name has at most {} characters.", kMostNameBytes),
+                        fmt::format("A name has at most {} characters.", kMaxNameBytes),
                         "Shorten it.");
-        token.text = token.text.substr(0, kMostNameBytes);
+        token.text = token.text.substr(0, kMaxNameBytes);
     }
 
     std::size_t digits(std::size_t from) const {
@@ -103,7 +103,7 @@ class Lexer {
             const auto span =
                 Span{static_cast<std::uint32_t>(at_), static_cast<std::uint32_t>(end)};
             reporter_.error(code::bad_number, span,
-                            fmt::format("'{}' is no number.", text_.substr(at_, end - at_)),
+                            fmt::format("'{}' is not a number.", text_.substr(at_, end - at_)),
                             "Write numbers as 1, 0.5 or 1e-3, shapes as 128x64, and start names "
                             "with a letter.");
             if (kind == TokenKind::shape) kind = TokenKind::integer;
@@ -143,7 +143,7 @@ class Lexer {
 }  // namespace
 
 std::vector<Token> lex(std::string_view text, Reporter& reporter, bool keep_comments) {
-    if (text.size() > kMostBytes) {
+    if (text.size() > kMaxBytes) {
         reporter.error(code::too_large, {0, 0}, "The text is larger than 1 MiB.",
                        "Split it into several files.");
         text = {};

@@ -35,8 +35,8 @@ inline bool is_definition_word(const Token& token) {
     return token.is("kernel") || token.is("pipeline") || token.is("schedule");
 }
 
-inline constexpr std::size_t kMostBytes = std::size_t{1} << 20;
-inline constexpr std::size_t kMostNameBytes = 128;
+inline constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kMaxNameBytes = 128;
 
 // The tokens of the text, the last one `end`; comments only when asked for.
 std::vector<Token> lex(std::string_view text, Reporter& reporter, bool keep_comments = false);

@@ -5,7 +5,7 @@
 
 namespace fact::dsl {
 
-constexpr std::size_t kLongest = kMostNameBytes - 16;  // leaves room for a number
+constexpr std::size_t kLongest = kMaxNameBytes - 16;  // leaves room for a number
 
 std::string NameTable::claim(std::string_view wanted, std::string_view otherwise) {
     std::string name((wanted.empty() ? otherwise : wanted).substr(0, kLongest));

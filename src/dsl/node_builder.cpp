@@ -109,7 +109,7 @@ bool NodeBuilder::spend(Span span) {
     if (!budget_.exhausted)
         reporter_.error(code::too_many_expressions, span,
                         fmt::format("The text makes more than {} expressions, calls written out.",
-                                    kMostExpressions),
+                                    kMaxExpressions),
                         "Split it into several files.");
     budget_.exhausted = true;
     return false;
@@ -124,11 +124,11 @@ std::optional<ir::DimId> NodeBuilder::dim_product(const std::vector<ir::DimId>& 
 }
 
 std::optional<ir::DimId> NodeBuilder::counted(ir::DimId dim, Span span) {
-    if (kernel_.dims.size() <= kMostDims) return dim;
-    kernel_.dims.resize(kMostDims);
+    if (kernel_.dims.size() <= kMaxDims) return dim;
+    kernel_.dims.resize(kMaxDims);
     if (!too_many_dims_)
         reporter_.error(code::too_many_dims, span,
-                        fmt::format("There are more than {} dimensions.", kMostDims),
+                        fmt::format("There are more than {} dimensions.", kMaxDims),
                         "Split the kernel in two.");
     too_many_dims_ = true;
     return std::nullopt;
@@ -153,9 +153,9 @@ bool NodeBuilder::check_dims(const std::vector<ir::DimId>& dims, Span span) {
                 "Give a parameter this dimension, or write the factor as a number.");
             return false;
         }
-    if (dims.size() <= kMostRank) return true;
+    if (dims.size() <= kMaxRank) return true;
     reporter_.error(code::rank, span, fmt::format("This has {} dimensions.", dims.size()),
-                    fmt::format("A value has at most {}; merge some.", kMostRank));
+                    fmt::format("A value has at most {}; merge some.", kMaxRank));
     return false;
 }
 

@@ -13,14 +13,14 @@ namespace fact::dsl {
 
 using Value = std::optional<ir::ExprId>;  // none: in error, already reported
 
-inline constexpr std::size_t kMostRank = 8;    // of a tensor or a value
-inline constexpr std::size_t kMostDims = 256;  // of a kernel
+inline constexpr std::size_t kMaxRank = 8;    // of a tensor or a value
+inline constexpr std::size_t kMaxDims = 256;  // of a kernel
 
-inline constexpr std::size_t kMostExpressions = std::size_t{1} << 18;  // of a text
+inline constexpr std::size_t kMaxExpressions = std::size_t{1} << 18;  // of a text
 
 // What one text may still make: composite functions and pipelines multiply what is written.
 struct Budget {
-    std::size_t expressions = kMostExpressions;
+    std::size_t expressions = kMaxExpressions;
     bool exhausted = false;
 };
 

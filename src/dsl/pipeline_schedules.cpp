@@ -82,7 +82,7 @@ void inherit_schedules(const ast::File& file, Program& program, Reporter& report
                 auto taken = heritage.take(*block, callee, statement.targets);
                 if (!taken) continue;
                 choices += taken->choices.size();
-                if (choices > kMostChoicesInAll) {
+                if (choices > kMaxChoicesInAll) {
                     report_choices(source.name.span, reporter);
                     return;
                 }

@@ -15,8 +15,8 @@ namespace {
 using ir::ExprId;
 using ir::index;
 
-constexpr std::size_t kMostColumns = 100;
-constexpr std::size_t kMostExpression = 72;  // longer ones are cut into statements
+constexpr std::size_t kMaxColumns = 100;
+constexpr std::size_t kMaxExpression = 72;  // longer ones are cut into statements
 
 struct Text {
     std::string text;
@@ -106,7 +106,7 @@ class Printer {
     void render(std::size_t i) {
         const ir::Expr& expr = kernel_.exprs[i];
         texts_[i] = text_of(expr);
-        while (texts_[i].text.size() > kMostExpression) {
+        while (texts_[i].text.size() > kMaxExpression) {
             std::size_t longest = i;
             ir::for_each_operand(expr.node, [&](ExprId id) {
                 const std::size_t x = index(id);
@@ -278,7 +278,7 @@ class Printer {
         const std::string name = NameTable().claim(kernel_.name, "kernel_");
         const auto line = fmt::format("kernel {}({}) -> ({}){} {{\n", name, fmt::join(params, ", "),
                                       fmt::join(outputs, ", "), constraints());
-        if (line.size() <= kMostColumns) return line;
+        if (line.size() <= kMaxColumns) return line;
         return fmt::format("kernel {}(\n    {}\n) -> (\n    {}\n){} {{\n", name,
                            fmt::join(params, ",\n    "), fmt::join(outputs, ",\n    "),
                            constraints());

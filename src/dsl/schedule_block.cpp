@@ -45,10 +45,10 @@ class ScheduleChecker {
             }
             const auto alternatives = this->alternatives(entry);
             if (alternatives.empty()) continue;
-            if (out.size() * alternatives.size() > kMostChoices) {
+            if (out.size() * alternatives.size() > kMaxChoices) {
                 reporter_.error(
                     code::too_many_choices, entry.name.span,
-                    fmt::format("The alternatives make more than {} schedules.", kMostChoices),
+                    fmt::format("The alternatives make more than {} schedules.", kMaxChoices),
                     "List fewer, or split them over several blocks.");
                 return out;
             }
@@ -166,7 +166,7 @@ class ScheduleChecker {
     void bad_value(const ast::Word& word, const ast::Word& entry, std::string_view form) {
         reporter_.error(
             code::entry_value, word.span,
-            fmt::format("'{}' is no value of '{}'.", word.text.substr(0, 40), entry.text),
+            fmt::format("'{}' is not a value of '{}'.", word.text.substr(0, 40), entry.text),
             fmt::format("Write {}.", form));
     }
 
@@ -233,7 +233,7 @@ std::optional<std::string> find_product(const ast::Schedule& source, const ir::K
 
 void report_choices(Span at, Reporter& reporter) {
     reporter.error(code::too_many_choices, at,
-                   fmt::format("The text makes more than {} schedules.", kMostChoicesInAll),
+                   fmt::format("The text makes more than {} schedules.", kMaxChoicesInAll),
                    "List fewer alternatives.");
 }
 
@@ -259,7 +259,7 @@ std::optional<ScheduleBlock> check_schedule(const ast::Schedule& source,
     block.choices = ScheduleChecker(source, reporter).choices();
     std::size_t choices = block.choices.size();
     for (const ScheduleBlock& other : program.schedules) choices += other.choices.size();
-    if (choices > kMostChoicesInAll) report_choices(source.kernel.span, reporter);
+    if (choices > kMaxChoicesInAll) report_choices(source.kernel.span, reporter);
     if (reporter.count() != before) return std::nullopt;
     return block;
 }

@@ -17,8 +17,8 @@ inline constexpr std::string_view kArchs[] = {"sm90a", "sm80"};
 inline constexpr std::string_view kEntries[] = {"tile",     "cluster", "mainloop",
                                                 "epilogue", "stages",  "scheduler"};
 
-inline constexpr std::size_t kMostChoices = 4096;        // of a block
-inline constexpr std::size_t kMostChoicesInAll = 65536;  // of a text
+inline constexpr std::size_t kMaxChoices = 4096;        // of a block
+inline constexpr std::size_t kMaxChoicesInAll = 65536;  // of a text
 void report_choices(Span at, Reporter& reporter);
 
 // `names` are all kernels of the file; the program has those without errors.

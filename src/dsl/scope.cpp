@@ -12,8 +12,8 @@
 namespace fact::dsl {
 namespace {
 
-constexpr std::size_t kMostFactors = 8;         // of a product
-constexpr std::size_t kMostSuggestions = 1000;  // names looked at for a misspelt one
+constexpr std::size_t kMaxFactors = 8;         // of a product
+constexpr std::size_t kMaxSuggestions = 1000;  // names looked at for a misspelt one
 
 bool is_digits(std::string_view text) {
     return !text.empty() && text[0] >= '0' && text[0] <= '9';
@@ -88,11 +88,11 @@ void Scope::declare(const ast::Kernel& kernel) {
 ir::Tensor Scope::tensor(const ast::Tensor& t) {
     ir::Tensor out{std::string(t.name.text), {}, t.span};
     out.type.dtype = dtype(t.dtype).value_or(DType::f32);
-    if (t.dims.size() > kMostRank)
+    if (t.dims.size() > kMaxRank)
         reporter_.error(code::rank, t.span,
                         fmt::format("'{}' has {} dimensions.", t.name.text, t.dims.size()),
-                        fmt::format("A tensor has at most {}; merge some.", kMostRank));
-    for (std::size_t i = 0; i < std::min(t.dims.size(), kMostRank); ++i) {
+                        fmt::format("A tensor has at most {}; merge some.", kMaxRank));
+    for (std::size_t i = 0; i < std::min(t.dims.size(), kMaxRank); ++i) {
         const auto id = dim(t.dims[i]);
         if (!id) continue;
         auto& dims = out.type.dims;
@@ -137,10 +137,10 @@ std::optional<ir::DimId> Scope::dim(const ast::Dim& dim) {
 }
 
 std::optional<std::vector<ir::DimId>> Scope::factors(const ast::Dim& dim) {
-    if (dim.factors.size() > kMostFactors) {
+    if (dim.factors.size() > kMaxFactors) {
         reporter_.error(code::too_many_dims, dim.span,
                         fmt::format("The product has {} factors.", dim.factors.size()),
-                        fmt::format("Use at most {}.", kMostFactors));
+                        fmt::format("Use at most {}.", kMaxFactors));
         return std::nullopt;
     }
     std::vector<ir::DimId> factors;
@@ -161,7 +161,7 @@ std::optional<ir::DimId> Scope::factor(const ast::Word& word) {
     if (is_digits(word.text)) {
         if (const auto extent = extent_name(word.text)) return builder_.dim(*extent, word.span);
         reporter_.error(code::dim_extent, word.span,
-                        fmt::format("{} is no extent.", word.text.substr(0, 40)),
+                        fmt::format("{} is not an extent.", word.text.substr(0, 40)),
                         "Use a number from 1 to 2147483647.");
         return std::nullopt;
     }
@@ -201,7 +201,7 @@ Value Scope::value(const ast::Word& word) {
         if (reporter_.full()) return {};  // a suggestion costs time
         std::vector<std::string> names;
         for (auto name = order_.rbegin(); name != order_.rend(); ++name)
-            if (symbols_.at(*name).assigned && names.size() < kMostSuggestions)
+            if (symbols_.at(*name).assigned && names.size() < kMaxSuggestions)
                 names.emplace_back(*name);
         std::sort(names.begin(), names.end());
         const std::string near = nearest(word.text, names);

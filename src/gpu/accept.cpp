@@ -25,9 +25,9 @@ std::string shape_refusal(const LaunchRecord& record, int number, const TensorAr
                            info(spec.dtype).name);
     for (int i = 0; i < rank; ++i) {
         if (tensor.sizes[i] < 1) return fmt::format("{} is empty", name);
-        if (tensor.sizes[i] > kMostCount)
+        if (tensor.sizes[i] > kMaxCount)
             return fmt::format("{} has {} in dimension {}, more than kernels count to ({})", name,
-                               tensor.sizes[i], i, kMostCount);
+                               tensor.sizes[i], i, kMaxCount);
     }
     if (rank > 0 && tensor.sizes.back() > 1 && tensor.strides.back() != 1)
         return fmt::format("{} is not contiguous in its last dimension (stride {})", name,
@@ -44,9 +44,9 @@ std::string map_refusal(std::string_view name, const TensorMapParam& param,
     for (std::size_t i = 0; i < param.dims.size(); ++i) {
         const int dim = param.dims[i];
         if (dim == kNoDim) continue;
-        if (tensor.sizes[dim] > kMostCount)  // of a workspace; TMA's coordinates have 32 bits
+        if (tensor.sizes[dim] > kMaxCount)  // of a workspace; TMA's coordinates have 32 bits
             return fmt::format("{} has {} in dimension {}, more than kernels count to ({})", name,
-                               tensor.sizes[dim], dim, kMostCount);
+                               tensor.sizes[dim], dim, kMaxCount);
         if (i == 0 || tensor.sizes[dim] == 1) continue;
         const std::int64_t stride = tensor.strides[dim] * bytes;
         if (stride <= 0 || stride % 16 != 0 || stride >= std::int64_t{1} << 40)
@@ -88,13 +88,13 @@ bool aligned(const Alignment& rule, const TensorArg& tensor) {
 std::string extent_refusal(const LaunchRecord& record, const ExtentField& extent,
                            std::span<const TensorArg> all) {
     const std::int64_t count = extent_of(extent, all);
-    if (count <= kMostCount) return "";
+    if (count <= kMaxCount) return "";
     std::vector<std::string> names;
     for (const DimOf& dim : extent.dims)
         names.push_back(fmt::format("dimension {} of {}", dim.dim, title(record, dim.tensor)));
     return fmt::format("{}{} is {}, more than kernels count to ({})", fmt::join(names, " times "),
                        extent.times > 1 ? fmt::format(" times {}", extent.times) : "", count,
-                       kMostCount);
+                       kMaxCount);
 }
 
 // Tiles are numbered in 32 bits, and so are the k-tiles of those that are divided: less than two
@@ -102,12 +102,12 @@ std::string extent_refusal(const LaunchRecord& record, const ExtentField& extent
 std::string tiles_refusal(const Launch& launch, const PersistentGrid& grid,
                           std::span<const TensorArg> all) {
     const std::int64_t tiles = cluster_count(grid, launch.cluster, all);
-    if (tiles > kMostCount)
+    if (tiles > kMaxCount)
         return fmt::format("{} would walk {} tiles, more than kernels count to ({})", launch.entry,
-                           tiles, kMostCount);
+                           tiles, kMaxCount);
     if (grid.tile_k == 0 || grid.most_blocks == 0) return "";
     const std::int64_t depth = ceil_div(extent_product(grid.k, all), grid.tile_k);
-    const std::int64_t most = kMostCount / (2 * std::int64_t{grid.most_blocks});
+    const std::int64_t most = kMaxCount / (2 * std::int64_t{grid.most_blocks});
     if (depth <= most) return "";
     return fmt::format("{} would divide tiles of {} k-tiles, more than it can number ({})",
                        launch.entry, depth, most);

@@ -21,7 +21,7 @@ std::string title(const LaunchRecord& record, int tensor);
 std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tensors);
 std::vector<TensorArg> workspaces(const LaunchRecord& record, std::span<const TensorArg> tensors);
 
-// The product of extents; 1 when empty. What is very much larger than kMostCount may be less than
+// The product of extents; 1 when empty. What is very much larger than kMaxCount may be less than
 // it would be.
 std::int64_t extent_product(std::span<const DimOf> dims, std::span<const TensorArg> tensors);
 std::int64_t extent_of(const ExtentField& extent, std::span<const TensorArg> tensors);
@@ -41,13 +41,13 @@ std::vector<std::byte> pack(const StructParam& param, std::span<const TensorArg>
 
 // The arguments of cuTensorMapEncodeTiled, innermost dimension first.
 struct MapGeometry {
-    static constexpr std::size_t kMostRank = TensorMapParam::kMostDims;
+    static constexpr std::size_t kMaxRank = TensorMapParam::kMaxDims;
     std::size_t rank = 0;
     int data_type = 0, swizzle = 0;  // numbers of the driver's enumerations
     void* address = nullptr;
-    std::array<std::uint64_t, kMostRank> extents{};
-    std::array<std::uint64_t, kMostRank - 1> stride_bytes{};
-    std::array<std::uint32_t, kMostRank> box{}, element_strides{};
+    std::array<std::uint64_t, kMaxRank> extents{};
+    std::array<std::uint64_t, kMaxRank - 1> stride_bytes{};
+    std::array<std::uint32_t, kMaxRank> box{}, element_strides{};
     bool operator==(const MapGeometry&) const = default;
 };
 MapGeometry map_geometry(const TensorMapParam& param, std::span<const TensorArg> tensors);

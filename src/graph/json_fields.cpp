@@ -6,6 +6,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "support/json_depth.h"
+
 namespace fact::graph {
 
 using nlohmann::json;
@@ -15,33 +17,19 @@ namespace {
 // Real programs nest about 15 deep; more for control flow.
 constexpr int kMaxDepth = 256;
 
-struct Scan {
-    int depth = 0;
-    bool bare_numbers = false;  // Infinity or NaN outside of strings
-};
-
-Scan scan(std::string_view text) {
-    Scan result;
-    int depth = 0;
+// Whether Infinity or NaN stand outside of strings.
+bool has_bare_numbers(std::string_view text) {
     bool in_string = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
-        if (in_string) {
-            if (c == '\\')
-                ++i;
-            else if (c == '"')
-                in_string = false;
-        } else if (c == '"') {
-            in_string = true;
-        } else if (c == '[' || c == '{') {
-            result.depth = std::max(result.depth, ++depth);
-        } else if (c == ']' || c == '}') {
-            --depth;
-        } else if (c == 'I' || c == 'N') {
-            result.bare_numbers = true;
-        }
+        if (in_string && c == '\\')
+            ++i;
+        else if (c == '"')
+            in_string = !in_string;
+        else if (!in_string && (c == 'I' || c == 'N'))
+            return true;
     }
-    return result;
+    return false;
 }
 
 // Puts quotes around bare Infinity, -Infinity and NaN.
@@ -89,11 +77,10 @@ std::string in_plain_text(std::string_view what) {
 }  // namespace
 
 json parse_json(std::string_view text) {
-    const Scan seen = scan(text);
-    if (seen.depth > kMaxDepth)
-        throw SchemaError(fmt::format("JSON nested {} deep (at most {})", seen.depth, kMaxDepth));
+    if (const int depth = json_depth(text); depth > kMaxDepth)
+        throw SchemaError(fmt::format("JSON nested {} deep (at most {})", depth, kMaxDepth));
     try {
-        return seen.bare_numbers ? json::parse(quote_bare_numbers(text)) : json::parse(text);
+        return has_bare_numbers(text) ? json::parse(quote_bare_numbers(text)) : json::parse(text);
     } catch (const json::exception& error) {
         throw SchemaError(fmt::format("not valid JSON ({})", in_plain_text(error.what())));
     }

@@ -7,7 +7,7 @@
 namespace fact::ir {
 namespace {
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 62;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 62;
 
 // The one factor that is not known, if all others are.
 template <class Known>
@@ -27,7 +27,7 @@ std::optional<std::int64_t> product_of(const Dim& dim, const std::vector<std::in
     for (const DimId factor : dim.factors) {
         const std::int64_t extent = extents[index(factor)];
         if (extent == kUnknownExtent) continue;
-        if (extent > 0 && product > kMostElements / extent) return std::nullopt;
+        if (extent > 0 && product > kMaxElements / extent) return std::nullopt;
         product *= extent;
     }
     return product;

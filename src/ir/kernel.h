@@ -147,7 +147,7 @@ struct Attention {
     bool zero_unseen = false;
     Precision precision = Precision::exact;
     std::optional<double> cap = {};           // positive
-    std::optional<std::int64_t> window = {};  // from 1 to kMostWindow
+    std::optional<std::int64_t> window = {};  // from 1 to kMaxWindow
     bool operator==(const Attention&) const = default;
 
     bool sees(std::int64_t row, std::int64_t column) const {
@@ -155,7 +155,7 @@ struct Attention {
         return !window || std::abs(row - column) < *window;
     }
 };
-inline constexpr std::int64_t kMostWindow = std::int64_t{1} << 30;  // sums with rows are i32
+inline constexpr std::int64_t kMaxWindow = std::int64_t{1} << 30;  // sums with rows are i32
 
 // logsumexp of an attention's scores, scaled, capped, biased and masked as they are weighed: f32,
 // one for each of its rows, -inf for one that sees nothing. Kernels compute both together.

@@ -33,7 +33,7 @@ std::optional<DimId> unknown_product(const Kernel& kernel) {
     return found;
 }
 
-// "H*W" is no name of one dimension.
+// "H*W" is not a name of one dimension.
 std::string own_name(const Kernel& kernel, std::string name) {
     std::replace(name.begin(), name.end(), '*', '_');
     if (name[0] >= '0' && name[0] <= '9') name.insert(0, 1, 'n');

@@ -95,7 +95,7 @@ Typing permute_type(const Kernel& kernel, const Type& x, const Dims& order) {
         std::is_permutation(order.begin(), order.end(), x.dims.begin()))
         return Type{x.dtype, order};
     return TypeError{Fault::permutation,
-                     fmt::format("{} is no reordering of {}.", to_string(kernel, order),
+                     fmt::format("{} is not a reordering of {}.", to_string(kernel, order),
                                  to_string(kernel, x.dims)),
                      "Name each of the operand's dimensions once."};
 }
@@ -176,7 +176,7 @@ Typing view_type(const Kernel& kernel, const Type& x, const Dims& dims) {
                              "Give each dimension a name of its own."};
     if (kernel.factors(x.dims) == kernel.factors(dims)) return Type{x.dtype, dims};
     return TypeError{Fault::view,
-                     fmt::format("{} is no view of {}: their elements do not follow in the same "
+                     fmt::format("{} is not a view of {}: their elements do not follow in the same "
                                  "order.",
                                  to_string(kernel, dims), to_string(kernel, x.dims)),
                      "Take products of dimensions apart or put neighbours together, for example "
@@ -249,10 +249,10 @@ Typing attention_type(const Kernel& kernel, const Attention& node) {
     if (node.cap && !(*node.cap > 0 && std::isfinite(static_cast<float>(*node.cap))))
         return wrong("The cap of attention must be a positive and finite number.",
                      "Use a number such as 50.0, or leave it out.");
-    if (node.window && !(*node.window > 0 && *node.window <= kMostWindow))
-        return wrong(fmt::format("The window of attention must be a whole number from 1 to {}.",
-                                 kMostWindow),
-                     "Use how many columns a row sees up to its own, such as 4096.");
+    if (node.window && !(*node.window > 0 && *node.window <= kMaxWindow))
+        return wrong(
+            fmt::format("The window of attention must be a whole number from 1 to {}.", kMaxWindow),
+            "Use how many columns a row sees up to its own, such as 4096.");
     Dims dims = batch;
     dims.push_back(m);
     if (node.bias) {
@@ -274,7 +274,7 @@ Typing attention_type(const Kernel& kernel, const Attention& node) {
 std::variant<Type, TypeError> type_of(const Kernel& kernel, const Node& node, const Type& given) {
     bool known = true;
     for_each_operand(node, [&](ExprId id) { known &= index(id) < kernel.exprs.size(); });
-    if (!known) return TypeError{Fault::reference, "An operand is no expression.", ""};
+    if (!known) return TypeError{Fault::reference, "An operand is not an expression.", ""};
     const auto type = [&](ExprId id) -> const Type& { return kernel[id].type; };
     return std::visit(
         overloaded{

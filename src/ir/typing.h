@@ -25,7 +25,7 @@ enum class Fault {
     precision,      // tf32 for operands that are not f32
     view,           // dimensions that are not the operand's taken apart or put together
     repeated_dim,   // a view with one dimension twice
-    flip,           // along a dimension the operand lacks, or whose extent is no number
+    flip,           // along a dimension the operand lacks, or whose extent is not a number
     reduction,      // over a dimension the operand lacks, or one twice, or none
     attention,      // operands whose dimensions do not fit
 };

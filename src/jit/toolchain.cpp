@@ -78,7 +78,7 @@ Result<Nvcc> ask_version(const fs::path& path) {
 Result<Nvcc> find_nvcc() {
     if (std::string given = variable("FACT_NVCC"); !given.empty()) {
         if (!is_program(given))
-            return Error{fmt::format("FACT_NVCC names {}, which is no program", given),
+            return Error{fmt::format("FACT_NVCC names {}, which is not a program", given),
                          "Set it to the path of nvcc."};
         return ask_version(given);
     }

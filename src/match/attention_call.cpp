@@ -123,7 +123,7 @@ class CallReader {
         if (!mask) return "";
         const auto& type = graph_[*mask].type;
         if (!type || type->dynamic || type->sizes.size() > batch.size() + 2)
-            return "its mask is no tensor of known extents";
+            return "its mask is not a tensor of known sizes";
         Shape own = batch;
         own.push_back({call_.m});
         own.push_back({call_.n});

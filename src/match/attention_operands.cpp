@@ -172,7 +172,7 @@ bool step_on(const Graph& graph, const Facts& facts, AttentionCall& call, bool& 
 
 // What one operand takes along may be what another one waited for.
 template <class Pass>
-void to_the_end(const AttentionCall& call, Pass pass) {
+void until_fixpoint(const AttentionCall& call, Pass pass) {
     for (std::size_t before = 0; before != call.nodes.size();) {
         before = call.nodes.size();
         pass();
@@ -185,7 +185,7 @@ constexpr Placed AttentionCall::* kOperands[] = {&AttentionCall::q, &AttentionCa
 }  // namespace
 
 void read_permuted(const Graph& graph, const Facts& facts, AttentionCall& call) {
-    to_the_end(call, [&] {
+    until_fixpoint(call, [&] {
         for (const auto operand : kOperands)
             call.*operand = look_through(graph, facts, call.nodes, call.*operand);
         for (AttentionMask& mask : call.masks)
@@ -194,7 +194,7 @@ void read_permuted(const Graph& graph, const Facts& facts, AttentionCall& call) 
 }
 
 void read_as_it_lies(const Graph& graph, const Facts& facts, AttentionCall& call) {
-    to_the_end(call, [&] {
+    until_fixpoint(call, [&] {
         for (const auto operand : kOperands) call = Walker(graph, facts).walk(call, operand);
         for (AttentionMask& mask : call.masks)
             mask.tensor = look_through(graph, facts, call.nodes, mask.tensor);

@@ -14,7 +14,7 @@ using Sizes = std::vector<std::int64_t>;
 
 namespace {
 
-constexpr double kMostExact = 9007199254740992.0;  // 2^53: integers beyond it are not all doubles
+constexpr double kMaxExact = 9007199254740992.0;  // 2^53: integers beyond it are not all doubles
 
 bool integer(const TensorType& type) {
     return type.dtype == DType::i64 || type.dtype == DType::i32;
@@ -43,7 +43,7 @@ std::optional<KnownTensor> known_cumsum(const Node& node, const TensorType& type
                 back *= static_cast<std::size_t>(of.sizes[d]);
             value += before[before.size() - back];
         }
-        exact = exact && std::abs(value) < (type.dtype == DType::i32 ? 2147483648.0 : kMostExact);
+        exact = exact && std::abs(value) < (type.dtype == DType::i32 ? 2147483648.0 : kMaxExact);
         return value;
     };
     auto result = gathered(type.sizes, sum);

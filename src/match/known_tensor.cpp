@@ -77,7 +77,7 @@ std::optional<KnownTensor> reshaped(const KnownTensor& tensor, const Sizes& size
         }
         return result;
     }
-    if (count(sizes) > kMostKnown) return std::nullopt;
+    if (count(sizes) > kMaxKnown) return std::nullopt;
     auto elements = std::make_shared<std::vector<double>>();
     elements->reserve(static_cast<std::size_t>(count(sizes)));
     for_each_place(tensor.sizes,
@@ -128,7 +128,7 @@ std::optional<KnownTensor> map_elements(
     for (std::size_t d = 0; d < sizes.size(); ++d)
         if (std::ranges::any_of(wide, [&](const KnownTensor& x) { return x.strides[d] != 0; }))
             varied[d] = sizes[d];
-    if (count(sizes) == 0 || count(varied) > kMostKnown) return std::nullopt;
+    if (count(sizes) == 0 || count(varied) > kMaxKnown) return std::nullopt;
     auto elements = std::make_shared<std::vector<double>>();
     elements->reserve(static_cast<std::size_t>(count(varied)));
     std::vector<double> values(wide.size());
@@ -154,7 +154,7 @@ std::optional<KnownTensor> map_elements(
 std::optional<KnownTensor> gathered(
     const Sizes& sizes,
     const std::function<double(const Sizes&, std::span<const double>)>& element) {
-    if (count(sizes) == 0 || count(sizes) > kMostKnown) return std::nullopt;
+    if (count(sizes) == 0 || count(sizes) > kMaxKnown) return std::nullopt;
     auto elements = std::make_shared<std::vector<double>>();
     elements->reserve(static_cast<std::size_t>(count(sizes)));
     for_each_place(sizes,

@@ -10,7 +10,7 @@
 
 namespace fact::match {
 
-inline constexpr std::int64_t kMostKnown = std::int64_t{1} << 24;  // elements: 4096 by 4096
+inline constexpr std::int64_t kMaxKnown = std::int64_t{1} << 24;  // elements: 4096 by 4096
 
 // A tensor that repeats one number.
 KnownTensor filled(const std::vector<std::int64_t>& sizes, double value);

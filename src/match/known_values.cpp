@@ -21,7 +21,7 @@ using Operands = std::span<const double>;
 namespace {
 
 constexpr std::size_t kLarge = std::size_t{1} << 20;
-constexpr int kMaxDepth = 200;  // operators from what is made of nothing: masks have a dozen
+constexpr int kMaxChain = 200;  // operators from what is made of nothing: masks have a dozen
 
 struct Pointwise {
     std::string_view name;  // without "aten." and the overload
@@ -83,7 +83,7 @@ std::optional<KnownTensor> made(const Node& node, const TensorType& type) {
         const auto value = constant_argument(node, name == "scalar_tensor" ? "s" : "fill_value");
         return value ? std::optional(repeat(*value)) : std::nullopt;
     }
-    if (name != "arange" || type.sizes.size() != 1 || type.sizes[0] > kMostKnown)
+    if (name != "arange" || type.sizes.size() != 1 || type.sizes[0] > kMaxKnown)
         return std::nullopt;
     const auto given = [&](std::string_view argument, double otherwise) {
         return graph::find_argument(node, argument) ? graph::number_argument(node, argument)
@@ -100,7 +100,7 @@ std::optional<KnownTensor> made(const Node& node, const TensorType& type) {
 // The part of a matrix on one side of a diagonal.
 std::optional<KnownTensor> triangle(const Node& node, const TensorType& type, KnownTensor of) {
     const std::size_t rank = type.sizes.size();
-    if (rank < 2 || type.sizes[rank - 1] > kMostKnown || type.sizes[rank - 2] > kMostKnown)
+    if (rank < 2 || type.sizes[rank - 1] > kMaxKnown || type.sizes[rank - 2] > kMaxKnown)
         return std::nullopt;
     const auto counted = [](std::int64_t extent) {
         auto elements = std::make_shared<std::vector<double>>();
@@ -143,7 +143,7 @@ std::optional<KnownTensor> KnownValues::of(ValueId value) {
 // times its size.
 std::optional<KnownTensor> KnownValues::find(ValueId value, bool keep) {
     if (const auto found = known_.find(value); found != known_.end()) return found->second;
-    if (depth_ == kMaxDepth) return std::nullopt;
+    if (depth_ == kMaxChain) return std::nullopt;
     ++depth_;
     auto computed = compute(value);
     --depth_;
@@ -161,7 +161,7 @@ std::optional<KnownTensor> KnownValues::load(ValueId value) const {
     const TensorType& type = found->second->type;
     const std::int64_t own = graph::storage_length(type.sizes, type.strides);
     const std::int64_t length = type.offset + own;
-    if (own == 0 || length > kMostKnown) return std::nullopt;
+    if (own == 0 || length > kMaxKnown) return std::nullopt;
     auto elements = std::make_shared<std::vector<double>>(static_cast<std::size_t>(length));
     ir::load(found->second->storage.data(), type.dtype, 0, 1, length, elements->data());
     return KnownTensor{type.sizes, type.strides, type.offset, std::move(elements)};

@@ -52,7 +52,7 @@ std::string idle_because(const Graph& graph, const Node& node) {
     if (!has_extent(graph, node.outputs) && !has_extent(graph, reads))
         return "it is a single number";
     if (reads.empty() && node.target.find("rand") == node.target.npos)
-        return "it is made of numbers alone";
+        return "it reads numbers only, and no tensor";
     return {};
 }
 

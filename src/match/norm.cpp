@@ -32,7 +32,8 @@ Result<NormPattern> norm_pattern(const Graph& graph, const Facts& facts,
                                  const std::set<NodeId>& taken, NodeId node, const Options& options,
                                  const GpuSpec& gpu) {
     const NormRegion region = grow_norm(graph, facts, taken, node);
-    if (region.outputs.empty()) return Error{"no rows come of its statistics alone", ""};
+    if (region.outputs.empty())
+        return Error{"only the statistics of its rows are used, not the rows", ""};
     if (region.rows.back() > kLongestRow)
         return Error{fmt::format("its rows are longer than {} elements", kLongestRow), ""};
     const auto written = write_norm(graph, facts, region, node);

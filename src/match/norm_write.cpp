@@ -45,7 +45,7 @@ class NormWriter {
         }
         for (const NodeId id : region_.nodes)
             if (find_rowwise(graph_[id]) && !looks_along(graph_[id]))
-                return Error{"its rows are one number each", ""};
+                return Error{"each of its rows is a single number", ""};
         for (const NodeId id : region_.nodes) write_node(graph_[id]);
         for (const ValueId value : region_.outputs)
             if (std::string reason = write_output(value); !reason.empty()) return Error{reason, ""};

@@ -47,6 +47,13 @@ struct Pattern {
     std::string family;  // patterns with the same text and problem share one realization
 };
 
+// Rules that are not built in: texts that somebody wrote for a set of operators of the run, and
+// those that were learned from such.
+inline constexpr std::string_view kAgentRule = "agent", kLearnedRule = "learned";
+inline bool is_authored(const Pattern& pattern) {
+    return pattern.rule == kAgentRule || pattern.rule == kLearnedRule;
+}
+
 // Of pointwise work that has nothing to be fused with: the least of reasons.
 inline constexpr std::string_view kNothingNear = "no product is next to it";
 

@@ -68,7 +68,7 @@ bool take_second(const Graph& graph, Region& region, NodeId producer) {
 void take_producers(const Graph& graph, const Facts& facts, Region& region, NodeSet& nodes) {
     Space& space = region.anchor.space;
     const std::int64_t limit = count(*graph[region.outputs.front()].type);
-    for (bool changed = true; changed && nodes.size() < 2 * kMostTaken;) {
+    for (bool changed = true; changed && nodes.size() < 2 * kMaxTaken;) {
         changed = false;
         for (const auto& side : space.sides()) {
             const auto producer = graph[side.value].producer;
@@ -176,9 +176,9 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& take
         const NodeId id = *open.begin();
         open.erase(open.begin());
         if (is_anchor(graph[id]) || is_attention(graph[id]) || taken.contains(id)) continue;
-        if (growth.reach.size() == kMostTaken) {
+        if (growth.reach.size() == kMaxTaken) {
             growth.stops[id] =
-                fmt::format("the product takes {} operators along already", kMostTaken);
+                fmt::format("the product takes {} operators along already", kMaxTaken);
             continue;
         }
         if (std::string reason = returns_to(graph, inside, growth.anchor.node, id);

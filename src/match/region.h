@@ -37,7 +37,7 @@ struct Region {
 
 // What a product may take along at most. Each end within its reach is a region that is written out,
 // so that the time for all goes by the square of this; real epilogues have a few dozen operators.
-inline constexpr std::size_t kMostTaken = 200;
+inline constexpr std::size_t kMaxTaken = 200;
 
 struct Growth {
     Anchor anchor;

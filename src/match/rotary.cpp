@@ -18,12 +18,12 @@ using graph::ValueId;
 
 namespace {
 
-constexpr std::size_t kMostBefore = 4;  // casts and views before the halves
+constexpr std::size_t kMaxBefore = 4;  // casts and views before the halves
 
 // The values that the region may start from, the last one farthest from the halves.
 std::vector<ValueId> roots_of(const Graph& graph, const std::set<NodeId>& taken, ValueId source) {
     std::vector<ValueId> roots{source};
-    while (roots.size() <= kMostBefore) {
+    while (roots.size() <= kMaxBefore) {
         const auto producer = graph[roots.back()].producer;
         if (!producer || taken.contains(*producer)) break;
         const Node& node = graph[*producer];

@@ -47,7 +47,8 @@ Groups along_dim(const Graph& graph, const Node& node) {
     DimGroup group;
     for (const std::int64_t dim : wanted) {
         const std::int64_t at = dim < 0 ? dim + static_cast<std::int64_t>(rank) : dim;
-        if (at < 0 || at >= static_cast<std::int64_t>(rank)) return Error{"its dim is odd", ""};
+        if (at < 0 || at >= static_cast<std::int64_t>(rank))
+            return Error{"its dim is out of range", ""};
         group.dims.push_back(static_cast<std::size_t>(at));
     }
     return std::vector<DimGroup>{group};
@@ -71,7 +72,7 @@ Groups along_channel(const Graph& graph, const Node& node) {
     if (!graph::flag_argument(node, "use_input_stats", true))
         return Error{"it normalises by running values", ""};
     if (graph::tensor_argument(node, "running_mean"))
-        return Error{"it updates running statistics in place, which stay with torch", ""};
+        return Error{"it updates running statistics in place: that stays with torch", ""};
     return std::vector<DimGroup>{{from_dim(2, sizes_of_input(graph, node).size()), {}}};
 }
 
@@ -97,7 +98,7 @@ Groups along_window(const Graph& graph, const Node& node) {
 
 Groups rows_and_columns(const Graph& graph, const Node& node) {
     const std::size_t rank = sizes_of_input(graph, node).size();
-    if (rank < 2) return Error{"it is no matrix", ""};
+    if (rank < 2) return Error{"it is not a matrix", ""};
     return std::vector<DimGroup>{{{rank - 2}, {}}, {{rank - 1}, {}}};
 }
 
@@ -214,7 +215,7 @@ const RowwiseOp* find_rowwise(const Node& node) {
 Groups dim_groups(const Graph& graph, const Node& node) {
     switch (graph::facts_of(node).along) {
         case Along::nothing:
-            return Error{"it looks along nothing", ""};
+            return Error{"it reduces over no dimension", ""};
         case Along::dims:
             return along_dim(graph, node);
         case Along::last:

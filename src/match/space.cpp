@@ -84,7 +84,7 @@ std::string Space::absorb_pointwise(const Graph& graph, NodeId id) {
                 return "it reads a result that no kernel computes";
         if (!contains(*value)) continue;
         if (const auto axis = halved(*value)) {
-            if (half && half != axis) return "it combines halves of two kinds";
+            if (half && half != axis) return "it combines halves of two different splits";
             half = axis;
         }
         const Shape& own = shapes_.at(*value);

@@ -54,9 +54,10 @@ std::string Space::absorb_joining(const Graph& graph, NodeId id, const graph::Jo
     for (const ValueId half : joining.halves)
         if (!contains(half)) return "it joins the product with something else";
     const auto axis = halved(joining.halves[0]);
-    if (!axis || axis != halved(joining.halves[1])) return "what it joins are no two halves";
+    if (!axis || axis != halved(joining.halves[1]))
+        return "what it joins are not two halves of one tensor";
     Shape shape = shapes_.at(joining.halves[0]);
-    if (shape != shapes_.at(joining.halves[1])) return "it joins halves that lie differently";
+    if (shape != shapes_.at(joining.halves[1])) return "it joins halves with different layouts";
     const auto at = shape.begin() + static_cast<std::ptrdiff_t>(joining.dim);
     if (joining.adds_dim)
         shape.insert(at, {*axis});
@@ -73,7 +74,7 @@ std::string Space::absorb_rowwise(const Graph& graph, NodeId id) {
     const RowwiseOp& op = *find_rowwise(node);
     const ValueId source = std::get<ValueId>(node.inputs.front().value);
     if (!contains(source)) return "the product is not what it looks along";
-    if (halved(source)) return "it looks along a half";
+    if (halved(source)) return "it reduces over one of two halves";
     const auto wanted = dim_groups(graph, node);
     std::vector<std::size_t> begin;  // of each group's part, before axes are listed: parts split
     for (const DimGroup& group : *wanted) {

@@ -48,7 +48,7 @@ std::string difference(const fs::path& folder, const std::string& path, const Fi
     if (::lstat(whole.c_str(), &status) != 0)
         return errno == ENOENT ? "is missing"
                                : fmt::format("cannot be read: {}", std::strerror(errno));
-    if (!S_ISREG(status.st_mode)) return "is no regular file";
+    if (!S_ISREG(status.st_mode)) return "is not a regular file";
     if (static_cast<std::uint64_t>(status.st_size) != file.size)
         return fmt::format("has {} bytes, not the {} that were written", status.st_size, file.size);
     if (by_size_alone) return {};
@@ -117,7 +117,7 @@ Result<> check_nothing_else(const fs::path& folder) {
     if (!paths) return paths.error();
     for (const auto& path : *paths)
         if (path != kManifestFile && !manifest->files.contains(path))
-            return damaged(folder, path, "is no file of the package");
+            return damaged(folder, path, "is not a file of the package");
     return Ok{};
 }
 

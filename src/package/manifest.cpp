@@ -20,7 +20,7 @@ using graph::optional_field;
 using graph::SchemaError;
 using nlohmann::json;
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 
 bool is_plain_part(std::string_view part) {
     return !part.empty() && part != "." && part != ".." &&
@@ -34,7 +34,7 @@ void check_path(const std::string& path) {
         end = std::min(path.find('/', begin), path.size());
         fine = is_plain_part(std::string_view(path).substr(begin, end - begin));
     }
-    if (!fine) throw SchemaError(fmt::format("'{}' is no name of a file in a package", path));
+    if (!fine) throw SchemaError(fmt::format("'{}' is not a name of a file in a package", path));
 }
 
 File file_from(const json& value) {
@@ -61,7 +61,7 @@ void check_version(const json& all) {
     const auto* format = optional_field(all, "format");
     if (!format || !format->is_number_integer() || (kind && *kind != kKind) ||
         (!kind && *format == kFormat))
-        throw SchemaError("it is no manifest of a package");
+        throw SchemaError("it is not a manifest of a package");
     if (*format != kFormat)
         throw SchemaError(fmt::format("written by another version of FACT (format {}, not {})",
                                       format->dump(), kFormat));
@@ -97,7 +97,7 @@ Result<Manifest> manifest_from_json(std::string_view text) {
 
 Result<Manifest> read_manifest(const fs::path& folder) {
     const auto path = folder / kManifestFile;
-    const auto text = read_file(path, kMostBytes);
+    const auto text = read_file(path, kMaxBytes);
     if (!text)
         return Error{fmt::format("{} is not a package: {}", folder.string(), text.error().message),
                      "give the folder that fact optimize or fact compose wrote"};

@@ -21,7 +21,8 @@ Whole whole(const Json& json) {
     const bool fits = json.is_number_unsigned()  ? std::in_range<Whole>(json.get<std::uint64_t>())
                       : json.is_number_integer() ? std::in_range<Whole>(json.get<std::int64_t>())
                                                  : false;
-    if (!fits) throw std::runtime_error(fmt::format("{} is no count", json.dump().substr(0, 40)));
+    if (!fits)
+        throw std::runtime_error(fmt::format("{} is not a count", json.dump().substr(0, 40)));
     return json.get<Whole>();
 }
 
@@ -135,8 +136,8 @@ Record record_from(const Json& json) {
     const auto& times = json.at("times");
     r.single = times_from(times.at("single"));
     r.torch_single = times_from(times.at("torch_single"));
-    r.held = times_from(times.at("held"));
-    r.torch_held = times_from(times.at("torch_held"));
+    r.sustained = times_from(times.at("held"));
+    r.torch_sustained = times_from(times.at("torch_held"));
     r.checks = checks_from(json.at("checks"));
     r.text_checks = checks_from(json.at("text_checks"));
     r.note = json.at("note");
@@ -155,7 +156,7 @@ std::string unsound(const Record& r) {
     for (const auto* checks : {&r.checks, &r.text_checks})
         for (const auto& check : *checks)
             for (const double error : {check.kernel.largest, check.kernel.rms})
-                if (!std::isfinite(error) || error < 0) return "an error of it is no number";
+                if (!std::isfinite(error) || error < 0) return "an error of it is not a number";
     return {};
 }
 
@@ -175,8 +176,8 @@ std::string to_json(const Record& r, int indent) {
                        {"times",
                         {{"single", json_of(r.single)},
                          {"torch_single", json_of(r.torch_single)},
-                         {"held", json_of(r.held)},
-                         {"torch_held", json_of(r.torch_held)}}},
+                         {"held", json_of(r.sustained)},
+                         {"torch_held", json_of(r.torch_sustained)}}},
                        {"checks", json_of(r.checks)},
                        {"text_checks", json_of(r.text_checks)},
                        {"note", r.note},

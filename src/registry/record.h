@@ -82,7 +82,7 @@ struct Record {
     std::string precision;
     int effort = 0;      // candidates that the search could take
     int candidates = 0;  // and those it tried
-    Times single, torch_single, held, torch_held;
+    Times single, torch_single, sustained, torch_sustained;
     std::vector<Check> checks, text_checks;
     std::string note;   // how the verifier shrank extents, for one
     std::string proof;  // at which other sizes the kernel was proven, or why at none
@@ -94,7 +94,7 @@ struct Record {
 std::string to_json(const Record& record, int indent = 1);
 
 // Complete and sound, or an Error that says what is not: a missing field, a key that does not
-// follow from the content, no measurement, an error that is no number, an unknown format.
+// follow from the content, no measurement, an error that is not a number, an unknown format.
 Result<Record> record_from_json(std::string_view text);
 
 // The kernel's largest relative error and eager's own, of the worst check.

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMostBytes = 1 << 20;  // a record is a few thousand
+constexpr std::size_t kMaxBytes = 1 << 20;  // a record is a few thousand
 
 // Held while a folder's record is compared and replaced; goes with the process that holds it.
 class FolderLock {
@@ -44,7 +44,7 @@ fs::path file_of(const fs::path& folder, const std::string& gpu, const std::stri
 }
 
 Result<Record> read_record(const fs::path& file) {
-    const auto text = read_file(file, kMostBytes);
+    const auto text = read_file(file, kMaxBytes);
     if (!text) return text.error();
     auto record = record_from_json(*text);
     if (record && file.stem() != key(*record))

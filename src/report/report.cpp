@@ -102,7 +102,7 @@ std::string pattern_table(const Report& report) {
             cells.push_back(time_text(row.single));
             cells.push_back(time_text(row.baseline_single));
             cells.push_back(speedup(row.single, row.baseline_single));
-            cells.push_back(speedup(row.held, row.baseline_held));
+            cells.push_back(speedup(row.sustained, row.baseline_sustained));
             cells.push_back(row.single.runs ? std::to_string(row.single.runs) : "-");
         }
         cells.push_back(result_cell(row));
@@ -196,7 +196,7 @@ std::string module_table(const std::vector<ModuleRow>& whole) {
                                     [](const ModuleRow& row) { return row.name == "eager"; });
     const Times none;
     const Times& single = eager == whole.end() ? none : eager->single;
-    const Times& held = eager == whole.end() ? none : eager->held;
+    const Times& sustained = eager == whole.end() ? none : eager->sustained;
     Table table({{"whole module"},
                  {"single", Align::right},
                  {"against eager"},
@@ -207,8 +207,9 @@ std::string module_table(const std::vector<ModuleRow>& whole) {
                  {"note"}});
     for (const auto& row : whole)
         table.row(
-            {row.name, time_text(row.single), speedup(row.single, single), time_text(row.held),
-             speedup(row.held, held), row.single.runs ? std::to_string(row.single.runs) : "-",
+            {row.name, time_text(row.single), speedup(row.single, single), time_text(row.sustained),
+             speedup(row.sustained, sustained),
+             row.single.runs ? std::to_string(row.single.runs) : "-",
              row.peak_bytes > 0 ? fmt::format("{:.0f} MiB", row.peak_bytes / (1 << 20)) : "-",
              row.why.empty() && !row.held_of.empty() ? "sustained: " + row.held_of : row.why});
     return table.text();
@@ -278,12 +279,12 @@ std::string to_json(const Report& report) {
                             {"error_compiled", json_of(row.compiled)},
                             {"single", json_of(row.single)},
                             {"torch_single", json_of(row.baseline_single)},
-                            {"sustained", json_of(row.held)},
-                            {"torch_sustained", json_of(row.baseline_held)}});
+                            {"sustained", json_of(row.sustained)},
+                            {"torch_sustained", json_of(row.baseline_sustained)}});
     for (const auto& row : report.whole)
         whole.push_back({{"name", row.name},
                          {"single", json_of(row.single)},
-                         {"sustained", json_of(row.held)},
+                         {"sustained", json_of(row.sustained)},
                          {"sustained_of", row.held_of},
                          {"peak_bytes", row.peak_bytes > 0 ? Json(row.peak_bytes) : Json()},
                          {"why", row.why}});

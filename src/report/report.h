@@ -26,7 +26,7 @@ struct PatternRow {
     bool fused = false;
     std::string why;        // when it is not fused
     Errors text, compiled;  // of the interpreted text; of the kernel as a GPU ran it
-    Times single, baseline_single, held, baseline_held;  // held: sustained
+    Times single, baseline_single, sustained, baseline_sustained;
     double bound_us = 0;
     double saves_us = 0;   // in the whole module, where that was measured
     bool earlier = false;  // an earlier run verified and measured it, and this one did not
@@ -34,7 +34,7 @@ struct PatternRow {
 
 struct ModuleRow {
     std::string name;  // "eager", "exported graph", "torch.compile", "composed"
-    Times single, held;
+    Times single, sustained;
     std::string why;           // when it was not measured
     double peak_bytes = 0;     // beyond inputs and weights; 0: not measured
     std::string held_of = {};  // what was repeated for the sustained time: "calls", "a CUDA graph"

@@ -48,11 +48,11 @@ bool worth_dividing(const Schedule& s, const Problem& p) {
         2 * (tiles % clusters) > clusters)
         return false;
     constexpr double kProductsPerMicrosecond = 3e6;  // of one multiprocessor
-    constexpr double kLeastIdle = 15;  // microseconds: dividing was seen to cost 13 to 27
+    constexpr double kMinIdle = 15;  // microseconds: dividing was seen to cost 13 to 27
     const double idle = 1 - static_cast<double>(tiles % clusters) / static_cast<double>(clusters);
     const double tile_us = static_cast<double>(s.tile.m) * s.tile.n * static_cast<double>(p.k) /
                            kProductsPerMicrosecond;
-    return idle * tile_us >= kLeastIdle;
+    return idle * tile_us >= kMinIdle;
 }
 
 }  // namespace

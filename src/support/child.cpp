@@ -234,9 +234,9 @@ void Child::close(Pipe pipe) {
     if (open(pipe)) ::close(std::exchange(pipes_[pipe], -1));
 }
 
-void Child::read(Pipe pipe, std::string& to) {
+void Child::read(Pipe pipe, std::string& to, std::size_t most) {
     std::array<char, 65536> buffer;
-    while (open(pipe)) {
+    while (open(pipe) && to.size() < most) {
         ssize_t count = ::read(pipes_[pipe], buffer.data(), buffer.size());
         if (count > 0) {
             to.append(buffer.data(), static_cast<std::size_t>(count));

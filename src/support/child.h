@@ -6,6 +6,7 @@
 
 #include <array>
 #include <chrono>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -27,7 +28,8 @@ class Child {
     bool open(Pipe pipe) const { return pipes_[pipe] >= 0; }
     void close(Pipe pipe);
     // Appends what is there without waiting; closes the pipe at its end.
-    void read(Pipe pipe, std::string& to);
+    void read(Pipe pipe, std::string& to,
+              std::size_t most = std::numeric_limits<std::size_t>::max());
     // Sends as much of `text` from `offset` as fits; false when nobody reads any more.
     bool write(const std::string& text, std::size_t& offset);
 

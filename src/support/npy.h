@@ -47,10 +47,10 @@ struct NpyArray {
 // Elements of an array of that shape.
 std::int64_t num_elements(const NpyArray& array);
 
-inline constexpr std::size_t kMostNpyBytes = std::size_t{4} << 30;
+inline constexpr std::size_t kMaxNpyBytes = std::size_t{4} << 30;
 
 // Refuses a file larger than `max_bytes` without reading it. Fortran order becomes C order.
-Result<NpyArray> read_npy(const std::filesystem::path& path, std::size_t max_bytes = kMostNpyBytes);
+Result<NpyArray> read_npy(const std::filesystem::path& path, std::size_t max_bytes = kMaxNpyBytes);
 // `name` is what errors call it.
 Result<NpyArray> parse_npy(std::string bytes, std::string_view name);
 

@@ -7,7 +7,7 @@
 namespace fact {
 namespace {
 
-constexpr std::size_t kMostDims = 32;  // as in NumPy
+constexpr std::size_t kMaxDims = 32;  // as in NumPy
 
 // Reads one token after the other; the first thing amiss ends it.
 class Reader {
@@ -74,7 +74,7 @@ class Reader {
             std::int64_t extent = 0;
             const auto [stop, failure] =
                 std::from_chars(text_.data(), text_.data() + text_.size(), extent);
-            if (failure != std::errc() || extent < 0 || out.size() == kMostDims) return false;
+            if (failure != std::errc() || extent < 0 || out.size() == kMaxDims) return false;
             text_.remove_prefix(static_cast<std::size_t>(stop - text_.data()));
             take("L");  // Python 2 wrote it after long integers
             out.push_back(extent);

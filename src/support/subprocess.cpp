@@ -1,6 +1,7 @@
 #include "support/subprocess.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "support/child.h"
 
@@ -23,6 +24,8 @@ Result<Exit> run(const Command& command) {
 
     Exit exit;
     std::size_t sent = 0;
+    const std::size_t most =
+        command.max_output ? command.max_output : std::numeric_limits<std::size_t>::max();
     Seconds nap = kShortestNap;
     auto elapsed = [&] { return Seconds(Clock::now() - started); };
     while (!child.exited()) {
@@ -36,15 +39,19 @@ Result<Exit> run(const Command& command) {
         child.write(command.input, sent);
         if (sent == command.input.size()) child.close(Child::in);
         bool had_output = child.open(Child::out);
-        child.read(Child::out, exit.out);
-        child.read(Child::err, exit.err);
+        child.read(Child::out, exit.out, most);
+        child.read(Child::err, exit.err, most);
+        if (std::max(exit.out.size(), exit.err.size()) >= most) {
+            exit.wrote_too_much = true;
+            break;
+        }
         // A closed output mostly means that the end is near.
         if (had_output && !child.open(Child::out)) nap = kShortestNap;
     }
     Child::Ending ending = child.reap();
     // What it wrote last is still in the pipes.
-    child.read(Child::out, exit.out);
-    child.read(Child::err, exit.err);
+    child.read(Child::out, exit.out, most);
+    child.read(Child::err, exit.err, most);
     exit.code = ending.code;
     exit.signal = ending.signal;
     exit.seconds = elapsed().count();

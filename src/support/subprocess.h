@@ -20,6 +20,7 @@ struct Command {
     std::string input;                                             // its standard input
     std::optional<Seconds> deadline;
     bool inherit_output = false;  // let it write to our terminal instead of capturing
+    std::size_t max_output = 0;   // it is killed when it has written more bytes; 0: no limit
     // The most address space each of its processes may reserve; 0: no limit. Not for programs that
     // use a GPU: they reserve far more than they hold.
     std::uint64_t address_bytes = 0;
@@ -31,9 +32,10 @@ struct Exit {
     int code = 0;    // exit status, when it ended by itself
     int signal = 0;  // the signal that ended it, else 0
     bool timed_out = false;
+    bool wrote_too_much = false;
     std::string out, err;
     double seconds = 0;
-    bool ok() const { return code == 0 && signal == 0 && !timed_out; }
+    bool ok() const { return code == 0 && signal == 0 && !timed_out && !wrote_too_much; }
 };
 
 // Runs to the end or the deadline; an Error only when the program could not be started.

@@ -103,7 +103,7 @@ Result<Calibration> calibration_from_json(std::string_view text) {
         for (const json& one : parts.at("ceilings")) c.ceilings.push_back(read_ceiling(one));
         return c;
     } catch (const json::exception& error) {
-        return Error{fmt::format("it is no calibration: {}", error.what()),
+        return Error{fmt::format("it is not a calibration: {}", error.what()),
                      "measure again with `fact calibrate`"};
     }
 }

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "support/json_depth.h"
+
 namespace fact {
 namespace {
 
@@ -155,10 +157,8 @@ Json write_all(const std::vector<T>& items) {
 
 // Records nest less than 20 deep; the library copies and prints values recursively.
 Json parse(std::string_view text) {
-    return Json::parse(text, [](int depth, Json::parse_event_t, Json&) {
-        if (depth > kMaxDepth) reject(fmt::format("nested more than {} deep", kMaxDepth));
-        return true;
-    });
+    if (json_depth(text) > kMaxDepth) reject(fmt::format("nested more than {} deep", kMaxDepth));
+    return Json::parse(text);
 }
 
 std::pair<std::string, const Json&> alternative(const Json& json) {
@@ -174,7 +174,7 @@ int read_int(const Json& json) {
         reject(fmt::format("expected an integer, found {}", json.type_name()));
     const bool fits = json.is_number_unsigned() ? std::in_range<int>(json.get<std::uint64_t>())
                                                 : std::in_range<int>(json.get<std::int64_t>());
-    if (!fits) reject(fmt::format("{} is no index or size", json.dump()));
+    if (!fits) reject(fmt::format("{} is not an index or size", json.dump()));
     return json.get<int>();
 }
 

@@ -20,7 +20,7 @@ namespace fact {
 inline constexpr int kNoDim = -1;
 
 // What kernels count to in 32 bits, with room for a tile that goes over the edge.
-inline constexpr std::int64_t kMostCount = (std::int64_t{1} << 31) - (1 << 16);
+inline constexpr std::int64_t kMaxCount = (std::int64_t{1} << 31) - (1 << 16);
 
 // A dimension of a bound tensor.
 struct DimOf {
@@ -30,7 +30,7 @@ struct DimOf {
 
 // A CUtensorMap over one tensor, innermost dimension first; kNoDim stands for an extent of one.
 struct TensorMapParam {
-    static constexpr std::size_t kMostDims = 5;  // of the hardware
+    static constexpr std::size_t kMaxDims = 5;  // of the hardware
     int tensor = 0;
     std::vector<int> dims, box;
     int swizzle_bytes = 128;

@@ -121,7 +121,7 @@ class Checker {
 
     void check(const TensorMapParam& map) {
         dimension(map.tensor, kNoDim);
-        require(!map.dims.empty() && map.dims.size() <= TensorMapParam::kMostDims &&
+        require(!map.dims.empty() && map.dims.size() <= TensorMapParam::kMaxDims &&
                     map.dims.size() == map.box.size(),
                 fmt::format("tensor map of {} dimensions", map.dims.size()));
         for (int dim : map.dims) dimension(map.tensor, dim);

@@ -15,7 +15,7 @@
 namespace fact::tools {
 namespace {
 
-constexpr std::size_t kMostShown = 12;
+constexpr std::size_t kMaxShown = 12;
 
 std::string with_commas(long value) {
     std::string digits = std::to_string(value);
@@ -73,7 +73,7 @@ std::string explain_product(const dsl::Program& program, const ir::Kernel& kerne
     std::string text = fmt::format("schedules of {} on {}, by the {} skeleton\n", title(product),
                                    gpu.arch, name(product.skeleton));
     const auto options = options_of(program, kernel.name, gpu.arch, product);
-    for (std::size_t i = 0; i < std::min(options.size(), kMostShown); ++i) {
+    for (std::size_t i = 0; i < std::min(options.size(), kMaxShown); ++i) {
         const Option& option = options[i];
         text += fmt::format("  {}. {}\n", i + 1, schedule::to_string(option.schedule));
         if (!option.illegal.empty())
@@ -82,8 +82,8 @@ std::string explain_product(const dsl::Program& program, const ir::Kernel& kerne
             text += fmt::format("     legal{}\n", guessed(option)) +
                     details(option.schedule, product, gpu);
     }
-    if (options.size() > kMostShown)
-        text += fmt::format("  and {} more\n", options.size() - kMostShown);
+    if (options.size() > kMaxShown)
+        text += fmt::format("  and {} more\n", options.size() - kMaxShown);
     const auto ranked = candidates(product.skeleton, product.problem);
     if (options.empty() && !ranked.empty())
         text += fmt::format("  the text gives none; the best guess for these sizes:\n     {}\n",

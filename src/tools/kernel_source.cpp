@@ -8,17 +8,17 @@
 namespace fact::tools {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{4} << 20;  // the language itself stops at 1 MiB
+constexpr std::size_t kMaxBytes = std::size_t{4} << 20;  // the language itself stops at 1 MiB
 
 }  // namespace
 
 Result<KernelSource> read_source(const std::string& path) {
     const bool standard_input = path == "-";
     KernelSource source{standard_input ? "<stdin>" : path, {}};
-    auto text = standard_input ? read_standard_input(kMostBytes) : read_file(path, kMostBytes);
+    auto text = standard_input ? read_standard_input(kMaxBytes) : read_file(path, kMaxBytes);
     if (!text) return blame_input(text.error());
     if (const auto zero = text->find('\0'); zero != text->npos)
-        return Error{fmt::format("{} is no kernel text: byte {} is zero", source.name, zero),
+        return Error{fmt::format("{} is not a kernel text: byte {} is zero", source.name, zero),
                      "give a text file in the kernel language", true};
     source.text = std::move(*text);
     return source;

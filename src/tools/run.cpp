@@ -13,7 +13,7 @@ namespace fact::tools {
 namespace {
 
 // The interpreter holds products as f64: this many are 2 GiB.
-constexpr double kMostElements = 1 << 28;
+constexpr double kMaxElements = 1 << 28;
 
 using Files = std::map<std::string, std::filesystem::path>;
 
@@ -44,7 +44,7 @@ std::string type_text(const HostTensor& tensor) {
 Result<> check_sizes(const ir::Kernel& kernel, const Extents& extents) {
     const auto check = [&](std::string_view what, const std::vector<ir::DimId>& dims) -> Result<> {
         const double count = num_elements(extents, dims);
-        if (count <= kMostElements) return Ok{};
+        if (count <= kMaxElements) return Ok{};
         return Error{fmt::format("{}{} would have {:.3g} elements; the interpreter takes 2^28",
                                  what, ir::to_string(kernel, dims), count),
                      "choose smaller extents with --set", true};

@@ -17,7 +17,7 @@ std::string to_json(const ir::Kernel& kernel, const RunReport& report) {
         return all;
     };
     Json verdicts = Json::array();
-    // What is infinite is no number in JSON.
+    // What is infinite is not a number in JSON.
     for (const RunReport::Verdict& verdict : report.verdicts)
         verdicts.push_back({{"output", verdict.output},
                             {"file", verdict.file},

@@ -37,11 +37,11 @@ Result<std::string> inlined(const fs::path& file, std::set<fs::path>& seen) {
 
 // One tensor's part of kernels/common/plain.cuh's PlainArguments.
 void add_tensor(StructParam& arguments, int tensor, int rank) {
-    constexpr int kMostDims = 4, kBytes = 56;
+    constexpr int kMaxDims = 4, kBytes = 56;
     const int start = tensor * kBytes;
     arguments.bytes = start + kBytes;
     arguments.members.push_back({start, PointerField{tensor}});
-    for (int d = 0; d < kMostDims; ++d) {
+    for (int d = 0; d < kMaxDims; ++d) {
         arguments.members.push_back(
             {start + 8 + 8 * d, StrideField{tensor, d < rank ? d : kNoDim}});
         ExtentField size;

@@ -52,17 +52,17 @@ double least_fetched(const std::vector<CandidateResult>& results, double most, C
 double cost(const CandidateResult& r) {
     if (r.baseline_single.runs == 0) return r.single.median_us;
     const double single = r.single.median_us / r.baseline_single.median_us;
-    if (r.held.runs == 0 || r.baseline_held.runs == 0) return single;
-    return std::sqrt(single * r.held.median_us / r.baseline_held.median_us);
+    if (r.sustained.runs == 0 || r.baseline_sustained.runs == 0) return single;
+    return std::sqrt(single * r.sustained.median_us / r.baseline_sustained.median_us);
 }
 
 int best_of(const std::vector<CandidateResult>& results) {
-    const bool held = std::any_of(results.begin(), results.end(), [](const auto& r) {
-        return r.outcome == Outcome::passed && r.held.runs > 0;
+    const bool any_sustained = std::any_of(results.begin(), results.end(), [](const auto& r) {
+        return r.outcome == Outcome::passed && r.sustained.runs > 0;
     });
     double most_fetched = kUnknown;
     const auto counts = [&](const CandidateResult& r) {
-        return r.outcome == Outcome::passed && (!held || r.held.runs > 0) &&
+        return r.outcome == Outcome::passed && (!any_sustained || r.sustained.runs > 0) &&
                fetched(r) <= most_fetched;
     };
     int fastest = cheapest(results, counts);
@@ -82,7 +82,7 @@ int best_of(const std::vector<CandidateResult>& results) {
 std::vector<int> contenders(const std::vector<CandidateResult>& results, int most) {
     std::vector<int> passed;
     for (std::size_t i = 0; i < results.size(); ++i)
-        if (results[i].outcome == Outcome::passed && results[i].held.runs == 0)
+        if (results[i].outcome == Outcome::passed && results[i].sustained.runs == 0)
             passed.push_back(static_cast<int>(i));
     std::stable_sort(passed.begin(), passed.end(),
                      [&](int a, int b) { return cost(results[a]) < cost(results[b]); });

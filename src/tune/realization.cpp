@@ -31,8 +31,8 @@ json candidate_json(const CandidateResult& candidate) {
     reply.checks = candidate.checks;
     reply.single = candidate.single;
     reply.baseline_single = candidate.baseline_single;
-    reply.held = candidate.held;
-    reply.baseline_held = candidate.baseline_held;
+    reply.sustained = candidate.sustained;
+    reply.baseline_sustained = candidate.baseline_sustained;
     reply.launches = candidate.launches;
     reply.finding = candidate.finding;
     reply.note = candidate.note;
@@ -59,8 +59,8 @@ CandidateResult candidate_from(const json& object) {
     candidate.checks = reply.checks;
     candidate.single = reply.single;
     candidate.baseline_single = reply.baseline_single;
-    candidate.held = reply.held;
-    candidate.baseline_held = reply.baseline_held;
+    candidate.sustained = reply.sustained;
+    candidate.baseline_sustained = reply.baseline_sustained;
     candidate.launches = reply.launches;
     candidate.finding = reply.finding;
     candidate.note = reply.note;
@@ -90,8 +90,8 @@ std::string to_json(const Realization& r) {
     best.checks = r.checks;
     best.single = r.single;
     best.baseline_single = r.baseline_single;
-    best.held = r.held;
-    best.baseline_held = r.baseline_held;
+    best.sustained = r.sustained;
+    best.baseline_sustained = r.baseline_sustained;
     json candidates = json::array();
     for (const auto& candidate : r.candidates) candidates.push_back(candidate_json(candidate));
     const json object = {{"family", r.family},
@@ -136,8 +136,8 @@ Result<Realization> realization_from_json(std::string_view text) {
         r.checks = best.checks;
         r.single = best.single;
         r.baseline_single = best.baseline_single;
-        r.held = best.held;
-        r.baseline_held = best.baseline_held;
+        r.sustained = best.sustained;
+        r.baseline_sustained = best.baseline_sustained;
         for (const auto& candidate : object.at("candidates"))
             r.candidates.push_back(candidate_from(candidate));
         r.measurements = object.value("measurements", 0);

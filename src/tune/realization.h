@@ -20,7 +20,7 @@ struct CandidateResult {
     verify::Finding finding = verify::Finding::none;  // which check rejected it
     std::string note;                                 // what the proof could not cover
     Times single, baseline_single;
-    Times held, baseline_held;                 // sustained; of the best few only
+    Times sustained, baseline_sustained;       // of the best few only
     std::vector<verify::LaunchTime> launches;  // of what was proved in full on a GPU
     std::vector<verify::Check> checks;
     double expected_us = 0;   // what the model said; 0: nothing
@@ -46,7 +46,7 @@ struct Realization {
     std::string headers;                       // what it was compiled with (jit::Artifact::headers)
     std::vector<verify::Check> text_checks;    // the kernel text, interpreted
     std::vector<verify::Check> checks;         // the winner
-    Times single, baseline_single, held, baseline_held;  // held: sustained
+    Times single, baseline_single, sustained, baseline_sustained;
     std::vector<CandidateResult> candidates;
     int measurements = 0;        // that the search took
     std::string stopped;         // why it left candidates untried; "" when it tried all

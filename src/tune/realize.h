@@ -19,7 +19,7 @@ struct IdleWorker;   // tune/session.h
 class CompileAhead;  // tune/compile_ahead.h
 
 struct Deadlines {
-    Seconds compile{120}, open{300}, measure{20}, held{60};
+    Seconds compile{120}, open{300}, measure{20}, sustained{60};
 };
 
 struct RealizeOptions {

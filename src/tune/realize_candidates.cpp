@@ -75,6 +75,7 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
     request.open.weights = options.weights.empty() ? "" : fs::absolute(options.weights).string();
     request.open.device = options.device;
     request.open.precision = options.precision;
+    request.open.authored = match::is_authored(pattern);
     request.hard_us = pattern.cost.hard_us;
     request.bound_us = pattern.cost.bound_us;
     request.scratch = scratch.path();
@@ -105,8 +106,8 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
         r.checks = found->best.checks;
         r.single = found->best.single;
         r.baseline_single = found->best.baseline_single;
-        r.held = found->best.held;
-        r.baseline_held = found->best.baseline_held;
+        r.sustained = found->best.sustained;
+        r.baseline_sustained = found->best.baseline_sustained;
     } else {
         r.why = why_unrealized(*found);
     }

@@ -124,15 +124,15 @@ Realization from_record(const match::Pattern& pattern, const Memory& memory) {
     r.checks = checks(known.checks);
     r.single = known.single;
     r.baseline_single = known.torch_single;
-    r.held = known.held;
-    r.baseline_held = known.torch_held;
+    r.sustained = known.sustained;
+    r.baseline_sustained = known.torch_sustained;
     r.note = known.note;
     CandidateResult winner;
     winner.name = r.winner;
     winner.schedule = known.schedule;
     winner.outcome = verify::Outcome::passed;
     winner.single = r.single, winner.baseline_single = r.baseline_single;
-    winner.held = r.held, winner.baseline_held = r.baseline_held;
+    winner.sustained = r.sustained, winner.baseline_sustained = r.baseline_sustained;
     winner.checks = r.checks;
     winner.note = known.proof;
     winner.compile_key = known.toolchain.compile_key;
@@ -260,7 +260,7 @@ Result<> remember(const Realization& r, const Memory& memory,
     record.effort = effort;
     record.candidates = static_cast<int>(r.candidates.size());
     record.single = r.single, record.torch_single = r.baseline_single;
-    record.held = r.held, record.torch_held = r.baseline_held;
+    record.sustained = r.sustained, record.torch_sustained = r.baseline_sustained;
     record.checks = checks(r.checks);
     record.text_checks = checks(r.text_checks);
     record.note = r.note;

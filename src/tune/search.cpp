@@ -81,8 +81,8 @@ void Searcher::settle(std::size_t i, CandidateReply reply) {
     result.checks = reply.checks;
     result.single = reply.single;
     result.baseline_single = reply.baseline_single;
-    result.held = reply.held;
-    result.baseline_held = reply.baseline_held;
+    result.sustained = reply.sustained;
+    result.baseline_sustained = reply.baseline_sustained;
     result.launches = reply.launches;
     result.finding = reply.finding;
     result.note = reply.note;
@@ -156,7 +156,7 @@ Result<> Searcher::measure(WorkerSession& session, std::size_t i, const Rung& ru
     if (!written) return written.error();
     const auto asked = Clock::now();
     auto reply = session.measure(
-        request, rung.sustained_ms > 0 ? options_.deadlines.held : options_.deadlines.measure);
+        request, rung.sustained_ms > 0 ? options_.deadlines.sustained : options_.deadlines.measure);
     found_.results[i].measure_seconds += Seconds(Clock::now() - asked).count();
     if (!reply) return reply.error();
     settle(i, std::move(*reply));
@@ -235,7 +235,7 @@ Result<> Searcher::choose_winner(WorkerSession& session) {
         if (found_.winner < 0) return Ok{};
         const auto winner = static_cast<std::size_t>(found_.winner);
         if (!timed() || proven[winner]) break;
-        if (found_.results[winner].held.runs == 0) {
+        if (found_.results[winner].sustained.runs == 0) {
             auto few = contenders(found_.results, most_contenders(compiled_.size()));
             if (few.size() > 1 && !out_of_time()) {
                 for (const int i : few)
@@ -250,9 +250,15 @@ Result<> Searcher::choose_winner(WorkerSession& session) {
     }
     const CandidateResult& best = found_.results[static_cast<std::size_t>(found_.winner)];
     found_.artifact = compiled_[static_cast<std::size_t>(found_.winner)];
-    found_.best = {
-        best.outcome, best.why,           best.checks,  best.single, best.baseline_single,
-        best.held,    best.baseline_held, best.finding, best.note};
+    found_.best = {best.outcome,
+                   best.why,
+                   best.checks,
+                   best.single,
+                   best.baseline_single,
+                   best.sustained,
+                   best.baseline_sustained,
+                   best.finding,
+                   best.note};
     return Ok{};
 }
 

@@ -58,7 +58,7 @@ Result<std::string> find_worker(const std::string& given) {
         return Error{"the worker that runs PyTorch was not named",
                      "Set FACT_WORKER to fact-worker, which is built where PyTorch is found."};
     if (::access(path.c_str(), X_OK) != 0)
-        return Error{fmt::format("{} is no program that can be run", path),
+        return Error{fmt::format("{} is not a program that can be run", path),
                      "Build FACT with PyTorch, or set FACT_WORKER to fact-worker."};
     return path;
 }

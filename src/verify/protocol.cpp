@@ -126,6 +126,7 @@ std::string to_json(const OpenRequest& request) {
                    {"weights", request.weights},
                    {"device", request.device},
                    {"precision", json::parse(to_json(request.precision))},
+                   {"authored", request.authored},
                    {"check_text", request.check_text}}}});
 }
 
@@ -150,8 +151,8 @@ std::string to_json(const CandidateReply& reply) {
                  {"checks", checks(reply.checks)},
                  {"single", times(reply.single)},
                  {"baseline_single", times(reply.baseline_single)},
-                 {"held", times(reply.held)},
-                 {"baseline_held", times(reply.baseline_held)},
+                 {"sustained", times(reply.sustained)},
+                 {"baseline_sustained", times(reply.baseline_sustained)},
                  {"launches", launches(reply.launches)},
                  {"finding", name(reply.finding)},
                  {"note", reply.note}});
@@ -175,6 +176,7 @@ Result<OpenRequest> open_request_from_json(std::string_view text) {
             if (!precision) throw std::runtime_error(precision.error().message);
             request.precision = *precision;
         }
+        request.authored = object.value("authored", false);
         request.check_text = object.value("check_text", true);
         return request;
     });
@@ -216,8 +218,8 @@ Result<CandidateReply> candidate_reply_from_json(std::string_view text) {
         reply.checks = checks_from(object.at("checks"));
         reply.single = times_from(object, "single");
         reply.baseline_single = times_from(object, "baseline_single");
-        reply.held = times_from(object, "held");
-        reply.baseline_held = times_from(object, "baseline_held");
+        reply.sustained = times_from(object, "sustained");
+        reply.baseline_sustained = times_from(object, "baseline_sustained");
         // Results of earlier versions have none of these.
         const auto finding = finding_from_name(object.value("finding", ""));
         if (!finding) throw std::runtime_error("a finding nobody knows");

@@ -47,6 +47,9 @@ struct OpenRequest {
     // the text claims.
     TorchPrecision precision;
     bool check_text = true;  // run the interpreter against the oracle (on the CPU, shrunk)
+    // Somebody wrote the text for this very call: it must not have the values of buffers in it, nor
+    // leave out what ordinary inputs do not reach.
+    bool authored = false;
 };
 struct OpenReply {
     std::string error;  // "" or why the call cannot be prepared
@@ -76,7 +79,7 @@ struct CandidateReply {
     Outcome outcome = Outcome::crashed;
     std::string why;
     std::vector<Check> checks;
-    Times single, baseline_single, held, baseline_held;  // held: sustained
+    Times single, baseline_single, sustained, baseline_sustained;
     Finding finding = Finding::none;        // which check rejected it; why begins with its name
     std::string note;                       // the other sizes it was proven at, or why at none
     std::vector<LaunchTime> launches = {};  // with a full proof on a GPU

@@ -15,7 +15,7 @@ using graph::TensorType;
 using graph::ValueId;
 
 // Few enough to be quick, enough for a wrong stride to show.
-constexpr std::int64_t kLeastExtent = 2;
+constexpr std::int64_t kMinExtent = 2;
 // An element of a result costs about as much as so many multiplications of a product: it is
 // interpreted by itself, and compared with f64 in many ways.
 constexpr double kElement = 16;
@@ -62,12 +62,12 @@ std::optional<Shrunk> shrink(const graph::FusedCall& call, const ir::Kernel& ker
     if (work(call.original) <= max_products) return std::nullopt;
     const Resizable resizable(call, kernel);
     auto factors = resizable.factors();
-    std::erase_if(factors, [](const auto& item) { return item.second.before < 2 * kLeastExtent; });
+    std::erase_if(factors, [](const auto& item) { return item.second.before < 2 * kMinExtent; });
     auto smaller = call.original;
     while (work(smaller) > max_products) {
         const auto largest =
             std::ranges::max_element(factors, {}, [](const auto& item) { return item.second.now; });
-        if (largest == factors.end() || largest->second.now < 2 * kLeastExtent) break;
+        if (largest == factors.end() || largest->second.now < 2 * kMinExtent) break;
         largest->second.now /= 2;
         smaller = resizable.with(factors);
     }

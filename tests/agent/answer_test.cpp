@@ -67,10 +67,11 @@ TEST(Transcript, IsReplayedByWhatWasAsked) {
     EXPECT_EQ(read_file(file)->find("sk-1234"), std::string::npos);
     auto replay = replay_provider(file);
     ASSERT_TRUE(replay) << replay.error().text();
-    EXPECT_EQ((*replay)->ask({"write", "a_1", 1, "another prompt"})->text, "text\n");
-    EXPECT_EQ((*replay)->ask({"find", "", 0, ""})->tokens_in, 10);
-    EXPECT_EQ((*replay)->ask({"write", "a_1", 0, ""}).error().message, "no answer within 5 s");
-    EXPECT_FALSE((*replay)->ask({"write", "a_2", 0, ""}));
+    EXPECT_EQ((*replay)->ask({"write", "a_1", 1, "another prompt"}, Seconds(5))->text, "text\n");
+    EXPECT_EQ((*replay)->ask({"find", "", 0, ""}, Seconds(5))->tokens_in, 10);
+    EXPECT_EQ((*replay)->ask({"write", "a_1", 0, ""}, Seconds(5)).error().message,
+              "no answer within 5 s");
+    EXPECT_FALSE((*replay)->ask({"write", "a_2", 0, ""}, Seconds(5)));
     std::ofstream(file, std::ios::app) << "{\"stage\": 3}\n";
     EXPECT_NE(replay_provider(file).error().message.find("t.jsonl:4: not a line"),
               std::string::npos);
@@ -90,7 +91,7 @@ TEST(Transcript, IsReplayedUnderOtherIds) {
     auto replay = replay_provider(file);
     ASSERT_TRUE(replay) << replay.error().text();
     const auto ask = [&](const char* about, int attempt, const char* prompt) {
-        const auto answer = (*replay)->ask({"write", about, attempt, prompt});
+        const auto answer = (*replay)->ask({"write", about, attempt, prompt}, Seconds(5));
         return answer ? std::pair{answer->text, answer->other_prompt} : std::pair{"none", false};
     };
     using Given = std::pair<std::string, bool>;
@@ -102,20 +103,25 @@ TEST(Transcript, IsReplayedUnderOtherIds) {
     EXPECT_EQ(ask("a_4", 0, "?"), Given("fourth", true));
     EXPECT_EQ(ask("b_5", 0, "?"), Given("none", false));
     EXPECT_EQ(ask("b_6", 0, "prompt second"), Given("second", false));  // its own after all
-    EXPECT_FALSE((*replay)->ask({"find", "", 0, "?"}));
+    EXPECT_FALSE((*replay)->ask({"find", "", 0, "?"}, Seconds(5)));
 }
 
 TEST(Command, AnswersOrSaysWhyNot) {
-    const auto of = [](const char* script, double seconds = 20) {
-        return command_provider({{"/bin/sh", "-c", script}, {}, {}, {}, Seconds(seconds)});
+    const auto ask = [](const char* script, Question question = {}, double patience = 20) {
+        Command shell;
+        shell.argv = {"/bin/sh", "-c", script};
+        return command_provider(shell)->ask(question, Seconds(patience));
     };
-    const auto answer = of("cat")->ask({"find", "", 0, "what was asked"});
+    const auto answer = ask("cat", {"find", "", 0, "what was asked"});
     ASSERT_TRUE(answer) << answer.error().text();
     EXPECT_EQ(answer->text, "what was asked");
     EXPECT_EQ(answer->tokens_in, 4);
-    EXPECT_NE(of("echo no; echo why >&2; exit 4")->ask({}).error().message.find("exit code 4: why"),
-              std::string::npos);
-    EXPECT_EQ(of("sleep 60", 0.2)->ask({}).error().message, "no answer within 0 s");
+    EXPECT_EQ(ask("echo no; echo why >&2; exit 4").error().message,
+              "the program that answers ended with exit code 4: why\n");
+    EXPECT_EQ(ask("exit 3").error().message, "the program that answers ended with exit code 3");
+    EXPECT_EQ(ask("sleep 60", {}, 0.2).error().message, "no answer within 0 s");
+    EXPECT_EQ(ask("yes").error().message, "the answer has more than 4 MB");
+    EXPECT_EQ(ask("echo").error().message, "the answer is empty");
 }
 
 TEST(Answer, SetsOfPatterns) {

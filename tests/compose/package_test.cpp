@@ -154,7 +154,7 @@ TEST_F(PackageTest, AStagedPackageChangesNothingUntilItIsPutInPlace) {
     ASSERT_TRUE(write_file_atomic(output / "notes.txt", "mine"));
     const auto refused = staged->put_in_place();
     ASSERT_FALSE(refused);
-    EXPECT_NE(refused.error().message.find("notes.txt is no file of the package"),
+    EXPECT_NE(refused.error().message.find("notes.txt is not a file of the package"),
               std::string::npos);
     fs::remove(output / "notes.txt");
     ASSERT_TRUE(staged->put_in_place());
@@ -199,17 +199,17 @@ TEST_F(PackageTest, OnlyAWholePackageWithNothingElseIsReplaced) {
     ASSERT_TRUE(write_package(package(), output));
     ASSERT_TRUE(check_output(output));
     ASSERT_TRUE(write_file_atomic(output / "calls/p9.json", "somebody's"));
-    refused("calls/p9.json is no file of the package");
+    refused("calls/p9.json is not a file of the package");
     fs::remove(output / "calls/p9.json");
     fs::create_directory(output / "notes");
-    refused("notes/ is no file of the package");
+    refused("notes/ is not a file of the package");
     fs::remove(output / "notes");
     ASSERT_TRUE(write_file_atomic(output / "kernels/family_p0/kernel.cu", "text of Kernel.cu"));
     refused("kernels/family_p0/kernel.cu was changed");
     fs::remove(output / "kernels/family_p0/kernel.cu");
     refused("kernels/family_p0/kernel.cu is missing");
     fs::create_symlink("kernel.fact", output / "kernels/family_p0/kernel.cu");
-    refused("kernels/family_p0/kernel.cu is no regular file");
+    refused("kernels/family_p0/kernel.cu is not a regular file");
     // Earlier versions listed no files: what else is in such a folder cannot be told.
     ASSERT_TRUE(write_file_atomic(output / "manifest.json", R"({"format": 1, "calls": ["p0"]})"));
     refused("another version of FACT (format 1, not 2)");

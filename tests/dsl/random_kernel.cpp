@@ -13,7 +13,7 @@ namespace {
 
 using ir::ExprId;
 
-constexpr std::size_t kMostRank = 8;  // the language's own limit
+constexpr std::size_t kMaxRank = 8;  // the language's own limit
 
 class Generator {
   public:
@@ -61,7 +61,7 @@ class Generator {
             if (below(kernel_.dims[i].factors.empty() ? 2 : 4) == 0)
                 dims.push_back(static_cast<ir::DimId>(i));
         std::shuffle(dims.begin(), dims.end(), random_);
-        if (dims.size() > kMostRank) dims.resize(kMostRank);
+        if (dims.size() > kMaxRank) dims.resize(kMaxRank);
         return dims;
     }
 
@@ -163,7 +163,7 @@ class Generator {
         for (const ir::DimId dim : some_dims())
             if (std::find(dims.begin(), dims.end(), dim) == dims.end()) dims.push_back(dim);
         std::shuffle(dims.begin(), dims.end(), random_);
-        if (dims.size() <= kMostRank) push(builder_.expand(x, dims));
+        if (dims.size() <= kMaxRank) push(builder_.expand(x, dims));
     }
 
     // Takes a product of dimensions apart, or puts two neighbours together.
@@ -176,13 +176,12 @@ class Generator {
             const auto factors = kernel_[*at].factors;
             dims.insert(dims.erase(at), factors.begin(), factors.end());
         } else if (at + 1 != dims.end()) {
-            if (kernel_.factors({at[0], at[1]}).size() > kMostRank) return;
+            if (kernel_.factors({at[0], at[1]}).size() > kMaxRank) return;
             at[0] = kernel_.dim_product({at[0], at[1]});
             dims.erase(at + 1);
         }
         const std::set<ir::DimId> distinct(dims.begin(), dims.end());
-        if (dims.size() <= kMostRank && distinct.size() == dims.size())
-            push(builder_.view(x, dims));
+        if (dims.size() <= kMaxRank && distinct.size() == dims.size()) push(builder_.view(x, dims));
     }
 
     double any_number() {

@@ -127,8 +127,8 @@ TEST(LaunchPlan, RefusesExtentsThatOverflow) {
 // The last tile goes over the edge: an extent of 2^31 - 1 would do so in 32 bits, too.
 TEST(LaunchPlan, RefusesDimensionsNearTheEndOf32Bits) {
     auto record = product_record();
-    EXPECT_EQ(refuses(record, product_tensors(kMostCount, 8, 8)), "");
-    EXPECT_EQ(refuses(record, product_tensors(kMostCount + 1, 8, 8)),
+    EXPECT_EQ(refuses(record, product_tensors(kMaxCount, 8, 8)), "");
+    EXPECT_EQ(refuses(record, product_tensors(kMaxCount + 1, 8, 8)),
               "x has 2147418113 in dimension 0, more than kernels count to (2147418112)");
     // Whatever it is bound to: a row kernel may take it apart and have no field for the whole.
     record.launches[0].params.clear();
@@ -154,7 +154,7 @@ TEST(LaunchPlan, RefusesMoreTilesThanCanBeNumbered) {
     EXPECT_EQ(refusal({1 << 21, 1 << 10, 1 << 14}),
               "scores_kernel would walk 2147483648 tiles, more than kernels count to (2147418112)");
     // Nor does the product of extents overflow on the way.
-    EXPECT_NE(refusal({kMostCount, kMostCount, kMostCount}), "");
+    EXPECT_NE(refusal({kMaxCount, kMaxCount, kMaxCount}), "");
     // Two by one of them are one cluster's.
     record.launches[0].cluster = {2, 1};
     EXPECT_EQ(refusal({1 << 21, 1 << 10, 1 << 14}), "");
@@ -164,7 +164,7 @@ TEST(LaunchPlan, RefusesKTilesThatCannotBeNumbered) {
     auto record = product_record();
     auto& grid = std::get<PersistentGrid>(record.launches[0].grid);
     grid.k = {{0, 1}}, grid.tile_k = 64, grid.most_blocks = 144;
-    const std::int64_t most = kMostCount / 288 * 64;
+    const std::int64_t most = kMaxCount / 288 * 64;
     EXPECT_EQ(refuses(record, product_tensors(8, 8, most)), "");
     EXPECT_EQ(refuses(record, product_tensors(8, 8, most + 64)),
               "linear would divide tiles of 7456313 k-tiles, more than it can number (7456312)");

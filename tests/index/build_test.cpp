@@ -97,7 +97,7 @@ TEST(Build, TheShippedIndexIsThatOfTheShippedRecords) {
     EXPECT_EQ(names(there), names(made));
     EXPECT_TRUE(there == made);
     EXPECT_GE(made.size(), 30u);
-    EXPECT_LE(made.size(), kMostExamples);
+    EXPECT_LE(made.size(), kMaxExamples);
 }
 
 }  // namespace

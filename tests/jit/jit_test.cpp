@@ -243,7 +243,7 @@ TEST(Toolchain, AWrongNvccIsNamed) {
     auto toolchain = find_toolchain();
     unsetenv("FACT_NVCC");
     ASSERT_FALSE(toolchain.ok());
-    EXPECT_EQ(toolchain.error().message, "FACT_NVCC names /no/such/nvcc, which is no program");
+    EXPECT_EQ(toolchain.error().message, "FACT_NVCC names /no/such/nvcc, which is not a program");
 }
 
 TEST_F(Jit, ACompilerMayNotTakeAllMemory) {

@@ -77,12 +77,12 @@ TEST(LowerAttentionSm80, KernelsAreForTheFeaturesTheyWereGiven) {
 }
 
 TEST(LowerAttentionSm80, EveryShapeFitsIntoSharedMemoryAndRegisters) {
-    for (int depth = 8; depth <= kMostFeatures; depth += 8)
-        for (int width = 8; width <= kMostFeatures; width += 8)
+    for (int depth = 8; depth <= kMaxFeatures; depth += 8)
+        for (int width = 8; width <= kMaxFeatures; width += 8)
             for (const bool biased : {false, true})
                 for (const std::int64_t rows : {-1, 1, 64, 65, 4096}) {
                     const auto shape = attention_shape(depth, width, rows, biased);
-                    EXPECT_LE(shape.shared_bytes(), AttentionShape::kMostShared)
+                    EXPECT_LE(shape.shared_bytes(), AttentionShape::kMaxShared)
                         << depth << " by " << width;
                     // A warp takes sixteen rows or twice as many; sums and scores of a lane.
                     EXPECT_TRUE(shape.rows == 64 || shape.rows == 128);

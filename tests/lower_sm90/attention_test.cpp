@@ -126,8 +126,8 @@ TEST(LowerAttention, HeadsThatShareKeysLieSideBySide) {
 }
 
 TEST(LowerAttention, EveryShapeFitsIntoSharedMemory) {
-    for (int depth = 8; depth <= kMostFeatures; depth += 8)
-        for (int width = 8; width <= kMostFeatures; width += 8)
+    for (int depth = 8; depth <= kMaxFeatures; depth += 8)
+        for (int width = 8; width <= kMaxFeatures; width += 8)
             for (const bool masked : {false, true}) {
                 const auto shape = attention_shape(depth, width, 4096, masked);
                 EXPECT_LE(shape.shared_bytes(), 227 * 1024) << depth << " by " << width;
@@ -147,7 +147,7 @@ TEST(LowerAttention, RefusesWhatItCannotHold) {
     Heads narrow(DType::bf16);
     narrow.add_log_sums();
     narrow.kernel.outputs.back().tensor.type.dtype = DType::bf16;
-    EXPECT_NE(why(narrow).find("another type than f32"), std::string::npos);
+    EXPECT_NE(why(narrow).find("that is not f32"), std::string::npos);
     Heads capped(DType::bf16);
     capped.attention().cap = 1e6;
     EXPECT_NE(why(capped).find("a cap of"), std::string::npos);

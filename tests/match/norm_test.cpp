@@ -161,10 +161,10 @@ TEST(Norm, RowsMustLieInOnePieceAndFit) {
                       {{"input", repeated}, {"normalized_shape", Ints{64}}}, {8, 64}));
     const auto found = net.discover();
     EXPECT_TRUE(found.patterns.empty());
-    EXPECT_EQ(reason_for(found, "d"), "its rows are one number each");
+    EXPECT_EQ(reason_for(found, "d"), "each of its rows is a single number");
     EXPECT_EQ(reason_for(found, "a"), "the rows of turned do not lie in one piece");
     EXPECT_EQ(reason_for(found, "b"), "its rows are longer than 16384 elements");
-    EXPECT_EQ(reason_for(found, "c"), "no rows come of its statistics alone");
+    EXPECT_EQ(reason_for(found, "c"), "only the statistics of its rows are used, not the rows");
 }
 
 // What varies with the batch alone keeps it apart from the tokens.

@@ -56,7 +56,7 @@ TEST(Manifest, OtherFormatsAreRefused) {
                               R"({"kind": "fact package", "format": "2"})"}) {
         const auto read = manifest_from_json(other);
         ASSERT_FALSE(read) << other;
-        EXPECT_TRUE(read.error().message.find("no manifest of a package") != std::string::npos ||
+        EXPECT_TRUE(read.error().message.find("not a manifest of a package") != std::string::npos ||
                     read.error().message.find("expected an object") != std::string::npos)
             << read.error().message;
     }
@@ -83,7 +83,7 @@ TEST(Manifest, FilesStayInThePackage) {
                              "manifest.json", "a\nb"}) {
         auto wrong = written();
         wrong["files"][name] = {{"size", 1}, {"sha256", sha256_hex("x")}};
-        EXPECT_NE(refusal(wrong).find("is no name of a file"), std::string::npos) << name;
+        EXPECT_NE(refusal(wrong).find("is not a name of a file"), std::string::npos) << name;
     }
     auto wrong = written();
     wrong["files"]["a"] = {{"size", -1}, {"sha256", sha256_hex("x")}};

@@ -169,8 +169,8 @@ class Actions(Agents):
             self.assertIn(said, done.stderr)
         listed = json.loads(self.fact("act", "--list").stdout)
         self.assertEqual([one["name"] for one in listed], [
-            "look", "patterns", "source", "propose", "write", "schedules", "learn", "examples", "measure", "compose",
-            "budget", "stop"])
+            "look", "patterns", "source", "propose", "write", "schedules", "withdraw", "learn", "examples", "measure",
+            "compose", "budget", "stop"])
 
 
 if __name__ == "__main__":

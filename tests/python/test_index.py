@@ -98,7 +98,7 @@ class Examples(CommandLine):
         self.refuses("is not a run folder", "find", "nowhere:p00")
         self.refuses("No such file", "find", "nothing.fact")
         self.refuses("not a dimension", "find", self.write("mlp.fact", TEXT), "--set", "M")
-        self.refuses("is no folder", "build", "-o", self.write("file", ""))
+        self.refuses("is not a folder", "build", "-o", self.write("file", ""))
 
     def test_an_index_of_ones_own(self):
         self.environment["FACT_REGISTRY"] = str(ROOT / "registry")

@@ -24,7 +24,8 @@ except ImportError:
     Client = None
 
 ERAS = ("legacy", "2026-07-28")  # with initialize, and stateless
-TOOLS = ["look", "patterns", "source", "propose", "write", "schedules", "learn", "examples", "measure", "compose", "budget",
+TOOLS = ["look", "patterns", "source", "propose", "write", "schedules", "withdraw", "learn", "examples", "measure", "compose",
+         "budget",
          "stop", "optimize_start", "optimize_status", "optimize_cancel"]
 
 # Stands for a `fact` whose work takes for ever, with a process of its own.

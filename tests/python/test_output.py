@@ -94,7 +94,7 @@ class Outputs(CommandLine):
         self.write("package/notes.txt", "mine")
         result = self.optimize("--no-bench")
         self.assertEqual(result.returncode, 2, result.stderr)
-        self.assertIn("notes.txt is no file of the package", result.stderr)
+        self.assertIn("notes.txt is not a file of the package", result.stderr)
         self.assertEqual((self.folder / "package" / "notes.txt").read_text(), "mine")
 
     def test_a_full_disk_is_named_and_nothing_stays(self):

@@ -219,10 +219,10 @@ class Package(unittest.TestCase):
         for text, message in (
             ('{"format": 1, "calls": []}', "another version of FACT .format 1, not 2."),
             ('{"kind": "fact package", "format": 99, "calls": []}', "another version"),
-            ('{"manifest_version": 3, "name": "a web page"}', "no manifest of a package"),
+            ('{"manifest_version": 3, "name": "a web page"}', "not a manifest of a package"),
             ("{", "damaged"),
             (json.dumps(json.loads(manifest.read_text()) | {"calls": [7]}), "calls"),
-            (json.dumps(json.loads(manifest.read_text()) | {"files": {"../x": {}}}), "'../x' is no name"),
+            (json.dumps(json.loads(manifest.read_text()) | {"files": {"../x": {}}}), "'../x' is not a name"),
         ):
             manifest.write_text(text)
             with self.assertRaisesRegex(RuntimeError, message):

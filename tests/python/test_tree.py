@@ -102,7 +102,7 @@ class Specs(unittest.TestCase):
             self.refused(node(name, "null", LEAF), "does not declare")
             self.refused(node(name, "null", LEAF), "import|not a class of results", [name])
         self.refused(
-            node("collections.namedtuple", "test_tree.Result", LEAF), "is no namedtuple", ["test_tree.Result"]
+            node("collections.namedtuple", "test_tree.Result", LEAF), "is not a namedtuple", ["test_tree.Result"]
         )
 
     def test_damage(self):

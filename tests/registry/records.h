@@ -33,8 +33,8 @@ inline Record linear(std::int64_t m = 4096, std::int64_t n = 3072, std::int64_t 
     r.effort = 16, r.candidates = 12;
     r.single = {100.5, 99.25, 101.75, 40};
     r.torch_single = {120, 119, 121, 40};
-    r.held = {110, 108, 112, 200};
-    r.torch_held = {130, 128, 132, 200};
+    r.sustained = {110, 108, 112, 200};
+    r.torch_sustained = {130, 128, 132, 200};
     r.checks = {{"normal", 1, {2e-3, 2e-4}, {1e-3, 1e-4}},
                 {"large", 2, {3e-3, 2e-4}, {3e-3, 1e-4}}};
     r.text_checks = {{"normal", 1, {2e-3, 2e-4}, {1e-3, 1e-4}}};

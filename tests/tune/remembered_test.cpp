@@ -96,7 +96,7 @@ TEST_F(Remembered, ASearchLeavesARecord) {
     EXPECT_EQ(record.candidates, 3);
     EXPECT_EQ(record.single.median_us, 90);
     EXPECT_EQ(record.torch_single.median_us, 100);
-    EXPECT_EQ(record.held.median_us, 93);
+    EXPECT_EQ(record.sustained.median_us, 93);
     EXPECT_EQ(record.checks.size(), 1u);
     EXPECT_EQ(record.text_checks.size(), 1u);
     EXPECT_EQ(record.provenance.torch, "2.11.0");
@@ -116,7 +116,7 @@ TEST_F(Remembered, ANewRunCompilesAndMeasuresNothing) {
     EXPECT_EQ(compiled(), stored);
     EXPECT_EQ(again.schedule, first.schedule);
     EXPECT_EQ(again.single.median_us, first.single.median_us);
-    EXPECT_EQ(again.baseline_held.median_us, first.baseline_held.median_us);
+    EXPECT_EQ(again.baseline_sustained.median_us, first.baseline_sustained.median_us);
     EXPECT_EQ(again.checks.size(), first.checks.size());
     EXPECT_TRUE(again.checks.front().passed);
     EXPECT_EQ(again.text_checks.size(), first.text_checks.size());

@@ -36,7 +36,7 @@ class StandIns : public testing::Test {
         options_.jobs = 4;
         options_.stop_early = false;  // the stand-in knows nothing of the model
         options_.deadlines.measure = Seconds(2.0);
-        options_.deadlines.held = Seconds(5.0);
+        options_.deadlines.sustained = Seconds(5.0);
         options_.call = (folder_.path() / "call.json").string();
         pattern_.family = "linear_0";
         pattern_.kernel = "kernel linear(...)\n";

@@ -67,8 +67,8 @@ TEST_F(Tune, BadCandidatesCostOnlyThemselves) {
     EXPECT_EQ(r.winner, "s01");
     EXPECT_EQ(r.schedule, "tile of s01");
     EXPECT_EQ(r.single.median_us, 70);
-    EXPECT_EQ(r.held.median_us, 73);
-    EXPECT_EQ(r.baseline_held.median_us, 110);
+    EXPECT_EQ(r.sustained.median_us, 73);
+    EXPECT_EQ(r.baseline_sustained.median_us, 110);
     EXPECT_EQ(r.text_checks.size(), 1u);
     // One worker to begin with, and one after each of hang, crash and garbage.
     EXPECT_EQ(asked("open"), 4);
@@ -257,7 +257,7 @@ TEST_F(Tune, MissingWorkerIsAnError) {
     options_.worker = "/no/such/worker";
     auto r = realize_candidates(pattern_, {candidate("s00", "passed 90")}, options_);
     ASSERT_FALSE(r.ok());
-    EXPECT_EQ(r.error().message, "/no/such/worker is no program that can be run");
+    EXPECT_EQ(r.error().message, "/no/such/worker is not a program that can be run");
 }
 
 CandidateResult timed(double median, double spread, Outcome outcome = Outcome::passed) {
@@ -277,19 +277,19 @@ TEST(BestOf, TiesGoToTheEarlier) {
     EXPECT_EQ(best_of({timed(103, 10), timed(100, 10)}), 1);
 }
 
-CandidateResult held(double single, double sustained) {
+CandidateResult sustained_at(double single, double sustained) {
     CandidateResult result = timed(single, 0.1);
     result.baseline_single = {100, 99, 101, 20};
-    result.baseline_held = {110, 109, 111, 5};
-    if (sustained > 0) result.held = {sustained, sustained - 1, sustained + 1, 5};
+    result.baseline_sustained = {110, 109, 111, 5};
+    if (sustained > 0) result.sustained = {sustained, sustained - 1, sustained + 1, 5};
     return result;
 }
 
 TEST(BestOf, AHotGpuMayTurnTheOrder) {
-    EXPECT_EQ(best_of({held(97, 113), held(100, 104)}), 1);
-    EXPECT_EQ(best_of({held(97, 105), held(100, 104)}), 0);
+    EXPECT_EQ(best_of({sustained_at(97, 113), sustained_at(100, 104)}), 1);
+    EXPECT_EQ(best_of({sustained_at(97, 105), sustained_at(100, 104)}), 0);
     // One that nobody timed sustained is no contender any more.
-    EXPECT_EQ(best_of({held(90, 0), held(100, 104)}), 1);
+    EXPECT_EQ(best_of({sustained_at(90, 0), sustained_at(100, 104)}), 1);
 }
 
 CandidateResult fetching(double median, double fetched) {
@@ -318,9 +318,9 @@ TEST(Contenders, OneOfLongLaunchesFetchesLeast) {
 }
 
 TEST(Contenders, AreTheFewNearTheBest) {
-    const std::vector<CandidateResult> results{
-        held(103, 0), held(90, 0),  timed(80, 1, Outcome::crashed),
-        held(94, 0),  held(90, 91), held(92, 0)};
+    const std::vector<CandidateResult> results{sustained_at(103, 0),           sustained_at(90, 0),
+                                               timed(80, 1, Outcome::crashed), sustained_at(94, 0),
+                                               sustained_at(90, 91),           sustained_at(92, 0)};
     EXPECT_EQ(contenders(results, 4), (std::vector<int>{1, 5, 3}));
     EXPECT_EQ(contenders(results, 2), (std::vector<int>{1, 5}));
     EXPECT_TRUE(contenders({}, 4).empty());

@@ -20,11 +20,11 @@ TEST(Finding, NamesAreStable) {
     EXPECT_EQ(text({}), "");
 }
 
-CandidateReply timed(double single, double held) {
+CandidateReply timed(double single, double sustained) {
     CandidateReply reply;
     reply.outcome = Outcome::passed;
     reply.single = {single, single, single, single > 0 ? 11 : 0};
-    reply.held = {held, held, held, held > 0 ? 5 : 0};
+    reply.sustained = {sustained, sustained, sustained, sustained > 0 ? 5 : 0};
     return reply;
 }
 

@@ -23,6 +23,7 @@ TEST(Protocol, RequestsAreTaggedLines) {
     EXPECT_EQ(back->device, "cuda");
     EXPECT_EQ(back->precision, request.precision);
     EXPECT_FALSE(back->check_text);
+    EXPECT_FALSE(back->authored);
 
     EXPECT_FALSE(open_request_from_json("{\"open\": {\"call\": \"c\", \"kernel_text\": \"k\", "
                                         "\"precision\": {\"tf32_products\": \"yes\"}}}")
@@ -52,7 +53,7 @@ TEST(Protocol, RepliesSurviveInfiniteErrors) {
     const double inf = std::numeric_limits<double>::infinity();
     reply.checks.push_back({"large", 7, {1e-3, 2e-4}, {inf, std::nan("")}, false, "too far"});
     reply.single = {12.5, 12, 13, 50};
-    reply.baseline_held = {20, 19, 21, 5};
+    reply.baseline_sustained = {20, 19, 21, 5};
     reply.launches = {{"f_0_kernel", 4.5}, {"f_1_kernel", 8}};
     const auto line = to_json(reply);
     EXPECT_EQ(line.find('\n'), std::string::npos);
@@ -68,7 +69,7 @@ TEST(Protocol, RepliesSurviveInfiniteErrors) {
     EXPECT_TRUE(std::isnan(back->checks[0].kernel.rms));
     EXPECT_DOUBLE_EQ(back->checks[0].eager.largest, 1e-3);
     EXPECT_DOUBLE_EQ(back->single.median_us, 12.5);
-    EXPECT_EQ(back->baseline_held.runs, 5);
+    EXPECT_EQ(back->baseline_sustained.runs, 5);
     ASSERT_EQ(back->launches.size(), 2u);
     EXPECT_EQ(back->launches[1].entry, "f_1_kernel");
     EXPECT_DOUBLE_EQ(back->launches[0].us, 4.5);

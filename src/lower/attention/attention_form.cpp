@@ -45,14 +45,14 @@ class AttentionReader {
         form_.width = extents_[ir::index(form_.e)];
         for (const auto& [dim, extent] :
              {std::pair{form_.d, form_.depth}, std::pair{form_.e, form_.width}})
-            if (extent < 1 || extent > kMostFeatures)
+            if (extent < 1 || extent > kMaxFeatures)
                 return cannot(fmt::format("{} of {} features", kernel_[dim].name, extent));
         if (output.type.dtype != form_.dtype) return cannot("an output of another type");
         for (auto [id, to, rows, features] : {std::tuple{node->q, &form_.q, form_.m, form_.d},
                                               std::tuple{node->k, &form_.k, form_.n, form_.d},
                                               std::tuple{node->v, &form_.v, form_.n, form_.e}}) {
             *to = operand(id, rows, features);
-            if (to->tensor < 0) return cannot("an operand that is no parameter");
+            if (to->tensor < 0) return cannot("an operand that is not a parameter");
             if (std::string why = unplaced(*to, to == &form_.q); !why.empty()) return cannot(why);
             if (to->features != static_cast<int>(param(*to).type.dims.size()) - 1)
                 return cannot("an operand not contiguous along its features");
@@ -65,7 +65,8 @@ class AttentionReader {
         if (kernel_.outputs.size() > 1)
             if (std::string why = read_log_sums(value); !why.empty()) return cannot(why);
         const auto scale = static_cast<float>(node->scale);
-        if (!(scale > 0) || !std::isfinite(scale)) return cannot("a scale that is no positive f32");
+        if (!(scale > 0) || !std::isfinite(scale))
+            return cannot("a scale that is not a positive f32");
         // Scores under a cap are exact to 1e-7 of it.
         if (node->cap && !(*node->cap >= 1e-4 && *node->cap <= 1e4))
             return cannot(fmt::format("a cap of {}", *node->cap));
@@ -88,12 +89,14 @@ class AttentionReader {
         const ir::ExprId value = ir::behind_reorderings(kernel_, output.value);
         const auto* sums = std::get_if<ir::LogSumExp>(&kernel_[value].node);
         if (kernel_.outputs.size() != 2 || !sums || sums->attention != attention)
-            return "more outputs than its own";
-        if (output.tensor.type.dtype != DType::f32) return "a logarithm of another type than f32";
+            return "outputs that it does not compute";
+        if (output.tensor.type.dtype != DType::f32)
+            return "a logarithm of the sums that is not f32";
         const Dims& dims = output.tensor.type.dims;
         form_.log_sums = {static_cast<int>(kernel_.params.size()) + 1, position(dims, form_.m), -1,
                           places_in_batch(dims)};
-        if (!contains(dims, form_.batch)) return "heads that are parted in a logarithm alone";
+        if (!contains(dims, form_.batch))
+            return "heads that only the logarithm of the sums keeps apart";
         return "";
     }
 
@@ -137,7 +140,7 @@ class AttentionReader {
         std::size_t placed = 2;
         for (const int at : operand.batch) placed += at >= 0;
         if (operand.rows < 0 || operand.features < 0 || placed != dims.size())
-            return "an operand in other parts than its batches, rows and features";
+            return "an operand whose dimensions are not batches, rows and features";
         const bool whole =
             form_.heads < 0 || contains(dims, form_.batch[static_cast<std::size_t>(form_.heads)]);
         if (form_.heads >= 0 && whole != rows_of_q) return "heads that only some operands share";

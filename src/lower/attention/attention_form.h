@@ -12,7 +12,7 @@
 
 namespace fact::lower {
 
-inline constexpr int kMostFeatures = 256;  // of a head: sums of more do not fit into registers
+inline constexpr int kMaxFeatures = 256;  // of a head: sums of more do not fit into registers
 
 // A tensor and which of its dimensions plays which part; -1: none.
 struct AttentionOperand {

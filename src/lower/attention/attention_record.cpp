@@ -41,7 +41,7 @@ std::vector<Alignment> bias_alignments(const ir::Kernel& kernel, const Attention
 }
 
 std::vector<ExtentField> attention_counts(const AttentionForm& form) {
-    static_assert(2 * ir::kMostWindow <= std::int64_t{1} << 31);
+    static_assert(2 * ir::kMaxWindow <= std::int64_t{1} << 31);
     if (!form.node.window || form.node.causal) return {};
     return {{{{form.y.tensor, form.y.rows}}, 2}};
 }

@@ -237,11 +237,11 @@ Result<> countable(const ir::Kernel& kernel, const LowerOptions& options) {
     const auto check = [&](const ir::Tensor& tensor) -> Result<> {
         for (const ir::DimId dim : tensor.type.dims)
             if (const std::size_t d = ir::index(dim);
-                d < options.extents.size() && options.extents[d] > kMostCount)
+                d < options.extents.size() && options.extents[d] > kMaxCount)
                 return Error{
                     fmt::format("kernel {}: {} has {} along {}, more than kernels count to ({})",
                                 kernel.name, tensor.name, options.extents[d], kernel[dim].name,
-                                kMostCount),
+                                kMaxCount),
                     "Take the dimension apart, or leave it to PyTorch."};
         return Ok{};
     };

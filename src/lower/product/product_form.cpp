@@ -140,7 +140,7 @@ class Analysis {
         if (std::string why = operand(product.b, form_.n, form_.second_b); !why.empty()) return why;
         OperandForm like = form_.second_b;
         like.param = form_.b.param;
-        if (!(like == form_.b)) return "two products whose second operands lie differently";
+        if (!(like == form_.b)) return "two products whose second operands have different layouts";
         if (kernel_.params[form_.a.param].type.dtype == DType::f32) return "two products of f32";
         return "";
     }

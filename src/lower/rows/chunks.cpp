@@ -6,7 +6,7 @@ namespace fact::lower {
 
 namespace {
 
-constexpr std::int64_t kLongRow = 8192, kMostChunk = 2048, kLeastChunk = 256;
+constexpr std::int64_t kLongRow = 8192, kMaxChunk = 2048, kMinChunk = 256;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ std::optional<ir::Kernel> in_chunks(const ir::Kernel& kernel, const RowsForm& fo
     if (length <= (form.rows.size() == 1 ? 0 : kLongRow)) return std::nullopt;
     std::int64_t chunk = 0;
     for (const std::int64_t unit : {256, 8})  // whole warps have something to do, or whole vectors
-        for (std::int64_t most = kMostChunk; most >= kLeastChunk && chunk == 0; most -= unit)
+        for (std::int64_t most = kMaxChunk; most >= kMinChunk && chunk == 0; most -= unit)
             if (length % most == 0) chunk = most;
     if (chunk == 0) return std::nullopt;
     ir::Kernel apart = kernel;

@@ -69,7 +69,7 @@ RowShape row_shape(const ir::Kernel& kernel, const RowsForm& form) {
 namespace {
 
 // So many extents of two and more are beyond any int.
-constexpr std::size_t kMostFactors = 31;
+constexpr std::size_t kMaxFactors = 31;
 
 // Of every value the dimensions whose extents, or coordinates along them, it is the product of;
 // none where it is something else. Operands stand before their uses.
@@ -86,7 +86,7 @@ std::vector<std::vector<ir::DimId>> multiplied(const ir::Kernel& kernel) {
         if (left.empty() || right.empty()) continue;
         std::vector<ir::DimId> both = left;
         both.insert(both.end(), right.begin(), right.end());
-        if (both.size() > kMostFactors) both.resize(kMostFactors);
+        if (both.size() > kMaxFactors) both.resize(kMaxFactors);
         of[i] = std::move(both);
     }
     return of;

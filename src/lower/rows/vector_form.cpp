@@ -12,10 +12,10 @@ namespace {
 
 // Counted in registers a thread, of which a few dozen more go to addresses and temporaries: half of
 // what 1024 threads a multiprocessor may have each.
-constexpr double kMostHeld = 40;
-constexpr int kMostVector = 8, kMostThreads = 1024;
+constexpr double kMaxHeld = 40;
+constexpr int kMaxVector = 8, kMaxThreads = 1024;
 constexpr std::int64_t kLongestPieces = 1024;
-constexpr double kLeastAhead = 32;  // bytes that each of those should have on their way
+constexpr double kMinAhead = 32;  // bytes that each of those should have on their way
 
 class Chooser {
   public:
@@ -125,7 +125,7 @@ class Chooser {
     }
 
     void choose_vector() {
-        while (result_.vector < kMostVector && result_.vector * narrowest_ < 16 &&
+        while (result_.vector < kMaxVector && result_.vector * narrowest_ < 16 &&
                result_.length % (2 * result_.vector) == 0)
             result_.vector *= 2;
         for (std::size_t i = 0; i < result_.access.size(); ++i) {
@@ -153,7 +153,7 @@ class Chooser {
         const auto sector = std::min<std::int64_t>(32, result_.length * narrowest_);
         for (int threads = 1; threads <= 32; threads *= 2) {
             result_.threads = threads;
-            const double most = threads < 32 ? kMostHeld * 0.6 : kMostHeld;
+            const double most = threads < 32 ? kMaxHeld * 0.6 : kMaxHeld;
             if (threads * vector * narrowest_ >= sector && held(elements(threads), true) <= most)
                 return true;
         }
@@ -163,15 +163,14 @@ class Chooser {
         for (int steps = std::max(1, 16 / vector); steps >= 1; --steps) {
             const int threads = static_cast<int>(round_up(ceil_div(vectors, steps), 32));
             const double idle = 1.0 * threads * ceil_div(vectors, threads) / vectors;
-            if (threads > kMostThreads || held(steps * vector, true) > kMostHeld) continue;
-            if (best > 0 && 4 * held_ahead_ * steps * vector < kLeastAhead) break;
+            if (threads > kMaxThreads || held(steps * vector, true) > kMaxHeld) continue;
+            if (best > 0 && 4 * held_ahead_ * steps * vector < kMinAhead) break;
             if (best == 0 || idle < least_idle - 0.02) best = threads, least_idle = idle;
         }
         if (best == 0) {
-            best = kMostThreads;
+            best = kMaxThreads;
             result_.ahead = false;
-            if (held(elements(best), false) + elements(best) * held_ahead_ > kMostHeld)
-                return false;
+            if (held(elements(best), false) + elements(best) * held_ahead_ > kMaxHeld) return false;
         }
         result_.threads = best;
         return true;

@@ -147,7 +147,7 @@ Result<Lowered> lower_attention(const ir::Kernel& kernel,
     if (!form) return form.error();
     if (form->dtype == DType::f32 && form->node.precision == ir::Precision::exact)
         return no_attention(kernel, "f32 operands that keep their precision");
-    if (form->num_batches() > TensorMapParam::kMostDims - 2)
+    if (form->num_batches() > TensorMapParam::kMaxDims - 2)
         return no_attention(kernel, "more batch dimensions than a tensor map can have");
     const AttentionShape shape =
         attention_shape(form->depth, form->width, extents[ir::index(form->m)],

@@ -8,9 +8,9 @@ namespace fact::lower::sm90 {
 
 namespace {
 
-constexpr int kMostShared = 227 * 1024;
+constexpr int kMaxShared = 227 * 1024;
 // Of products with v.
-constexpr int kWidths[] = {32, 64, 96, 128, 192, kMostFeatures};
+constexpr int kWidths[] = {32, 64, 96, 128, 192, kMaxFeatures};
 
 }  // namespace
 
@@ -35,7 +35,7 @@ AttentionShape attention_shape(std::int64_t depth, std::int64_t width, std::int6
     // mask needs takes that room.
     shape.groups = features <= 64 && rows >= 1024 && !masked ? 3 : 2;
     shape.row_stages = 2;
-    if (shape.shared_bytes() > kMostShared) shape.row_stages = 1;
+    if (shape.shared_bytes() > kMaxShared) shape.row_stages = 1;
     return shape;
 }
 

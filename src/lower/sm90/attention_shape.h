@@ -21,7 +21,7 @@ struct AttentionShape {
     int shared_bytes() const;
 };
 
-// For heads of these features, kMostFeatures at the most; `masked`: rows do not see all columns.
+// For heads of these features, kMaxFeatures at the most; `masked`: rows do not see all columns.
 AttentionShape attention_shape(std::int64_t depth, std::int64_t width, std::int64_t rows,
                                bool masked);
 

@@ -12,7 +12,7 @@ namespace fact::lower::sm90 {
 
 namespace {
 
-constexpr std::size_t kMostBatches = TensorMapParam::kMostDims - 2;
+constexpr std::size_t kMaxBatches = TensorMapParam::kMaxDims - 2;
 
 // A whole matrix of the output's type and layout, such as a residual: read as the output is
 // written, at its own places. Only one, since it shares the output's boxes.
@@ -40,7 +40,7 @@ Result<ProductForm> form_of(const ir::Kernel& kernel) {
     if (!form->output.paired)
         return cannot_express(kernel, "sm90 ",
                               "an output that is not contiguous along the product's columns");
-    if (form->num_batches() > kMostBatches)
+    if (form->num_batches() > kMaxBatches)
         return cannot_express(kernel, "sm90 ", "more batch dimensions than a tensor map can have");
     form->staged = staged_extra(kernel, *form);
     return form;

@@ -10,7 +10,7 @@ namespace fact::lower::sm90 {
 namespace {
 
 constexpr int kProductThreads = 384;  // kProductThreads in product.cuh
-constexpr int kMostBlocks = 144;      // as in partials.cuh
+constexpr int kMaxBlocks = 144;       // as in partials.cuh
 constexpr int kFoundRows = 16;        // RowStatistics::kBlock in row_statistics.cuh
 constexpr int kCountWords = 4;        // RowStatistics::Counts
 
@@ -145,7 +145,7 @@ class RecordBuilder {
                             columns_of(schedule_, problem_)};
         if (divides_depth(schedule_.scheduler)) {
             grid.k = dims_.k, grid.tile_k = schedule_.tile.k;
-            grid.most_blocks = kMostBlocks;
+            grid.most_blocks = kMaxBlocks;
         }
         launch.grid = grid;
         if (grid.tile_n < schedule_.swizzle)  // else a band's tiles are less than its columns
@@ -186,7 +186,7 @@ class RecordBuilder {
         record_.workspaces.push_back(
             {DType::f32,
              {},
-             kMostBlocks * (kMarks + schedule_.tile.m * schedule_.tile.n) + kStartCounts});
+             kMaxBlocks * (kMarks + schedule_.tile.m * schedule_.tile.n) + kStartCounts});
         StructBuilder partials;
         partials.add(PointerField{workspace});
         partials.add(TokenField{});

@@ -1,0 +1,44 @@
+#include "verify/thresholds.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "graph/identity.h"
+
+namespace fact::verify {
+
+namespace {
+
+constexpr double kInfinite = 1e6;
+
+constexpr std::array<std::string_view, 13> kComparing{
+    "clamp", "clamp_min", "clamp_max", "hardtanh", "threshold", "softplus", "eq",
+    "ne",    "lt",        "le",        "gt",       "ge",        "relu6"};
+constexpr std::array<std::string_view, 6> kNumbers{"min",     "max",       "min_val",
+                                                   "max_val", "threshold", "other"};
+
+double number_of(const graph::Argument& argument) {
+    if (const auto* real = std::get_if<double>(&argument)) return *real;
+    if (const auto* whole = std::get_if<std::int64_t>(&argument))
+        return static_cast<double>(*whole);
+    return 0;
+}
+
+}  // namespace
+
+double largest_threshold(const graph::Graph& graph) {
+    double largest = 0;
+    for (const auto& node : graph.nodes) {
+        if (std::ranges::find(kComparing, graph::aten_name(node.target)) == kComparing.end())
+            continue;
+        for (const auto& argument : node.inputs) {
+            if (std::ranges::find(kNumbers, argument.name) == kNumbers.end()) continue;
+            const double number = std::abs(number_of(argument.value));
+            if (number < kInfinite) largest = std::max(largest, number);
+        }
+    }
+    return largest;
+}
+
+}  // namespace fact::verify

@@ -1,0 +1,12 @@
+// The numbers that values of a call are compared with or clamped to.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace fact::verify {
+
+// The largest magnitude among them; 0 where there is none. Numbers that stand for infinity are
+// none.
+double largest_threshold(const graph::Graph& graph);
+
+}  // namespace fact::verify

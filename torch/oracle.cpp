@@ -87,7 +87,7 @@ verify::ErrorPair worst(const verify::ErrorPair& a, const verify::ErrorPair& b) 
 
 // Values that are compared with a number are drawn up to a few times as large, unless ordinary ones
 // are; not so large that f16's sums overflow.
-constexpr double kBeyond = 2, kOrdinary = 16, kMostOfHalves = 2000;
+constexpr double kBeyond = 2, kOrdinary = 16, kFarthest = 2000;
 
 }  // namespace
 
@@ -138,7 +138,7 @@ at::Tensor Oracle::draw_input(const graph::GraphInput& input, std::string_view d
     }
     Drawn known;
     known.constant = is_read && binding->constant;
-    known.far = kBeyond * verify::largest_threshold(call_.original);
+    known.far = far();
     known.normalised = normalised_.contains(value.name);
     known.narrow = std::ranges::any_of(call_.original.values, [](const graph::Value& other) {
         return other.type && other.type->dtype == DType::f16;
@@ -157,9 +157,12 @@ bool Oracle::reads_buffers() const {
     });
 }
 
+double Oracle::far() const {
+    return kBeyond * verify::largest_threshold(call_.original);
+}
+
 bool Oracle::has_far_thresholds() const {
-    const double far = kBeyond * verify::largest_threshold(call_.original);
-    return far > kOrdinary && far < kMostOfHalves;
+    return far() > kOrdinary && far() < kFarthest;
 }
 
 Case Oracle::draw(std::string_view distribution, int seed) const {

@@ -53,6 +53,7 @@ class Oracle {
   private:
     Oracle() = default;
     void answer(Case& drawn) const;
+    double far() const;  // what `kFar` multiplies activations by
     at::Tensor draw_input(const graph::GraphInput& input, std::string_view distribution) const;
 
     graph::FusedCall call_;

@@ -125,9 +125,13 @@ def stopping(runs):
         ended = [(one, *spent(one, enough)) for one in sets]
         tokens = sum(cost for _, cost, _ in ended)
         reached = geomean([gain(one, time) for one, _, time in ended])
-        share = math.log(reached) / math.log(whole_gain) if whole_gain > 1 else math.nan
-        saved = 1 - tokens / whole_tokens if whole_tokens else math.nan
-        rows.append([name, str(tokens), f"{saved:.0%}", f"{reached:.3f}x", f"{share:.0%}"])
+        saved = 1 - tokens / whole_tokens if whole_tokens else 0
+        share = (
+            f"{math.log(reached) / math.log(whole_gain):.0%}"
+            if whole_gain > 1
+            else "nothing gained"
+        )
+        rows.append([name, str(tokens), f"{saved:.0%}", f"{reached:.3f}x", share])
     table(rows)
 
 

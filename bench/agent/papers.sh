@@ -8,21 +8,8 @@
 # not cover are there without an answer. Runs that are there already are kept; the last lines are tables.
 set -uo pipefail
 
-root=$(cd "$(dirname "$0")/../.." && pwd)
-out=${1:?usage: bench/agent/papers.sh OUT [PROBLEM...]}
-shift
-mkdir -p "$out/transcripts" || exit 2
-out=$(cd "$out" && pwd)
-work=${FACT_BENCH_WORK:-$out/work}
-logs=$work/logs
-limit=${FACT_BENCH_LIMIT:-120} # seconds a run
-mkdir -p "$logs"
-failures=0
-retune=''
-command="bench/agent/papers.sh OUT"
-export FACT_CACHE_DIR=${FACT_CACHE_DIR:-$work/cache} CHAINS_FULL=1
-export PYTHONPATH=$root/python${PYTHONPATH:+:$PYTHONPATH}
-source "$root/bench/lib.sh"
+source "$(dirname "$0")/begin.sh"
+export CHAINS_FULL=1
 
 problems=("$@")
 if ((!${#problems[@]})); then
@@ -32,10 +19,6 @@ if ((!${#problems[@]})); then
     done
 fi
 declare -A arms=([cuda]='--agent-writes cuda --agent-bounds off' [language]='--agent-bounds off' [bounds]='')
-
-cd "$root" || exit 2
-note "building"
-timeout -k 10 500 "$fact" version || exit 1
 
 # ask ARM PROBLEM: nothing that one arm measured may help another.
 ask() {
@@ -59,9 +42,4 @@ for problem in "${problems[@]}"; do
     done
     collect --quiet papers.json "${names[@]}"
 done
-wait
-collect --quiet papers.json "${names[@]}"
-for name in "${names[@]}"; do [[ -f $work/$name/report.json ]] || ((++failures)); done
-"$python" "$root/bench/agent/papers.py" "$out/papers.json" || ((++failures))
-note "$failures failed"
-exit "$((failures > 0))"
+end papers.py papers.json "${names[@]}"

@@ -9,21 +9,7 @@
 # are there already are kept: the same command goes on where it was stopped. The last lines are a table.
 set -uo pipefail
 
-root=$(cd "$(dirname "$0")/../.." && pwd)
-out=${1:?usage: bench/agent/run.sh OUT [MODULE...]}
-shift
-mkdir -p "$out" || exit 2
-out=$(cd "$out" && pwd)
-work=${FACT_BENCH_WORK:-$out/work}
-logs=$work/logs
-limit=${FACT_BENCH_LIMIT:-150} # seconds a run
-mkdir -p "$logs"
-failures=0
-retune=''
-command="bench/agent/run.sh OUT"
-export FACT_CACHE_DIR=${FACT_CACHE_DIR:-$work/cache}
-export PYTHONPATH=$root/python${PYTHONPATH:+:$PYTHONPATH}
-source "$root/bench/lib.sh"
+source "$(dirname "$0")/begin.sh"
 
 modules=("$@")
 if ((!${#modules[@]})); then
@@ -36,10 +22,6 @@ once() {
     shift
     [[ -f $work/$name/report.json ]] || optimize "$name" "$limit" "$@" --dtype bf16 --effort quick --jobs 5
 }
-
-cd "$root" || exit 2
-note "building"
-timeout -k 10 500 "$fact" version || exit 1
 
 # Rules learned from one module must not help the next one's "rules alone".
 try() {
@@ -56,7 +38,7 @@ try() {
 }
 
 names=()
-mkdir -p "$out/rules" "$out/transcripts"
+mkdir -p "$out/rules"
 for module in "${modules[@]}"; do
     [[ -f $root/bench/agent/$module.jsonl ]] || {
         echo "there is no transcript bench/agent/$module.jsonl" >&2
@@ -67,9 +49,4 @@ for module in "${modules[@]}"; do
     beside 3 try "$module"
     collect --quiet agent.json "${names[@]}"
 done
-wait
-collect --quiet agent.json "${names[@]}"
-for name in "${names[@]}"; do [[ -f $work/$name/report.json ]] || ((++failures)); done
-"$python" "$root/bench/agent/table.py" "$out/agent.json" || ((++failures))
-note "$failures failed"
-exit "$((failures > 0))"
+end table.py agent.json "${names[@]}"

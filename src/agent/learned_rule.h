@@ -29,8 +29,6 @@ LearnedRule rule_of(const graph::Graph& graph, const NodeSet& set, const match::
 std::vector<match::Pattern> find_matches(const graph::Graph& graph, const LearnedRule& rule,
                                          const match::Options& options);
 
-inline constexpr std::string_view kLearned = match::kLearnedRule;
-
 std::string to_json(const LearnedRule& rule);
 Result<LearnedRule> rule_from_json(std::string_view text);
 

@@ -10,8 +10,6 @@
 
 namespace fact::agent {
 
-inline constexpr std::string_view kRule = match::kAgentRule;
-
 // What a kernel for the set has to do at least, and what its operators take one by one.
 match::Cost cost_of(const graph::Graph& graph, const NodeSet& set, const match::Options& options);
 

@@ -244,7 +244,7 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     report::Report report;
     Plan chosen;
     std::optional<Composed> composed;
-    for (bool doubted = false;;) {
+    const auto compose_and_compare = [&]() -> Result<> {
         watch.enter("choose");
         chosen = plan(*found, *realizations);
         const auto module = request.registry && !request.retune
@@ -252,14 +252,14 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
                                 : std::string();
         auto ablation =
             ablate_stage(*environment, run, settings, *found, *realizations, module, chosen);
-        if (!ablation) return watch.failed(ablation.error());
+        if (!ablation) return ablation.error();
         if (auto done = compose_with_agent(*environment, run, settings, *found, *realizations,
                                            *ablation, request.agent, *agent, chosen);
             !done)
-            return watch.failed(done.error());
+            return done.error();
         watch.enter("compose");
         auto written = compose_stage(run, settings, *found, *realizations, chosen, output);
-        if (!written) return watch.failed(written.error());
+        if (!written) return written.error();
         composed = std::move(*written);
         say("compose", fmt::format("{} of {} patterns fused{}", chosen.fused(),
                                    found->discovery.patterns.size(),
@@ -286,23 +286,25 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
                 {composed->package, settings.source, settings.dtype, settings.allow_tf32,
                  settings.training, request.verbose},
                 run, {composed->inputs, module.empty() ? "" : module + composed->contents});
-            if (!benched) return watch.failed(benched.error());
+            if (!benched) return benched.error();
             report.whole = benched->whole;
             report.whole_note = benched->note;
             report.agrees = benched->agrees;
             if (benched->earlier) report.whole_earlier = benched->date;
-            if (benched->agrees == false && !doubted) {
-                const auto fewer = doubt_authored(run, *found, chosen, *realizations, *agent);
-                if (!fewer) return watch.failed(fewer.error());
-                if ((doubted = *fewer)) continue;
-            }
-            if (benched->agrees == false) {
-                report.package.clear();
-                report.no_package = rejected(*composed, output);
-                report.failed = true;
-            }
         }
-        break;
+        return Ok{};
+    };
+    if (auto made = compose_and_compare(); !made) return watch.failed(made.error());
+    if (report.agrees == false) {
+        const auto fewer = doubt_authored(run, *found, chosen, *realizations, *agent);
+        if (!fewer) return watch.failed(fewer.error());
+        if (*fewer)
+            if (auto made = compose_and_compare(); !made) return watch.failed(made.error());
+    }
+    if (report.agrees == false) {
+        report.package.clear();
+        report.no_package = rejected(*composed, output);
+        report.failed = true;
     }
     if (!report.package.empty())
         if (auto done = accept(run, *composed); !done) return watch.failed(done.error());

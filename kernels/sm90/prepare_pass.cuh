@@ -3,8 +3,8 @@
 // once, activations on every call.
 #pragma once
 
+#include "f16_parts.cuh"
 #include "operand_source.cuh"
-#include "single_operands.cuh"
 
 namespace fact::sm90 {
 
@@ -36,6 +36,16 @@ using SharedTile = float[kPassTile][kPassTile + 1];
 __device__ inline SharedTile& shared_tile() {
     __shared__ SharedTile tile;
     return tile;
+}
+
+// Four neighbours of a row from k on, zero beyond its end: what lies there may be anything.
+__device__ inline float4 four_along_k(float const* row, int k, int end) {
+    if (k >= end) return {};
+    float4 x = *reinterpret_cast<float4 const*>(row + k);
+    if (k + 1 >= end) x.y = 0.f;
+    if (k + 2 >= end) x.z = 0.f;
+    if (k + 3 >= end) x.w = 0.f;
+    return x;
 }
 
 // Calls visit(i, k, x) for every four neighbours along K of a 64x64 tile, row row_of_thread(i):
@@ -74,8 +84,8 @@ __device__ void visit_tile(OperandSourceOf<kBatches> const& source, int batch, i
         float4 x{};
         if (!along_k)
             x = make_float4(tile[n][k], tile[n][k + 1], tile[n][k + 2], tile[n][k + 3]);
-        else if (n0 + n < source.n && k0 + k < source.k)
-            x = *reinterpret_cast<float4 const*>(from + (n0 + n) * source.n_stride + k0 + k);
+        else if (n0 + n < source.n)
+            x = four_along_k(from + (n0 + n) * source.n_stride, k0 + k, source.k);
         visit(i, k0 + k, x);
     }
 }
@@ -88,11 +98,30 @@ __device__ void for_each_matrix(OperandSourceOf<kBatches> const& source, Body bo
              static_cast<int>(blockIdx.x) * kDepth);
 }
 
-// Whether blocks find the maxima of their rows themselves: short rows are read twice, not in a pass
-// of their own.
+// Whether a warp can keep a whole row in its registers, and read it once.
 template <int kBatches>
-__device__ bool has_short_rows(OperandSourceOf<kBatches> const& source) {
-    return source.k <= kMaximumSpan;
+__device__ bool fits_a_warp(OperandSourceOf<kBatches> const& source) {
+    return source.k_stride == 1 && source.k <= kMaximumSpan;
+}
+
+// Whether one block sees all of its rows and finds their maxima itself: it reads them twice, but
+// the second time near by.
+template <int kBatches>
+__device__ bool fits_a_block(OperandSourceOf<kBatches> const& source) {
+    return source.k <= kSpan;
+}
+
+__device__ inline float largest_of(float4 const& x) {
+    return fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fmaxf(fabsf(x.z), fabsf(x.w)));
+}
+
+// The largest of as many neighbouring lanes.
+template <int kLanes>
+__device__ float maximum_among(float value) {
+#pragma unroll
+    for (int lanes = kLanes / 2; lanes > 0; lanes /= 2)
+        value = fmaxf(value, __shfl_xor_sync(0xffffffff, value, lanes));
+    return value;
 }
 
 // The largest magnitude of each of a thread's rows from `first` to `end`.
@@ -102,21 +131,16 @@ __device__ void find_maxima(OperandSourceOf<kBatches> const& source, int batch, 
 #pragma unroll
     for (float& row : most) row = 0.f;
     for (int k0 = first; k0 < end; k0 += kPassTile)
-        visit_tile(source, batch, n0, k0, [&](int i, int, float4 const& x) {
-            most[i] =
-                fmaxf(most[i], fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fmaxf(fabsf(x.z), fabsf(x.w))));
-        });
+        visit_tile(source, batch, n0, k0,
+                   [&](int i, int, float4 const& x) { most[i] = fmaxf(most[i], largest_of(x)); });
 #pragma unroll
-    for (float& row : most)
-#pragma unroll
-        for (int lanes = kPassTile / 8; lanes > 0; lanes /= 2)
-            row = fmaxf(row, __shfl_xor_sync(0xffffffff, row, lanes));
+    for (float& row : most) row = maximum_among<kPassTile / 4>(row);
 }
 
 // The largest magnitude in each span of 1024 of long rows, before prepare_pass.
 template <int kBatches>
 __device__ void maximum_pass(OperandSourceOf<kBatches> const& source, PreparedRows const& to) {
-    if (has_short_rows(source)) return;
+    if (fits_a_warp(source) || fits_a_block(source)) return;
     for_each_matrix<kMaximumSpan>(source, [&](int batch, int n0, int first) {
         float most[kThreadRows];
         find_maxima(source, batch, n0, first, min(first + kMaximumSpan, source.k), most);
@@ -154,39 +178,89 @@ __device__ void gather_maxima(OperandSourceOf<kBatches> const& source, PreparedR
     }
 }
 
+// Four neighbours along K, the first of them at k of a block, in f16 parts of that block.
+template <class Numbers>
+__device__ void write_parts(half* block, int k, float4 const& x, float up) {
+    auto const write = [&](int at_k, F16Parts const& parts) {
+        half* at = block + Numbers::position(at_k);
+        *reinterpret_cast<uint32_t*>(at) = parts.large;
+        if constexpr (Numbers::kParts == 2) *reinterpret_cast<uint32_t*>(at + 32) = parts.small;
+    };
+    write(k, F16Parts::of(x.x * up, x.y * up));
+    write(k + 2, F16Parts::of(x.z * up, x.w * up));
+}
+
+template <int kBatches>
+__device__ void write_scale(OperandSourceOf<kBatches> const& source, PreparedRows const& to,
+                            int batch, int n, float down) {
+    to.scales[batch * RowScalesOfB::pitch(source.n) + n] = down;
+}
+
+// Rows that fit a warp. The blocks along K of one tile, which all would read every row, share out
+// its rows instead.
+template <class Numbers, int kBatches>
+__device__ void prepare_by_warps(OperandSourceOf<kBatches> const& source, PreparedRows const& to,
+                                 int batch, int n0, int end) {
+    constexpr int kWarps = kPassThreads / 32, kQuads = kMaximumSpan / 128;
+    constexpr int kBlock = 32 * Numbers::kParts;
+    int const lane = threadIdx.x % 32;
+    int const first = n0 + blockIdx.x * kWarps + threadIdx.x / 32;
+    for (int n = first; n < min(n0 + kPassTile, source.n); n += gridDim.x * kWarps) {
+        float const* from = source.matrix(batch) + n * source.n_stride;
+        float4 x[kQuads];
+        float most = 0.f;
+#pragma unroll
+        for (int i = 0; i < kQuads; ++i) x[i] = four_along_k(from, i * 128 + lane * 4, source.k);
+#pragma unroll
+        for (float4 const& four : x) most = fmaxf(most, largest_of(four));
+        PowerOfTwo const scale = PowerOfTwo::to_f16_range(maximum_among<32>(most));
+        if (lane == 0) write_scale(source, to, batch, n, scale.down);
+        half* block = to.rows + block_of(source, batch, n, lane * 4) * kBlock;
+#pragma unroll
+        for (int i = 0; i < kQuads; ++i) {
+            if (i * 128 + lane * 4 < end)
+                write_parts<Numbers>(block, lane * 4 % 32, x[i], scale.up);
+            block += source.n * int64_t{4 * kBlock};
+        }
+    }
+}
+
+// Rows that blocks take a stretch of each.
+template <class Numbers, int kBatches>
+__device__ void prepare_by_blocks(OperandSourceOf<kBatches> const& source, PreparedRows const& to,
+                                  int batch, int n0, int first, int end) {
+    float most[kThreadRows];
+    if (fits_a_block(source))
+        find_maxima(source, batch, n0, 0, source.k, most);
+    else
+        gather_maxima(source, to, batch, n0, most);
+    float up[kThreadRows];
+#pragma unroll
+    for (int i = 0; i < kThreadRows; ++i) {
+        int const n = n0 + row_of_thread(i);
+        PowerOfTwo const scale = PowerOfTwo::to_f16_range(most[i]);
+        up[i] = scale.up;
+        if (first == 0 && threadIdx.x % (kPassTile / 4) == 0 && n < source.n)
+            write_scale(source, to, batch, n, scale.down);
+    }
+    for (int k0 = first; k0 < min(first + kSpan, end); k0 += kPassTile)
+        visit_tile(source, batch, n0, k0, [&](int i, int k, float4 const& x) {
+            int const n = n0 + row_of_thread(i);
+            if (n >= source.n || k >= end) return;
+            half* block = to.rows + block_of(source, batch, n, k) * (32 * Numbers::kParts);
+            write_parts<Numbers>(block, k % 32, x, up[i]);
+        });
+}
+
 // Every number in its f16 parts, scaled by its row's largest.
 template <class Numbers, int kBatches>
 __device__ void prepare_pass(OperandSourceOf<kBatches> const& source, PreparedRows const& to) {
     int const end = (source.k + 31) / 32 * 32;
     for_each_matrix<kSpan>(source, [&](int batch, int n0, int first) {
-        float most[kThreadRows];
-        if (has_short_rows(source))
-            find_maxima(source, batch, n0, 0, source.k, most);
+        if (!fits_a_block(source) && fits_a_warp(source))
+            prepare_by_warps<Numbers>(source, to, batch, n0, end);
         else
-            gather_maxima(source, to, batch, n0, most);
-        float up[kThreadRows];
-#pragma unroll
-        for (int i = 0; i < kThreadRows; ++i) {
-            int const n = n0 + row_of_thread(i);
-            PowerOfTwo const scale = PowerOfTwo::to_f16_range(most[i]);
-            up[i] = scale.up;
-            if (first == 0 && threadIdx.x % (kPassTile / 4) == 0 && n < source.n)
-                to.scales[batch * RowScalesOfB::pitch(source.n) + n] = scale.down;
-        }
-        for (int k0 = first; k0 < min(first + kSpan, end); k0 += kPassTile)
-            visit_tile(source, batch, n0, k0, [&](int i, int k, float4 const& x) {
-                int const n = n0 + row_of_thread(i);
-                if (n >= source.n || k >= end) return;
-                half* row = to.rows + block_of(source, batch, n, k) * (32 * Numbers::kParts);
-                auto const write = [&](int at_k, F16Parts const& parts) {
-                    half* at = row + Numbers::position(at_k % 32);
-                    *reinterpret_cast<uint32_t*>(at) = parts.large;
-                    if constexpr (Numbers::kParts == 2)
-                        *reinterpret_cast<uint32_t*>(at + 32) = parts.small;
-                };
-                write(k, F16Parts::of(x.x * up[i], x.y * up[i]));
-                write(k + 2, F16Parts::of(x.z * up[i], x.w * up[i]));
-            });
+            prepare_by_blocks<Numbers>(source, to, batch, n0, first, end);
     });
 }
 

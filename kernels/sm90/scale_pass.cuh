@@ -3,8 +3,8 @@
 
 #include "../common/loads.cuh"
 #include "../common/previous.cuh"
+#include "f16_parts.cuh"
 #include "operand_source.cuh"
-#include "single_numbers.cuh"
 
 namespace fact::sm90 {
 

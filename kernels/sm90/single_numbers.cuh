@@ -2,6 +2,7 @@
 // arithmetic, or one, which has as many bits as a TF32 number and is multiplied twice as fast.
 #pragma once
 
+#include "f16_parts.cuh"
 #include "wgmma.cuh"
 
 namespace fact::sm90 {
@@ -15,33 +16,6 @@ __device__ inline float const* element(unsigned char const* tile, int row, int k
     int const chunk = (inner / 4) ^ (outer & 7);
     return reinterpret_cast<float const*>(tile + slab + outer * 128 + chunk * 16) + inner % 4;
 }
-
-// A power of two that brings numbers of at most `most` near the top of f16's range, `kRoom` powers
-// below it, and its inverse. Two f16 parts without room hold 22 bits of every number down to 2^-16
-// of the largest; smaller ones lose up to 2^-40 of the largest, which shows where the largest
-// itself meets a zero.
-struct PowerOfTwo {
-    float up, down;
-    template <int kRoom = 0>
-    __device__ static PowerOfTwo to_f16_range(float most) {
-        constexpr unsigned kTop = 127 + 14 - kRoom, kBias = 127,
-                           kLargest = 253;  // both stay normal
-        unsigned const exponent = __float_as_uint(most) >> 23;
-        unsigned const up = min(kTop + kBias - exponent, kLargest);
-        return {__uint_as_float(up << 23), __uint_as_float((2 * kBias - up) << 23)};
-    }
-};
-
-// The nearest f16 numbers of two neighbours, and what is left of them.
-struct F16Parts {
-    uint32_t large, small;
-    __device__ static F16Parts of(float x, float y) {
-        __half2 const large = __floats2half2_rn(x, y);
-        float2 const taken = __half22float2(large);
-        __half2 const small = __floats2half2_rn(x - taken.x, y - taken.y);
-        return {reinterpret_cast<uint32_t const&>(large), reinterpret_cast<uint32_t const&>(small)};
-    }
-};
 
 // The numbers of A that a lane multiplies, in one of the two 16-deep steps of a k-tile.
 template <Major kMajorA>

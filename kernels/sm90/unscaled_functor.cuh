@@ -2,14 +2,9 @@
 #pragma once
 
 #include "epilogue.cuh"
+#include "f16_parts.cuh"
 
 namespace fact::sm90 {
-
-// What undoes the scales of B's rows: [batch][N], each batch's begin aligned.
-struct RowScalesOfB {
-    float const* data;
-    __device__ static int64_t pitch(int n) { return (n + 3) / 4 * 4; }
-};
 
 // Among B's own matrices, one after another for what it varies with.
 template <class Config, int kBatches>

@@ -12,6 +12,9 @@ struct __nv_bfloat162 {
     __nv_bfloat16 x, y;
 };
 
+inline std::uint32_t __float_as_uint(float x) {
+    return std::bit_cast<std::uint32_t>(x);
+}
 inline float __uint_as_float(std::uint32_t bits) {
     return std::bit_cast<float>(bits);
 }

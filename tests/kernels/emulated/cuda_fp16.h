@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "device.h"
+
 struct half {
     std::uint16_t bits;
 };
@@ -37,4 +39,7 @@ inline std::uint16_t __half_as_ushort(half x) {
 }
 inline half __ushort_as_half(std::uint16_t bits) {
     return {bits};
+}
+inline float2 __half22float2(__half2 x) {
+    return {__half2float(x.x), __half2float(x.y)};
 }

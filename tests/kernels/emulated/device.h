@@ -9,7 +9,7 @@ namespace emulated {
 
 // Runs `thread` as every thread of every block of the grid, one block after another.
 struct Launch {
-    int grid = 1, threads = 128;
+    int grid = 1, threads = 128;  // in x; y and z stay as the caller has set them
     bool late_copies = false;
     unsigned seed = 1;
 };
@@ -37,7 +37,7 @@ void end_copies();
 void wait_copies(int pending);
 
 struct Index {
-    unsigned x;
+    unsigned x, y = 0, z = 0;
 };
 
 }  // namespace emulated
@@ -47,6 +47,16 @@ extern emulated::Index threadIdx, blockIdx, gridDim;
 #define __device__
 #define __shared__
 #define __align__(bytes) __attribute__((aligned(bytes)))
+
+struct alignas(8) float2 {
+    float x, y;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+inline float4 make_float4(float x, float y, float z, float w) {
+    return {x, y, z, w};
+}
 
 inline void __syncthreads() {
     emulated::meet_block();

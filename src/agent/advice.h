@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "match/cost.h"
+#include "match/text/cost.h"
 #include "verify/protocol.h"
 
 namespace fact::agent {

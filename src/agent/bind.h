@@ -3,7 +3,7 @@
 
 #include "agent/interface.h"
 #include "ir/kernel.h"
-#include "match/write_kernel.h"
+#include "match/text/write_kernel.h"
 
 namespace fact::agent {
 

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "dsl/words.h"
-#include "match/facts.h"
+#include "match/regions/facts.h"
 #include "verify/extents.h"
 
 namespace fact::agent {

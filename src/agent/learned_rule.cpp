@@ -9,7 +9,7 @@
 #include <set>
 
 #include "dsl/cuda_text.h"
-#include "match/write.h"
+#include "match/text/write.h"
 #include "support/hash.h"
 
 namespace fact::agent {

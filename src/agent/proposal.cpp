@@ -6,8 +6,8 @@
 
 #include "dsl/cuda_text.h"
 #include "dsl/dsl.h"
-#include "match/cost.h"
-#include "match/write.h"
+#include "match/text/cost.h"
+#include "match/text/write.h"
 #include "sol/graph_bound.h"
 #include "support/hash.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "agent/bind.h"
-#include "match/cost.h"
-#include "match/pattern.h"
+#include "match/patterns/pattern.h"
+#include "match/text/cost.h"
 #include "support/diagnostics.h"
 
 namespace fact::agent {

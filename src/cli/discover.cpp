@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "driver/ceilings.h"
 #include "driver/environment.h"
-#include "match/printer.h"
+#include "match/patterns/printer.h"
 #include "support/files.h"
 
 namespace fact::cli {

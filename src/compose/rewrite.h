@@ -5,7 +5,7 @@
 
 #include "graph/fused.h"
 #include "graph/graph.h"
-#include "match/pattern.h"
+#include "match/patterns/pattern.h"
 #include "support/result.h"
 
 namespace fact::compose {

@@ -3,7 +3,7 @@
 
 #include "driver/run_folder.h"
 #include "graph/graph.h"
-#include "match/pattern.h"
+#include "match/patterns/pattern.h"
 #include "support/result.h"
 
 namespace fact::driver {

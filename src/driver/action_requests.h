@@ -7,7 +7,7 @@
 
 #include "agent/node_set.h"
 #include "driver/desk.h"
-#include "match/pattern.h"
+#include "match/patterns/pattern.h"
 
 namespace fact::driver {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "driver/environment.h"
-#include "match/pattern.h"
+#include "match/patterns/pattern.h"
 #include "support/result.h"
 #include "target/calibration.h"
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "driver/runs.h"
-#include "match/pattern.h"
+#include "match/patterns/pattern.h"
 #include "support/files.h"
 
 namespace fact::driver {

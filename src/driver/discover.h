@@ -7,7 +7,7 @@
 #include "driver/learned_rules.h"
 #include "driver/run_folder.h"
 #include "graph/graph.h"
-#include "match/pattern.h"
+#include "match/patterns/pattern.h"
 #include "support/result.h"
 #include "target/torch_precision.h"
 

@@ -11,7 +11,7 @@
 #include "index/cards.h"
 #include "index/collection.h"
 #include "index/text_features.h"
-#include "match/pattern.h"
+#include "match/patterns/pattern.h"
 #include "support/result.h"
 
 namespace fact::driver {

@@ -1,6 +1,7 @@
 // What torch's operators are: one table by name, and by overload where that matters. Whoever asks
-// what an operator does, asks here; what it means in the kernel language is in match/pointwise.h
-// and match/rowwise.h, and what the arguments of products are called in graph/products.h.
+// what an operator does, asks here; what it means in the kernel language is in
+// match/operators/pointwise.h and match/operators/rowwise.h, and what the arguments of products are
+// called in graph/products.h.
 #pragma once
 
 #include <string_view>

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "match/pattern.h"
-#include "match/region.h"
+#include "match/patterns/pattern.h"
+#include "match/regions/region.h"
 
 namespace fact::match {
 

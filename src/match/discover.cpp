@@ -5,18 +5,18 @@
 #include <optional>
 #include <set>
 
-#include "match/attention.h"
+#include "match/attention/attention.h"
 #include "match/candidate.h"
-#include "match/fold.h"
 #include "match/leftovers.h"
-#include "match/norm.h"
-#include "match/packed.h"
-#include "match/pattern.h"
-#include "match/region.h"
-#include "match/rotary.h"
-#include "match/rowwise.h"
-#include "match/siblings.h"
-#include "match/write.h"
+#include "match/linears/siblings.h"
+#include "match/norms/fold.h"
+#include "match/norms/norm.h"
+#include "match/operators/rowwise.h"
+#include "match/patterns/pattern.h"
+#include "match/regions/packed.h"
+#include "match/regions/region.h"
+#include "match/rotary/rotary.h"
+#include "match/text/write.h"
 
 namespace fact::match {
 

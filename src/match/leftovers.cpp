@@ -6,10 +6,10 @@
 
 #include "graph/halves.h"
 #include "graph/operators.h"
-#include "match/anchor.h"
-#include "match/attention_call.h"
-#include "match/pointwise.h"
-#include "match/rowwise.h"
+#include "match/attention/call.h"
+#include "match/axes/anchor.h"
+#include "match/operators/pointwise.h"
+#include "match/operators/rowwise.h"
 
 namespace fact::match {
 

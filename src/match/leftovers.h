@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "match/facts.h"
-#include "match/pattern.h"
+#include "match/patterns/pattern.h"
+#include "match/regions/facts.h"
 
 namespace fact::match {
 

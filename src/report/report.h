@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "match/pattern.h"
+#include "match/patterns/pattern.h"
 #include "report/ablation.h"
 #include "report/agent.h"
 #include "report/times.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "match/pattern.h"
+#include "match/patterns/pattern.h"
 #include "sol/graph_bound.h"
 
 namespace fact::report {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "jit/compiler.h"
-#include "match/pattern.h"
+#include "match/patterns/pattern.h"
 #include "support/result.h"
 #include "target/launch_record.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "jit/compiler.h"
-#include "match/pattern.h"
+#include "match/patterns/pattern.h"
 #include "registry/store.h"
 #include "tune/realization.h"
 

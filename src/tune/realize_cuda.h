@@ -1,7 +1,7 @@
 // A family whose one kernel is written in CUDA (dsl/cuda_text.h).
 #pragma once
 
-#include "match/pattern.h"
+#include "match/patterns/pattern.h"
 #include "tune/realize.h"
 
 namespace fact::tune {

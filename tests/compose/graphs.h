@@ -6,7 +6,7 @@
 
 #include "graph/fused.h"
 #include "graph/graph.h"
-#include "match/pattern.h"
+#include "match/patterns/pattern.h"
 
 namespace fact::compose {
 

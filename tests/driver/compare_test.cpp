@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "driver/run_folder.h"
-#include "match/pattern.h"
+#include "match/patterns/pattern.h"
 #include "support/files.h"
 
 namespace fact::driver {

@@ -6,7 +6,7 @@
 #include "graph/canonical.h"
 #include "graph/pt2_archive.h"
 #include "graphs.h"
-#include "match/pattern.h"
+#include "match/patterns/pattern.h"
 
 namespace fact::match {
 namespace {

@@ -1,5 +1,5 @@
 // Attention in its spellings: what is taken, how it is written, and what is left as it is.
-#include "match/attention.h"
+#include "match/attention/attention.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "match/cost.h"
+#include "match/text/cost.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 
 #include "dsl/dsl.h"
 #include "graphs.h"
-#include "match/pointwise.h"
-#include "match/rowwise.h"
+#include "match/operators/pointwise.h"
+#include "match/operators/rowwise.h"
 #include "sol/work.h"
 #include "support/files.h"
 
@@ -20,7 +20,7 @@ TEST(Cost, EveryOperatorOfAKernelHasItsWork) {
     static const std::regex target("\"(aten\\.[A-Za-z0-9_]+\\.[A-Za-z0-9_]+)\"");
     int checked = 0;
     for (const char* file : {"pointwise.cpp", "rowwise.cpp"}) {
-        const auto text = read_file(std::string(FACT_SOURCE_DIR) + "/src/match/" + file);
+        const auto text = read_file(std::string(FACT_SOURCE_DIR) + "/src/match/operators/" + file);
         ASSERT_TRUE(text.ok());
         for (std::sregex_iterator it(text->begin(), text->end(), target), end; it != end; ++it) {
             graph::Node node;

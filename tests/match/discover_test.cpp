@@ -5,7 +5,7 @@
 #include "graph/canonical.h"
 #include "graph/pt2_archive.h"
 #include "graphs.h"
-#include "match/printer.h"
+#include "match/patterns/printer.h"
 
 namespace fact::match {
 namespace {

@@ -1,5 +1,5 @@
 // A norm before a product: beside the two patterns, the one that folds the norm into the product.
-#include "match/fold.h"
+#include "match/regions/fold.h"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "match/pattern.h"
+#include "match/patterns/pattern.h"
 
 namespace fact::match::testing {
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "graphs.h"
-#include "match/printer.h"
+#include "match/patterns/printer.h"
 
 namespace fact::match::testing {
 

@@ -1,6 +1,4 @@
 // What masks hold before anything runs, and what they let rows see.
-#include "match/known_values.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,7 +7,8 @@
 #include <limits>
 
 #include "graphs.h"
-#include "match/mask.h"
+#include "match/attention/mask.h"
+#include "match/known/values.h"
 
 namespace fact::match {
 namespace {

@@ -1,6 +1,6 @@
 // One wide linear that is cut in two and gated: two products of one matrix, whose weights are
 // halves of one tensor.
-#include "match/packed.h"
+#include "match/regions/packed.h"
 
 #include <gtest/gtest.h>
 

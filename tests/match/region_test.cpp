@@ -1,12 +1,12 @@
 // How far regions grow, and what stops them.
-#include "match/region.h"
+#include "match/regions/region.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "graphs.h"
-#include "match/printer.h"
+#include "match/patterns/printer.h"
 
 namespace fact::match {
 namespace {

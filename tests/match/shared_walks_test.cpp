@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "graphs.h"
-#include "match/join.h"
-#include "match/known_values.h"
-#include "match/norm_form.h"
-#include "match/peephole.h"
+#include "match/formulas/activations.h"
+#include "match/formulas/halves.h"
+#include "match/formulas/norm_form.h"
+#include "match/known/values.h"
 
 namespace fact::match {
 namespace {

@@ -1,0 +1,316 @@
+// Attention written out: product, scale and mask in any order, softmax, product.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "graph/arguments.h"
+#include "graph/operators.h"
+#include "match/attention/call.h"
+#include "match/attention/mask.h"
+#include "match/operators/rowwise.h"
+
+namespace fact::match {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+
+namespace {
+
+// A mask on the scores, as an argument of a node of the chain.
+struct MaskUse {
+    NodeId node{};
+    std::string argument;
+    MaskMeaning meaning{};
+    double low =
+        -std::numeric_limits<double>::infinity();  // what takes the place of a hidden score
+    double after = 1;                              // what it is multiplied by later
+};
+
+bool has_axis(const Shape& shape, Axis axis) {
+    return std::ranges::any_of(
+        shape, [&](const auto& axes) { return std::ranges::find(axes, axis) != axes.end(); });
+}
+
+class ChainReader {
+  public:
+    ChainReader(const Graph& graph, const Facts& facts, KnownValues& known, Anchor anchor)
+        : graph_(graph),
+          facts_(facts),
+          known_(known),
+          anchor_(std::move(anchor)),
+          space_(anchor_.space),
+          value_(anchor_.result),
+          scale_(anchor_.alpha) {
+        nodes_.insert(anchor_.node);
+    }
+
+    std::optional<AttentionCall> read() {
+        if (anchor_.addend && anchor_.beta != 0) {
+            if (anchor_.beta != 1) return std::nullopt;
+            const auto& side = space_.sides().front();
+            masks_.push_back({side.node, side.argument, MaskMeaning::add});
+        }
+        while (!softmax_) {
+            const auto next = only_reader();
+            if (!next || !take_before_softmax(*next)) return std::nullopt;
+        }
+        std::optional<NodeId> next = only_reader();
+        while (next && reorders_or_rounds(*next)) {
+            if (!absorb(*next)) return std::nullopt;
+            next = only_reader();
+        }
+        if (!next || !is_anchor(graph_[*next]) || !take_mix(*next)) return std::nullopt;
+        return finish();
+    }
+
+  private:
+    // Who reads the current value, where that is one node and nobody else.
+    std::optional<NodeId> only_reader() const {
+        const auto& readers = facts_.users[graph::index(value_)];
+        if (facts_.escapes[graph::index(value_)] || readers.size() != 1) return std::nullopt;
+        const auto reads = graph::tensor_inputs(graph_[readers.front()]);
+        return std::ranges::count(reads, value_) == 1 ? std::optional(readers.front())
+                                                      : std::nullopt;
+    }
+
+    bool absorb(NodeId id) {
+        if (!space_.absorb(graph_, id).empty()) return false;
+        nodes_.insert(id);
+        value_ = graph_[id].outputs.front();
+        return true;
+    }
+
+    // Rounding on the way is torch's, not the module's: the kernel keeps f32.
+    bool reorders_or_rounds(NodeId id) const {
+        const Node& node = graph_[id];
+        const auto motion = graph::facts_of(node).motion;
+        if (motion == graph::Motion::reshape || motion == graph::Motion::permute ||
+            node.target == "aten.clone.default")
+            return true;
+        return node.target == "aten._to_copy.default" &&
+               info(graph_[node.outputs.front()].type->dtype).floating;
+    }
+
+    bool take_before_softmax(NodeId id) {
+        const Node& node = graph_[id];
+        if (const RowwiseOp* op = find_rowwise(node)) {
+            if (op->tag != "softmax" || !absorb(id)) return false;
+            softmax_ = id;
+            return true;
+        }
+        const bool times = node.target.starts_with("aten.mul.");
+        if (times || node.target.starts_with("aten.div.")) return take_scale(id, times);
+        if (node.target == "aten.tanh.default") return take_cap(id);
+        if (!reorders_or_rounds(id) && !read_mask(id)) return false;
+        return absorb(id);
+    }
+
+    // Scores s / cap become tanh of it, and times the cap again.
+    bool take_cap(NodeId id) {
+        if (inside_cap_ || !masks_.empty()) return false;
+        inside_cap_ = std::exchange(scale_, 1);
+        return absorb(id);
+    }
+
+    std::optional<double> number(const Node& node, std::string_view name) const {
+        if (const auto given = graph::number_argument(node, name)) return given;
+        const auto tensor = graph::tensor_argument(node, name);
+        const auto known = tensor ? known_.of(*tensor) : std::nullopt;
+        return known ? known->number() : std::nullopt;
+    }
+
+    bool take_scale(NodeId id, bool times) {
+        const Node& node = graph_[id];
+        const bool first = graph::tensor_argument(node, "self") == value_;
+        const auto factor = number(node, first ? "other" : "self");
+        // What a mask hides stays hidden only behind a positive factor.
+        if (!factor || *factor <= 0 || (!times && !first)) return false;
+        if (graph::find_argument(node, "rounding_mode")) return false;
+        scale_ = times ? scale_ * *factor : scale_ / *factor;
+        for (MaskUse& mask : masks_) mask.after *= times ? *factor : 1 / *factor;
+        // A number that is a tensor of the graph is known to the kernel as a mask is.
+        for (const ValueId value : graph::tensor_inputs(node))
+            if (value != value_) keep_behind(value);
+        return absorb(id);
+    }
+
+    bool read_mask(NodeId id) {
+        const Node& node = graph_[id];
+        const auto is_value = [&](std::string_view argument) {
+            return graph::tensor_argument(node, argument) == value_;
+        };
+        if (node.target == "aten.add.Tensor") {
+            const char* mask = is_value("self") ? "other" : "self";
+            if (!graph::tensor_argument(node, mask)) return false;
+            if (graph::number_argument(node, "alpha").value_or(1) != 1) return false;
+            masks_.push_back({id, mask, MaskMeaning::add});
+            return true;
+        }
+        if (node.target.starts_with("aten.masked_fill.")) {
+            const auto low = number(node, "value");
+            if (!is_value("self") || !low) return false;
+            masks_.push_back({id, "mask", MaskMeaning::hide_where, *low});
+            return true;
+        }
+        if (node.target.starts_with("aten.where.")) {
+            const bool shows = is_value("self");
+            const auto low = number(node, shows ? "other" : "self");
+            if (!low || (!shows && !is_value("other"))) return false;
+            const auto meaning = shows ? MaskMeaning::show_where : MaskMeaning::hide_where;
+            masks_.push_back({id, "condition", meaning, *low});
+            return true;
+        }
+        return false;
+    }
+
+    // The second product in terms of the first one's axes.
+    bool take_mix(NodeId id) {
+        const auto read = read_anchor(graph_, id);
+        if (!read || read->alpha != 1 || (read->addend && read->beta != 0)) return false;
+        const bool first = read->a == value_;
+        const Shape &mixed = first ? read->space.a : read->space.b,
+                    &values = first ? read->space.b : read->space.a;
+        const Shape weights = space_.shape(value_);
+        std::map<Axis, std::vector<Axis>> names;  // of the second product's axes
+        for (std::size_t i = 0; i < mixed.size(); ++i)
+            if (!mixed[i].empty()) names[mixed[i].front()] = weights[i];
+        const auto& along = space_.groups().at(*softmax_);
+        if (along.size() != 1 || along[0].size() != 1) return false;
+        if (names[read->k] != along[0]) return false;
+        n_ = along[0].front();
+        const Shape& result = read->space.shape(read->result);
+        std::optional<Axis> features;
+        for (const auto& axes : result)
+            for (const Axis axis : axes) {
+                if (names.contains(axis)) continue;
+                if (has_axis(values, axis)) {
+                    if (features) return false;
+                    features = axis;
+                    e_ = space_.add_axis(read->space.extent(axis));
+                    names[axis] = {e_};
+                } else if (read->space.extent(axis) == 1) {
+                    names[axis] = {};
+                } else {
+                    return false;
+                }
+            }
+        if (!features) return false;
+        const auto translated = [&](const Shape& shape) {
+            Shape out(shape.size());
+            for (std::size_t i = 0; i < shape.size(); ++i)
+                for (const Axis axis : shape[i])
+                    out[i].insert(out[i].end(), names.at(axis).begin(), names.at(axis).end());
+            return out;
+        };
+        mix_ = id;
+        space_.add_side({id, "v", first ? read->b : read->a, translated(values)});
+        space_.place(read->result, translated(result));
+        nodes_.insert(id);
+        value_ = read->result;
+        return true;
+    }
+
+    const SideUse& side(NodeId node, std::string_view argument) const {
+        return *std::ranges::find_if(space_.sides(), [&](const SideUse& side) {
+            return side.node == node && side.argument == argument;
+        });
+    }
+
+    std::optional<AttentionCall> finish() {
+        AttentionCall call;
+        call.node = *softmax_;
+        call.scale = inside_cap_ ? *inside_cap_ * scale_ : scale_;
+        if (inside_cap_) call.cap = scale_;
+        call.n = n_;
+        call.e = e_;
+        call.d = anchor_.k;
+        call.q = {anchor_.a, space_.a};
+        call.k = {anchor_.b, space_.b};
+        if (has_axis(call.q.shape, n_)) std::swap(call.q, call.k);
+        std::optional<Axis> rows;
+        for (const auto& axes : call.q.shape)
+            for (const Axis axis : axes)
+                if (axis != call.d && !has_axis(call.k.shape, axis)) rows = axis;
+        if (!rows || !has_axis(call.k.shape, n_)) return std::nullopt;
+        call.m = *rows;
+        const SideUse& values = side(mix_, "v");
+        call.v = {values.value, values.shape};
+        call.result = {value_, space_.shape(value_)};
+        for (const MaskUse& mask : masks_)
+            if (!apply(mask, call)) return std::nullopt;
+        for (Axis axis = 0; axis < space_.num_axes(); ++axis)
+            call.extents.push_back(space_.extent(axis));
+        call.nodes = nodes_;
+        call.copied = copied_;
+        return call;
+    }
+
+    bool apply(const MaskUse& use, AttentionCall& call) {
+        const SideUse& mask = side(use.node, use.argument);
+        const double hidden = kHidden / std::min(use.after, 1.0);
+        if (use.low > hidden) return false;
+        const auto known = known_.of(mask.value);
+        const auto sight =
+            known ? sight_of(*known, use.meaning, mask.shape,
+                             {call.m, n_, space_.extent(call.m), space_.extent(n_), hidden})
+                  : std::nullopt;
+        if (!sight) {
+            const DType dtype = graph_[mask.value].type->dtype;
+            const bool adds = use.meaning == MaskMeaning::add;
+            if (adds ? !info(dtype).floating || dtype == DType::f64 : dtype != DType::boolean)
+                return false;
+            // A finite number in the place of every score of a row weighs all columns alike, which
+            // adding cannot say.
+            if (adds ? use.after != 1 : std::isfinite(use.low)) return false;
+            call.masks.push_back({{mask.value, mask.shape}, use.meaning, use.low});
+            return true;
+        }
+        // Beside another mask a row may see nothing; only -inf hides as the kernel does then.
+        const bool finite =
+            use.meaning == MaskMeaning::add
+                ? std::ranges::any_of(*known->elements,
+                                      [&](double x) { return x <= hidden && std::isfinite(x); })
+                : std::isfinite(use.low);
+        if (!sight->is_all() && finite && masks_.size() > 1) return false;
+        call.sight.narrow(*sight);
+        keep_behind(mask.value);
+        // What it puts in the place of hidden scores may be a tensor too.
+        for (const ValueId value : graph::tensor_inputs(graph_[use.node]))
+            if (!space_.contains(value) && known_.of(value)) keep_behind(value);
+        return true;
+    }
+
+    void keep_behind(ValueId value) {
+        const auto behind = known_.nodes_behind(value);
+        copied_.insert(behind.begin(), behind.end());
+    }
+
+    const Graph& graph_;
+    const Facts& facts_;
+    KnownValues& known_;
+    Anchor anchor_;
+    Space space_;
+    ValueId value_{};  // where the chain has come to
+    double scale_ = 1;
+    std::optional<double> inside_cap_;  // the scale before a tanh; scale_ is then what follows it
+    std::vector<MaskUse> masks_;
+    std::optional<NodeId> softmax_;
+    NodeId mix_{};
+    Axis n_ = 0, e_ = 0;
+    std::set<NodeId> nodes_, copied_;
+};
+
+}  // namespace
+
+std::optional<AttentionCall> read_attention_chain(const Graph& graph, const Facts& facts,
+                                                  KnownValues& known, NodeId product) {
+    auto anchor = read_anchor(graph, product);
+    if (!anchor || anchor->rule == "linear" || anchor->rule == "conv") return std::nullopt;
+    return ChainReader(graph, facts, known, std::move(*anchor)).read();
+}
+
+}  // namespace fact::match

@@ -1,0 +1,327 @@
+#include "match/attention/write.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "lower/pipeline/lower.h"
+#include "match/attention/cost.h"
+#include "match/attention/write_mask.h"
+#include "match/text/cost.h"
+#include "match/text/write.h"
+
+namespace fact::match {
+
+using graph::Graph;
+using graph::NodeId;
+using graph::TensorType;
+using graph::ValueId;
+using ir::ExprId;
+
+namespace {
+
+using Dims = std::vector<ir::DimId>;
+
+class AttentionWriter {
+  public:
+    AttentionWriter(const Graph& graph, const Facts& facts, const AttentionCall& call)
+        : graph_(graph), facts_(facts), call_(call), build_(kernel_) {}
+
+    Result<AttentionPattern> write(const Options& options, const GpuSpec& gpu) {
+        const DType dtype = type(call_.q).dtype;
+        for (const Placed* tensor : {&call_.k, &call_.v, &call_.result})
+            if (type(*tensor).dtype != dtype) return Error{"its operands differ in type", ""};
+        for (const Placed* tensor : operands())
+            if (const auto producer = graph_[tensor->value].producer;
+                producer && (call_.nodes.contains(*producer) || call_.copied.contains(*producer)))
+                return Error{"one operand is computed on the way to another", ""};
+        if (std::string reason = name_axes(); !reason.empty()) return Error{reason, ""};
+        std::vector<ExprId> loaded;
+        for (const auto& [name, tensor, row, column] : {std::tuple{"q", &call_.q, call_.m, call_.d},
+                                                        {"k", &call_.k, call_.n, call_.d},
+                                                        {"v", &call_.v, call_.n, call_.e}}) {
+            const auto read = load(*tensor, name, row, column);
+            if (!read) return read.error();
+            loaded.push_back(*read);
+        }
+        ir::Attention node{loaded[0], loaded[1], loaded[2], {}, call_.sight.causal, call_.scale};
+        node.window = call_.sight.window;
+        node.zero_unseen = call_.zero_unseen;
+        if (options.tf32.products && dtype == DType::f32) node.precision = ir::Precision::tf32;
+        node.cap = call_.cap;
+        for (const AttentionMask& mask : call_.masks) {
+            const auto term = masked(mask);
+            if (!term) return term.error();
+            node.bias = node.bias ? sum(*node.bias, *term) : *term;
+        }
+        kernel_.name = fmt::format("sdpa{}{}{}{}", call_.sight.causal ? "_causal" : "",
+                                   call_.sight.window ? "_window" : "", call_.cap ? "_cap" : "",
+                                   call_.masks.empty() ? "" : "_bias");
+        if (auto done = write_result(node); !done) return done.error();
+        ir::drop_dead(kernel_);
+        if (std::string wrong = ir::verify(kernel_); !wrong.empty())
+            throw InternalError(
+                fmt::format("{} gives a bad kernel: {}", graph_[call_.node].name, wrong));
+        return assembled(options, gpu);
+    }
+
+  private:
+    std::vector<const Placed*> operands() const {
+        std::vector<const Placed*> all{&call_.q, &call_.k, &call_.v};
+        for (const AttentionMask& mask : call_.masks) {
+            if (!mask.source)
+                all.push_back(&mask.tensor);
+            else
+                for (const Placed& part : mask.source->reads) all.push_back(&part);
+        }
+        return all;
+    }
+
+    const TensorType& type(const Placed& tensor) const { return *graph_[tensor.value].type; }
+
+    // The axes a dimension is written with: those of extent one that q lacks mean nothing.
+    std::vector<Axis> significant(const std::vector<Axis>& axes) const {
+        std::vector<Axis> kept;
+        for (const Axis axis : axes)
+            if (names_.contains(axis) || call_.extent(axis) != 1) kept.push_back(axis);
+        return kept;
+    }
+
+    // Symbols, but numbers for axes that are only ever the inner part of a dimension: their extents
+    // cannot be told from the tensors.
+    std::string name_axes() {
+        const auto operands = this->operands();
+        const auto told = [&](Axis axis) {
+            return std::ranges::any_of(operands, [&](const Placed* tensor) {
+                return std::ranges::any_of(tensor->shape, [&](const auto& axes) {
+                    return !axes.empty() && axes.front() == axis;
+                });
+            });
+        };
+        batch_ = call_.batch();
+        std::vector<std::string> free{"B", "H", "P", "S"};
+        std::ranges::reverse(free);
+        std::set<std::int64_t> numbers;
+        for (std::size_t i = 0; i < batch_.size(); ++i) {
+            const Axis axis = batch_[i];
+            if (!told(axis)) {
+                if (!numbers.insert(call_.extent(axis)).second)
+                    return "two of its dimensions are parts of the same extent";
+                names_[axis] = fmt::format("{}", call_.extent(axis));
+                continue;
+            }
+            const bool outer = i + 1 < batch_.size() && !told(batch_[i + 1]);
+            if (!outer && free.empty()) return "it has too many dimensions";
+            if (outer && extents_.contains("G")) return "two of its dimensions are shared in parts";
+            names_[axis] = outer ? "G" : free.back();
+            if (!outer) free.pop_back();
+            extents_[names_[axis]] = call_.extent(axis);
+        }
+        names_[call_.m] = "M";
+        names_[call_.n] = "N";
+        names_[call_.d] = "D";
+        names_[call_.e] = call_.extent(call_.e) == call_.extent(call_.d) ? "D" : "E";
+        for (const Axis axis : {call_.m, call_.n, call_.d, call_.e})
+            extents_[names_[axis]] = call_.extent(axis);
+        for (const Placed* tensor : {&call_.k, &call_.v, &call_.result})
+            for (const auto& axes : tensor->shape)
+                for (const Axis axis : significant(axes))
+                    if (!names_.contains(axis)) return "its queries lack a dimension of the rest";
+        return "";
+    }
+
+    ir::DimId dim(Axis axis) { return kernel_.dim(names_.at(axis)); }
+    ir::DimId dim(const std::vector<Axis>& axes) {
+        Dims factors;
+        for (const Axis axis : axes) factors.push_back(dim(axis));
+        return kernel_.dim_product(factors);
+    }
+
+    // Dimensions in memory order: of the kernel, and the axes of each.
+    struct Order {
+        Laid laid;
+        Dims dims;
+        std::vector<Axis> axes;
+    };
+    Result<Order> lay(const Placed& tensor) {
+        Order order{{tensor.value, {}, {}, 16}, {}, {}};
+        const TensorType& own = type(tensor);
+        std::vector<int> seen;
+        for (std::size_t i = 0; i < tensor.shape.size(); ++i)
+            if (!significant(tensor.shape[i]).empty()) seen.push_back(static_cast<int>(i));
+        const auto stride = [&](int at) {
+            const auto i = static_cast<std::size_t>(at);
+            return own.sizes[i] == 1 ? std::numeric_limits<std::int64_t>::max() : own.strides[i];
+        };
+        std::ranges::stable_sort(seen, std::ranges::greater(), stride);
+        if (seen.empty() ||
+            (stride(seen.back()) != 1 && own.sizes[static_cast<std::size_t>(seen.back())] != 1))
+            return Error{fmt::format("{} has no contiguous dimension", graph_[tensor.value].name),
+                         ""};
+        std::int64_t together = own.offset;
+        for (const int at : seen) {
+            const auto axes = significant(tensor.shape[static_cast<std::size_t>(at)]);
+            order.laid.dims.push_back({at});
+            order.dims.push_back(dim(axes));
+            order.axes.insert(order.axes.end(), axes.begin(), axes.end());
+            if (at != seen.back()) together = std::gcd(together, stride(at));
+        }
+        if (together != 0)
+            order.laid.alignment =
+                static_cast<int>(std::gcd(together * info(own.dtype).bytes, std::int64_t{16}));
+        return order;
+    }
+
+    Dims dims(const std::vector<Axis>& axes) {
+        Dims out;
+        for (const Axis axis : axes) out.push_back(dim(axis));
+        return out;
+    }
+
+    // A parameter as attention sees it: batches, then these two.
+    Result<ExprId> load(const Placed& tensor, const std::string& name, Axis row, Axis column) {
+        const auto order = lay(tensor);
+        if (!order) return order.error();
+        kernel_.params.push_back({name, {type(tensor).dtype, order->dims}, {}});
+        params_.push_back(bind(graph_, facts_, name, order->laid));
+        std::vector<Axis> wanted = batch_;
+        wanted.insert(wanted.end(), {row, column});
+        std::erase_if(wanted, [&](Axis axis) {
+            return std::ranges::find(order->axes, axis) == order->axes.end();
+        });
+        const ExprId param = build_.param(static_cast<std::uint32_t>(kernel_.params.size() - 1));
+        return build_.permute(build_.view(param, dims(order->axes)), dims(wanted));
+    }
+
+    // What a mask adds to the scores.
+    Result<ExprId> masked(const AttentionMask& mask) {
+        const auto read =
+            mask.source ? made(mask) : load(mask.tensor, name_mask(mask.tensor), call_.m, call_.n);
+        if (!read || mask.meaning == MaskMeaning::add) return read;
+        const ExprId low = build_.literal(mask.low), zero = build_.literal(0.0);
+        const bool hides = mask.meaning == MaskMeaning::hide_where;
+        return build_.select(*read, hides ? low : zero, hides ? zero : low);
+    }
+
+    // A mask that the kernel makes of its parts.
+    Result<ExprId> made(const AttentionMask& mask) {
+        return write_mask(
+            graph_, kernel_, *mask.source, mask.tensor.value, scores(),
+            [&](const Placed& part) { return load(part, name_mask(part), call_.m, call_.n); });
+    }
+
+    std::string name_mask(const Placed& tensor) const {
+        const std::string stem = type(tensor).dtype == DType::boolean ? "mask" : "bias";
+        std::string name = stem;
+        for (int i = 1;
+             std::ranges::find(kernel_.params, name, &ir::Tensor::name) != kernel_.params.end();
+             ++i)
+            name = fmt::format("{}{}", stem, i);
+        return name;
+    }
+
+    Dims scores() {
+        std::vector<Axis> axes = batch_;
+        axes.insert(axes.end(), {call_.m, call_.n});
+        return dims(axes);
+    }
+
+    ExprId sum(ExprId a, ExprId b) {
+        std::vector<ExprId> terms{a, b};
+        bring_together(kernel_, terms, scores());
+        return build_.binary(ir::BinaryOp::add, terms[0], terms[1]);
+    }
+
+    Result<> write_result(const ir::Attention& node) {
+        const ExprId value = build_.attention(node);
+        kernel_.exprs[ir::index(value)].name = "o";
+        const auto order = lay(call_.result);
+        if (!order) return order.error();
+        const Dims wanted = dims(order->axes), has = kernel_[value].type.dims;
+        if (wanted.size() != has.size() || !std::ranges::is_permutation(wanted, has))
+            return Error{"a dimension of its result is in no operand", ""};
+        const ExprId stored = build_.view(build_.permute(value, wanted), order->dims);
+        kernel_.outputs.push_back({{"y", {type(call_.result).dtype, order->dims}, {}}, stored});
+        results_.push_back(bind(graph_, facts_, "y", order->laid));
+        return Ok{};
+    }
+
+    AttentionPattern assembled(const Options& options, const GpuSpec& gpu) {
+        std::set<NodeId> all = call_.nodes, own = call_.nodes;
+        all.insert(call_.copied.begin(), call_.copied.end());
+        // What makes the mask of this attention alone goes with it.
+        for (auto id = call_.copied.rbegin(); id != call_.copied.rend(); ++id)
+            if (std::ranges::all_of(graph_[*id].outputs, [&](ValueId value) {
+                    return only_used_in(facts_, value, own);
+                }))
+                own.insert(*id);
+        AttentionPattern found;
+        found.nodes.assign(own.begin(), own.end());
+        std::ranges::set_difference(all, own, std::back_inserter(found.copied));
+        Pattern& pattern = found.pattern;
+        const Written written{kernel_, extents_, params_, results_};
+        pattern = assemble(graph_, {all.begin(), all.end()}, {call_.result.value}, written);
+        pattern.nodes.clear();
+        for (const NodeId id : found.nodes) pattern.nodes.push_back(graph_[id].name);
+        for (const NodeId id : found.copied) pattern.copied.push_back(graph_[id].name);
+        pattern.rule = "attention";
+        pattern.where = graph_[call_.node].where;
+        pattern.problem = problem();
+        pattern.cost = cost_of(graph_, found.nodes, call_, written, options, gpu);
+        finish(graph_, pattern);
+        found.held = held(written, options);
+        return found;
+    }
+
+    schedule::Problem problem() const {
+        schedule::Problem problem;
+        problem.operands = problem.output = type(call_.q).dtype;
+        problem.m = call_.extent(call_.m);
+        problem.n = call_.extent(call_.n);
+        problem.k = call_.extent(call_.d);
+        for (const Axis axis : batch_) problem.batch *= call_.extent(axis);
+        return problem;
+    }
+
+    bool held(const Written& written, const Options& options) const {
+        lower::LowerOptions lowering;
+        lowering.arch = options.arch;
+        lowering.extents.resize(kernel_.dims.size());
+        for (std::size_t i = 0; i < kernel_.dims.size(); ++i)
+            lowering.extents[i] =
+                static_cast<std::int64_t>(elements(written, {static_cast<ir::DimId>(i)}));
+        for (const auto* bindings : {&params_, &results_})
+            for (const auto& binding : *bindings) lowering.alignment.push_back(binding.alignment);
+        const auto stages = lower::stages(kernel_, lowering);
+        if (!stages || stages->stages.back().kind != lower::StageKind::attention) return false;
+        // A bias may be laid out anew before, but not one as large as the scores.
+        double scores = 1;
+        for (const Axis axis : batch_) scores *= static_cast<double>(call_.extent(axis));
+        scores *= static_cast<double>(call_.extent(call_.m) * call_.extent(call_.n));
+        return std::ranges::all_of(stages->intermediates, [&](const ir::Tensor& tensor) {
+            return elements(written, tensor.type.dims) < scores;
+        });
+    }
+
+    const Graph& graph_;
+    const Facts& facts_;
+    const AttentionCall& call_;
+    ir::Kernel kernel_;
+    ir::Builder build_;
+    std::vector<Axis> batch_;
+    std::map<Axis, std::string> names_;
+    std::map<std::string, std::int64_t> extents_;
+    std::vector<graph::Binding> params_, results_;
+};
+
+}  // namespace
+
+Result<AttentionPattern> write_attention(const Graph& graph, const Facts& facts,
+                                         const AttentionCall& call, const Options& options,
+                                         const GpuSpec& gpu) {
+    return AttentionWriter(graph, facts, call).write(options, gpu);
+}
+
+}  // namespace fact::match

@@ -1,0 +1,25 @@
+// From attention to a pattern: the kernel's text, what binds to it, and what it costs.
+#pragma once
+
+#include "match/attention/call.h"
+#include "match/patterns/pattern.h"
+#include "match/regions/region.h"
+#include "support/result.h"
+#include "target/gpu_spec.h"
+
+namespace fact::match {
+
+struct AttentionPattern {
+    std::vector<graph::NodeId> nodes, copied;
+    Pattern pattern;
+    // A skeleton computes it, at most behind a kernel that lays a bias out anew; else it is written
+    // out.
+    bool held = false;
+};
+
+// What the kernel's text and bindings become for a call. An Error says what cannot be addressed.
+Result<AttentionPattern> write_attention(const graph::Graph& graph, const Facts& facts,
+                                         const AttentionCall& call, const Options& options,
+                                         const GpuSpec& gpu);
+
+}  // namespace fact::match

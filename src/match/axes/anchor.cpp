@@ -1,0 +1,185 @@
+#include "match/axes/anchor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <optional>
+
+#include "graph/arguments.h"
+#include "graph/products.h"
+
+namespace fact::match {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::TensorType;
+using graph::ValueId;
+
+namespace {
+
+// Torch's alpha and beta: one where they were left out.
+std::optional<double> factor(const Node& node, std::string_view name) {
+    return graph::find_argument(node, name) ? graph::number_argument(node, name) : 1.0;
+}
+
+std::string unusable(const Graph& graph, ValueId id) {
+    const auto& type = graph[id].type;
+    if (!type) return fmt::format("{} is not a tensor", graph[id].name);
+    if (type->dynamic) return fmt::format("the extents of {} vary at run time", graph[id].name);
+    if (std::ranges::find(type->sizes, 0) != type->sizes.end())
+        return fmt::format("{} is empty", graph[id].name);
+    return "";
+}
+
+// The operand's axes: its last two dimensions are `rows` and `columns`, those before are the
+// result's, matched from the right.
+Shape operand_shape(const TensorType& type, const Shape& result, Axis rows, Axis columns) {
+    const std::size_t rank = type.sizes.size();
+    Shape shape(rank);
+    shape[rank - 2] = {rows};
+    shape[rank - 1] = {columns};
+    for (std::size_t i = 2; i < rank; ++i) {
+        const auto& axes = result[result.size() - 1 - i];
+        const std::size_t own = rank - 1 - i;
+        // Expanded and repeated dimensions cost nothing when the kernel does not know of them.
+        if (type.sizes[own] > 1 && type.strides[own] != 0) shape[own] = axes;
+    }
+    return shape;
+}
+
+// Names the axes of a product of matrices, batched or not.
+std::string place_matrices(const Graph& graph, Anchor& anchor, bool linear) {
+    const TensorType &ta = *graph[anchor.a].type, &tb = *graph[anchor.b].type;
+    if (ta.sizes.size() < 2 || tb.sizes.size() < 2) return "one of its operands is a vector";
+    Space& space = anchor.space;
+    Shape shape;
+    for (const auto size : graph[anchor.result].type->sizes)
+        shape.push_back({space.add_axis(size)});
+    anchor.k = space.add_axis(ta.sizes.back());
+    const Axis m = shape[shape.size() - 2].front(), n = shape.back().front();
+    space.a = operand_shape(ta, shape, m, anchor.k);
+    space.b = linear ? Shape{{n}, {anchor.k}} : operand_shape(tb, shape, anchor.k, n);
+    space.place(anchor.result, std::move(shape));
+    return "";
+}
+
+bool all(const Node& node, std::string_view name, std::int64_t wanted) {
+    const auto* argument = graph::find_argument(node, name);
+    if (!argument) return true;
+    const auto* list = std::get_if<std::vector<std::int64_t>>(argument);
+    return list && std::ranges::all_of(*list, [&](auto x) { return x == wanted; });
+}
+
+// A convolution of single points is a product: weight[O, C] by input[B, C, points].
+std::string place_convolution(const Graph& graph, Anchor& anchor) {
+    const Node& node = graph[anchor.node];
+    const TensorType& weight = *graph[anchor.a].type;
+    const TensorType& input = *graph[anchor.b].type;
+    const auto* groups = graph::find_argument(node, "groups");
+    const auto* number = groups ? std::get_if<std::int64_t>(groups) : nullptr;
+    const bool points = weight.sizes.size() == 4 && weight.sizes[2] == 1 && weight.sizes[3] == 1 &&
+                        all(node, "stride", 1) && all(node, "padding", 0) &&
+                        (!groups || (number && *number == 1)) && input.sizes.size() == 4;
+    if (!points) return "convolutions of more than single points are left to torch";
+    Space& space = anchor.space;
+    Shape shape;
+    for (const auto size : graph[anchor.result].type->sizes)
+        shape.push_back({space.add_axis(size)});
+    anchor.k = space.add_axis(input.sizes[1]);
+    space.a = {shape[1], {anchor.k}, {}, {}};
+    space.b = {shape[0], {anchor.k}, shape[2], shape[3]};
+    if (anchor.addend) space.add_side({anchor.node, "bias", *anchor.addend, {shape[1]}});
+    space.place(anchor.result, std::move(shape));
+    return "";
+}
+
+// "bijl,lk->bijk": one letter is summed, the others are in the result.
+std::string place_einsum(const Graph& graph, Anchor& anchor) {
+    static constexpr const char* kOther = "only products that sum over one index are taken";
+    const auto read = graph::read_einsum(graph[anchor.node]);
+    if (!read || read->inputs.size() != 2) return kOther;
+    const std::string &first = read->inputs[0], &second = read->inputs[1], &result = read->result;
+    Space& space = anchor.space;
+    std::map<char, Axis> axes;
+    bool summed = false;
+    const auto shape_of = [&](const std::string& letters, ValueId value) -> std::optional<Shape> {
+        const TensorType& type = *graph[value].type;
+        if (letters.size() != type.sizes.size()) return std::nullopt;
+        Shape shape;
+        for (std::size_t i = 0; i < letters.size(); ++i) {
+            if (letters.find(letters[i]) != i ||
+                !std::isalpha(static_cast<unsigned char>(letters[i])))
+                return std::nullopt;
+            if (!axes.contains(letters[i])) axes[letters[i]] = space.add_axis(type.sizes[i]);
+            if (space.extent(axes[letters[i]]) != type.sizes[i]) return std::nullopt;
+            shape.push_back({axes[letters[i]]});
+        }
+        return shape;
+    };
+    const auto out = shape_of(result, anchor.result), a = shape_of(first, anchor.a),
+               b = shape_of(second, anchor.b);
+    if (!out || !a || !b) return kOther;
+    for (const auto& [letter, axis] : axes) {
+        if (result.find(letter) != result.npos) continue;
+        const bool both = first.find(letter) != first.npos && second.find(letter) != second.npos;
+        if (summed || !both) return kOther;
+        summed = true;
+        anchor.k = axis;
+    }
+    if (!summed) return kOther;
+    space.a = *a;
+    space.b = *b;
+    space.place(anchor.result, *out);
+    return "";
+}
+
+}  // namespace
+
+bool is_anchor(const Node& node) {
+    return graph::find_product(node) != nullptr;
+}
+
+Result<Anchor> read_anchor(const Graph& graph, NodeId id) {
+    const Node& node = graph[id];
+    const graph::ProductOp& row = *graph::find_product(node);
+    const auto reads = graph::tensor_inputs(node);
+    const bool listed = row.rule == "einsum" && reads.size() == 2;
+    const std::optional<ValueId> a = listed ? reads[0] : graph::tensor_argument(node, row.a),
+                                 b = listed ? reads[1] : graph::tensor_argument(node, row.b);
+    const auto alpha = factor(node, "alpha"), beta = factor(node, "beta");
+    if (!a || !b || !alpha || !beta || node.outputs.size() != 1)
+        return Error{"its arguments are not plain tensors and numbers", ""};
+    Anchor anchor;
+    anchor.node = id;
+    anchor.rule = row.rule;
+    anchor.a = *a;
+    anchor.b = *b;
+    anchor.result = node.outputs.front();
+    anchor.alpha = *alpha;
+    anchor.beta = *beta;
+    if (!row.addend.empty()) anchor.addend = graph::tensor_argument(node, row.addend);
+
+    for (const ValueId value : {anchor.a, anchor.b, anchor.result})
+        if (std::string reason = unusable(graph, value); !reason.empty()) return Error{reason, ""};
+    const TensorType &ta = *graph[anchor.a].type, &tb = *graph[anchor.b].type;
+    const bool linear = row.rule == "linear";
+    if (ta.dtype != tb.dtype)
+        return Error{
+            fmt::format("its operands are {} and {}", info(ta.dtype).name, info(tb.dtype).name),
+            ""};
+    if (ta.dtype != DType::bf16 && ta.dtype != DType::f16 && ta.dtype != DType::f32)
+        return Error{fmt::format("products of {} are left to torch", info(ta.dtype).name), ""};
+    const std::string reason = row.rule == "conv"     ? place_convolution(graph, anchor)
+                               : row.rule == "einsum" ? place_einsum(graph, anchor)
+                                                      : place_matrices(graph, anchor, linear);
+    if (!reason.empty()) return Error{reason, ""};
+    if (anchor.addend && anchor.beta != 0 && row.rule != "conv")
+        anchor.space.add_side(graph, id, std::string(row.addend), *anchor.addend,
+                              anchor.space.shape(anchor.result));
+    return anchor;
+}
+
+}  // namespace fact::match

@@ -1,0 +1,141 @@
+#include "match/axes/forms.h"
+
+#include <algorithm>
+
+namespace fact::match {
+
+using ir::DimId;
+using ir::ExprId;
+
+Forms::Forms(ir::Kernel& kernel, const Layout& layout, bool parts)
+    : kernel_(kernel), build_(kernel), layout_(layout), parts_(parts) {
+    for (const Atom& one : layout.atoms) atom_dims_.push_back(kernel.dim(one.name));
+    auto dims = layout.batches;
+    dims.insert(dims.end(), {layout.m, layout.n, layout.k});
+    for (const Atoms& dim : dims)
+        if (dim.size() > 1) composites_.push_back(dim);
+}
+
+DimId Forms::dim(const Atoms& atoms) {
+    std::vector<DimId> factors;
+    for (const int one : atoms) factors.push_back(atom_dims_[static_cast<std::size_t>(one)]);
+    return kernel_.dim_product(factors);
+}
+
+std::vector<DimId> Forms::dims(const std::vector<Atoms>& order) {
+    std::vector<DimId> out;
+    for (const Atoms& atoms : order) out.push_back(dim(atoms));
+    return out;
+}
+
+// The first atom of a dimension.
+int Forms::atom(DimId dim) const {
+    const auto at = std::ranges::find(atom_dims_, kernel_.factors({dim}).front());
+    return static_cast<int>(at - atom_dims_.begin());
+}
+
+std::vector<DimId> Forms::sorted(std::vector<DimId> dims) const {
+    std::ranges::sort(dims, {}, [&](DimId dim) { return atom(dim); });
+    return dims;
+}
+
+std::vector<int> Forms::atoms_of(ExprId x) const {
+    std::vector<int> atoms;
+    for (const DimId dim : kernel_.factors(kernel_[x].type.dims)) atoms.push_back(atom(dim));
+    std::ranges::sort(atoms);
+    return atoms;
+}
+
+// Whether it has some atoms of a dimension and lacks others.
+bool Forms::has_parts(ExprId x) const {
+    const auto atoms = atoms_of(x);
+    return std::ranges::any_of(composites_, [&](const Atoms& dim) {
+        const auto has = std::ranges::count_if(
+            dim, [&](int one) { return std::ranges::binary_search(atoms, one); });
+        return has > 0 && has < static_cast<std::ptrdiff_t>(dim.size());
+    });
+}
+
+ExprId Forms::apart(ExprId x) {
+    return build_.view(x, kernel_.factors(kernel_[x].type.dims));
+}
+
+ExprId Forms::whole(ExprId x) {
+    std::vector<DimId> dims;
+    const auto atoms = atoms_of(x);
+    for (std::size_t i = 0; i < atoms.size();) {
+        Atoms together{atoms[i]};
+        for (const Atoms& dim : composites_)
+            if (dim.front() == atoms[i] &&
+                std::ranges::includes(atoms, dim))  // atoms of a dimension are neighbours
+                together = dim;
+        dims.push_back(dim(together));
+        i += together.size();
+    }
+    return build_.view(x, dims);
+}
+
+void Forms::align(std::vector<ExprId>& operands) {
+    if (operands.empty()) return;
+    const bool parts =
+        parts_ || std::ranges::any_of(operands, [&](ExprId x) { return has_parts(x); });
+    std::vector<DimId> all;
+    for (ExprId& x : operands) {
+        x = parts ? apart(x) : whole(x);
+        for (const DimId dim : kernel_[x].type.dims)
+            if (std::ranges::find(all, dim) == all.end()) all.push_back(dim);
+    }
+    const bool nested = std::ranges::any_of(
+        operands, [&](ExprId x) { return kernel_[x].type.dims.size() == all.size(); });
+    if (!nested) operands.front() = spread(operands.front(), all);
+}
+
+// A row next to a column: the language combines operands only when one has every dimension, and
+// comparing with a coordinate gives a value its dimension.
+ExprId Forms::spread(ExprId x, const std::vector<DimId>& dims) {
+    ExprId wide = x;
+    for (const DimId dim : dims)
+        if (const auto& own = kernel_[wide].type.dims; std::ranges::find(own, dim) == own.end()) {
+            const ExprId below = build_.binary(ir::BinaryOp::lt, wide, build_.index(dim));
+            wide = build_.select(below, wide, wide);
+        }
+    return build_.permute(wide, sorted(kernel_[wide].type.dims));
+}
+
+std::vector<std::vector<DimId>> Forms::look_along(ExprId& x, const AxisGroups& groups) {
+    const auto has = atoms_of(x);
+    std::vector<Atoms> wanted;
+    for (const auto& axes : groups) {
+        auto& atoms = wanted.emplace_back();
+        for (const int one : has)
+            if (std::ranges::find(
+                    axes, layout_.atoms[static_cast<std::size_t>(one)].axes.front()) != axes.end())
+                atoms.push_back(one);
+    }
+    const bool parts =
+        parts_ || has_parts(x) || std::ranges::any_of(wanted, [&](const Atoms& atoms) {
+            return std::ranges::any_of(composites_, [&](const Atoms& dim) {
+                const auto in = std::ranges::count_if(
+                    dim, [&](int one) { return std::ranges::binary_search(atoms, one); });
+                return in > 0 && in < static_cast<std::ptrdiff_t>(dim.size());
+            });
+        });
+    x = parts ? apart(x) : whole(x);
+    std::vector<std::vector<DimId>> found;
+    for (const Atoms& atoms : wanted) {
+        auto& dims = found.emplace_back();
+        for (const DimId own : kernel_[x].type.dims)
+            if (std::ranges::binary_search(atoms, atom(own))) dims.push_back(own);
+    }
+    return found;
+}
+
+ExprId Forms::arrange(ExprId x, const std::vector<Atoms>& order) {
+    const auto wanted = dims(order);
+    const ExprId together = whole(x);
+    if (sorted(kernel_[together].type.dims) == sorted(wanted))
+        return build_.permute(together, wanted);
+    return build_.view(build_.permute(apart(x), kernel_.factors(wanted)), wanted);
+}
+
+}  // namespace fact::match

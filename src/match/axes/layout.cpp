@@ -1,0 +1,293 @@
+#include "match/axes/layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "graph/fused.h"
+
+namespace fact::match {
+namespace {
+
+class Planner {
+  public:
+    Planner(const graph::Graph& graph, const Space& space, Axis k, Grouping grouping)
+        : graph_(graph), space_(space), k_(k), grouping_(std::move(grouping)) {}
+
+    Result<Layout> plan(std::size_t num_results) {
+        Layout layout;
+        // Behind a reduction the product is not the result, and lies as it likes.
+        const Axis fastest = grouping_.innermost(kFirstResult);
+        layout.swapped = unreduced() && fastest >= 0 && grouping_.role(fastest) == Role::m;
+        if (layout.swapped) grouping_.swap_operands();
+        if (std::string reason = grouping_.merge(); !reason.empty()) return Error{reason, ""};
+        if (std::string reason = name_dims(layout); !reason.empty()) return Error{reason, ""};
+        std::vector<Laid> laid;
+        for (std::size_t i = 0; i < grouping_.tensors().size(); ++i) {
+            auto one = lay(i, layout);
+            if (!one) return one.error();
+            laid.push_back(*one);
+        }
+        layout.a = laid[0];
+        layout.b = laid[1];
+        const auto sides = laid.begin() + static_cast<long>(kFirstResult + num_results);
+        layout.results.assign(laid.begin() + kFirstResult, sides);
+        layout.sides.assign(sides, laid.end());
+        return layout;
+    }
+
+  private:
+    const std::string& name(std::size_t tensor) const {
+        return graph_[grouping_.tensors()[tensor].value].name;
+    }
+
+    bool unreduced() const { return space_.groups().empty(); }
+
+    // The group that is the product's rows or columns: the contiguous one if there is such, else
+    // the largest; the others become batches that the other operand lacks.
+    std::optional<Group> take(Role wanted, Axis contiguous) {
+        auto& groups = grouping_.groups();
+        const auto size = [&](const Group& group) { return grouping_.extent(group); };
+        auto best = groups.end();
+        for (auto group = groups.begin(); group != groups.end(); ++group) {
+            if (grouping_.role(group->front()) != wanted) continue;
+            if (holds(*group, contiguous)) {
+                best = group;
+                break;
+            }
+            if (best == groups.end() || size(*group) >= size(*best)) best = group;
+        }
+        if (best == groups.end()) return std::nullopt;
+        Group taken = *best;
+        groups.erase(best);
+        return taken;
+    }
+
+    // Whether an operator looks along one of two neighbouring axes and not along the other; or
+    // where heads are rotated, a tensor is the same for all of one.
+    bool apart(Axis x, Axis y) const {
+        for (const auto& [node, groups] : space_.groups())
+            for (const auto& axes : groups)
+                if (holds(axes, x) != holds(axes, y)) return true;
+        const auto runs_over = [](const Placed& tensor, Axis axis) {
+            return std::ranges::any_of(tensor.shape,
+                                       [&](const Group& axes) { return holds(axes, axis); });
+        };
+        return space_.has_halves() &&
+               std::ranges::any_of(grouping_.tensors(), [&](const Placed& tensor) {
+                   return runs_over(tensor, x) != runs_over(tensor, y);
+               });
+    }
+
+    // Adds the atoms of a dimension. All but the outermost are numbers.
+    Atoms add_atoms(Layout& layout, const Group& group, std::string name, std::string outer) {
+        std::vector<Group> runs{{group.front()}};
+        for (std::size_t i = 1; i < group.size(); ++i)
+            if (apart(group[i - 1], group[i]))
+                runs.push_back({group[i]});
+            else
+                runs.back().push_back(group[i]);
+        Atoms added;
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            const std::int64_t size = grouping_.extent(runs[i]);
+            std::string called = runs.size() == 1 ? name : i == 0 ? outer : std::to_string(size);
+            // What is flipped has a constant extent.
+            if (space_.is_halved(runs[i].front())) called = std::to_string(size);
+            added.push_back(static_cast<int>(layout.atoms.size()));
+            layout.atoms.push_back({std::move(called), runs[i], size});
+        }
+        return added;
+    }
+
+    // Without a product all of one value's dimensions are alike.
+    std::string name_rows(Layout& layout) {
+        const auto n = take(Role::batch, grouping_.innermost(kFirstResult));
+        if (!n) return "it is a single number";
+        const auto& groups = grouping_.groups();
+        for (std::size_t i = 0; i < groups.size(); ++i) {
+            if (grouping_.role(groups[i].front()) == Role::other)
+                return "an operand is larger than what is rotated";
+            const std::size_t from_last = groups.size() - 1 - i;
+            const std::string name = from_last == 0 ? "M" : fmt::format("B{}", from_last);
+            auto atoms = add_atoms(layout, groups[i], name, from_last == 0 ? "P" : name);
+            if (from_last == 0)
+                layout.m = std::move(atoms);
+            else
+                layout.batches.push_back(std::move(atoms));
+        }
+        if (layout.m.empty()) return "it is a single row";
+        layout.n = add_atoms(layout, *n, "N", "G");
+        return repeated_name(layout);
+    }
+
+    std::string name_dims(Layout& layout) {
+        if (k_ == kNoAxis) return name_rows(layout);
+        // The columns had best be what is contiguous: in the result, or in the operand where a
+        // reduction stands between.
+        const auto m = take(Role::m, grouping_.innermost(0));
+        const auto n = take(Role::n, grouping_.innermost(unreduced() ? kFirstResult : 1));
+        const auto k = take(Role::k, k_);
+        if (!m || !n || !k) return "a row or column dimension is broadcast or missing";
+        std::vector<Group> others;
+        bool a_lacks = false, b_lacks = false;
+        for (const Group& group : grouping_.groups()) {
+            if (grouping_.role(group.front()) == Role::other) {
+                others.push_back(group);
+                continue;
+            }
+            a_lacks |= grouping_.lacks(0, group);
+            b_lacks |= grouping_.lacks(1, group);
+            const std::size_t number = layout.batches.size();
+            const std::string name = number == 0   ? "B"
+                                     : number == 1 ? "H"
+                                                   : fmt::format("B{}", number + 1);
+            layout.batches.push_back(add_atoms(layout, group, name, name));
+        }
+        if (a_lacks && b_lacks) return "each operand lacks a batch dimension of the other";
+        layout.m = add_atoms(layout, *m, "M", "P");
+        layout.n = add_atoms(layout, *n, "N", "G");
+        layout.k = add_atoms(layout, *k, "K", "K");
+        for (std::size_t i = 0; i < others.size(); ++i) {
+            const std::string name = i == 0 ? "S" : fmt::format("S{}", i + 1);
+            add_atoms(layout, others[i], name, name);
+        }
+        return repeated_name(layout);
+    }
+
+    static std::string repeated_name(const Layout& layout) {
+        for (std::size_t i = 0; i < layout.atoms.size(); ++i)
+            for (std::size_t j = 0; j < i; ++j)
+                if (layout.atoms[i].name == layout.atoms[j].name)
+                    return fmt::format("two parts of its dimensions both have extent {}",
+                                       layout.atoms[i].name);
+        return "";
+    }
+
+    // One dimension of a tensor in the kernel.
+    struct Entry {
+        Atoms atoms;
+        std::int64_t extent, stride;
+        std::vector<int> at;
+    };
+
+    // The tensor's dimensions that these atoms are, as one where the strides allow it, else in as
+    // few parts as possible; `wrong` where not even atom by atom.
+    std::vector<Entry> entries(std::size_t tensor, const Layout& layout, const Atoms& dim,
+                               bool& wrong) const {
+        const auto entry = [&](const Atoms& atoms, bool& fits) -> std::optional<Entry> {
+            Group axes;
+            for (const int atom : atoms) {
+                const auto& own = layout.atoms[static_cast<std::size_t>(atom)].axes;
+                axes.insert(axes.end(), own.begin(), own.end());
+            }
+            const auto dims = grouping_.dims_of(tensor, axes);
+            fits = dims.has_value();
+            if (!dims || dims->empty()) return std::nullopt;
+            Entry found{atoms, layout.extent(atoms), dims->back().stride, {}};
+            for (const auto& one : *dims) found.at.push_back(one.at);
+            return found;
+        };
+        std::vector<Entry> found;
+        for (std::size_t first = 0; first < dim.size();) {
+            bool fits = false;
+            std::size_t count = dim.size() - first;
+            for (;; --count) {
+                const auto from = dim.begin() + static_cast<std::ptrdiff_t>(first);
+                auto part = entry({from, from + static_cast<std::ptrdiff_t>(count)}, fits);
+                if (part) found.push_back(std::move(*part));
+                if (fits || count == 1) break;
+            }
+            wrong |= !fits;
+            first += count;
+        }
+        return found;
+    }
+
+    std::vector<Atoms> all_dims(const Layout& layout) const {
+        std::vector<Atoms> dims = layout.batches;
+        for (const Atoms& own : {layout.m, layout.n, layout.k})
+            if (!own.empty()) dims.push_back(own);
+        for (int atom = dims.back().back() + 1; atom < static_cast<int>(layout.atoms.size());
+             ++atom)
+            dims.push_back({atom});
+        return dims;
+    }
+
+    Result<Laid> lay(std::size_t tensor, const Layout& layout) const {
+        std::vector<Entry> found;
+        for (const Atoms& dim : all_dims(layout)) {
+            bool wrong = false;
+            for (auto& entry : entries(tensor, layout, dim, wrong))
+                found.push_back(std::move(entry));
+            if (wrong)
+                return Error{fmt::format("the strides of {} do not let its dimensions be merged as "
+                                         "the product needs",
+                                         name(tensor)),
+                             ""};
+        }
+        // A dimension of extent one has no stride to speak of: it goes outermost.
+        std::ranges::stable_sort(found, std::ranges::greater(), [](const Entry& entry) {
+            return entry.extent == 1 ? std::numeric_limits<std::int64_t>::max() : entry.stride;
+        });
+        const Placed& placed = grouping_.tensors()[tensor];
+        Laid laid{placed.value, {}, {}, 16, placed.half};
+        if (!found.empty() && found.back().extent > 1 && found.back().stride != 1)
+            return Error{fmt::format("{} has no contiguous dimension", name(tensor)), ""};
+        for (auto& entry : found) {
+            laid.order.push_back(entry.atoms);
+            laid.dims.push_back(entry.at);
+        }
+        laid.alignment = alignment(placed, found);
+        const bool plain =
+            k_ != kNoAxis && (tensor < kFirstResult || (tensor == kFirstResult && unreduced()));
+        if (!plain) return laid;
+        const Atoms& inner = laid.order.back();
+        const Atoms& own = tensor == 0 ? layout.m : layout.n;
+        if (inner != own && (tensor == kFirstResult || inner != layout.k))
+            return Error{fmt::format("the contiguous dimension of {} is not one of its matrix "
+                                     "dimensions",
+                                     name(tensor)),
+                         ""};
+        return laid;
+    }
+
+    int alignment(const Placed& placed, const std::vector<Entry>& entries) const {
+        const auto& type = *graph_[placed.value].type;
+        std::int64_t together = type.offset;
+        if (placed.half) {  // the second one's start
+            const auto dim = static_cast<std::size_t>(placed.half->dim);
+            const std::int64_t step = placed.half->stepped ? 1 : type.sizes[dim] / 2;
+            together = std::gcd(together, placed.half->number * step * type.strides[dim]);
+        }
+        std::vector<std::int64_t> strides;
+        for (const auto& entry : entries)
+            if (entry.extent > 1) strides.push_back(entry.stride);
+        return graph::alignment(together, strides, type.dtype);
+    }
+
+    const graph::Graph& graph_;
+    const Space& space_;
+    Axis k_;
+    Grouping grouping_;
+};
+
+}  // namespace
+
+std::int64_t Layout::extent(const Atoms& dim) const {
+    std::int64_t product = 1;
+    for (const int atom : dim) product *= atoms[static_cast<std::size_t>(atom)].extent;
+    return product;
+}
+
+Result<Layout> lay_out(const graph::Graph& graph, const Space& space, Axis k, const Parts& parts) {
+    std::vector<Placed> tensors{parts.a, parts.b};
+    tensors.insert(tensors.end(), parts.results.begin(), parts.results.end());
+    tensors.insert(tensors.end(), parts.sides.begin(), parts.sides.end());
+    return Planner(graph, space, k, Grouping(graph, space, k, std::move(tensors)))
+        .plan(parts.results.size());
+}
+
+}  // namespace fact::match

@@ -1,0 +1,237 @@
+#include "match/axes/space.h"
+
+#include <algorithm>
+
+#include "graph/operators.h"
+#include "match/axes/anchor.h"
+#include "match/operators/pointwise.h"
+#include "match/operators/rowwise.h"
+
+namespace fact::match {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+
+namespace {
+
+const std::vector<std::int64_t>& sizes_of(const Graph& graph, ValueId value) {
+    return graph[value].type->sizes;
+}
+
+}  // namespace
+
+Shape broadcast_shape(const graph::TensorType& type, const Shape& result) {
+    Shape shape(type.sizes.size());
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        if (i >= result.size()) break;
+        const std::size_t own = shape.size() - 1 - i;
+        const bool repeats = type.sizes[own] == 1 || type.strides[own] == 0;
+        if (!repeats) shape[own] = result[result.size() - 1 - i];
+    }
+    return shape;
+}
+
+Axis Space::add_axis(std::int64_t extent) {
+    extents_.push_back(extent);
+    return static_cast<Axis>(extents_.size() - 1);
+}
+
+void Space::place(ValueId value, Shape shape) {
+    if (shapes_.empty()) product_size_ = count(shape);
+    shapes_[value] = std::move(shape);
+}
+
+void Space::add_side(const Graph& graph, NodeId node, std::string argument, ValueId value,
+                     const Shape& result) {
+    sides_.push_back(
+        {node, std::move(argument), value, broadcast_shape(*graph[value].type, result)});
+}
+
+std::optional<Axis> Space::halved(ValueId value) const {
+    const auto half = halves_.find(value);
+    return half == halves_.end() ? std::nullopt : std::optional(half->second);
+}
+
+bool Space::is_halved(Axis axis) const {
+    return std::ranges::any_of(halves_, [&](const auto& half) { return half.second == axis; });
+}
+
+std::string Space::absorb(const Graph& graph, NodeId id) {
+    const Node& node = graph[id];
+    if (const auto halving = read_halving(graph, node)) return absorb_halving(graph, id, *halving);
+    if (const auto joining = read_joining(graph, node)) return absorb_joining(graph, id, *joining);
+    if (node.target == "aten.permute.default" || graph::is_reshape(node))
+        return absorb_view(graph, node);
+    if (find_rowwise(node)) return absorb_rowwise(graph, id);
+    const std::string reason = unsupported_pointwise(graph, node);
+    return reason.empty() ? absorb_pointwise(graph, id) : reason;
+}
+
+std::string Space::absorb_pointwise(const Graph& graph, NodeId id) {
+    const Node& node = graph[id];
+    const ValueId result = node.outputs.front();
+    const auto& sizes = sizes_of(graph, result);
+    Shape shape(sizes.size());
+    std::vector<bool> covered(sizes.size());
+    std::optional<Axis> half;
+    for (const auto& argument : node.inputs) {
+        const auto* value = std::get_if<ValueId>(&argument.value);
+        if (!value) continue;
+        if (const auto producer = graph[*value].producer; !contains(*value) && producer)
+            if (contains(graph[*producer].outputs.front()))
+                return "it reads a result that no kernel computes";
+        if (!contains(*value)) continue;
+        if (const auto axis = halved(*value)) {
+            if (half && half != axis) return "it combines halves of two different splits";
+            half = axis;
+        }
+        const Shape& own = shapes_.at(*value);
+        const auto& own_sizes = sizes_of(graph, *value);
+        for (std::size_t i = 0; i < own.size(); ++i) {
+            const std::size_t from = own.size() - 1 - i, to = sizes.size() - 1 - i;
+            if (own_sizes[from] != sizes[to]) continue;
+            if (covered[to] && shape[to] != own[from])
+                return "it combines the product with a reordering of itself";
+            shape[to] = own[from];
+            covered[to] = true;
+        }
+    }
+    // What a reduction left may meet dimensions of other tensors; a whole product stays as it is.
+    const bool reduced = count(shape) * (half ? 2 : 1) < product_size_;
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+        if (!covered[i] && sizes[i] != 1) {
+            if (!reduced) return "it broadcasts the product to a larger shape";
+            shape[i] = {add_axis(sizes[i])};
+        }
+    if (half && std::ranges::any_of(shape, [&](const auto& axes) {
+            return std::ranges::find(axes, *half) != axes.end();
+        }))
+        return "it combines a half with the whole";
+    if (count(shape) > std::max({product_size_, count(a), count(b)}))
+        return "it broadcasts the product to a larger shape";
+    for (const auto& argument : node.inputs) {
+        const auto* value = std::get_if<ValueId>(&argument.value);
+        if (value && !contains(*value)) add_side(graph, id, argument.name, *value, shape);
+    }
+    if (half) halves_[result] = *half;
+    place(result, std::move(shape));
+    return "";
+}
+
+std::int64_t Space::count(const Shape& shape) const {
+    std::int64_t product = 1;
+    for (const auto& axes : shape)
+        for (const Axis axis : axes) product *= extent(axis);
+    return product;
+}
+
+std::string Space::absorb_view(const Graph& graph, const Node& node) {
+    const ValueId source = std::get<ValueId>(node.inputs.front().value);
+    const ValueId result = node.outputs.front();
+    const Shape from = shapes_.at(source);
+    const auto& sizes = sizes_of(graph, result);
+    Shape shape(sizes.size());
+    if (const auto axis = halved(source)) halves_[result] = *axis;
+    if (node.target == "aten.permute.default") {
+        const auto& dims = std::get<std::vector<std::int64_t>>(*graph::find_argument(node, "dims"));
+        for (std::size_t i = 0; i < shape.size(); ++i)
+            shape[i] = from[static_cast<std::size_t>(dims[i])];
+        place(result, std::move(shape));
+        return "";
+    }
+    auto viewed = regrouped(from, sizes);
+    if (!viewed) return viewed.error().message;
+    place(result, std::move(*viewed));
+    return "";
+}
+
+Result<Shape> Space::regrouped(const Shape& from, const std::vector<std::int64_t>& sizes) {
+    const Error regroups{"it regroups the product's dimensions", ""};
+    Shape shape(sizes.size());
+    std::vector<Axis> wide, unit;  // axes still to be handed out, innermost last
+    for (const auto& axes : from)
+        for (const Axis axis : axes) (extent(axis) == 1 ? unit : wide).push_back(axis);
+    std::ranges::reverse(wide);
+    std::ranges::reverse(unit);
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        std::int64_t left = sizes[i];
+        if (left == 1 && !unit.empty()) {
+            shape[i].push_back(unit.back());
+            unit.pop_back();
+        }
+        while (left > 1) {
+            if (wide.empty()) return Error{"it reshapes the product", ""};
+            const Axis axis = wide.back();
+            wide.pop_back();
+            if (extent(axis) > left) {
+                if (extent(axis) % left != 0) return regroups;
+                const Axis inner = static_cast<Axis>(extents_.size());
+                split(axis, extent(axis) / left);
+                wide.push_back(inner);
+            }
+            if (left % extent(axis) != 0) return regroups;
+            left /= extent(axis);
+            shape[i].push_back(axis);
+        }
+    }
+    return shape;
+}
+
+std::optional<Shape> Space::orientation(ValueId side_value) const {
+    std::optional<Shape> shape;
+    for (const auto& side : sides_) {
+        if (side.value != side_value) continue;
+        if (shape && *shape != side.shape) return std::nullopt;
+        shape = side.shape;
+    }
+    return shape;
+}
+
+std::string Space::absorb_second(const Graph& graph, const Anchor& linear) {
+    const auto placed = orientation(linear.result);
+    if (!placed) return "it is used in two orientations";
+    if (placed->size() != a.size() || placed->back() != b.front() ||
+        !std::equal(placed->begin(), placed->end() - 1, a.begin()))
+        return "it is used in another orientation than the product";
+    place(linear.result, *placed);
+    std::erase_if(sides_, [&](const SideUse& side) { return side.value == linear.result; });
+    add_side({linear.node, "weight", linear.b, b});
+    if (linear.addend) add_side(graph, linear.node, "bias", *linear.addend, *placed);
+    return "";
+}
+
+std::string Space::absorb_producer(const Graph& graph, NodeId id) {
+    const Node& node = graph[id];
+    if (std::string reason = unsupported_pointwise(graph, node); !reason.empty()) return reason;
+    const ValueId result = node.outputs.front();
+    const auto oriented = orientation(result);
+    if (!oriented) return "it is used in two orientations";
+    const Shape placed = *oriented;
+    place(result, placed);
+    std::erase_if(sides_, [&](const SideUse& side) { return side.value == result; });
+    for (const auto& argument : node.inputs) {
+        const auto* value = std::get_if<ValueId>(&argument.value);
+        if (value && !contains(*value)) add_side(graph, id, argument.name, *value, placed);
+    }
+    return "";
+}
+
+void Space::split(Axis axis, std::int64_t inner) {
+    const Axis added = add_axis(inner);
+    extents_[static_cast<std::size_t>(axis)] /= inner;
+    const auto refine = [&](Shape& shape) {
+        for (auto& axes : shape) {
+            const auto at = std::ranges::find(axes, axis);
+            if (at != axes.end()) axes.insert(at + 1, added);
+        }
+    };
+    refine(a);
+    refine(b);
+    for (auto& [value, shape] : shapes_) refine(shape);
+    for (auto& side : sides_) refine(side.shape);
+    for (auto& [node, groups] : groups_) refine(groups);
+}
+
+}  // namespace fact::match

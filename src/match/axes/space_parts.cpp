@@ -1,0 +1,141 @@
+// Operators that look at a part of a dimension: halves and what joins them, and what looks along
+// rows.
+#include <algorithm>
+
+#include "match/axes/space.h"
+#include "match/operators/rowwise.h"
+
+namespace fact::match {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+
+namespace {
+
+template <class List, class Item>
+bool holds(const List& list, const Item& item) {
+    return std::ranges::find(list, item) != list.end();
+}
+
+}  // namespace
+
+std::string Space::absorb_halving(const Graph& graph, NodeId id, const graph::Halving& halving) {
+    if (halved(halving.source)) return "it takes a part of a half";
+    const auto& sizes = graph[halving.source].type->sizes;
+    // Where the dimension is one axis yet, it is split.
+    const bool outer = halving.place == graph::HalfPlace::outer;
+    const std::int64_t inner = outer ? sizes[halving.dim] / 2 : 2;
+    const auto begin = part(halving.source, halving.dim, inner);
+    if (!begin) return "it regroups the product's dimensions";
+    Shape shape = shapes_.at(halving.source);
+    auto& axes = shape[halving.dim];
+    std::vector<Axis> wide;
+    for (const Axis axis : axes)
+        if (extent(axis) > 1) wide.push_back(axis);
+    if (wide.empty()) return "it takes a part of what is broadcast";
+    const Axis axis = outer ? wide.front() : wide.back();
+    if (extent(axis) != 2) return "it takes a part of the product";
+    const bool rows = std::ranges::any_of(a, [&](const auto& own) { return holds(own, axis); });
+    if (rows) return "it takes a part of the product's rows";
+    std::erase(axes, axis);
+    if (halving.place == graph::HalfPlace::single)
+        shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(halving.dim));
+    groups_[id] = {{axis}};
+    for (const ValueId value : graph[id].outputs) {
+        halves_[value] = axis;
+        place(value, shape);
+    }
+    return "";
+}
+
+std::string Space::absorb_joining(const Graph& graph, NodeId id, const graph::Joining& joining) {
+    for (const ValueId half : joining.halves)
+        if (!contains(half)) return "it joins the product with something else";
+    const auto axis = halved(joining.halves[0]);
+    if (!axis || axis != halved(joining.halves[1]))
+        return "what it joins are not two halves of one tensor";
+    Shape shape = shapes_.at(joining.halves[0]);
+    if (shape != shapes_.at(joining.halves[1])) return "it joins halves with different layouts";
+    const auto at = shape.begin() + static_cast<std::ptrdiff_t>(joining.dim);
+    if (joining.adds_dim)
+        shape.insert(at, {*axis});
+    else
+        at->insert(at->begin(), *axis);
+    groups_[id] = {{*axis}};
+    place(graph[id].outputs.front(), std::move(shape));
+    return "";
+}
+
+std::string Space::absorb_rowwise(const Graph& graph, NodeId id) {
+    const Node& node = graph[id];
+    if (std::string reason = unsupported_rowwise(graph, node); !reason.empty()) return reason;
+    const RowwiseOp& op = *find_rowwise(node);
+    const ValueId source = std::get<ValueId>(node.inputs.front().value);
+    if (!contains(source)) return "the product is not what it looks along";
+    if (halved(source)) return "it reduces over one of two halves";
+    const auto wanted = dim_groups(graph, node);
+    std::vector<std::size_t> begin;  // of each group's part, before axes are listed: parts split
+    for (const DimGroup& group : *wanted) {
+        const auto at = group.part ? part(source, group.part->dim, group.part->extent) : 0;
+        if (!at) return "it regroups the product's dimensions";
+        begin.push_back(*at);
+    }
+    const Shape from = shapes_.at(source);
+    AxisGroups groups;
+    for (std::size_t i = 0; i < wanted->size(); ++i) {
+        const DimGroup& group = (*wanted)[i];
+        auto& axes = groups.emplace_back();
+        for (const std::size_t dim : group.dims)
+            axes.insert(axes.end(), from[dim].begin(), from[dim].end());
+        if (!group.part) continue;
+        const auto& whole = from[group.part->dim];
+        axes.insert(axes.end(), whole.begin() + static_cast<std::ptrdiff_t>(begin[i]), whole.end());
+    }
+    Shape shape;
+    const bool keeps_rank = graph[node.outputs.front()].type->sizes.size() == from.size();
+    for (std::size_t dim = 0; dim < from.size(); ++dim) {
+        auto axes = from[dim];
+        if (op.reduces) std::erase_if(axes, [&](Axis axis) { return holds(groups[0], axis); });
+        const bool reduced = op.reduces && holds((*wanted)[0].dims, dim);
+        if (keeps_rank || !reduced) shape.push_back(std::move(axes));
+    }
+    const Shape channel{from.size() > 1 ? from[1] : std::vector<Axis>{}};
+    for (const auto& argument : node.inputs) {
+        const auto* value = std::get_if<ValueId>(&argument.value);
+        if (!value || *value == source) continue;
+        if (contains(*value)) return "its parameters are computed from the product";
+        if (by_channel(node))
+            add_side({id, argument.name, *value, channel});
+        else
+            add_side(graph, id, argument.name, *value, from);
+    }
+    groups_[id] = std::move(groups);
+    place(node.outputs.front(), std::move(shape));
+    // Statistics, where the operator has them as results.
+    if (by_channel(node))
+        for (std::size_t i = 1; i < node.outputs.size(); ++i)
+            if (graph[node.outputs[i]].type->sizes.size() == 1) place(node.outputs[i], channel);
+    return "";
+}
+
+std::optional<std::size_t> Space::part(ValueId value, std::size_t dim, std::int64_t extent) {
+    std::int64_t inner = 1;
+    const std::vector<Axis> axes = shapes_.at(value)[dim];
+    for (std::size_t i = axes.size(); i-- > 0;) {
+        if (inner == extent) return i + 1;
+        const std::int64_t own = this->extent(axes[i]);
+        if (extent % (inner * own) == 0) {
+            inner *= own;
+            continue;
+        }
+        const std::int64_t left = extent / inner;
+        if (extent % inner != 0 || own % left != 0) return std::nullopt;
+        split(axes[i], left);
+        return i + 1;
+    }
+    return inner == extent ? std::optional<std::size_t>(0) : std::nullopt;
+}
+
+}  // namespace fact::match

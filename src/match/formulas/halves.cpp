@@ -1,0 +1,208 @@
+#include "match/formulas/halves.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "ir/node_shape.h"
+
+namespace fact::match {
+
+using ir::BinaryOp;
+using ir::ExprId;
+using ir::Kernel;
+using ir::UnaryOp;
+
+namespace {
+
+// Numbers expressions so that those that compute the same have the same number, whichever order
+// sums and products are written in. Each is looked at once.
+class Numbering {
+  public:
+    explicit Numbering(const Kernel& kernel) : kernel_(kernel) {}
+
+    bool same(ExprId a, ExprId b) {
+        while (numbers_.size() <= std::max(ir::index(a), ir::index(b))) add_next();
+        return numbers_[ir::index(a)] == numbers_[ir::index(b)];
+    }
+
+  private:
+    void add_next() {
+        const auto next = static_cast<std::uint32_t>(numbers_.size());
+        ir::Node node = kernel_.exprs[next].node;
+        ir::NodeShape shape = ir::shape_of(node, numbers_);
+        ir::for_each_operand(node, [](ExprId& id) { id = {}; });
+        const auto* binary = std::get_if<ir::Binary>(&node);
+        if (binary && (binary->op == BinaryOp::add || binary->op == BinaryOp::mul))
+            std::ranges::sort(shape.operands);
+        auto& known = known_[std::move(shape)];
+        const auto equal = std::ranges::find_if(known, [&](const auto& other) {
+            return other.first == node &&
+                   kernel_.exprs[other.second].type == kernel_.exprs[next].type;
+        });
+        numbers_.push_back(equal == known.end() ? next : equal->second);
+        if (equal == known.end()) known.emplace_back(std::move(node), next);
+    }
+
+    const Kernel& kernel_;
+    std::vector<std::uint32_t> numbers_;
+    std::map<ir::NodeShape, std::vector<std::pair<ir::Node, std::uint32_t>>>
+        known_;  // the first of each
+};
+
+class Joiner {
+  public:
+    Joiner(Kernel& kernel, ir::DimId dim)
+        : kernel_(kernel), build_(kernel), dim_(dim), numbering_(kernel) {}
+
+    ExprId join(ExprId a, ExprId b) {
+        struct Factor {
+            ExprId x;
+            bool first;
+        };
+        std::vector<Factor> common;
+        std::optional<ExprId> both;
+        while (!(both = join_whole(a, b))) {
+            const auto x = product(a), y = product(b);
+            if (x && y && same(x->a, y->a)) {
+                common.push_back({x->a, true});
+                a = x->b, b = y->b;
+            } else if (x && y && same(x->b, y->b)) {
+                common.push_back({x->b, false});
+                a = x->a, b = y->a;
+            } else {
+                both = build_.select(first(), a, b);
+                break;
+            }
+        }
+        for (; !common.empty(); common.pop_back()) {
+            const auto [x, is_first] = common.back();
+            both = is_first ? build_.binary(BinaryOp::mul, x, *both)
+                            : build_.binary(BinaryOp::mul, *both, x);
+        }
+        return *both;
+    }
+
+  private:
+    std::optional<ExprId> operand(UnaryOp op, ExprId id) const {
+        const auto* unary = std::get_if<ir::Unary>(&kernel_[id].node);
+        return unary && unary->op == op ? std::optional(unary->x) : std::nullopt;
+    }
+
+    bool same(ExprId a, ExprId b) { return numbering_.same(a, b); }
+
+    // By value, as below: building expressions moves the kernel's.
+    std::optional<ir::Binary> product(ExprId id) const {
+        const auto* binary = std::get_if<ir::Binary>(&kernel_[id].node);
+        return binary && binary->op == BinaryOp::mul ? std::optional(*binary) : std::nullopt;
+    }
+
+    // Without a choice between the two, or common factors taken out.
+    std::optional<ExprId> join_whole(ExprId a, ExprId b) {
+        if (same(a, b)) return a;
+        if (const auto negated = operand(UnaryOp::neg, a); negated && same(*negated, b))
+            return build_.binary(BinaryOp::mul, b, sign(-1));
+        if (const auto negated = operand(UnaryOp::neg, b); negated && same(a, *negated))
+            return build_.binary(BinaryOp::mul, a, sign(1));
+        const auto* x = std::get_if<ir::Binary>(&kernel_[a].node);
+        const auto* y = std::get_if<ir::Binary>(&kernel_[b].node);
+        return x && y ? join_sums(*x, *y) : std::nullopt;
+    }
+
+    std::optional<ExprId> join_sums(ir::Binary x, ir::Binary y) {
+        const auto sums = [](BinaryOp op) { return op == BinaryOp::add || op == BinaryOp::sub; };
+        if (!sums(x.op) || !sums(y.op)) return std::nullopt;
+        if (y.op == BinaryOp::add && !same(x.a, y.a)) std::swap(y.a, y.b);
+        if (x.op == BinaryOp::add && !same(x.a, y.a)) std::swap(x.a, x.b);
+        if (!same(x.a, y.a) || !same(x.b, y.b)) return std::nullopt;
+        const ExprId b = x.op == y.op ? x.b : signed_by(x.b, sign(x.op == BinaryOp::sub ? -1 : 1));
+        return build_.binary(x.op == y.op ? x.op : BinaryOp::add, x.a, b);
+    }
+
+    // The sign goes to what is flipped, where that is a factor.
+    ExprId signed_by(ExprId id, ExprId sign) {
+        if (const auto* binary = std::get_if<ir::Binary>(&kernel_[id].node);
+            binary && binary->op == BinaryOp::mul) {
+            const auto [op, a, b] = *binary;
+            if (std::holds_alternative<ir::Flip>(kernel_[a].node))
+                return build_.binary(BinaryOp::mul, build_.binary(BinaryOp::mul, a, sign), b);
+            if (std::holds_alternative<ir::Flip>(kernel_[b].node))
+                return build_.binary(BinaryOp::mul, a, build_.binary(BinaryOp::mul, b, sign));
+        }
+        return build_.binary(BinaryOp::mul, id, sign);
+    }
+
+    ExprId first() {
+        const ExprId index = build_.index(dim_), zero = build_.literal(0, DType::i32);
+        return build_.binary(BinaryOp::eq, index, zero);
+    }
+
+    ExprId sign(double at_first) {
+        const ExprId condition = first();
+        const ExprId one = build_.literal(at_first), other = build_.literal(-at_first);
+        return build_.select(condition, one, other);
+    }
+
+    Kernel& kernel_;
+    ir::Builder build_;
+    ir::DimId dim_;
+    Numbering numbering_;
+};
+
+}  // namespace
+
+ExprId joined(Kernel& kernel, ExprId first, ExprId second, ir::DimId dim) {
+    return Joiner(kernel, dim).join(first, second);
+}
+
+std::vector<std::string> rotary_factors(const Kernel& kernel) {
+    // Sums of what is flipped and what is not are no single factor any more.
+    enum class Is { plain, flipped, sum };
+    std::vector<Is> is(kernel.exprs.size(), Is::plain);
+    std::vector<std::optional<std::uint32_t>> param(kernel.exprs.size());
+    std::vector<std::string> names(kernel.params.size());
+    // What is rotated may have factors of its own, such as a norm's weight.
+    std::vector<bool> rotated(kernel.exprs.size());
+    for (std::size_t i = kernel.exprs.size(); i-- > 0;)
+        if (rotated[i] || std::holds_alternative<ir::Flip>(kernel.exprs[i].node))
+            ir::for_each_operand(kernel.exprs[i].node,
+                                 [&](ExprId x) { rotated[ir::index(x)] = true; });
+    for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
+        const ir::Node& node = kernel.exprs[i].node;
+        ir::for_each_operand(node, [&](ExprId x) { is[i] = std::max(is[i], is[ir::index(x)]); });
+        if (std::holds_alternative<ir::Flip>(node)) is[i] = Is::flipped;
+        if (const auto* own = std::get_if<ir::Param>(&node)) param[i] = own->index;
+        if (const auto* view = std::get_if<ir::View>(&node)) param[i] = param[ir::index(view->x)];
+        if (const auto* cast = std::get_if<ir::Cast>(&node)) param[i] = param[ir::index(cast->x)];
+        if (const auto* same = std::get_if<ir::Permute>(&node))
+            param[i] = param[ir::index(same->x)];
+        const auto* binary = std::get_if<ir::Binary>(&node);
+        if (binary && binary->op != BinaryOp::mul && is[i] == Is::flipped) is[i] = Is::sum;
+        if (!binary || binary->op != BinaryOp::mul || rotated[i]) continue;
+        for (const auto& [x, other] : {std::pair(binary->a, binary->b), {binary->b, binary->a}})
+            if (const auto own = param[ir::index(x)]; own && is[ir::index(other)] != Is::sum)
+                names[*own] = is[ir::index(other)] == Is::flipped ? "sine" : "cosine";
+    }
+    return names;
+}
+
+void merge_equal(Kernel& kernel) {
+    std::vector<std::uint32_t> moved(kernel.exprs.size());
+    std::map<ir::NodeShape, std::vector<std::uint32_t>> known;
+    for (std::uint32_t i = 0; i < kernel.exprs.size(); ++i) {
+        ir::Expr& expr = kernel.exprs[i];
+        auto& alike = known[ir::shape_of(expr.node, moved)];
+        ir::for_each_operand(expr.node,
+                             [&](ExprId& id) { id = static_cast<ExprId>(moved[ir::index(id)]); });
+        const auto equal = std::ranges::find_if(alike, [&](std::uint32_t other) {
+            return kernel.exprs[other].node == expr.node && kernel.exprs[other].type == expr.type;
+        });
+        moved[i] = equal == alike.end() ? i : *equal;
+        if (moved[i] == i && !expr.stored) alike.push_back(i);
+        if (ir::Expr& kept = kernel.exprs[moved[i]]; kept.name.empty()) kept.name = expr.name;
+    }
+    for (ir::Output& output : kernel.outputs)
+        output.value = static_cast<ExprId>(moved[ir::index(output.value)]);
+}
+
+}  // namespace fact::match

@@ -1,0 +1,172 @@
+#include "match/norms/region.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "match/operators/pointwise.h"
+#include "match/operators/rowwise.h"
+
+namespace fact::match {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+
+namespace {
+
+using NodeSet = std::set<NodeId>;
+
+class Grower {
+  public:
+    Grower(const Graph& graph, const Facts& facts, const NodeSet& taken, NodeId node)
+        : graph_(graph), facts_(facts), taken_(taken), norm_(node) {
+        rows_ = graph[std::get<ValueId>(graph[node].inputs.front().value)].type->sizes;
+    }
+
+    NormRegion run(bool residual) {
+        find_after();
+        NodeSet best;
+        for (const NodeId last : after_) {
+            if (type_sizes(last) != rows_) continue;
+            NodeSet nodes = up_to(last);
+            if (nodes.size() > best.size() && outputs(nodes).size() == 1 && !goes_round(nodes))
+                best = std::move(nodes);
+        }
+        if (best.empty()) return {};
+        if (residual) take_residual(best);
+        return {{best.begin(), best.end()}, outputs(best), rows_};
+    }
+
+  private:
+    // A value of whole rows, or of one element a row.
+    bool of_rows(ValueId value) const {
+        const auto& type = graph_[value].type;
+        if (!type || type->dynamic || type->sizes.size() != rows_.size()) return false;
+        return std::equal(rows_.begin(), rows_.end() - 1, type->sizes.begin()) &&
+               (type->sizes.back() == rows_.back() || type->sizes.back() == 1);
+    }
+
+    bool computable(NodeId id) const {
+        const Node& node = graph_[id];
+        if (taken_.contains(id) || node.outputs.empty() || !of_rows(node.outputs.front()))
+            return false;
+        if (looks_along_rows(graph_, node))
+            return of_rows(std::get<ValueId>(node.inputs.front().value));
+        return unsupported_pointwise(graph_, node).empty();
+    }
+
+    // What makes a vector for all rows of others, such as 1 + w.
+    bool serves_rows(NodeId id) const {
+        const Node& node = graph_[id];
+        if (taken_.contains(id) || node.outputs.size() != 1) return false;
+        const auto& type = graph_[node.outputs.front()].type;
+        return type && !type->dynamic && type->sizes == std::vector{rows_.back()} &&
+               unsupported_pointwise(graph_, node).empty();
+    }
+
+    std::vector<ValueId> outputs(const NodeSet& nodes) const {
+        std::vector<ValueId> read;
+        for (const NodeId id : nodes)
+            for (const ValueId value : graph_[id].outputs)
+                if (!only_used_in(facts_, value, nodes)) read.push_back(value);
+        return read;
+    }
+
+    // Whether something that comes after these nodes is read by them again.
+    bool goes_round(const NodeSet& nodes) const {
+        std::vector<NodeId> after;
+        for (const NodeId id : nodes)
+            for (const ValueId value : graph_[id].outputs)
+                std::ranges::copy(used_outside(facts_, value, nodes), std::back_inserter(after));
+        return comes_back(graph_, facts_, nodes, std::move(after));
+    }
+
+    const std::vector<std::int64_t>& type_sizes(NodeId id) const {
+        return graph_[graph_[id].outputs.front()].type->sizes;
+    }
+
+    // What can be computed from the norm on, itself first.
+    void find_after() {
+        constexpr std::size_t kMost = 64;
+        NodeSet open{norm_};
+        while (!open.empty() && after_.size() < kMost) {
+            const NodeId id = *open.begin();
+            open.erase(open.begin());
+            if (!computable(id)) continue;
+            after_.insert(id);
+            const auto& users = facts_.users[graph::index(graph_[id].outputs.front())];
+            open.insert(users.begin(), users.end());
+        }
+    }
+
+    // What `last` needs of that, and what serves nothing else before it.
+    NodeSet up_to(NodeId last) const {
+        constexpr std::size_t kMost = 128;
+        NodeSet nodes{last};
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (const NodeId id : NodeSet(nodes))
+                for (const ValueId value : graph::tensor_inputs(graph_[id])) {
+                    const auto producer = graph_[value].producer;
+                    if (!producer || nodes.contains(*producer)) continue;
+                    const bool can = computable(*producer) || serves_rows(*producer);
+                    if (!after_.contains(*producer) &&
+                        (!can || nodes.size() >= kMost || !only_used_in(facts_, value, nodes)))
+                        continue;
+                    nodes.insert(*producer);
+                    changed = true;
+                }
+        }
+        return nodes.contains(norm_) ? nodes : NodeSet{};
+    }
+
+    bool is_sum_of_rows(const Node& node) const {
+        const auto reads = graph::tensor_inputs(node);
+        return node.target == "aten.add.Tensor" && reads.size() == 2 &&
+               std::ranges::all_of(
+                   reads, [&](ValueId value) { return graph_[value].type->sizes == rows_; });
+    }
+
+    // The sum that is normalised, and goes on beside it.
+    void take_residual(NodeSet& nodes) const {
+        for (const NodeId id : nodes)
+            for (const ValueId value : graph::tensor_inputs(graph_[id])) {
+                const auto producer = graph_[value].producer;
+                if (!producer || nodes.contains(*producer) || !computable(*producer) ||
+                    !is_sum_of_rows(graph_[*producer]))
+                    continue;
+                NodeSet more = nodes;
+                more.insert(*producer);
+                if (goes_round(more)) continue;
+                nodes = std::move(more);
+                return;
+            }
+    }
+
+    const Graph& graph_;
+    const Facts& facts_;
+    const NodeSet& taken_;
+    NodeId norm_;
+    NodeSet after_;
+    std::vector<std::int64_t> rows_;
+};
+
+}  // namespace
+
+bool looks_along_rows(const Graph& graph, const Node& node) {
+    const RowwiseOp* op = find_rowwise(node);
+    if (!op || by_channel(node) || !unsupported_rowwise(graph, node).empty()) return false;
+    const auto& sizes = graph[std::get<ValueId>(node.inputs.front().value)].type->sizes;
+    const auto groups = dim_groups(graph, node);
+    return groups && groups->size() == 1 && !groups->front().part &&
+           groups->front().dims == std::vector{sizes.size() - 1} && node.outputs.size() == 1 &&
+           graph[node.outputs.front()].type->sizes.size() == sizes.size();
+}
+
+NormRegion grow_norm(const Graph& graph, const Facts& facts, const std::set<NodeId>& taken,
+                     NodeId node, bool residual) {
+    return Grower(graph, facts, taken, node).run(residual);
+}
+
+}  // namespace fact::match

@@ -1,0 +1,31 @@
+// Pointwise operators of torch and what they are in the kernel language: one table.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+#include "ir/kernel.h"
+#include "match/operators/translation.h"
+
+namespace fact::match {
+
+struct PointwiseOp {
+    std::string_view target;                // "aten.add.Tensor"
+    std::string_view tag;                   // its part in a kernel's name; "" for none
+    std::vector<std::string_view> tensors;  // arguments that may be tensors
+    ir::ExprId (*build)(Translation&);
+};
+
+// The table's row for a node, or nullptr.
+const PointwiseOp* find_pointwise(const graph::Node& node);
+
+// Why a kernel cannot read the value, or with `result` compute it; or "".
+std::string unsupported_type(const graph::Graph& graph, graph::ValueId value, bool result);
+
+// Why a kernel cannot compute the node, or "": not pointwise, an element type it lacks, an
+// argument it cannot take.
+std::string unsupported_pointwise(const graph::Graph& graph, const graph::Node& node);
+
+}  // namespace fact::match

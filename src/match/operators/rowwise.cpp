@@ -1,0 +1,275 @@
+#include "match/operators/rowwise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "dsl/composite_call.h"
+#include "graph/arguments.h"
+#include "graph/operators.h"
+#include "match/operators/pointwise.h"
+
+namespace fact::match {
+
+using graph::Along;
+using graph::Graph;
+using graph::Node;
+using graph::ValueId;
+using ir::BinaryOp;
+using ir::ExprId;
+using ir::ReduceOp;
+using ir::UnaryOp;
+
+namespace {
+
+using T = Translation;
+using Dims = std::vector<std::vector<ir::DimId>>;
+using Groups = Result<std::vector<DimGroup>>;
+using Ints = std::vector<std::int64_t>;
+
+const std::vector<std::int64_t>& sizes_of_input(const Graph& graph, const Node& node) {
+    return graph[std::get<ValueId>(node.inputs.front().value)].type->sizes;
+}
+
+std::vector<std::size_t> from_dim(std::size_t first, std::size_t rank) {
+    std::vector<std::size_t> dims(rank > first ? rank - first : 0);
+    std::iota(dims.begin(), dims.end(), first);
+    return dims;
+}
+
+// Argument "dim", one or several; all dimensions where there is none.
+Groups along_dim(const Graph& graph, const Node& node) {
+    const std::size_t rank = sizes_of_input(graph, node).size();
+    Ints wanted = graph::ints_argument(node, "dim");
+    if (wanted.empty()) return std::vector<DimGroup>{{from_dim(0, rank), {}}};
+    DimGroup group;
+    for (const std::int64_t dim : wanted) {
+        const std::int64_t at = dim < 0 ? dim + static_cast<std::int64_t>(rank) : dim;
+        if (at < 0 || at >= static_cast<std::int64_t>(rank))
+            return Error{"its dim is out of range", ""};
+        group.dims.push_back(static_cast<std::size_t>(at));
+    }
+    return std::vector<DimGroup>{group};
+}
+
+Groups along_last(const Graph& graph, const Node& node) {
+    const std::size_t rank = sizes_of_input(graph, node).size();
+    const std::size_t count = graph::ints_argument(node, "normalized_shape").size();
+    return std::vector<DimGroup>{{from_dim(rank - count, rank), {}}};
+}
+
+Groups along_group(const Graph& graph, const Node& node) {
+    const auto& sizes = sizes_of_input(graph, node);
+    const std::int64_t groups = graph::int_argument(node, "num_groups").value_or(1);
+    if (sizes.size() < 2 || groups < 1 || sizes[1] % groups != 0)
+        return Error{"its groups do not divide the channels", ""};
+    return std::vector<DimGroup>{{from_dim(2, sizes.size()), DimGroup::Part{1, sizes[1] / groups}}};
+}
+
+Groups along_channel(const Graph& graph, const Node& node) {
+    if (!graph::flag_argument(node, "use_input_stats", true))
+        return Error{"it normalises by running values", ""};
+    if (graph::tensor_argument(node, "running_mean"))
+        return Error{"it updates running statistics in place: that stays with torch", ""};
+    return std::vector<DimGroup>{{from_dim(2, sizes_of_input(graph, node).size()), {}}};
+}
+
+Groups along_batch(const Graph& graph, const Node& node) {
+    if (!graph::flag_argument(node, "training", true)) return Error{"it has no statistics", ""};
+    std::vector<std::size_t> dims = from_dim(2, sizes_of_input(graph, node).size());
+    dims.insert(dims.begin(), 0);
+    return std::vector<DimGroup>{{dims, {}}};
+}
+
+Groups along_window(const Graph& graph, const Node& node) {
+    const auto& sizes = sizes_of_input(graph, node);
+    const Ints size = graph::ints_argument(node, "kernel_size"),
+               step = graph::ints_argument(node, "stride");
+    const Ints padding = graph::ints_argument(node, "padding"),
+               gap = graph::ints_argument(node, "dilation");
+    const bool plain = size.size() == 1 && (step.empty() || step == size) &&
+                       (padding.empty() || padding == Ints{0}) && (gap.empty() || gap == Ints{1});
+    if (!plain) return Error{"its windows overlap or leave gaps", ""};
+    if (sizes.back() % size[0] != 0) return Error{"its windows do not divide the row", ""};
+    return std::vector<DimGroup>{{{}, DimGroup::Part{sizes.size() - 1, size[0]}}};
+}
+
+Groups rows_and_columns(const Graph& graph, const Node& node) {
+    const std::size_t rank = sizes_of_input(graph, node).size();
+    if (rank < 2) return Error{"it is not a matrix", ""};
+    return std::vector<DimGroup>{{{rank - 2}, {}}, {{rank - 1}, {}}};
+}
+
+// Over nothing but dimensions of extent one, a reduction changes nothing.
+template <ReduceOp op>
+std::vector<ExprId> reduce(T& t, ExprId x, const Dims& dims) {
+    return {dims[0].empty() ? x : t.build.reduce(op, x, dims[0])};
+}
+
+ExprId composite(T& t, std::string_view name, ExprId x, const std::vector<ir::DimId>& over,
+                 std::map<std::string_view, ExprId> more = {}) {
+    more["x"] = x;
+    return dsl::call_composite(t.kernel, name, more, over);
+}
+
+std::vector<ExprId> mean(T& t, ExprId x, const Dims& dims) {
+    return {dims[0].empty() ? x : composite(t, "mean", x, dims[0])};
+}
+std::vector<ExprId> logsumexp(T& t, ExprId x, const Dims& dims) {
+    return {dims[0].empty() ? x : composite(t, "logsumexp", x, dims[0])};
+}
+std::vector<ExprId> softmax(T& t, ExprId x, const Dims& dims) {
+    return {composite(t, "softmax", x, dims[0])};
+}
+std::vector<ExprId> log_softmax(T& t, ExprId x, const Dims& dims) {
+    return {composite(t, "log_softmax", x, dims[0])};
+}
+
+ExprId affine(T& t, ExprId x) {
+    if (t.given("weight")) x = t.combine(BinaryOp::mul, x, t.operand("weight"));
+    if (t.given("bias")) x = t.combine(BinaryOp::add, x, t.operand("bias"));
+    return x;
+}
+
+std::vector<ExprId> layer_norm(T& t, ExprId x, const Dims& dims) {
+    const ExprId eps = t.build.literal(t.number("eps", 1e-5));
+    return {affine(t, composite(t, "layer_norm", x, dims[0], {{"eps", eps}}))};
+}
+
+std::vector<ExprId> rms_norm(T& t, ExprId x, const Dims& dims) {
+    // Torch computes in f32 whatever the type, and takes that type's epsilon where none is given.
+    const ExprId eps = t.build.literal(t.number("eps", std::numeric_limits<float>::epsilon()));
+    return {affine(t, composite(t, "rms_norm", x, dims[0], {{"eps", eps}}))};
+}
+
+// The result, the mean and the inverse deviation.
+std::vector<ExprId> batch_statistics(T& t, ExprId x, const Dims& dims) {
+    const ExprId mean = composite(t, "mean", x, dims[0]);
+    const ExprId centered = t.build.binary(BinaryOp::sub, x, mean);
+    const ExprId square = t.build.binary(BinaryOp::mul, centered, centered);
+    const ExprId variance = composite(t, "mean", square, dims[0]);
+    const ExprId eps = t.build.literal(t.number("eps", 1e-5));
+    const ExprId scale =
+        t.build.unary(UnaryOp::rsqrt, t.build.binary(BinaryOp::add, variance, eps));
+    return {affine(t, t.build.binary(BinaryOp::mul, centered, scale)), mean, scale};
+}
+
+std::vector<ExprId> running_statistics(T& t, ExprId x, const Dims&) {
+    const ExprId eps = t.build.literal(t.number("eps", 1e-5));
+    const ExprId centered = t.combine(BinaryOp::sub, x, t.operand("running_mean"));
+    const ExprId variance = t.operand("running_var");
+    const ExprId scale =
+        t.build.unary(UnaryOp::rsqrt, t.build.binary(BinaryOp::add, variance, eps));
+    return {affine(t, t.combine(BinaryOp::mul, centered, scale))};
+}
+
+template <BinaryOp op>
+std::vector<ExprId> triangle(T& t, ExprId x, const Dims& dims) {
+    const ExprId row = t.build.index(dims[0].at(0)), column = t.build.index(dims[1].at(0));
+    const auto offset = static_cast<std::int64_t>(t.number("diagonal", 0));
+    const ExprId shifted =
+        offset == 0 ? row
+                    : t.build.binary(BinaryOp::add, row,
+                                     t.build.literal(static_cast<double>(offset), DType::i32));
+    return {t.build.select(t.build.binary(op, column, shifted), x, t.build.literal(0))};
+}
+
+const std::vector<RowwiseOp> kRowwiseOps{
+    {"aten.sum.dim_IntList", "sum", "self", true, reduce<ReduceOp::sum>},
+    {"aten.sum.default", "sum", "self", true, reduce<ReduceOp::sum>},
+    {"aten.mean.dim", "mean", "self", true, mean},
+    {"aten.mean.default", "mean", "self", true, mean},
+    {"aten.max.dim", "max", "self", true, reduce<ReduceOp::max>},
+    {"aten.max.default", "max", "self", true, reduce<ReduceOp::max>},
+    {"aten.amax.default", "max", "self", true, reduce<ReduceOp::max>},
+    {"aten.min.dim", "min", "self", true, reduce<ReduceOp::min>},
+    {"aten.min.default", "min", "self", true, reduce<ReduceOp::min>},
+    {"aten.amin.default", "min", "self", true, reduce<ReduceOp::min>},
+    {"aten.logsumexp.default", "logsumexp", "self", true, logsumexp},
+    {"aten.softmax.int", "softmax", "self", false, softmax},
+    {"aten._softmax.default", "softmax", "self", false, softmax},
+    {"aten.log_softmax.int", "log_softmax", "self", false, log_softmax},
+    {"aten._log_softmax.default", "log_softmax", "self", false, log_softmax},
+    {"aten.layer_norm.default", "layer_norm", "input", false, layer_norm},
+    {"aten.rms_norm.default", "rms_norm", "input", false, rms_norm},
+    {"aten.group_norm.default", "group_norm", "input", false, layer_norm},
+    {"aten.instance_norm.default", "instance_norm", "input", false, layer_norm},
+    {"aten._native_batch_norm_legit.no_stats", "batch_norm", "input", false, batch_statistics},
+    {"aten._native_batch_norm_legit_no_training.default", "batch_norm", "input", false,
+     running_statistics},
+    {"aten.max_pool1d.default", "max_pool", "self", true, reduce<ReduceOp::max>},
+    {"aten.avg_pool1d.default", "avg_pool", "self", true, mean},
+    {"aten.tril.default", "tril", "self", false, triangle<BinaryOp::le>},
+    {"aten.triu.default", "triu", "self", false, triangle<BinaryOp::ge>},
+};
+
+}  // namespace
+
+const RowwiseOp* find_rowwise(const Node& node) {
+    const auto row = std::ranges::find(kRowwiseOps, node.target, &RowwiseOp::target);
+    return row == kRowwiseOps.end() ? nullptr : &*row;
+}
+
+Groups dim_groups(const Graph& graph, const Node& node) {
+    switch (graph::facts_of(node).along) {
+        case Along::nothing:
+            return Error{"it reduces over no dimension", ""};
+        case Along::dims:
+            return along_dim(graph, node);
+        case Along::last:
+            return along_last(graph, node);
+        case Along::group:
+            return along_group(graph, node);
+        case Along::channel:
+            return along_channel(graph, node);
+        case Along::batch:
+            return along_batch(graph, node);
+        case Along::running:
+            return std::vector<DimGroup>{};
+        case Along::window:
+            return along_window(graph, node);
+        case Along::matrix:
+            return rows_and_columns(graph, node);
+    }
+    throw InternalError("dim_groups: no such way to look along");
+}
+
+bool by_channel(const Node& node) {
+    switch (graph::facts_of(node).along) {
+        case Along::group:
+        case Along::channel:
+        case Along::batch:
+        case Along::running:
+            return true;
+        case Along::nothing:
+        case Along::dims:
+        case Along::last:
+        case Along::window:
+        case Along::matrix:
+            return false;
+    }
+    throw InternalError("by_channel: no such way to look along");
+}
+
+std::string unsupported_rowwise(const Graph& graph, const Node& node) {
+    const RowwiseOp* op = find_rowwise(node);
+    if (!op) return fmt::format("no rule covers {} yet", node.target);
+    if (node.inputs.empty() || node.inputs.front().name != op->input ||
+        !std::holds_alternative<ValueId>(node.inputs.front().value))
+        return "its input is not a plain tensor";
+    for (const auto& argument : node.inputs)
+        if (const auto* value = std::get_if<ValueId>(&argument.value))
+            if (std::string reason = unsupported_type(graph, *value, true); !reason.empty())
+                return reason;
+    if (std::string reason = unsupported_type(graph, node.outputs.front(), true); !reason.empty())
+        return reason;
+    if (graph[node.outputs.front()].type->dtype == DType::boolean) return "it computes bool";
+    const DType input = graph[std::get<ValueId>(node.inputs.front().value)].type->dtype;
+    if (!info(input).floating) return fmt::format("it looks along {}", info(input).name);
+    const auto groups = dim_groups(graph, node);
+    return groups ? "" : groups.error().message;
+}
+
+}  // namespace fact::match

@@ -1,0 +1,61 @@
+#include "match/regions/facts.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "graph/operators.h"
+#include "match/axes/space.h"
+
+namespace fact::match {
+
+using graph::Graph;
+using graph::NodeId;
+using graph::ValueId;
+
+Facts::Facts(const Graph& graph)
+    : users(graph::users(graph)),
+      escapes(graph::escapes(graph)),
+      constant(graph.values.size(), false) {
+    std::set<std::string_view> written;  // buffers that a call changes
+    for (const auto& output : graph.outputs)
+        if (!output.mutates.empty()) written.insert(output.mutates);
+    for (const auto& input : graph.inputs)
+        constant[graph::index(input.value)] =
+            input.kind != graph::InputKind::user && !written.contains(input.fqn);
+    for (const auto& node : graph.nodes) {
+        const auto reads = graph::tensor_inputs(node);
+        if (!graph::is_plain_view(node) || reads.empty() || !constant[graph::index(reads.front())])
+            continue;
+        // What does not lie in its order is copied to be reshaped, at every call anew.
+        if (node.target == "aten.reshape.default" && !graph::is_dense(*graph[reads.front()].type))
+            continue;
+        for (const ValueId value : node.outputs) constant[graph::index(value)] = true;
+    }
+}
+
+bool only_used_in(const Facts& facts, ValueId value, const std::set<NodeId>& nodes) {
+    return !facts.escapes[graph::index(value)] && used_outside(facts, value, nodes).empty();
+}
+
+std::vector<NodeId> used_outside(const Facts& facts, ValueId value, const std::set<NodeId>& nodes) {
+    std::vector<NodeId> outside;
+    for (const NodeId user : facts.users[graph::index(value)])
+        if (!nodes.contains(user)) outside.push_back(user);
+    return outside;
+}
+
+bool comes_back(const Graph& graph, const Facts& facts, const std::set<NodeId>& nodes,
+                std::vector<NodeId> outside) {
+    std::set<NodeId> seen;
+    while (!outside.empty()) {
+        const NodeId id = outside.back();
+        outside.pop_back();
+        if (nodes.contains(id)) return true;
+        if (!seen.insert(id).second) continue;
+        for (const ValueId value : graph[id].outputs)
+            for (const NodeId user : facts.users[graph::index(value)]) outside.push_back(user);
+    }
+    return false;
+}
+
+}  // namespace fact::match

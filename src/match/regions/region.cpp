@@ -1,0 +1,261 @@
+#include "match/regions/region.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/operators.h"
+#include "match/operators/pointwise.h"
+
+namespace fact::match {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+
+namespace {
+
+using NodeSet = std::set<NodeId>;
+
+std::int64_t count(const graph::TensorType& type) {
+    std::int64_t product = 1;
+    for (const auto size : type.sizes) product *= size;
+    return product;
+}
+
+// The nodes of `reach` that `last` needs, and the anchor.
+NodeSet needed(const Graph& graph, const Growth& growth, NodeId last) {
+    NodeSet within(growth.reach.begin(), growth.reach.end()), found;
+    if (growth.anchor.node != kNoProduct) found.insert(growth.anchor.node);
+    if (const auto& cut = growth.anchor.cut) found.insert(cut->nodes.begin(), cut->nodes.end());
+    std::vector<NodeId> open{last};
+    while (!open.empty()) {
+        const NodeId id = open.back();
+        open.pop_back();
+        if (!found.insert(id).second) continue;
+        for (const ValueId value : graph::tensor_inputs(graph[id]))
+            if (const auto producer = graph[value].producer; producer && within.contains(*producer))
+                open.push_back(*producer);
+    }
+    return found;
+}
+
+// Halves are of use only where something whole is made of them.
+void drop_loose_halves(const Graph& graph, const Space& space, Growth& growth) {
+    NodeSet used;
+    for (const NodeId id : growth.reach)
+        if (!space.halved(graph[id].outputs.front())) used.merge(needed(graph, growth, id));
+    for (const NodeId id : growth.reach)
+        if (!used.contains(id)) growth.stops[id] = "it computes with a part of the product";
+    std::erase_if(growth.reach, [&](NodeId id) { return !used.contains(id); });
+}
+
+// A side operand that is another product of the same matrix is computed along: both share a tile.
+bool take_second(const Graph& graph, Region& region, NodeId producer) {
+    const DType dtype = graph[region.anchor.a].type->dtype;
+    if (region.second || region.anchor.cut || region.anchor.rule != "linear" || dtype == DType::f32)
+        return false;
+    const auto anchor = read_anchor(graph, producer);
+    if (!anchor || anchor->rule != "linear" || anchor->a != region.anchor.a) return false;
+    if (!region.anchor.space.absorb_second(graph, *anchor).empty()) return false;
+    region.second = producer;
+    return true;
+}
+
+// Producers of side operands that nobody else reads: pointwise ones such as a mask's comparison,
+// and one more product of the same matrix.
+void take_producers(const Graph& graph, const Facts& facts, Region& region, NodeSet& nodes) {
+    Space& space = region.anchor.space;
+    const std::int64_t limit = count(*graph[region.outputs.front()].type);
+    for (bool changed = true; changed && nodes.size() < 2 * kMaxTaken;) {
+        changed = false;
+        for (const auto& side : space.sides()) {
+            const auto producer = graph[side.value].producer;
+            if (!producer) continue;
+            // The product itself reads it, too: then it has to be there.
+            if (side.value == region.anchor.a || side.value == region.anchor.b) continue;
+            // What a product adds by itself is read: its sum is written before all else.
+            if (is_anchor(graph[side.node])) continue;
+            if (facts.after_product.contains(*producer)) continue;
+            if (!only_used_in(facts, side.value, nodes)) continue;
+            if (count(*graph[side.value].type) > limit) continue;
+            if (is_anchor(graph[*producer])) {
+                if (!take_second(graph, region, *producer)) continue;
+            } else {
+                Space grown = space;
+                if (!grown.absorb_producer(graph, *producer).empty()) continue;
+                space = std::move(grown);
+            }
+            nodes.insert(*producer);
+            changed = true;
+            break;
+        }
+    }
+}
+
+// What others read of the nodes beside the result of `last`: the statistics of a norm become
+// results too. Returns why that cannot be, or "".
+std::string find_outputs(const Graph& graph, const Facts& facts, const NodeSet& nodes, NodeId last,
+                         std::vector<ValueId>& outputs) {
+    outputs = {graph[last].outputs.front()};
+    for (const NodeId id : nodes)
+        for (const ValueId value : graph[id].outputs) {
+            if (value == outputs.front()) continue;
+            const bool escapes = facts.escapes[graph::index(value)];
+            const auto outside = used_outside(facts, value, nodes);
+            if (!escapes && outside.empty()) continue;
+            if (value != graph[id].outputs.front() && !comes_back(graph, facts, nodes, outside)) {
+                outputs.push_back(value);
+                continue;
+            }
+            if (escapes) return fmt::format("{} is also a result of the module", graph[value].name);
+            return fmt::format("{} is also used by {}", graph[value].name,
+                               graph[outside.front()].name);
+        }
+    return "";
+}
+
+// Why no region with this node is convex: one of its operands is made outside from what the product
+// or a node of `inside` gives. "" where that is not so. In a deep network every later residual is
+// such a node, and growing through them all would take as long as the network is deep, squared.
+std::string returns_to(const Graph& graph, const NodeSet& inside, NodeId first, NodeId id) {
+    NodeSet seen;
+    std::vector<NodeId> open{id};
+    while (!open.empty()) {
+        const NodeId at = open.back();
+        open.pop_back();
+        for (const ValueId value : graph::tensor_inputs(graph[at])) {
+            const auto producer = graph[value].producer;
+            if (!producer || *producer < first) continue;
+            if (!inside.contains(*producer)) {
+                if (seen.insert(*producer).second) open.push_back(*producer);
+            } else if (at != id) {
+                return fmt::format("{} is also used by {}", graph[value].name, graph[at].name);
+            }
+        }
+    }
+    return "";
+}
+
+}  // namespace
+
+Placed look_through(const Graph& graph, const Facts& facts, std::set<NodeId>& nodes,
+                    Placed tensor) {
+    while (const auto producer = graph[tensor.value].producer) {
+        const Node& node = graph[*producer];
+        if (node.target != "aten.permute.default") break;
+        if (!only_used_in(facts, tensor.value, nodes)) break;
+        const auto& dims = std::get<std::vector<std::int64_t>>(*graph::find_argument(node, "dims"));
+        Shape shape(tensor.shape.size());
+        for (std::size_t i = 0; i < shape.size(); ++i)
+            shape[static_cast<std::size_t>(dims[i])] = tensor.shape[i];
+        nodes.insert(*producer);
+        auto half = tensor.half;
+        if (half) half->dim = static_cast<int>(dims[static_cast<std::size_t>(half->dim)]);
+        tensor = {std::get<ValueId>(node.inputs.front().value), std::move(shape), half};
+    }
+    return tensor;
+}
+
+Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& taken) {
+    Growth growth{std::move(anchor), {}, {}};
+    Space space = growth.anchor.space;
+    NodeSet inside{growth.anchor.node};
+    NodeSet open;  // in execution order, so operands come first
+    const auto open_users = [&](ValueId value) {
+        const auto& users = facts.users[graph::index(value)];
+        open.insert(users.begin(), users.end());
+    };
+    open_users(growth.anchor.result);
+    if (const auto& cut = growth.anchor.cut) {
+        inside.insert(cut->nodes.begin(), cut->nodes.end());
+        if (cut->second) open_users(*cut->second);
+    }
+    while (!open.empty()) {
+        const NodeId id = *open.begin();
+        open.erase(open.begin());
+        if (is_anchor(graph[id]) || graph::facts_of(graph[id]).family == graph::Family::attention ||
+            taken.contains(id))
+            continue;
+        if (growth.reach.size() == kMaxTaken) {
+            growth.stops[id] =
+                fmt::format("the product takes {} operators along already", kMaxTaken);
+            continue;
+        }
+        if (std::string reason = returns_to(graph, inside, growth.anchor.node, id);
+            !reason.empty()) {
+            growth.stops[id] = std::move(reason);
+            continue;
+        }
+        Space grown = space;
+        if (std::string reason = grown.absorb(graph, id); !reason.empty()) {
+            growth.stops[id] = std::move(reason);
+            continue;
+        }
+        space = std::move(grown);
+        growth.reach.push_back(id);
+        inside.insert(id);
+        for (const ValueId value : graph[id].outputs)
+            if (space.contains(value)) open_users(value);
+    }
+    drop_loose_halves(graph, space, growth);
+    facts.after_product.insert(growth.reach.begin(), growth.reach.end());
+    return growth;
+}
+
+std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& growth,
+                            bool producers) {
+    std::vector<NodeId> ends = growth.reach;
+    const bool product = growth.anchor.node != kNoProduct;
+    // Of a linear cut in two there is no whole, unless what cuts it makes one.
+    const auto& cut = growth.anchor.cut;
+    if (product && !cut) ends.insert(ends.begin(), growth.anchor.node);
+    if (cut && !cut->second) ends.insert(ends.begin(), cut->nodes.front());
+    std::vector<Region> found;
+    for (const NodeId last : ends) {
+        NodeSet nodes = needed(graph, growth, last);
+        const DType dtype = graph[graph[last].outputs.front()].type->dtype;
+        if (dtype != DType::bf16 && dtype != DType::f16 && dtype != DType::f32) {
+            growth.stops[last] = fmt::format("a kernel cannot end in {}", info(dtype).name);
+            continue;
+        }
+        Region region{growth.anchor, {}, {}, {}, {}, {}};
+        std::string reason = find_outputs(graph, facts, nodes, last, region.outputs);
+        if (!reason.empty()) {
+            growth.stops[last] = std::move(reason);
+            continue;
+        }
+        Space& space = region.anchor.space;
+        for (const NodeId id : nodes)
+            if (!space.contains(graph[id].outputs.front()) && id != growth.anchor.node &&
+                reason.empty())
+                reason = space.absorb(graph, id);
+        if (cut && region.outputs.size() > 1) reason = "a half of it is also used by others";
+        for (const ValueId value : region.outputs)
+            if (reason.empty() && (!space.contains(value) || space.halved(value)))
+                reason = fmt::format("{} is also read", graph[value].name);
+        if (!reason.empty()) {
+            growth.stops[last] = std::move(reason);
+            continue;
+        }
+        if (producers) take_producers(graph, facts, region, nodes);
+        if (product) {
+            region.a = look_through(graph, facts, nodes, {region.anchor.a, space.a});
+            region.b =
+                look_through(graph, facts, nodes, {region.anchor.b, space.b, region.anchor.half});
+        } else {
+            region.a = region.b = {region.anchor.a, space.shape(region.anchor.a)};
+        }
+        for (const auto& side : space.sides()) {
+            Placed seen = look_through(graph, facts, nodes, {side.value, side.shape, side.half});
+            region.sides.push_back(
+                {side.node, side.argument, seen.value, std::move(seen.shape), seen.half});
+        }
+        region.nodes.assign(nodes.begin(), nodes.end());
+        found.push_back(std::move(region));
+    }
+    return found;
+}
+
+}  // namespace fact::match

@@ -1,0 +1,111 @@
+#include "match/rotary/rotary.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "graph/halves.h"
+#include "graph/operators.h"
+#include "match/operators/pointwise.h"
+#include "match/text/cost.h"
+#include "match/text/write.h"
+
+namespace fact::match {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+
+namespace {
+
+constexpr std::size_t kMaxBefore = 4;  // casts and views before the halves
+
+// The values that the region may start from, the last one farthest from the halves.
+std::vector<ValueId> roots_of(const Graph& graph, const std::set<NodeId>& taken, ValueId source) {
+    std::vector<ValueId> roots{source};
+    while (roots.size() <= kMaxBefore) {
+        const auto producer = graph[roots.back()].producer;
+        if (!producer || taken.contains(*producer)) break;
+        const Node& node = graph[*producer];
+        const bool passes = node.target == "aten._to_copy.default" || graph::is_reshape(node) ||
+                            node.target == "aten.permute.default";
+        const auto reads = graph::tensor_inputs(node);
+        if (!passes || reads.size() != 1) break;
+        roots.push_back(reads.front());
+    }
+    return roots;
+}
+
+std::optional<Anchor> start_at(const Graph& graph, ValueId root) {
+    if (!unsupported_type(graph, root, true).empty()) return std::nullopt;
+    const auto& type = *graph[root].type;
+    Anchor anchor;
+    anchor.node = kNoProduct;
+    anchor.rule = "rotary";
+    anchor.a = anchor.b = anchor.result = root;
+    anchor.k = kNoAxis;
+    Shape shape;
+    for (std::size_t i = 0; i < type.sizes.size(); ++i) {
+        if (type.sizes[i] == 0 || (type.sizes[i] > 1 && type.strides[i] == 0)) return std::nullopt;
+        shape.push_back({anchor.space.add_axis(type.sizes[i])});
+    }
+    anchor.space.place(root, std::move(shape));
+    return anchor;
+}
+
+bool joins(const Graph& graph, const Region& region) {
+    return std::ranges::any_of(
+        region.nodes, [&](NodeId id) { return read_joining(graph, graph[id]).has_value(); });
+}
+
+Result<Pattern> write_rotary(const Graph& graph, const Facts& facts, const Region& region,
+                             const Options& options, const GpuSpec& gpu) {
+    const auto layout = layout_of(graph, region);
+    if (!layout) return layout.error();
+    const auto written = write_kernel(graph, facts, region, *layout, options.tf32.products);
+    if (!written) return written.error();
+    Pattern pattern = assemble(graph, region.nodes, region.outputs, *written);
+    pattern.rule = "rotary";
+    pattern.where = graph[region.nodes.back()].where;
+    pattern.problem.operands = graph[region.anchor.a].type->dtype;
+    pattern.problem.output = graph[region.outputs.front()].type->dtype;
+    pattern.problem.m = layout->extent(layout->m);
+    pattern.problem.n = layout->extent(layout->n);
+    pattern.problem.k = 1;
+    for (const Atoms& dim : layout->batches) pattern.problem.batch *= layout->extent(dim);
+    pattern.cost = cost_of(graph, region.nodes, pattern, options, gpu);
+    const auto expected = staged_us(*written, options, gpu);
+    if (!expected) return expected.error();
+    pattern.cost.expected_us = *expected;
+    finish(graph, pattern);
+    return pattern;
+}
+
+}  // namespace
+
+Result<RotaryPattern> rotary_pattern(const Graph& graph, Facts& facts,
+                                     const std::set<NodeId>& taken, NodeId node,
+                                     const Options& options, const GpuSpec& gpu) {
+    std::optional<RotaryPattern> best;
+    std::string reason = "its halves are not joined again";
+    for (const ValueId root : roots_of(graph, taken, read_halving(graph, graph[node])->source)) {
+        auto anchor = start_at(graph, root);
+        if (!anchor) continue;
+        Growth growth = grow(graph, facts, std::move(*anchor), taken);
+        for (const Region& region : regions(graph, facts, growth, true)) {
+            // Others may read the same value.
+            if (!joins(graph, region) || !std::ranges::binary_search(region.nodes, node)) continue;
+            auto pattern = write_rotary(graph, facts, region, options, gpu);
+            if (!pattern) {
+                reason = pattern.error().message;
+                continue;
+            }
+            if (best && best->pattern.priority >= pattern->priority) continue;
+            best = RotaryPattern{region.nodes, std::move(*pattern)};
+        }
+    }
+    if (!best) return Error{reason, ""};
+    return std::move(*best);
+}
+
+}  // namespace fact::match

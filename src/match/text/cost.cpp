@@ -1,0 +1,149 @@
+#include "match/text/cost.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "sol/work.h"
+
+namespace fact::match {
+
+using graph::Graph;
+using graph::NodeId;
+using graph::ValueId;
+
+double add_operators(const Graph& graph, const std::vector<NodeId>& nodes, const Options& options,
+                     const GpuSpec& gpu, Cost& cost) {
+    double flops = 0;
+    for (const NodeId id : nodes) {
+        const sol::NodeWork own = sol::work_of(graph, graph[id]);
+        const sol::Work work = sol::as_work(own, sol::By::torch, options.tf32);
+        flops += work.flops;
+        cost.unfused_bytes += own.bytes();
+        cost.unfused_us += sol::kernel_bound(work, gpu).calibrated_us;
+    }
+    return flops;
+}
+
+Cost cost_of(const Graph& graph, const Region& region, const Layout& layout, const Options& options,
+             const GpuSpec& gpu) {
+    Cost cost;
+    cost.flops = 2;
+    for (const Atoms& dim : {layout.m, layout.n, layout.k})
+        cost.flops *= static_cast<double>(layout.extent(dim));
+    for (const Atoms& dim : layout.batches) cost.flops *= static_cast<double>(layout.extent(dim));
+    if (region.second || region.anchor.cut) cost.flops *= 2;
+
+    // A value bound twice is read from memory once, its halves are two.
+    std::map<std::pair<ValueId, int>, double> reads;
+    const auto read = [&](const Laid& laid) {
+        double bytes = info(graph[laid.value].type->dtype).bytes;
+        for (const Atoms& dim : laid.order) bytes *= static_cast<double>(layout.extent(dim));
+        auto& most = reads[{laid.value, laid.half ? laid.half->number : 0}];
+        most = std::max(most, bytes);
+    };
+    read(layout.a);
+    read(layout.b);
+    for (const auto& side : layout.sides) read(side);
+    for (const auto& [tensor, bytes] : reads) cost.bytes += bytes;
+    for (const ValueId value : region.outputs) cost.bytes += sol::stored_bytes(*graph[value].type);
+
+    const DType operands = graph[region.anchor.a].type->dtype;
+    const auto unit = sol::kernel_unit(operands, rounded(region, options));
+    const auto fused = sol::kernel_bound({cost.flops, cost.bytes, unit}, gpu);
+    cost.hard_us = fused.hard_us;
+    cost.bound_us = fused.calibrated_us;
+    add_operators(graph, region.nodes, options, gpu, cost);
+    return cost;
+}
+
+Cost cost_of(const Graph& graph, const std::vector<NodeId>& nodes, const Pattern& pattern,
+             const Options& options, const GpuSpec& gpu) {
+    Cost cost;
+    const auto add = [&](const std::vector<std::string>& names) {
+        for (const auto& value : graph.values)
+            if (std::ranges::find(names, value.name) != names.end())
+                cost.bytes += sol::stored_bytes(*value.type);
+    };
+    add(pattern.inputs);
+    add(pattern.outputs);
+    cost.flops = add_operators(graph, nodes, options, gpu, cost);
+    const sol::NodeWork one = sol::work_of(graph, graph[nodes.front()]);
+    const auto unit = sol::as_work(one, sol::By::torch, options.tf32).unit;
+    const auto fused = sol::kernel_bound({cost.flops, cost.bytes, unit}, gpu);
+    cost.hard_us = fused.hard_us;
+    cost.bound_us = cost.expected_us = fused.calibrated_us;
+    return cost;
+}
+
+double elements(const Written& written, const std::vector<ir::DimId>& dims) {
+    double product = 1;
+    for (const ir::DimId factor : written.kernel.factors(dims)) {
+        const auto& named = written.kernel[factor];
+        product *=
+            static_cast<double>(named.extent ? *named.extent : written.extents.at(named.name));
+    }
+    return product;
+}
+
+Result<std::vector<StageCost>> stage_costs(const Written& written, const Options& options,
+                                           const GpuSpec& gpu) {
+    const auto pipeline = lower::cut(written.kernel, options.arch == "sm90a");
+    if (!pipeline) return pipeline.error();
+    const auto origins = lower::origins(*pipeline);
+    const auto constant = [&](int param) {
+        const std::string& name = written.kernel.params[static_cast<std::size_t>(param)].name;
+        return std::ranges::all_of(written.params, [&](const graph::Binding& binding) {
+            return binding.tensor != name || binding.constant;
+        });
+    };
+    const auto once = [&](const lower::Stage& stage) {
+        return lower::writes_intermediates(*pipeline, stage) &&
+               std::ranges::all_of(stage.outputs, [&](int output) {
+                   return std::ranges::all_of(origins[static_cast<std::size_t>(output)], constant);
+               });
+    };
+    const auto count = [&](const std::vector<ir::DimId>& dims) { return elements(written, dims); };
+    std::vector<StageCost> costs;
+    for (const lower::Stage& stage : pipeline->stages) {
+        if (once(stage)) continue;
+        sol::Work work{0, 0, sol::Unit::tensor_16bit};
+        std::vector<std::string> names;
+        const auto move = [&](const ir::Tensor& tensor) {
+            work.bytes += info(tensor.type.dtype).bytes * count(tensor.type.dims);
+        };
+        for (const ir::Tensor& param : stage.kernel.params) move(param);
+        for (const ir::Output& output : stage.kernel.outputs) {
+            move(output.tensor);
+            names.push_back(output.tensor.name);
+        }
+        for (const ir::Expr& expr : stage.kernel.exprs)
+            if (const auto* product = std::get_if<ir::Product>(&expr.node)) {
+                const ir::Type& a = stage.kernel[product->a].type;
+                work.flops += 2 * count(expr.type.dims) * count({a.dims.back()});
+                work.unit = sol::kernel_unit(a.dtype, product->precision == ir::Precision::tf32);
+            }
+        const auto least = sol::kernel_bound(work, gpu);
+        const double moving_us = sol::bound({0, work.bytes, work.unit}, gpu).hard_us;
+        // Attention computes no scores that its mask hides.
+        const bool all = stage.kind != lower::StageKind::attention;
+        costs.push_back({fmt::format("{}", fmt::join(names, ", ")), stage.kind, work,
+                         all ? least.hard_us : moving_us, least.calibrated_us,
+                         sol::bound({work.flops, 0, work.unit}, gpu).calibrated_us,
+                         sol::bound({0, work.bytes, work.unit}, gpu).calibrated_us,
+                         stage.kernel.name});
+    }
+    return costs;
+}
+
+Result<double> staged_us(const Written& written, const Options& options, const GpuSpec& gpu) {
+    const auto costs = stage_costs(written, options, gpu);
+    if (!costs) return costs.error();
+    double total = 0;
+    for (const StageCost& cost : *costs) total += cost.bound_us;
+    return total;
+}
+
+}  // namespace fact::match

@@ -1,0 +1,98 @@
+// What writes a region as a kernel, node by node: shared by write_kernel.cpp, write_product.cpp,
+// write_halves.cpp and write_rows.cpp alone.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/halves.h"
+#include "match/axes/forms.h"
+#include "match/operators/pointwise.h"
+#include "match/text/fold_writer.h"
+#include "match/text/naming.h"
+#include "match/text/write_kernel.h"
+
+namespace fact::match {
+
+using Use = std::pair<graph::NodeId, std::string>;  // an argument of a node
+
+// Sides that are the same tensor, seen the same way, are one parameter.
+std::vector<Placed> number_sides(const Region& region, std::map<Use, std::size_t>& number);
+
+class KernelWriter {
+  public:
+    KernelWriter(const graph::Graph& graph, const Facts& facts, const Region& region,
+                 const Layout& layout, bool allow_tf32);
+    Result<Written> write();
+
+  private:
+    void add_params();
+    void add_param(const std::string& name, const Laid& laid);
+    std::string name_side(std::size_t side);
+    std::string unique(const std::string& name) const;
+    std::uint32_t param_of(graph::NodeId node, const std::string& argument) const;
+    // A parameter with its dimensions in the layout's order.
+    ir::ExprId load(std::uint32_t param);
+    void tag(ir::ExprId expr, std::string text);
+
+    // The products, in write_product.cpp.
+    void start_fold();
+    bool has_two_products() const { return region_.second || region_.anchor.cut; }
+    // Whether the node cuts the product in two.
+    bool is_cut(graph::NodeId node) const;
+    void write_product();
+    void write_second(graph::NodeId node);
+    void write_cut(const Anchor::Cut& cut);
+    ir::ExprId multiply(std::uint32_t a, std::uint32_t b, const std::string& name);
+    ir::ExprId scaled(ir::ExprId x, double factor);
+    ir::ExprId add_to(ir::ExprId x, ir::ExprId addend, double factor);
+
+    // Both say why the node's operands do not go together, or "".
+    std::string write_node(graph::NodeId node);
+    std::string write_rowwise(graph::NodeId node);
+    void write_pointwise(graph::NodeId node, const PointwiseOp& op);
+    void write_outputs();
+    ir::ExprId before_column(std::int64_t column, ir::ExprId value);
+
+    using Operands = std::map<std::string, ir::ExprId>;  // by argument
+    // Halves as they are at one of the two places.
+    Operands operands_of(graph::NodeId node, int place);
+    ir::ExprId operand(graph::NodeId node, const std::string& argument, graph::ValueId value);
+    void align(Operands& operands);
+    ir::ExprId build(const graph::Node& node, const PointwiseOp& op, const Operands& operands);
+
+    // Halves, in write_halves.cpp.
+    ir::DimId halved_dim(graph::NodeId node, ir::ExprId& x);
+    void write_half(graph::NodeId node, const PointwiseOp* op);
+    void write_halving(graph::NodeId node, const graph::Halving& halving);
+    void write_joining(graph::NodeId node, const graph::Joining& joining);
+    void name_rotary();
+
+    const graph::Graph& graph_;
+    const Facts& facts_;
+    const Region& region_;
+    const Layout& layout_;
+    bool allow_tf32_;
+    ir::Kernel kernel_;
+    ir::Builder build_;
+    std::map<std::string, std::int64_t> extents_;
+    std::optional<Forms> forms_;
+    std::optional<FoldWriter> fold_;
+    MatrixDims matrix_;
+    std::map<Use, std::size_t> side_of_;
+    std::size_t num_operands_ = 2;  // parameters before the sides
+    std::map<std::uint32_t, ir::ExprId> loaded_;
+    using Halves = std::array<ir::ExprId, 2>;  // at each of the two places
+    std::map<graph::ValueId, ir::ExprId> values_;
+    std::map<graph::ValueId, Halves> halves_;
+    bool joins_ = false;
+    std::set<graph::ValueId> derived_;  // values computed from the product
+    std::vector<std::string> tags_;
+    std::vector<graph::Binding> params_, results_;
+};
+
+}  // namespace fact::match

@@ -1,0 +1,298 @@
+#include "match/text/write_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "match/formulas/activations.h"
+#include "match/formulas/halves.h"
+#include "match/operators/rowwise.h"
+#include "match/text/kernel_writer.h"
+
+namespace fact::match {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+using ir::ExprId;
+
+std::vector<Placed> number_sides(const Region& region, std::map<Use, std::size_t>& number) {
+    std::vector<Placed> sides;
+    for (const auto& side : region.sides) {
+        const Placed placed{side.value, side.shape, side.half};
+        const auto at = std::ranges::find(sides, placed);
+        number[{side.node, side.argument}] = static_cast<std::size_t>(at - sides.begin());
+        if (at == sides.end()) sides.push_back(placed);
+    }
+    return sides;
+}
+
+KernelWriter::KernelWriter(const Graph& graph, const Facts& facts, const Region& region,
+                           const Layout& layout, bool allow_tf32)
+    : graph_(graph),
+      facts_(facts),
+      region_(region),
+      layout_(layout),
+      allow_tf32_(allow_tf32),
+      build_(kernel_) {}
+
+Result<Written> KernelWriter::write() {
+    number_sides(region_, side_of_);
+    for (const Atom& atom : layout_.atoms) extents_[atom.name] = atom.extent;
+    forms_.emplace(kernel_, layout_, region_.anchor.space.has_halves());
+    matrix_ = {forms_->dim(layout_.m), forms_->dim(layout_.n)};
+    add_params();
+    const bool product = region_.anchor.node != kNoProduct;
+    if (has_two_products() && layout_.swapped)
+        return Error{"two products of one matrix are not computed the other way round", ""};
+    if (region_.fold && layout_.swapped)
+        return Error{"a norm is folded into the product of its rows, not into its transpose", ""};
+    if (product)
+        write_product();
+    else
+        values_[region_.anchor.result] = load(0);
+    derived_.insert(region_.anchor.result);
+    for (const NodeId id : region_.nodes)
+        if (id != region_.anchor.node && !is_cut(id))
+            if (std::string reason = write_node(id); !reason.empty()) return Error{reason, ""};
+    write_outputs();
+    recognise_activations(kernel_, tags_);
+    if (joins_) name_rotary();
+    const std::string& rule = region_.anchor.rule;
+    std::string base = rule == "linear" || rule == "conv" ? rule : "matmul";
+    if (region_.siblings) base = "linears";
+    if (region_.fold) base = (region_.fold->form.centered ? "layer_norm_" : "rms_norm_") + base;
+    kernel_.name = product ? kernel_name(base, kernel_, tags_) : rule;
+    if (joins_) merge_equal(kernel_);
+    ir::drop_dead(kernel_);
+    if (std::string wrong = ir::verify(kernel_); !wrong.empty())
+        throw InternalError(fmt::format("region of {} gives a bad kernel: {}",
+                                        graph_[region_.anchor.result].name, wrong));
+    return Written{std::move(kernel_), std::move(extents_), std::move(params_),
+                   std::move(results_)};
+}
+
+void KernelWriter::add_params() {
+    const bool product = region_.anchor.node != kNoProduct;
+    const bool linear = region_.anchor.rule == "linear";
+    add_param(linear || !product ? "x" : "a", layout_.swapped ? layout_.b : layout_.a);
+    if (product) add_param(linear ? "w" : "b", layout_.swapped ? layout_.a : layout_.b);
+    num_operands_ = kernel_.params.size();
+    for (std::size_t i = 0; i < layout_.sides.size(); ++i)
+        add_param(name_side(i), layout_.sides[i]);
+}
+
+void KernelWriter::add_param(const std::string& name, const Laid& laid) {
+    kernel_.params.push_back(
+        {name, {graph_[laid.value].type->dtype, forms_->dims(laid.order)}, {}});
+    params_.push_back(bind(graph_, facts_, name, laid));
+}
+
+std::string KernelWriter::name_side(std::size_t side) {
+    std::string name = "side";
+    for (const auto& [use, at] : side_of_) {
+        if (at != side) continue;
+        const Node& node = graph_[use.first];
+        const auto* op = find_pointwise(node);
+        const bool weight = region_.second == use.first && use.second == "weight";
+        name = weight || use.second == kSecondWeight ? "w"
+               : find_rowwise(node)                  ? use.second
+                                                     : side_name(op ? op->tag : "add", use.second,
+                                                graph_[layout_.sides[side].value].type->dtype,
+                                                matrix_, forms_->dims(layout_.sides[side].order));
+        break;
+    }
+    return unique(name);
+}
+
+std::string KernelWriter::unique(const std::string& name) const {
+    std::string found = name;
+    for (int i = 2;
+         std::ranges::find(kernel_.params, found, &ir::Tensor::name) != kernel_.params.end(); ++i)
+        found = fmt::format("{}{}", name, i);
+    return found;
+}
+
+std::uint32_t KernelWriter::param_of(NodeId node, const std::string& argument) const {
+    return static_cast<std::uint32_t>(num_operands_ + side_of_.at({node, argument}));
+}
+
+ExprId KernelWriter::load(std::uint32_t param) {
+    auto [at, fresh] = loaded_.try_emplace(param);
+    if (fresh)
+        at->second =
+            build_.permute(build_.param(param), forms_->sorted(kernel_.params[param].type.dims));
+    return at->second;
+}
+
+void KernelWriter::tag(ExprId expr, std::string text) {
+    tags_.resize(kernel_.exprs.size());
+    tags_[ir::index(expr)] = std::move(text);
+}
+
+std::string KernelWriter::write_node(NodeId id) {
+    const Node& node = graph_[id];
+    if (region_.second == id) {
+        write_second(id);
+        return "";
+    }
+    const ValueId output = node.outputs.front();
+    if (!region_.anchor.space.contains(output)) return "";  // a permute of an operand
+    const auto reads = graph::tensor_inputs(node);
+    if (std::ranges::any_of(reads, [&](ValueId value) { return derived_.contains(value); }))
+        derived_.insert(output);
+    if (find_rowwise(node)) return write_rowwise(id);
+    const PointwiseOp* op = find_pointwise(node);
+    if (const auto halving = read_halving(graph_, node))
+        write_halving(id, *halving);
+    else if (const auto joining = read_joining(graph_, node))
+        write_joining(id, *joining);
+    else if (region_.anchor.space.halved(output))
+        write_half(id, op);
+    else if (op)
+        write_pointwise(id, *op);
+    else
+        values_[output] = values_.at(reads.front());
+    return "";
+}
+
+void KernelWriter::write_pointwise(NodeId id, const PointwiseOp& op) {
+    const Node& node = graph_[id];
+    const ValueId output = node.outputs.front();
+    std::string tag_text(op.tag);
+    auto operands = operands_of(id, 0);
+    for (const auto& argument : node.inputs) {
+        const auto* value = std::get_if<ValueId>(&argument.value);
+        if (!value) {
+            if (argument.name == "other") tag_text = combination_tag(op.tag, matrix_, {});
+        } else if (!derived_.contains(*value)) {
+            const ExprId x = operands.at(argument.name);
+            tag_text = combination_tag(op.tag, matrix_, kernel_[x].type.dims);
+        }
+    }
+    align(operands);
+    const std::size_t before = kernel_.exprs.size();
+    const ExprId result = build(node, op, operands);
+    values_[output] = result;
+    if (derived_.contains(output) && ir::index(result) >= before) tag(result, std::move(tag_text));
+}
+
+KernelWriter::Operands KernelWriter::operands_of(NodeId id, int place) {
+    Operands operands;
+    for (const auto& argument : graph_[id].inputs) {
+        const auto* value = std::get_if<ValueId>(&argument.value);
+        if (!value) continue;
+        const auto half = halves_.find(*value);
+        operands[argument.name] = half != halves_.end()
+                                      ? half->second[static_cast<std::size_t>(place)]
+                                      : operand(id, argument.name, *value);
+    }
+    return operands;
+}
+
+ExprId KernelWriter::operand(NodeId node, const std::string& argument, ValueId value) {
+    const auto known = values_.find(value);
+    return known != values_.end() ? known->second : load(param_of(node, argument));
+}
+
+void KernelWriter::align(Operands& operands) {
+    std::vector<ExprId> aligned;
+    for (const auto& [name, x] : operands) aligned.push_back(x);
+    forms_->align(aligned);
+    auto next = aligned.begin();
+    for (auto& [name, x] : operands) x = *next++;
+}
+
+ExprId KernelWriter::build(const Node& node, const PointwiseOp& op, const Operands& operands) {
+    Translation translation(
+        graph_, node, kernel_, forms_->aligner(),
+        [&](const std::string& argument, ValueId) { return operands.at(argument); });
+    return op.build(translation);
+}
+
+void KernelWriter::write_outputs() {
+    for (std::size_t i = 0; i < region_.outputs.size(); ++i) {
+        const Laid& laid = layout_.results[i];
+        const DType dtype = graph_[laid.value].type->dtype;
+        ExprId value = values_.at(laid.value);
+        // Storing rounds anyway.
+        if (const auto* cast = std::get_if<ir::Cast>(&kernel_[value].node))
+            if (kernel_[value].type.dtype == dtype && info(kernel_[cast->x].type.dtype).floating)
+                value = cast->x;
+        if (region_.siblings && region_.siblings->plain_from)
+            value = before_column(*region_.siblings->plain_from, value);
+        const ExprId stored = forms_->arrange(value, laid.order);
+        if (std::holds_alternative<ir::Permute>(kernel_[stored].node) && stored != value)
+            tag(stored, "permuted");
+        tags_.resize(kernel_.exprs.size());
+        const std::string name = i == 0 ? "y" : fmt::format("y{}", i + 1);
+        kernel_.outputs.push_back({{name, {dtype, forms_->dims(laid.order)}, {}}, stored});
+        results_.push_back(bind(graph_, facts_, name, laid));
+    }
+}
+
+// `value` in the columns before this one, in the others the product itself.
+ExprId KernelWriter::before_column(std::int64_t column, ExprId value) {
+    std::vector<ExprId> both{value, values_.at(region_.anchor.result)};
+    forms_->align(both);
+    const auto& dims = kernel_[both[0]].type.dims;
+    ir::DimId counted = matrix_.n;
+    if (std::ranges::find(dims, counted) == dims.end()) {  // taken apart: heads are counted
+        const Atoms heads{layout_.n.front()};
+        counted = forms_->dim(heads);
+        column = column * layout_.extent(heads) / layout_.extent(layout_.n);
+    }
+    const ExprId limit = build_.literal(static_cast<double>(column), DType::i32);
+    const ExprId before = build_.binary(ir::BinaryOp::lt, build_.index(counted), limit);
+    return build_.select(before, both[0], both[1]);
+}
+
+graph::Binding bind(const Graph& graph, const Facts& facts, const std::string& name,
+                    const Laid& laid) {
+    return {name,           graph[laid.value].name,
+            laid.dims,      static_cast<bool>(facts.constant[graph::index(laid.value)]),
+            laid.alignment, laid.half};
+}
+
+Result<Layout> layout_of(const Graph& graph, const Region& region) {
+    std::map<Use, std::size_t> ignored;
+    Parts parts{region.a, region.b, {}, number_sides(region, ignored)};
+    for (const ValueId value : region.outputs)
+        parts.results.push_back({value, region.anchor.space.shape(value)});
+    auto layout = lay_out(graph, region.anchor.space, region.anchor.k, parts);
+    if (!layout) return layout;
+    if (region.anchor.node != kNoProduct) {
+        std::set<int> read;
+        const auto add = [&](const Laid& laid) {
+            for (const Atoms& dim : laid.order) read.insert(dim.begin(), dim.end());
+        };
+        add(layout->a), add(layout->b);
+        for (const Laid& side : layout->sides) add(side);
+        for (const Laid& result : layout->results)
+            for (const Atoms& dim : result.order)
+                for (const int atom : dim)
+                    if (!read.contains(atom))
+                        return Error{"its operands are repeated along a dimension of the result",
+                                     ""};
+    }
+    if (!region.siblings) return layout;
+    // More of what the columns are counted in: heads, or single ones.
+    Atom& outer = layout->atoms[static_cast<std::size_t>(layout->n.front())];
+    const std::int64_t inner = layout->extent(layout->n) / outer.extent;
+    const auto& [columns, plain_from] = *region.siblings;
+    if (region.anchor.space.is_halved(outer.axes.front()))
+        return Error{"linears of one input are joined where their halves are those of heads", ""};
+    if (columns % inner != 0 || plain_from.value_or(0) % inner != 0)
+        return Error{"linears of one input are joined where all have heads of one size", ""};
+    outer.extent = columns / inner;
+    return layout;
+}
+
+Result<Written> write_kernel(const Graph& graph, const Facts& facts, const Region& region,
+                             const Layout& layout, bool allow_tf32) {
+    return KernelWriter(graph, facts, region, layout, allow_tf32).write();
+}
+
+}  // namespace fact::match

@@ -1,0 +1,32 @@
+// From a region to the kernel that computes it, and what binds to its tensors.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/fused.h"
+#include "ir/kernel.h"
+#include "match/axes/layout.h"
+#include "match/regions/region.h"
+#include "support/result.h"
+
+namespace fact::match {
+
+struct Written {
+    ir::Kernel kernel;
+    std::map<std::string, std::int64_t> extents;  // of its dimensions
+    std::vector<graph::Binding> params, results;
+};
+
+// How the region's tensors lie; an Error says what the kernel language cannot address.
+Result<Layout> layout_of(const graph::Graph& graph, const Region& region);
+
+// An Error says what keeps the region from being a kernel.
+Result<Written> write_kernel(const graph::Graph& graph, const Facts& facts, const Region& region,
+                             const Layout& layout, bool allow_tf32);
+
+graph::Binding bind(const graph::Graph& graph, const Facts& facts, const std::string& name,
+                    const Laid& laid);
+
+}  // namespace fact::match

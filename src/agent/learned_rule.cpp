@@ -201,7 +201,8 @@ std::vector<match::Pattern> find_matches(const Graph& graph, const LearnedRule& 
         auto authored = author(graph, *set, rule.text, options, ignored, &*interface);
         if (!authored) continue;
         auto& pattern = authored->pattern;
-        pattern.rule = match::kLearnedRule;
+        pattern.author = match::Author::learned;
+        pattern.rule = name(pattern.author);
         pattern.id = fmt::format("k_{}_{}", rule.name, found.size());
         taken.insert(names.begin(), names.end());
         found.push_back(std::move(pattern));

@@ -111,7 +111,8 @@ Result<Authored> author(const Graph& graph, const NodeSet& set, const std::strin
     auto pattern = match::assemble(graph, set.nodes, set.outputs, *written);
     // The text as it was written: its schedule blocks and comments are the author's.
     pattern.kernel = text;
-    pattern.rule = match::kAgentRule;
+    pattern.author = match::Author::agent;
+    pattern.rule = name(pattern.author);
     pattern.problem = problem_of(graph, set);
     pattern.cost = cost_of(graph, set, options);
     auto stages = match::stage_costs(*written, options, gpu_of(options));

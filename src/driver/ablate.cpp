@@ -89,7 +89,7 @@ bool fewer(const std::vector<const match::Pattern*>& some,
 }
 
 bool is_models(const match::Pattern* pattern) {
-    return pattern->rule == match::kAgentRule;
+    return pattern->author == match::Author::agent;
 }
 
 // What the rules alone would give, where a language model added to them.

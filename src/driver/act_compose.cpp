@@ -119,7 +119,7 @@ Result<Json> stop(Desk& desk, const Json& request) {
     if (!reply) return reply;
     Json accepted = Json::array();
     for (const auto& pattern : desk.found.discovery.patterns)
-        if (pattern.rule == match::kAgentRule) accepted.push_back(pattern.id);
+        if (pattern.author == match::Author::agent) accepted.push_back(pattern.id);
     (*reply)["accepted"] = accepted;
     (*reply)["why"] = *why;
     if (auto kept =

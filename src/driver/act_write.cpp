@@ -234,7 +234,7 @@ Result<Json> learn_rule(Desk& desk, const Json& request) {
     const auto id = text_field(request, "proposal", true);
     if (!id) return id.error();
     const auto* pattern = find_pattern(desk.found.discovery, *id);
-    if (!pattern || pattern->rule != match::kAgentRule)
+    if (!pattern || pattern->author != match::Author::agent)
         return Error{fmt::format("no text of proposal '{}' was accepted", *id), "`write` one first",
                      true};
     const auto settings = desk.run.settings();

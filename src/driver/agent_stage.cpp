@@ -90,7 +90,8 @@ class Loop {
             const auto row = std::ranges::find(done_.rows, pattern.id, &report::AgentRow::id);
             const bool slow =
                 row != done_.rows.end() && row->time_us > kFarFromBound * row->bound_us;
-            if (pattern.rule == match::kAgentRule && !slow && std::ranges::all_of(set.nodes, has))
+            if (pattern.author == match::Author::agent && !slow &&
+                std::ranges::all_of(set.nodes, has))
                 return pattern.id;
         }
         return {};

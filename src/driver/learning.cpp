@@ -32,7 +32,7 @@ Result<> learn_what_pays(const registry::Folders& folders, const Discovered& fou
     for (const auto* pattern : plan.patterns(found.discovery)) {
         const auto known = realizations.find(pattern->family);
         if (dsl::cuda_source(pattern->kernel)) continue;
-        if (pattern->rule != match::kAgentRule || known == realizations.end() ||
+        if (pattern->author != match::Author::agent || known == realizations.end() ||
             !known->second.measured)
             continue;
         const auto rule = rule_from(found, settings, *pattern, known->second);

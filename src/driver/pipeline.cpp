@@ -138,7 +138,7 @@ Result<bool> doubt_authored(const RunFolder& run, const Discovered& found, const
     constexpr const char* kWhy = "thrown out: with it the composed module gave other results";
     bool any = false;
     for (const auto* pattern : chosen.patterns(found.discovery)) {
-        if (!match::is_authored(*pattern)) continue;
+        if (pattern->author == match::Author::rules) continue;
         any = true;
         realizations[pattern->family].realized = false;
         realizations[pattern->family].why = kWhy;

@@ -26,7 +26,7 @@ sol::Part part_of(const match::Pattern& pattern, const std::map<std::string, gra
     sol::Part part;
     for (const std::string& name : pattern.nodes) part.nodes.push_back(ids.at(name));
     part.bound = {pattern.cost.hard_us, pattern.cost.bound_us};
-    if (pattern.rule == "attention") part.product_flops = pattern.cost.flops;
+    part.product_flops = pattern.cost.product_flops;
     return part;
 }
 

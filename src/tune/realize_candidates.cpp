@@ -75,7 +75,7 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
     request.open.weights = options.weights.empty() ? "" : fs::absolute(options.weights).string();
     request.open.device = options.device;
     request.open.precision = options.precision;
-    request.open.authored = match::is_authored(pattern);
+    request.open.authored = pattern.author != match::Author::rules;
     request.hard_us = pattern.cost.hard_us;
     request.bound_us = pattern.cost.bound_us;
     request.scratch = scratch.path();

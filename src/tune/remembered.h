@@ -29,7 +29,7 @@ std::string call_identity(const RealizeOptions& options);
 
 // Whether TF32 is allowed where the pattern multiplies.
 inline bool allowed_tf32(const match::Pattern& pattern, const RealizeOptions& options) {
-    return options.precision.tf32.in(pattern.rule == "conv");
+    return options.precision.tf32.in(pattern.convolution);
 }
 
 struct Memory {

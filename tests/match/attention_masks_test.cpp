@@ -5,7 +5,7 @@
 #include "graph/canonical.h"
 #include "graph/pt2_archive.h"
 #include "heads.h"
-#include "match/attention/attention.h"
+#include "match/attention/write.h"
 
 namespace fact::match {
 namespace {

@@ -1,12 +1,11 @@
 // Attention in its spellings: what is taken, how it is written, and what is left as it is.
-#include "match/attention/attention.h"
-
 #include <gtest/gtest.h>
 
 #include "dsl/dsl.h"
 #include "graph/canonical.h"
 #include "graph/pt2_archive.h"
 #include "heads.h"
+#include "match/attention/write.h"
 
 namespace fact::match {
 namespace {

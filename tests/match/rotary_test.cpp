@@ -1,6 +1,4 @@
 // Rotary embeddings: what is taken with a product, what on its own, and what is left as it is.
-#include "match/rotary/rotary.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -98,7 +98,7 @@ class ChainReader {
     bool take_before_softmax(NodeId id) {
         const Node& node = graph_[id];
         if (const RowwiseOp* op = find_rowwise(node)) {
-            if (op->tag != "softmax" || !absorb(id)) return false;
+            if (op->kind != RowwiseKind::softmax || !absorb(id)) return false;
             softmax_ = id;
             return true;
         }
@@ -309,7 +309,9 @@ class ChainReader {
 std::optional<AttentionCall> read_attention_chain(const Graph& graph, const Facts& facts,
                                                   KnownValues& known, NodeId product) {
     auto anchor = read_anchor(graph, product);
-    if (!anchor || anchor->rule == "linear" || anchor->rule == "conv") return std::nullopt;
+    if (!anchor || anchor->form == graph::ProductForm::linear ||
+        anchor->form == graph::ProductForm::convolution)
+        return std::nullopt;
     return ChainReader(graph, facts, known, std::move(*anchor)).read();
 }
 

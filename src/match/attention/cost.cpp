@@ -21,7 +21,7 @@ Cost cost_of(const Graph& graph, const std::vector<NodeId>& nodes, const Attenti
     const auto work =
         sol::attention_work(matrices(call.m, call.d), matrices(call.n, call.d),
                             matrices(call.n, call.e), call.sight.causal, call.sight.window);
-    cost.flops = work.flops;
+    cost.flops = cost.product_flops = work.flops;
     const auto bytes = [&](const ir::Tensor& tensor) {
         return info(tensor.type.dtype).bytes * elements(written, tensor.type.dims);
     };

@@ -8,13 +8,13 @@
 #include <optional>
 
 #include "graph/arguments.h"
-#include "graph/products.h"
 
 namespace fact::match {
 
 using graph::Graph;
 using graph::Node;
 using graph::NodeId;
+using graph::ProductForm;
 using graph::TensorType;
 using graph::ValueId;
 
@@ -51,7 +51,7 @@ Shape operand_shape(const TensorType& type, const Shape& result, Axis rows, Axis
 }
 
 // Names the axes of a product of matrices, batched or not.
-std::string place_matrices(const Graph& graph, Anchor& anchor, bool linear) {
+std::string place_matrices(const Graph& graph, Anchor& anchor) {
     const TensorType &ta = *graph[anchor.a].type, &tb = *graph[anchor.b].type;
     if (ta.sizes.size() < 2 || tb.sizes.size() < 2) return "one of its operands is a vector";
     Space& space = anchor.space;
@@ -61,7 +61,8 @@ std::string place_matrices(const Graph& graph, Anchor& anchor, bool linear) {
     anchor.k = space.add_axis(ta.sizes.back());
     const Axis m = shape[shape.size() - 2].front(), n = shape.back().front();
     space.a = operand_shape(ta, shape, m, anchor.k);
-    space.b = linear ? Shape{{n}, {anchor.k}} : operand_shape(tb, shape, anchor.k, n);
+    space.b = anchor.form == ProductForm::linear ? Shape{{n}, {anchor.k}}
+                                                 : operand_shape(tb, shape, anchor.k, n);
     space.place(anchor.result, std::move(shape));
     return "";
 }
@@ -136,6 +137,20 @@ std::string place_einsum(const Graph& graph, Anchor& anchor) {
     return "";
 }
 
+// Names the axes of operands and result. Returns why that cannot be, or "".
+std::string place(const Graph& graph, Anchor& anchor) {
+    switch (anchor.form) {
+        case ProductForm::matrices:
+        case ProductForm::linear:
+            return place_matrices(graph, anchor);
+        case ProductForm::convolution:
+            return place_convolution(graph, anchor);
+        case ProductForm::einsum:
+            return place_einsum(graph, anchor);
+    }
+    throw InternalError("place: no such form of a product");
+}
+
 }  // namespace
 
 bool is_anchor(const Node& node) {
@@ -146,7 +161,7 @@ Result<Anchor> read_anchor(const Graph& graph, NodeId id) {
     const Node& node = graph[id];
     const graph::ProductOp& row = *graph::find_product(node);
     const auto reads = graph::tensor_inputs(node);
-    const bool listed = row.rule == "einsum" && reads.size() == 2;
+    const bool listed = row.form == ProductForm::einsum && reads.size() == 2;
     const std::optional<ValueId> a = listed ? reads[0] : graph::tensor_argument(node, row.a),
                                  b = listed ? reads[1] : graph::tensor_argument(node, row.b);
     const auto alpha = factor(node, "alpha"), beta = factor(node, "beta");
@@ -155,6 +170,7 @@ Result<Anchor> read_anchor(const Graph& graph, NodeId id) {
     Anchor anchor;
     anchor.node = id;
     anchor.rule = row.rule;
+    anchor.form = row.form;
     anchor.a = *a;
     anchor.b = *b;
     anchor.result = node.outputs.front();
@@ -165,18 +181,15 @@ Result<Anchor> read_anchor(const Graph& graph, NodeId id) {
     for (const ValueId value : {anchor.a, anchor.b, anchor.result})
         if (std::string reason = unusable(graph, value); !reason.empty()) return Error{reason, ""};
     const TensorType &ta = *graph[anchor.a].type, &tb = *graph[anchor.b].type;
-    const bool linear = row.rule == "linear";
     if (ta.dtype != tb.dtype)
         return Error{
             fmt::format("its operands are {} and {}", info(ta.dtype).name, info(tb.dtype).name),
             ""};
     if (ta.dtype != DType::bf16 && ta.dtype != DType::f16 && ta.dtype != DType::f32)
         return Error{fmt::format("products of {} are left to torch", info(ta.dtype).name), ""};
-    const std::string reason = row.rule == "conv"     ? place_convolution(graph, anchor)
-                               : row.rule == "einsum" ? place_einsum(graph, anchor)
-                                                      : place_matrices(graph, anchor, linear);
+    const std::string reason = place(graph, anchor);
     if (!reason.empty()) return Error{reason, ""};
-    if (anchor.addend && anchor.beta != 0 && row.rule != "conv")
+    if (anchor.addend && anchor.beta != 0 && row.form != ProductForm::convolution)
         anchor.space.add_side(graph, id, std::string(row.addend), *anchor.addend,
                               anchor.space.shape(anchor.result));
     return anchor;

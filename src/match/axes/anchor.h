@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/products.h"
 #include "match/axes/space.h"
 #include "support/result.h"
 
@@ -20,6 +21,7 @@ inline constexpr graph::NodeId kNoProduct{0xffffffff};
 struct Anchor {
     graph::NodeId node{};
     std::string rule;  // "linear", "addmm", ...
+    graph::ProductForm form = graph::ProductForm::matrices;
     graph::ValueId a{}, b{}, result{};
     std::optional<graph::ValueId> addend;
     double alpha = 1, beta = 1;

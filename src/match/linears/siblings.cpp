@@ -52,11 +52,11 @@ bool goes_by_strides(const Graph& graph, const Facts& facts, ValueId value) {
 bool may_join(const Graph& graph, const Facts& facts, const Region& region) {
     const Anchor& anchor = region.anchor;
     const auto constant = [&](ValueId value) { return bool{facts.constant[graph::index(value)]}; };
-    return anchor.rule == "linear" && !anchor.cut && !region.second && region.outputs.size() == 1 &&
-           info(graph[anchor.b].type->dtype).bytes == 2 && is_matrix(*graph[anchor.b].type) &&
-           region.b.value == anchor.b && columns_of(graph, region) > 0 &&
-           columns_of(graph, region) % 8 == 0 && constant(anchor.b) &&
-           (!anchor.addend || constant(*anchor.addend)) &&
+    return anchor.form == graph::ProductForm::linear && !anchor.cut && !region.second &&
+           region.outputs.size() == 1 && info(graph[anchor.b].type->dtype).bytes == 2 &&
+           is_matrix(*graph[anchor.b].type) && region.b.value == anchor.b &&
+           columns_of(graph, region) > 0 && columns_of(graph, region) % 8 == 0 &&
+           constant(anchor.b) && (!anchor.addend || constant(*anchor.addend)) &&
            goes_by_strides(graph, facts, region.outputs.front()) &&
            std::ranges::none_of(region.nodes,
                                 [&](NodeId id) { return find_rowwise(graph[id]) != nullptr; });

@@ -7,7 +7,6 @@
 
 #include "graph/operators.h"
 #include "ir/needed.h"
-#include "match/norms/norm.h"
 #include "match/norms/region.h"
 #include "match/norms/write.h"
 

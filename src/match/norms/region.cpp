@@ -164,6 +164,12 @@ bool looks_along_rows(const Graph& graph, const Node& node) {
            graph[node.outputs.front()].type->sizes.size() == sizes.size();
 }
 
+bool is_norm(const Graph& graph, const Node& node) {
+    const RowwiseOp* op = find_rowwise(node);
+    return op && (op->kind == RowwiseKind::norm || op->kind == RowwiseKind::mean) &&
+           looks_along_rows(graph, node);
+}
+
 NormRegion grow_norm(const Graph& graph, const Facts& facts, const std::set<NodeId>& taken,
                      NodeId node, bool residual) {
     return Grower(graph, facts, taken, node).run(residual);

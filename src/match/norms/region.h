@@ -16,6 +16,9 @@ struct NormRegion {
 // Whether the node looks along the last dimension alone and keeps the rank.
 bool looks_along_rows(const graph::Graph& graph, const graph::Node& node);
 
+// Whether a norm may be grown around the node: a norm, or a mean along the last dimension.
+bool is_norm(const graph::Graph& graph, const graph::Node& node);
+
 // The largest set of pointwise operators and reductions of rows around `node` of which others read
 // only the last one's rows, with what makes their weights; and, with `residual`, before them a sum
 // that others may read too. No outputs where there is none.

@@ -237,7 +237,8 @@ class NormWriter {
 
     std::string name() const {
         const RowwiseOp* op = find_rowwise(graph_[norm_]);
-        const std::string stem = op->tag == "mean" ? "norm_rows" : fmt::format("{}_rows", op->tag);
+        const std::string stem =
+            op->kind == RowwiseKind::mean ? "norm_rows" : fmt::format("{}_rows", op->tag);
         return region_.outputs.size() > 1 ? "add_" + stem : stem;
     }
 

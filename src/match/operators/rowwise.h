@@ -24,6 +24,9 @@ struct DimGroup {
     std::optional<Part> part;
 };
 
+// What families of rules look for among them.
+enum class RowwiseKind { other, mean, softmax, norm };
+
 struct RowwiseOp {
     std::string_view target, tag;
     std::string_view input;  // the argument it looks along
@@ -31,6 +34,7 @@ struct RowwiseOp {
     // The results, from the input and the kernel's dimensions of each group.
     std::vector<ir::ExprId> (*build)(Translation&, ir::ExprId,
                                      const std::vector<std::vector<ir::DimId>>&);
+    RowwiseKind kind = RowwiseKind::other;
 };
 
 // The table's row for a node, or nullptr.

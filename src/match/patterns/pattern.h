@@ -25,13 +25,23 @@ struct Cost {
     double hard_us = 0, bound_us = 0;  // datasheet, calibrated
     double unfused_us = 0;             // calibrated bound of the operators one by one
     double expected_us = 0;            // that of the kernels the text is cut into, one by one
+    // Of its products, where that is less than the operators do: scores that a causal mask hides
+    // need no computing. 0: what the operators do.
+    double product_flops = 0;
 };
+
+// Whose text it is: a family's of src/match/families, somebody's who wrote it for a set of
+// operators of the run, or one that was learned from such.
+enum class Author { rules, agent, learned };
+std::string_view name(Author author);
 
 struct Pattern {
     // "p03_linear_gelu", of a norm "n00_layer_norm_rows", "r00_rotary", of several linears
     // "l00_linears_bias"; unique in the graph.
     std::string id;
-    std::string rule;                // "linear", "matmul", ...
+    std::string rule;  // "linear", "matmul", ...: to be read, not to be compared
+    Author author = Author::rules;
+    bool convolution = false;        // torch has a TF32 setting of its own for it
     std::vector<std::string> nodes;  // names, in execution order
     // Nodes that make a constant from buffers and numbers, which the kernel knows by itself (a
     // causal mask): part of the original, but others may read them too.
@@ -46,13 +56,6 @@ struct Pattern {
     graph::Provenance where;
     std::string family;  // patterns with the same text and problem share one realization
 };
-
-// Rules that are not built in: texts that somebody wrote for a set of operators of the run, and
-// those that were learned from such.
-inline constexpr std::string_view kAgentRule = "agent", kLearnedRule = "learned";
-inline bool is_authored(const Pattern& pattern) {
-    return pattern.rule == kAgentRule || pattern.rule == kLearnedRule;
-}
 
 // Of pointwise work that has nothing to be fused with: the least of reasons.
 inline constexpr std::string_view kNothingNear = "no product is next to it";

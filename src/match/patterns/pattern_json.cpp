@@ -57,7 +57,8 @@ ordered_json to_parts(const Cost& cost) {
             {"hard_us", cost.hard_us},
             {"bound_us", cost.bound_us},
             {"unfused_us", cost.unfused_us},
-            {"expected_us", cost.expected_us}};
+            {"expected_us", cost.expected_us},
+            {"product_flops", cost.product_flops}};
 }
 
 std::string text(const json& object, const char* key) {
@@ -127,15 +128,25 @@ schedule::Problem read_problem(const json& parts) {
 }
 
 Cost read_cost(const json& parts) {
-    return {number(parts, "flops"),      number(parts, "bytes"),    number(parts, "unfused_bytes"),
-            number(parts, "hard_us"),    number(parts, "bound_us"), number(parts, "unfused_us"),
-            number(parts, "expected_us")};
+    return {number(parts, "flops"),         number(parts, "bytes"),
+            number(parts, "unfused_bytes"), number(parts, "hard_us"),
+            number(parts, "bound_us"),      number(parts, "unfused_us"),
+            number(parts, "expected_us"),   number(parts, "product_flops")};
+}
+
+Author read_author(const json& object, const char* key) {
+    const std::string written = text(object, key);
+    for (const Author author : {Author::rules, Author::agent, Author::learned})
+        if (name(author) == written) return author;
+    throw graph::SchemaError(std::string(key) + ": nobody is called " + written);
 }
 
 Pattern read_pattern(const json& parts) {
     Pattern pattern;
     pattern.id = text(parts, "id");
     pattern.rule = text(parts, "rule");
+    pattern.author = read_author(parts, "author");
+    pattern.convolution = graph::to_bool(field(parts, "convolution"));
     pattern.family = text(parts, "family");
     pattern.nodes = texts(parts, "nodes");
     if (graph::optional_field(parts, "copied")) pattern.copied = texts(parts, "copied");
@@ -173,11 +184,25 @@ std::vector<LeftAlone> read_left(const json& parts) {
 
 }  // namespace
 
+std::string_view name(Author author) {
+    switch (author) {
+        case Author::rules:
+            return "rules";
+        case Author::agent:
+            return "agent";
+        case Author::learned:
+            return "learned";
+    }
+    throw InternalError("name: no such author");
+}
+
 std::string to_json(const Discovery& discovery) {
     ordered_json patterns = ordered_json::array();
     for (const auto& pattern : discovery.patterns)
         patterns.push_back({{"id", pattern.id},
                             {"rule", pattern.rule},
+                            {"author", name(pattern.author)},
+                            {"convolution", pattern.convolution},
                             {"family", pattern.family},
                             {"nodes", pattern.nodes},
                             {"copied", pattern.copied},

@@ -48,7 +48,8 @@ std::optional<Anchor::Cut> read_cut(const Graph& graph, const Facts& facts, Valu
 }  // namespace
 
 std::optional<Anchor> read_packed(const Graph& graph, const Facts& facts, const Anchor& linear) {
-    if (linear.rule != "linear" || graph[linear.a].type->dtype == DType::f32) return std::nullopt;
+    if (linear.form != graph::ProductForm::linear || graph[linear.a].type->dtype == DType::f32)
+        return std::nullopt;
     const auto cut = read_cut(graph, facts, linear.result);
     if (!cut) return std::nullopt;
     Anchor anchor = linear;

@@ -54,10 +54,12 @@ void drop_loose_halves(const Graph& graph, const Space& space, Growth& growth) {
 // A side operand that is another product of the same matrix is computed along: both share a tile.
 bool take_second(const Graph& graph, Region& region, NodeId producer) {
     const DType dtype = graph[region.anchor.a].type->dtype;
-    if (region.second || region.anchor.cut || region.anchor.rule != "linear" || dtype == DType::f32)
+    if (region.second || region.anchor.cut || region.anchor.form != graph::ProductForm::linear ||
+        dtype == DType::f32)
         return false;
     const auto anchor = read_anchor(graph, producer);
-    if (!anchor || anchor->rule != "linear" || anchor->a != region.anchor.a) return false;
+    if (!anchor || anchor->form != graph::ProductForm::linear || anchor->a != region.anchor.a)
+        return false;
     if (!region.anchor.space.absorb_second(graph, *anchor).empty()) return false;
     region.second = producer;
     return true;

@@ -14,7 +14,7 @@ namespace fact::match {
 // Whether an fp32 product is computed in TF32: torch has one setting for products and another for
 // convolutions, those of single points among them.
 inline bool rounded(const Region& region, const Options& options) {
-    return options.tf32.in(region.anchor.rule == "conv");
+    return options.tf32.in(region.anchor.form == graph::ProductForm::convolution);
 }
 
 Cost cost_of(const graph::Graph& graph, const Region& region, const Layout& layout,

@@ -96,6 +96,7 @@ Result<Pattern> complete(const Graph& graph, const Region& region, const Layout&
                          const Written& written, const Options& options, const GpuSpec& gpu) {
     Pattern pattern = assemble(graph, region.nodes, region.outputs, written);
     pattern.rule = region.anchor.rule;
+    pattern.convolution = region.anchor.form == graph::ProductForm::convolution;
     pattern.problem = problem_of(graph, region, layout, rounded(region, options));
     pattern.cost = cost_of(graph, region, layout, options, gpu);
     const auto expected = staged_us(written, options, gpu);

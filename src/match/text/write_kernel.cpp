@@ -60,11 +60,9 @@ Result<Written> KernelWriter::write() {
     write_outputs();
     recognise_activations(kernel_, tags_);
     if (joins_) name_rotary();
-    const std::string& rule = region_.anchor.rule;
-    std::string base = rule == "linear" || rule == "conv" ? rule : "matmul";
-    if (region_.siblings) base = "linears";
+    std::string base = region_.siblings ? "linears" : std::string(name(region_.anchor.form));
     if (region_.fold) base = (region_.fold->form.centered ? "layer_norm_" : "rms_norm_") + base;
-    kernel_.name = product ? kernel_name(base, kernel_, tags_) : rule;
+    kernel_.name = product ? kernel_name(base, kernel_, tags_) : region_.anchor.rule;
     if (joins_) merge_equal(kernel_);
     ir::drop_dead(kernel_);
     if (std::string wrong = ir::verify(kernel_); !wrong.empty())
@@ -76,7 +74,7 @@ Result<Written> KernelWriter::write() {
 
 void KernelWriter::add_params() {
     const bool product = region_.anchor.node != kNoProduct;
-    const bool linear = region_.anchor.rule == "linear";
+    const bool linear = region_.anchor.form == graph::ProductForm::linear;
     add_param(linear || !product ? "x" : "a", layout_.swapped ? layout_.b : layout_.a);
     if (product) add_param(linear ? "w" : "b", layout_.swapped ? layout_.a : layout_.b);
     num_operands_ = kernel_.params.size();

@@ -1,10 +1,12 @@
-#include "match/rotary/rotary.h"
-
+// Rotary embeddings that no product takes along: grown around a node that takes halves apart
+// (graph/halves.h), with the casts and views before it and the pointwise operators between and
+// after.
 #include <algorithm>
 #include <optional>
 
 #include "graph/halves.h"
 #include "graph/operators.h"
+#include "match/families/family.h"
 #include "match/operators/pointwise.h"
 #include "match/text/cost.h"
 #include "match/text/write.h"
@@ -81,31 +83,43 @@ Result<Pattern> write_rotary(const Graph& graph, const Facts& facts, const Regio
     return pattern;
 }
 
-}  // namespace
+bool begins_rotary(const Search& search, const Node& node) {
+    return read_halving(search.graph, node).has_value();
+}
 
-Result<RotaryPattern> rotary_pattern(const Graph& graph, Facts& facts,
-                                     const std::set<NodeId>& taken, NodeId node,
-                                     const Options& options, const GpuSpec& gpu) {
-    std::optional<RotaryPattern> best;
+Result<Candidate> find_rotary(Search& search, NodeId node) {
+    const Graph& graph = search.graph;
+    std::optional<Candidate> best;
     std::string reason = "its halves are not joined again";
-    for (const ValueId root : roots_of(graph, taken, read_halving(graph, graph[node])->source)) {
+    const ValueId source = read_halving(graph, graph[node])->source;
+    for (const ValueId root : roots_of(graph, search.taken, source)) {
         auto anchor = start_at(graph, root);
         if (!anchor) continue;
-        Growth growth = grow(graph, facts, std::move(*anchor), taken);
-        for (const Region& region : regions(graph, facts, growth, true)) {
+        Growth growth = grow(graph, search.facts, std::move(*anchor), search.taken);
+        for (const Region& region : regions(graph, search.facts, growth, true)) {
             // Others may read the same value.
             if (!joins(graph, region) || !std::ranges::binary_search(region.nodes, node)) continue;
-            auto pattern = write_rotary(graph, facts, region, options, gpu);
+            auto pattern = write_rotary(graph, search.facts, region, search.options, search.gpu);
             if (!pattern) {
                 reason = pattern.error().message;
                 continue;
             }
             if (best && best->pattern.priority >= pattern->priority) continue;
-            best = RotaryPattern{region.nodes, std::move(*pattern)};
+            best = Candidate{node, region.nodes, std::move(*pattern)};
         }
     }
     if (!best) return Error{reason, ""};
     return std::move(*best);
 }
+
+// What reads halves is left for the same reason.
+void blame_readers(Search& search, NodeId node, const std::string& reason) {
+    for (const ValueId value : search.graph[node].outputs)
+        for (const NodeId user : search.facts.users[graph::index(value)]) search.note(user, reason);
+}
+
+}  // namespace
+
+extern const Family kRotary{'r', Turn::rest, Around{begins_rotary, find_rotary, blame_readers}};
 
 }  // namespace fact::match

@@ -1,4 +1,4 @@
-#include "match/candidate.h"
+#include "match/families/candidate.h"
 
 #include <algorithm>
 #include <map>

@@ -1,45 +1,35 @@
-#include "match/norms/norm.h"
-
+// Norms that no product takes along: one operator, or the statistics and what is made of them
+// written out, with the pointwise operators around them.
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "match/families/family.h"
 #include "match/norms/region.h"
 #include "match/norms/write.h"
-#include "match/operators/rowwise.h"
 #include "match/text/cost.h"
 #include "match/text/write.h"
 
 namespace fact::match {
 
-using graph::Graph;
-using graph::Node;
 using graph::NodeId;
 
 namespace {
 
 constexpr std::int64_t kLongestRow = 16384;  // what a kernel keeps in registers
 
-}  // namespace
-
-bool is_norm(const Graph& graph, const Node& node) {
-    const RowwiseOp* op = find_rowwise(node);
-    return op && (op->tag == "layer_norm" || op->tag == "rms_norm" || op->tag == "mean") &&
-           looks_along_rows(graph, node);
+bool begins_norm(const Search& search, const graph::Node& node) {
+    return is_norm(search.graph, node);
 }
 
-Result<NormPattern> norm_pattern(const Graph& graph, const Facts& facts,
-                                 const std::set<NodeId>& taken, NodeId node, const Options& options,
-                                 const GpuSpec& gpu) {
-    const NormRegion region = grow_norm(graph, facts, taken, node);
+Result<Candidate> find_norm(Search& search, NodeId node) {
+    const graph::Graph& graph = search.graph;
+    const NormRegion region = grow_norm(graph, search.facts, search.taken, node);
     if (region.outputs.empty())
         return Error{"only the statistics of its rows are used, not the rows", ""};
     if (region.rows.back() > kLongestRow)
         return Error{fmt::format("its rows are longer than {} elements", kLongestRow), ""};
-    const auto written = write_norm(graph, facts, region, node);
+    const auto written = write_norm(graph, search.facts, region, node);
     if (!written) return written.error();
-    NormPattern found{region.nodes, assemble(graph, region.nodes, region.outputs, *written)};
-    Pattern& pattern = found.pattern;
+    Pattern pattern = assemble(graph, region.nodes, region.outputs, *written);
     pattern.rule = "norm";
     pattern.where = graph[node].where;
     const auto& row = *graph[region.outputs.back()].type;
@@ -49,9 +39,18 @@ Result<NormPattern> norm_pattern(const Graph& graph, const Facts& facts,
     pattern.problem.n = region.rows.back();
     pattern.problem.m /= pattern.problem.n;
     pattern.problem.k = 1;
-    pattern.cost = cost_of(graph, region.nodes, pattern, options, gpu);
+    pattern.cost = cost_of(graph, region.nodes, pattern, search.options, search.gpu);
     finish(graph, pattern);
-    return found;
+    return Candidate{node, region.nodes, std::move(pattern)};
 }
+
+// It says more than why some product left the norm.
+void blame(Search& search, NodeId node, const std::string& reason) {
+    search.reasons[node] = reason;
+}
+
+}  // namespace
+
+extern const Family kNorms{'n', Turn::rest, Around{begins_norm, find_norm, blame}};
 
 }  // namespace fact::match

@@ -1,0 +1,27 @@
+#include <array>
+
+#include "match/families/family.h"
+
+namespace fact::match {
+
+// Each in the file of its name.
+extern const Family kAttention, kProducts, kLinears, kNorms, kFolds, kRotary;
+
+std::span<const Family* const> families() {
+    // Linears come before norms are folded into them, and rotary embeddings take what is left.
+    static constexpr std::array kAll{&kAttention, &kProducts, &kLinears,
+                                     &kNorms,     &kFolds,    &kRotary};
+    return kAll;
+}
+
+void Search::take(Candidate candidate) {
+    taken.insert(candidate.nodes.begin(), candidate.nodes.end());
+    copied.insert(candidate.copied.begin(), candidate.copied.end());
+    chosen.push_back(std::move(candidate));
+}
+
+void Search::note(graph::NodeId node, const std::string& reason) {
+    if (!reason.empty()) reasons.try_emplace(node, reason);
+}
+
+}  // namespace fact::match

@@ -1,0 +1,59 @@
+// A product whose rows come from a norm, the two as one, beside each by itself: measuring decides.
+#include <algorithm>
+
+#include "match/families/joined.h"
+#include "match/norms/fold.h"
+#include "match/text/write.h"
+
+namespace fact::match {
+
+using graph::NodeId;
+
+namespace {
+
+bool holds_node(const std::vector<NodeId>& nodes, NodeId id) {
+    return std::ranges::find(nodes, id) != nodes.end();
+}
+
+// Whether the norm's own pattern computes more than the norm: a sum that would be left over.
+bool takes_more(const std::vector<Candidate>& chosen, const Fold& fold) {
+    return std::ranges::any_of(chosen, [&](const Candidate& own) {
+        return own.regions.empty() && holds_node(own.nodes, fold.norm) &&
+               std::ranges::any_of(own.nodes,
+                                   [&](NodeId id) { return !holds_node(fold.nodes, id); });
+    });
+}
+
+// The same region with the norm before it.
+std::optional<Candidate> folded_candidate(const Search& search, const Candidate& plain,
+                                          const Fold& fold) {
+    Region region = plain.regions.front();
+    if (!fold_into(search.graph, search.facts, fold, region)) return std::nullopt;
+    auto pattern = guarded([&] {
+        return write_pattern(search.graph, search.facts, region, search.options, search.gpu);
+    });
+    if (!pattern) return std::nullopt;
+    return Candidate{plain.anchor, region.nodes, std::move(*pattern), plain.rowwise};
+}
+
+std::vector<Candidate> find_folds(Search& search) {
+    std::vector<Candidate> folded;
+    for (const Candidate& plain : search.chosen) {
+        if (plain.regions.empty()) continue;
+        using Found = std::optional<Candidate>;
+        auto found = guarded([&]() -> Result<Found> {
+            const auto fold = read_fold(search.graph, search.facts, plain.regions.front().anchor);
+            if (!fold || takes_more(search.chosen, *fold)) return Found();
+            return plain.regions.size() > 1 ? joined_candidate(search, plain.regions, &*fold)
+                                            : folded_candidate(search, plain, *fold);
+        });
+        if (found && *found) folded.push_back(std::move(**found));
+    }
+    return folded;
+}
+
+}  // namespace
+
+extern const Family kFolds{'p', Turn::rest, Anywhere{find_folds}};
+
+}  // namespace fact::match

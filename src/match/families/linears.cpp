@@ -1,0 +1,45 @@
+// Linears of one input as one product, beside the patterns of the single ones: measuring decides.
+#include "match/families/family.h"
+#include "match/families/joined.h"
+#include "match/linears/siblings.h"
+
+namespace fact::match {
+
+std::optional<Candidate> joined_candidate(const Search& search, std::vector<Region> group,
+                                          const Fold* fold) {
+    auto pattern = guarded([&] {
+        return write_siblings(search.graph, search.facts, group, fold, search.options, search.gpu);
+    });
+    if (!pattern) return std::nullopt;  // each is a pattern of its own
+    Candidate joined{group.front().anchor.node, {}, std::move(*pattern)};
+    for (const Region& region : group)
+        joined.nodes.insert(joined.nodes.end(), region.nodes.begin(), region.nodes.end());
+    if (fold) joined.nodes.insert(joined.nodes.end(), fold->nodes.begin(), fold->nodes.end());
+    joined.regions = std::move(group);
+    joined.letter = 'l';
+    return joined;
+}
+
+namespace {
+
+std::vector<Candidate> find_linears(Search& search) {
+    std::vector<Region> linears;
+    for (const Candidate& own : search.chosen)
+        if (own.regions.size() == 1) linears.push_back(own.regions.front());
+    std::vector<Candidate> found;
+    for (auto& group : siblings(search.graph, search.facts, linears)) {
+        auto joined = joined_candidate(search, group, nullptr);
+        if (!joined) {  // those that nothing follows may not fit among the heads of others
+            std::erase_if(group, is_plain);
+            if (group.size() > 1) joined = joined_candidate(search, std::move(group), nullptr);
+        }
+        if (joined) found.push_back(std::move(*joined));
+    }
+    return found;
+}
+
+}  // namespace
+
+extern const Family kLinears{'l', Turn::rest, Anywhere{find_linears}};
+
+}  // namespace fact::match

@@ -1,0 +1,79 @@
+// A product with the operators after it that its kernel can compute along, and with those that only
+// make its side operands.
+#include <algorithm>
+
+#include "match/families/family.h"
+#include "match/operators/rowwise.h"
+#include "match/regions/packed.h"
+#include "match/text/write.h"
+
+namespace fact::match {
+
+using graph::NodeId;
+
+namespace {
+
+// How far each product reaches; a linear that is cut in two also as two products.
+std::vector<Growth> growths_of(Search& search) {
+    std::vector<Growth> growths;
+    for (std::size_t i = 0; i < search.graph.nodes.size(); ++i) {
+        const auto id = static_cast<NodeId>(i);
+        if (!is_anchor(search.graph[id])) continue;
+        const auto grown = guarded([&]() -> Result<> {
+            auto anchor = read_anchor(search.graph, id);
+            if (!anchor) return anchor.error();
+            growths.push_back(grow(search.graph, search.facts, *anchor));
+            if (auto packed = read_packed(search.graph, search.facts, *anchor))
+                growths.push_back(grow(search.graph, search.facts, std::move(*packed)));
+            return Ok{};
+        });
+        if (!grown) search.reasons[id] = grown.error().message;
+    }
+    return growths;
+}
+
+bool has_rowwise(const graph::Graph& graph, const Region& region) {
+    return std::ranges::any_of(region.nodes,
+                               [&](NodeId id) { return find_rowwise(graph[id]) != nullptr; });
+}
+
+// Whether the region is a pattern.
+bool offer(Search& search, const Region& region, std::vector<Candidate>& found) {
+    auto pattern = guarded([&] {
+        return write_pattern(search.graph, search.facts, region, search.options, search.gpu);
+    });
+    if (!pattern) {
+        search.note(region.nodes.back(), pattern.error().message);
+        return false;
+    }
+    const bool rowwise = has_rowwise(search.graph, region);
+    found.push_back(
+        {region.anchor.node, region.nodes, std::move(*pattern), rowwise, false, 0, {region}});
+    return true;
+}
+
+Result<> offer_regions(Search& search, Growth& growth, std::vector<Candidate>& found) {
+    const auto with = regions(search.graph, search.facts, growth, true);
+    const auto without = regions(search.graph, search.facts, growth, false);
+    for (std::size_t i = 0; i < with.size(); ++i)
+        if (!offer(search, with[i], found) && with[i].nodes != without[i].nodes)
+            offer(search, without[i], found);
+    for (const auto& [node, reason] : growth.stops) search.note(node, reason);
+    return Ok{};
+}
+
+std::vector<Candidate> find_products(Search& search) {
+    // All have grown before any is written: what one may absorb is no other's side operand.
+    auto growths = growths_of(search);
+    std::vector<Candidate> found;
+    for (auto& growth : growths)
+        if (auto done = guarded([&] { return offer_regions(search, growth, found); }); !done)
+            search.note(growth.anchor.node, done.error().message);
+    return found;
+}
+
+}  // namespace
+
+extern const Family kProducts{'p', Turn::contest, Anywhere{find_products}};
+
+}  // namespace fact::match

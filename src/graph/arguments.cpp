@@ -25,9 +25,15 @@ std::optional<std::int64_t> int_argument(const Node& node, std::string_view name
 }
 
 std::optional<double> number_argument(const Node& node, std::string_view name) {
-    if (const auto integer = int_argument(node, name)) return static_cast<double>(*integer);
-    const auto* value = argument_as<double>(node, name);
-    return value ? std::optional(*value) : std::nullopt;
+    const Argument* argument = find_argument(node, name);
+    return argument ? as_number(*argument) : std::nullopt;
+}
+
+std::optional<double> as_number(const Argument& argument) {
+    if (const auto* integer = std::get_if<std::int64_t>(&argument))
+        return static_cast<double>(*integer);
+    const auto* real = std::get_if<double>(&argument);
+    return real ? std::optional(*real) : std::nullopt;
 }
 
 std::vector<std::int64_t> ints_argument(const Node& node, std::string_view name) {

@@ -14,6 +14,7 @@ namespace fact::graph {
 std::optional<ValueId> tensor_argument(const Node& node, std::string_view name);
 std::optional<std::int64_t> int_argument(const Node& node, std::string_view name);
 std::optional<double> number_argument(const Node& node, std::string_view name);  // integers too
+std::optional<double> as_number(const Argument& argument);                       // the same of one
 // A list of integers, or one as a list; empty where there is none.
 std::vector<std::int64_t> ints_argument(const Node& node, std::string_view name);
 bool flag_argument(const Node& node, std::string_view name, bool otherwise);

@@ -9,6 +9,7 @@
 #include "graph/operators.h"
 #include "match/attention/call.h"
 #include "match/attention/mask.h"
+#include "match/operators/call_formula.h"
 #include "match/operators/rowwise.h"
 
 namespace fact::match {
@@ -33,6 +34,27 @@ struct MaskUse {
 bool has_axis(const Shape& shape, Axis axis) {
     return std::ranges::any_of(
         shape, [&](const auto& axes) { return std::ranges::find(axes, axis) != axes.end(); });
+}
+
+// What may stand between the first product and the softmax, in any order.
+enum class Effect { times, over, cap, mask };
+struct Step {
+    CallFormula call;
+    Effect effect;
+};
+const std::vector<Step>& steps() {
+    static const std::vector<Step> all{
+        {"mul(scores, factor)", Effect::times},
+        {"mul(factor, scores)", Effect::times},
+        {"div(scores, factor)", Effect::over},
+        {"tanh(scores)", Effect::cap},
+        {"add(scores, added)", Effect::mask},
+        {"add(added, scores)", Effect::mask},
+        {"masked_fill(scores, hides, low)", Effect::mask},
+        {"where(shows, scores, low)", Effect::mask},
+        {"where(hides, low, scores)", Effect::mask},
+    };
+    return all;
 }
 
 class ChainReader {
@@ -102,69 +124,81 @@ class ChainReader {
             softmax_ = id;
             return true;
         }
-        const bool times = node.target.starts_with("aten.mul.");
-        if (times || node.target.starts_with("aten.div.")) return take_scale(id, times);
-        if (node.target == "aten.tanh.default") return take_cap(id);
-        if (!reorders_or_rounds(id) && !read_mask(id)) return false;
-        return absorb(id);
+        for (const Step& step : steps())
+            if (const auto call = step.call.read(node); call && fits(*call))
+                return take(step.effect, id, *call) && absorb(id);
+        return reorders_or_rounds(id) && absorb(id);
     }
 
-    // Scores s / cap become tanh of it, and times the cap again.
-    bool take_cap(NodeId id) {
-        if (inside_cap_ || !masks_.empty()) return false;
-        inside_cap_ = std::exchange(scale_, 1);
-        return absorb(id);
+    using Call = CallFormula::Arguments;
+
+    std::optional<ValueId> tensor(const Call& call, std::string_view name) const {
+        const auto at = call.find(name);
+        const auto* value = at == call.end() ? nullptr : std::get_if<ValueId>(&at->second->value);
+        return value ? std::optional(*value) : std::nullopt;
     }
 
-    std::optional<double> number(const Node& node, std::string_view name) const {
-        if (const auto given = graph::number_argument(node, name)) return given;
-        const auto tensor = graph::tensor_argument(node, name);
-        const auto known = tensor ? known_.of(*tensor) : std::nullopt;
+    // A number, whether torch wrote it so or as a tensor that is known.
+    std::optional<double> number(const Call& call, std::string_view name) const {
+        const auto at = call.find(name);
+        if (at == call.end()) return std::nullopt;
+        if (const auto given = graph::as_number(at->second->value)) return given;
+        const auto value = tensor(call, name);
+        const auto known = value ? known_.of(*value) : std::nullopt;
         return known ? known->number() : std::nullopt;
     }
 
-    bool take_scale(NodeId id, bool times) {
-        const Node& node = graph_[id];
-        const bool first = graph::tensor_argument(node, "self") == value_;
-        const auto factor = number(node, first ? "other" : "self");
-        // What a mask hides stays hidden only behind a positive factor.
-        if (!factor || *factor <= 0 || (!times && !first)) return false;
-        if (graph::find_argument(node, "rounding_mode")) return false;
-        scale_ = times ? scale_ * *factor : scale_ / *factor;
-        for (MaskUse& mask : masks_) mask.after *= times ? *factor : 1 / *factor;
-        // A number that is a tensor of the graph is known to the kernel as a mask is.
-        for (const ValueId value : graph::tensor_inputs(node))
-            if (value != value_) keep_behind(value);
-        return absorb(id);
+    // Whether the scores are where we are, numbers are known and masks are tensors.
+    bool fits(const Call& call) const {
+        return std::ranges::all_of(call, [&](const auto& argument) {
+            const std::string& name = argument.first;
+            if (name == "scores") return tensor(call, name) == value_;
+            if (name == "factor" || name == "low") return number(call, name).has_value();
+            return tensor(call, name).has_value();
+        });
     }
 
-    bool read_mask(NodeId id) {
-        const Node& node = graph_[id];
-        const auto is_value = [&](std::string_view argument) {
-            return graph::tensor_argument(node, argument) == value_;
+    bool take(Effect effect, NodeId id, const Call& call) {
+        switch (effect) {
+            case Effect::times:
+                return take_scale(id, *number(call, "factor"), true);
+            case Effect::over:
+                return take_scale(id, *number(call, "factor"), false);
+            case Effect::cap:
+                return take_cap();
+            case Effect::mask:
+                return take_mask(id, call);
+        }
+        throw InternalError("take: no such effect on scores");
+    }
+
+    // Scores s / cap become tanh of it, and times the cap again.
+    bool take_cap() {
+        if (inside_cap_ || !masks_.empty()) return false;
+        inside_cap_ = std::exchange(scale_, 1);
+        return true;
+    }
+
+    bool take_scale(NodeId id, double factor, bool times) {
+        // What a mask hides stays hidden only behind a positive factor.
+        if (factor <= 0) return false;
+        scale_ = times ? scale_ * factor : scale_ / factor;
+        for (MaskUse& mask : masks_) mask.after *= times ? factor : 1 / factor;
+        // A number that is a tensor of the graph is known to the kernel as a mask is.
+        for (const ValueId value : graph::tensor_inputs(graph_[id]))
+            if (value != value_) keep_behind(value);
+        return true;
+    }
+
+    bool take_mask(NodeId id, const Call& call) {
+        const auto use = [&](std::string_view name, MaskMeaning meaning) {
+            masks_.push_back({id, call.find(name)->second->name, meaning});
+            if (const auto low = number(call, "low")) masks_.back().low = *low;
+            return true;
         };
-        if (node.target == "aten.add.Tensor") {
-            const char* mask = is_value("self") ? "other" : "self";
-            if (!graph::tensor_argument(node, mask)) return false;
-            if (graph::number_argument(node, "alpha").value_or(1) != 1) return false;
-            masks_.push_back({id, mask, MaskMeaning::add});
-            return true;
-        }
-        if (node.target.starts_with("aten.masked_fill.")) {
-            const auto low = number(node, "value");
-            if (!is_value("self") || !low) return false;
-            masks_.push_back({id, "mask", MaskMeaning::hide_where, *low});
-            return true;
-        }
-        if (node.target.starts_with("aten.where.")) {
-            const bool shows = is_value("self");
-            const auto low = number(node, shows ? "other" : "self");
-            if (!low || (!shows && !is_value("other"))) return false;
-            const auto meaning = shows ? MaskMeaning::show_where : MaskMeaning::hide_where;
-            masks_.push_back({id, "condition", meaning, *low});
-            return true;
-        }
-        return false;
+        if (tensor(call, "added")) return use("added", MaskMeaning::add);
+        return tensor(call, "hides") ? use("hides", MaskMeaning::hide_where)
+                                     : use("shows", MaskMeaning::show_where);
     }
 
     // The second product in terms of the first one's axes.

@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "ir/node_shape.h"
+#include "match/formulas/numbering.h"
 
 namespace fact::match {
 
@@ -15,45 +15,10 @@ using ir::UnaryOp;
 
 namespace {
 
-// Numbers expressions so that those that compute the same have the same number, whichever order
-// sums and products are written in. Each is looked at once.
-class Numbering {
-  public:
-    explicit Numbering(const Kernel& kernel) : kernel_(kernel) {}
-
-    bool same(ExprId a, ExprId b) {
-        while (numbers_.size() <= std::max(ir::index(a), ir::index(b))) add_next();
-        return numbers_[ir::index(a)] == numbers_[ir::index(b)];
-    }
-
-  private:
-    void add_next() {
-        const auto next = static_cast<std::uint32_t>(numbers_.size());
-        ir::Node node = kernel_.exprs[next].node;
-        ir::NodeShape shape = ir::shape_of(node, numbers_);
-        ir::for_each_operand(node, [](ExprId& id) { id = {}; });
-        const auto* binary = std::get_if<ir::Binary>(&node);
-        if (binary && (binary->op == BinaryOp::add || binary->op == BinaryOp::mul))
-            std::ranges::sort(shape.operands);
-        auto& known = known_[std::move(shape)];
-        const auto equal = std::ranges::find_if(known, [&](const auto& other) {
-            return other.first == node &&
-                   kernel_.exprs[other.second].type == kernel_.exprs[next].type;
-        });
-        numbers_.push_back(equal == known.end() ? next : equal->second);
-        if (equal == known.end()) known.emplace_back(std::move(node), next);
-    }
-
-    const Kernel& kernel_;
-    std::vector<std::uint32_t> numbers_;
-    std::map<ir::NodeShape, std::vector<std::pair<ir::Node, std::uint32_t>>>
-        known_;  // the first of each
-};
-
 class Joiner {
   public:
     Joiner(Kernel& kernel, ir::DimId dim)
-        : kernel_(kernel), build_(kernel), dim_(dim), numbering_(kernel) {}
+        : kernel_(kernel), build_(kernel), dim_(dim), numbering_(kernel, Apart::order) {}
 
     ExprId join(ExprId a, ExprId b) {
         struct Factor {

@@ -1,0 +1,105 @@
+// Expressions as formulas: `x - mean(x)`. A letter stands for any expression, and for the same one
+// wherever it is; sums and products match in either order.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ir/kernel.h"
+#include "match/formulas/numbering.h"
+
+namespace fact::match {
+
+struct Formula;
+
+namespace formula {
+
+struct Any {
+    char letter;
+};
+struct Number {  // a literal
+    char letter;
+};
+struct Unary {
+    ir::UnaryOp op;
+};
+struct Binary {
+    ir::BinaryOp op;
+};
+struct Mean {};    // along the rows
+struct Either {};  // the first part that fits
+
+using Kind = std::variant<Any, Number, Unary, Binary, Mean, Either>;
+
+}  // namespace formula
+
+struct Formula {
+    formula::Kind kind;
+    std::vector<Formula> parts = {};
+};
+
+inline Formula any(char letter) {
+    return {formula::Any{letter}};
+}
+inline Formula number(char letter) {
+    return {formula::Number{letter}};
+}
+inline Formula operator+(Formula a, Formula b) {
+    return {formula::Binary{ir::BinaryOp::add}, {std::move(a), std::move(b)}};
+}
+inline Formula operator-(Formula a, Formula b) {
+    return {formula::Binary{ir::BinaryOp::sub}, {std::move(a), std::move(b)}};
+}
+inline Formula operator*(Formula a, Formula b) {
+    return {formula::Binary{ir::BinaryOp::mul}, {std::move(a), std::move(b)}};
+}
+inline Formula sqrt(Formula x) {
+    return {formula::Unary{ir::UnaryOp::sqrt}, {std::move(x)}};
+}
+inline Formula rsqrt(Formula x) {
+    return {formula::Unary{ir::UnaryOp::rsqrt}, {std::move(x)}};
+}
+inline Formula reciprocal(Formula x) {
+    return {formula::Unary{ir::UnaryOp::reciprocal}, {std::move(x)}};
+}
+inline Formula mean(Formula x) {
+    return {formula::Mean{}, {std::move(x)}};
+}
+inline Formula either(std::vector<Formula> parts) {
+    return {formula::Either{}, std::move(parts)};
+}
+
+// What the letters of a formula stand for.
+struct Meanings {
+    std::map<char, ir::ExprId> exprs;
+    std::map<char, double> numbers;
+};
+
+// Compares expressions of a kernel whose rows run along `along` with formulas; equal expressions
+// are one as `numbering` has them.
+class FormulaReader {
+  public:
+    FormulaReader(Numbering& numbering, ir::DimId along) : numbering_(numbering), along_(along) {}
+
+    // Nothing where the expression has another form; `known` are letters whose meaning is given.
+    std::optional<Meanings> read(ir::ExprId id, const Formula& formula, Meanings known = {});
+
+    // What the expression is the mean of, along the rows.
+    std::optional<ir::ExprId> mean_of(ir::ExprId id);
+
+  private:
+    using Rest = std::function<bool()>;  // whether what comes after fits, too
+    bool fits(ir::ExprId id, const Formula& formula, Meanings& meanings, const Rest& rest);
+    bool fits_letter(ir::ExprId id, char letter, Meanings& meanings, const Rest& rest);
+    bool fits_number(ir::ExprId id, char letter, Meanings& meanings, const Rest& rest);
+    bool fits_binary(ir::ExprId id, ir::BinaryOp op, const std::vector<Formula>& parts,
+                     Meanings& meanings, const Rest& rest);
+
+    Numbering& numbering_;
+    ir::DimId along_;
+};
+
+}  // namespace fact::match

@@ -7,9 +7,10 @@
 
 #include "cli/commands.h"
 #include "driver/ceilings.h"
-#include "report/table.h"
+#include "report/spelling.h"
 #include "support/files.h"
 #include "support/progress.h"
+#include "support/table.h"
 #include "tools/skeleton.h"
 
 namespace fact::cli {
@@ -37,15 +38,15 @@ std::string peak_of(const GpuSpec& gpu, const Ceiling& ceiling) {
 }
 
 std::string to_text(const Calibration& c) {
-    const auto right = report::Align::right;
-    report::Table table({{"ceiling"},
-                         {"single", right},
-                         {"10 to 90 %", right},
-                         {"runs", right},
-                         {"sustained", right},
-                         {"unit"},
-                         {"of the peak", right},
-                         {"how"}});
+    const auto right = Align::right;
+    Table table({{"ceiling"},
+                 {"single", right},
+                 {"10 to 90 %", right},
+                 {"runs", right},
+                 {"sustained", right},
+                 {"unit"},
+                 {"of the peak", right},
+                 {"how"}});
     const auto gpu = find_gpu(c.gpu);
     for (const Ceiling& one : c.ceilings)
         table.row({one.name, fmt::format("{:.4g}", one.value),

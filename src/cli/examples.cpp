@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "report/table.h"
 #include "support/diagnostics.h"
+#include "support/table.h"
 #include "tools/extents.h"
 #include "tools/kernel_source.h"
 
@@ -52,17 +52,17 @@ int list_examples(const ExamplesOptions& options) {
         print(all.dump(1) + "\n");
         return kDone;
     }
-    report::Table table({{"name"},
-                         {"time", report::Align::right},
-                         {"over torch", report::Align::right},
-                         {"of bound", report::Align::right},
-                         {"computes"}});
+    Table table({{"name"},
+                 {"time", Align::right},
+                 {"over torch", Align::right},
+                 {"of bound", Align::right},
+                 {"computes"}});
     for (const auto& [example, features] : found->entries)
-        table.row({example.name, report::duration(example.time_us), gain(example),
-                   of_bound(example), example.computes});
+        table.row({example.name, duration(example.time_us), gain(example), of_bound(example),
+                   example.computes});
     print(table.text(""));
-    print(fmt::format("{}, {}\n", report::counted(found->entries.size(), "example"),
-                      report::counted(found->cards.size(), "rule card")));
+    print(fmt::format("{}, {}\n", counted(found->entries.size(), "example"),
+                      counted(found->cards.size(), "rule card")));
     return kDone;
 }
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/kernel_commands.h"
-#include "report/table.h"
+#include "support/table.h"
 #include "tools/plan.h"
 
 namespace fact::cli {
@@ -22,8 +22,7 @@ struct KernelSchedulesOptions {
 using Json = nlohmann::ordered_json;
 
 void list(const tools::PlannedProduct& product, const KernelSchedulesOptions& options, Json& all) {
-    report::Table table(
-        {{"", report::Align::right}, {"schedule"}, {"model", report::Align::right}});
+    Table table({{"", Align::right}, {"schedule"}, {"model", Align::right}});
     const auto ranked = tools::candidates(product.skeleton, product.problem);
     const auto count =
         options.most > 0 ? std::min<std::size_t>(options.most, ranked.size()) : ranked.size();
@@ -32,7 +31,7 @@ void list(const tools::PlannedProduct& product, const KernelSchedulesOptions& op
         const double us = tools::expected_us(product.skeleton, ranked[i], product.problem);
         all.push_back(
             {{"product", tools::title(product)}, {"schedule", text}, {"expected_us", us}});
-        table.row({fmt::format("{}", i + 1), text, report::duration(us)});
+        table.row({fmt::format("{}", i + 1), text, duration(us)});
     }
     if (!options.json)
         print(fmt::format("{}: {} legal schedules\n{}", tools::title(product), ranked.size(),

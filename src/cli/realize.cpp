@@ -5,7 +5,8 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "report/table.h"
+#include "report/spelling.h"
+#include "support/table.h"
 
 namespace fact::cli {
 
@@ -17,20 +18,20 @@ struct RealizeOptions {
 };
 
 std::string describe(const driver::Realizations& realizations) {
-    report::Table table({{"family"},
-                         {"precision"},
-                         {"schedule"},
-                         {"candidates"},
-                         {"time", report::Align::right},
-                         {"torch", report::Align::right},
-                         {"kernel"}});
+    Table table({{"family"},
+                 {"precision"},
+                 {"schedule"},
+                 {"candidates"},
+                 {"time", Align::right},
+                 {"torch", Align::right},
+                 {"kernel"}});
     for (const auto& [family, r] : realizations) {
         const bool timed = r.measured && r.single.runs > 0;
         table.row({family, r.precision, report::short_schedule(r.schedule),
                    tune::summary(r.candidates),
-                   timed ? report::duration(r.single.median_us) : "not measured",
-                   timed ? report::duration(r.baseline_single.median_us) : "",
-                   r.realized ? (r.folder / "kernel.cu").string() : report::one_line(r.why)});
+                   timed ? duration(r.single.median_us) : "not measured",
+                   timed ? duration(r.baseline_single.median_us) : "",
+                   r.realized ? (r.folder / "kernel.cu").string() : one_line(r.why)});
     }
     return table.text("");
 }

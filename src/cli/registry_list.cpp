@@ -6,7 +6,8 @@
 #include "cli/registry_commands.h"
 #include "registry/identity.h"
 #include "report/report.h"
-#include "report/table.h"
+#include "report/spelling.h"
+#include "support/table.h"
 
 namespace fact::cli {
 
@@ -22,21 +23,21 @@ std::string gain(const Times& own, const Times& torch) {
 }
 
 std::string table(const std::vector<registry::Entry>& entries) {
-    report::Table table({{"key"},
-                         {"gpu"},
-                         {"kernel"},
-                         {"dtype"},
-                         {"shape"},
-                         {"schedule"},
-                         {"time", report::Align::right},
-                         {"single"},
-                         {"sustained"},
-                         {"measured"},
-                         {"where"}});
+    Table table({{"key"},
+                 {"gpu"},
+                 {"kernel"},
+                 {"dtype"},
+                 {"shape"},
+                 {"schedule"},
+                 {"time", Align::right},
+                 {"single"},
+                 {"sustained"},
+                 {"measured"},
+                 {"where"}});
     for (const auto& [file, own, r] : entries)
         table.row({registry::key(r), registry::gpu_folder(r.work.gpu), r.kernel, r.work.dtype,
                    shape_text(r.work), report::short_schedule(r.schedule),
-                   report::duration(r.single.median_us), gain(r.single, r.torch_single),
+                   duration(r.single.median_us), gain(r.single, r.torch_single),
                    gain(r.sustained, r.torch_sustained), r.provenance.date.substr(0, 10),
                    own ? "own" : "shipped"});
     return table.text("");

@@ -6,8 +6,8 @@
 #include "cli/registry_commands.h"
 #include "jit/compiler.h"
 #include "registry/identity.h"
-#include "report/table.h"
 #include "support/clock.h"
+#include "support/table.h"
 
 namespace fact::cli {
 
@@ -53,12 +53,12 @@ int prune(const RegistryPruneOptions& options) {
             say(entry.file, fmt::format("measured {}", r.provenance.date));
     }
     if (options.dry_run) {
-        print(fmt::format("{} would be removed\n", report::counted(files.size(), "file")));
+        print(fmt::format("{} would be removed\n", counted(files.size(), "file")));
         return kDone;
     }
     const auto removed = registry.remove(files);
     if (!removed) return fail(removed.error());
-    print(fmt::format("{} removed\n", report::counted(*removed, "file")));
+    print(fmt::format("{} removed\n", counted(*removed, "file")));
     return kDone;
 }
 
@@ -80,14 +80,14 @@ int stats() {
         ++group.toolchains[r.toolchain.versions];
         group.latest = std::max(group.latest, r.provenance.date);
     }
-    report::Table table({{"gpu"},
-                         {"rule"},
-                         {"dtype"},
-                         {"records", report::Align::right},
-                         {"own", report::Align::right},
-                         {"faster than torch", report::Align::right},
-                         {"toolchains", report::Align::right},
-                         {"latest"}});
+    Table table({{"gpu"},
+                 {"rule"},
+                 {"dtype"},
+                 {"records", Align::right},
+                 {"own", Align::right},
+                 {"faster than torch", Align::right},
+                 {"toolchains", Align::right},
+                 {"latest"}});
     for (const auto& [what, group] : groups) {
         const auto& [gpu, rule, dtype] = what;
         table.row({gpu, rule, dtype, std::to_string(group.records), std::to_string(group.own),
@@ -95,8 +95,8 @@ int stats() {
                    group.latest.substr(0, 10)});
     }
     if (!table.empty()) print(table.text("") + "\n");
-    print(fmt::format("{}, {}\n", report::counted(listing.entries.size(), "record"),
-                      report::counted(listing.damaged.size(), "damaged file")));
+    print(fmt::format("{}, {}\n", counted(listing.entries.size(), "record"),
+                      counted(listing.damaged.size(), "damaged file")));
     print(fmt::format("own:     {}\n", registry.folders().own.string()));
     for (const auto& folder : registry.folders().shipped)
         print(fmt::format("shipped: {}\n", folder.string()));

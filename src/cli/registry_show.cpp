@@ -5,7 +5,8 @@
 #include "cli/registry_commands.h"
 #include "registry/identity.h"
 #include "report/report.h"
-#include "report/table.h"
+#include "report/spelling.h"
+#include "support/table.h"
 
 namespace fact::cli {
 
@@ -31,8 +32,8 @@ Result<registry::Entry> find(const std::string& key) {
 
 std::string times_text(const Times& t) {
     if (t.runs == 0) return "not measured";
-    return fmt::format("{} ({} to {}, {} runs)", report::duration(t.median_us),
-                       report::duration(t.low_us), report::duration(t.high_us), t.runs);
+    return fmt::format("{} ({} to {}, {} runs)", duration(t.median_us), duration(t.low_us),
+                       duration(t.high_us), t.runs);
 }
 
 std::string describe(const registry::Entry& entry) {
@@ -53,11 +54,10 @@ std::string describe(const registry::Entry& entry) {
     line("  torch", times_text(r.torch_single));
     line("sustained", times_text(r.sustained));
     line("  torch", times_text(r.torch_sustained));
-    line("error",
-         fmt::format("{} / torch's {}, {}", report::error_text(exact.kernel),
-                     report::error_text(exact.eager), report::counted(r.checks.size(), "check")));
-    line("search", fmt::format("{} tried of at most {}", report::counted(r.candidates, "candidate"),
-                               r.effort));
+    line("error", fmt::format("{} / torch's {}, {}", report::error_text(exact.kernel),
+                              report::error_text(exact.eager), counted(r.checks.size(), "check")));
+    line("search",
+         fmt::format("{} tried of at most {}", counted(r.candidates, "candidate"), r.effort));
     line("toolchain", r.toolchain.versions);
     line("code", fmt::format("{}, cubin {}", r.toolchain.code, r.toolchain.compile_key));
     line("note", r.note);

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "cli/registry_commands.h"
-#include "report/table.h"
 #include "support/files.h"
+#include "support/table.h"
 
 namespace fact::cli {
 
@@ -34,7 +34,7 @@ int export_records(const ExportOptions& options) {
     }
     if (auto written = write_file_atomic(options.file, lines); !written)
         return fail(blame_input(written.error()));
-    print(fmt::format("{}: {}\n", options.file, report::counted(entries.size(), "record")));
+    print(fmt::format("{}: {}\n", options.file, counted(entries.size(), "record")));
     return kDone;
 }
 
@@ -55,7 +55,7 @@ int import_records(const std::vector<std::string>& files) {
         refused += static_cast<int>(done->refused.size());
     }
     if (refused)
-        return fail({fmt::format("{} refused", report::counted(refused, "record")),
+        return fail({fmt::format("{} refused", counted(refused, "record")),
                      "the others, if any, were imported", true});
     return kDone;
 }

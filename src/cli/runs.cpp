@@ -8,7 +8,8 @@
 
 #include "cli/commands.h"
 #include "driver/compare.h"
-#include "report/table.h"
+#include "report/spelling.h"
+#include "support/table.h"
 
 namespace fact::cli {
 
@@ -67,13 +68,13 @@ int list(bool json) {
                           driver::runs_folder().string()));
         return kDone;
     }
-    report::Table table({{"run"},
-                         {"when"},
-                         {"source"},
-                         {"dtype"},
-                         {"device"},
-                         {"state"},
-                         {"families done", report::Align::right}});
+    Table table({{"run"},
+                 {"when"},
+                 {"source"},
+                 {"dtype"},
+                 {"device"},
+                 {"state"},
+                 {"families done", Align::right}});
     for (const auto& run : runs)
         table.row({run.folder.filename().string(), moment(run.state.changed), run.settings.source,
                    run.settings.dtype, device_text(run), run.progress(), families_text(run)});
@@ -98,7 +99,7 @@ std::string describe(const driver::RunSummary& run) {
     for (const auto* name : {"report.txt", "journal.jsonl", "package"})
         if (fs::exists(run.folder / name, ignored)) line(name, (run.folder / name).string());
     if (!run.families.empty()) {
-        report::Table table({{"family"}, {"schedule"}, {"outcome"}, {"candidates"}});
+        Table table({{"family"}, {"schedule"}, {"outcome"}, {"candidates"}});
         for (const auto& f : run.families)
             table.row({f.family, report::short_schedule(f.schedule), f.outcome, f.candidates});
         out += "\n" + table.text("  ");

@@ -18,10 +18,10 @@
 #include "driver/run_state.h"
 #include "driver/summary.h"
 #include "driver/trace.h"
-#include "report/table.h"
 #include "support/files.h"
 #include "support/progress.h"
 #include "support/subprocess.h"
+#include "support/table.h"
 
 namespace fact::driver {
 
@@ -31,7 +31,7 @@ namespace {
 
 double now() {
     using namespace std::chrono;
-    return duration<double>(steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
 // A run folder this command made, and that got no archive, goes again.
@@ -62,7 +62,7 @@ std::string nothing_to_fuse(const Discovered& found, const fs::path& output) {
     return fmt::format(
                "nothing to fuse: {}, none of which starts a pattern that a kernel could take\n"
                "no package was written: the module is best run as it is\n",
-               report::counted(found.graph.nodes.size(), "operator")) +
+               counted(found.graph.nodes.size(), "operator")) +
            left_as_it_is(output);
 }
 
@@ -70,7 +70,7 @@ std::string none_composed(const Discovered& found, const Plan& plan, const fs::p
     std::string text = "no pattern was fused, so no package was written:\n";
     for (std::size_t i = 0; i < plan.choices.size(); ++i)
         text += fmt::format("  {}: {}\n", found.discovery.patterns[i].id,
-                            report::one_line(plan.choices[i].why));
+                            one_line(plan.choices[i].why));
     return text + left_as_it_is(output);
 }
 
@@ -208,8 +208,8 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
                              : std::vector<StoredRule>{};
     auto found = discover_stage(run, options, learned, !request.agent.alone);
     if (!found) return watch.failed(found.error());
-    say("discover", fmt::format("{}, {}", report::counted(found->graph.nodes.size(), "operator"),
-                                report::counted(found->discovery.patterns.size(), "pattern")));
+    say("discover", fmt::format("{}, {}", counted(found->graph.nodes.size(), "operator"),
+                                counted(found->discovery.patterns.size(), "pattern")));
     const RealizeRequest first{request.effort,   request.jobs,  request.also, {},
                                request.registry, request.retune};
     const auto realize = [&](const RealizeRequest& how) -> Result<Realizations> {

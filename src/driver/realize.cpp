@@ -7,9 +7,10 @@
 #include <thread>
 
 #include "driver/run_state.h"
-#include "report/table.h"
+#include "report/spelling.h"
 #include "support/files.h"
 #include "support/progress.h"
+#include "support/table.h"
 #include "tune/compile_ahead.h"
 #include "tune/kept.h"
 #include "tune/session.h"
@@ -51,7 +52,7 @@ std::vector<Family> families(const match::Discovery& discovery,
 }
 
 std::string outcome_text(const tune::Realization& r) {
-    if (!r.realized) return fmt::format("no kernel: {}", report::one_line(r.why));
+    if (!r.realized) return fmt::format("no kernel: {}", one_line(r.why));
     auto text = fmt::format("{}, {}", r.precision, report::short_schedule(r.schedule));
     if (r.measured && r.single.median_us > 0)
         text += fmt::format(", {:.1f} us, torch {:.1f} us", r.single.median_us,

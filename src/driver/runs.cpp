@@ -7,8 +7,8 @@
 #include <ctime>
 
 #include "driver/discover.h"
-#include "report/table.h"
 #include "support/files.h"
+#include "support/table.h"
 #include "tune/realization.h"
 
 namespace fact::driver {
@@ -57,11 +57,10 @@ FamilySummary summarize(const RunFolder& run, const match::Pattern& pattern) {
     out.kernel = r->kernel;
     out.schedule = r->schedule;
     out.candidates = tune::summary(r->candidates);
-    out.outcome = !r->realized ? report::one_line(r->why, 80)
-                  : !r->measured
-                      ? "compiled, not run; its text was checked"
-                      : fmt::format("{}, torch {}", report::duration(r->single.median_us),
-                                    report::duration(r->baseline_single.median_us));
+    out.outcome = !r->realized   ? one_line(r->why, 80)
+                  : !r->measured ? "compiled, not run; its text was checked"
+                                 : fmt::format("{}, torch {}", duration(r->single.median_us),
+                                               duration(r->baseline_single.median_us));
     return out;
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "report/table.h"
+#include "report/spelling.h"
 
 namespace fact::driver {
 

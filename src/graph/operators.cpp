@@ -11,10 +11,10 @@ namespace fact::graph {
 
 namespace {
 
-using Table = std::map<std::string_view, OperatorFacts>;
+using OperatorTable = std::map<std::string_view, OperatorFacts>;
 
-Table make_table() {
-    Table table;
+OperatorTable make_table() {
+    OperatorTable table;
     using Names = std::initializer_list<std::string_view>;
     const auto add = [&](Family family, double flops, Names names, Along along = Along::nothing) {
         for (const std::string_view name : names)
@@ -156,7 +156,7 @@ std::string_view name(Family family) {
 }
 
 OperatorFacts facts_of(const Node& node) {
-    static const Table table = make_table();
+    static const OperatorTable table = make_table();
     if (node.outputs.empty() || is_inert_check(node)) return {Family::nothing, 0};
     if (find_product(node)) return {Family::product, 0};
     const std::string_view name = aten_name(node.target);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "support/table.h"
+
 namespace fact::graph {
 
 namespace {
@@ -25,23 +27,6 @@ std::string result_text(const Graph& graph, const Node& node, Text text) {
     if (std::all_of(parts.begin(), parts.end(), [&](const auto& p) { return p == parts[0]; }))
         return parts.size() == 1 ? parts[0] : fmt::format("{} x{}", parts[0], parts.size());
     return fmt::format("{}", fmt::join(parts, " "));
-}
-
-using Row = std::array<std::string, 6>;
-
-std::string table(const std::vector<Row>& rows) {
-    std::array<std::size_t, std::tuple_size_v<Row>> widths{};
-    for (const Row& row : rows)
-        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-    std::string text;
-    for (const Row& row : rows) {
-        std::string line = " ";
-        for (std::size_t i = 0; i < row.size(); ++i)
-            line += fmt::format(" {:<{}} ", row[i], widths[i]);
-        line.erase(line.find_last_not_of(' ') + 1);
-        text += line + "\n";
-    }
-    return text;
 }
 
 std::string value_line(const Value& value, std::string_view note) {
@@ -96,17 +81,17 @@ std::string print(const Graph& graph) {
                                 : value_line(graph[input.value], "");
     text += weights_line(graph);
 
-    std::vector<Row> rows{{"name", "op", "shape", "dtype", "source", "module"}};
+    Table table({{"name"}, {"op"}, {"shape"}, {"dtype"}, {"source"}, {"module"}});
     for (const Node& node : graph.nodes) {
         Provenance line = node.where;
         line.module_path.clear();
-        rows.push_back(
+        table.row(
             {node.name, node.target, result_text(graph, node, shape_text),
              result_text(graph, node,
                          [](const TensorType& type) { return std::string(info(type.dtype).name); }),
              describe(line), node.where.module_path});
     }
-    text += "\nnodes:\n" + table(rows) + "\noutputs:\n";
+    text += "\nnodes:\n" + table.text("  ", false) + "\noutputs:\n";
     for (const GraphOutput& output : graph.outputs) {
         const std::string note =
             output.mutates.empty() ? "" : fmt::format(" -> buffer {}", output.mutates);

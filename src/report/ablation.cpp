@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "report/table.h"
+#include "support/table.h"
 
 namespace fact::report {
 

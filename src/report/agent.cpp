@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "report/table.h"
+#include "support/table.h"
 
 namespace fact::report {
 

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/table.h"
 #include "report/times.h"
+#include "support/table.h"
 
 namespace fact::report {
 

@@ -6,7 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "report/table.h"
+#include "report/spelling.h"
+#include "support/table.h"
 
 namespace fact::report {
 

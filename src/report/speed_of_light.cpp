@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/identity.h"
-#include "report/table.h"
+#include "support/table.h"
 
 namespace fact::report {
 

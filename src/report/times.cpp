@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "report/table.h"
+#include "support/table.h"
 
 namespace fact::report {
 

@@ -4,7 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/table.h"
+#include "report/spelling.h"
+#include "support/table.h"
 
 namespace fact::report {
 namespace {

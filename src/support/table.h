@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fact::report {
+namespace fact {
 
 enum class Align { left, right };
 
@@ -20,8 +20,9 @@ class Table {
     // Missing cells are empty.
     void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
     bool empty() const { return rows_.empty(); }
-    // Header, rule, rows; each line starts with `indent` and has no trailing blanks.
-    std::string text(std::string_view indent = "  ") const;
+    // Titles, a rule where it is `ruled`, rows; lines start with `indent` and have no trailing
+    // blanks.
+    std::string text(std::string_view indent = "  ", bool ruled = true) const;
 
   private:
     std::vector<Column> columns_;
@@ -34,11 +35,6 @@ std::string duration(double microseconds);
 std::string quantity(double value);
 // The text on one line, cut where it gets too long for a table.
 std::string one_line(std::string_view text, std::size_t width = 160);
-// "64x128x64 c2x1 pingpong stages 8": a schedule without what is the same in all of them.
-std::string short_schedule(std::string_view schedule);
 // "1 pattern", "3 patterns".
 std::string counted(std::size_t count, std::string_view what);
-// "1.2e-03", or "0".
-std::string error_text(double value);
-
-}  // namespace fact::report
+}  // namespace fact

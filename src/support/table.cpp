@@ -1,4 +1,4 @@
-#include "report/table.h"
+#include "support/table.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-namespace fact::report {
+namespace fact {
 
 namespace {
 
@@ -23,7 +23,7 @@ std::string padded(const std::string& cell, std::size_t width, Align align) {
 
 }  // namespace
 
-std::string Table::text(std::string_view indent) const {
+std::string Table::text(std::string_view indent, bool ruled) const {
     std::vector<std::size_t> widths;
     for (std::size_t c = 0; c < columns_.size(); ++c) {
         std::size_t width = columns_[c].title.size();
@@ -42,7 +42,7 @@ std::string Table::text(std::string_view indent) const {
         out += text + "\n";
     };
     line([&](std::size_t c) { return columns_[c].title; });
-    line([&](std::size_t c) { return std::string(widths[c], '-'); });
+    if (ruled) line([&](std::size_t c) { return std::string(widths[c], '-'); });
     for (const auto& row : rows_)
         line([&](std::size_t c) { return c < row.size() ? row[c] : std::string{}; });
     return out;
@@ -75,26 +75,8 @@ std::string one_line(std::string_view text, std::size_t width) {
     return out;
 }
 
-std::string short_schedule(std::string_view schedule) {
-    std::string out{schedule};
-    for (const auto& [from, to] : {std::pair<std::string_view, std::string_view>{"tile ", ""},
-                                   {"cluster ", "c"},
-                                   {"mainloop ", ""},
-                                   {"stages auto", ""},
-                                   {"scheduler persistent", ""},
-                                   {"scheduler ", ""}})
-        if (const auto at = out.find(from); at != std::string::npos)
-            out.replace(at, from.size(), to);
-    if (const auto at = out.find('('); at != std::string::npos) out.erase(at);
-    return one_line(out);
-}
-
 std::string counted(std::size_t count, std::string_view what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-std::string error_text(double value) {
-    return value == 0 ? "0" : fmt::format("{:.1e}", value);
-}
-
-}  // namespace fact::report
+}  // namespace fact

@@ -1,0 +1,14 @@
+// How schedules and errors are spelled in tables.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace fact::report {
+
+// "64x128x64 c2x1 pingpong stages 8": a schedule without what is the same in all of them.
+std::string short_schedule(std::string_view schedule);
+// "1.2e-03", or "0".
+std::string error_text(double value);
+
+}  // namespace fact::report

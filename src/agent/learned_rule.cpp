@@ -158,6 +158,13 @@ std::optional<Interface> renamed(const Graph& graph, const NodeSet& set, const L
     return interface;
 }
 
+// What the end of a rule's name says of its content.
+std::string content_hash(const LearnedRule& rule) {
+    std::string key = rule.text;
+    for (const auto& node : rule.original.nodes) key += "\n" + node.target;
+    return short_hash(key).substr(0, 10);
+}
+
 }  // namespace
 
 LearnedRule rule_of(const Graph& graph, const NodeSet& set, const match::Pattern& pattern,
@@ -166,18 +173,18 @@ LearnedRule rule_of(const Graph& graph, const NodeSet& set, const match::Pattern
     rule.text = pattern.kernel;
     rule.evidence = std::move(evidence);
     rule.original = graph::extract(graph, set.nodes, set.inputs, set.outputs);
+    // A rule is handed on: where its author's files lie is nobody's business.
+    for (auto& node : rule.original.nodes) node.where = {};
     const auto called = [](const std::vector<graph::Binding>& bindings, const std::string& value) {
         const auto at = std::ranges::find(bindings, value, &graph::Binding::value);
         return at == bindings.end() ? std::string() : at->tensor;
     };
-    std::string key = rule.text;
     for (const auto value : set.inputs)
         rule.params.push_back(called(pattern.params, graph[value].name));
     for (const auto value : set.outputs)
         rule.results.push_back(called(pattern.results, graph[value].name));
-    for (const auto& node : rule.original.nodes) key += "\n" + node.target;
     const auto kernel = pattern.family.substr(0, pattern.family.rfind('_'));
-    rule.name = fmt::format("{}_{}", kernel, short_hash(key).substr(0, 10));
+    rule.name = fmt::format("{}_{}", kernel, content_hash(rule));
     return rule;
 }
 
@@ -245,6 +252,9 @@ Result<LearnedRule> rule_from_json(std::string_view text) {
                            rule.results.size() == rule.original.outputs.size() &&
                            graph::verify(rule.original).empty();
         if (!sound) return Error{"the rule's tensors are not its graph's", "", true};
+        if (!rule.name.ends_with("_" + content_hash(rule)))
+            return Error{fmt::format("the rule's content is not that of {}", rule.name),
+                         "a rule is not edited; learn a new one", true};
         return rule;
     } catch (const Json::exception& error) {
         return Error{fmt::format("not a learned rule: {}", error.what()), "", true};

@@ -64,9 +64,11 @@ int import_rule(const RuleOptions& options) {
     if (!text) return fail(blame_input(text.error()));
     const auto rule = agent::rule_from_json(*text);
     if (!rule) return fail({options.file + ": " + rule.error().message, rule.error().hint, true});
+    const bool known = find_rule(rule->name).ok();
     if (auto done = driver::learn(driver::registry_folders(), *rule); !done)
         return fail(done.error());
-    print(rule->name + "\n");
+    print(fmt::format("{}{}\n", rule->name,
+                      known ? ": it was there; its evidence is the file's now" : ""));
     return kDone;
 }
 

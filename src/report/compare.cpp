@@ -49,8 +49,8 @@ std::string whole_text(const std::vector<ComparedModule>& whole) {
                  {"A/B", Align::right}});
     for (const auto& row : whole)
         table.row({row.name, time_text(row.a_single), time_text(row.b_single),
-                   ratio_text(row.a_single, row.b_single), time_text(row.a_held),
-                   time_text(row.b_held), ratio_text(row.a_held, row.b_held)});
+                   ratio_text(row.a_single, row.b_single), time_text(row.a_sustained),
+                   time_text(row.b_sustained), ratio_text(row.a_sustained, row.b_sustained)});
     return table.empty() ? "" : "\n" + table.text();
 }
 
@@ -76,7 +76,7 @@ std::string pattern_text(const std::vector<ComparedPattern>& patterns) {
     for (const auto& row : patterns)
         table.row({or_dash(row.a), or_dash(row.b), std::to_string(row.count), row.where,
                    time_text(row.a_single), time_text(row.b_single),
-                   ratio_text(row.a_single, row.b_single), ratio_text(row.a_held, row.b_held),
+                   ratio_text(row.a_single, row.b_single), ratio_text(row.a_sustained, row.b_sustained),
                    fused_in(row)});
     return table.empty() ? "\n  neither fused a pattern\n" : "\n" + table.text();
 }
@@ -137,7 +137,7 @@ std::string to_json(const Comparison& c) {
     for (const auto& row : c.whole)
         whole.push_back({{"name", row.name},
                          {"single", pair_json(row.a_single, row.b_single)},
-                         {"sustained", pair_json(row.a_held, row.b_held)}});
+                         {"sustained", pair_json(row.a_sustained, row.b_sustained)}});
     for (const auto& row : c.patterns)
         patterns.push_back({{"a", row.a.empty() ? ComparedJson() : ComparedJson(row.a)},
                             {"b", row.b.empty() ? ComparedJson() : ComparedJson(row.b)},
@@ -148,7 +148,7 @@ std::string to_json(const Comparison& c) {
                             {"a_why", row.a_why},
                             {"b_why", row.b_why},
                             {"single", pair_json(row.a_single, row.b_single)},
-                            {"sustained", pair_json(row.a_held, row.b_held)}});
+                            {"sustained", pair_json(row.a_sustained, row.b_sustained)}});
     for (const auto& one : c.agent)
         agent.push_back({{"name", one.name}, {"a", number_json(one.a)}, {"b", number_json(one.b)}});
     const ComparedJson all{{"a", run_json(c.a)},   {"b", run_json(c.b)}, {"notes", c.notes},

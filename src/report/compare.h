@@ -22,7 +22,7 @@ struct Difference {
 
 struct ComparedModule {
     std::string name;  // "eager", "torch.compile", "composed"
-    Times a_single = {}, b_single = {}, a_held = {}, b_held = {};
+    Times a_single = {}, b_single = {}, a_sustained = {}, b_sustained = {};
 };
 
 // What some operators became in either run.
@@ -32,7 +32,7 @@ struct ComparedPattern {
     int count = 1;  // patterns of the same kernels with the same fate
     bool a_fused = false, b_fused = false;
     std::string a_why, b_why;  // where it was found and not fused
-    Times a_single = {}, b_single = {}, a_held = {}, b_held = {};
+    Times a_single = {}, b_single = {}, a_sustained = {}, b_sustained = {};
 };
 
 struct ComparedCount {

@@ -212,7 +212,7 @@ std::string module_table(const std::vector<ModuleRow>& whole) {
              speedup(row.sustained, sustained),
              row.single.runs ? std::to_string(row.single.runs) : "-",
              row.peak_bytes > 0 ? fmt::format("{:.0f} MiB", row.peak_bytes / (1 << 20)) : "-",
-             row.why.empty() && !row.held_of.empty() ? "sustained: " + row.held_of : row.why});
+             row.why.empty() && !row.sustained_of.empty() ? "sustained: " + row.sustained_of : row.why});
     return table.text();
 }
 
@@ -286,7 +286,7 @@ std::string to_json(const Report& report) {
         whole.push_back({{"name", row.name},
                          {"single", json_of(row.single)},
                          {"sustained", json_of(row.sustained)},
-                         {"sustained_of", row.held_of},
+                         {"sustained_of", row.sustained_of},
                          {"peak_bytes", row.peak_bytes > 0 ? Json(row.peak_bytes) : Json()},
                          {"why", row.why}});
     for (const auto* list : {&report.left_alone, &report.idle})

@@ -37,7 +37,7 @@ struct ModuleRow {
     Times single, sustained;
     std::string why;           // when it was not measured
     double peak_bytes = 0;     // beyond inputs and weights; 0: not measured
-    std::string held_of = {};  // what was repeated for the sustained time: "calls", "a CUDA graph"
+    std::string sustained_of = {};  // what was repeated for the sustained time: "calls", "a CUDA graph"
 };
 
 // Where the operators of the graph are: `all` is the sum of the others.

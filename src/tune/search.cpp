@@ -32,7 +32,7 @@ constexpr Rung kContender{200, 360, Proof::quick};  // of the best few
 constexpr Rung kWinner{400, 960, Proof::full};      // what is reported
 
 // The best few of a search among so many.
-int most_contenders(std::size_t candidates) {
+int max_contenders(std::size_t candidates) {
     return candidates <= 4 ? 2 : candidates <= 32 ? 3 : 6;
 }
 
@@ -236,7 +236,7 @@ Result<> Searcher::choose_winner(WorkerSession& session) {
         const auto winner = static_cast<std::size_t>(found_.winner);
         if (!timed() || proven[winner]) break;
         if (found_.results[winner].sustained.runs == 0) {
-            auto few = contenders(found_.results, most_contenders(compiled_.size()));
+            auto few = contenders(found_.results, max_contenders(compiled_.size()));
             if (few.size() > 1 && !out_of_time()) {
                 for (const int i : few)
                     if (auto done = measure(session, static_cast<std::size_t>(i), kContender);

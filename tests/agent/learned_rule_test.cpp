@@ -33,7 +33,8 @@ Graph capped(std::vector<std::int64_t> sizes, double cap = 30, int times = 1) {
 }
 
 LearnedRule learned() {
-    const auto g = capped({8, 64});
+    auto g = capped({8, 64});
+    for (auto& node : g.nodes) node.where = {"/home/somebody/secret/model.py", 7, "x", "", ""};
     const auto set = node_set(g, {"n0", "n1", "n2", "n3"});
     Diagnostics diagnostics;
     const auto authored = author(g, *set,
@@ -52,7 +53,7 @@ TEST(LearnedRule, FindsTheSameOperatorsOfOtherExtents) {
     EXPECT_EQ(found[1].nodes, (std::vector<std::string>{"n4", "n5", "n6", "n7"}));
     EXPECT_EQ(found[0].extents, (std::map<std::string, std::int64_t>{{"M", 100}, {"N", 7}}));
     EXPECT_EQ(found[1].params[0].value, "n2");
-    EXPECT_EQ(found[0].rule, "learned");
+    EXPECT_EQ(found[0].author, match::Author::learned);
     EXPECT_NE(found[0].id, found[1].id);
 }
 
@@ -66,6 +67,18 @@ TEST(LearnedRule, OtherNumbersTypesAndRanksAreOtherOperators) {
     auto without = capped({8, 64});  // nobody asks for the sums
     without.outputs.erase(without.outputs.begin());
     EXPECT_TRUE(find_matches(without, rule, {}).empty());
+}
+
+TEST(LearnedRule, AnotherTextUnderItsNameIsRefused) {
+    LearnedRule rule = learned();
+    rule.text += "\n# changed";
+    const auto read = rule_from_json(to_json(rule));
+    ASSERT_FALSE(read);
+    EXPECT_NE(read.error().message.find(rule.name), std::string::npos);
+}
+
+TEST(LearnedRule, DoesNotSayWhereItsAuthorsFilesLie) {
+    for (const auto& node : learned().original.nodes) EXPECT_EQ(node.where, graph::Provenance{});
 }
 
 TEST(LearnedRule, IsReadAsItWasWritten) {

@@ -134,7 +134,7 @@ TEST(Bind, NeighboursMayBeOneDimension) {
         if (product) {
             EXPECT_EQ(found->extents.at("Q"), 32);
         }
-        EXPECT_EQ(found->rule, "agent");
+        EXPECT_EQ(found->author, match::Author::agent);
         EXPECT_EQ(found->nodes, (std::vector<std::string>{"n0", "n1"}));
         EXPECT_GT(found->cost.unfused_us, found->cost.bound_us);
     }

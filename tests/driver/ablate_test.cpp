@@ -126,7 +126,7 @@ TEST_F(Ablate, NothingIsFusedWhereTheModuleWasFaster) {
 // measured beside it.
 TEST_F(Ablate, WhatRulesAloneGiveIsMeasured) {
     found.discovery.patterns.erase(found.discovery.patterns.begin() + 1);  // family_b does not pay
-    add("e", "family_e", {"a", "b"}, "x", 3).rule = "agent";
+    add("e", "family_e", {"a", "b"}, "x", 3).author = match::Author::agent;
     auto chosen = plan(found, realizations);
     const auto done = ablate(chosen);
     ASSERT_TRUE(done) << done.error().text();

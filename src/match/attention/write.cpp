@@ -271,7 +271,7 @@ class AttentionWriter {
         pattern.problem = problem();
         pattern.cost = cost_of(graph_, found.nodes, call_, written, options, gpu);
         finish(graph_, pattern);
-        found.held = held(written, options);
+        found.one_kernel = one_kernel(written, options);
         return found;
     }
 
@@ -285,7 +285,7 @@ class AttentionWriter {
         return problem;
     }
 
-    bool held(const Written& written, const Options& options) const {
+    bool one_kernel(const Written& written, const Options& options) const {
         lower::LowerOptions lowering;
         lowering.arch = options.arch;
         lowering.extents.resize(kernel_.dims.size());

@@ -14,7 +14,7 @@ struct AttentionPattern {
     Pattern pattern;
     // A skeleton computes it, at most behind a kernel that lays a bias out anew; else it is written
     // out.
-    bool held = false;
+    bool one_kernel = false;
 };
 
 // What the kernel's text and bindings become for a call. An Error says what cannot be addressed.

@@ -39,7 +39,7 @@ Result<AttentionPattern> write_call(Search& search, NodeId node) {
         for (AttentionCall call : {furthest, plain}) {
             if (apart && !take_masks_apart(graph, search.known, call)) continue;
             auto written = write_attention(graph, facts, call, search.options, search.gpu);
-            if (written && written->held) return written;
+            if (written && written->one_kernel) return written;
         }
     if (!whole) return Error{"", ""};
     // Written out, heads that share keys would be multiplied one by one.
@@ -54,7 +54,7 @@ Result<AttentionPattern> write_call(Search& search, NodeId node) {
 Result<Candidate> find_attention(Search& search, NodeId node) {
     auto found = write_call(search, node);
     if (!found) return found.error();
-    Candidate own{node, std::move(found->nodes), std::move(found->pattern), false, found->held};
+    Candidate own{node, std::move(found->nodes), std::move(found->pattern), false, found->one_kernel};
     own.copied = std::move(found->copied);
     return own;
 }

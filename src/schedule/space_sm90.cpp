@@ -158,7 +158,7 @@ constexpr std::array<Shape, 8> kShapes{{{128, 128, Mainloop::pingpong},
                                         {64, 128, Mainloop::pingpong},
                                         {128, 64, Mainloop::cooperative}}};
 constexpr std::array<Cluster, 4> kClusters{{{2, 1}, {1, 2}, {1, 1}, {2, 2}}};
-constexpr std::array<Scheduler, 3> kSchedulers{
+constexpr std::array<Scheduler, 3> kTriedSchedulers{
     {Scheduler::persistent, Scheduler::splitk, Scheduler::streamk}};
 constexpr std::array<int, 5> kSwizzles{{8, 4, 16, 2, 1}};
 
@@ -193,7 +193,7 @@ std::vector<Schedule> space_on_sm90(const Problem& problem) {
     const int depth = problem.operands == DType::f32 ? 32 : 64;
     for (const Shape& shape : kShapes)
         for (const Cluster& cluster : kClusters)
-            for (const Scheduler scheduler : kSchedulers)
+            for (const Scheduler scheduler : kTriedSchedulers)
                 for (const Raster raster : {Raster::m, Raster::n})
                     for (const int swizzle : kSwizzles) {
                         const Schedule s{{shape.m, shape.n, depth},

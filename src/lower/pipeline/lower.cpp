@@ -76,10 +76,7 @@ class Lowerer {
         if (options_.after) options_.after("cut", dump);
         std::vector<Lowered> stages;
         for (const Stage& stage : pipeline->stages) {
-            auto lowered = stage.kind == StageKind::rows ? rows(stage)
-                           : stage.kind == StageKind::product
-                               ? product(stage)
-                               : attention(stage.kernel, facts_.extents, options_);
+            auto lowered = one(stage);
             if (!lowered) return lowered.error();
             stages.push_back(std::move(*lowered));
         }
@@ -118,6 +115,18 @@ class Lowerer {
             const auto form = product_form(stage.kernel);
             return !form || !form->takes_two_sums() || plan_product(stage, facts_).ok();
         });
+    }
+
+    Result<Lowered> one(const Stage& stage) const {
+        switch (stage.kind) {
+            case StageKind::rows:
+                return rows(stage);
+            case StageKind::product:
+                return product(stage);
+            case StageKind::attention:
+                return attention(stage.kernel, facts_.extents, options_);
+        }
+        throw InternalError("a stage of no kind");
     }
 
     // Kept values start and step at 16 bytes where their rows do.

@@ -6,6 +6,9 @@
 #include <array>
 #include <charconv>
 #include <functional>
+#include <ranges>
+
+#include "target/arch.h"
 
 namespace fact::dsl {
 namespace {
@@ -248,10 +251,11 @@ std::optional<ScheduleBlock> check_schedule(const ast::Schedule& source,
             fmt::format("There is no kernel '{}' in this text.", block.kernel),
             near.empty() ? "Name a kernel of this text." : fmt::format("Did you mean '{}'?", near));
     }
-    if (std::count(std::begin(kArchs), std::end(kArchs), block.arch) == 0)
-        reporter.error(code::unknown_arch, source.arch.span,
-                       fmt::format("There is no target '{}'.", block.arch),
-                       fmt::format("Use {}.", fmt::join(kArchs, " or ")));
+    if (!find_arch(block.arch))
+        reporter.error(
+            code::unknown_arch, source.arch.span,
+            fmt::format("There is no target '{}'.", block.arch),
+            fmt::format("Use {}.", fmt::join(kArchs | std::views::transform(&Arch::name), " or ")));
     if (const ir::Kernel* kernel = program.find(block.kernel))
         block.product = find_product(source, *kernel, reporter).value_or("");
     block.choices = ScheduleChecker(source, reporter).choices();

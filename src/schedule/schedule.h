@@ -29,14 +29,15 @@ enum class Scheduler { persistent, streamk, splitk };
 struct MainloopInfo {
     Mainloop mainloop;
     std::string_view name;
+    bool own_tiles;  // each consumer group has one; else they share one
 };
 inline constexpr auto kMainloops =
     table_of<Mainloop>([](Mainloop mainloop) -> std::optional<MainloopInfo> {
         switch (mainloop) {
             case Mainloop::cooperative:
-                return MainloopInfo{mainloop, "cooperative"};
+                return MainloopInfo{mainloop, "cooperative", false};
             case Mainloop::pingpong:
-                return MainloopInfo{mainloop, "pingpong"};
+                return MainloopInfo{mainloop, "pingpong", true};
         }
         return std::nullopt;
     });

@@ -17,6 +17,7 @@
 #include "package/operators.h"
 #include "support/files.h"
 #include "support/hash.h"
+#include "support/result.h"
 #include "torch/contract.h"
 #include "torch/kernel_files.h"
 #include "torch/stream.h"
@@ -41,15 +42,23 @@ bool is_alias(const graph::Weight& one, const graph::Weight& other) {
 
 // What torch.export recorded for an argument that is not a tensor.
 json fixed_value(const graph::Argument& argument) {
-    if (const auto* v = std::get_if<bool>(&argument)) return *v;
-    if (const auto* v = std::get_if<std::int64_t>(&argument)) return *v;
-    if (const auto* v = std::get_if<double>(&argument)) {
-        // JSON has no such numbers: as python/fact/_call.py writes them.
-        if (!std::isfinite(*v)) return json::array({"float", fmt::format("{}", *v)});
-        return *v;
-    }
-    if (const auto* v = std::get_if<std::string>(&argument)) return *v;
-    return nullptr;
+    return std::visit(
+        overloaded{
+            [](const one_of<bool, std::int64_t, std::string> auto& v) -> json { return v; },
+            [](double v) -> json {
+                // JSON has no such numbers: as python/fact/_call.py writes them.
+                if (!std::isfinite(v)) return json::array({"float", fmt::format("{}", v)});
+                return v;
+            },
+            [](const one_of<graph::None, ValueId, std::vector<ValueId>,
+                            std::vector<std::optional<ValueId>>, std::vector<bool>,
+                            std::vector<std::int64_t>, std::vector<double>,
+                            std::vector<std::string>, graph::DTypeArg, graph::MemoryFormatArg,
+                            graph::LayoutArg, graph::DeviceArg, graph::OpaqueArg> auto&) -> json {
+                return nullptr;
+            },
+        },
+        argument);
 }
 
 std::vector<std::int64_t> numbers(c10::SymIntArrayRef symbolic) {

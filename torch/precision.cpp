@@ -4,15 +4,23 @@
 
 #include <algorithm>
 
+#include "support/result.h"
+
 namespace fact::exec {
 
 namespace {
 
 bool claims_tf32(const ir::Expr& expr) {
-    if (const auto* product = std::get_if<ir::Product>(&expr.node))
-        return product->precision == ir::Precision::tf32;
-    const auto* attention = std::get_if<ir::Attention>(&expr.node);
-    return attention && attention->precision == ir::Precision::tf32;
+    return std::visit(
+        overloaded{
+            [](const one_of<ir::Product, ir::Attention> auto& n) {
+                return n.precision == ir::Precision::tf32;
+            },
+            [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Unary, ir::Binary,
+                            ir::Select, ir::Cast, ir::Permute, ir::Expand, ir::View, ir::Flip,
+                            ir::Reduce, ir::LogSumExp> auto&) { return false; },
+        },
+        expr.node);
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include <tuple>
 #include <utility>
 
+#include "support/result.h"
+
 namespace fact::agent {
 
 namespace {
@@ -38,15 +40,24 @@ std::string number(double value) {
 
 // What matters of an argument that is no tensor; "" for what says nothing of the mathematics.
 std::string argument_text(const graph::Argument& argument) {
-    if (const auto* flag = std::get_if<bool>(&argument)) return *flag ? "true" : "false";
-    if (const auto* integer = std::get_if<std::int64_t>(&argument)) return fmt::to_string(*integer);
-    if (const auto* floating = std::get_if<double>(&argument)) return number(*floating);
-    if (const auto* text = std::get_if<std::string>(&argument)) return *text;
-    if (const auto* list = std::get_if<std::vector<std::int64_t>>(&argument))
-        return fmt::format("[{}]", fmt::join(*list, ","));
-    if (const auto* dtype = std::get_if<graph::DTypeArg>(&argument))
-        return std::string(info(dtype->dtype).name);
-    return {};
+    return std::visit(
+        overloaded{
+            [](bool flag) { return std::string(flag ? "true" : "false"); },
+            [](std::int64_t integer) { return fmt::to_string(integer); },
+            [](double floating) { return number(floating); },
+            [](const std::string& text) { return text; },
+            [](const std::vector<std::int64_t>& list) {
+                return fmt::format("[{}]", fmt::join(list, ","));
+            },
+            [](const graph::DTypeArg& type) { return std::string(info(type.dtype).name); },
+            [](const one_of<graph::None, graph::ValueId, std::vector<graph::ValueId>,
+                            std::vector<std::optional<graph::ValueId>>, std::vector<bool>,
+                            std::vector<double>, std::vector<std::string>, graph::MemoryFormatArg,
+                            graph::LayoutArg, graph::DeviceArg, graph::OpaqueArg> auto&) {
+                return std::string();
+            },
+        },
+        argument);
 }
 
 std::string call_text(const Graph& graph, const Node& node, bool with_names) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "support/result.h"
+
 namespace fact::calibrate {
 
 namespace {
@@ -15,32 +17,37 @@ constexpr double kFlopsAnItem = 2. * 16 * 512;
 constexpr int kOneBlock = 1 << 30;
 
 struct ProbeRow {
-    ProbeKind kind;
     std::string_view file, entry;
     int over;       // elements that one of the kernel's counts stands for
     int per_block;  // counts
 };
-constexpr ProbeRow kProbeRows[] = {
-    {ProbeKind::read, "streams.cu", "read_stream", 4, kBlock* kInFlight},
-    {ProbeKind::write, "streams.cu", "write_stream", 4, kBlock* kInFlight},
-    {ProbeKind::copy, "streams.cu", "copy_stream", 4, kBlock* kInFlight},
-    {ProbeKind::l2, "streams.cu", "read_l2", 4, kBlock},
-    {ProbeKind::multiply_add, "arithmetic.cu", "multiply_add", 1, kBlock},
-    {ProbeKind::nothing, "arithmetic.cu", "nothing", 1, kOneBlock},
-    {ProbeKind::hold, "arithmetic.cu", "hold", 1, kOneBlock},
-    {ProbeKind::fill, "fill.cu", "fill", 1, kBlock},
-};
 
-const ProbeRow& row_of(ProbeKind kind) {
-    for (const ProbeRow& row : kProbeRows)
-        if (row.kind == kind) return row;
+ProbeRow row_of(ProbeKind kind) {
+    switch (kind) {
+        case ProbeKind::read:
+            return {"streams.cu", "read_stream", 4, kBlock * kInFlight};
+        case ProbeKind::write:
+            return {"streams.cu", "write_stream", 4, kBlock * kInFlight};
+        case ProbeKind::copy:
+            return {"streams.cu", "copy_stream", 4, kBlock * kInFlight};
+        case ProbeKind::l2:
+            return {"streams.cu", "read_l2", 4, kBlock};
+        case ProbeKind::multiply_add:
+            return {"arithmetic.cu", "multiply_add", 1, kBlock};
+        case ProbeKind::nothing:
+            return {"arithmetic.cu", "nothing", 1, kOneBlock};
+        case ProbeKind::hold:
+            return {"arithmetic.cu", "hold", 1, kOneBlock};
+        case ProbeKind::fill:
+            return {"fill.cu", "fill", 1, kBlock};
+    }
     throw InternalError("a probe without a row");
 }
 
 }  // namespace
 
 Probe probe(ProbeKind kind, std::string_view arch, DType dtype) {
-    const ProbeRow& row = row_of(kind);
+    const ProbeRow row = row_of(kind);
     const bool fill = kind == ProbeKind::fill;
     Probe probe;
     probe.file = row.file;
@@ -82,9 +89,13 @@ double bytes_of(ProbeKind kind, std::int64_t elements) {
             return 2 * bytes;
         case ProbeKind::l2:
             return kL2Rounds * bytes;
-        default:
+        case ProbeKind::multiply_add:
+        case ProbeKind::nothing:
+        case ProbeKind::hold:
+        case ProbeKind::fill:
             return 0;
     }
+    throw InternalError("a probe that moves an unknown number of bytes");
 }
 
 double flops_of(ProbeKind kind, std::int64_t elements) {

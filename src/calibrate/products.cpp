@@ -5,6 +5,7 @@
 #include "dsl/dsl.h"
 #include "lower/pipeline/lower.h"
 #include "schedule/schedule.h"
+#include "schedule/skeletons.h"
 
 namespace fact::calibrate {
 
@@ -47,7 +48,7 @@ Result<ProductProbe> make(const ProductRow& row, std::string_view arch, int sche
     const auto plans = lower::plan_products(kernel, options);
     if (!plans) return plans.error();
     for (const auto& schedule :
-         lower::candidates(plans->front().skeleton, plans->front().problem)) {
+         schedule::candidates(plans->front().skeleton, plans->front().problem)) {
         if (static_cast<int>(probe.kernels.size()) == schedules) break;
         // Divided sums are for few tiles, and wait on each other.
         if (schedule.scheduler != schedule::Scheduler::persistent) continue;

@@ -48,7 +48,7 @@ int bench(const BenchOptions& options) {
             return fail(blame_input(fine.error()));
     const auto request = complete(options.request);
     if (!request) return fail(request.error());
-    const auto environment = driver::find_environment("sm90a");
+    const auto environment = driver::find_environment();
     if (!environment) return fail(environment.error());
     const auto done = driver::bench(*environment, *request);
     if (!done) return fail(done.error());

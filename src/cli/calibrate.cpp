@@ -11,7 +11,7 @@
 #include "support/files.h"
 #include "support/progress.h"
 #include "support/table.h"
-#include "tools/skeleton.h"
+#include "target/arch.h"
 
 namespace fact::cli {
 
@@ -66,7 +66,7 @@ Result<Place> find_place(const driver::Environment& environment, const std::stri
     const auto device = gpu::device_info();
     if (!device)
         return Error{"nothing to calibrate: " + device.error().message, device.error().hint};
-    if (auto fine = tools::check_arch(device->arch); !fine)
+    if (auto fine = check_arch(device->arch); !fine)
         return Error{
             fmt::format("the {} cannot be calibrated: {}", device->name, fine.error().message),
             "its bounds stay those of the table"};
@@ -79,7 +79,7 @@ Result<Place> find_place(const driver::Environment& environment, const std::stri
 }
 
 int show(const CalibrateOptions& options) {
-    const auto environment = driver::find_environment("sm90a");
+    const auto environment = driver::find_environment();
     if (!environment) return fail(environment.error());
     std::vector<fs::path> files;
     std::error_code ignored;
@@ -106,7 +106,7 @@ int show(const CalibrateOptions& options) {
 
 int calibrate(const CalibrateOptions& options) {
     if (options.show) return show(options);
-    const auto environment = driver::find_environment("sm90a");
+    const auto environment = driver::find_environment();
     if (!environment) return fail(environment.error());
     const auto place = find_place(*environment, options.output);
     if (!place) return fail(place.error());

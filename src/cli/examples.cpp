@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "support/diagnostics.h"
 #include "support/table.h"
+#include "target/arch.h"
 #include "tools/extents.h"
 #include "tools/kernel_source.h"
 
@@ -19,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ExamplesOptions {
-    std::string arch = "sm90a", name, what, output;
+    std::string arch{kUsualArch}, name, what, output;
     std::vector<std::string> set;
     std::size_t count = 3;
     bool json = false;

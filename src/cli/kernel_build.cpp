@@ -17,7 +17,7 @@ struct KernelBuildOptions {
 int build(const KernelBuildOptions& options) {
     const auto kernel = emit_kernel(options.emit);
     if (!kernel) return fail(kernel.error());
-    const auto environment = driver::find_environment("sm90a");
+    const auto environment = driver::find_environment();
     if (!environment) return fail(environment.error());
     const auto toolchain = jit::find_toolchain();
     if (!toolchain) return fail(toolchain.error());

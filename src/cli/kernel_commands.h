@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "target/arch.h"
 #include "tools/extents.h"
 #include "tools/kernel_source.h"
 
@@ -37,7 +38,7 @@ Result<Loaded> load(const KernelOptions& options);
 // Which kernel is emitted how.
 struct EmitOptions {
     KernelOptions kernel;
-    std::string arch = "sm90a", schedule, dump_after;
+    std::string arch{kUsualArch}, schedule, dump_after;
     bool tma = true, json = false;
 };
 void add_emit_options(CLI::App& app, EmitOptions& options);

@@ -3,6 +3,7 @@
 
 #include "cli/kernel_commands.h"
 #include "driver/ceilings.h"
+#include "target/arch.h"
 #include "tools/explain.h"
 #include "tools/plan.h"
 
@@ -38,9 +39,9 @@ std::string to_json(const ir::Kernel& kernel, const tools::Plan& plan, const std
 int explain(const KernelExplainOptions& options) {
     const auto settings = tools::parse_settings(options.kernel.set);
     if (!settings) return fail(settings.error());
-    const auto environment = driver::find_environment("sm90a");
+    const auto environment = driver::find_environment();
     if (!environment) return fail(environment.error());
-    const auto ceilings = driver::find_ceilings(*environment, options.gpu, "sm90a");
+    const auto ceilings = driver::find_ceilings(*environment, options.gpu, std::string(kUsualArch));
     if (!ceilings) return fail(ceilings.error());
     const auto loaded = load(options.kernel);
     if (!loaded) return fail(loaded.error());

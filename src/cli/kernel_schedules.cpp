@@ -6,6 +6,7 @@
 
 #include "cli/kernel_commands.h"
 #include "support/table.h"
+#include "target/arch.h"
 #include "tools/plan.h"
 
 namespace fact::cli {
@@ -14,7 +15,7 @@ namespace {
 
 struct KernelSchedulesOptions {
     KernelOptions kernel;
-    std::string arch = "sm90a";
+    std::string arch{kUsualArch};
     int most = 16;
     bool json = false;
 };
@@ -23,12 +24,12 @@ using Json = nlohmann::ordered_json;
 
 void list(const tools::PlannedProduct& product, const KernelSchedulesOptions& options, Json& all) {
     Table table({{"", Align::right}, {"schedule"}, {"model", Align::right}});
-    const auto ranked = tools::candidates(product.skeleton, product.problem);
+    const auto ranked = schedule::candidates(product.skeleton, product.problem);
     const auto count =
         options.most > 0 ? std::min<std::size_t>(options.most, ranked.size()) : ranked.size();
     for (std::size_t i = 0; i < count; ++i) {
         const auto text = schedule::to_string(ranked[i]);
-        const double us = tools::expected_us(product.skeleton, ranked[i], product.problem);
+        const double us = schedule::expected_us(product.skeleton, ranked[i], product.problem);
         all.push_back(
             {{"product", tools::title(product)}, {"schedule", text}, {"expected_us", us}});
         table.row({fmt::format("{}", i + 1), text, duration(us)});

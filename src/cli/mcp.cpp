@@ -9,7 +9,7 @@ namespace fact::cli {
 namespace {
 
 int mcp() {
-    const auto environment = driver::find_environment("sm90a");
+    const auto environment = driver::find_environment();
     if (!environment) return fail(environment.error());
     auto server = driver::python_module(*environment, "fact.mcp_server", {});
     // The server runs this very program for everything it is asked.

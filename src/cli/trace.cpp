@@ -19,7 +19,7 @@ struct TraceOptions {
 int trace(const TraceOptions& options) {
     if (auto fine = file_to_replace(options.output, "PK", "an archive"); !fine)
         return fail(blame_input(fine.error()));
-    const auto environment = driver::find_environment("sm90a");
+    const auto environment = driver::find_environment();
     if (!environment) return fail(environment.error());
     const auto done = driver::trace(*environment, options.request, options.output, {});
     if (!done) return fail(done.error());

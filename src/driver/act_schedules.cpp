@@ -24,12 +24,12 @@ Result<Json> listed(const Desk& desk, const match::Pattern& pattern, const ir::K
     for (const auto& stage : plan->stages) {
         if (!stage.product) continue;
         const auto& [name, at, skeleton, problem] = *stage.product;
-        const auto ranked = tools::candidates(skeleton, problem);
+        const auto ranked = schedule::candidates(skeleton, problem);
         const auto count = std::min(ranked.size(), static_cast<std::size_t>(most));
         for (std::size_t i = 0; i < count; ++i)
             all.push_back({{"product", tools::title(*stage.product)},
                            {"schedule", schedule::to_string(ranked[i])},
-                           {"expected_us", tools::expected_us(skeleton, ranked[i], problem)}});
+                           {"expected_us", schedule::expected_us(skeleton, ranked[i], problem)}});
     }
     Json reply{{"pattern", pattern.id}, {"schedules", all}};
     if (all.empty()) reply["note"] = "only products have schedules";

@@ -82,10 +82,12 @@ std::string own_commit(const Environment& environment) {
     return exit->out.substr(0, exit->out.find('\n'));
 }
 
-Result<Environment> find_environment(const std::string& arch) {
-    if (arch != "sm90a")
+Result<Environment> find_environment(std::string_view arch) {
+    if (arch != kUsualArch)
         return Error{fmt::format("there are no kernels for the architecture {} yet", arch),
-                     "sm90a (H100, H200) is the one there are kernels for", true};
+                     fmt::format("{} ({}) is the one there are kernels for", kUsualArch,
+                                 find_arch(kUsualArch)->gpus),
+                     true};
     Environment environment;
     auto root = own_folder();
     if (!root) return root.error();

@@ -10,6 +10,7 @@
 #include "registry/store.h"
 #include "support/result.h"
 #include "support/subprocess.h"
+#include "target/arch.h"
 
 namespace fact::driver {
 
@@ -23,7 +24,7 @@ struct Environment {
     std::string why_no_gpu;              // when there is none
 };
 
-Result<Environment> find_environment(const std::string& arch);
+Result<Environment> find_environment(std::string_view arch = kUsualArch);
 
 // A Python module of ours, with the path set so that it is found.
 Command python_module(const Environment& environment, const std::string& module,

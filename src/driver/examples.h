@@ -13,6 +13,7 @@
 #include "index/text_features.h"
 #include "match/patterns/pattern.h"
 #include "support/result.h"
+#include "target/arch.h"
 
 namespace fact::driver {
 
@@ -29,7 +30,7 @@ struct Advice {
     std::vector<index::Card> cards;
 };
 struct AdviceRequest {
-    std::string arch = "sm90a";
+    std::string arch{kUsualArch};
     std::size_t examples = 3, cards = 3;
 };
 Result<Advice> advice_for(const index::Features& wanted, const AdviceRequest& request);

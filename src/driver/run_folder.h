@@ -8,6 +8,7 @@
 
 #include "support/file_lock.h"
 #include "support/result.h"
+#include "target/arch.h"
 #include "tune/effort.h"
 
 namespace fact::driver {
@@ -16,7 +17,7 @@ namespace fact::driver {
 struct Settings {
     std::string source;  // FILE.py or package.module:factory
     std::string dtype;   // "", "bf16" or "fp16"
-    std::string arch = "sm90a";
+    std::string arch{kUsualArch};
     bool allow_tf32 = false;
     bool training = false;  // the module is taken in training mode
     bool without_weights = false;

@@ -8,6 +8,7 @@
 #include "driver/trace.h"
 #include "support/files.h"
 #include "support/progress.h"
+#include "target/arch.h"
 
 namespace fact::driver {
 
@@ -87,12 +88,13 @@ Result<report::SpeedOfLight> speed_of_light(const SolRequest& request) {
 }
 
 Result<std::string> gpu_table_text() {
-    const auto environment = find_environment("sm90a");
+    const auto environment = find_environment();
     if (!environment) return environment.error();
     std::vector<GpuSpec> gpus;
     std::vector<std::string> sources;
     for (const GpuSpec& row : gpu_table()) {
-        const auto ceilings = find_ceilings(*environment, std::string(row.name), "sm90a");
+        const auto ceilings =
+            find_ceilings(*environment, std::string(row.name), std::string(kUsualArch));
         if (!ceilings) return ceilings.error();
         gpus.push_back(ceilings->gpu);
         sources.push_back(ceilings->source);

@@ -5,6 +5,7 @@
 
 #include "dsl/evaluator.h"
 #include "dsl/foreign.h"
+#include "support/result.h"
 
 namespace fact::dsl {
 namespace {
@@ -24,7 +25,7 @@ std::string_view form_of(ArgumentKind kind) {
         case ArgumentKind::number:
             return "a number, such as 0.125 or `rsqrt(extent(64))`";
     }
-    return "";
+    throw InternalError("an argument of no kind");
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ bool has_argument(const ast::Call& call, std::string_view name) {
 Value Evaluator::call(const ast::Call& call, Span span) {
     const std::string_view name = call.function.text;
     const auto binary = ir::find_binary_function(name);
-    const auto reduction = find_reduction(name);
+    const auto reduction = ir::find_reduction(name);
     if (reduction && (!binary || has_argument(call, "over"))) {
         const Signature signature{name, {{}, {"over", ArgumentKind::dims, true, false, {}}}};
         auto bound = bind(signature, call, span);

@@ -134,21 +134,13 @@ class Inliner {
 
     std::optional<ir::Node> moved(ir::Node node) {
         ir::for_each_operand(node, [&](ir::ExprId& id) { id = copies_[index(id)]; });
-        std::optional<DimId> dim;
-        if (auto* n = std::get_if<ir::Index>(&node)) {
-            if (!(dim = dims_(n->dim, span_))) return std::nullopt;
-            n->dim = *dim;
-        } else if (auto* n = std::get_if<ir::Extent>(&node)) {
-            if (!(dim = dims_(n->dim, span_))) return std::nullopt;
-            n->dim = *dim;
-        } else if (auto* n = std::get_if<ir::Flip>(&node)) {
-            if (!(dim = dims_(n->dim, span_))) return std::nullopt;
-            n->dim = *dim;
-        } else if (auto* n = std::get_if<ir::Reduce>(&node)) {
-            auto over = dims_(n->over, span_);
-            if (!over) return std::nullopt;
-            n->over = std::move(*over);
-        }
+        bool ok = true;
+        ir::for_each_dim(node, [&](DimId& dim) {
+            const auto mine = ok ? dims_(dim, span_) : std::nullopt;
+            ok = mine.has_value();
+            if (ok) dim = *mine;
+        });
+        if (!ok) return std::nullopt;
         return node;
     }
 

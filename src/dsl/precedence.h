@@ -1,6 +1,7 @@
 // How tightly the operators bind: one table for parser, printer and formatter.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -51,14 +52,22 @@ inline const Infix* find_infix(const Token& token) {
 }
 
 // The row of an operator that is written between its operands; nullptr for min, max and pow.
-inline const Infix* find_infix(ir::BinaryOp op) {
+constexpr const Infix* find_infix(ir::BinaryOp op) {
     for (const Infix& row : kInfix)
         if (row.op == op) return &row;
     return nullptr;
 }
 
-inline bool is_operator_word(std::string_view word) {
+constexpr bool is_operator_word(std::string_view word) {
     return word == "and" || word == "or" || word == "not";
 }
+
+// What is written between its operands has a row here, under its own name; all else is a function.
+static_assert(std::ranges::all_of(ir::kBinary, [](const ir::BinaryInfo& binary) {
+    const bool is_word = binary.name[0] >= 'a' && binary.name[0] <= 'z';
+    const Infix* row = find_infix(binary.op);
+    if (is_word && !is_operator_word(binary.name)) return row == nullptr;
+    return row != nullptr && row->text == binary.name;
+}));
 
 }  // namespace fact::dsl

@@ -221,8 +221,8 @@ class Printer {
 
     Text reduce(const ir::Reduce& node) const {
         const std::string dims = dims_text(node.over);
-        return {fmt::format("{}({}, over: {})", kReductions[static_cast<std::size_t>(node.op)],
-                            operand(node.x), node.over.size() == 1 ? dims : "[" + dims + "]")};
+        return {fmt::format("{}({}, over: {})", info(node.op).name, operand(node.x),
+                            node.over.size() == 1 ? dims : "[" + dims + "]")};
     }
 
     Text attention(const ir::Attention& node) const {

@@ -6,6 +6,9 @@
 #include <array>
 #include <charconv>
 #include <functional>
+#include <ranges>
+
+#include "target/arch.h"
 
 namespace fact::dsl {
 namespace {
@@ -96,10 +99,9 @@ class ScheduleChecker {
             if (c) return [c = *c](Given& s) { s.cluster = schedule::Cluster{c[0], c[1]}; };
         } else if (name == "mainloop") {
             form = "`cooperative` or `pingpong`";
-            if (text == "cooperative")
-                return [](Given& s) { s.mainloop = schedule::Mainloop::cooperative; };
-            if (text == "pingpong")
-                return [](Given& s) { s.mainloop = schedule::Mainloop::pingpong; };
+            for (const schedule::MainloopInfo& row : schedule::kMainloops)
+                if (text == row.name)
+                    return [mainloop = row.mainloop](Given& s) { s.mainloop = mainloop; };
         } else if (name == "epilogue") {
             form = "`auto`";
             if (text == "auto") return [](Given&) {};
@@ -116,12 +118,9 @@ class ScheduleChecker {
     // alternatives of their own.
     void scheduler(const ast::ScheduleValue& value, std::vector<Set>& sets) {
         const ast::Word entry{"scheduler", value.word.span};
-        constexpr std::array kSchedulers{schedule::Scheduler::persistent,
-                                         schedule::Scheduler::streamk, schedule::Scheduler::splitk};
-        const auto kind = std::find_if(
-            kSchedulers.begin(), kSchedulers.end(),
-            [&](schedule::Scheduler s) { return schedule::name(s) == value.word.text; });
-        if (kind == kSchedulers.end())
+        const auto kind = std::ranges::find(schedule::kSchedulers, value.word.text,
+                                            &schedule::SchedulerInfo::name);
+        if (kind == schedule::kSchedulers.end())
             return bad_value(
                 value.word, entry,
                 "`persistent(raster: m, swizzle: 2)`, or `streamk` or `splitk` with the same");
@@ -144,8 +143,10 @@ class ScheduleChecker {
             }
             for (const ast::Word& word : argument.values) {
                 const auto n = shape(word.text, 1);
-                if (is_raster && (word.text == "m" || word.text == "n"))
-                    rasters.push_back(word.text == "m" ? schedule::Raster::m : schedule::Raster::n);
+                const auto raster =
+                    std::ranges::find(schedule::kRasters, word.text, &schedule::RasterInfo::name);
+                if (is_raster && raster != schedule::kRasters.end())
+                    rasters.push_back(raster->raster);
                 else if (!is_raster && n)
                     swizzles.push_back((*n)[0]);
                 else
@@ -156,7 +157,7 @@ class ScheduleChecker {
         if (swizzles.empty()) swizzles.emplace_back();
         for (const auto raster : rasters)
             for (const auto swizzle : swizzles)
-                sets.push_back([raster, swizzle, kind = *kind](Given& s) {
+                sets.push_back([raster, swizzle, kind = kind->scheduler](Given& s) {
                     s.scheduler = kind;
                     s.raster = raster;
                     s.swizzle = swizzle;
@@ -250,10 +251,11 @@ std::optional<ScheduleBlock> check_schedule(const ast::Schedule& source,
             fmt::format("There is no kernel '{}' in this text.", block.kernel),
             near.empty() ? "Name a kernel of this text." : fmt::format("Did you mean '{}'?", near));
     }
-    if (std::count(std::begin(kArchs), std::end(kArchs), block.arch) == 0)
-        reporter.error(code::unknown_arch, source.arch.span,
-                       fmt::format("There is no target '{}'.", block.arch),
-                       fmt::format("Use {}.", fmt::join(kArchs, " or ")));
+    if (!find_arch(block.arch))
+        reporter.error(
+            code::unknown_arch, source.arch.span,
+            fmt::format("There is no target '{}'.", block.arch),
+            fmt::format("Use {}.", fmt::join(kArchs | std::views::transform(&Arch::name), " or ")));
     if (const ir::Kernel* kernel = program.find(block.kernel))
         block.product = find_product(source, *kernel, reporter).value_or("");
     block.choices = ScheduleChecker(source, reporter).choices();

@@ -12,8 +12,7 @@
 
 namespace fact::dsl {
 
-// Targets, and the entries a block may have.
-inline constexpr std::string_view kArchs[] = {"sm90a", "sm80"};
+// The entries a block may have.
 inline constexpr std::string_view kEntries[] = {"tile",     "cluster", "mainloop",
                                                 "epilogue", "stages",  "scheduler"};
 

@@ -53,7 +53,7 @@ std::string block_text(const ScheduleBlock& block, const std::vector<Given>& cho
                                 spanned.push_back(
                                     {tile, cluster, mainloop, stage, raster, swizzle, scheduler});
 
-    const auto word = [](auto value) { return std::string(schedule::name(value)); };
+    const auto word = [](auto value) { return std::string(schedule::info(value).name); };
     const auto number = [](int n) { return n == 0 ? std::string("auto") : std::to_string(n); };
     std::vector<std::string> entries{
         entry("tile ", tiles,

@@ -8,12 +8,6 @@
 
 namespace fact::dsl {
 
-std::optional<ir::ReduceOp> find_reduction(std::string_view name) {
-    for (std::size_t i = 0; i < kReductions.size(); ++i)
-        if (kReductions[i] == name) return static_cast<ir::ReduceOp>(i);
-    return std::nullopt;
-}
-
 bool is_reserved(std::string_view word) {
     static constexpr std::string_view kKeywords[] = {
         "kernel", "schedule", "pipeline", "stored", "and", "or", "not", "true", "false", "inf"};

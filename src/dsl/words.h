@@ -1,12 +1,13 @@
 // The words a kernel text cannot use as names, and what may be called.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "ir/kernel.h"
+#include "ir/functions.h"
 
 namespace fact::dsl {
 
@@ -30,9 +31,10 @@ inline constexpr std::array<SpecialInfo, 10> kSpecial{{
      "logsumexp of the scores of an attention o, f32; of a row that sees nothing: -inf"},
 }};
 
-// The names of reductions, by ir::ReduceOp.
-inline constexpr std::array<std::string_view, 3> kReductions{"sum", "max", "min"};
-std::optional<ir::ReduceOp> find_reduction(std::string_view name);
+// A new reduction is a function too.
+static_assert(std::ranges::all_of(ir::kReductions, [](const ir::ReduceInfo& reduction) {
+    return std::ranges::find(kSpecial, reduction.name, &SpecialInfo::name) != kSpecial.end();
+}));
 
 // Keywords, element types, and the functions that are no composites: `mean` may be a tensor.
 bool is_reserved(std::string_view word);

@@ -7,6 +7,7 @@
 
 #include "gpu/launch_plan.h"
 #include "support/division.h"
+#include "support/result.h"
 
 namespace fact::gpu {
 
@@ -113,21 +114,42 @@ std::string tiles_refusal(const Launch& launch, const PersistentGrid& grid,
                        launch.entry, depth, most);
 }
 
+std::string struct_refusal(const LaunchRecord& record, const StructParam& param,
+                           std::span<const TensorArg> all) {
+    for (const auto& member : param.members) {
+        const std::string why = std::visit(
+            overloaded{
+                [&](const ExtentField& extent) { return extent_refusal(record, extent, all); },
+                [](const one_of<PointerField, StrideField, TokenField> auto&) {
+                    return std::string();
+                },
+            },
+            member.field);
+        if (!why.empty()) return why;
+    }
+    return "";
+}
+
 std::string launch_refusal(const LaunchRecord& record, const Launch& launch,
                            std::span<const TensorArg> all) {
     for (const auto& param : launch.params) {
-        if (const auto* map = std::get_if<TensorMapParam>(&param)) {
-            std::string why = map_refusal(title(record, map->tensor), *map, all[map->tensor]);
-            if (!why.empty()) return why;
-            continue;
-        }
-        for (const auto& member : std::get<StructParam>(param).members)
-            if (const auto* extent = std::get_if<ExtentField>(&member.field))
-                if (std::string why = extent_refusal(record, *extent, all); !why.empty())
-                    return why;
+        const std::string why = std::visit(
+            overloaded{
+                [&](const TensorMapParam& map) {
+                    return map_refusal(title(record, map.tensor), map, all[map.tensor]);
+                },
+                [&](const StructParam& plain) { return struct_refusal(record, plain, all); },
+            },
+            param);
+        if (!why.empty()) return why;
     }
-    if (const auto* persistent = std::get_if<PersistentGrid>(&launch.grid))
-        if (std::string why = tiles_refusal(launch, *persistent, all); !why.empty()) return why;
+    const std::string too_many = std::visit(
+        overloaded{
+            [&](const PersistentGrid& tiles) { return tiles_refusal(launch, tiles, all); },
+            [](const one_of<LinearGrid, TileGrid> auto&) { return std::string(); },
+        },
+        launch.grid);
+    if (!too_many.empty()) return too_many;
     constexpr std::int64_t kInt32 = std::numeric_limits<std::int32_t>::max();
     const GridSize grid = grid_size(launch, all, kInt32 / 16);
     if (grid.x > kInt32 || grid.y > kMaxGridDepth || grid.z > kMaxGridDepth)

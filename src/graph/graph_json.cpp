@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "graph/argument_json.h"
 #include "graph/graph_json_parts.h"
 #include "graph/json_fields.h"
 #include "graph/pt2_fields.h"
+#include "support/enum_table.h"
 
 namespace fact::graph {
 
@@ -19,11 +19,24 @@ using nlohmann::ordered_json;
 namespace {
 
 constexpr int kFormat = 1;
-constexpr std::array<std::pair<InputKind, std::string_view>, 4> kInputKinds{
-    {{InputKind::user, "user"},
-     {InputKind::parameter, "parameter"},
-     {InputKind::buffer, "buffer"},
-     {InputKind::constant, "constant"}}};
+struct InputKindName {
+    InputKind kind;
+    std::string_view name;
+};
+constexpr auto kInputKinds =
+    table_of<InputKind>([](InputKind kind) -> std::optional<InputKindName> {
+        switch (kind) {
+            case InputKind::user:
+                return InputKindName{kind, "user"};
+            case InputKind::parameter:
+                return InputKindName{kind, "parameter"};
+            case InputKind::buffer:
+                return InputKindName{kind, "buffer"};
+            case InputKind::constant:
+                return InputKindName{kind, "constant"};
+        }
+        return std::nullopt;
+    });
 
 ordered_json type_to_json(const TensorType& type) {
     ordered_json result{{"dtype", info(type.dtype).name},
@@ -131,10 +144,9 @@ class Reader {
     void read_input(const json& value) {
         GraphInput input{.value = lookup(field(value, "value")), .fqn = {}, .fixed = {}};
         const std::string& kind = to_text(field(value, "kind"));
-        const auto* row = std::find_if(kInputKinds.begin(), kInputKinds.end(),
-                                       [&](const auto& known) { return known.second == kind; });
+        const auto* row = std::ranges::find(kInputKinds, kind, &InputKindName::name);
         if (row == kInputKinds.end()) throw SchemaError("unknown kind of input '" + kind + "'");
-        input.kind = row->first;
+        input.kind = row->kind;
         input.fqn = text_or_empty(value, "fqn");
         if (const json* fixed = optional_field(value, "fixed"))
             input.fixed = argument_from_json(*fixed, names_);
@@ -183,7 +195,7 @@ ordered_json graph_to_json(const Graph& graph) {
                  values = ordered_json::array(), nodes = ordered_json::array();
     for (const GraphInput& input : graph.inputs) {
         const auto kind = static_cast<std::size_t>(input.kind);
-        ordered_json item{{"value", graph[input.value].name}, {"kind", kInputKinds[kind].second}};
+        ordered_json item{{"value", graph[input.value].name}, {"kind", kInputKinds[kind].name}};
         if (!input.fqn.empty()) item["fqn"] = input.fqn;
         if (input.fixed) item["fixed"] = argument_to_json(graph, *input.fixed);
         inputs.push_back(std::move(item));

@@ -6,6 +6,7 @@
 
 #include "graph/identity.h"
 #include "graph/products.h"
+#include "support/result.h"
 
 namespace fact::graph {
 
@@ -150,9 +151,9 @@ std::string_view name(Family family) {
         case Family::fill:
             return "fill";
         case Family::unknown:
-            break;
+            return "unknown";
     }
-    return "unknown";
+    throw InternalError("a family without a name");
 }
 
 OperatorFacts facts_of(const Node& node) {

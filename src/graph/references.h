@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "support/result.h"
 
 namespace fact::graph {
 
@@ -14,14 +15,21 @@ namespace fact::graph {
 template <class Arg, class Visit>
     requires std::is_same_v<std::remove_const_t<Arg>, Argument>
 void for_each_value(Arg& argument, Visit visit) {
-    if (auto* one = std::get_if<ValueId>(&argument)) {
-        visit(*one);
-    } else if (auto* many = std::get_if<std::vector<ValueId>>(&argument)) {
-        for (auto& id : *many) visit(id);
-    } else if (auto* some = std::get_if<std::vector<std::optional<ValueId>>>(&argument)) {
-        for (auto& id : *some)
-            if (id) visit(*id);
-    }
+    std::visit(
+        overloaded{
+            [&](one_of<ValueId> auto& id) { visit(id); },
+            [&](one_of<std::vector<ValueId>> auto& ids) {
+                for (auto& id : ids) visit(id);
+            },
+            [&](one_of<std::vector<std::optional<ValueId>>> auto& ids) {
+                for (auto& id : ids)
+                    if (id) visit(*id);
+            },
+            [](one_of<None, bool, std::int64_t, double, std::string, std::vector<bool>,
+                      std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>,
+                      DTypeArg, MemoryFormatArg, LayoutArg, DeviceArg, OpaqueArg> auto&) {},
+        },
+        argument);
 }
 
 using ValueNames = std::unordered_map<std::string, ValueId>;

@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "support/result.h"
+
 namespace fact::index {
 
 namespace {
@@ -67,9 +69,9 @@ bool holds(const Condition& condition, const Features& features) {
         case Condition::Kind::at_most:
             return !size || *size <= condition.extent;
         case Condition::Kind::at_least:
-            break;
+            return !size || *size >= condition.extent;
     }
-    return !size || *size >= condition.extent;
+    throw InternalError("a condition that nothing tests");
 }
 
 // Puts one more line into a card; says what is wrong with it, or "".

@@ -47,27 +47,24 @@ class Reader {
   private:
     static std::string name(const ir::Node& node) {
         const auto word = [](std::string_view text) { return std::string(text); };
-        return std::visit(overloaded{[&](const ir::Unary& n) { return word(ir::info(n.op).name); },
-                                     [&](const ir::Binary& n) { return word(ir::info(n.op).name); },
-                                     [&](const ir::Select&) { return word("where"); },
-                                     [&](const ir::Reduce& n) {
-                                         return word(n.op == ir::ReduceOp::sum   ? "sum over"
-                                                     : n.op == ir::ReduceOp::max ? "max over"
-                                                                                 : "min over");
-                                     },
-                                     [&](const ir::Product&) { return word("@"); },
-                                     [&](const ir::Attention&) { return word("attention"); },
-                                     [&](const ir::LogSumExp&) { return word("logsumexp"); },
-                                     [&](const ir::Flip&) { return word("flip"); },
-                                     [&](const ir::Index&) { return word("index"); },
-                                     [](const ir::Param&) { return std::string(); },
-                                     [](const ir::Literal&) { return std::string(); },
-                                     [](const ir::Extent&) { return std::string(); },
-                                     [](const ir::Cast&) { return std::string(); },
-                                     [](const ir::Permute&) { return std::string(); },
-                                     [](const ir::Expand&) { return std::string(); },
-                                     [](const ir::View&) { return std::string(); }},
-                          node);
+        return std::visit(
+            overloaded{[&](const ir::Unary& n) { return word(ir::info(n.op).name); },
+                       [&](const ir::Binary& n) { return word(ir::info(n.op).name); },
+                       [&](const ir::Select&) { return word("where"); },
+                       [&](const ir::Reduce& n) { return word(ir::info(n.op).name) + " over"; },
+                       [&](const ir::Product&) { return word("@"); },
+                       [&](const ir::Attention&) { return word("attention"); },
+                       [&](const ir::LogSumExp&) { return word("logsumexp"); },
+                       [&](const ir::Flip&) { return word("flip"); },
+                       [&](const ir::Index&) { return word("index"); },
+                       [](const ir::Param&) { return std::string(); },
+                       [](const ir::Literal&) { return std::string(); },
+                       [](const ir::Extent&) { return std::string(); },
+                       [](const ir::Cast&) { return std::string(); },
+                       [](const ir::Permute&) { return std::string(); },
+                       [](const ir::Expand&) { return std::string(); },
+                       [](const ir::View&) { return std::string(); }},
+            node);
     }
 
     // What a product or an attention says beside being one.

@@ -23,7 +23,6 @@ std::string_view name_of(UnaryOp op) {
 
 // The node's own word and what it holds beside its operands.
 std::string node_text(const Kernel& kernel, const Node& node) {
-    constexpr std::string_view kReduce[] = {"sum", "max", "min"};
     return std::visit(
         overloaded{
             [&](const Param& n) { return fmt::format("param {}", kernel.params[n.index].name); },
@@ -39,8 +38,7 @@ std::string node_text(const Kernel& kernel, const Node& node) {
             [](const View&) { return std::string("view"); },
             [&](const Flip& n) { return fmt::format("flip {}", kernel[n.dim].name); },
             [&](const Reduce& n) {
-                return fmt::format("{} over {}", kReduce[static_cast<std::size_t>(n.op)],
-                                   to_string(kernel, n.over));
+                return fmt::format("{} over {}", info(n.op).name, to_string(kernel, n.over));
             },
             [](const Product& n) {
                 return std::string(n.precision == Precision::tf32 ? "product tf32" : "product");

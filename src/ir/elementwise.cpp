@@ -91,7 +91,9 @@ class Program {
                 [&](const Cast& n) { cast(in(n.x), expr.type.dtype, count, out); },
                 [](const Permute&) {},
                 [](const Expand&) {},
-                [](const auto&) { throw InternalError("an expression has no source"); },
+                [](const one_of<Param, View, Flip, Reduce, Product, Attention, LogSumExp> auto&) {
+                    throw InternalError("an expression has no source");
+                },
             },
             expr.node);
     }

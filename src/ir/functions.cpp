@@ -24,4 +24,10 @@ std::optional<BinaryOp> find_binary_function(std::string_view name) {
     return std::nullopt;
 }
 
+std::optional<ReduceOp> find_reduction(std::string_view name) {
+    for (const auto& row : kReductions)
+        if (row.name == name) return row.op;
+    return std::nullopt;
+}
+
 }  // namespace fact::ir

@@ -1,11 +1,12 @@
-// Every pointwise function of the language, in one table that the checker, the printer, the
-// interpreter and the emitters share.
+// Every pointwise function and reduction of the language, in tables that the checker, the printer,
+// the interpreter and the emitters share.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+
+#include "support/enum_table.h"
 
 namespace fact::ir {
 
@@ -55,64 +56,129 @@ enum class BinaryOp : std::uint8_t {
     logical_or,
 };
 
+enum class ReduceOp : std::uint8_t { sum, max, min };  // max and min: NaN if any is
+
 struct UnaryInfo {
     UnaryOp op;
     std::string_view name;     // in kernel text; "-" and "not" are prefix operators
     std::string_view meaning;  // to the bit that matters
 };
 
-inline constexpr std::array<UnaryInfo, 25> kUnary{{
-    {UnaryOp::neg, "-", "-x"},
-    {UnaryOp::logical_not, "not", "true where x is false"},
-    {UnaryOp::abs, "abs", "|x|"},
-    {UnaryOp::exp, "exp", "e^x"},
-    {UnaryOp::expm1, "expm1", "e^x - 1, exact near 0"},
-    {UnaryOp::log, "log", "natural logarithm; log(0) = -inf, negative: NaN"},
-    {UnaryOp::log1p, "log1p", "log(1 + x), exact near 0"},
-    {UnaryOp::sqrt, "sqrt", "square root; negative: NaN"},
-    {UnaryOp::rsqrt, "rsqrt", "1 / sqrt(x); rsqrt(0) = inf"},
-    {UnaryOp::reciprocal, "reciprocal", "1 / x"},
-    {UnaryOp::tanh, "tanh", "hyperbolic tangent"},
-    {UnaryOp::erf, "erf", "error function"},
-    {UnaryOp::sigmoid, "sigmoid", "1 / (1 + e^-x)"},
-    {UnaryOp::relu, "relu", "max(x, 0), NaN stays NaN"},
-    {UnaryOp::gelu, "gelu", "x/2 (1 + erf(x / sqrt 2))"},
-    {UnaryOp::gelu_tanh, "gelu_tanh", "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))"},
-    {UnaryOp::silu, "silu", "x sigmoid(x)"},
-    {UnaryOp::softplus, "softplus", "log(1 + e^x); x itself above 20"},
-    {UnaryOp::mish, "mish", "x tanh(log(1 + e^x))"},
-    {UnaryOp::sin, "sin", "sine of radians"},
-    {UnaryOp::cos, "cos", "cosine of radians"},
-    {UnaryOp::floor, "floor", "largest integer not above x"},
-    {UnaryOp::ceil, "ceil", "smallest integer not below x"},
-    {UnaryOp::round, "round", "nearest integer, ties to even"},
-    {UnaryOp::sign, "sign", "-1, 0 or 1; NaN stays NaN"},
-}};
+inline constexpr auto kUnary = table_of<UnaryOp>([](UnaryOp op) -> std::optional<UnaryInfo> {
+    switch (op) {
+        case UnaryOp::neg:
+            return UnaryInfo{op, "-", "-x"};
+        case UnaryOp::logical_not:
+            return UnaryInfo{op, "not", "true where x is false"};
+        case UnaryOp::abs:
+            return UnaryInfo{op, "abs", "|x|"};
+        case UnaryOp::exp:
+            return UnaryInfo{op, "exp", "e^x"};
+        case UnaryOp::expm1:
+            return UnaryInfo{op, "expm1", "e^x - 1, exact near 0"};
+        case UnaryOp::log:
+            return UnaryInfo{op, "log", "natural logarithm; log(0) = -inf, negative: NaN"};
+        case UnaryOp::log1p:
+            return UnaryInfo{op, "log1p", "log(1 + x), exact near 0"};
+        case UnaryOp::sqrt:
+            return UnaryInfo{op, "sqrt", "square root; negative: NaN"};
+        case UnaryOp::rsqrt:
+            return UnaryInfo{op, "rsqrt", "1 / sqrt(x); rsqrt(0) = inf"};
+        case UnaryOp::reciprocal:
+            return UnaryInfo{op, "reciprocal", "1 / x"};
+        case UnaryOp::tanh:
+            return UnaryInfo{op, "tanh", "hyperbolic tangent"};
+        case UnaryOp::erf:
+            return UnaryInfo{op, "erf", "error function"};
+        case UnaryOp::sigmoid:
+            return UnaryInfo{op, "sigmoid", "1 / (1 + e^-x)"};
+        case UnaryOp::relu:
+            return UnaryInfo{op, "relu", "max(x, 0), NaN stays NaN"};
+        case UnaryOp::gelu:
+            return UnaryInfo{op, "gelu", "x/2 (1 + erf(x / sqrt 2))"};
+        case UnaryOp::gelu_tanh:
+            return UnaryInfo{op, "gelu_tanh", "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))"};
+        case UnaryOp::silu:
+            return UnaryInfo{op, "silu", "x sigmoid(x)"};
+        case UnaryOp::softplus:
+            return UnaryInfo{op, "softplus", "log(1 + e^x); x itself above 20"};
+        case UnaryOp::mish:
+            return UnaryInfo{op, "mish", "x tanh(log(1 + e^x))"};
+        case UnaryOp::sin:
+            return UnaryInfo{op, "sin", "sine of radians"};
+        case UnaryOp::cos:
+            return UnaryInfo{op, "cos", "cosine of radians"};
+        case UnaryOp::floor:
+            return UnaryInfo{op, "floor", "largest integer not above x"};
+        case UnaryOp::ceil:
+            return UnaryInfo{op, "ceil", "smallest integer not below x"};
+        case UnaryOp::round:
+            return UnaryInfo{op, "round", "nearest integer, ties to even"};
+        case UnaryOp::sign:
+            return UnaryInfo{op, "sign", "-1, 0 or 1; NaN stays NaN"};
+    }
+    return std::nullopt;
+});
 
 struct BinaryInfo {
     BinaryOp op;
     std::string_view name;  // an infix operator, or a function when it starts with a letter
-    bool compares;          // gives bool
     std::string_view meaning;
 };
 
-inline constexpr std::array<BinaryInfo, 15> kBinary{{
-    {BinaryOp::add, "+", false, "sum"},
-    {BinaryOp::sub, "-", false, "difference"},
-    {BinaryOp::mul, "*", false, "product, element by element"},
-    {BinaryOp::div, "/", false, "quotient, always floating"},
-    {BinaryOp::min, "min", false, "the smaller; NaN if either is"},
-    {BinaryOp::max, "max", false, "the larger; NaN if either is"},
-    {BinaryOp::pow, "pow", false, "a to the power b, as C's pow"},
-    {BinaryOp::lt, "<", true, "less"},
-    {BinaryOp::le, "<=", true, "at most"},
-    {BinaryOp::gt, ">", true, "greater"},
-    {BinaryOp::ge, ">=", true, "at least"},
-    {BinaryOp::eq, "==", true, "equal"},
-    {BinaryOp::ne, "!=", true, "not equal"},
-    {BinaryOp::logical_and, "and", true, "both"},
-    {BinaryOp::logical_or, "or", true, "either"},
-}};
+inline constexpr auto kBinary = table_of<BinaryOp>([](BinaryOp op) -> std::optional<BinaryInfo> {
+    switch (op) {
+        case BinaryOp::add:
+            return BinaryInfo{op, "+", "sum"};
+        case BinaryOp::sub:
+            return BinaryInfo{op, "-", "difference"};
+        case BinaryOp::mul:
+            return BinaryInfo{op, "*", "product, element by element"};
+        case BinaryOp::div:
+            return BinaryInfo{op, "/", "quotient, always floating"};
+        case BinaryOp::min:
+            return BinaryInfo{op, "min", "the smaller; NaN if either is"};
+        case BinaryOp::max:
+            return BinaryInfo{op, "max", "the larger; NaN if either is"};
+        case BinaryOp::pow:
+            return BinaryInfo{op, "pow", "a to the power b, as C's pow"};
+        case BinaryOp::lt:
+            return BinaryInfo{op, "<", "less"};
+        case BinaryOp::le:
+            return BinaryInfo{op, "<=", "at most"};
+        case BinaryOp::gt:
+            return BinaryInfo{op, ">", "greater"};
+        case BinaryOp::ge:
+            return BinaryInfo{op, ">=", "at least"};
+        case BinaryOp::eq:
+            return BinaryInfo{op, "==", "equal"};
+        case BinaryOp::ne:
+            return BinaryInfo{op, "!=", "not equal"};
+        case BinaryOp::logical_and:
+            return BinaryInfo{op, "and", "both"};
+        case BinaryOp::logical_or:
+            return BinaryInfo{op, "or", "either"};
+    }
+    return std::nullopt;
+});
+
+struct ReduceInfo {
+    ReduceOp op;
+    std::string_view name;
+};
+
+inline constexpr auto kReductions =
+    table_of<ReduceOp>([](ReduceOp op) -> std::optional<ReduceInfo> {
+        switch (op) {
+            case ReduceOp::sum:
+                return ReduceInfo{op, "sum"};
+            case ReduceOp::max:
+                return ReduceInfo{op, "max"};
+            case ReduceOp::min:
+                return ReduceInfo{op, "min"};
+        }
+        return std::nullopt;
+    });
 
 constexpr const UnaryInfo& info(UnaryOp op) {
     return kUnary[static_cast<std::size_t>(op)];
@@ -120,9 +186,13 @@ constexpr const UnaryInfo& info(UnaryOp op) {
 constexpr const BinaryInfo& info(BinaryOp op) {
     return kBinary[static_cast<std::size_t>(op)];
 }
+constexpr const ReduceInfo& info(ReduceOp op) {
+    return kReductions[static_cast<std::size_t>(op)];
+}
 
 // The function called `name` in kernel text, operators excluded.
 std::optional<UnaryOp> find_unary_function(std::string_view name);
 std::optional<BinaryOp> find_binary_function(std::string_view name);
+std::optional<ReduceOp> find_reduction(std::string_view name);
 
 }  // namespace fact::ir

@@ -95,20 +95,22 @@ class Interpreter {
 
     // What is not elementwise is computed whole, and read from then on.
     void compute(ExprId id) {
-        const Node& node = kernel_[id].node;
-        if (const auto* product = std::get_if<Product>(&node))
-            keep(id, multiply(product->a, product->b, true, kernel_[id].type.dims));
-        else if (const auto* view = std::get_if<View>(&node))
-            keep(id, materialize(environment_, view->x, kernel_[view->x].type.dims));
-        else if (const auto* flip = std::get_if<Flip>(&node))
-            keep_flipped(id, *flip);
-        else if (const auto* reduce = std::get_if<Reduce>(&node))
-            keep(id, reduced(*reduce, kernel_[id].type.dims));
-        else if (const auto* attention = std::get_if<Attention>(&node))
-            keep(id, attend(*attention, kernel_[id].type.dims));
-        else if (const auto* sums = std::get_if<LogSumExp>(&node))
-            keep(id, log_sums(std::get<Attention>(kernel_[sums->attention].node),
-                              kernel_[id].type.dims));
+        const std::vector<DimId>& dims = kernel_[id].type.dims;
+        std::visit(overloaded{
+                       [&](const Product& n) { keep(id, multiply(n.a, n.b, true, dims)); },
+                       [&](const View& n) {
+                           keep(id, materialize(environment_, n.x, kernel_[n.x].type.dims));
+                       },
+                       [&](const Flip& n) { keep_flipped(id, n); },
+                       [&](const Reduce& n) { keep(id, reduced(n, dims)); },
+                       [&](const Attention& n) { keep(id, attend(n, dims)); },
+                       [&](const LogSumExp& n) {
+                           keep(id, log_sums(std::get<Attention>(kernel_[n.attention].node), dims));
+                       },
+                       [](const one_of<Param, Literal, Index, Extent, Unary, Binary, Select, Cast,
+                                       Permute, Expand> auto&) {},
+                   },
+                   kernel_[id].node);
     }
 
     void keep(ExprId id, std::vector<double> values) {

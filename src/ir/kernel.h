@@ -17,6 +17,7 @@
 #include "ir/functions.h"
 #include "ir/source_text.h"
 #include "support/diagnostics.h"
+#include "support/result.h"
 #include "target/dtype.h"
 
 namespace fact::ir {
@@ -110,7 +111,6 @@ struct Flip {
     bool operator==(const Flip&) const = default;
 };
 
-enum class ReduceOp : std::uint8_t { sum, max, min };  // max and min: NaN if any is
 // Over some dimensions, which the result lacks. Of nothing: 0, -inf, inf.
 struct Reduce {
     ReduceOp op{};
@@ -223,31 +223,33 @@ struct Kernel {
 // that knows every node's operands.
 template <class AnyNode, class Visit>
 void for_each_operand(AnyNode& node, Visit visit) {
-    if (auto* n = std::get_if<Unary>(&node))
-        visit(n->x);
-    else if (auto* n = std::get_if<Binary>(&node))
-        visit(n->a), visit(n->b);
-    else if (auto* n = std::get_if<Select>(&node))
-        visit(n->condition), visit(n->a), visit(n->b);
-    else if (auto* n = std::get_if<Cast>(&node))
-        visit(n->x);
-    else if (auto* n = std::get_if<Permute>(&node))
-        visit(n->x);
-    else if (auto* n = std::get_if<Expand>(&node))
-        visit(n->x);
-    else if (auto* n = std::get_if<View>(&node))
-        visit(n->x);
-    else if (auto* n = std::get_if<Flip>(&node))
-        visit(n->x);
-    else if (auto* n = std::get_if<Reduce>(&node))
-        visit(n->x);
-    else if (auto* n = std::get_if<Product>(&node))
-        visit(n->a), visit(n->b);
-    else if (auto* n = std::get_if<Attention>(&node)) {
-        visit(n->q), visit(n->k), visit(n->v);
-        if (n->bias) visit(*n->bias);
-    } else if (auto* n = std::get_if<LogSumExp>(&node))
-        visit(n->attention);
+    std::visit(
+        overloaded{
+            [](one_of<Param, Literal, Index, Extent> auto&) {},
+            [&](one_of<Unary, Cast, Permute, Expand, View, Flip, Reduce> auto& n) { visit(n.x); },
+            [&](one_of<Binary, Product> auto& n) { visit(n.a), visit(n.b); },
+            [&](one_of<Select> auto& n) { visit(n.condition), visit(n.a), visit(n.b); },
+            [&](one_of<Attention> auto& n) {
+                visit(n.q), visit(n.k), visit(n.v);
+                if (n.bias) visit(*n.bias);
+            },
+            [&](one_of<LogSumExp> auto& n) { visit(n.attention); },
+        },
+        node);
+}
+
+// The same for the dimensions that a node names itself, beside those of its type.
+template <class AnyNode, class Visit>
+void for_each_dim(AnyNode& node, Visit visit) {
+    std::visit(overloaded{
+                   [&](one_of<Index, Extent, Flip> auto& n) { visit(n.dim); },
+                   [&](one_of<Reduce> auto& n) {
+                       for (auto& dim : n.over) visit(dim);
+                   },
+                   [](one_of<Param, Literal, Unary, Binary, Select, Cast, Permute, Expand, View,
+                             Product, Attention, LogSumExp> auto&) {},
+               },
+               node);
 }
 
 // Typed construction, used by the checker and by the rules. Each returns the new expression with

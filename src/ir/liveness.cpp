@@ -28,8 +28,7 @@ std::vector<bool> used_dims(const Kernel& kernel) {
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
         if (!live[i]) continue;
         note(kernel.exprs[i].type);
-        if (const auto* extent = std::get_if<Extent>(&kernel.exprs[i].node))
-            used[index(extent->dim)] = true;
+        for_each_dim(kernel.exprs[i].node, [&](DimId dim) { used[index(dim)] = true; });
     }
     for (const Multiple& rule : kernel.multiples) used[index(rule.dim)] = true;
     return used;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "support/result.h"
 #include "target/dtype.h"
 
 namespace fact::ir {
@@ -98,7 +99,7 @@ inline double round_to(double value, DType dtype) {
         case DType::f64:
             return value;
     }
-    return value;
+    throw InternalError("an element type that nothing is rounded to");
 }
 
 // Reads `count` elements, `stride` elements apart, as f64.

@@ -85,9 +85,9 @@ bool still_fits(const Kernel& kernel) {
     const auto known = told(kernel);
     const auto is_told = [&](DimId dim) { return bool{known[index(dim)]}; };
     return std::all_of(kernel.exprs.begin(), kernel.exprs.end(), [&](const Expr& expr) {
-        const auto* extent = std::get_if<Extent>(&expr.node);
-        return (!extent || is_told(extent->dim)) &&
-               std::holds_alternative<Type>(type_of(kernel, expr.node, expr.type)) &&
+        bool all_told = true;
+        for_each_dim(expr.node, [&](DimId dim) { all_told = all_told && is_told(dim); });
+        return all_told && std::holds_alternative<Type>(type_of(kernel, expr.node, expr.type)) &&
                std::all_of(expr.type.dims.begin(), expr.type.dims.end(), is_told);
     });
 }

@@ -1,25 +1,37 @@
 #include "ir/reduction.h"
 
-#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
+#include <span>
 
 namespace fact::ir {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-double reduce_row(ReduceOp op, const double* row, std::int64_t length) {
-    double result = op == ReduceOp::sum ? 0 : op == ReduceOp::max ? -kInfinity : kInfinity;
-    for (std::int64_t i = 0; i < length; ++i) {
-        const double x = row[i];
-        if (op == ReduceOp::sum)
-            result += x;
-        else if (std::isnan(x) || (op == ReduceOp::max ? x > result : x < result))
-            result = x;
-        if (op != ReduceOp::sum && std::isnan(result)) return result;
+// Of rows without a NaN the one that `wins` over all others, else NaN.
+template <class Wins>
+double extremum(std::span<const double> row, double of_nothing, Wins wins) {
+    double result = of_nothing;
+    for (const double x : row) {
+        if (std::isnan(x)) return x;
+        if (wins(x, result)) result = x;
     }
     return result;
+}
+
+double reduce_row(ReduceOp op, std::span<const double> row) {
+    switch (op) {
+        case ReduceOp::sum:
+            return std::accumulate(row.begin(), row.end(), 0.0);
+        case ReduceOp::max:
+            return extremum(row, -kInfinity, std::greater{});
+        case ReduceOp::min:
+            return extremum(row, kInfinity, std::less{});
+    }
+    throw InternalError("a reduction that the interpreter does not know");
 }
 
 }  // namespace
@@ -28,14 +40,14 @@ std::vector<double> reduce_rows(ReduceOp op, const std::vector<double>& values, 
                                 std::int64_t length) {
     std::vector<double> results(rows);
     for (std::int64_t r = 0; r < rows; ++r)
-        results[r] = reduce_row(op, values.data() + r * length, length);
+        results[r] = reduce_row(op, {values.data() + r * length, static_cast<std::size_t>(length)});
     return results;
 }
 
 void softmax_rows(std::vector<double>& values, std::int64_t rows, std::int64_t length) {
     for (std::int64_t r = 0; r < rows; ++r) {
         double* row = values.data() + r * length;
-        const double largest = reduce_row(ReduceOp::max, row, length);
+        const double largest = reduce_row(ReduceOp::max, {row, static_cast<std::size_t>(length)});
         double sum = 0;
         for (std::int64_t i = 0; i < length; ++i) sum += row[i] = std::exp(row[i] - largest);
         for (std::int64_t i = 0; i < length; ++i) row[i] /= sum;

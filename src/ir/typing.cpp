@@ -55,9 +55,26 @@ Typing unary_type(const Unary& node, const Type& x) {
         case UnaryOp::round:
         case UnaryOp::sign:
             return Type{arithmetic_type(x.dtype, x.dtype), x.dims};
-        default:
+        case UnaryOp::exp:
+        case UnaryOp::expm1:
+        case UnaryOp::log:
+        case UnaryOp::log1p:
+        case UnaryOp::sqrt:
+        case UnaryOp::rsqrt:
+        case UnaryOp::reciprocal:
+        case UnaryOp::tanh:
+        case UnaryOp::erf:
+        case UnaryOp::sigmoid:
+        case UnaryOp::gelu:
+        case UnaryOp::gelu_tanh:
+        case UnaryOp::silu:
+        case UnaryOp::softplus:
+        case UnaryOp::mish:
+        case UnaryOp::sin:
+        case UnaryOp::cos:
             return Type{DType::f32, x.dims};
     }
+    throw InternalError("a function without a type");
 }
 
 Typing binary_type(const Kernel& kernel, const Binary& node, const Type& a, const Type& b) {
@@ -69,14 +86,31 @@ Typing binary_type(const Kernel& kernel, const Binary& node, const Type& a, cons
             if (!contains(a.dims, dim)) dims->push_back(dim);
     }
     if (!dims) return no_broadcast(kernel, a.dims, b.dims);
-    if (node.op == BinaryOp::logical_and || node.op == BinaryOp::logical_or) {
-        const auto what = fmt::format("An operand of '{}'", info(node.op).name);
-        if (a.dtype != DType::boolean) return needs_bool(what, a.dtype);
-        if (b.dtype != DType::boolean) return needs_bool(what, b.dtype);
+    switch (node.op) {
+        case BinaryOp::logical_and:
+        case BinaryOp::logical_or:
+            for (const DType dtype : {a.dtype, b.dtype})
+                if (dtype != DType::boolean)
+                    return needs_bool(fmt::format("An operand of '{}'", info(node.op).name), dtype);
+            return Type{DType::boolean, *dims};
+        case BinaryOp::lt:
+        case BinaryOp::le:
+        case BinaryOp::gt:
+        case BinaryOp::ge:
+        case BinaryOp::eq:
+        case BinaryOp::ne:
+            return Type{DType::boolean, *dims};
+        case BinaryOp::div:
+        case BinaryOp::pow:
+            return Type{DType::f32, *dims};
+        case BinaryOp::add:
+        case BinaryOp::sub:
+        case BinaryOp::mul:
+        case BinaryOp::min:
+        case BinaryOp::max:
+            return Type{arithmetic_type(a.dtype, b.dtype), *dims};
     }
-    if (info(node.op).compares) return Type{DType::boolean, *dims};
-    if (node.op == BinaryOp::div || node.op == BinaryOp::pow) return Type{DType::f32, *dims};
-    return Type{arithmetic_type(a.dtype, b.dtype), *dims};
+    throw InternalError("an operator without a type");
 }
 
 Typing select_type(const Kernel& kernel, const Type& c, const Type& a, const Type& b) {

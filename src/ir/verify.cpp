@@ -57,12 +57,14 @@ std::string verify_extents(const Kernel& kernel) {
             if (unknown(dim))
                 return fmt::format("no parameter tells the extent of dimension '{}'",
                                    kernel[dim].name);
+    std::string problem;
     for (const Expr& expr : kernel.exprs)
-        if (const auto* node = std::get_if<Extent>(&expr.node))
-            if (unknown(node->dim))
-                return fmt::format("no parameter tells the extent of dimension '{}'",
-                                   kernel[node->dim].name);
-    return "";
+        for_each_dim(expr.node, [&](DimId dim) {
+            if (problem.empty() && unknown(dim))
+                problem = fmt::format("no parameter tells the extent of dimension '{}'",
+                                      kernel[dim].name);
+        });
+    return problem;
 }
 
 std::string verify_exprs(const Kernel& kernel) {

@@ -25,16 +25,16 @@ std::string to_string(const Given& given) {
             fmt::format("tile {}x{}x{}", given.tile->m, given.tile->n, given.tile->k));
     if (given.cluster)
         entries.push_back(fmt::format("cluster {}x{}", given.cluster->m, given.cluster->n));
-    if (given.mainloop) entries.push_back(fmt::format("mainloop {}", name(*given.mainloop)));
+    if (given.mainloop) entries.push_back(fmt::format("mainloop {}", info(*given.mainloop).name));
     if (given.stages)
         entries.push_back(
             fmt::format("stages {}", *given.stages == 0 ? "auto" : std::to_string(*given.stages)));
     if (given.scheduler) {
         std::vector<std::string> arguments;
-        if (given.raster) arguments.push_back(fmt::format("raster: {}", name(*given.raster)));
+        if (given.raster) arguments.push_back(fmt::format("raster: {}", info(*given.raster).name));
         if (given.swizzle) arguments.push_back(fmt::format("swizzle: {}", *given.swizzle));
         entries.push_back(
-            fmt::format("scheduler {}{}", name(*given.scheduler),
+            fmt::format("scheduler {}{}", info(*given.scheduler).name,
                         arguments.empty() ? "" : fmt::format("({})", fmt::join(arguments, ", "))));
     }
     return fmt::format("{}", fmt::join(entries, "  "));

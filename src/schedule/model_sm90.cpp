@@ -28,7 +28,7 @@ constexpr double kTwoAtOnce = 1.7;   // how much faster where two parts are read
 
 // How much of the tensor cores' rate a tile sustains, and what sharing in a cluster costs of it.
 double efficiency(const Schedule& s) {
-    const bool pingpong = s.mainloop == Mainloop::pingpong;
+    const bool pingpong = info(s.mainloop).own_tiles;
     const double tile = s.tile.m == 64    ? (s.tile.n == 256 ? 0.782 : 0.761)
                         : s.tile.m == 256 ? 0.874
                         : s.tile.n == 64  ? 0.707
@@ -97,7 +97,7 @@ double tensor_us(const Schedule& s, const Problem& p, const Division& d) {
     }
     const double waves = std::ceil(d.tiles / d.clusters);
     const double busy = std::min(1.0, d.tiles / d.clusters);
-    const double cycles = s.mainloop != Mainloop::pingpong ? waves * (mainloop + finish)
+    const double cycles = !info(s.mainloop).own_tiles ? waves * (mainloop + finish)
                           : waves == 1
                               ? mainloop + finish
                               : waves * std::max(mainloop, (mainloop + finish) / 2) + finish;

@@ -1,9 +1,12 @@
 // How a product is computed: one point of the search space, apart from what it computes.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "support/enum_table.h"
 #include "target/dtype.h"
 
 namespace fact::schedule {
@@ -22,6 +25,62 @@ enum class Raster { m, n };                     // along which dimension neighbo
 // depth.
 enum class Scheduler { persistent, streamk, splitk };
 
+// How the language, records and logs spell them.
+struct MainloopInfo {
+    Mainloop mainloop;
+    std::string_view name;
+    bool own_tiles;  // each consumer group has one; else they share one
+};
+inline constexpr auto kMainloops =
+    table_of<Mainloop>([](Mainloop mainloop) -> std::optional<MainloopInfo> {
+        switch (mainloop) {
+            case Mainloop::cooperative:
+                return MainloopInfo{mainloop, "cooperative", false};
+            case Mainloop::pingpong:
+                return MainloopInfo{mainloop, "pingpong", true};
+        }
+        return std::nullopt;
+    });
+struct RasterInfo {
+    Raster raster;
+    std::string_view name;
+};
+inline constexpr auto kRasters = table_of<Raster>([](Raster raster) -> std::optional<RasterInfo> {
+    switch (raster) {
+        case Raster::m:
+            return RasterInfo{raster, "m"};
+        case Raster::n:
+            return RasterInfo{raster, "n"};
+    }
+    return std::nullopt;
+});
+struct SchedulerInfo {
+    Scheduler scheduler;
+    std::string_view name;
+    bool divides_depth;  // several blocks may add up one tile, through memory
+};
+inline constexpr auto kSchedulers =
+    table_of<Scheduler>([](Scheduler scheduler) -> std::optional<SchedulerInfo> {
+        switch (scheduler) {
+            case Scheduler::persistent:
+                return SchedulerInfo{scheduler, "persistent", false};
+            case Scheduler::streamk:
+                return SchedulerInfo{scheduler, "streamk", true};
+            case Scheduler::splitk:
+                return SchedulerInfo{scheduler, "splitk", true};
+        }
+        return std::nullopt;
+    });
+constexpr const MainloopInfo& info(Mainloop mainloop) {
+    return kMainloops[static_cast<std::size_t>(mainloop)];
+}
+constexpr const RasterInfo& info(Raster raster) {
+    return kRasters[static_cast<std::size_t>(raster)];
+}
+constexpr const SchedulerInfo& info(Scheduler scheduler) {
+    return kSchedulers[static_cast<std::size_t>(scheduler)];
+}
+
 struct Schedule {
     Tile tile;
     Cluster cluster;
@@ -33,12 +92,8 @@ struct Schedule {
     bool operator==(const Schedule&) const = default;
 };
 
-std::string_view name(Mainloop mainloop);
-std::string_view name(Raster raster);
-std::string_view name(Scheduler scheduler);
-// Whether several blocks may add up one tile, through memory.
 constexpr bool divides_depth(Scheduler scheduler) {
-    return scheduler != Scheduler::persistent;
+    return info(scheduler).divides_depth;
 }
 // "tile 128x256x64 cluster 2x1 mainloop cooperative stages auto scheduler persistent(raster: m,
 // swizzle: 8)": the spelling of the language, of records and of logs.

@@ -74,21 +74,21 @@ SharedMemory shared_memory_on_sm90(const Schedule& s, const Problem& problem) {
 
 bool finds_statistics_on_sm90(const Schedule& s, const Problem& p) {
     constexpr long kDeep = 2048, kWide = 128 * 256;
-    return info(p.operands).bytes == 2 && s.mainloop == Mainloop::cooperative &&
+    return info(p.operands).bytes == 2 && !info(s.mainloop).own_tiles &&
            s.scheduler != Scheduler::splitk && p.k >= kDeep && s.tile.m * s.tile.n >= kWide &&
            tile_count(s, p) >= kMultiprocessorsSm90;
 }
 
 // Two groups of 128 threads share a tile, or have one each.
 int accumulators_on_sm90(const Schedule& s, const Problem& problem) {
-    const int rows = s.mainloop == Mainloop::pingpong ? s.tile.m : s.tile.m / 2;
+    const int rows = info(s.mainloop).own_tiles ? s.tile.m : s.tile.m / 2;
     return (problem.split ? 2 : 1) * rows * s.tile.n / 128;
 }
 
 std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
     const bool single = p.operands == DType::f32;
     const int depth = single ? 32 : 64, row = single ? 32 : 64;
-    const bool pingpong = s.mainloop == Mainloop::pingpong;
+    const bool pingpong = info(s.mainloop).own_tiles;
     if (s.tile.k != depth)
         return fmt::format("a k-tile is 128 bytes deep: {} of {}", depth, info(p.operands).name);
     if (p.split && pingpong) return "products of split f32 operands are cooperative only";
@@ -158,7 +158,7 @@ constexpr std::array<Shape, 8> kShapes{{{128, 128, Mainloop::pingpong},
                                         {64, 128, Mainloop::pingpong},
                                         {128, 64, Mainloop::cooperative}}};
 constexpr std::array<Cluster, 4> kClusters{{{2, 1}, {1, 2}, {1, 1}, {2, 2}}};
-constexpr std::array<Scheduler, 3> kSchedulers{
+constexpr std::array<Scheduler, 3> kTriedSchedulers{
     {Scheduler::persistent, Scheduler::splitk, Scheduler::streamk}};
 constexpr std::array<int, 5> kSwizzles{{8, 4, 16, 2, 1}};
 
@@ -193,7 +193,7 @@ std::vector<Schedule> space_on_sm90(const Problem& problem) {
     const int depth = problem.operands == DType::f32 ? 32 : 64;
     for (const Shape& shape : kShapes)
         for (const Cluster& cluster : kClusters)
-            for (const Scheduler scheduler : kSchedulers)
+            for (const Scheduler scheduler : kTriedSchedulers)
                 for (const Raster raster : {Raster::m, Raster::n})
                     for (const int swizzle : kSwizzles) {
                         const Schedule s{{shape.m, shape.n, depth},

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/result.h"
+
 namespace fact::sol {
 namespace {
 
@@ -16,9 +18,9 @@ double hard_tflops(const GpuSpec& gpu, Unit unit) {
         case Unit::tensor_rounded:
             return gpu.rounded_tflops;
         case Unit::cuda_core_fp32:
-            break;
+            return gpu.fp32_tflops;
     }
-    return gpu.fp32_tflops;
+    throw InternalError("a unit without a peak");
 }
 
 double calibrated_tflops(const GpuSpec& gpu, Unit unit) {
@@ -32,9 +34,9 @@ double calibrated_tflops(const GpuSpec& gpu, Unit unit) {
         case Unit::tensor_rounded:
             return gpu.calibrated_rounded_tflops;
         case Unit::cuda_core_fp32:
-            break;
+            return gpu.calibrated_fp32_tflops;
     }
-    return gpu.calibrated_fp32_tflops;
+    throw InternalError("a unit without a ceiling");
 }
 
 // In seconds times 1e12, as flops over TFLOP/s are.

@@ -148,8 +148,16 @@ class Counter {
             case Family::unknown:
                 work_.only_bytes = true;
                 return;
-            default:
+            case Family::nothing:
+            case Family::view:
+            case Family::pointwise:
+            case Family::softmax:
+            case Family::norm:
+            case Family::gather:
+            case Family::scatter:
+            case Family::fill:
                 work_.flops = facts_.flops_per_element * out_elements();
+                return;
         }
     }
 

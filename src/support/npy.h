@@ -1,13 +1,14 @@
 // NumPy's .npy files: one array each, versions 1 to 3 of the format.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "support/enum_table.h"
 #include "support/result.h"
 
 namespace fact {
@@ -21,17 +22,29 @@ struct NpyTypeInfo {
     int bytes;
 };
 
-inline constexpr std::array<NpyTypeInfo, 9> kNpyTypes{{
-    {NpyType::b1, "|b1", "bool", 1},
-    {NpyType::i1, "|i1", "int8", 1},
-    {NpyType::i2, "<i2", "int16", 2},
-    {NpyType::i4, "<i4", "int32", 4},
-    {NpyType::i8, "<i8", "int64", 8},
-    {NpyType::u1, "|u1", "uint8", 1},
-    {NpyType::f2, "<f2", "float16", 2},
-    {NpyType::f4, "<f4", "float32", 4},
-    {NpyType::f8, "<f8", "float64", 8},
-}};
+inline constexpr auto kNpyTypes = table_of<NpyType>([](NpyType type) -> std::optional<NpyTypeInfo> {
+    switch (type) {
+        case NpyType::b1:
+            return NpyTypeInfo{type, "|b1", "bool", 1};
+        case NpyType::i1:
+            return NpyTypeInfo{type, "|i1", "int8", 1};
+        case NpyType::i2:
+            return NpyTypeInfo{type, "<i2", "int16", 2};
+        case NpyType::i4:
+            return NpyTypeInfo{type, "<i4", "int32", 4};
+        case NpyType::i8:
+            return NpyTypeInfo{type, "<i8", "int64", 8};
+        case NpyType::u1:
+            return NpyTypeInfo{type, "|u1", "uint8", 1};
+        case NpyType::f2:
+            return NpyTypeInfo{type, "<f2", "float16", 2};
+        case NpyType::f4:
+            return NpyTypeInfo{type, "<f4", "float32", 4};
+        case NpyType::f8:
+            return NpyTypeInfo{type, "<f8", "float64", 8};
+    }
+    return std::nullopt;
+});
 
 constexpr const NpyTypeInfo& info(NpyType type) {
     return kNpyTypes[static_cast<std::size_t>(type)];

@@ -4,8 +4,10 @@
 // text, Result for what the world refuses, InternalError for bugs of ours.
 #pragma once
 
+#include <concepts>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -64,5 +66,9 @@ struct overloaded : Fs... {
 };
 template <class... Fs>
 overloaded(Fs...) -> overloaded<Fs...>;
+
+// For a case that several alternatives share: `[](const one_of<Product, Attention> auto& n)`.
+template <class T, class... Ts>
+concept one_of = (std::same_as<std::remove_const_t<T>, Ts> || ...);
 
 }  // namespace fact

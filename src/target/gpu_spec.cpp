@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "target/arch.h"
+
 namespace fact {
 namespace {
 
@@ -49,8 +51,9 @@ GpuSpec datasheet(const Row& row) {
     spec.bf16_tflops = tflops(row.bf16_flops);
     spec.tf32_tflops = tflops(row.tf32_flops);
     spec.fp32_tflops = tflops(row.fp32_flops);
-    // One product, or three: of f16 numbers on sm90, of TF32 ones elsewhere.
-    spec.rounded_tflops = row.arch == "sm90a" ? spec.bf16_tflops : spec.tf32_tflops;
+    // One product, or three, of numbers of one type.
+    const Arch* arch = find_arch(row.arch);
+    spec.rounded_tflops = arch && arch->f16_parts ? spec.bf16_tflops : spec.tf32_tflops;
     spec.split_tflops = spec.rounded_tflops / 3;
     spec.memory_tbs = row.memory_tbs;
     spec.l2_tbs = row.num_sms * row.ghz * kL2BytesPerClock / 1000;
@@ -119,8 +122,7 @@ std::optional<GpuSpec> gpu_of_device(std::string_view device) {
 }
 
 std::optional<GpuSpec> default_gpu(std::string_view arch) {
-    if (arch == "sm90a") return find_gpu("h200");
-    if (arch == "sm80") return find_gpu("a100-80gb");
+    if (const Arch* known = find_arch(arch)) return find_gpu(known->typical_gpu);
     return first([&](const GpuSpec& spec) { return spec.arch == arch; });
 }
 

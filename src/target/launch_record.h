@@ -56,6 +56,15 @@ struct TokenField {  // a number no other launch is given, as int64
     bool operator==(const TokenField&) const = default;
 };
 using Field = std::variant<PointerField, ExtentField, StrideField, TokenField>;
+// Which it is also aligned to.
+inline int bytes_of(const Field& field) {
+    return std::visit(
+        overloaded{
+            [](const ExtentField&) { return 4; },
+            [](const one_of<PointerField, StrideField, TokenField> auto&) { return 8; },
+        },
+        field);
+}
 
 struct StructParam {
     struct Member {
@@ -120,11 +129,18 @@ struct Launch {
 template <class Visit>
 void for_each_tensor(const Launch& launch, Visit visit) {
     for (const auto& param : launch.params) {
-        if (const auto* map = std::get_if<TensorMapParam>(&param)) visit(map->tensor);
-        if (const auto* plain = std::get_if<StructParam>(&param))
-            for (const auto& member : plain->members)
-                if (const auto* pointer = std::get_if<PointerField>(&member.field))
-                    visit(pointer->tensor);
+        std::visit(
+            overloaded{
+                [&](const TensorMapParam& map) { visit(map.tensor); },
+                [&](const StructParam& plain) {
+                    for (const auto& member : plain.members)
+                        std::visit(
+                            overloaded{
+                                [&](const PointerField& pointer) { visit(pointer.tensor); },
+                                [](const one_of<ExtentField, StrideField, TokenField> auto&) {}},
+                            member.field);
+                }},
+            param);
     }
 }
 

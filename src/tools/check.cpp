@@ -3,13 +3,12 @@
 #include <set>
 
 #include "dsl/codes.h"
+#include "target/arch.h"
 #include "tools/build.h"
 #include "tools/choose.h"
 
 namespace fact::tools {
 namespace {
-
-constexpr const char* kUsualArch = "sm90a";
 
 const dsl::ScheduleBlock* block_of(const dsl::Program& program, const ir::Kernel& kernel,
                                    std::string_view arch) {
@@ -30,7 +29,7 @@ void check_lowering(const dsl::Program& program, const ir::Kernel& kernel,
                     Diagnostics& diagnostics) {
     const auto extents = bind_extents(kernel, {}, Assume::typical);
     if (!extents) return report(extents.error(), dsl::code::no_kernel, kernel.span, diagnostics);
-    std::set<std::string> archs{kUsualArch};
+    std::set<std::string> archs{std::string(kUsualArch)};
     for (const dsl::ScheduleBlock& block : program.schedules)
         if (block.kernel == kernel.name) archs.insert(block.arch);
     for (const std::string& arch : archs) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "lower/pipeline/skeletons.h"
+
 namespace fact::tools {
 namespace {
 
@@ -138,8 +140,9 @@ Result<Choice> choose_schedules(const dsl::Program& program, const ir::Kernel& k
             if (option.illegal.empty() &&
                 (!best || rank(ranked, option.schedule) < rank(ranked, best->schedule)))
                 best = &option;
-        // A product that TMA cannot address is sm80's whatever the GPU.
-        const bool without_maps = tma && arch == "sm90a" && product.skeleton == Skeleton::sm80;
+        // What TMA cannot address is another skeleton's than the GPU's own.
+        const bool without_maps = !info(product.skeleton).tensor_maps &&
+                                  info(lower::skeletons_of(arch, tma).front()).tensor_maps;
         if (!best && !options.empty())
             return Error{
                 fmt::format("kernel {}: no schedule of the text is legal on {}; \"{}\": {}{}",

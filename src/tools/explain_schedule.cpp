@@ -71,7 +71,7 @@ std::string guessed(const Option& option) {
 std::string explain_product(const dsl::Program& program, const ir::Kernel& kernel,
                             const PlannedProduct& product, const GpuSpec& gpu) {
     std::string text = fmt::format("schedules of {} on {}, by the {} skeleton\n", title(product),
-                                   gpu.arch, name(product.skeleton));
+                                   gpu.arch, info(product.skeleton).name);
     const auto options = options_of(program, kernel.name, gpu.arch, product);
     for (std::size_t i = 0; i < std::min(options.size(), kMaxShown); ++i) {
         const Option& option = options[i];

@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "ir/typing.h"
+#include "support/result.h"
 #include "tools/products.h"
 
 namespace fact::tools {
@@ -33,7 +34,7 @@ std::string_view name(ir::ReduceOp op) {
         case ir::ReduceOp::min:
             return "smallest";
     }
-    return "reduction";
+    throw InternalError("a reduction without a name");
 }
 
 class Steps {
@@ -62,13 +63,14 @@ class Steps {
   private:
     // Operands that are read where they are used, not computed as a step.
     bool in_place(const ir::Expr& expr) const {
-        return std::holds_alternative<ir::Param>(expr.node) ||
-               std::holds_alternative<ir::Literal>(expr.node) ||
-               std::holds_alternative<ir::Index>(expr.node) ||
-               std::holds_alternative<ir::Extent>(expr.node) ||
-               std::holds_alternative<ir::Permute>(expr.node) ||
-               std::holds_alternative<ir::Expand>(expr.node) ||
-               std::holds_alternative<ir::View>(expr.node);
+        return std::visit(
+            overloaded{
+                [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Permute,
+                                ir::Expand, ir::View> auto&) { return true; },
+                [](const one_of<ir::Unary, ir::Binary, ir::Select, ir::Cast, ir::Flip, ir::Reduce,
+                                ir::Product, ir::Attention, ir::LogSumExp> auto&) { return false; },
+            },
+            expr.node);
     }
 
     const std::string& dim(ir::DimId id) const { return kernel_[id].name; }
@@ -141,7 +143,8 @@ class Steps {
                 [&](const ir::LogSumExp& n) {
                     return fmt::format("logsumexp of the scores of {}", ref(n.attention));
                 },
-                [&](const auto&) {
+                [&](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Permute,
+                                 ir::Expand, ir::View> auto&) {
                     const std::string said = quoted(text_, expr.span);
                     return said.empty() ? std::string("an operation") : said;
                 },

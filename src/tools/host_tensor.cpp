@@ -6,23 +6,58 @@
 #include <numbers>
 
 #include "ir/number.h"
+#include "support/result.h"
 
 namespace fact::tools {
 namespace {
 
-// In the order of NpyType; bf16 has no place in it.
-constexpr std::array<DType, 9> kTypeOf{DType::boolean, DType::i8,  DType::i16,
-                                       DType::i32,     DType::i64, DType::u8,
-                                       DType::f16,     DType::f32, DType::f64};
-
 DType dtype_of(NpyType type) {
-    return kTypeOf[static_cast<std::size_t>(type)];
+    switch (type) {
+        case NpyType::b1:
+            return DType::boolean;
+        case NpyType::i1:
+            return DType::i8;
+        case NpyType::i2:
+            return DType::i16;
+        case NpyType::i4:
+            return DType::i32;
+        case NpyType::i8:
+            return DType::i64;
+        case NpyType::u1:
+            return DType::u8;
+        case NpyType::f2:
+            return DType::f16;
+        case NpyType::f4:
+            return DType::f32;
+        case NpyType::f8:
+            return DType::f64;
+    }
+    throw InternalError("a NumPy type that is no element type");
 }
 
 NpyType npy_type(DType dtype) {
-    for (const NpyTypeInfo& row : kNpyTypes)
-        if (dtype_of(row.type) == dtype) return row.type;
-    return NpyType::f4;
+    switch (dtype) {
+        case DType::boolean:
+            return NpyType::b1;
+        case DType::u8:
+            return NpyType::u1;
+        case DType::i8:
+            return NpyType::i1;
+        case DType::i16:
+            return NpyType::i2;
+        case DType::i32:
+            return NpyType::i4;
+        case DType::i64:
+            return NpyType::i8;
+        case DType::f16:
+            return NpyType::f2;
+        case DType::bf16:  // NumPy has none
+        case DType::f32:
+            return NpyType::f4;
+        case DType::f64:
+            return NpyType::f8;
+    }
+    throw InternalError("an element type that NumPy does not hold");
 }
 
 // SplitMix64: small, and the same everywhere, unlike the distributions of the library.

@@ -9,17 +9,16 @@
 #include <vector>
 
 #include "lower/pipeline/cut.h"
-#include "schedule/schedule.h"
+#include "schedule/skeletons.h"
 #include "support/result.h"
 #include "tools/extents.h"
-#include "tools/skeleton.h"
 
 namespace fact::tools {
 
 struct PlannedProduct {
     std::string name;       // in the text; "" when it has none
     std::size_t stage = 0;  // which kernel of the plan computes it
-    Skeleton skeleton = Skeleton::sm90;
+    Skeleton skeleton{};
     schedule::Problem problem;
 };
 

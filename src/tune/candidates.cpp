@@ -8,6 +8,8 @@
 #include "ir/extents.h"
 #include "lower/pipeline/lower.h"
 #include "schedule/schedule.h"
+#include "schedule/skeletons.h"
+#include "target/arch.h"
 
 namespace fact::tune {
 
@@ -21,8 +23,8 @@ std::optional<schedule::Schedule> schedule_of(const std::string& spelling) {
     Diagnostics ignored;
     const auto program = dsl::compile(
         fmt::format("kernel k(a: f32[M, K], b: f32[N, K]) -> (y: f32[M, N]) {{\n  y = a @ b.T\n}}\n"
-                    "schedule k on sm90a {{\n  {}\n}}\n",
-                    spelling),
+                    "schedule k on {} {{\n  {}\n}}\n",
+                    kUsualArch, spelling),
         ignored);
     if (!program || program->schedules.empty() || program->schedules.front().choices.size() != 1)
         return std::nullopt;
@@ -52,12 +54,12 @@ std::vector<schedule::Schedule> brought_forward(std::vector<schedule::Schedule> 
 }
 
 std::vector<schedule::Schedule> schedules(const dsl::Program& program,
-                                          const lower::ProductPlan& plan,
+                                          const lower::ProductPlan& plan, std::string_view arch,
                                           const std::vector<std::string>& first) {
     std::vector<schedule::Schedule> all;
-    const auto ranked = lower::candidates(plan.skeleton, plan.problem);
+    const auto ranked = schedule::candidates(plan.skeleton, plan.problem);
     for (const auto& block : program.schedules)
-        if (block.arch == "sm90a")
+        if (block.arch == arch)
             for (const schedule::Given& choice : block.choices)
                 for (const auto& schedule : schedule::completions(choice, ranked))
                     all.push_back(schedule);
@@ -125,16 +127,16 @@ Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern
     const lower::ProductPlan& plan = plans->front();
     std::vector<Candidate> all;
     int usable = 0;
-    for (const auto& schedule : schedules(*program, plan, first)) {
+    for (const auto& schedule : schedules(*program, plan, options.arch, first)) {
         Candidate candidate;
         candidate.schedule = schedule::to_string(schedule);
-        candidate.unsupported = lower::illegal(plan.skeleton, schedule, plan.problem);
+        candidate.unsupported = schedule::illegal(plan.skeleton, schedule, plan.problem);
         if (candidate.unsupported.empty()) {
             options.schedule = [&](const std::string&) { return &schedule; };
             candidate = lowered(kernel, options, candidate.schedule);
         }
         candidate.name = fmt::format("s{:02}", all.size());
-        candidate.expected_us = lower::expected_us(plan.skeleton, schedule, plan.problem);
+        candidate.expected_us = schedule::expected_us(plan.skeleton, schedule, plan.problem);
         if (plan.problem.k >= kDeep) candidate.fetched = schedule::fetched_per_output(schedule);
         usable += candidate.unsupported.empty();
         all.push_back(std::move(candidate));

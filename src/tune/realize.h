@@ -11,6 +11,7 @@
 #include "jit/compiler.h"
 #include "match/patterns/pattern.h"
 #include "registry/store.h"
+#include "target/arch.h"
 #include "tune/realization.h"
 
 namespace fact::tune {
@@ -28,7 +29,7 @@ struct RealizeOptions {
     jit::Toolchain toolchain;
     std::string call;                 // path of the FusedCall's JSON of one pattern of the family
     std::string weights;              // path of the model's archive
-    std::string arch = "sm90a";       // of the kernels
+    std::string arch{kUsualArch};     // of the kernels
     std::string device = "cpu";       // for the worker: "cpu" or "cuda"
     std::string device_name = "cpu";  // gpu::DeviceInfo::name
     std::string worker;               // path of fact-worker; "" asks FACT_WORKER

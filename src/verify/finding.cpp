@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include "support/enum_table.h"
 
 namespace fact::verify {
 
@@ -12,22 +12,37 @@ struct FindingName {
     Finding finding;
     std::string_view name;
 };
-// In the order of the enumeration.
-constexpr std::array<FindingName, 13> kFindings{{
-    {Finding::none, ""},
-    {Finding::wrong_result, "wrong result"},
-    {Finding::unwritten, "left its output unwritten"},
-    {Finding::outside, "wrote outside its buffers"},
-    {Finding::changed_inputs, "changed its inputs"},
-    {Finding::depends_on_output, "depends on what was in its output"},
-    {Finding::depends_on_workspace, "depends on its workspace"},
-    {Finding::not_deterministic, "not deterministic"},
-    {Finding::remembers, "remembers earlier inputs"},
-    {Finding::other_sizes, "wrong at other sizes"},
-    {Finding::idle_when_timed, "did no work while timed"},
-    {Finding::faster_than_light, "faster than light"},
-    {Finding::too_much_memory, "used too much memory"},
-}};
+constexpr auto kFindings = table_of<Finding>([](Finding finding) -> std::optional<FindingName> {
+    switch (finding) {
+        case Finding::none:
+            return FindingName{finding, ""};
+        case Finding::wrong_result:
+            return FindingName{finding, "wrong result"};
+        case Finding::unwritten:
+            return FindingName{finding, "left its output unwritten"};
+        case Finding::outside:
+            return FindingName{finding, "wrote outside its buffers"};
+        case Finding::changed_inputs:
+            return FindingName{finding, "changed its inputs"};
+        case Finding::depends_on_output:
+            return FindingName{finding, "depends on what was in its output"};
+        case Finding::depends_on_workspace:
+            return FindingName{finding, "depends on its workspace"};
+        case Finding::not_deterministic:
+            return FindingName{finding, "not deterministic"};
+        case Finding::remembers:
+            return FindingName{finding, "remembers earlier inputs"};
+        case Finding::other_sizes:
+            return FindingName{finding, "wrong at other sizes"};
+        case Finding::idle_when_timed:
+            return FindingName{finding, "did no work while timed"};
+        case Finding::faster_than_light:
+            return FindingName{finding, "faster than light"};
+        case Finding::too_much_memory:
+            return FindingName{finding, "used too much memory"};
+    }
+    return std::nullopt;
+});
 
 }  // namespace
 

@@ -7,6 +7,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "support/enum_table.h"
+
 namespace fact::verify {
 
 using nlohmann::json;
@@ -17,15 +19,25 @@ struct OutcomeName {
     Outcome outcome;
     std::string_view name;
 };
-constexpr std::array<OutcomeName, 7> kOutcomes{{
-    {Outcome::passed, "passed"},
-    {Outcome::incorrect, "incorrect"},
-    {Outcome::failed_to_build, "failed_to_build"},
-    {Outcome::timed_out, "timed_out"},
-    {Outcome::crashed, "crashed"},
-    {Outcome::unsupported, "unsupported"},
-    {Outcome::untried, "untried"},
-}};
+constexpr auto kOutcomes = table_of<Outcome>([](Outcome outcome) -> std::optional<OutcomeName> {
+    switch (outcome) {
+        case Outcome::passed:
+            return OutcomeName{outcome, "passed"};
+        case Outcome::incorrect:
+            return OutcomeName{outcome, "incorrect"};
+        case Outcome::failed_to_build:
+            return OutcomeName{outcome, "failed_to_build"};
+        case Outcome::timed_out:
+            return OutcomeName{outcome, "timed_out"};
+        case Outcome::crashed:
+            return OutcomeName{outcome, "crashed"};
+        case Outcome::unsupported:
+            return OutcomeName{outcome, "unsupported"};
+        case Outcome::untried:
+            return OutcomeName{outcome, "untried"};
+    }
+    return std::nullopt;
+});
 
 // JSON has no infinities and no NaN, and errors may be either.
 json number(double value) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "support/result.h"
+
 namespace fact::verify {
 
 ErrorPair relative(const Difference& d) {
@@ -28,9 +30,15 @@ ErrorPair floor_of(DType output) {
             return {1e-6, 1e-6};
         case DType::f64:
             return {1e-13, 1e-13};
-        default:
+        case DType::boolean:
+        case DType::u8:
+        case DType::i8:
+        case DType::i16:
+        case DType::i32:
+        case DType::i64:
             return {0, 0};
     }
+    throw InternalError("an element type without a tolerance");
 }
 
 Grain grain_of(DType output, bool tf32) {
@@ -42,9 +50,16 @@ Grain grain_of(DType output, bool tf32) {
         case DType::f32:
             if (tf32) return {floor_of(DType::f16), 0x1p-12, 0x1p-126};
             [[fallthrough]];  // f32 operands are split in parts that leave out as much as the floor
-        default:
+        case DType::f64:
+        case DType::boolean:
+        case DType::u8:
+        case DType::i8:
+        case DType::i16:
+        case DType::i32:
+        case DType::i64:
             return {floor_of(output), floor_of(output).rms, 0x1p-126};
     }
+    throw InternalError("an element type without a grain");
 }
 
 std::string judge(const Difference& eager, const Difference& kernel, DType output) {

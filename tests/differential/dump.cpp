@@ -1,5 +1,7 @@
 #include "dump.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "ir/interpreter.h"
@@ -18,7 +20,6 @@ Json dims_json(const std::vector<ir::DimId>& dims) {
 }
 
 Json node_json(const ir::Node& node) {
-    constexpr const char* kReductions[] = {"sum", "max", "min"};
     return std::visit(
         overloaded{
             [](const ir::Param& n) { return Json{{"op", "param"}, {"index", n.index}}; },
@@ -34,7 +35,7 @@ Json node_json(const ir::Node& node) {
             [](const ir::View&) { return Json{{"op", "view"}}; },
             [](const ir::Flip& n) { return Json{{"op", "flip"}, {"dim", ir::index(n.dim)}}; },
             [&](const ir::Reduce& n) {
-                return Json{{"op", std::string("reduce_") + kReductions[static_cast<int>(n.op)]},
+                return Json{{"op", fmt::format("reduce_{}", ir::info(n.op).name)},
                             {"over", dims_json(n.over)}};
             },
             [](const ir::Product&) { return Json{{"op", "product"}}; },

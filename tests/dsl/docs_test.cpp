@@ -8,6 +8,7 @@
 #include "dsl/prelude.h"
 #include "dsl/schedule_block.h"
 #include "dsl/words.h"
+#include "target/arch.h"
 
 namespace fact::dsl {
 namespace {
@@ -57,7 +58,7 @@ TEST(Docs, EveryFunctionAppears) {
 TEST(Docs, EveryStatementEntryAndTargetAppears) {
     const std::string text = reference();
     for (const auto entry : kEntries) EXPECT_TRUE(mentions(text, entry)) << entry;
-    for (const auto arch : kArchs) EXPECT_TRUE(mentions(text, arch)) << arch;
+    for (const Arch& arch : kArchs) EXPECT_TRUE(mentions(text, arch.name)) << arch.name;
     for (const auto& row : kDTypes)
         EXPECT_EQ(mentions(text, row.name), row.dtype != DType::f64) << row.name;
     for (const char* form :

@@ -148,7 +148,8 @@ class Generator {
         for (const ir::DimId dim : type(x).dims)
             if (below(2)) over.push_back(dim);
         std::shuffle(over.begin(), over.end(), random_);
-        if (!over.empty()) push(builder_.reduce(static_cast<ir::ReduceOp>(below(3)), x, over));
+        const auto& reduction = ir::kReductions[below(static_cast<int>(ir::kReductions.size()))];
+        if (!over.empty()) push(builder_.reduce(reduction.op, x, over));
     }
 
     void flip() {

@@ -90,6 +90,17 @@ TEST(Lower, RowsThatNoTensorMapTakesGoThroughSm80) {
     EXPECT_NE(lower(f.kernel, options)->source.find("sm90/"), std::string::npos);
 }
 
+TEST(Lower, AnArchitectureWithoutKernelsIsRefused) {
+    Fixture f("product");
+    const ExprId w = f.param("w", DType::bf16, {f.k, f.n});
+    f.output("y", DType::bf16, f.b.product(f.param("x", DType::bf16, {f.m, f.k}), w));
+    LowerOptions options;
+    options.arch = "sm100a";
+    EXPECT_EQ(lower(f.kernel, options).error().message,
+              "there are no kernels for the architecture sm100a");
+    EXPECT_FALSE(plan_products(f.kernel, options).ok());
+}
+
 TEST(Lower, AnF32SumOfOddLengthGoesThroughSm80) {
     // Its second operand is laid out anew along K, in rows no tensor map takes.
     Fixture f("odd_depth");

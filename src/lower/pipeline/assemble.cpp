@@ -6,6 +6,7 @@
 
 #include "lower/pipeline/row_groups.h"
 #include "lower/rows/flips.h"
+#include "support/result.h"
 
 namespace fact::lower {
 
@@ -15,8 +16,18 @@ using ir::ExprId;
 
 StageKind kind_of(const ir::Kernel& stage) {
     for (const ir::Expr& expr : stage.exprs) {
-        if (std::holds_alternative<ir::Attention>(expr.node)) return StageKind::attention;
-        if (std::holds_alternative<ir::Product>(expr.node)) return StageKind::product;
+        const StageKind kind = std::visit(
+            overloaded{
+                [](const one_of<ir::Attention, ir::LogSumExp> auto&) {
+                    return StageKind::attention;
+                },
+                [](const ir::Product&) { return StageKind::product; },
+                [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Unary,
+                                ir::Binary, ir::Select, ir::Cast, ir::Permute, ir::Expand, ir::View,
+                                ir::Flip, ir::Reduce> auto&) { return StageKind::rows; },
+            },
+            expr.node);
+        if (kind != StageKind::rows) return kind;
     }
     return StageKind::rows;
 }

@@ -13,6 +13,7 @@
 #include "lower/pipeline/uses.h"
 #include "lower/product/product_form.h"
 #include "lower/rows/rows_form.h"
+#include "support/result.h"
 
 namespace fact::lower {
 
@@ -216,7 +217,7 @@ std::string_view describe(StageKind kind) {
         case StageKind::attention:
             return "attention";
     }
-    return "a kernel";
+    throw InternalError("a stage of no kind");
 }
 
 std::vector<std::vector<int>> origins(const Pipeline& pipeline) {

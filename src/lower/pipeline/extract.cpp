@@ -41,10 +41,10 @@ bool tells_extents(const ir::Kernel& kernel) {
         for (const ir::DimId dim : param.type.dims) given[ir::index(dim)] = true;
     const auto known = ir::known_dims(kernel, std::move(given));
     return std::all_of(kernel.exprs.begin(), kernel.exprs.end(), [&](const ir::Expr& expr) {
-        const auto* extent = std::get_if<ir::Extent>(&expr.node);
-        return (!extent || known[index(extent->dim)]) &&
-               std::all_of(expr.type.dims.begin(), expr.type.dims.end(),
-                           [&](ir::DimId dim) { return bool{known[index(dim)]}; });
+        const auto is_known = [&](ir::DimId dim) { return bool{known[index(dim)]}; };
+        bool all_known = true;
+        ir::for_each_dim(expr.node, [&](ir::DimId dim) { all_known = all_known && is_known(dim); });
+        return all_known && std::all_of(expr.type.dims.begin(), expr.type.dims.end(), is_known);
     });
 }
 

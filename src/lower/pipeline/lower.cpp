@@ -10,14 +10,12 @@
 #include "ir/extents.h"
 #include "ir/reorderings.h"
 #include "lower/pipeline/extract.h"
+#include "lower/pipeline/skeletons.h"
 #include "lower/pipeline/statistics.h"
 #include "lower/pipeline/uses.h"
 #include "lower/product/product_form.h"
 #include "lower/rows/lower.h"
-#include "lower/sm80/attention.h"
-#include "lower/sm80/lower.h"
-#include "lower/sm90/attention.h"
-#include "lower/sm90/lower.h"
+#include "schedule/skeletons.h"
 
 namespace fact::lower {
 
@@ -39,9 +37,7 @@ void verify_stage(ir::Kernel stage) {
 // TMA addresses fewer batches than plain pointers do.
 Result<Lowered> attention(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents,
                           const LowerOptions& options) {
-    if (options.tma && options.arch == "sm90a")
-        if (auto lowered = sm90::lower_attention(kernel, extents)) return lowered;
-    return sm80::lower_attention(kernel, extents, options.arch);
+    return lower_attention(skeletons_of(options.arch, options.tma), kernel, extents, options.arch);
 }
 
 class Lowerer {
@@ -76,10 +72,7 @@ class Lowerer {
         if (options_.after) options_.after("cut", dump);
         std::vector<Lowered> stages;
         for (const Stage& stage : pipeline->stages) {
-            auto lowered = stage.kind == StageKind::rows ? rows(stage)
-                           : stage.kind == StageKind::product
-                               ? product(stage)
-                               : attention(stage.kernel, facts_.extents, options_);
+            auto lowered = one(stage);
             if (!lowered) return lowered.error();
             stages.push_back(std::move(*lowered));
         }
@@ -104,7 +97,8 @@ class Lowerer {
         if (auto problem = ir::solve_extents(kernel_, facts_.extents); !problem.empty())
             return Error{fmt::format("kernel {}: {}", kernel_.name, problem),
                          "Give extents that agree."};
-        if (facts_.arch == "sm90a" && facts_.tma) {
+        const auto two_sums = [](Skeleton skeleton) { return info(skeleton).two_sums; };
+        if (std::ranges::any_of(skeletons_of(facts_.arch, facts_.tma), two_sums)) {
             auto pipeline = cut(kernel_, true);
             if (!pipeline || hold_two_sums(*pipeline)) return pipeline;
         }
@@ -118,6 +112,18 @@ class Lowerer {
             const auto form = product_form(stage.kernel);
             return !form || !form->takes_two_sums() || plan_product(stage, facts_).ok();
         });
+    }
+
+    Result<Lowered> one(const Stage& stage) const {
+        switch (stage.kind) {
+            case StageKind::rows:
+                return rows(stage);
+            case StageKind::product:
+                return product(stage);
+            case StageKind::attention:
+                return attention(stage.kernel, facts_.extents, options_);
+        }
+        throw InternalError("a stage of no kind");
     }
 
     // Kept values start and step at 16 bytes where their rows do.
@@ -139,15 +145,15 @@ class Lowerer {
     std::optional<schedule::Schedule> schedule_of(const ProductPlan& plan) const {
         if (const auto* wanted = options_.schedule ? options_.schedule(plan.product) : nullptr)
             return *wanted;
-        const auto best = candidates(plan.skeleton, plan.problem);
+        const auto best = schedule::candidates(plan.skeleton, plan.problem);
         return best.empty() ? std::nullopt : std::optional(best.front());
     }
 
     bool finds_statistics(const Stage& stage) const {
         const auto plan = plan_product(stage, facts_);
-        if (!plan || plan->skeleton != Skeleton::sm90) return false;
+        if (!plan) return false;
         const auto schedule = schedule_of(*plan);
-        return schedule && schedule::finds_statistics_on_sm90(*schedule, plan->problem);
+        return schedule && schedule::finds_statistics(plan->skeleton, *schedule, plan->problem);
     }
 
     Result<Lowered> product(const Stage& stage) const {
@@ -158,10 +164,7 @@ class Lowerer {
             return Error{
                 fmt::format("no schedule serves the product of kernel {}", stage.kernel.name),
                 "Give one in a schedule block."};
-        if (plan->skeleton == Skeleton::sm90)
-            return sm90::lower(stage.kernel, *schedule,
-                               stage.statistics ? &*stage.statistics : nullptr);
-        return sm80::lower(stage.kernel, *schedule, {options_.arch, plan->alignment});
+        return lower_product(plan->skeleton, stage, *schedule, {options_.arch, plan->alignment});
     }
 
     const ir::Kernel& kernel_;
@@ -256,6 +259,7 @@ Result<> countable(const ir::Kernel& kernel, const LowerOptions& options) {
 
 Result<Lowered> lower(const ir::Kernel& kernel, const LowerOptions& options) {
     verify("checked", kernel);
+    if (auto known = check_arch(options.arch); !known) return known.error();
     if (auto done = countable(kernel, options); !done) return done.error();
     if (options.after) options.after("checked", ir::dump(kernel));
     const ir::Kernel whole = expanded(kernel, options);

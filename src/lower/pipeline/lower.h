@@ -9,11 +9,12 @@
 
 #include "lower/pipeline/link.h"
 #include "lower/pipeline/plan.h"
+#include "target/arch.h"
 
 namespace fact::lower {
 
 struct LowerOptions {
-    std::string arch = "sm90a";  // the GPU the cubin is for
+    std::string arch{kUsualArch};  // the GPU the cubin is for
     // Extents of the whole kernel's dimensions by their ids, as far as they are known: they decide
     // between skeletons and schedules. Empty: nothing is known.
     std::vector<std::int64_t> extents;

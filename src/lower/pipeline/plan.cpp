@@ -1,11 +1,12 @@
 #include "lower/pipeline/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ir/extents.h"
+#include "lower/pipeline/skeletons.h"
 #include "lower/product/product_form.h"
-#include "lower/sm80/lower.h"
-#include "lower/sm90/lower.h"
 
 namespace fact::lower {
 
@@ -24,20 +25,19 @@ class Planner {
     Result<ProductPlan> run() const {
         const auto form = product_form(stage_.kernel);
         if (!form) return form.error();
-        ProductPlan plan{stage_.kernel[form->product].name, Skeleton::sm90, {}, alignment_};
-        if (takes_tensor_maps(*form)) {
-            if (const auto problem = sm90::problem_of(stage_.kernel)) {
-                plan.problem = *problem;
-                fill_extents(*form, plan.problem);
-                return plan;
+        Error why{fmt::format("no skeleton runs on {}", facts_.arch), ""};
+        for (const Skeleton skeleton : skeletons_of(facts_.arch, facts_.tma)) {
+            if (info(skeleton).tensor_maps && !takes_tensor_maps(*form)) continue;
+            const auto problem = problem_of(skeleton, stage_.kernel, {facts_.arch, alignment_});
+            if (!problem) {
+                why = problem.error();
+                continue;
             }
+            ProductPlan plan{stage_.kernel[form->product].name, skeleton, *problem, alignment_};
+            fill_extents(*form, plan.problem);
+            return plan;
         }
-        plan.skeleton = Skeleton::sm80;
-        const auto problem = sm80::problem_of(stage_.kernel, {facts_.arch, alignment_});
-        if (!problem) return problem.error();
-        plan.problem = *problem;
-        fill_extents(*form, plan.problem);
-        return plan;
+        return why;
     }
 
   private:
@@ -76,8 +76,7 @@ class Planner {
         // The second operand of an f32 product is laid out anew, along K.
         const auto& b = stage_.kernel.params[static_cast<std::size_t>(form.b.param)];
         if (b.type.dtype == DType::f32 && extent(form.k, 16) % 4 != 0) return false;
-        return facts_.tma && facts_.arch == "sm90a" && operand(form.a.param) &&
-               operand(form.b.param) &&
+        return operand(form.a.param) && operand(form.b.param) &&
                (form.second == kNoProduct || operand(form.second_b.param)) &&
                addressable(stage_.kernel.outputs.front().tensor, stage_.outputs.front());
     }
@@ -99,23 +98,6 @@ class Planner {
 
 Result<ProductPlan> plan_product(const Stage& stage, const TensorFacts& facts) {
     return Planner(stage, facts).run();
-}
-
-std::vector<schedule::Schedule> candidates(Skeleton skeleton, const schedule::Problem& problem) {
-    return skeleton == Skeleton::sm90 ? schedule::candidates_on_sm90(problem)
-                                      : schedule::candidates_on_sm80(problem);
-}
-
-double expected_us(Skeleton skeleton, const schedule::Schedule& schedule,
-                   const schedule::Problem& problem) {
-    return skeleton == Skeleton::sm90 ? schedule::expected_us_on_sm90(schedule, problem)
-                                      : schedule::expected_us_on_sm80(schedule, problem);
-}
-
-std::string illegal(Skeleton skeleton, const schedule::Schedule& schedule,
-                    const schedule::Problem& problem) {
-    return skeleton == Skeleton::sm90 ? schedule::illegal_on_sm90(schedule, problem)
-                                      : schedule::illegal_on_sm80(schedule, problem);
 }
 
 }  // namespace fact::lower

@@ -6,14 +6,13 @@
 
 #include "lower/pipeline/cut.h"
 #include "schedule/schedule.h"
+#include "target/arch.h"
 
 namespace fact::lower {
 
-enum class Skeleton { sm80, sm90 };
-
 struct ProductPlan {
     std::string product;  // as the text calls it; "" when it has no name
-    Skeleton skeleton = Skeleton::sm90;
+    Skeleton skeleton{};
     schedule::Problem problem;
     std::vector<int> alignment;  // bytes, of each parameter and output of the stage
 };
@@ -28,14 +27,5 @@ struct TensorFacts {
 
 // An Error says what no skeleton can express.
 Result<ProductPlan> plan_product(const Stage& stage, const TensorFacts& facts);
-
-// Legal schedules of the skeleton for the problem, the most promising first.
-std::vector<schedule::Schedule> candidates(Skeleton skeleton, const schedule::Problem& problem);
-// What the model says the product takes, in microseconds.
-double expected_us(Skeleton skeleton, const schedule::Schedule& schedule,
-                   const schedule::Problem& problem);
-// Why the schedule cannot serve, or "".
-std::string illegal(Skeleton skeleton, const schedule::Schedule& schedule,
-                    const schedule::Problem& problem);
 
 }  // namespace fact::lower

@@ -6,6 +6,7 @@
 
 #include "ir/dims.h"
 #include "ir/reorderings.h"
+#include "support/result.h"
 
 namespace fact::lower {
 
@@ -61,6 +62,18 @@ bool lies_across(const ir::Kernel& kernel, ir::ExprId id, ir::DimId m, ir::DimId
     const auto& dims = kernel.params[param->index].type.dims;
     return contains(dims, m) && contains(dims, n) && dims.back() != m && dims.back() != n &&
            dims.size() < rank;
+}
+
+// Whether attention computes it for each of its scores; all else it reads.
+bool computed_by_scores(const ir::Node& node) {
+    return std::visit(
+        overloaded{
+            [](const one_of<ir::Literal, ir::Index, ir::Unary, ir::Binary, ir::Select, ir::Cast,
+                            ir::Permute, ir::Expand, ir::Flip> auto&) { return true; },
+            [](const one_of<ir::Param, ir::Extent, ir::View, ir::Reduce, ir::Product, ir::Attention,
+                            ir::LogSumExp> auto&) { return false; },
+        },
+        node);
 }
 
 }  // namespace
@@ -135,13 +148,7 @@ std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Atte
         open.pop_back();
         if (!seen.insert(id).second) continue;
         const ir::Expr& expr = kernel[id];
-        const bool computed = !std::holds_alternative<ir::Reduce>(expr.node) &&
-                              !std::holds_alternative<ir::Product>(expr.node) &&
-                              !std::holds_alternative<ir::Attention>(expr.node) &&
-                              !std::holds_alternative<ir::LogSumExp>(expr.node) &&
-                              !std::holds_alternative<ir::View>(expr.node) &&
-                              !std::holds_alternative<ir::Extent>(expr.node);
-        if (std::holds_alternative<ir::Param>(expr.node) || !computed || expr.stored ||
+        if (!computed_by_scores(expr.node) || expr.stored ||
             lies_across(kernel, id, m, n, rows.size()))
             reads.push_back(id);
         else

@@ -78,52 +78,70 @@ std::string ExpressionText::integer(ir::ExprId id, bool wide) const {
 
 std::string ExpressionText::value(ir::ExprId id) const {
     const ir::Expr& expr = (*kernel_)[id];
-    return std::visit(overloaded{
-                          [&](const ir::Index& n) { return coordinate_(n.dim); },
-                          [&](const ir::Extent& n) { return extent_(n.dim); },
-                          [&](const ir::Unary& n) { return unary(n); },
-                          [&](const ir::Binary& n) { return binary(n); },
-                          [&](const ir::Select& n) {
-                              const bool floating = info(expr.type.dtype).floating;
-                              return fmt::format("{} ? {} : {}", use(n.condition),
-                                                 matched(n.a, floating), matched(n.b, floating));
-                          },
-                          [&](const ir::Cast& n) { return cast(expr.type.dtype, n.x); },
-                          [&](const ir::Expand& n) { return use(n.x); },
-                          [&](const ir::View& n) { return use(n.x); },
-                          [&](const auto&) { return use(id); },
-                      },
-                      expr.node);
+    return std::visit(
+        overloaded{
+            [&](const ir::Index& n) { return coordinate_(n.dim); },
+            [&](const ir::Extent& n) { return extent_(n.dim); },
+            [&](const ir::Unary& n) { return unary(n); },
+            [&](const ir::Binary& n) { return binary(n); },
+            [&](const ir::Select& n) {
+                const bool floating = info(expr.type.dtype).floating;
+                return fmt::format("{} ? {} : {}", use(n.condition), matched(n.a, floating),
+                                   matched(n.b, floating));
+            },
+            [&](const ir::Cast& n) { return cast(expr.type.dtype, n.x); },
+            [&](const ir::Expand& n) { return use(n.x); },
+            [&](const ir::View& n) { return use(n.x); },
+            [&](const one_of<ir::Param, ir::Literal, ir::Permute, ir::Flip, ir::Reduce, ir::Product,
+                             ir::Attention, ir::LogSumExp> auto&) { return use(id); },
+        },
+        expr.node);
 }
 
+// What stays an integer is none of F's functions: a float would not hold all of its bits.
 std::string ExpressionText::unary(const ir::Unary& n) const {
-    if (n.op == ir::UnaryOp::neg) {
-        const std::string x = use(n.x);  // `--x` would be another operator
-        return x[0] == '-' ? fmt::format("-({})", x) : "-" + x;
-    }
-    if (n.op == ir::UnaryOp::logical_not) return fmt::format("!{}", use(n.x));
-    if (!info((*kernel_)[n.x].type.dtype).floating)
-        if (std::string text = of_integer(n.op, use(n.x)); !text.empty()) return text;
-    return fmt::format("F::{}({})", ir::info(n.op).name, as_float(n.x));
-}
-
-// What stays an integer: a float would not hold all of its bits. "" for other functions.
-std::string ExpressionText::of_integer(ir::UnaryOp op, const std::string& text) const {
-    const std::string x = text[0] == '-' ? fmt::format("({})", text) : text;
-    switch (op) {
+    const bool whole = !info((*kernel_)[n.x].type.dtype).floating;
+    std::string x = use(n.x);
+    if (x[0] == '-') x = fmt::format("({})", x);  // `--x` would be another operator
+    switch (n.op) {
+        case ir::UnaryOp::neg:
+            return "-" + x;
+        case ir::UnaryOp::logical_not:
+            return "!" + use(n.x);
         case ir::UnaryOp::abs:
-            return fmt::format("{0} < 0 ? -{0} : {0}", x);
+            if (whole) return fmt::format("{0} < 0 ? -{0} : {0}", x);
+            break;
         case ir::UnaryOp::relu:
-            return fmt::format("{0} < 0 ? 0 : {0}", x);
+            if (whole) return fmt::format("{0} < 0 ? 0 : {0}", x);
+            break;
         case ir::UnaryOp::sign:
-            return fmt::format("({0} > 0) - ({0} < 0)", x);
+            if (whole) return fmt::format("({0} > 0) - ({0} < 0)", x);
+            break;
         case ir::UnaryOp::floor:
         case ir::UnaryOp::ceil:
         case ir::UnaryOp::round:
-            return x;
-        default:
-            return "";
+            if (whole) return x;
+            break;
+        case ir::UnaryOp::exp:
+        case ir::UnaryOp::expm1:
+        case ir::UnaryOp::log:
+        case ir::UnaryOp::log1p:
+        case ir::UnaryOp::sqrt:
+        case ir::UnaryOp::rsqrt:
+        case ir::UnaryOp::reciprocal:
+        case ir::UnaryOp::tanh:
+        case ir::UnaryOp::erf:
+        case ir::UnaryOp::sigmoid:
+        case ir::UnaryOp::gelu:
+        case ir::UnaryOp::gelu_tanh:
+        case ir::UnaryOp::silu:
+        case ir::UnaryOp::softplus:
+        case ir::UnaryOp::mish:
+        case ir::UnaryOp::sin:
+        case ir::UnaryOp::cos:
+            break;
     }
+    return fmt::format("F::{}({})", ir::info(n.op).name, as_float(n.x));
 }
 
 std::string ExpressionText::binary(const ir::Binary& n) const {
@@ -145,9 +163,18 @@ std::string ExpressionText::binary(const ir::Binary& n) const {
             return fmt::format("{} && {}", a, b);
         case ir::BinaryOp::logical_or:
             return fmt::format("{} || {}", a, b);
-        default:
+        case ir::BinaryOp::add:
+        case ir::BinaryOp::sub:
+        case ir::BinaryOp::mul:
+        case ir::BinaryOp::lt:
+        case ir::BinaryOp::le:
+        case ir::BinaryOp::gt:
+        case ir::BinaryOp::ge:
+        case ir::BinaryOp::eq:
+        case ir::BinaryOp::ne:
             return fmt::format("{} {} {}", a, ir::info(n.op).name, b);
     }
+    throw InternalError("an operator that C++ does not have");
 }
 
 // Small integer powers multiply: exact where powf is slow.

@@ -44,7 +44,6 @@ class ExpressionText {
     std::string matched(ir::ExprId id, bool floating) const;
     std::string integer(ir::ExprId id, bool wide) const;
     std::string unary(const ir::Unary& node) const;
-    std::string of_integer(ir::UnaryOp op, const std::string& text) const;
     std::string binary(const ir::Binary& node) const;
     std::string power(const ir::Binary& node, const std::string& a, const std::string& b) const;
     std::string quotient(const ir::Binary& node, const std::string& a, const std::string& b) const;

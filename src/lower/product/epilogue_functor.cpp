@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "lower/pointwise/expression.h"
+#include "support/result.h"
 
 namespace fact::lower {
 
@@ -110,9 +111,15 @@ struct Part {
     bool varies_along_n = true;
 
     std::string fetch() const {
-        return where == Where::staged ? "{}"
-                                      : fmt::format("{}.fetch({})", member,
-                                                    where == Where::flipped ? "across" : "slab");
+        switch (where) {
+            case Where::straight:
+                return member + ".fetch(slab)";
+            case Where::flipped:
+                return member + ".fetch(across)";
+            case Where::staged:
+                return "{}";
+        }
+        throw InternalError("an operand that comes from nowhere");
     }
 };
 

@@ -7,6 +7,7 @@
 
 #include "ir/dims.h"
 #include "ir/reorderings.h"
+#include "support/result.h"
 
 namespace fact::lower {
 
@@ -101,9 +102,17 @@ class Analysis {
             form_.epilogue.push_back(id);
             return true;
         }
-        if (std::holds_alternative<ir::Reduce>(expr.node)) foreign_ = "a reduction";
-        if (std::holds_alternative<ir::Extent>(expr.node)) foreign_ = "an extent";
-        if (std::holds_alternative<ir::Attention>(expr.node)) foreign_ = "attention";
+        const std::string_view foreign = std::visit(
+            overloaded{
+                [](const ir::Reduce&) { return "a reduction"; },
+                [](const ir::Extent&) { return "an extent"; },
+                [](const one_of<ir::Attention, ir::LogSumExp> auto&) { return "attention"; },
+                [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Unary, ir::Binary,
+                                ir::Select, ir::Cast, ir::Permute, ir::Expand, ir::View, ir::Flip,
+                                ir::Product> auto&) { return ""; },
+            },
+            expr.node);
+        if (!foreign.empty()) foreign_ = foreign;
         return false;
     }
 

@@ -8,7 +8,7 @@
 namespace fact::lower {
 
 void StructBuilder::add(const Field& field) {
-    const int size = std::holds_alternative<ExtentField>(field) ? 4 : 8;
+    const int size = bytes_of(field);
     offset_ = round_up(offset_, size);
     alignment_ = std::max(alignment_, size);
     param_.members.push_back({offset_, field});

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "ir/kernel.h"
+#include "target/arch.h"
 #include "target/launch_record.h"
 
 namespace fact::lower {
@@ -24,7 +25,8 @@ void bind_tensors(const ir::Kernel& kernel, LaunchRecord& record);
 
 // Whether kernels for this GPU may start before the one before them has ended.
 inline bool can_wait(std::string_view arch) {
-    return arch == "sm90a";
+    const Arch* known = find_arch(arch);
+    return known && known->early_start;
 }
 
 }  // namespace fact::lower

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/dims.h"
+#include "support/result.h"
 
 namespace fact::lower {
 
@@ -35,8 +36,14 @@ class Pusher {
   private:
     // What stays one value, however it is read.
     bool is_whole(const ir::Expr& expr) const {
-        return std::holds_alternative<ir::Product>(expr.node) ||
-               std::holds_alternative<ir::Attention>(expr.node);
+        return std::visit(
+            overloaded{
+                [](const one_of<ir::Product, ir::Attention, ir::LogSumExp> auto&) { return true; },
+                [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Unary,
+                                ir::Binary, ir::Select, ir::Cast, ir::Permute, ir::Expand, ir::View,
+                                ir::Flip, ir::Reduce> auto&) { return false; },
+            },
+            expr.node);
     }
 
     // Those of the flips that the operand of a node has a dimension for.

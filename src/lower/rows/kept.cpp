@@ -4,6 +4,7 @@
 #include <map>
 
 #include "ir/dims.h"
+#include "support/result.h"
 
 namespace fact::lower {
 
@@ -67,19 +68,22 @@ class Keeper {
 
     // Instructions an element, roughly, beside those of its operands.
     static int cost(const ir::Expr& expr) {
-        const ir::Node& node = expr.node;
-        int all = 1;
-        if (const auto* unary = std::get_if<ir::Unary>(&node))
-            all = unary->op == ir::UnaryOp::neg || unary->op == ir::UnaryOp::logical_not ? 1 : 8;
-        else if (const auto* binary = std::get_if<ir::Binary>(&node))
-            all = binary->op == ir::BinaryOp::div || binary->op == ir::BinaryOp::pow ? 4 : 1;
-        else if (std::holds_alternative<ir::Cast>(node))
-            all = info(expr.type.dtype).bytes < 4 ? 2 : 0;
-        else if (std::holds_alternative<ir::Permute>(node) ||
-                 std::holds_alternative<ir::Expand>(node) ||
-                 std::holds_alternative<ir::View>(node) || std::holds_alternative<ir::Flip>(node))
-            all = 0;
-        return all;
+        return std::visit(
+            overloaded{
+                [](const ir::Unary& n) {
+                    return n.op == ir::UnaryOp::neg || n.op == ir::UnaryOp::logical_not ? 1 : 8;
+                },
+                [](const ir::Binary& n) {
+                    return n.op == ir::BinaryOp::div || n.op == ir::BinaryOp::pow ? 4 : 1;
+                },
+                [&](const ir::Cast&) { return info(expr.type.dtype).bytes < 4 ? 2 : 0; },
+                [](const one_of<ir::Permute, ir::Expand, ir::View, ir::Flip> auto&) { return 0; },
+                [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Select,
+                                ir::Reduce, ir::Product, ir::Attention, ir::LogSumExp> auto&) {
+                    return 1;
+                },
+            },
+            expr.node);
     }
 
     const ir::Kernel& kernel_;

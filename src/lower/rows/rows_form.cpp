@@ -7,6 +7,7 @@
 #include "ir/dims.h"
 #include "ir/opaque_products.h"
 #include "ir/typing.h"
+#include "support/result.h"
 
 namespace fact::lower {
 
@@ -23,6 +24,19 @@ Dims without(const Dims& all, const Dims& some) {
     for (const ir::DimId dim : all)
         if (!contains(some, dim)) left.push_back(dim);
     return left;
+}
+
+// What of a node is more than a row kernel computes; "" for all others.
+std::string_view beyond_rows(const ir::Node& node) {
+    return std::visit(
+        overloaded{
+            [](const ir::Product&) { return "a product"; },
+            [](const one_of<ir::Attention, ir::LogSumExp> auto&) { return "attention"; },
+            [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Unary, ir::Binary,
+                            ir::Select, ir::Cast, ir::Permute, ir::Expand, ir::View, ir::Flip,
+                            ir::Reduce> auto&) { return ""; },
+        },
+        node);
 }
 
 }  // namespace
@@ -42,8 +56,8 @@ Result<RowsForm> rows_form(const ir::Kernel& kernel) {
         if (ir::repeats_factors(kernel, expr.type.dims))
             return cannot(fmt::format("a value {} that has a factor twice",
                                       ir::to_string(kernel, expr.type.dims)));
-        if (std::holds_alternative<ir::Product>(expr.node)) return cannot("a product");
-        if (std::holds_alternative<ir::Attention>(expr.node)) return cannot("attention");
+        if (const std::string_view why = beyond_rows(expr.node); !why.empty())
+            return cannot(std::string(why));
         const auto* reduce = std::get_if<ir::Reduce>(&expr.node);
         if (!reduce) continue;
         const Dims over = kernel.factors(reduce->over);

@@ -8,6 +8,7 @@
 #include "ir/dims.h"
 #include "ir/needed.h"
 #include "lower/rows/record.h"
+#include "support/result.h"
 
 namespace fact::lower {
 
@@ -160,8 +161,15 @@ void RowsText::write_value(const ExpressionText& text, const ir::Output& output)
 }
 
 std::string_view operation_name(ir::ReduceOp op) {
-    constexpr std::string_view kNames[] = {"Sum", "Max", "Min"};
-    return kNames[static_cast<std::size_t>(op)];
+    switch (op) {
+        case ir::ReduceOp::sum:
+            return "Sum";
+        case ir::ReduceOp::max:
+            return "Max";
+        case ir::ReduceOp::min:
+            return "Min";
+    }
+    throw InternalError("a reduction that no row kernel has");
 }
 
 }  // namespace fact::lower

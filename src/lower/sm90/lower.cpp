@@ -118,7 +118,7 @@ class SourceWriter {
         out_.line(fmt::format("static constexpr int kClusterM = {}, kClusterN = {};",
                               schedule_.cluster.m, schedule_.cluster.n));
         out_.line(fmt::format("static constexpr bool kPingpong = {};",
-                              yes(schedule_.mainloop == schedule::Mainloop::pingpong)));
+                              yes(info(schedule_.mainloop).own_tiles)));
         out_.line(fmt::format("static constexpr Deal kDeal = Deal::{};", deal()));
         if (single) {
             out_.line(fmt::format("static constexpr Major kMajorA = {};", major(form_.a.major)));

@@ -1,0 +1,18 @@
+#include "target/arch.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
+
+namespace fact {
+
+Result<> check_arch(std::string_view name) {
+    if (find_arch(name)) return Ok{};
+    std::vector<std::string> known;
+    for (const Arch& arch : kArchs) known.push_back(fmt::format("{} ({})", arch.name, arch.gpus));
+    return Error{fmt::format("there are no kernels for the architecture {}", name),
+                 fmt::format("use {}", fmt::join(known, " or ")), true};
+}
+
+}  // namespace fact

@@ -201,9 +201,8 @@ TEST_F(Remembered, OtherSettingsOfTorchAreOtherWork) {
     EXPECT_NE(call_identity(options_), usual);
 
     options_.precision.tf32 = {false, true};
-    pattern_.rule = "linear";
     EXPECT_FALSE(allowed_tf32(pattern_, options_));
-    pattern_.rule = "conv";
+    pattern_.convolution = true;
     EXPECT_TRUE(allowed_tf32(pattern_, options_));
 }
 

@@ -14,6 +14,7 @@
 #include "graph/pt2_archive.h"
 #include "schedule/schedule.h"
 #include "support/result.h"
+#include "target/arch.h"
 #include "target/gpu_spec.h"
 #include "target/torch_precision.h"
 
@@ -74,7 +75,7 @@ struct Discovery {
 };
 
 struct Options {
-    std::string arch = "sm90a";
+    std::string arch{kUsualArch};
     std::string gpu = "h200";
     Tf32 tf32 = {};                        // where kernels may compute in it
     std::optional<GpuSpec> ceilings = {};  // of that GPU, where they are not the table's

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "sol/work.h"
+#include "target/arch.h"
 
 namespace fact::match {
 
@@ -90,7 +91,9 @@ double elements(const Written& written, const std::vector<ir::DimId>& dims) {
 
 Result<std::vector<StageCost>> stage_costs(const Written& written, const Options& options,
                                            const GpuSpec& gpu) {
-    const auto pipeline = lower::cut(written.kernel, options.arch == "sm90a");
+    const Arch* arch = find_arch(options.arch);
+    const bool two_sums = arch && info(arch->skeletons.front()).two_sums;
+    const auto pipeline = lower::cut(written.kernel, two_sums);
     if (!pipeline) return pipeline.error();
     const auto origins = lower::origins(*pipeline);
     const auto constant = [&](int param) {

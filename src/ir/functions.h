@@ -62,16 +62,18 @@ struct UnaryInfo {
     UnaryOp op;
     std::string_view name;     // in kernel text; "-" and "not" are prefix operators
     std::string_view meaning;  // to the bit that matters
+    // What it is in C++ of an integer x, which stays one; "" where the result is f32 of any x.
+    std::string_view of_integer = "";
 };
 
 inline constexpr auto kUnary = table_of<UnaryOp>([](UnaryOp op) -> std::optional<UnaryInfo> {
     switch (op) {
         case UnaryOp::neg:
-            return UnaryInfo{op, "-", "-x"};
+            return UnaryInfo{op, "-", "-x", "-{0}"};
         case UnaryOp::logical_not:
-            return UnaryInfo{op, "not", "true where x is false"};
+            return UnaryInfo{op, "not", "true where x is false", "!{0}"};
         case UnaryOp::abs:
-            return UnaryInfo{op, "abs", "|x|"};
+            return UnaryInfo{op, "abs", "|x|", "{0} < 0 ? -{0} : {0}"};
         case UnaryOp::exp:
             return UnaryInfo{op, "exp", "e^x"};
         case UnaryOp::expm1:
@@ -93,7 +95,7 @@ inline constexpr auto kUnary = table_of<UnaryOp>([](UnaryOp op) -> std::optional
         case UnaryOp::sigmoid:
             return UnaryInfo{op, "sigmoid", "1 / (1 + e^-x)"};
         case UnaryOp::relu:
-            return UnaryInfo{op, "relu", "max(x, 0), NaN stays NaN"};
+            return UnaryInfo{op, "relu", "max(x, 0), NaN stays NaN", "{0} < 0 ? 0 : {0}"};
         case UnaryOp::gelu:
             return UnaryInfo{op, "gelu", "x/2 (1 + erf(x / sqrt 2))"};
         case UnaryOp::gelu_tanh:
@@ -109,13 +111,13 @@ inline constexpr auto kUnary = table_of<UnaryOp>([](UnaryOp op) -> std::optional
         case UnaryOp::cos:
             return UnaryInfo{op, "cos", "cosine of radians"};
         case UnaryOp::floor:
-            return UnaryInfo{op, "floor", "largest integer not above x"};
+            return UnaryInfo{op, "floor", "largest integer not above x", "{0}"};
         case UnaryOp::ceil:
-            return UnaryInfo{op, "ceil", "smallest integer not below x"};
+            return UnaryInfo{op, "ceil", "smallest integer not below x", "{0}"};
         case UnaryOp::round:
-            return UnaryInfo{op, "round", "nearest integer, ties to even"};
+            return UnaryInfo{op, "round", "nearest integer, ties to even", "{0}"};
         case UnaryOp::sign:
-            return UnaryInfo{op, "sign", "-1, 0 or 1; NaN stays NaN"};
+            return UnaryInfo{op, "sign", "-1, 0 or 1; NaN stays NaN", "({0} > 0) - ({0} < 0)"};
     }
     return std::nullopt;
 });
@@ -165,17 +167,20 @@ inline constexpr auto kBinary = table_of<BinaryOp>([](BinaryOp op) -> std::optio
 struct ReduceInfo {
     ReduceOp op;
     std::string_view name;
+    std::string_view kernels_name;  // of its struct in kernels/common/rows.cuh
+    std::string_view noun;          // what comes out
+    std::string_view meaning;
 };
 
 inline constexpr auto kReductions =
     table_of<ReduceOp>([](ReduceOp op) -> std::optional<ReduceInfo> {
         switch (op) {
             case ReduceOp::sum:
-                return ReduceInfo{op, "sum"};
+                return ReduceInfo{op, "sum", "Sum", "sum", "accumulated in f32; of nothing: 0"};
             case ReduceOp::max:
-                return ReduceInfo{op, "max"};
+                return ReduceInfo{op, "max", "Max", "largest", "NaN if any is; of nothing: -inf"};
             case ReduceOp::min:
-                return ReduceInfo{op, "min"};
+                return ReduceInfo{op, "min", "Min", "smallest", "NaN if any is; of nothing: inf"};
         }
         return std::nullopt;
     });

@@ -43,38 +43,12 @@ Typing literal_type(const Literal& literal, const Type& given) {
 }
 
 Typing unary_type(const Unary& node, const Type& x) {
-    switch (node.op) {
-        case UnaryOp::logical_not:
-            if (x.dtype != DType::boolean) return needs_bool("The operand of 'not'", x.dtype);
-            return x;
-        case UnaryOp::neg:
-        case UnaryOp::abs:
-        case UnaryOp::relu:
-        case UnaryOp::floor:
-        case UnaryOp::ceil:
-        case UnaryOp::round:
-        case UnaryOp::sign:
-            return Type{arithmetic_type(x.dtype, x.dtype), x.dims};
-        case UnaryOp::exp:
-        case UnaryOp::expm1:
-        case UnaryOp::log:
-        case UnaryOp::log1p:
-        case UnaryOp::sqrt:
-        case UnaryOp::rsqrt:
-        case UnaryOp::reciprocal:
-        case UnaryOp::tanh:
-        case UnaryOp::erf:
-        case UnaryOp::sigmoid:
-        case UnaryOp::gelu:
-        case UnaryOp::gelu_tanh:
-        case UnaryOp::silu:
-        case UnaryOp::softplus:
-        case UnaryOp::mish:
-        case UnaryOp::sin:
-        case UnaryOp::cos:
-            return Type{DType::f32, x.dims};
+    if (node.op == UnaryOp::logical_not) {
+        if (x.dtype != DType::boolean) return needs_bool("The operand of 'not'", x.dtype);
+        return x;
     }
-    throw InternalError("a function without a type");
+    const bool keeps_integers = !info(node.op).of_integer.empty();
+    return Type{keeps_integers ? arithmetic_type(x.dtype, x.dtype) : DType::f32, x.dims};
 }
 
 Typing binary_type(const Kernel& kernel, const Binary& node, const Type& a, const Type& b) {

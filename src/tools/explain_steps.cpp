@@ -25,18 +25,6 @@ std::string quoted(std::string_view text, Span span) {
     return out;
 }
 
-std::string_view name(ir::ReduceOp op) {
-    switch (op) {
-        case ir::ReduceOp::sum:
-            return "sum";
-        case ir::ReduceOp::max:
-            return "largest";
-        case ir::ReduceOp::min:
-            return "smallest";
-    }
-    throw InternalError("a reduction without a name");
-}
-
 class Steps {
   public:
     Steps(const ir::Kernel& kernel, const Extents& extents, std::string_view text)
@@ -135,8 +123,8 @@ class Steps {
                 [&](const ir::Reduce& n) {
                     std::vector<std::string> over;
                     for (const ir::DimId id : n.over) over.push_back(dim(id));
-                    return fmt::format("{} of {} over {}: one for each of {}", name(n.op), ref(n.x),
-                                       fmt::join(over, ", "), dims(expr.type.dims));
+                    return fmt::format("{} of {} over {}: one for each of {}", ir::info(n.op).noun,
+                                       ref(n.x), fmt::join(over, ", "), dims(expr.type.dims));
                 },
                 [&](const ir::Product& n) { return fmt::format("{} @ {}", ref(n.a), ref(n.b)); },
                 [&](const ir::Attention& n) { return attention(n); },

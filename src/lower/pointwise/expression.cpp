@@ -100,48 +100,13 @@ std::string ExpressionText::value(ir::ExprId id) const {
 
 // What stays an integer is none of F's functions: a float would not hold all of its bits.
 std::string ExpressionText::unary(const ir::Unary& n) const {
-    const bool whole = !info((*kernel_)[n.x].type.dtype).floating;
+    const ir::UnaryInfo& function = ir::info(n.op);
+    const bool integer = !info((*kernel_)[n.x].type.dtype).floating && !function.of_integer.empty();
+    if (!integer && n.op != ir::UnaryOp::neg)
+        return fmt::format("F::{}({})", function.name, as_float(n.x));
     std::string x = use(n.x);
     if (x[0] == '-') x = fmt::format("({})", x);  // `--x` would be another operator
-    switch (n.op) {
-        case ir::UnaryOp::neg:
-            return "-" + x;
-        case ir::UnaryOp::logical_not:
-            return "!" + use(n.x);
-        case ir::UnaryOp::abs:
-            if (whole) return fmt::format("{0} < 0 ? -{0} : {0}", x);
-            break;
-        case ir::UnaryOp::relu:
-            if (whole) return fmt::format("{0} < 0 ? 0 : {0}", x);
-            break;
-        case ir::UnaryOp::sign:
-            if (whole) return fmt::format("({0} > 0) - ({0} < 0)", x);
-            break;
-        case ir::UnaryOp::floor:
-        case ir::UnaryOp::ceil:
-        case ir::UnaryOp::round:
-            if (whole) return x;
-            break;
-        case ir::UnaryOp::exp:
-        case ir::UnaryOp::expm1:
-        case ir::UnaryOp::log:
-        case ir::UnaryOp::log1p:
-        case ir::UnaryOp::sqrt:
-        case ir::UnaryOp::rsqrt:
-        case ir::UnaryOp::reciprocal:
-        case ir::UnaryOp::tanh:
-        case ir::UnaryOp::erf:
-        case ir::UnaryOp::sigmoid:
-        case ir::UnaryOp::gelu:
-        case ir::UnaryOp::gelu_tanh:
-        case ir::UnaryOp::silu:
-        case ir::UnaryOp::softplus:
-        case ir::UnaryOp::mish:
-        case ir::UnaryOp::sin:
-        case ir::UnaryOp::cos:
-            break;
-    }
-    return fmt::format("F::{}({})", ir::info(n.op).name, as_float(n.x));
+    return fmt::format(fmt::runtime(function.of_integer), x);
 }
 
 std::string ExpressionText::binary(const ir::Binary& n) const {

@@ -62,10 +62,10 @@ class ElementWriter : RowsText {
         declare(text_, reduce.x, false);
         const std::string name = text_.fresh(kernel_[id].name);
         {
-            auto body =
-                out_.block(fmt::format("auto const {} = Row::reduce<{}>({}, {}", name,
-                                       operation_name(reduce.op), count(form_.over), lambda()),
-                           ");", kernel_.line_of(kernel_[id].span));
+            auto body = out_.block(
+                fmt::format("auto const {} = Row::reduce<{}>({}, {}", name,
+                            ir::info(reduce.op).kernels_name, count(form_.over), lambda()),
+                ");", kernel_.line_of(kernel_[id].span));
             ExpressionText inside = text_;
             if (form_.over.size() > 1) decompose("at", form_.over);
             declare(inside, reduce.x, true);

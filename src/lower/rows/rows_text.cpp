@@ -160,16 +160,4 @@ void RowsText::write_value(const ExpressionText& text, const ir::Output& output)
               kernel_.line_of(kernel_[output.value].span));
 }
 
-std::string_view operation_name(ir::ReduceOp op) {
-    switch (op) {
-        case ir::ReduceOp::sum:
-            return "Sum";
-        case ir::ReduceOp::max:
-            return "Max";
-        case ir::ReduceOp::min:
-            return "Min";
-    }
-    throw InternalError("a reduction that no row kernel has");
-}
-
 }  // namespace fact::lower

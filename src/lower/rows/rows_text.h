@@ -66,7 +66,4 @@ class RowsText {
     emit::CodeWriter out_;
 };
 
-// "Sum", "Max", "Min": the operations of rows.cuh.
-std::string_view operation_name(ir::ReduceOp op);
-
 }  // namespace fact::lower

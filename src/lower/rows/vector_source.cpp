@@ -192,7 +192,7 @@ class VectorWriter : RowsText {
         const std::string name = text_.fresh(kernel_[id].name);
         {
             auto body = out_.block(fmt::format("auto const {} = team.reduce<{}>([&](int i)", name,
-                                               operation_name(reduce.op)),
+                                               ir::info(reduce.op).kernels_name),
                                    ");", kernel_.line_of(kernel_[id].span));
             ExpressionText inside = text_;
             declare(inside, reduce.x, true);

@@ -11,10 +11,10 @@
 namespace fact {
 
 struct PlainTensor {
-    static constexpr int kMostDims = 4;
+    static constexpr int kMaxDims = 4;
     void* data;
-    int64_t strides[kMostDims];  // in elements
-    int sizes[kMostDims];        // ones after the last
+    int64_t strides[kMaxDims];  // in elements
+    int sizes[kMaxDims];        // ones after the last
 };
 
 // FACT_TENSORS, FACT_ENTRY and FACT_TYPE_0, FACT_TYPE_1, ... are defined before the file.

@@ -11,18 +11,18 @@
 
 namespace fact::sm90 {
 
-inline constexpr int kMostBlocks = 144;  // multiprocessors of the largest sm90 chip; the launch
-                                         // record asks for no more blocks
+inline constexpr int kMaxBlocks = 144;  // multiprocessors of the largest sm90 chip; the launch
+                                        // record asks for no more blocks
 
 // A block's mark holds the launch's own token once its sums are written. No two launches have the
 // same, and the reader wipes it: a graph's replays start clean, and nothing is cleared before a
 // launch.
 struct Partials {
-    uint64_t* marks;  // two groups of kMostBlocks blocks; StartCounts and the blocks' sums follow
+    uint64_t* marks;  // two groups of kMaxBlocks blocks; StartCounts and the blocks' sums follow
     uint64_t token;
 
     __device__ StartCounts& start_counts() const {
-        return *reinterpret_cast<StartCounts*>(marks + 2 * kMostBlocks);
+        return *reinterpret_cast<StartCounts*>(marks + 2 * kMaxBlocks);
     }
     __device__ float4* sums() const {
         static_assert(sizeof(StartCounts) % sizeof(float4) == 0);

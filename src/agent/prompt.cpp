@@ -36,10 +36,10 @@ Result<std::string> fill_prompt(const std::filesystem::path& file, const Places&
     return out + text->substr(at);
 }
 
-std::string bounded(const std::vector<std::string>& lines, std::size_t most_bytes) {
+std::string bounded(const std::vector<std::string>& lines, std::size_t max_bytes) {
     std::string out;
     for (std::size_t i = 0; i < lines.size(); ++i) {
-        if (out.size() + lines[i].size() > most_bytes)
+        if (out.size() + lines[i].size() > max_bytes)
             return out + fmt::format("... and {} more", lines.size() - i);
         out += lines[i] + "\n";
     }

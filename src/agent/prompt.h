@@ -17,6 +17,6 @@ using Places = std::vector<std::pair<std::string, std::string>>;
 Result<std::string> fill_prompt(const std::filesystem::path& file, const Places& places);
 
 // The first lines of a text, as many as fit, and how many were left out.
-std::string bounded(const std::vector<std::string>& lines, std::size_t most_bytes);
+std::string bounded(const std::vector<std::string>& lines, std::size_t max_bytes);
 
 }  // namespace fact::agent

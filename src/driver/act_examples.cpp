@@ -15,15 +15,14 @@ Result<index::Features> wanted_features(const Desk& desk, const Json& request) {
         if (!given) return given.error();
         if (given->empty()) continue;
         if (!field.empty())
-            return Error{"only one of 'proposal', 'pattern' and 'text' can be asked for", "", true};
+            return Error{"give only one of 'proposal', 'pattern' and 'text'", "", true};
         field = name;
         value = *given;
     }
     if (field == "text") return features_of_text("text", value);
     if (field == "pattern") return features_of_pattern(desk.found.discovery, value);
     if (field.empty())
-        return Error{"one of 'proposal', 'pattern' and 'text' is missing", "see `fact act --list`",
-                     true};
+        return Error{"give one of 'proposal', 'pattern' and 'text'", "see `fact act --list`", true};
     const auto set = proposed(desk, value);
     if (!set) return set.error();
     return index::graph_features(desk.found.graph, set->nodes);

@@ -135,7 +135,8 @@ std::vector<report::ComparedModule> whole(const ReportJson& a, const ReportJson&
         row.b_sustained = times_of(one, "sustained");
     }
     std::erase_if(out, [](const report::ComparedModule& row) {
-        return !row.a_single.runs && !row.b_single.runs && !row.a_sustained.runs && !row.b_sustained.runs;
+        return !row.a_single.runs && !row.b_single.runs && !row.a_sustained.runs &&
+               !row.b_sustained.runs;
     });
     return out;
 }
@@ -176,8 +177,10 @@ std::vector<report::ComparedPattern> patterns(const ReadRun& a, const ReadRun& b
     std::map<std::string, std::size_t> alike;  // layers of a kind are one row
     const auto add = [&](const Known* left, const Known* right) {
         report::ComparedPattern row;
-        if (left) add_side(*left->row, row.a, row.a_fused, row.a_why, row.a_single, row.a_sustained);
-        if (right) add_side(*right->row, row.b, row.b_fused, row.b_why, row.b_single, row.b_sustained);
+        if (left)
+            add_side(*left->row, row.a, row.a_fused, row.a_why, row.a_single, row.a_sustained);
+        if (right)
+            add_side(*right->row, row.b, row.b_fused, row.b_why, row.b_single, row.b_sustained);
         if (!row.a_fused && !row.b_fused) return;
         row.where = text_of(*(left ? left : right)->row, "where");
         const auto key = fmt::format("{}\n{}\n{} {}", left ? left->family : "",

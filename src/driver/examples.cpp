@@ -91,10 +91,10 @@ Json to_json(const Advice& advice) {
     return {{"examples", examples}, {"cards", cards}};
 }
 
-std::string in_prompt(const Advice& advice, std::size_t most_bytes) {
+std::string in_prompt(const Advice& advice, std::size_t max_bytes) {
     std::string out;
     const auto add = [&](const std::string& part) {
-        if (out.size() + part.size() <= most_bytes) out += part;
+        if (out.size() + part.size() <= max_bytes) out += part;
     };
     for (const auto& card : advice.cards)
         add(fmt::format("- {}: {} (Evidence: {})\n", card.title, card.advice, card.evidence));

@@ -48,7 +48,7 @@ nlohmann::json to_json(const Advice& advice);
 
 // As part of a prompt, in at most so many bytes: what does not fit is left out whole, and so are
 // examples behind the first that have little in common with what is asked.
-std::string in_prompt(const Advice& advice, std::size_t most_bytes);
+std::string in_prompt(const Advice& advice, std::size_t max_bytes);
 
 // Makes the examples of every architecture from the registry's records.
 Result<index::Changes> build_index(const std::filesystem::path& index);

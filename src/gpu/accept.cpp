@@ -106,9 +106,9 @@ std::string tiles_refusal(const Launch& launch, const PersistentGrid& grid,
     if (tiles > kMaxCount)
         return fmt::format("{} would walk {} tiles, more than kernels count to ({})", launch.entry,
                            tiles, kMaxCount);
-    if (grid.tile_k == 0 || grid.most_blocks == 0) return "";
+    if (grid.tile_k == 0 || grid.max_blocks == 0) return "";
     const std::int64_t depth = ceil_div(extent_product(grid.k, all), grid.tile_k);
-    const std::int64_t most = kMaxCount / (2 * std::int64_t{grid.most_blocks});
+    const std::int64_t most = kMaxCount / (2 * std::int64_t{grid.max_blocks});
     if (depth <= most) return "";
     return fmt::format("{} would divide tiles of {} k-tiles, more than it can number ({})",
                        launch.entry, depth, most);

@@ -116,8 +116,8 @@ GridSize grid_size(const Launch& launch, std::span<const TensorArg> tensors,
                     clusters = multiplied(clusters,
                                           ceil_div(extent_product(grid.k, tensors), grid.tile_k));
                 clusters = std::min(clusters, capacity);
-                if (grid.most_blocks > 0)
-                    clusters = std::min<std::int64_t>(clusters, grid.most_blocks / blocks);
+                if (grid.max_blocks > 0)
+                    clusters = std::min<std::int64_t>(clusters, grid.max_blocks / blocks);
                 return {clusters * blocks, 1, 1};
             },
             [&](const LinearGrid& grid) -> GridSize {
@@ -128,7 +128,7 @@ GridSize grid_size(const Launch& launch, std::span<const TensorArg> tensors,
                 const auto batch = extent_product(grid.batch, tensors);
                 return {ceil_div(extent_product(grid.n, tensors), grid.tile_n),
                         ceil_div(extent_product(grid.m, tensors), grid.tile_m),
-                        grid.most_z > 0 ? std::min<std::int64_t>(batch, grid.most_z) : batch};
+                        grid.max_z > 0 ? std::min<std::int64_t>(batch, grid.max_z) : batch};
             },
         },
         launch.grid);

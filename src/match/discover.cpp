@@ -14,60 +14,65 @@ using graph::NodeId;
 
 namespace {
 
-using Give = std::function<void(Candidate)>;
+using Sink = std::function<void(Candidate)>;
 
-void find_around(const Around& family, Search& search, const Give& give) {
+void find_around(const Around& family, Search& search, const Sink& sink) {
     for (std::size_t i = 0; i < search.graph.nodes.size(); ++i) {
         const auto id = static_cast<NodeId>(i);
         if (search.taken.contains(id)) continue;
-        const auto may =
+        const auto begins =
             guarded([&]() -> Result<bool> { return family.begins(search, search.graph[id]); });
-        if (may && !*may) continue;
-        auto found = may ? guarded([&] { return family.find(search, id); }) : may.error();
+        if (begins && !*begins) continue;
+        auto found = begins ? guarded([&] { return family.find(search, id); }) : begins.error();
         if (found)
-            give(std::move(*found));
+            sink(std::move(*found));
         else
-            family.fail(search, id, found.error().message);
+            family.record_reason(search, id, found.error().message);
     }
 }
 
-void find_anywhere(const Anywhere& family, Search& search, const Give& give) {
+void find_anywhere(const Anywhere& family, Search& search, const Sink& sink) {
     auto found = guarded([&]() -> Result<std::vector<Candidate>> { return family.find(search); });
-    if (!found) return;  // what others find is still there
-    for (Candidate& candidate : *found) give(std::move(candidate));
+    if (!found) {  // what other families find is still there
+        if (!search.graph.nodes.empty()) search.note(NodeId{0}, found.error().message);
+        return;
+    }
+    for (Candidate& candidate : *found) sink(std::move(candidate));
 }
 
-void find(const Family& family, Search& search, const Give& give) {
-    const Give lettered = [&](Candidate candidate) {
-        if (!candidate.letter) candidate.letter = family.letter;
-        give(std::move(candidate));
+void find(const Family& family, Search& search, const Sink& sink) {
+    const Sink with_prefix = [&](Candidate candidate) {
+        if (!candidate.id_prefix) candidate.id_prefix = family.id_prefix;
+        sink(std::move(candidate));
     };
     std::visit(overloaded{
-                   [&](const Around& how) { find_around(how, search, lettered); },
-                   [&](const Anywhere& how) { find_anywhere(how, search, lettered); },
+                   [&](const Around& how) { find_around(how, search, with_prefix); },
+                   [&](const Anywhere& how) { find_anywhere(how, search, with_prefix); },
                },
                family.how);
 }
 
-// Whatever is around one product has its number, and from the second on a letter: "p03", "p03b".
-// Those of other families are counted by themselves.
+// Ids with the prefix p: patterns of one anchor share a number and are told apart by b, c, ...
+// ("p03", "p03b"). Every other prefix is counted by itself.
 void number(std::vector<Candidate>& chosen) {
     std::ranges::stable_sort(chosen, {}, &Candidate::anchor);
     std::map<char, int> count;
-    std::optional<NodeId> last;
-    std::string again;
+    std::optional<NodeId> last_anchor;
+    char alternative = 'a';
     for (Candidate& candidate : chosen) {
         std::string suffix;
-        if (candidate.letter == 'p') {
-            if (last == candidate.anchor) {
-                suffix = again.empty() ? "b" : std::string(1, static_cast<char>(again[0] + 1));
+        if (candidate.id_prefix == 'p') {
+            alternative =
+                static_cast<char>(last_anchor == candidate.anchor ? alternative + 1 : 'a');
+            if (alternative != 'a') {
+                suffix = alternative;
                 --count['p'];
             }
-            last = candidate.anchor;
-            again = suffix;
+            last_anchor = candidate.anchor;
         }
-        candidate.pattern.id = fmt::format("{}{:02}{}_{}", candidate.letter,
-                                           count[candidate.letter]++, suffix, candidate.pattern.id);
+        candidate.pattern.id =
+            fmt::format("{}{:02}{}_{}", candidate.id_prefix, count[candidate.id_prefix]++, suffix,
+                        candidate.pattern.id);
     }
 }
 
@@ -79,17 +84,17 @@ Discovery discover(const Graph& graph, const Options& options,
     if (!gpu) gpu = default_gpu(options.arch);
     if (!gpu) throw InternalError(fmt::format("no GPU is known as {}", options.gpu));
     Search search{graph, options, *gpu, Facts(graph), KnownValues(graph, weights)};
-    std::vector<Candidate> contest;
+    std::vector<Candidate> competing;
     for (const Family* family : families())
-        if (family->turn == Turn::contest)
-            find(*family, search, [&](Candidate own) { contest.push_back(std::move(own)); });
-    for (Candidate& own : choose(std::move(contest))) search.take(std::move(own));
+        if (family->round == Round::first)
+            find(*family, search, [&](Candidate found) { competing.push_back(std::move(found)); });
+    for (Candidate& best : choose(std::move(competing))) search.take(std::move(best));
     for (const Family* family : families())
-        if (family->turn == Turn::rest)
-            find(*family, search, [&](Candidate own) { search.take(std::move(own)); });
+        if (family->round == Round::second)
+            find(*family, search, [&](Candidate found) { search.take(std::move(found)); });
     number(search.chosen);
     Discovery discovery;
-    for (Candidate& own : search.chosen) discovery.patterns.push_back(std::move(own.pattern));
+    for (Candidate& chosen : search.chosen) discovery.patterns.push_back(std::move(chosen.pattern));
     auto left = leftovers(graph, search.facts, {search.taken, search.copied, search.reasons});
     discovery.left_alone = std::move(left.work);
     discovery.idle = std::move(left.idle);

@@ -51,8 +51,7 @@ std::string idle_because(const Graph& graph, const Node& node) {
     const auto reads = graph::tensor_inputs(node);
     if (!has_extent(graph, node.outputs) && !has_extent(graph, reads))
         return "it is a single number";
-    if (reads.empty() && node.target.find("rand") == node.target.npos)
-        return "it reads numbers only, and no tensor";
+    if (reads.empty() && node.target.find("rand") == node.target.npos) return "it makes a constant";
     return {};
 }
 

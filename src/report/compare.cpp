@@ -76,8 +76,8 @@ std::string pattern_text(const std::vector<ComparedPattern>& patterns) {
     for (const auto& row : patterns)
         table.row({or_dash(row.a), or_dash(row.b), std::to_string(row.count), row.where,
                    time_text(row.a_single), time_text(row.b_single),
-                   ratio_text(row.a_single, row.b_single), ratio_text(row.a_sustained, row.b_sustained),
-                   fused_in(row)});
+                   ratio_text(row.a_single, row.b_single),
+                   ratio_text(row.a_sustained, row.b_sustained), fused_in(row)});
     return table.empty() ? "\n  neither fused a pattern\n" : "\n" + table.text();
 }
 

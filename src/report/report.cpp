@@ -207,12 +207,12 @@ std::string module_table(const std::vector<ModuleRow>& whole) {
                  {"peak memory", Align::right},
                  {"note"}});
     for (const auto& row : whole)
-        table.row(
-            {row.name, time_text(row.single), speedup(row.single, single), time_text(row.sustained),
-             speedup(row.sustained, sustained),
-             row.single.runs ? std::to_string(row.single.runs) : "-",
-             row.peak_bytes > 0 ? fmt::format("{:.0f} MiB", row.peak_bytes / (1 << 20)) : "-",
-             row.why.empty() && !row.sustained_of.empty() ? "sustained: " + row.sustained_of : row.why});
+        table.row({row.name, time_text(row.single), speedup(row.single, single),
+                   time_text(row.sustained), speedup(row.sustained, sustained),
+                   row.single.runs ? std::to_string(row.single.runs) : "-",
+                   row.peak_bytes > 0 ? fmt::format("{:.0f} MiB", row.peak_bytes / (1 << 20)) : "-",
+                   row.why.empty() && !row.sustained_of.empty() ? "sustained: " + row.sustained_of
+                                                                : row.why});
     return table.text();
 }
 

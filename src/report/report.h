@@ -35,9 +35,10 @@ struct PatternRow {
 struct ModuleRow {
     std::string name;  // "eager", "exported graph", "torch.compile", "composed"
     Times single, sustained;
-    std::string why;           // when it was not measured
-    double peak_bytes = 0;     // beyond inputs and weights; 0: not measured
-    std::string sustained_of = {};  // what was repeated for the sustained time: "calls", "a CUDA graph"
+    std::string why;        // when it was not measured
+    double peak_bytes = 0;  // beyond inputs and weights; 0: not measured
+    std::string sustained_of =
+        {};  // what was repeated for the sustained time: "calls", "a CUDA graph"
 };
 
 // Where the operators of the graph are: `all` is the sum of the others.

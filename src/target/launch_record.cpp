@@ -91,7 +91,7 @@ Json write(const Grid& grid) {
             [](const PersistentGrid& g) {
                 Json json = write_tiled(g);
                 if (g.tile_k > 0) json.update({{"k", write(g.k)}, {"tile_k", g.tile_k}});
-                if (g.most_blocks > 0) json["most_blocks"] = g.most_blocks;
+                if (g.max_blocks > 0) json["most_blocks"] = g.max_blocks;
                 return Json{{"persistent", std::move(json)}};
             },
             [](const LinearGrid& g) {
@@ -99,7 +99,7 @@ Json write(const Grid& grid) {
             },
             [](const TileGrid& g) {
                 Json json = write_tiled(g);
-                if (g.most_z > 0) json["most_z"] = g.most_z;
+                if (g.max_z > 0) json["most_z"] = g.max_z;
                 return Json{{"tile", std::move(json)}};
             },
         },
@@ -280,14 +280,14 @@ Grid read_grid(const Json& json) {
             grid.k = read_product(body.at("k"));
             grid.tile_k = read_int(body.at("tile_k"));
         }
-        if (body.contains("most_blocks")) grid.most_blocks = read_int(body.at("most_blocks"));
+        if (body.contains("most_blocks")) grid.max_blocks = read_int(body.at("most_blocks"));
         return grid;
     }
     if (kind == "linear")
         return LinearGrid{read_extent(body.at("count")), read_int(body.at("per_block"))};
     if (kind == "tile") {
         auto grid = read_tiled<TileGrid>(body);
-        if (body.contains("most_z")) grid.most_z = read_int(body.at("most_z"));
+        if (body.contains("most_z")) grid.max_z = read_int(body.at("most_z"));
         return grid;
     }
     reject(fmt::format("unknown grid '{}'", kind));

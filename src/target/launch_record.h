@@ -81,14 +81,14 @@ using KernelParam = std::variant<TensorMapParam, StructParam>;
 
 // One cluster a tile (tile_m * cluster_m rows by tile_n * cluster_n columns), at most as many as
 // fit on the GPU at a time: the kernel walks the rest itself. Where it divides tiles along K
-// (tile_k is not 0), up to one a k-tile. Never more than `most_blocks` where that is not 0: its
+// (tile_k is not 0), up to one a k-tile. Never more than `max_blocks` where that is not 0: its
 // workspaces have room for no more.
 struct PersistentGrid {
     std::vector<DimOf> m, n, batch;  // products of extents
     int tile_m = 1, tile_n = 1;
     std::vector<DimOf> k = {};
     int tile_k = 0;
-    int most_blocks = 0;
+    int max_blocks = 0;
     bool operator==(const PersistentGrid&) const = default;
 };
 // Enough blocks for `count` elements at `per_block` each, at most what fits on the GPU.
@@ -99,11 +99,11 @@ struct LinearGrid {
 };
 inline constexpr int kMaxGridDepth = 65535;  // CUDA's limit of a grid's y and z
 // One block per tile of a matrix, for transposing passes: x = ceil(n / tile_n), y = ceil(m /
-// tile_m), z = batch; at most `most_z` where that is not 0: the kernel walks the rest itself.
+// tile_m), z = batch; at most `max_z` where that is not 0: the kernel walks the rest itself.
 struct TileGrid {
     std::vector<DimOf> m, n, batch;
     int tile_m = 1, tile_n = 1;
-    int most_z = 0;
+    int max_z = 0;
     bool operator==(const TileGrid&) const = default;
 };
 using Grid = std::variant<PersistentGrid, LinearGrid, TileGrid>;

@@ -105,8 +105,8 @@ class Checker {
                                   tiled(g);
                                   require(g.tile_k >= 0, fmt::format("k-tile of {}", g.tile_k));
                                   product(g.k);
-                                  require(g.most_blocks == 0 || g.most_blocks >= blocks,
-                                          fmt::format("grid of {} blocks", g.most_blocks));
+                                  require(g.max_blocks == 0 || g.max_blocks >= blocks,
+                                          fmt::format("grid of {} blocks", g.max_blocks));
                               },
                               [&](const LinearGrid& g) {
                                   require(g.per_block > 0, "elements per block");
@@ -114,7 +114,7 @@ class Checker {
                               },
                               [&](const TileGrid& g) {
                                   tiled(g);
-                                  require(g.most_z >= 0, fmt::format("depth {}", g.most_z));
+                                  require(g.max_z >= 0, fmt::format("depth {}", g.max_z));
                               }},
                    grid);
     }

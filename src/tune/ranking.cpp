@@ -60,15 +60,15 @@ int best_of(const std::vector<CandidateResult>& results) {
     const bool any_sustained = std::any_of(results.begin(), results.end(), [](const auto& r) {
         return r.outcome == Outcome::passed && r.sustained.runs > 0;
     });
-    double most_fetched = kUnknown;
+    double max_fetched = kUnknown;
     const auto counts = [&](const CandidateResult& r) {
         return r.outcome == Outcome::passed && (!any_sustained || r.sustained.runs > 0) &&
-               fetched(r) <= most_fetched;
+               fetched(r) <= max_fetched;
     };
     int fastest = cheapest(results, counts);
     if (fastest < 0) return -1;
     if (is_long(results[fastest]) && fetched(results[fastest]) < kUnknown) {
-        most_fetched = least_fetched(results, cost(results[fastest]) * (1 + kNearlyAsFast), counts);
+        max_fetched = least_fetched(results, cost(results[fastest]) * (1 + kNearlyAsFast), counts);
         fastest = cheapest(results, counts);
     }
     const Times& best = results[fastest].single;
@@ -87,8 +87,8 @@ std::vector<int> contenders(const std::vector<CandidateResult>& results, int mos
     std::stable_sort(passed.begin(), passed.end(),
                      [&](int a, int b) { return cost(results[a]) < cost(results[b]); });
     if (passed.empty()) return passed;
-    const double most_cost = cost(results[passed[0]]) * (1 + kNear);
-    std::erase_if(passed, [&](int i) { return cost(results[i]) > most_cost; });
+    const double max_cost = cost(results[passed[0]]) * (1 + kNear);
+    std::erase_if(passed, [&](int i) { return cost(results[i]) > max_cost; });
     if (passed.size() <= static_cast<std::size_t>(most)) return passed;
     const auto last = passed.begin() + most - 1;
     if (is_long(results[passed[0]])) {  // one that fetches least is among them

@@ -163,7 +163,7 @@ TEST(LaunchPlan, RefusesMoreTilesThanCanBeNumbered) {
 TEST(LaunchPlan, RefusesKTilesThatCannotBeNumbered) {
     auto record = product_record();
     auto& grid = std::get<PersistentGrid>(record.launches[0].grid);
-    grid.k = {{0, 1}}, grid.tile_k = 64, grid.most_blocks = 144;
+    grid.k = {{0, 1}}, grid.tile_k = 64, grid.max_blocks = 144;
     const std::int64_t most = kMaxCount / 288 * 64;
     EXPECT_EQ(refuses(record, product_tensors(8, 8, most)), "");
     EXPECT_EQ(refuses(record, product_tensors(8, 8, most + 64)),
@@ -271,12 +271,12 @@ TEST(LaunchPlan, NeverMoreBlocksThanTheRecordSays) {
     auto record = product_record();
     Launch& launch = record.launches[0];
     auto& grid = std::get<PersistentGrid>(launch.grid);
-    grid.k = {{0, 1}}, grid.tile_k = 64, grid.most_blocks = 144;
+    grid.k = {{0, 1}}, grid.tile_k = 64, grid.max_blocks = 144;
     EXPECT_EQ(grid_size(launch, product_tensors(256, 256, 524288), 66), (GridSize{132, 1, 1}));
     EXPECT_EQ(grid_size(launch, product_tensors(256, 256, 524288), 148), (GridSize{144, 1, 1}));
-    grid.most_blocks = 7;
+    grid.max_blocks = 7;
     EXPECT_EQ(grid_size(launch, product_tensors(256, 256, 524288), 148), (GridSize{6, 1, 1}));
-    grid.most_blocks = 1;
+    grid.max_blocks = 1;
     EXPECT_NE(inconsistency(record), "") << "less than a cluster";
 }
 
@@ -288,7 +288,7 @@ TEST(LaunchPlan, OtherGrids) {
     EXPECT_EQ(grid_size(launch, tensors, 10000), (GridSize{758, 1, 1}));
     launch.grid = TileGrid{{{0, 0}}, {{0, 1}}, {{1, 0}}, 64, 32};
     EXPECT_EQ(grid_size(launch, tensors, 1), (GridSize{25, 16, 1032}));
-    std::get<TileGrid>(launch.grid).most_z = 1000;
+    std::get<TileGrid>(launch.grid).max_z = 1000;
     EXPECT_EQ(grid_size(launch, tensors, 1), (GridSize{25, 16, 1000}));
 }
 

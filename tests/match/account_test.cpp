@@ -51,7 +51,7 @@ TEST(Account, WhatIsNoWorkSaysSo) {
     for (const auto& item : found.idle) said.push_back(item.node + ": " + item.reason);
     EXPECT_EQ(said, (std::vector<std::string>{"turned: it only changes how a tensor is looked at",
                                               "two: it is a single number",
-                                              "indices: it reads numbers only, and no tensor"}));
+                                              "indices: it makes a constant"}));
     EXPECT_EQ(testing::reason_for(found, "noise"), "it draws random numbers: it stays with torch");
 }
 

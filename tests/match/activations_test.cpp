@@ -1,7 +1,8 @@
+#include "match/formulas/activations.h"
+
 #include <gtest/gtest.h>
 
 #include "dsl/dsl.h"
-#include "match/formulas/activations.h"
 
 namespace fact::match {
 namespace {

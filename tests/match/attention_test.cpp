@@ -255,5 +255,19 @@ TEST(Attention, RepeatedHeadsAreReadOnce) {
         << render_all(diagnostics, "sdpa", written->pattern.kernel);
 }
 
+// What nothing steps along has no stride that could be odd.
+TEST(Attention, ASingleQueryIsAsAlignedAsItsRows) {
+    Net net;
+    const auto q = net.input("q", {kB, kH, 1, kD}), k = net.input("k", {kB, kH, kT, kD}),
+               v = net.input("v", {kB, kH, kT, kD});
+    net.output(net.op("o", "scaled_dot_product_attention.default",
+                      {{"query", q}, {"key", k}, {"value", v}}, {kB, kH, 1, kD}));
+    const auto found = net.discover();
+    const Pattern* pattern = attention(found);
+    ASSERT_TRUE(pattern);
+    for (const auto* bindings : {&pattern->params, &pattern->results})
+        for (const auto& binding : *bindings) EXPECT_EQ(binding.alignment, 16) << binding.tensor;
+}
+
 }  // namespace
 }  // namespace fact::match

@@ -164,7 +164,8 @@ TEST(Norm, RowsMustLieInOnePieceAndFit) {
     EXPECT_EQ(reason_for(found, "d"), "each of its rows is a single number");
     EXPECT_EQ(reason_for(found, "a"), "the rows of turned do not lie in one piece");
     EXPECT_EQ(reason_for(found, "b"), "its rows are longer than 16384 elements");
-    EXPECT_EQ(reason_for(found, "c"), "only the statistics of its rows are used, not the rows");
+    EXPECT_EQ(reason_for(found, "c"),
+              "only the statistics of its rows are used, not the normalised rows");
 }
 
 // What varies with the batch alone keeps it apart from the tokens.

@@ -249,7 +249,7 @@ TEST(Region, GraphWithoutProductsGivesNothing) {
     net.output(net.pointwise("r", "relu.default", net.input("x", {64, 48})));
     const auto found = net.discover();
     EXPECT_TRUE(found.patterns.empty());
-    EXPECT_EQ(reason_for(found, "r"), "no product is next to it");
+    EXPECT_EQ(reason_for(found, "r"), "no matrix product, norm or attention is next to it");
 }
 
 }  // namespace

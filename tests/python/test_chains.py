@@ -60,7 +60,7 @@ LEVEL2 = {
 # What stays with torch: the sum of a matrix and its transpose before a product, dropout that drops
 # and what follows it, and the running statistics of five batch norms.
 LEFT = {
-    "no product is next to it": ["aten.add.Tensor", "aten.softmax.int"],
+    "no matrix product, norm or attention is next to it": ["aten.add.Tensor", "aten.softmax.int"],
     "active dropout draws random numbers: it stays with torch": ["aten.native_dropout.default"],
     "it updates a buffer of the module, which stays with torch": sorted(
         5 * ["aten.pow.Tensor_Scalar", "aten.sub.Tensor", "aten.mul.Tensor"]

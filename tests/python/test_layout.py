@@ -44,6 +44,13 @@ class Layout(unittest.TestCase):
         self.assertEqual(strangers("graph", '#include "match/pattern.h"\n', arrows), {"match"})
         self.assertEqual(strangers("match", '#include "support/result.h"\n#include <map>\n', arrows), set())
 
+    def test_there_is_no_cycle(self):
+        arrows = declared()
+        for folder in arrows:
+            self.assertNotIn(folder, reachable(folder, arrows))
+        circle = {"graph": ["match"], "match": ["graph"]}
+        self.assertIn("graph", reachable("graph", circle))
+
     def test_every_folder_is_declared(self):
         held = {file.parent.relative_to(ROOT / "src").as_posix() for file in (ROOT / "src").rglob("*.cpp")}
         self.assertEqual(held - set(declared()), {"cli"})  # the program itself

@@ -186,11 +186,11 @@ class RegistryCommands(CommandLine):
         here = self.fact("version").stdout.split("compiler: ")[1].splitlines()[0]
         if not here.startswith("nvcc"):
             self.skipTest("no compiler")
-        self.taken(record(16, versions=here), record(32, versions="nvcc 12.4.0, CUTLASS 3.9.0"))
+        self.taken(record(40, versions=here), record(56, versions="nvcc 12.4.0, CUTLASS 3.9.0"))
         self.assertIn("1 file removed", self.fine("prune", "--toolchain-other"))
         left = {r["work"]["m"] for r in json.loads(self.fine("list", "--json"))}  # and shipped ones
-        self.assertIn(16, left)
-        self.assertNotIn(32, left)
+        self.assertIn(40, left)
+        self.assertNotIn(56, left)
 
     def test_shipped_records_are_read_and_kept(self):
         self.environment["FACT_REGISTRY"] = str(self.folder / "root" / "registry")

@@ -145,7 +145,7 @@ class RecordBuilder {
                             columns_of(schedule_, problem_)};
         if (divides_depth(schedule_.scheduler)) {
             grid.k = dims_.k, grid.tile_k = schedule_.tile.k;
-            grid.most_blocks = kMaxBlocks;
+            grid.max_blocks = kMaxBlocks;
         }
         launch.grid = grid;
         if (grid.tile_n < schedule_.swizzle)  // else a band's tiles are less than its columns

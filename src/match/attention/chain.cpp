@@ -28,7 +28,7 @@ struct MaskUse {
     MaskMeaning meaning{};
     double low =
         -std::numeric_limits<double>::infinity();  // what takes the place of a hidden score
-    double after = 1;                              // what it is multiplied by later
+    double later_scale = 1;  // by which the masked scores are multiplied afterwards
 };
 
 bool has_axis(const Shape& shape, Axis axis) {
@@ -36,17 +36,18 @@ bool has_axis(const Shape& shape, Axis axis) {
         shape, [&](const auto& axes) { return std::ranges::find(axes, axis) != axes.end(); });
 }
 
-// What may stand between the first product and the softmax, in any order.
-enum class Effect { times, over, cap, mask };
+// What may stand between the first product and the softmax, in any order. The names of arguments
+// are those that fits() and take_mask() ask for.
+enum class Effect { multiply, divide, cap, mask };
 struct Step {
     CallFormula call;
     Effect effect;
 };
 const std::vector<Step>& steps() {
     static const std::vector<Step> all{
-        {"mul(scores, factor)", Effect::times},
-        {"mul(factor, scores)", Effect::times},
-        {"div(scores, factor)", Effect::over},
+        {"mul(scores, factor)", Effect::multiply},
+        {"mul(factor, scores)", Effect::multiply},
+        {"div(scores, factor)", Effect::divide},
         {"tanh(scores)", Effect::cap},
         {"add(scores, added)", Effect::mask},
         {"add(added, scores)", Effect::mask},
@@ -85,7 +86,7 @@ class ChainReader {
             if (!absorb(*next)) return std::nullopt;
             next = only_reader();
         }
-        if (!next || !is_anchor(graph_[*next]) || !take_mix(*next)) return std::nullopt;
+        if (!next || !is_anchor(graph_[*next]) || !take_second_product(*next)) return std::nullopt;
         return finish();
     }
 
@@ -106,7 +107,7 @@ class ChainReader {
         return true;
     }
 
-    // Rounding on the way is torch's, not the module's: the kernel keeps f32.
+    // Casts between floating types only round intermediate values, which the kernel keeps in f32.
     bool reorders_or_rounds(NodeId id) const {
         const Node& node = graph_[id];
         const auto motion = graph::facts_of(node).motion;
@@ -148,7 +149,8 @@ class ChainReader {
         return known ? known->number() : std::nullopt;
     }
 
-    // Whether the scores are where we are, numbers are known and masks are tensors.
+    // Whether `scores` is the current value, `factor` and `low` known numbers, and the rest
+    // tensors.
     bool fits(const Call& call) const {
         return std::ranges::all_of(call, [&](const auto& argument) {
             const std::string& name = argument.first;
@@ -160,9 +162,9 @@ class ChainReader {
 
     bool take(Effect effect, NodeId id, const Call& call) {
         switch (effect) {
-            case Effect::times:
+            case Effect::multiply:
                 return take_scale(id, *number(call, "factor"), true);
-            case Effect::over:
+            case Effect::divide:
                 return take_scale(id, *number(call, "factor"), false);
             case Effect::cap:
                 return take_cap();
@@ -180,13 +182,13 @@ class ChainReader {
     }
 
     bool take_scale(NodeId id, double factor, bool times) {
-        // What a mask hides stays hidden only behind a positive factor.
+        // A factor that is not positive would show what a mask hides.
         if (factor <= 0) return false;
         scale_ = times ? scale_ * factor : scale_ / factor;
-        for (MaskUse& mask : masks_) mask.after *= times ? factor : 1 / factor;
-        // A number that is a tensor of the graph is known to the kernel as a mask is.
+        for (MaskUse& mask : masks_) mask.later_scale *= times ? factor : 1 / factor;
+        // The factor may be a constant tensor: the nodes that make it are copied, as a mask's are.
         for (const ValueId value : graph::tensor_inputs(graph_[id]))
-            if (value != value_) keep_behind(value);
+            if (value != value_) copy_producers_of(value);
         return true;
     }
 
@@ -202,7 +204,7 @@ class ChainReader {
     }
 
     // The second product in terms of the first one's axes.
-    bool take_mix(NodeId id) {
+    bool take_second_product(NodeId id) {
         const auto read = read_anchor(graph_, id);
         if (!read || read->alpha != 1 || (read->addend && read->beta != 0)) return false;
         const bool first = read->a == value_;
@@ -240,7 +242,7 @@ class ChainReader {
                     out[i].insert(out[i].end(), names.at(axis).begin(), names.at(axis).end());
             return out;
         };
-        mix_ = id;
+        second_product_ = id;
         space_.add_side({id, "v", first ? read->b : read->a, translated(values)});
         space_.place(read->result, translated(result));
         nodes_.insert(id);
@@ -271,7 +273,7 @@ class ChainReader {
                 if (axis != call.d && !has_axis(call.k.shape, axis)) rows = axis;
         if (!rows || !has_axis(call.k.shape, n_)) return std::nullopt;
         call.m = *rows;
-        const SideUse& values = side(mix_, "v");
+        const SideUse& values = side(second_product_, "v");
         call.v = {values.value, values.shape};
         call.result = {value_, space_.shape(value_)};
         for (const MaskUse& mask : masks_)
@@ -285,7 +287,7 @@ class ChainReader {
 
     bool apply(const MaskUse& use, AttentionCall& call) {
         const SideUse& mask = side(use.node, use.argument);
-        const double hidden = kHidden / std::min(use.after, 1.0);
+        const double hidden = kHidden / std::min(use.later_scale, 1.0);
         if (use.low > hidden) return false;
         const auto known = known_.of(mask.value);
         const auto sight =
@@ -297,13 +299,14 @@ class ChainReader {
             const bool adds = use.meaning == MaskMeaning::add;
             if (adds ? !info(dtype).floating || dtype == DType::f64 : dtype != DType::boolean)
                 return false;
-            // A finite number in the place of every score of a row weighs all columns alike, which
-            // adding cannot say.
-            if (adds ? use.after != 1 : std::isfinite(use.low)) return false;
+            // With a finite `low`, a row that is hidden as a whole gets equal weights, which an
+            // added mask does not give; and a mask that is scaled after it was added is another
+            // one.
+            if (adds ? use.later_scale != 1 : std::isfinite(use.low)) return false;
             call.masks.push_back({{mask.value, mask.shape}, use.meaning, use.low});
             return true;
         }
-        // Beside another mask a row may see nothing; only -inf hides as the kernel does then.
+        // Two masks together may hide a whole row: torch and the kernel then agree only about -inf.
         const bool finite =
             use.meaning == MaskMeaning::add
                 ? std::ranges::any_of(*known->elements,
@@ -311,14 +314,14 @@ class ChainReader {
                 : std::isfinite(use.low);
         if (!sight->is_all() && finite && masks_.size() > 1) return false;
         call.sight.narrow(*sight);
-        keep_behind(mask.value);
+        copy_producers_of(mask.value);
         // What it puts in the place of hidden scores may be a tensor too.
         for (const ValueId value : graph::tensor_inputs(graph_[use.node]))
-            if (!space_.contains(value) && known_.of(value)) keep_behind(value);
+            if (!space_.contains(value) && known_.of(value)) copy_producers_of(value);
         return true;
     }
 
-    void keep_behind(ValueId value) {
+    void copy_producers_of(ValueId value) {
         const auto behind = known_.nodes_behind(value);
         copied_.insert(behind.begin(), behind.end());
     }
@@ -333,7 +336,7 @@ class ChainReader {
     std::optional<double> inside_cap_;  // the scale before a tanh; scale_ is then what follows it
     std::vector<MaskUse> masks_;
     std::optional<NodeId> softmax_;
-    NodeId mix_{};
+    NodeId second_product_{};
     Axis n_ = 0, e_ = 0;
     std::set<NodeId> nodes_, copied_;
 };

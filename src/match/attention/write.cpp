@@ -36,7 +36,9 @@ class AttentionWriter {
         for (const Placed* tensor : operands())
             if (const auto producer = graph_[tensor->value].producer;
                 producer && (call_.nodes.contains(*producer) || call_.copied.contains(*producer)))
-                return Error{"one operand is computed on the way to another", ""};
+                return Error{
+                    "one of its operands is computed from what this attention computes on its way",
+                    ""};
         if (std::string reason = name_axes(); !reason.empty()) return Error{reason, ""};
         std::vector<ExprId> loaded;
         for (const auto& [name, tensor, row, column] : {std::tuple{"q", &call_.q, call_.m, call_.d},
@@ -113,8 +115,9 @@ class AttentionWriter {
                 continue;
             }
             const bool outer = i + 1 < batch_.size() && !told(batch_[i + 1]);
-            if (!outer && free.empty()) return "it has too many dimensions";
-            if (outer && extents_.contains("G")) return "two of its dimensions are shared in parts";
+            if (!outer && free.empty()) return "it has more than four batch dimensions";
+            if (outer && extents_.contains("G"))
+                return "its heads are grouped along two dimensions";
             names_[axis] = outer ? "G" : free.back();
             if (!outer) free.pop_back();
             extents_[names_[axis]] = call_.extent(axis);
@@ -128,7 +131,8 @@ class AttentionWriter {
         for (const Placed* tensor : {&call_.k, &call_.v, &call_.result})
             for (const auto& axes : tensor->shape)
                 for (const Axis axis : significant(axes))
-                    if (!names_.contains(axis)) return "its queries lack a dimension of the rest";
+                    if (!names_.contains(axis))
+                        return "its keys or values have a batch dimension that its queries lack";
         return "";
     }
 
@@ -160,17 +164,15 @@ class AttentionWriter {
             (stride(seen.back()) != 1 && own.sizes[static_cast<std::size_t>(seen.back())] != 1))
             return Error{fmt::format("{} has no contiguous dimension", graph_[tensor.value].name),
                          ""};
-        std::int64_t together = own.offset;
+        std::vector<std::int64_t> strides;  // of what is ever stepped along
         for (const int at : seen) {
             const auto axes = significant(tensor.shape[static_cast<std::size_t>(at)]);
             order.laid.dims.push_back({at});
             order.dims.push_back(dim(axes));
             order.axes.insert(order.axes.end(), axes.begin(), axes.end());
-            if (at != seen.back()) together = std::gcd(together, stride(at));
+            if (own.sizes[static_cast<std::size_t>(at)] > 1) strides.push_back(stride(at));
         }
-        if (together != 0)
-            order.laid.alignment =
-                static_cast<int>(std::gcd(together * info(own.dtype).bytes, std::int64_t{16}));
+        order.laid.alignment = graph::alignment(own.offset, strides, own.dtype);
         return order;
     }
 
@@ -241,7 +243,7 @@ class AttentionWriter {
         if (!order) return order.error();
         const Dims wanted = dims(order->axes), has = kernel_[value].type.dims;
         if (wanted.size() != has.size() || !std::ranges::is_permutation(wanted, has))
-            return Error{"a dimension of its result is in no operand", ""};
+            return Error{"its result has a dimension that none of q, k and v has", ""};
         const ExprId stored = build_.view(build_.permute(value, wanted), order->dims);
         kernel_.outputs.push_back({{"y", {type(call_.result).dtype, order->dims}, {}}, stored});
         results_.push_back(bind(graph_, facts_, "y", order->laid));
@@ -251,7 +253,8 @@ class AttentionWriter {
     AttentionPattern assembled(const Options& options, const GpuSpec& gpu) {
         std::set<NodeId> all = call_.nodes, own = call_.nodes;
         all.insert(call_.copied.begin(), call_.copied.end());
-        // What makes the mask of this attention alone goes with it.
+        // Operators whose results only this attention uses belong to the pattern; others are
+        // copied.
         for (auto id = call_.copied.rbegin(); id != call_.copied.rend(); ++id)
             if (std::ranges::all_of(graph_[*id].outputs, [&](ValueId value) {
                     return only_used_in(facts_, value, own);
@@ -296,7 +299,8 @@ class AttentionWriter {
             for (const auto& binding : *bindings) lowering.alignment.push_back(binding.alignment);
         const auto stages = lower::stages(kernel_, lowering);
         if (!stages || stages->stages.back().kind != lower::StageKind::attention) return false;
-        // A bias may be laid out anew before, but not one as large as the scores.
+        // A kernel before it may write the bias in another layout, but nothing as large as the
+        // scores.
         double scores = 1;
         for (const Axis axis : batch_) scores *= static_cast<double>(call_.extent(axis));
         scores *= static_cast<double>(call_.extent(call_.m) * call_.extent(call_.n));

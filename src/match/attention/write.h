@@ -12,8 +12,8 @@ namespace fact::match {
 struct AttentionPattern {
     std::vector<graph::NodeId> nodes, copied;
     Pattern pattern;
-    // A skeleton computes it, at most behind a kernel that lays a bias out anew; else it is written
-    // out.
+    // An attention skeleton computes it, after at most a kernel that writes the bias in another
+    // layout; else the text is expanded into products and a softmax.
     bool one_kernel = false;
 };
 

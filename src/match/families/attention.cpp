@@ -44,8 +44,9 @@ Result<AttentionPattern> write_call(Search& search, NodeId node) {
     if (!whole) return Error{"", ""};
     // Written out, heads that share keys would be multiplied one by one.
     if (graph::flag_argument(graph[node], "enable_gqa", false))
-        return Error{read->extent(read->m) == 1 ? "a single query of grouped heads is left to torch"
-                                                : "grouped heads that torch repeats are left to it",
+        return Error{read->extent(read->m) == 1
+                         ? "a single query of grouped heads has no kernel here"
+                         : "grouped heads in this form have no kernel here",
                      ""};
     read_permuted(graph, facts, *read);
     return write_attention(graph, facts, *read, search.options, search.gpu);
@@ -54,13 +55,14 @@ Result<AttentionPattern> write_call(Search& search, NodeId node) {
 Result<Candidate> find_attention(Search& search, NodeId node) {
     auto found = write_call(search, node);
     if (!found) return found.error();
-    Candidate own{node, std::move(found->nodes), std::move(found->pattern), false, found->one_kernel};
+    Candidate own{node, std::move(found->nodes), std::move(found->pattern), false,
+                  found->one_kernel};
     own.copied = std::move(found->copied);
     return own;
 }
 
 }  // namespace
 
-extern const Family kAttention{'p', Turn::contest, Around{begins_attention, find_attention}};
+extern const Family kAttention{'p', Round::first, Around{begins_attention, find_attention}};
 
 }  // namespace fact::match

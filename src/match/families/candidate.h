@@ -18,7 +18,7 @@ struct Candidate {
     // A product with what is around it, or several that are computed as one.
     std::vector<Region> regions = {};
     std::vector<graph::NodeId> copied = {};  // Pattern::copied
-    char letter = 0;                         // of its id, where that is not its family's
+    char id_prefix = 0;                      // where that is not its family's
 };
 
 // Most gain first; regions that overlap a chosen one are passed over. Only of the same product

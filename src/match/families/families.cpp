@@ -20,6 +20,10 @@ void Search::take(Candidate candidate) {
     chosen.push_back(std::move(candidate));
 }
 
+void Search::replace_reason(graph::NodeId node, const std::string& reason) {
+    reasons[node] = reason;
+}
+
 void Search::note(graph::NodeId node, const std::string& reason) {
     if (!reason.empty()) reasons.try_emplace(node, reason);
 }

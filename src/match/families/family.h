@@ -28,26 +28,27 @@ struct Search {
     Facts facts;
     KnownValues known;
     std::vector<Candidate> chosen = {};
-    std::set<graph::NodeId> taken = {}, copied = {};    // by those
+    std::set<graph::NodeId> taken = {}, copied = {};    // nodes of those, and Pattern::copied
     std::map<graph::NodeId, std::string> reasons = {};  // why a node is left
 
     void take(Candidate candidate);
-    // The first reason that is found for a node stands; an empty one says nothing.
+    // The first reason for a node stands; an empty one says nothing.
     void note(graph::NodeId node, const std::string& reason);
+    // A better reason than what was noted before.
+    void replace_reason(graph::NodeId node, const std::string& reason);
 };
 
-// When a family looks.
-enum class Turn {
-    contest,  // first: of what several find around the same operators, what gains most is chosen
-    rest,     // afterwards: what is left, or another way to what was chosen, which is offered too
+enum class Round {
+    first,   // candidates of all these families compete: of overlapping ones the best is chosen
+    second,  // candidates are added: over what is left, or as alternatives to chosen ones
 };
 
 // Finds a pattern around every node that may begin one and that no other has taken.
 struct Around {
     bool (*begins)(const Search& search, const graph::Node& node);
     Result<Candidate> (*find)(Search& search, graph::NodeId node);
-    // What becomes of the reason why there is none.
-    void (*fail)(Search& search, graph::NodeId node, const std::string& reason) =
+    // Records why `find` found nothing.
+    void (*record_reason)(Search& search, graph::NodeId node, const std::string& reason) =
         [](Search& search, graph::NodeId node, const std::string& reason) {
             search.note(node, reason);
         };
@@ -59,15 +60,15 @@ struct Anywhere {
 };
 
 struct Family {
-    char letter;  // that the ids of its patterns begin with
-    Turn turn;
+    char id_prefix;  // of its patterns' ids; several families may share one
+    Round round;
     std::variant<Around, Anywhere> how;
 };
 
 // In the order in which they look.
 std::span<const Family* const> families();
 
-// One operator that trips us up, in whatever way, costs its pattern, not the run.
+// An exception costs the pattern it was thrown for, not the run.
 template <class Find>
 auto guarded(Find find) -> decltype(find()) {
     try {

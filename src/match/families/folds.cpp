@@ -54,6 +54,6 @@ std::vector<Candidate> find_folds(Search& search) {
 
 }  // namespace
 
-extern const Family kFolds{'p', Turn::rest, Anywhere{find_folds}};
+extern const Family kFolds{'p', Round::second, Anywhere{find_folds}};
 
 }  // namespace fact::match

@@ -16,7 +16,7 @@ std::optional<Candidate> joined_candidate(const Search& search, std::vector<Regi
         joined.nodes.insert(joined.nodes.end(), region.nodes.begin(), region.nodes.end());
     if (fold) joined.nodes.insert(joined.nodes.end(), fold->nodes.begin(), fold->nodes.end());
     joined.regions = std::move(group);
-    joined.letter = 'l';
+    joined.id_prefix = 'l';
     return joined;
 }
 
@@ -40,6 +40,6 @@ std::vector<Candidate> find_linears(Search& search) {
 
 }  // namespace
 
-extern const Family kLinears{'l', Turn::rest, Anywhere{find_linears}};
+extern const Family kLinears{'l', Round::second, Anywhere{find_linears}};
 
 }  // namespace fact::match

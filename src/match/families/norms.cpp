@@ -24,7 +24,7 @@ Result<Candidate> find_norm(Search& search, NodeId node) {
     const graph::Graph& graph = search.graph;
     const NormRegion region = grow_norm(graph, search.facts, search.taken, node);
     if (region.outputs.empty())
-        return Error{"only the statistics of its rows are used, not the rows", ""};
+        return Error{"only the statistics of its rows are used, not the normalised rows", ""};
     if (region.rows.back() > kLongestRow)
         return Error{fmt::format("its rows are longer than {} elements", kLongestRow), ""};
     const auto written = write_norm(graph, search.facts, region, node);
@@ -45,12 +45,12 @@ Result<Candidate> find_norm(Search& search, NodeId node) {
 }
 
 // It says more than why some product left the norm.
-void blame(Search& search, NodeId node, const std::string& reason) {
-    search.reasons[node] = reason;
+void replace_reason(Search& search, NodeId node, const std::string& reason) {
+    search.replace_reason(node, reason);
 }
 
 }  // namespace
 
-extern const Family kNorms{'n', Turn::rest, Around{begins_norm, find_norm, blame}};
+extern const Family kNorms{'n', Round::second, Around{begins_norm, find_norm, replace_reason}};
 
 }  // namespace fact::match

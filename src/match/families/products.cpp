@@ -27,7 +27,7 @@ std::vector<Growth> growths_of(Search& search) {
                 growths.push_back(grow(search.graph, search.facts, std::move(*packed)));
             return Ok{};
         });
-        if (!grown) search.reasons[id] = grown.error().message;
+        if (!grown) search.replace_reason(id, grown.error().message);
     }
     return growths;
 }
@@ -74,6 +74,6 @@ std::vector<Candidate> find_products(Search& search) {
 
 }  // namespace
 
-extern const Family kProducts{'p', Turn::contest, Anywhere{find_products}};
+extern const Family kProducts{'p', Round::first, Anywhere{find_products}};
 
 }  // namespace fact::match

@@ -90,7 +90,8 @@ bool begins_rotary(const Search& search, const Node& node) {
 Result<Candidate> find_rotary(Search& search, NodeId node) {
     const Graph& graph = search.graph;
     std::optional<Candidate> best;
-    std::string reason = "its halves are not joined again";
+    std::string reason =
+        "it takes a tensor apart, and the halves are not joined again as in a rotary embedding";
     const ValueId source = read_halving(graph, graph[node])->source;
     for (const ValueId root : roots_of(graph, search.taken, source)) {
         auto anchor = start_at(graph, root);
@@ -113,13 +114,13 @@ Result<Candidate> find_rotary(Search& search, NodeId node) {
 }
 
 // What reads halves is left for the same reason.
-void blame_readers(Search& search, NodeId node, const std::string& reason) {
+void note_readers(Search& search, NodeId node, const std::string& reason) {
     for (const ValueId value : search.graph[node].outputs)
         for (const NodeId user : search.facts.users[graph::index(value)]) search.note(user, reason);
 }
 
 }  // namespace
 
-extern const Family kRotary{'r', Turn::rest, Around{begins_rotary, find_rotary, blame_readers}};
+extern const Family kRotary{'r', Round::second, Around{begins_rotary, find_rotary, note_readers}};
 
 }  // namespace fact::match

@@ -25,7 +25,8 @@ std::optional<ExprId> FormulaReader::mean_of(ExprId id) {
     return sum->x;
 }
 
-bool FormulaReader::fits(ExprId id, const Formula& formula, Meanings& meanings, const Rest& rest) {
+bool FormulaReader::fits(ExprId id, const Formula& formula, Meanings& meanings,
+                         const Continue& rest) {
     const auto& parts = formula.parts;
     const auto one = [&](std::optional<ExprId> x) {
         return x && fits(*x, parts.front(), meanings, rest);
@@ -48,7 +49,7 @@ bool FormulaReader::fits(ExprId id, const Formula& formula, Meanings& meanings, 
         formula.kind);
 }
 
-bool FormulaReader::fits_letter(ExprId id, char letter, Meanings& meanings, const Rest& rest) {
+bool FormulaReader::fits_letter(ExprId id, char letter, Meanings& meanings, const Continue& rest) {
     const ExprId own = numbering_.first(id);
     const auto [at, added] = meanings.exprs.try_emplace(letter, own);
     if (numbering_.same(at->second, own) && rest()) return true;
@@ -56,7 +57,7 @@ bool FormulaReader::fits_letter(ExprId id, char letter, Meanings& meanings, cons
     return false;
 }
 
-bool FormulaReader::fits_number(ExprId id, char letter, Meanings& meanings, const Rest& rest) {
+bool FormulaReader::fits_number(ExprId id, char letter, Meanings& meanings, const Continue& rest) {
     const auto* literal = numbering_.as<ir::Literal>(id);
     if (!literal) return false;
     const auto [at, added] = meanings.numbers.try_emplace(letter, literal->value);
@@ -66,7 +67,7 @@ bool FormulaReader::fits_number(ExprId id, char letter, Meanings& meanings, cons
 }
 
 bool FormulaReader::fits_binary(ExprId id, BinaryOp op, const std::vector<Formula>& parts,
-                                Meanings& meanings, const Rest& rest) {
+                                Meanings& meanings, const Continue& rest) {
     const auto* binary = numbering_.as<ir::Binary>(id);
     if (!binary || binary->op != op) return false;
     const auto both = [&](ExprId a, ExprId b) {

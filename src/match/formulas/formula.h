@@ -30,7 +30,7 @@ struct Binary {
     ir::BinaryOp op;
 };
 struct Mean {};    // along the rows
-struct Either {};  // the first part that fits
+struct Either {};  // any of its parts, tried in order
 
 using Kind = std::variant<Any, Number, Unary, Binary, Mean, Either>;
 
@@ -78,8 +78,8 @@ struct Meanings {
     std::map<char, double> numbers;
 };
 
-// Compares expressions of a kernel whose rows run along `along` with formulas; equal expressions
-// are one as `numbering` has them.
+// Matches expressions of a kernel against formulas. A mean is over the dimension `along`; two
+// expressions are the same if `numbering` says so.
 class FormulaReader {
   public:
     FormulaReader(Numbering& numbering, ir::DimId along) : numbering_(numbering), along_(along) {}
@@ -91,12 +91,13 @@ class FormulaReader {
     std::optional<ir::ExprId> mean_of(ir::ExprId id);
 
   private:
-    using Rest = std::function<bool()>;  // whether what comes after fits, too
-    bool fits(ir::ExprId id, const Formula& formula, Meanings& meanings, const Rest& rest);
-    bool fits_letter(ir::ExprId id, char letter, Meanings& meanings, const Rest& rest);
-    bool fits_number(ir::ExprId id, char letter, Meanings& meanings, const Rest& rest);
+    // Matches the remaining parts; false makes the caller try its next alternative.
+    using Continue = std::function<bool()>;
+    bool fits(ir::ExprId id, const Formula& formula, Meanings& meanings, const Continue& rest);
+    bool fits_letter(ir::ExprId id, char letter, Meanings& meanings, const Continue& rest);
+    bool fits_number(ir::ExprId id, char letter, Meanings& meanings, const Continue& rest);
     bool fits_binary(ir::ExprId id, ir::BinaryOp op, const std::vector<Formula>& parts,
-                     Meanings& meanings, const Rest& rest);
+                     Meanings& meanings, const Continue& rest);
 
     Numbering& numbering_;
     ir::DimId along_;

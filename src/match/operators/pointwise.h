@@ -12,8 +12,10 @@
 namespace fact::match {
 
 struct PointwiseOp {
-    std::string_view target;                // "aten.add.Tensor"
-    std::string_view tag;                   // its part in a kernel's name; "" for none
+    std::string_view target;  // "aten.add.Tensor"
+    // Its part in a kernel's name; "" of comparisons, logic and copies. That and "mask" may give
+    // bool.
+    std::string_view tag;
     std::vector<std::string_view> tensors;  // arguments that may be tensors
     ir::ExprId (*build)(Translation&);
 };

@@ -59,7 +59,8 @@ struct Pattern {
 };
 
 // Of pointwise work that has nothing to be fused with: the least of reasons.
-inline constexpr std::string_view kNothingNear = "no product is next to it";
+inline constexpr std::string_view kNothingNear =
+    "no matrix product, norm or attention is next to it";
 
 struct LeftAlone {
     std::string node, target, reason;

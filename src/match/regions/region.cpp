@@ -47,7 +47,8 @@ void drop_loose_halves(const Graph& graph, const Space& space, Growth& growth) {
     for (const NodeId id : growth.reach)
         if (!space.halved(graph[id].outputs.front())) used.merge(needed(graph, growth, id));
     for (const NodeId id : growth.reach)
-        if (!used.contains(id)) growth.stops[id] = "it computes with a part of the product";
+        if (!used.contains(id))
+            growth.stops[id] = "it uses half of the product, and the halves are not joined again";
     std::erase_if(growth.reach, [&](NodeId id) { return !used.contains(id); });
 }
 

@@ -14,8 +14,8 @@ namespace fact::exec {
 
 class Session {
   public:
-    // Reads the call and the kernel text; on the CPU, and for the check of the text, over extents
-    // small enough for the interpreter.
+    // Reads the call and the kernel text. On the CPU the call shrinks to extents that the
+    // interpreter can handle; on a GPU only the check of the text uses such.
     static Result<Session> open(const verify::OpenRequest& request, verify::OpenReply& reply);
 
     // Proves and times a compiled kernel as docs/verification.md says; on the CPU the interpreter

@@ -62,7 +62,7 @@ __device__ inline float narrow<float>(float x) {
     return x;
 }
 
-// The same and back: a cast written in the kernel text.
+// Rounds to T and returns to float: what a cast in the kernel text does.
 template <class T>
 __device__ inline float rounded(float x) {
     return widen(narrow<T>(x));
@@ -70,14 +70,15 @@ __device__ inline float rounded(float x) {
 
 inline constexpr float kLog2e = 1.4426950408889634f;
 
-// Functions for results of type T, whose errors are a small share of a rounding to T of whatever
-// the result is, in the tails of a sigmoid too.
+// Functions precise enough for results of type T: their relative error is a small part of T's
+// rounding error even where results are tiny, as those of a sigmoid far below 0 are.
 template <class T>
 struct Math {
     __device__ static float tanh(float x) { return ::tanhf(x); }
     __device__ static float exp(float x) { return ::expf(x); }
     __device__ static float divide(float x, float y) { return __fdiv_rn(x, y); }
-    // A rounded division would cost more than all the rest, and be hardly better than the exp.
+    // A correctly rounded division would cost more than everything else here and gain nothing: the
+    // error of exp dominates.
     __device__ static float sigmoid(float x) { return reciprocal_of_any(1.f + exp(-x)); }
 };
 template <>
@@ -85,8 +86,8 @@ struct Math<half> {
     __device__ static float tanh(float x) { return ::tanhf(x); }
     __device__ static float exp(float x) { return __expf(x); }
     __device__ static float divide(float x, float y) { return __fdividef(x, y); }
-    // A tanh would be one special function instead of two, but near its ends it is 1 or -1 up to an
-    // error that is far larger than what is left of the sigmoid.
+    // (1 + tanh(x / 2)) / 2 would need one special function instead of two, but far below 0 the
+    // absolute error of tanh.approx is larger than the sigmoid.
     __device__ static float sigmoid(float x) { return reciprocal(1.f + power_of_two(-kLog2e * x)); }
 };
 template <>

@@ -8,10 +8,10 @@ template <int kLength, int kVector, int kThreads>
 struct RowShares {
     static_assert(kLength % kVector == 0, "a row is whole vectors");
     static constexpr int kVectors = kLength / kVector;
-    static constexpr int kSteps = (kVectors + kThreads - 1) / kThreads;  // vectors a thread
-    static constexpr int kHeld = kSteps * kVector;                       // elements a thread
+    static constexpr int kSteps = (kVectors + kThreads - 1) / kThreads;  // vectors per thread
+    static constexpr int kHeld = kSteps * kVector;                       // elements per thread
 
-    // Whether every thread has a vector at this step: the last one may be short.
+    // Whether every thread has a vector in this step; in the last one some may have none.
     __device__ static constexpr bool full(int step) { return (step + 1) * kThreads <= kVectors; }
     __device__ static constexpr bool has(int step, int thread) {
         return full(step) || step * kThreads + thread < kVectors;

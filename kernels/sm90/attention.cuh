@@ -1,7 +1,8 @@
 // Attention in one pass: scores of a block of columns, a running softmax in registers, and the
 // weighted sum of v, so that no score ever reaches memory. A producer group loads; the consumer
-// groups take 64 rows of q each, and turns at the tensor cores: while one computes powers, another
-// multiplies. A group asks for the next block's scores before it weighs the values of this one.
+// groups have 64 rows of q each and take turns at the tensor cores: while one computes
+// exponentials, another multiplies. A group starts the next block's scores before it weighs the
+// values of this one.
 #pragma once
 
 #include <cutlass/arch/reg_reconfig.h>
@@ -22,7 +23,8 @@ struct AttentionShapes {
     using Element = typename Config::Element;
     static constexpr int kGroups = Config::kGroups, kThreads = 128 * (1 + kGroups);
     static constexpr int kRows = 64 * kGroups, kColumns = Config::kColumns;
-    static constexpr int kFewColumns = kColumns > 64 ? 64 : 32;  // a product takes them too
+    static constexpr int kFewColumns =
+        kColumns > 64 ? 64 : 32;  // of a last block of which few are seen
     // A slab is 64 columns wide: 128 bytes a row, as the swizzle wants. Columns beyond a tensor's
     // own read as zeros.
     static constexpr int kSlabs = (Config::kDepth + 63) / 64;
@@ -35,7 +37,7 @@ struct AttentionShapes {
     using ValueProduct = RegisterHalfProduct<Element, Config::kWidth, Major::mn>;
     using Weights = uint32_t[kColumns / 16][4];
     using Sums = float[1][Config::kWidth / 2];
-    // The registers of a multiprocessor, dealt out again: 504 or 512 for four threads of a kind.
+    // A thread's; one of each group together has 40 + 2 * 232 or 32 + 3 * 160, at most 512.
     static constexpr int kProducerRegisters = kGroups == 2 ? 40 : 32;
     static constexpr int kConsumerRegisters = kGroups == 2 ? 232 : 160;
 };

@@ -17,7 +17,7 @@ namespace fact::sm90 {
 
 inline constexpr int kProductThreads = 384;
 
-// Of a product whose epilogue reads no statistics of its rows (row_statistics.cuh).
+// For a product whose epilogue reads no statistics of its rows (row_statistics.cuh).
 struct NoStatistics {
     static constexpr bool kAny = false;
 };
@@ -68,16 +68,16 @@ __device__ int cluster_number(int const& told) {
     }
 }
 
-// `staged` is the map of the epilogue's staged operand, or any other when there is none; `partials`
-// is used where tiles are divided. `statistics` are found for the epilogue.
+// `staged` is the tensor map of the epilogue's staged operand, ignored unless Config::kStaged;
+// `partials` is used where tiles are divided. `statistics` are computed for the epilogue.
 template <class Config, class Mainloop, class Functor, int kBatches,
           class Statistics = NoStatistics>
 __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap const& output,
                         CUtensorMap const& staged, ExtentsOf<kBatches> const& extents,
                         WalkOrder const& order, Functor const& functor,
                         Partials const& partials = {}, Statistics const& statistics = {}) {
-    // Whoever takes turns would wait for statistics before its first product, and who gathers parts
-    // of tiles asks late for what its epilogue reads.
+    // Ping-pong would wait for the statistics before its first product; split-K fetches what its
+    // epilogue reads only after gathering, without waiting for them.
     static_assert(!Statistics::kAny || (Config::kDeal != Deal::divided && !Config::kPingpong));
     using Storage = ProductStorage<Config, Mainloop>;
     constexpr bool kClustered = Config::kClusterM * Config::kClusterN > 1;
@@ -122,7 +122,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
         return DealtTiles<Config::kDeal>{{walk.total, k_tiles, cluster, clusters}};
     };
 
-    constexpr int kProducerRegisters = 56, kConsumerRegisters = 224;  // 504 with two consumers
+    constexpr int kProducerRegisters = 56, kConsumerRegisters = 224;  // 56 + 2 * 224 <= 512
     if (warp_group == 0) {
         cutlass::arch::warpgroup_reg_dealloc<kProducerRegisters>();
         if (threadIdx.x == 0) {

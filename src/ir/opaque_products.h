@@ -1,15 +1,14 @@
-// Products of dimensions that nothing takes apart.
+// Dimensions such as H*W whose factors nobody needs one by one.
 #pragma once
 
 #include "ir/kernel.h"
 
 namespace fact::ir {
 
-// For a part of a kernel, whose outputs are there when it runs as its parameters are.
-// A product whose factors they do not tell one by one becomes a dimension without
-// factors, in larger products too: its extent is all that is known of it. So does one that has a
-// factor in common with another dimension of the same value ([8*D, 8]), where no view needs it
-// apart: then every coordinate of a value is one of its factors'.
+// For a part of a kernel. A dimension H*W whose factors cannot be computed one by one from the
+// extents of parameters and outputs becomes a dimension without factors, wherever it stands. So
+// does one that shares a factor with another dimension of the same value ([8*D, 8]), unless a view
+// needs its factors: no value then has a factor twice.
 void make_opaque(Kernel& kernel);
 
 // Whether a value has a factor twice, in two dimensions or in one.

@@ -155,7 +155,8 @@ Json write_all(const std::vector<T>& items) {
     throw std::runtime_error(why);
 }
 
-// Records nest less than 20 deep; the library copies and prints values recursively.
+// The JSON library recurses: a hostile file could overflow the stack. Records nest less than 20
+// deep.
 Json parse(std::string_view text) {
     if (json_depth(text) > kMaxDepth) reject(fmt::format("nested more than {} deep", kMaxDepth));
     return Json::parse(text);
@@ -354,7 +355,7 @@ std::string to_json(const LaunchRecord& record) {
               {"launches", write_all(record.launches)}};
     if (!record.extent_rules.empty()) json["extent_rules"] = write_all(record.extent_rules);
     if (!record.counts.empty()) json["counts"] = write(record.counts);
-    // A file's name may hold bytes that are not UTF-8.
+    // `origin` holds a file's name, which may not be UTF-8: such bytes are replaced.
     return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// Pointwise kernels over rows too long to be held: their rows are taken apart.
+// Pointwise kernels whose last dimension is too long for one row of vector_rows.cuh: it is split.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,9 @@
 
 namespace fact::lower {
 
-// The same kernel with its last dimension a product, whose second factor is short enough for a row.
-// Nothing where something is reduced, the rows are short as they are, or no factor suits.
+// The same kernel with its last dimension split into outer * inner, inner short enough for a row.
+// Nothing if it reduces or flips, if no factor suits, or, unless that is its only dimension, if the
+// dimension is short enough as it is.
 std::optional<ir::Kernel> in_chunks(const ir::Kernel& kernel, const RowsForm& form,
                                     const RowsFacts& facts);
 

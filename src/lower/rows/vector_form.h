@@ -9,8 +9,8 @@
 namespace fact::lower {
 
 struct VectorForm {
-    // `over` is the one dimension along the row, of pointwise kernels too; or several constant ones
-    // that lie in one piece.
+    // Its `over` is never empty: of a pointwise kernel it is the last dimension. It is several only
+    // where their extents are constants and they are contiguous together.
     RowsForm rows;
     std::int64_t length = 0;
     int vector = 1;           // elements that a thread reads at a time

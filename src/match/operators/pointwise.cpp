@@ -44,7 +44,7 @@ ExprId rsub(T& t) {
 }
 
 ExprId div(T& t) {
-    // Torch multiplies by the inverse of a number too.
+    // As torch does: x / c is computed as x * (1 / c).
     if (t.is_number("other")) {
         const double divisor = t.number("other", 1);
         if (divisor != 0 && std::isfinite(divisor))
@@ -131,7 +131,7 @@ ExprId hardswish(T& t) {
     return t.build.binary(BinaryOp::mul, t.operand("self"), hardsigmoid(t));
 }
 
-// A comparison; against a number, a bool operand is itself or its negation.
+// A comparison. `mask == 1`, `mask != 0` and the like are the mask or its negation.
 template <BinaryOp op>
 ExprId compare(T& t) {
     const bool equality = op == BinaryOp::eq || op == BinaryOp::ne;

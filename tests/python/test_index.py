@@ -77,7 +77,7 @@ class Examples(CommandLine):
         self.assertIn("product", by_proposal["examples"][0]["computes"])
 
         for request, said in (
-            ({}, "is missing"),
+            ({}, "give one of"),
             ({"proposal": "a_0"}, "no proposal"),
             ({"pattern": "p99"}, "no pattern"),
             ({"text": "kernel"}, "does not compile"),

@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from readme import MODULES, ends, runs
+from readme import MODULE_PARTS, MODULES, ends, runs
 
-PARTS = ("minigpt", "fp32", "llama", "llama_model", "gpt2", "encoder", "mixed", "hf")
 SERIES = (("torch.compile", "#d99a2b"), ("composed", "#2a6fb0"))
 NAMES = {"composed": "FACT"}
 LEFT, RIGHT, TOP, ROW, BAR = 420, 60, 56, 40, 14  # pixels
@@ -24,7 +23,7 @@ def speed(times, base):
 
 def measured(folder):
     """[(module's name, {series: speed})] in the order of the README's table."""
-    found = runs(folder, *PARTS)
+    found = runs(folder, *MODULE_PARTS)
     rows = []
     for run, name in MODULES.items():
         bench = {row["name"]: row for row in found.get(run, {}).get("bench", {}).get("rows", [])}

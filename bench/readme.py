@@ -30,6 +30,9 @@ MODULES = {  # by the run's name
 }
 
 
+MODULE_PARTS = ("minigpt", "fp32", "llama", "llama_model", "gpt2", "encoder", "mixed", "hf")  # of bench/all.sh
+
+
 def read(folder, part):
     path = Path(folder) / f"{part}.json"
     return json.loads(path.read_text()) if path.exists() else {}
@@ -82,7 +85,7 @@ def both(row, eager):
 
 
 def modules(folder):
-    found = runs(folder, "minigpt", "fp32", "llama", "llama_model", "gpt2", "encoder", "mixed", "hf")
+    found = runs(folder, *MODULE_PARTS)
     lines = [["module", "eager", "torch.compile", "composed", "eager's sustained", "optimized in"]]
     for name, what in MODULES.items():
         bench = found.get(name, {}).get("bench")
@@ -109,7 +112,7 @@ SUMMARY = ("minigpt_cold", "minigpt_f32", "llama_sdpa", "llama_eager", "llama_mo
 
 def summary(folder):
     """The README's few: medians only."""
-    found = runs(folder, "minigpt", "fp32", "llama", "llama_model", "gpt2", "encoder", "mixed")
+    found = runs(folder, *MODULE_PARTS)
     lines = [["module", "torch.compile", "FACT"]]
     for name in SUMMARY:
         bench = found.get(name, {}).get("bench")

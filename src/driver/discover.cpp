@@ -10,6 +10,7 @@
 #include "driver/accepted.h"
 #include "graph/canonical.h"
 #include "graph/pt2_archive.h"
+#include "match/discover.h"
 #include "support/diagnostics.h"
 #include "support/files.h"
 

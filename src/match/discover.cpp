@@ -1,3 +1,5 @@
+#include "match/discover.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,8 +35,10 @@ void find_around(const Around& family, Search& search, const Sink& sink) {
 
 void find_anywhere(const Anywhere& family, Search& search, const Sink& sink) {
     auto found = guarded([&]() -> Result<std::vector<Candidate>> { return family.find(search); });
-    if (!found) {  // what other families find is still there
-        if (!search.graph.nodes.empty()) search.note(NodeId{0}, found.error().message);
+    if (!found) {  // all of these are about products, which other families may still take
+        for (std::size_t i = 0; i < search.graph.nodes.size(); ++i)
+            if (is_anchor(search.graph.nodes[i]))
+                search.note(static_cast<NodeId>(i), found.error().message);
         return;
     }
     for (Candidate& candidate : *found) sink(std::move(candidate));

@@ -6,7 +6,7 @@
 #include "graph/canonical.h"
 #include "graph/pt2_archive.h"
 #include "graphs.h"
-#include "match/patterns/pattern.h"
+#include "match/discover.h"
 
 namespace fact::match {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "match/patterns/pattern.h"
+#include "match/discover.h"
 
 namespace fact::match::testing {
 

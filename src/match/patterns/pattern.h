@@ -4,14 +4,12 @@
 
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "graph/fused.h"
 #include "graph/graph.h"
-#include "graph/pt2_archive.h"
 #include "schedule/schedule.h"
 #include "support/result.h"
 #include "target/arch.h"
@@ -81,15 +79,6 @@ struct Options {
     Tf32 tf32 = {};                        // where kernels may compute in it
     std::optional<GpuSpec> ceilings = {};  // of that GPU, where they are not the table's
 };
-
-// Grows a region around every product, resolves overlaps by gain; attention is a pattern of its
-// own, and where a skeleton holds it that goes before gain; so are norms and rotary embeddings that
-// no product takes along. `weights`, where they are given, tell what a buffer holds: whether a mask
-// is causal. Of one product there may be several patterns ("p00", "p00b", ...), with and without
-// what looks along its rows, with and without the norm before it: whoever composes decides. So it
-// does between linears of the same input as one product ("l00") and each by itself.
-Discovery discover(const graph::Graph& graph, const Options& options,
-                   std::span<const graph::Weight> weights = {});
 
 std::string to_json(const Discovery& discovery);
 Result<Discovery> discovery_from_json(std::string_view text);

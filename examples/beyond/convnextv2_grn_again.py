@@ -1,5 +1,5 @@
 """The response norm of `convnextv2_grn.py` with other extents and another surrounding: an
-encoder's last stage without linear layers next to it, its result gated and added.
+encoder's last stage, where SiLU comes before it and the block's result is gated.
 
 BEYOND_SMALL=1: small, as without a GPU.
 """
@@ -20,7 +20,8 @@ class Model(nn.Module):
         super().__init__()
         self.gamma = nn.Parameter(torch.randn(1, 1, 1, CHANNELS) * 0.5)
         self.beta = nn.Parameter(torch.randn(1, 1, 1, CHANNELS) * 0.1)
-        self.scale = nn.Parameter(torch.rand(CHANNELS))
+        self.down = nn.Linear(CHANNELS, CHANNELS // 4)
+        self.scale = nn.Parameter(torch.rand(CHANNELS // 4))
 
     def response(self, x):
         length = torch.norm(x, p=2, dim=(1, 2), keepdim=True)
@@ -28,11 +29,11 @@ class Model(nn.Module):
         return self.gamma * (x * relative) + self.beta + x
 
     def forward(self, x, shortcut):
-        return shortcut + self.scale * self.response(F.silu(x))
+        return self.scale * (shortcut + self.down(self.response(F.silu(x))))
 
 
 def get_inputs():
-    return [torch.randn(IMAGES, SIDE, SIDE, CHANNELS), torch.randn(IMAGES, SIDE, SIDE, CHANNELS)]
+    return [torch.randn(IMAGES, SIDE, SIDE, CHANNELS), torch.randn(IMAGES, SIDE, SIDE, CHANNELS // 4)]
 
 
 def get_init_inputs():

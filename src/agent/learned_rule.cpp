@@ -8,7 +8,9 @@
 #include <optional>
 #include <set>
 
+#include "agent/generalize.h"
 #include "dsl/cuda_text.h"
+#include "graph/arguments.h"
 #include "match/text/write.h"
 #include "support/hash.h"
 
@@ -115,17 +117,40 @@ class Overlay {
         if (std::holds_alternative<std::vector<std::optional<ValueId>>>(from))
             return false;  // tables that are looked into: their places are not the text's
         if (std::holds_alternative<graph::DeviceArg>(from)) return true;
-        if (from == to) return true;
-        // Sizes of a result may be its own in both.
-        const auto* sizes = std::get_if<std::vector<std::int64_t>>(&from);
-        return sizes && is_size_of(rule_, node, *sizes) &&
-               is_size_of(graph_, other, std::get<std::vector<std::int64_t>>(to));
+        return from == to || says_extents(node, from, other, to);
     }
 
-    static bool is_size_of(const Graph& graph, const Node& node,
-                           const std::vector<std::int64_t>& list) {
-        const auto& type = graph[node.outputs.front()].type;
-        return type && type->sizes == list;
+    // Whether both say extents of their own results: all of them, the last ones, or the same
+    // multiples of the extent along the dimension that is cut (the start and end of a slice).
+    bool says_extents(const Node& node, const Argument& from, const Node& other,
+                      const Argument& to) const {
+        const auto &a = rule_[node.outputs.front()].type->sizes,
+                   &b = graph_[other.outputs.front()].type->sizes;
+        const auto a_list = as_list(from), b_list = as_list(to);
+        if (a_list.empty() || a_list.size() != b_list.size()) return false;
+        const bool several = std::holds_alternative<Ints>(from);
+        if (several && ends_with(a, a_list) && ends_with(b, b_list)) return true;
+        const auto dim = graph::int_argument(node, "dim");
+        if (!dim || dim != graph::int_argument(other, "dim")) return false;
+        const auto rank = static_cast<std::int64_t>(a.size());
+        const auto at = static_cast<std::size_t>(*dim < 0 ? *dim + rank : *dim);
+        if (at >= a.size()) return false;
+        for (std::size_t i = 0; i < a_list.size(); ++i)
+            if (a[at] == 0 || b[at] == 0 || a_list[i] % a[at] != 0 || b_list[i] % b[at] != 0 ||
+                a_list[i] / a[at] != b_list[i] / b[at])
+                return false;
+        return true;
+    }
+
+    using Ints = std::vector<std::int64_t>;
+    static Ints as_list(const Argument& argument) {
+        if (const auto* one = std::get_if<std::int64_t>(&argument)) return {*one};
+        const auto* list = std::get_if<Ints>(&argument);
+        return list ? *list : Ints{};
+    }
+    static bool ends_with(const Ints& sizes, const Ints& list) {
+        return list.size() <= sizes.size() &&
+               std::equal(list.rbegin(), list.rend(), sizes.rbegin());
     }
 
     const Graph &rule_, &graph_;
@@ -170,9 +195,12 @@ std::string content_hash(const LearnedRule& rule) {
 LearnedRule rule_of(const Graph& graph, const NodeSet& set, const match::Pattern& pattern,
                     std::string evidence) {
     LearnedRule rule;
-    rule.text = pattern.kernel;
     rule.evidence = std::move(evidence);
     rule.original = graph::extract(graph, set.nodes, set.inputs, set.outputs);
+    rule.text = generalized(pattern.kernel, rule.original, pattern.extents, [&](const auto& text) {
+        Diagnostics ignored;
+        return author(graph, set, text, {}, ignored).ok();
+    });
     // A rule is handed on: where its author's files lie is nobody's business.
     for (auto& node : rule.original.nodes) node.where = {};
     const auto called = [](const std::vector<graph::Binding>& bindings, const std::string& value) {

@@ -14,16 +14,14 @@
 namespace fact::dsl {
 namespace {
 
-using ast::ExprId;
-
 class ExpressionParser {
   public:
     ExpressionParser(TokenStream& tokens, std::vector<ast::Expr>& exprs)
         : tokens_(tokens), exprs_(exprs) {}
 
-    ExprId binary(int least) {
+    ast::ExprId binary(int least) {
         const Deeper deeper(*this);
-        ExprId left = prefix(least);
+        ast::ExprId left = prefix(least);
         bool compared = false;
         while (true) {
             const Token& token = tokens_.peek();
@@ -40,7 +38,7 @@ class ExpressionParser {
             if (token.is("*") && tokens_.peek().is("*"))
                 tokens_.fail(code::unexpected, tokens_.peek().span, "There is no operator '**'.",
                              "Write `x * x`, or `pow(x, 2.0)`.");
-            const ExprId right = binary(infix->precedence + 1);
+            const ast::ExprId right = binary(infix->precedence + 1);
             const Span span{exprs_[index(left)].span.begin, exprs_[index(right)].span.end};
             if (infix->op)
                 left = add(ast::Binary{*infix->op, left, right}, span);
@@ -67,36 +65,36 @@ class ExpressionParser {
         ExpressionParser& parser;
     };
 
-    static std::size_t index(ExprId id) { return static_cast<std::size_t>(id); }
+    static std::size_t index(ast::ExprId id) { return static_cast<std::size_t>(id); }
 
-    ExprId add(ast::Node node, Span span) {
+    ast::ExprId add(ast::Node node, Span span) {
         exprs_.push_back({std::move(node), span});
-        return static_cast<ExprId>(exprs_.size() - 1);
+        return static_cast<ast::ExprId>(exprs_.size() - 1);
     }
 
     Span since(const Token& first) const { return {first.span.begin, tokens_.previous_span().end}; }
 
     bool line_ended() const { return tokens_.peek().starts_line && brackets_ == 0; }
 
-    ExprId prefix(int least) {
+    ast::ExprId prefix(int least) {
         if (line_ended()) tokens_.fail_expected("an expression");
         const Token& first = tokens_.peek();
         if (first.is("not") && least <= precedence::logical_not) {
             tokens_.take();
-            const ExprId x = binary(precedence::logical_not);
+            const ast::ExprId x = binary(precedence::logical_not);
             return add(ast::Unary{ir::UnaryOp::logical_not, x}, since(first));
         }
         if (!first.is("-")) return postfix();
         tokens_.take();
         if (!line_ended() && is_number(tokens_.peek())) return number(first, true);
         const Deeper deeper(*this);
-        const ExprId x = prefix(precedence::negation);
+        const ast::ExprId x = prefix(precedence::negation);
         return add(ast::Unary{ir::UnaryOp::neg, x}, since(first));
     }
 
-    ExprId postfix() {
+    ast::ExprId postfix() {
         const Token& first = tokens_.peek();
-        ExprId x = primary();
+        ast::ExprId x = primary();
         while (tokens_.peek().is(".") && !line_ended()) {
             tokens_.take();
             const ast::Word view = tokens_.expect_name("'T', 'permute', 'expand', 'view' or 'as'");
@@ -129,7 +127,7 @@ class ExpressionParser {
     }
 
     // `.permute(M, K)`, `.expand(M, K)`, `.view(M, G*D)` or `.as(M, N)`, from the parenthesis on.
-    ExprId reshaped(ExprId x, std::string_view how, const Token& first) {
+    ast::ExprId reshaped(ast::ExprId x, std::string_view how, const Token& first) {
         const Token& open = tokens_.peek();
         tokens_.expect("(", "'('");
         std::vector<ast::Dim> dims;
@@ -147,7 +145,7 @@ class ExpressionParser {
                token.is("inf");
     }
 
-    ExprId primary() {
+    ast::ExprId primary() {
         const Token& first = tokens_.peek();
         if (is_number(first)) return number(first, false);
         if (first.is("true") || first.is("false")) {
@@ -157,7 +155,7 @@ class ExpressionParser {
         if (first.is("(")) {
             tokens_.take();
             const Bracket bracket(*this);
-            const ExprId x = binary(precedence::lowest);
+            const ast::ExprId x = binary(precedence::lowest);
             tokens_.expect_close(")", first);
             exprs_[index(x)].span = since(first);
             return x;
@@ -169,7 +167,7 @@ class ExpressionParser {
         return call(first);
     }
 
-    ExprId number(const Token& first, bool negative) {
+    ast::ExprId number(const Token& first, bool negative) {
         const Token& token = tokens_.take();
         double value = std::numeric_limits<double>::infinity();
         if (token.kind != TokenKind::name) {
@@ -191,7 +189,7 @@ class ExpressionParser {
         return add(ast::Number{value, integer}, since(first));
     }
 
-    ExprId call(const Token& function) {
+    ast::ExprId call(const Token& function) {
         const Token& open = tokens_.take();
         const Bracket bracket(*this);
         if (function.text == "index" || function.text == "extent") {

@@ -69,6 +69,34 @@ TEST(LearnedRule, OtherNumbersTypesAndRanksAreOtherOperators) {
     EXPECT_TRUE(find_matches(without, rule, {}).empty());
 }
 
+// The first half along dimension 1, without those behind it.
+Graph halved(std::int64_t rows, std::int64_t columns, std::int64_t end) {
+    Graph g;
+    const auto x = add_input(g, "x", dense(DType::f32, {rows, columns}));
+    const auto half =
+        add_node(g, "aten.slice.Tensor",
+                 {{"self", x}, {"dim", std::int64_t{1}}, {"start", std::int64_t{0}}, {"end", end}},
+                 dense(DType::f32, {rows, end}));
+    add_output(g,
+               add_node(g, "aten.exp.default", {{"self", half}}, dense(DType::f32, {rows, end})));
+    return g;
+}
+
+TEST(LearnedRule, ExtentsThatOperatorsSayMayBeOthers) {
+    const auto g = halved(8, 64, 32);
+    const auto set = node_set(g, {"n0", "n1"});
+    Diagnostics diagnostics;
+    const auto authored = author(g, *set,
+                                 "kernel half(x: f32[M, 2*32]) -> (n1: f32[M, 32]) {\n"
+                                 "  n1 = exp(take(x.view(M, 2, 32), over: 2, at: 0))\n}\n",
+                                 {}, diagnostics);
+    ASSERT_TRUE(authored) << authored.error().text() << render_all(diagnostics, "t", "");
+    const auto rule = rule_of(g, *set, authored->pattern, "a test");
+    EXPECT_NE(rule.text.find("(x: f32[M, 2*P]) -> (n1: f32[M, P])"), rule.text.npos) << rule.text;
+    EXPECT_EQ(find_matches(halved(10, 48, 24), rule, {}).size(), 1u);
+    EXPECT_TRUE(find_matches(halved(10, 48, 16), rule, {}).empty());  // a third
+}
+
 TEST(LearnedRule, AnotherTextUnderItsNameIsRefused) {
     LearnedRule rule = learned();
     rule.text += "\n# changed";

@@ -72,7 +72,7 @@ inline Heads heads_sharing_keys() {
     kernel.name = "shared";
     const ir::DimId b = kernel.dim("B"), g = kernel.dim("G"), r = kernel.dim("4");
     const ir::DimId m = kernel.dim("M"), n = kernel.dim("N"), d = kernel.dim("D");
-    const ir::DimId h = kernel.dim_product({g, r});
+    const ir::DimId h = kernel.factored_dim({g, r});
     heads.extents.resize(kernel.dims.size());
     for (const auto& [dim, extent] :
          {std::pair{b, 2}, {g, 8}, {r, 4}, {m, 512}, {n, 512}, {d, 64}, {h, 32}})

@@ -13,7 +13,7 @@ namespace {
 
 using graph::ValueId;
 
-// Either a constant or a slot; neither when the argument does not fit the type.
+// Either a constant or a slot; neither if the argument does not fit the type.
 struct Converted {
     std::optional<c10::IValue> constant;
     std::optional<Slot> slot;
@@ -45,8 +45,8 @@ std::optional<c10::MemoryFormat> memory_format(int code) {
     }
 }
 
-// Types that DType lacks, by their codes in the archive: nothing is fused of them, but torch's own
-// operators make and read them.
+// Types that DType lacks, by their codes in the archive: they are never fused, but torch's
+// operators use them.
 std::optional<c10::ScalarType> other_type(std::string_view code) {
     using enum c10::ScalarType;
     constexpr std::pair<std::string_view, c10::ScalarType> kCodes[] = {
@@ -100,7 +100,7 @@ class Converter {
                 return constant(value != 0);
             case c10::TypeKind::TensorType:
                 return number(value);
-            case c10::TypeKind::ListType:  // int[2] may be written as one int
+            case c10::TypeKind::ListType:  // an int[2] may be given as one int
                 return (*this)(std::vector<std::int64_t>(argument_.N().value_or(1), value));
             default:
                 return {};
@@ -167,7 +167,7 @@ class Converter {
     static Converted slot(Slot::Kind kind, std::vector<std::optional<ValueId>> values) {
         return {std::nullopt, Slot{0, kind, std::move(values)}};
     }
-    // A Python number where a tensor belongs: it takes part in type promotion as a number.
+    // A Python number for a tensor argument: it takes part in type promotion as a number.
     static Converted number(const c10::Scalar& value) {
         return constant(at::native::wrapped_scalar_tensor(value));
     }
@@ -237,7 +237,7 @@ Result<PreparedCall> prepare_call(const graph::Node& node, c10::Device device) {
         const auto* given = find(node, argument.name());
         if (!given) {
             if (!argument.default_value())
-                return Error{fmt::format("{} needs an argument {} and the graph gives none",
+                return Error{fmt::format("{} needs an argument {}, which the graph does not have",
                                          node.target, argument.name()),
                              {}};
             call.stack.push_back(*argument.default_value());

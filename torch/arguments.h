@@ -1,4 +1,4 @@
-// A graph node's arguments as the values torch's dispatcher takes.
+// Converts a graph node's arguments to the values that torch's dispatcher takes.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -12,7 +12,7 @@
 
 namespace fact::exec {
 
-// A place on an operator's stack that is filled at every call.
+// A position on an operator's stack that is filled at every call.
 struct Slot {
     enum class Kind { value, tensors, optional_tensors };
     std::size_t position = 0;
@@ -27,8 +27,8 @@ struct PreparedCall {
     std::vector<Slot> slots;
 };
 
-// Finds the operator and lays its arguments out by its schema, defaults filled in. Device arguments
-// become `device`, and so does the device of an operator that makes a tensor from nothing.
+// Finds the operator and orders its arguments by its schema, with defaults filled in. Device
+// arguments become `device`, and so does the device of an operator that reads no tensor.
 Result<PreparedCall> prepare_call(const graph::Node& node, c10::Device device);
 
 }  // namespace fact::exec

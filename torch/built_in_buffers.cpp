@@ -79,7 +79,7 @@ void BuiltInBuffer::check(const at::Tensor& tensor) {
     };
     if (counted && std::ranges::any_of(seen_, known)) return;
     if (tensor.is_cuda() && is_capturing(current_cuda_stream(tensor.device().index()))) return;
-    // As it is before it is compared: what is written meanwhile counts as a change.
+    // Taken before the comparison: what is written meanwhile counts as a change.
     SeenTensor now(tensor);
     TORCH_CHECK(holds_values(tensor), "the buffer '", name_,
                 "' was changed, but the kernels of this package were made for the values it had: "
@@ -101,11 +101,11 @@ bool BuiltInBuffer::holds_values(const at::Tensor& tensor) {
 }
 
 at::Tensor BuiltInBuffer::values_as(const at::Tensor& tensor) {
-    if (beside_.defined() && beside_.device() == tensor.device() &&
-        beside_.scalar_type() == tensor.scalar_type())
-        return beside_;
+    if (device_values_.defined() && device_values_.device() == tensor.device() &&
+        device_values_.scalar_type() == tensor.scalar_type())
+        return device_values_;
     auto values = values_.to(tensor.scalar_type()).to(tensor.device());
-    if (tensor.is_inference()) beside_ = values;
+    if (tensor.is_inference()) device_values_ = values;
     return values;
 }
 

@@ -1,5 +1,5 @@
-// Buffers whose values kernels have built in, such as a mask that was proved causal: they may not
-// hold anything else.
+// Buffers whose values are built into kernels, such as a mask that was proved causal: they may not
+// change.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,23 +15,23 @@
 
 namespace fact::exec {
 
-// Which inputs of a graph are such: buffers and constants that a fused call is given, for the
+// Which inputs of a graph are built in: buffers and constants that a fused call gets for its
 // original operators, and that its kernel does not read. Indices into graph.inputs.
 std::vector<std::size_t> built_in_inputs(
     const graph::Graph& graph, const std::map<std::string, const graph::FusedCall*>& calls);
 
 class BuiltInBuffer {
   public:
-    // `values`: those the kernels were made for, on the CPU.
+    // `values`: those that the kernels were made for, on the CPU.
     BuiltInBuffer(std::string name, at::Tensor values)
         : name_(std::move(name)), values_(std::move(values)) {}
 
-    // Throws where the tensor holds something else, bit for bit (any NaN is as good as another);
-    // in another element type the values are those rounded to it. Compares where it has not seen
-    // the tensor since torch counted a change; where torch does not count (inference tensors) every
-    // time. While a CUDA graph is captured nothing can be compared: the calls before have done it.
+    // Throws if the tensor differs in any bit (all NaN are equal); with another element type, from
+    // the values rounded to it. Compares only if torch has counted a change since the last time, or
+    // every time if torch does not count (inference tensors). While a CUDA graph is captured
+    // nothing can be compared: earlier calls have done it.
     void check(const at::Tensor& tensor);
-    // The next check compares, whatever torch has counted.
+    // The next check compares, even if torch has counted no change.
     void refresh();
 
   private:
@@ -41,8 +41,8 @@ class BuiltInBuffer {
     std::string name_;
     at::Tensor values_;
     std::mutex mutex_;
-    std::vector<SeenTensor> seen_;  // by copies of the module on several devices
-    at::Tensor beside_;  // the values where an inference tensor was, which is compared often
+    std::vector<SeenTensor> seen_;  // one per copy of the module, which may be on several devices
+    at::Tensor device_values_;  // on an inference tensor's device, since it is compared every time
 };
 
 }  // namespace fact::exec

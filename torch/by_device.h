@@ -1,4 +1,4 @@
-// What every GPU has its own of, made where it is first asked for.
+// One object per GPU, made when it is first needed.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -12,14 +12,14 @@
 
 namespace fact::exec {
 
-// Safe on any thread: one makes, the others wait for it.
+// Safe on any thread: one makes the object, the others wait for it.
 template <class T>
 class ByDevice {
   public:
     using Make = std::function<Result<T>(c10::DeviceIndex)>;
     explicit ByDevice(Make make) : make_(std::move(make)) {}
 
-    // Of this GPU, or why there is none; tried once.
+    // The object of this GPU, or why there is none; making it is tried once.
     Result<T> on(c10::DeviceIndex device) {
         const std::lock_guard lock(mutex_);
         auto found = made_.find(device);
@@ -27,8 +27,8 @@ class ByDevice {
         return found->second;
     }
 
-    // The same, but nothing where it was not asked for yet.
-    std::optional<Result<T>> known(c10::DeviceIndex device) const {
+    // The same without making it: nullopt if it was not needed yet.
+    std::optional<Result<T>> if_made(c10::DeviceIndex device) const {
         const std::lock_guard lock(mutex_);
         const auto found = made_.find(device);
         return found == made_.end() ? std::nullopt : std::optional(found->second);

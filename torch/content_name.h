@@ -1,6 +1,6 @@
-// The name under which an operator knows a package or a kernel: what it holds and where it lies, so
-// that whoever keeps the name (a module, a pickle, an exported program, a compiled graph) means
-// those very bytes, in any process.
+// The name by which an operator refers to a package or a kernel: a hash of its content and its
+// path, so that the name means the same bytes in any process, wherever it is kept (in a module, a
+// pickle, an exported program, a compiled graph).
 #pragma once
 
 #include <filesystem>
@@ -21,10 +21,10 @@ struct ContentName {
     static Result<ContentName> parse(std::string_view text);
 };
 
-// The path as any process finds it, links left as they are.
+// The absolute path, with links left as they are.
 std::filesystem::path absolute_path(const std::filesystem::path& path);
 
-// Why what was named cannot be had: the path holds something else, or cannot be opened at all.
+// Why a name cannot be opened: the path has other content, or cannot be opened at all.
 Error other_content(const ContentName& name, const std::string& found);
 Error cannot_open_again(const ContentName& name, const Error& why);
 

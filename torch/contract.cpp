@@ -34,8 +34,8 @@ Result<Contract> Contract::make(const graph::Graph& graph,
         if (std::ranges::find(built_in, i) != built_in.end()) {
             const auto weight = std::ranges::find(weights, input.fqn, &graph::Weight::fqn);
             if (weight == weights.end())
-                return Error{fmt::format("the archive does not hold {}, whose values kernels have "
-                                         "built in",
+                return Error{fmt::format("the archive does not have {}, whose values are built "
+                                         "into kernels",
                                          input.fqn),
                              "compose the package again"};
             own.built_in = std::make_shared<BuiltInBuffer>(input.fqn, load_weight(*weight));

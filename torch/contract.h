@@ -1,5 +1,5 @@
-// What a package takes and gives, as its graph says: checked at every call, and known to
-// torch.compile before there is one.
+// What a package takes and returns, as its graph says: checked at every call, and known to
+// torch.compile before the first.
 #pragma once
 
 #include <memory>
@@ -16,31 +16,31 @@ namespace fact::exec {
 
 class Contract {
   public:
-    // `weights`: of the archive, for the values that kernels have built in.
+    // `weights`: those of the archive, for the values that are built into kernels.
     static Result<Contract> make(const graph::Graph& graph,
                                  const std::vector<graph::Weight>& weights,
                                  const std::map<std::string, const graph::FusedCall*>& calls);
 
-    // Throws where the tensors have other sizes than were traced, and says which one. A symbolic
-    // size becomes the traced one.
+    // Throws if a tensor has other sizes than were traced, and says which one. A symbolic size
+    // becomes the traced one.
     void check_sizes(const Tensors& inputs) const;
-    // Throws where a buffer does not hold what kernels have built in.
+    // Throws if a buffer does not have the values that are built into kernels.
     void check_buffers(const Tensors& inputs) const;
-    // The next check compares all of them, whatever torch has counted.
+    // The next check compares all of them, even if torch has counted no change.
     void refresh() const;
     bool has_traced_dtypes(const Tensors& inputs) const;
 
-    // Of results, behind them of what is written to buffers.
+    // The layouts of results, then of what is written to buffers.
     const std::vector<std::optional<Layout>>& layouts() const { return layouts_; }
     // The names of those buffers.
     const std::vector<std::string>& written() const { return written_; }
-    // The fqn of a weight; "an input" for what the user gives.
+    // The fqn of a weight; "an input" for the user's inputs.
     const std::string& input_name(std::size_t place) const { return inputs_.at(place).fqn; }
 
   private:
     struct Input {
         std::string name, fqn;
-        std::optional<graph::TensorType> type;  // absent: unknown, or not the same at every call
+        std::optional<graph::TensorType> type;  // absent: unknown, or varies from call to call
         std::shared_ptr<BuiltInBuffer> built_in;
     };
     std::vector<Input> inputs_;  // the graph's, without plain values

@@ -41,7 +41,7 @@ std::shared_ptr<DeviceKernels> DeviceKernels::only(gpu::Kernel kernel, c10::Devi
 }
 
 Result<gpu::Kernel> DeviceKernels::on(c10::DeviceIndex device) {
-    if (auto known = kernels_.known(device)) return *std::move(known);
+    if (auto made = kernels_.if_made(device)) return *std::move(made);
     if (!cuda_available()) return Error{"there is no GPU", {}};
     if (is_capturing(current_cuda_stream(device)))
         return Error{

@@ -12,19 +12,19 @@ namespace fact::exec {
 
 class DeviceKernels {
   public:
-    // Code and record are read now, so that what is loaded later is the same; they are loaded onto
-    // a GPU where it is first used, for the life of the process.
+    // Code and record are read now, so that later changes of the files have no effect. They are
+    // loaded onto a GPU when it is first used there, for the life of the process.
     static Result<std::shared_ptr<DeviceKernels>> read(const std::filesystem::path& cubin,
                                                        const std::filesystem::path& record);
-    // One that is on this GPU and no other.
+    // A kernel that is on this GPU alone.
     static std::shared_ptr<DeviceKernels> only(gpu::Kernel kernel, c10::DeviceIndex device);
 
     const LaunchRecord& record() const { return record_; }
-    // Of code and record, the same on every GPU.
+    // Identifies code and record; the same on every GPU.
     const std::string& identity() const { return identity_; }
 
     // The kernel on this GPU, or why it cannot be there. Nothing is loaded while torch's current
-    // stream is captured into a CUDA graph: then it is an Error until it was loaded otherwise.
+    // stream is being captured into a CUDA graph: then a kernel that is not loaded yet is an Error.
     Result<gpu::Kernel> on(c10::DeviceIndex device);
 
   private:

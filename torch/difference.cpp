@@ -22,29 +22,30 @@ using verify::Difference;
 
 // Bounds the f64 temporaries of a comparison.
 constexpr std::int64_t kChunk = std::int64_t{1} << 24;
-// Fewer elements say more of luck than of a kernel.
+// The error of fewer elements is mostly a matter of luck.
 constexpr std::int64_t kMinElements = 32;
-// Elements of like magnitude differ by a factor of 2^kClassBits at most; those further than
-// kClasses of them below the largest are one class.
+// A class of elements of similar magnitude spans a factor of 2^kClassBits; whatever is below
+// kClasses classes is one class more.
 constexpr int kClassBits = 4, kClasses = 16;
-// Of a large output about so many elements stand for those of like magnitude: they are sorted.
+// Elements are sorted by magnitude; of a larger output, a sample of about this many.
 constexpr std::int64_t kSampled = std::int64_t{1} << 22;
-// A slice whose roundings are its elements' own moves by much the same whichever way inputs move;
-// one that shares them (columns where all rows are alike) by one number of chance.
-constexpr double kMaxApart = 3;
+// If the elements of a slice have rounding errors of their own, it changes by much the same amount
+// however inputs are changed. If they share one (columns if all rows are alike), the amount is a
+// matter of luck: the largest is then more than this many times the smallest.
+constexpr double kMaxSpread = 3;
 
-// Where an error can be told: eager's overflow is no fault of the kernel's.
+// Which elements can be compared: overflow in eager is no fault of the kernel.
 at::Tensor comparable(const at::Tensor& want, const at::Tensor& eager) {
     return want.isfinite().logical_and_(eager.isfinite());
 }
 
 // The sums of a Difference over some elements, on the device: wrong NaN, wrong infinities,
-// compared, largest error and value, squared error and value.
+// compared elements, largest error and value, squared error and value.
 at::Tensor chunk_sums(const at::Tensor& oracle, const at::Tensor& result, const at::Tensor& eager) {
     const auto want = oracle.to(at::kDouble), got = result.to(at::kDouble);
     const auto finite = comparable(want, eager);
     const auto bad_nan = got.isnan().logical_xor_(want.isnan());
-    // A NaN is counted as one already.
+    // A NaN is counted in bad_nan already.
     const auto bad_infinity = want.isinf()
                                   .logical_and_(got.ne(want))
                                   .logical_or_(finite.logical_and(got.isinf()))
@@ -58,7 +59,8 @@ at::Tensor chunk_sums(const at::Tensor& oracle, const at::Tensor& result, const 
                       error.square().sum(), value.square().sum()});
 }
 
-// |result - exact|, or |exact|, where both can be told; what moved out of range moved without end.
+// |result - exact|, or |exact| without a result, of elements that can be compared; infinite if the
+// result is NaN.
 at::Tensor distances(const at::Tensor& want, const at::Tensor& eager, const at::Tensor* result) {
     const auto far = want.new_full({}, std::numeric_limits<double>::infinity());
     auto off = result ? result->to(at::kDouble).sub(want).abs_() : want.abs();
@@ -99,8 +101,8 @@ Slices::Slices(const at::Tensor& exact, const at::Tensor& eager, const Tensors& 
     const auto count = count_ = exact.numel();
     if (!eager.is_floating_point() || count < kMinElements) return;
     length_ = exact.dim() > 0 ? exact.size(-1) : 1;
-    together_ = length_ * ((kMinElements + length_ - 1) / length_);
-    rows_ = (count + together_ - 1) / together_;
+    row_group_ = length_ * ((kMinElements + length_ - 1) / length_);
+    rows_ = (count + row_group_ - 1) / row_group_;
     columns_ = length_ > 1 && count / length_ >= kMinElements ? length_ : 0;
     const auto want = exact.reshape({-1}), own = eager.reshape({-1});
     choose_classes(want, own);
@@ -117,7 +119,7 @@ Slices::Slices(const at::Tensor& exact, const at::Tensor& eager, const Tensors& 
         each.push_back(by.squares);
     }
     const auto enough = live.squares.ge(kMinElements);
-    const auto judged = each.empty() ? enough : without_shared(enough, at::stack(each));
+    const auto judged = each.empty() ? enough : without_shared_errors(enough, at::stack(each));
     const auto allowed = [&](const at::Tensor& own_squares, const at::Tensor& shifted,
                              const at::Tensor& value_squares, double share) {
         const auto limit = own_squares.add(shifted)
@@ -132,23 +134,23 @@ Slices::Slices(const at::Tensor& exact, const at::Tensor& eager, const Tensors& 
         allowed(off.largest.square(), shift.largest, values_.largest.square(), grain.floor.largest);
 }
 
-// Of all rows, and of all columns: few ways to move the inputs do not tell how far one number of
-// chance can go, so that such slices are judged in the cases where it does not decide them.
-at::Tensor Slices::without_shared(const at::Tensor& enough, const at::Tensor& each) const {
+// Decided for all rows, and for all columns. A few changes of the inputs do not show how large a
+// single shared error can be, so such slices are judged only in cases in which none is shared.
+at::Tensor Slices::without_shared_errors(const at::Tensor& enough, const at::Tensor& each) const {
     const auto [least, most] = each.aminmax(0);
     const auto moves = enough.logical_and(most.gt(0));
-    const auto apart = most.div(least);
+    const auto spread = most.div(least);
     auto judged = enough.clone();
     for (const auto& [first, count] : {std::pair{std::int64_t{0}, rows_}, {rows_, columns_}}) {
         const auto these =
-            apart.narrow(0, first, count).masked_select(moves.narrow(0, first, count));
-        if (these.numel() > 0 && these.median().item<double>() > kMaxApart)
+            spread.narrow(0, first, count).masked_select(moves.narrow(0, first, count));
+        if (these.numel() > 0 && these.median().item<double>() > kMaxSpread)
             judged.narrow(0, first, count).fill_(false);
     }
     return judged;
 }
 
-// So that each class has enough elements; zeros, which are no one's merit, are not counted.
+// Each class gets enough elements, not counting zeros, which any kernel gets right.
 void Slices::choose_classes(const at::Tensor& exact, const at::Tensor& eager) {
     // Odd, so that samples of rows of even length come from every column.
     const auto step = (exact.numel() / kSampled) | 1;
@@ -170,7 +172,7 @@ void Slices::choose_classes(const at::Tensor& exact, const at::Tensor& eager) {
         end = first;
     }
     if (classes_.empty()) classes_.push_back({0, end, 0});
-    // What is left is too little for a class of its own.
+    // The remaining elements are too few for a class of their own.
     auto& last = classes_.back();
     last = {0, 0, last.first + last.count};
 }
@@ -191,13 +193,13 @@ Slices::Sums Slices::sums(const Magnitudes& magnitudes) const {
     };
     Tensors squares, largest;
     at::Tensor column_squares, column_largest;
-    const auto chunk = std::max<std::int64_t>(1, kChunk / together_) * together_;
+    const auto chunk = std::max<std::int64_t>(1, kChunk / row_group_) * row_group_;
     for (std::int64_t first = 0; first < count; first += chunk) {
         const auto here = std::min(chunk, count - first);
         const auto off = range(first, here), square = off.square();
-        if (const auto whole = here / together_ * together_; whole > 0) {
-            squares.push_back(square.narrow(0, 0, whole).view({-1, together_}).sum(1));
-            largest.push_back(off.narrow(0, 0, whole).view({-1, together_}).amax(1));
+        if (const auto whole = here / row_group_ * row_group_; whole > 0) {
+            squares.push_back(square.narrow(0, 0, whole).view({-1, row_group_}).sum(1));
+            largest.push_back(off.narrow(0, 0, whole).view({-1, row_group_}).amax(1));
         }
         if (columns_ == 0) continue;
         const auto sum = square.view({-1, columns_}).sum(0);
@@ -205,8 +207,8 @@ Slices::Sums Slices::sums(const Magnitudes& magnitudes) const {
         column_squares = first == 0 ? sum : column_squares.add_(sum);
         column_largest = first == 0 ? most : column_largest.maximum(most);
     }
-    if (count % together_ != 0) {  // the last short rows, with those before them
-        const auto length = std::min(together_, count);
+    if (count % row_group_ != 0) {  // the last short rows, filled up with some before them
+        const auto length = std::min(row_group_, count);
         const auto off = range(count - length, length);
         squares.push_back(off.square().sum().view({1}));
         largest.push_back(off.max().view({1}));
@@ -229,7 +231,7 @@ Slices::Worst Slices::worst(const at::Tensor& exact, const at::Tensor& eager,
                             const at::Tensor& result) const {
     if (rows_ == 0) return {};
     const auto is = errors(exact, eager, result);
-    // Of each slice: the error, what is allowed, and the value that both are relative to.
+    // Per slice: the error, the error that is allowed, and the value that both are relative to.
     const auto rms = at::stack({is.squares.sqrt(), limits_.squares, values_.squares.sqrt()});
     const auto most = at::stack({is.largest, limits_.largest, values_.largest});
     const auto both = at::cat({rms, most}, 1);
@@ -255,7 +257,7 @@ std::string Slices::name(std::int64_t slice) const {
         return fmt::format("elements below {:.2g}", classes_[k - 1].least);
     }
     if (slice >= rows_) return fmt::format("column {}", slice - rows_);
-    std::int64_t rest = slice * (together_ / std::max<std::int64_t>(1, length_));
+    std::int64_t rest = slice * (row_group_ / std::max<std::int64_t>(1, length_));
     std::vector<std::int64_t> at;
     for (std::size_t d = sizes_.size() - 1; d-- > 0; rest /= sizes_[d])
         at.insert(at.begin(), rest % sizes_[d]);

@@ -15,44 +15,44 @@ namespace {
 
 using graph::TensorType;
 
-// Deviations that the mean of shifted rows is away from zero: more than models have, and little
-// enough that f32 sums of squares keep their variance.
+// The mean of shifted rows, in standard deviations: more than models have, and small enough that
+// f32 sums of squares keep the variance.
 constexpr double kShift = 32;
 
-// Powers of two between the largest row and the smallest; f16 has few to spare.
-constexpr std::int64_t kUneven = 10, kUnevenHalves = 5;
+// Powers of two between the largest row and the smallest; fewer for f16, whose range is small.
+constexpr std::int64_t kUneven = 10, kUnevenF16 = 5;
 
 // Beyond 32 bits, and exact in the interpreter's doubles.
 constexpr std::int64_t kWide = std::int64_t{1} << 52, kWord = std::int64_t{1} << 32;
 
-// Each row times a power of two of its own: results of small rows beside those of large ones.
+// Multiplies each row by a power of two of its own, so that there are small and large rows.
 void make_uneven(const at::Tensor& flat, const TensorType& type) {
     for (std::size_t d = 0; d < type.sizes.size(); ++d)  // rows that share memory stay as they are
         if (type.sizes[d] > 1 && type.strides[d] == 0) return;
     auto count = type.sizes;
     count.back() = 1;
-    const auto most = type.dtype == DType::f16 ? kUnevenHalves : kUneven;
+    const auto most = type.dtype == DType::f16 ? kUnevenF16 : kUneven;
     flat.as_strided(type.sizes, type.strides, type.offset)
         .mul_(at::randint(most + 1, count, flat.options()).neg_().exp2_());
 }
 
-at::Tensor draw_floating(std::int64_t length, const TensorType& type, const Drawn& known,
+at::Tensor draw_floating(std::int64_t length, const TensorType& type, const InputFacts& facts,
                          std::string_view distribution, c10::Device device) {
     const auto flat = at::randn({length}, at::TensorOptions(at::kFloat).device(device));
     const bool matrix = type.sizes.size() >= 2;
     // A weight's rows have a norm of about one, as after training or initialisation.
-    if (known.constant && matrix)
+    if (facts.constant && matrix)
         flat.mul_(1.0 / std::sqrt(static_cast<double>(type.sizes.back())));
     // Large enough to leave the linear part of activations, small enough for fp16 sums.
-    if (distribution == "large" && !known.constant) flat.mul_(type.dtype == DType::f16 ? 4 : 16);
-    if (distribution == kFar && !known.constant) flat.mul_(known.far);
+    if (distribution == "large" && !facts.constant) flat.mul_(type.dtype == DType::f16 ? 4 : 16);
+    if (distribution == kFar && !facts.constant) flat.mul_(facts.far);
     if (distribution == "positive") flat.abs_();
-    if (distribution == "uneven" && !known.constant && matrix) make_uneven(flat, type);
-    if (distribution == kShifted && !known.constant && known.normalised) flat.add_(kShift);
+    if (distribution == "uneven" && !facts.constant && matrix) make_uneven(flat, type);
+    if (distribution == kShifted && !facts.constant && facts.normalised) flat.add_(kShift);
     return flat;
 }
 
-// All numbers of the type, but for i64's largest.
+// Any number of the type, except for the largest of i64.
 at::Tensor any_integers(std::int64_t length, DType dtype, const at::TensorOptions& options) {
     const std::int64_t half =
         dtype == DType::i64 ? kWide : std::int64_t{1} << (8 * info(dtype).bytes - 1);
@@ -60,33 +60,33 @@ at::Tensor any_integers(std::int64_t length, DType dtype, const at::TensorOption
                               : at::randint(-half, half, {length}, options);
 }
 
-at::Tensor draw_integers(std::int64_t length, const TensorType& type, const Drawn& known,
+at::Tensor draw_integers(std::int64_t length, const TensorType& type, const InputFacts& facts,
                          std::string_view distribution, c10::Device device) {
     const auto options = at::TensorOptions(at::kLong).device(device);
     const auto one_in = [&](std::int64_t n) { return at::randint(n, {length}, options).eq(0); };
     if (type.dtype == DType::boolean) return at::randint(2, {length}, options);
     auto flat = at::randint(4, {length}, options);
-    if (!known.integers.any_value) return flat;
-    for (const auto number : known.integers.compared)
+    if (!facts.integers.any_value) return flat;
+    for (const auto number : facts.integers.compared)
         flat = at::where(one_in(3), at::randint(3, {length}, options).add_(number - 1), flat);
     if (distribution != "large") return flat;
-    if (!known.integers.becomes_floating)
+    if (!facts.integers.becomes_floating)
         flat = at::where(one_in(2), any_integers(length, type.dtype, options), flat);
-    // Small ones that only the upper half tells apart.
-    const bool shows = known.integers.becomes_floating ? !known.narrow : true;
-    if (type.dtype == DType::i64 && shows)
+    // Small numbers plus a multiple of 2^33: equal for a kernel that reads only the lower 32 bits.
+    const bool in_range = facts.integers.becomes_floating ? !facts.narrow : true;
+    if (type.dtype == DType::i64 && in_range)
         flat.add_(at::randint(-1, 2, {length}, options).mul_(2 * kWord));
     return flat;
 }
 
 }  // namespace
 
-at::Tensor draw_tensor(const TensorType& type, const Drawn& known, std::string_view distribution,
-                       c10::Device device) {
-    // The whole storage is drawn and then viewed: any strides are possible, overlapping ones too.
+at::Tensor draw_tensor(const TensorType& type, const InputFacts& facts,
+                       std::string_view distribution, c10::Device device) {
+    // The whole storage is drawn and then viewed: strides may be any, even overlapping.
     const std::int64_t length = type.offset + graph::storage_length(type.sizes, type.strides);
     const auto draw = info(type.dtype).floating ? draw_floating : draw_integers;
-    const auto flat = draw(length, type, known, distribution, device).to(scalar_type(type.dtype));
+    const auto flat = draw(length, type, facts, distribution, device).to(scalar_type(type.dtype));
     if (distribution == "zero_tail") flat.narrow(0, length - length / 4, length / 4).zero_();
     return flat.as_strided(type.sizes, type.strides, type.offset);
 }
@@ -96,7 +96,7 @@ at::Tensor other_values(const at::Tensor& buffer) {
         return at::rand(buffer.sizes(), at::TensorOptions(at::kFloat).device(buffer.device()));
     };
     if (buffer.scalar_type() == at::kBool) return buffer.logical_xor(chance().lt(0.25));
-    if (!buffer.is_floating_point()) return buffer;  // places and lengths: others may be none
+    if (!buffer.is_floating_point()) return buffer;  // indices and lengths: others may be invalid
     const auto grown = buffer.mul(chance().mul_(0.25).add_(1)), added = chance().mul_(0.25);
     return at::where(buffer.lt(0), grown, grown.add(added)).to(buffer.scalar_type());
 }

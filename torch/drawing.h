@@ -1,4 +1,4 @@
-// Numbers to try a call with.
+// Random inputs to try a call with.
 #pragma once
 
 #include <string_view>
@@ -11,28 +11,29 @@ namespace fact::exec {
 
 inline constexpr std::string_view kDistributions[] = {"normal", "large", "positive", "zero_tail",
                                                       "uneven"};
-// Of rows that the call normalises as it gets them: the mean is far from zero.
+// For rows that the call normalises as they are: their mean is far from zero.
 inline constexpr std::string_view kShifted = "shifted";
 
-// Of calls that compare values with large numbers: as far as those are.
+// For calls that compare values with large numbers: values of that size.
 inline constexpr std::string_view kFar = "far";
-// Buffers have other values than the model's.
+// Buffers have other values than in the model.
 inline constexpr std::string_view kOtherBuffers = "other_buffers";
 
-// What is known of the input that is drawn.
-struct Drawn {
+// What is known about an input that is to be drawn.
+struct InputFacts {
     bool constant = false;    // a weight
     bool normalised = false;  // kShifted shifts it
-    bool narrow = false;      // the call has f16 numbers, which large integers leave
-    double far = 1;           // what kFar multiplies it by
+    bool narrow = false;      // the call has f16 numbers, whose range large integers exceed
+    double far = 1;           // its factor in kFar
     verify::IntegerUse integers;
 };
 
-// A tensor of the type, from torch's generator of the device.
-at::Tensor draw_tensor(const graph::TensorType& type, const Drawn& known,
+// Draws a tensor of the type from the device's random number generator in torch.
+at::Tensor draw_tensor(const graph::TensorType& type, const InputFacts& facts,
                        std::string_view distribution, c10::Device device);
 
-// A buffer with other values: signs, infinities and what is positive stay.
+// A buffer with other values: negative numbers stay negative, positive ones positive, and infinite
+// ones infinite.
 at::Tensor other_values(const at::Tensor& buffer);
 
 }  // namespace fact::exec

@@ -32,7 +32,7 @@ struct Step {
     std::variant<PreparedCall, FusedStep> call;
     std::vector<ValueId> outputs;
     bool returns_list = false;
-    std::vector<ValueId> dead;  // nobody reads these after this step
+    std::vector<ValueId> dead;  // not read after this step
     std::string where;          // for errors
 };
 
@@ -88,8 +88,8 @@ void run_step(const Step& step, Environment& values) {
     for (const auto id : step.dead) values[index(id)] = {};
 }
 
-// Results of kernels may lie otherwise than they were traced (side by side): then what was a view
-// is a copy.
+// Results of kernels may have another layout than was traced (they may be parts of one tensor).
+// What was a view then has to be a copy.
 Node with_views_that_copy(Node node) {
     if (node.target != "aten.view.default" && node.target != "aten._unsafe_view.default")
         return node;
@@ -120,7 +120,8 @@ Result<Step> make_step(const Node& node, const ExecutorOptions& options) {
                 describe(node)};
 }
 
-// Each step lists what it is the last to read, so that memory is given back as early as in eager.
+// Each step lists the values that it is the last to use, so that memory is freed as early as in
+// eager.
 void mark_dead_values(const Graph& graph, std::vector<Step>& steps) {
     std::set<ValueId> needed;
     for (const auto& output : graph.outputs)
@@ -164,8 +165,9 @@ Result<GraphExecutor> GraphExecutor::build(const Graph& graph, const ExecutorOpt
     for (const auto& output : graph.outputs) {
         if (!output.value) continue;
         if (!output.mutates.empty() && !fqns.contains(output.mutates))
-            return Error{
-                fmt::format("the graph writes to {}, which it does not take", output.mutates), {}};
+            return Error{fmt::format("the graph writes to {}, which is not one of its inputs",
+                                     output.mutates),
+                         {}};
         (output.mutates.empty() ? plan->outputs : written).push_back(*output.value);
     }
     plan->outputs.insert(plan->outputs.end(), written.begin(), written.end());
@@ -180,12 +182,12 @@ Tensors GraphExecutor::run(const Tensors& inputs) const {
         inputs.size() == plan_->inputs.size(),
         fmt::format("the graph takes {} tensors, got {}", plan_->inputs.size(), inputs.size()));
     at::NoGradGuard no_grad;
-    // Types are those that were traced: torch.autocast would change some operators and no kernel.
+    // Types are as traced: torch.autocast would change the types of some operators but no kernel's.
     const c10::impl::ExcludeDispatchKeyGuard traced_types(c10::autocast_dispatch_keyset);
     Environment values(plan_->num_values);
     for (std::size_t i = 0; i < inputs.size(); ++i) values[index(plan_->inputs[i])] = inputs[i];
     {
-        // Not below where views are made: a view of a weight counts the weight's changes.
+        // Above ADInplaceOrView: views of a weight then share the weight's count of changes.
         at::AutoDispatchBelowAutograd below_autograd;
         for (const auto& step : plan_->steps) {
             try {

@@ -17,21 +17,21 @@ using Tensors = std::vector<at::Tensor>;
 using FusedFunction = std::function<Tensors(const Tensors&)>;
 
 struct ExecutorOptions {
-    c10::Device device = c10::kCPU;  // where operators that make tensors make them
-    // What runs a fused call, by its id; empty when there is none.
+    c10::Device device = c10::kCPU;  // of tensors that operators create
+    // The function that runs the fused call with this id; empty if there is none.
     std::function<FusedFunction(const std::string& call)> fused;
 };
 
-// Built once, run from any thread; nothing is shared between runs but constants.
+// Built once, run from any thread; runs share nothing but constants.
 class GraphExecutor {
   public:
     // Finds every operator; an Error names the node, its source line and what is unknown.
     static Result<GraphExecutor> build(const graph::Graph& graph, const ExecutorOptions& options);
 
-    // `inputs`: the graph's tensor inputs in order, weights included; inputs that were plain values
-    // when traced are left out. Gives the tensors among the graph's results, behind them what is to
-    // be written to buffers (graph::GraphOutput::mutates), each in the graph's order. Writes to
-    // none of its inputs, but results may be inputs or views of them. Gradients are not recorded.
+    // `inputs`: the graph's tensor inputs in order, including weights, without inputs that were
+    // plain values when traced. Returns the tensors among the graph's results, then what is to be
+    // written to buffers (graph::GraphOutput::mutates), each in the graph's order. Writes to none
+    // of its inputs, but results may be inputs or views of them. Gradients are not recorded.
     Tensors run(const Tensors& inputs) const;
 
   private:

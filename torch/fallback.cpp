@@ -11,7 +11,7 @@ void warn_of_fallback(const std::string& text) {
         TORCH_WARN(text);
         return;
     }
-    // It is about the call, not a part of it: what records or fakes operators leaves it alone.
+    // Hidden from modes that record or fake operators: the warning is not a part of the call.
     const c10::impl::ExcludeDispatchKeyGuard unseen(
         c10::DispatchKeySet({c10::DispatchKey::Python, c10::DispatchKey::PythonTLSSnapshot}));
     c10::Stack stack{text};

@@ -38,14 +38,14 @@ struct FusedKernel::State {
     ir::Kernel text;
     Compiled compiled;
     std::vector<Parts> params, results;
-    std::vector<graph::Together> together;
+    std::vector<graph::OutputGroup> output_groups;
     std::map<ParamSet, PreparedWorkspaces> prepared_by;  // sets of constant parameters only
     PreparedWeights prepared;                            // workspaces
     PreparedWeights joined{"join"};                      // weights of several parts, by parameter
     std::atomic<std::int64_t> by_kernel = 0, by_interpreter = 0, by_torch = 0;
     std::atomic<bool> last_fell_back = false;
     std::mutex mutex;
-    std::string fell_back;  // why one did last; guarded, as are the originals
+    std::string fell_back;  // why the last one did; guarded by `mutex`, as are the originals
     std::unordered_map<c10::Device, GraphExecutor> originals;
 
     void ran_on(c10::Device device) {
@@ -72,7 +72,7 @@ struct FusedKernel::State {
         return originals.emplace(device, std::move(*built)).first->second;
     }
 
-    // The interpreter would take any element type, and give results of the traced one.
+    // The interpreter would take any element type, and return results of the traced one.
     Result<> check_types(const Tensors& inputs) const {
         for (std::size_t i = 0; i < params.size(); ++i)
             for (const Place& part : params[i])
@@ -80,7 +80,7 @@ struct FusedKernel::State {
                     type != scalar_type(text.params[i].type.dtype)) {
                     const auto own = dtype_of(type);
                     return Error{
-                        fmt::format("{} is {} where the kernel has {}", text.params[i].name,
+                        fmt::format("{} is {}, but the kernel takes {}", text.params[i].name,
                                     own ? info(*own).name : c10::toString(type),
                                     info(text.params[i].type.dtype).name),
                         {}};
@@ -111,39 +111,40 @@ struct FusedKernel::State {
         return weights;
     }
 
-    // Whether nothing reads the parameter but launches that prepare from these.
-    bool is_done_with(int param, const std::vector<ParamSet>& ready) const {
+    // Whether only launches that prepare from these sets read the parameter.
+    bool only_prepares(int param, const std::vector<ParamSet>& ready) const {
         return std::ranges::all_of(compiled.kernel->record().launches, [&](const Launch& launch) {
             return !reads(launch, param) ||
                    std::ranges::find(ready, launch.prepares_from) != ready.end();
         });
     }
 
-    // What is made of weights while a kernel is launched.
-    struct Making {
+    // What is prepared from weights during one launch.
+    struct Preparation {
         Reader reader;
-        // Held from the first thing that is made until all is kept.
-        std::unique_lock<std::mutex> alone{PreparedWeights::one_at_a_time(), std::defer_lock};
+        // Locked from the start of the first preparation until all is kept.
+        std::unique_lock<std::mutex> lock{PreparedWeights::preparation_mutex(), std::defer_lock};
     };
-    at::Tensor whole(int param, const Tensors& inputs, bool keep, Making& making);
+    at::Tensor joined_weight(int param, const Tensors& inputs, bool keep, Preparation& preparation);
     Result<std::vector<gpu::TensorArg>> bind_params(const Tensors& inputs) const;
     Result<> launch(const Tensors& inputs, const Tensors& outputs,
                     const WorkspaceSource& workspace);
 };
 
-// The parts of a weight behind one another, kept while they stand still: unless what is made of
-// them is kept itself.
-at::Tensor FusedKernel::State::whole(int param, const Tensors& inputs, bool keep, Making& making) {
+// The parts of a weight as one tensor. It is kept until one of them changes, unless it is only
+// needed to prepare something that is kept itself.
+at::Tensor FusedKernel::State::joined_weight(int param, const Tensors& inputs, bool keep,
+                                             Preparation& preparation) {
     const auto parts = tensors_of(params[static_cast<std::size_t>(param)], inputs);
     std::vector<ParamSet> prepared_sets;
     for (const auto& [set, own] : prepared_by) prepared_sets.push_back(set);
-    keep = keep && PreparedWeights::can_watch(parts) && !is_done_with(param, prepared_sets);
+    keep = keep && PreparedWeights::can_watch(parts) && !only_prepares(param, prepared_sets);
     if (!keep) return at::cat(parts);
-    if (auto kept = joined.find({param}, parts, making.reader)) return kept->front();
-    if (making.reader.capturing) return at::cat(parts);
-    if (!making.alone.owns_lock()) {
-        making.alone.lock();  // another thread may have made it by now
-        if (auto kept = joined.find({param}, parts, making.reader)) return kept->front();
+    if (auto kept = joined.find({param}, parts, preparation.reader)) return kept->front();
+    if (preparation.reader.capturing) return at::cat(parts);
+    if (!preparation.lock.owns_lock()) {
+        preparation.lock.lock();  // another thread may have made it by now
+        if (auto kept = joined.find({param}, parts, preparation.reader)) return kept->front();
     }
     auto before = seen(parts);
     at::Tensor all;
@@ -153,12 +154,12 @@ at::Tensor FusedKernel::State::whole(int param, const Tensors& inputs, bool keep
     } else {
         all = at::cat(parts);
     }
-    synchronize(all.device());  // whoever finds it may be on another stream
+    synchronize(all.device());  // it may be read on another stream
     joined.keep({param}, std::move(before), {all});
     return all;
 }
 
-// Those of several parts still without memory.
+// Parameters of several parts do not have memory yet.
 Result<std::vector<gpu::TensorArg>> FusedKernel::State::bind_params(const Tensors& inputs) const {
     std::vector<gpu::TensorArg> views;
     for (const Parts& parts : params) {
@@ -185,20 +186,20 @@ Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& output
     if (!loaded) return loaded.error();
     const auto& kernel = *loaded;
     void* stream = current_cuda_stream(device.index());
-    Making making{{is_capturing(stream), current_stream(device)}};
+    Preparation preparation{{is_capturing(stream), current_stream(device)}};
     std::vector<ParamSet> ready;
     std::map<ParamSet, SeenWeights> to_keep;
-    std::map<int, at::Tensor> found;  // workspaces that hold what they should, or will
+    std::map<int, at::Tensor> found;  // workspaces that are filled already, or will be in place
     const auto look = [&] {
         ready.clear(), to_keep.clear(), found.clear();
         for (const auto& [set, own] : prepared_by) {
             const auto weights = weights_of(set, inputs);
             if (!PreparedWeights::can_watch(weights)) continue;
-            auto kept = prepared.find(set, weights, making.reader);
+            auto kept = prepared.find(set, weights, preparation.reader);
             if (kept) {
-                for (const int i : own.passing) found[i];
+                for (const int i : own.temporary) found[i];
                 ready.push_back(set);
-            } else if (!making.reader.capturing) {  // a graph's memory is not filled yet
+            } else if (!preparation.reader.capturing) {  // a graph's memory is not filled yet
                 to_keep[set] = seen(weights);
                 kept = prepared.captured(set, weights);
             }
@@ -208,7 +209,7 @@ Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& output
     };
     if (!workspace) look();
     if (!to_keep.empty()) {
-        making.alone.lock();
+        preparation.lock.lock();
         look();  // another thread may have made it by now
     }
     auto tensors = bind_params(inputs);
@@ -216,12 +217,12 @@ Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& output
     auto out = bind_results<gpu::TensorArg>(results, outputs);
     if (!out) return out.error();
     tensors->insert(tensors->end(), out->begin(), out->end());
-    if (const auto why = kernel.refuses(*tensors); !why.empty()) return Error{why, {}};
+    if (const auto why = kernel.why_refused(*tensors); !why.empty()) return Error{why, {}};
     Tensors wholes;  // live until the launch
     for (std::size_t i = 0; i < params.size(); ++i) {
         const int param = static_cast<int>(i);
-        if (params[i].size() == 1 || is_done_with(param, ready)) continue;
-        wholes.push_back(whole(param, inputs, !workspace, making));
+        if (params[i].size() == 1 || only_prepares(param, ready)) continue;
+        wholes.push_back(joined_weight(param, inputs, !workspace, preparation));
         (*tensors)[i].data = wholes.back().data_ptr();
     }
 
@@ -241,7 +242,7 @@ Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& output
     const auto launched = kernel.launch(*tensors, ready, stream);
     TORCH_CHECK(launched.ok(), call.id, ": ", launched.ok() ? "" : launched.error().text());
     if (to_keep.empty()) return Ok{};
-    // Once per weight: whoever finds the workspace may be on another stream.
+    // Once per weight: the workspace may be read on another stream.
     synchronize(device);
     for (auto& [set, weights] : to_keep) {
         Tensors kept;
@@ -279,7 +280,8 @@ Result<std::shared_ptr<FusedKernel>> FusedKernel::make(graph::FusedCall call, ir
     if (compiled.kernel) {
         const auto& record = compiled.kernel->record();
         if (record.params.size() != params.size() || record.outputs.size() != outputs.size())
-            return Error{fmt::format("{}: the launch record is of another kernel", call.id), {}};
+            return Error{fmt::format("{}: the launch record belongs to another kernel", call.id),
+                         {}};
         state->prepared_by = prepared_workspaces(record);
         const auto changes = [&](int param) {
             return std::ranges::any_of((*in)[static_cast<std::size_t>(param)],
@@ -288,7 +290,7 @@ Result<std::shared_ptr<FusedKernel>> FusedKernel::make(graph::FusedCall call, ir
         std::erase_if(state->prepared_by,
                       [&](const auto& item) { return std::ranges::any_of(item.first, changes); });
     }
-    state->together = graph::outputs_together(call);
+    state->output_groups = graph::group_outputs(call);
     state->call = std::move(call);
     state->text = std::move(text);
     state->compiled = std::move(compiled);
@@ -309,10 +311,10 @@ Result<Tensors> FusedKernel::allocate_outputs(const Tensors& inputs) const {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const auto& value = graph[graph.inputs[i].value];
         if (value.type && !std::ranges::equal(value.type->sizes, inputs[i].sizes()))
-            return Error{value.name + " is not of the shape the module was traced with", {}};
+            return Error{value.name + " does not have the shape the module was traced with", {}};
     }
     Tensors outputs(graph.outputs.size());
-    for (const auto& [numbers, types, length] : state_->together) {
+    for (const auto& [numbers, types, length] : state_->output_groups) {
         const auto options =
             at::TensorOptions(scalar_type(types[0].dtype)).device(inputs[0].device());
         if (numbers.size() == 1) {
@@ -361,7 +363,7 @@ Tensors FusedKernel::run(const Tensors& inputs, bool strict) {
 }
 
 void FusedKernel::load_on(c10::DeviceIndex device) {
-    // What is wrong with it is known from then on, and said when it is called.
+    // A failure is remembered, and reported when the kernel is called.
     if (state_->compiled.kernel) (void)state_->compiled.kernel->on(device);
 }
 

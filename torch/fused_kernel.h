@@ -1,5 +1,5 @@
-// One fused call of a graph: its compiled kernel on a GPU, the interpreter of its text on the CPU,
-// the original subgraph where neither applies.
+// One fused call of a graph, run by its compiled kernel on a GPU, by the interpreter of its text on
+// the CPU, or as the original subgraph if neither can run it.
 #pragma once
 
 #include <memory>
@@ -19,15 +19,15 @@ struct Compiled {
     std::string why_not = "there is no GPU";
 };
 
-// What has become of a fused call so far.
+// How a fused call has been run so far.
 struct CallStatus {
     std::string call, kernel;
-    std::string cannot_run;  // why its kernel cannot run on the device that was asked for; or ""
+    std::string cannot_run;  // why its kernel cannot run on the device in question; "" if it can
     std::int64_t by_kernel = 0, by_interpreter = 0, by_torch = 0;  // calls
-    std::string fell_back;  // why the last call did, where the last one did
+    std::string fell_back;  // why the last call ran as torch's operators; "" if it did not
 };
 
-// Gives uninitialised scratch memory of these sizes on the device of the tensors.
+// Allocates scratch memory of these sizes on the device of the tensors.
 using WorkspaceSource = std::function<at::Tensor(at::IntArrayRef sizes, c10::ScalarType dtype)>;
 
 class FusedKernel {
@@ -37,31 +37,32 @@ class FusedKernel {
                                                      Compiled compiled);
     ~FusedKernel();
 
-    // The call's results, by the original subgraph where the kernel cannot serve the tensors (said
-    // once, see fallback.h; an error where `strict`, and so is the interpreter). `inputs` are those
-    // of the original subgraph. Safe on any thread and under CUDA-graph capture.
+    // The call's results. If the kernel cannot take the tensors, the original subgraph runs, and
+    // the user is warned once (fallback.h). If `strict`, that is an error, and so is a call that
+    // the interpreter would run. `inputs` are those of the original subgraph. Safe on any thread
+    // and under CUDA-graph capture.
     Tensors run(const Tensors& inputs, bool strict = false);
 
     // Runs the kernel (on CPU tensors: the interpreter) and nothing else; the Error says why it
-    // cannot serve these tensors. A launch that fails throws. With a `workspace` of the caller's,
-    // nothing prepared in earlier calls is used.
+    // cannot take these tensors. A launch that fails throws. If the caller gives a `workspace`,
+    // nothing that was prepared in earlier calls is used.
     Result<> run_kernel(const Tensors& inputs, const Tensors& outputs,
                         const WorkspaceSource& workspace = {});
 
     // The original subgraph.
     Tensors run_original(const Tensors& inputs);
 
-    // Tensors for the results with the traced sizes and strides, uninitialised; an Error when the
+    // Uninitialised tensors for the results, with the traced sizes and strides; an Error if the
     // inputs do not have the extents the call was traced with.
     Result<Tensors> allocate_outputs(const Tensors& inputs) const;
 
     // Loads the kernel onto a GPU before it is called there.
     void load_on(c10::DeviceIndex device);
 
-    // Makes anew, at the next call, all that was made of weights.
+    // Everything that was prepared from weights is prepared again at the next call.
     void refresh();
 
-    // On a GPU this may load the kernel.
+    // May load the kernel if the device is a GPU.
     CallStatus status(c10::Device device);
 
     const graph::FusedCall& call() const;

@@ -19,7 +19,7 @@ std::int64_t margin_on(c10::Device device) {
     return device.is_cpu() ? GuardedTensor::kMarginBytesOnCpu : GuardedTensor::kMarginBytes;
 }
 
-// For a tensor with its margins.
+// Memory for a tensor with its margins.
 at::Tensor memory_for(at::IntArrayRef sizes, at::IntArrayRef strides, c10::ScalarType dtype,
                       c10::Device device) {
     constexpr std::int64_t kAlignment = GuardedTensor::kAlignment;
@@ -105,14 +105,14 @@ GuardedTensor GuardedTensor::copy_of(const at::Tensor& tensor) {
         memory_for(tensor.sizes(), tensor.strides(), tensor.scalar_type(), tensor.device()),
         tensor.sizes(), tensor.strides(), tensor.scalar_type(),
         tensor.storage_offset() * static_cast<std::int64_t>(tensor.itemsize()));
-    copy.gaps_.reset();  // they are the tensor's own, and compared with it
+    copy.gaps_.reset();  // gaps are copied too, and differs_from() compares them
     copy.load(tensor);
     return copy;
 }
 
 void GuardedTensor::load(const at::Tensor& tensor) {
     if (length_ > 0) flat_.copy_(flat_bits(tensor));
-    // Whoever keeps things made from the tensor must see that it changed, through whatever view.
+    // Caches of what was prepared from the tensor must see that it changed, through any view.
     tensor_.unsafeGetTensorImpl()->bump_version();
 }
 

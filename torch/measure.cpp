@@ -23,8 +23,8 @@ using verify::Outcome;
 using verify::Proof;
 using verify::Verdict;
 
-// Shown for the first time after the timing.
-constexpr int kFreshSeed = 1000, kTouchedSeed = 1001;
+// Of cases that are shown for the first time after the timing.
+constexpr int kFreshSeed = 1000, kOneRowSeed = 1001;
 constexpr int kOtherSizesSeed = 2000;
 // The f64 oracle of other sizes takes a few milliseconds on a GPU.
 constexpr double kMaxOtherProducts = 2e10;
@@ -43,7 +43,7 @@ LaunchKernel launch_of(std::shared_ptr<FusedKernel> kernel) {
     };
 }
 
-// False, and the reply says why, unless the step passed.
+// Returns whether the step passed; if not, the reply says why.
 bool accept(const Result<Verdict>& step, CandidateReply& reply) {
     if (!step) {
         reply.outcome = Outcome::unsupported;
@@ -64,9 +64,9 @@ Result<Verdict> check_cases(ProofBench& bench, const std::vector<Case>& cases) {
 
 }  // namespace
 
-Result<Verdict> Session::prove_before(ProofBench& bench, Proof proof) {
+Result<Verdict> Session::prove_before_timing(ProofBench& bench, Proof proof) {
     if (proof == Proof::quick) {
-        // Sums of one sign show lost precision best; the others are for the winner.
+        // Sums of one sign show lost precision best; only the winner is shown the other cases.
         for (const auto& drawn : cases_)
             if (drawn.distribution == "normal" || drawn.distribution == "positive")
                 if (auto found = bench.check(drawn); !found || !found->passed()) return found;
@@ -78,14 +78,14 @@ Result<Verdict> Session::prove_before(ProofBench& bench, Proof proof) {
     return bench.check_elsewhere();
 }
 
-Result<Verdict> Session::prove_after(ProofBench& bench, Proof proof) {
-    if (!fresh_) fresh_ = oracle_->draw("normal", kFreshSeed);
-    if (auto found = bench.check(*fresh_); !found || !found->passed()) return found;
+Result<Verdict> Session::prove_after_timing(ProofBench& bench, Proof proof) {
+    if (!fresh_case_) fresh_case_ = oracle_->draw("normal", kFreshSeed);
+    if (auto found = bench.check(*fresh_case_); !found || !found->passed()) return found;
     if (proof == Proof::quick) return Verdict{};
-    if (!touched_) touched_ = oracle_->touched(cases_[0], kTouchedSeed);
-    // Shown between, so that the case of which one row changes is the last one seen.
+    if (!one_row_changed_) one_row_changed_ = oracle_->with_one_row_changed(cases_[0], kOneRowSeed);
+    // Shown again, so that the next case differs from the last one seen in one row alone.
     if (auto found = bench.check(cases_[0]); !found || !found->passed()) return found;
-    return bench.check(*touched_);
+    return bench.check(*one_row_changed_);
 }
 
 const std::vector<Session::OtherSizes>& Session::other_sizes() {
@@ -93,23 +93,24 @@ const std::vector<Session::OtherSizes>& Session::other_sizes() {
     other_sizes_.emplace();
     const double most = device_.is_cpu() ? kInterpretedProducts : kMaxOtherProducts;
     for (auto& resized : verify::other_sizes(call_, text_, most)) {
-        auto oracle = Oracle::make(resized.call, device_, buffers_, reference_.tf32.anywhere());
+        auto oracle =
+            Oracle::make(resized.call, device_, buffers_, reference_precision_.tf32.anywhere());
         if (!oracle) continue;
         try {
             std::vector<Case> cases{oracle->draw("normal", kOtherSizesSeed),
                                     oracle->draw("positive", kOtherSizesSeed + 1)};
             other_sizes_->push_back({std::move(resized.call), std::move(resized.note),
                                      std::move(*oracle), std::move(cases)});
-        } catch (const std::exception&) {  // torch takes no such sizes: a wrong guess
+        } catch (const std::exception&) {  // torch rejects these sizes
         }
     }
     return *other_sizes_;
 }
 
-// Whether the text itself computes what torch does at those sizes; where it does not, a kernel
-// that follows it is not to blame.
+// Whether the text itself computes what torch does at those sizes; if not, a kernel that follows
+// it is not to blame.
 bool Session::text_holds(const OtherSizes& other) const {
-    if (text_.only_interface) return true;  // nothing but the kernel is there to blame
+    if (text_.only_interface) return true;  // it has no body: only the kernel can be to blame
     const auto checked = check_text_shrunk(other.call, text_, buffers_, false);
     if (!checked) return false;
     for (const auto& check : checked->checks)
@@ -157,13 +158,14 @@ void Session::time(ProofBench& bench, const CandidateRequest& request, Candidate
         const auto done = bench.launch_timed();
         TORCH_CHECK(done.ok(), done.ok() ? "" : done.error().text());
     };
-    if (device_.is_cpu()) {  // there is nothing to time, but a last launch to look at
+    if (device_.is_cpu()) {  // nothing is timed, but check_timed() needs a last launch
         bench.disturb();
         return launch();
     }
-    // Its time is what the user waits for; only its accuracy is held to the kernel's claim.
-    const PrecisionScope users(request_.precision, reference_);
-    const std::vector<Work> works{launch, oracle_->repeated(inputs)};
+    // The baseline is timed under the user's settings; only its accuracy has to match what the
+    // kernel claims.
+    const PrecisionScope user_settings(request_.precision, reference_precision_);
+    const std::vector<Work> works{launch, oracle_->baseline(inputs)};
     const Work between = [&] { bench.disturb(); };
     const auto single = time_single(works, device_, request.single_ms, between);
     reply.single = single[0];
@@ -181,19 +183,19 @@ CandidateReply Session::measure_launched(const CandidateRequest& request,
     const auto kernel = kernel_for(call_);
     if (!kernel) return reply_of(Outcome::unsupported, kernel.error().text());
     ProofBench bench(*oracle_, *kernel, device_);
-    // The interpreter stands in: its results are checked, but there is no kernel to suspect.
+    // The interpreter is run instead: its results are checked, but there is no kernel to suspect.
     if (device_.is_cpu() && request.fault.empty()) {
         accept(check_cases(bench, cases_), reply);
         reply.checks = bench.checks();
         return reply;
     }
-    bool passed = accept(prove_before(bench, request.proof), reply);
+    bool passed = accept(prove_before_timing(bench, request.proof), reply);
     if (passed && request.proof == Proof::full)
         passed = accept(prove_other_sizes(kernel_for, reply.note), reply);
     if (passed) {
         time(bench, request, reply);
-        passed =
-            accept(bench.check_timed(), reply) && accept(prove_after(bench, request.proof), reply);
+        passed = accept(bench.check_timed(), reply) &&
+                 accept(prove_after_timing(bench, request.proof), reply);
     }
     reply.checks = bench.checks();
     return reply;

@@ -1,4 +1,4 @@
-// What a process has open of packages or kernels, by name (content_name.h).
+// The packages or kernels that a process has open, by name (content_name.h).
 #pragma once
 
 #include <c10/util/Exception.h>
@@ -13,12 +13,12 @@
 
 namespace fact::exec {
 
-// T has `open`, `identity` and `identity_of` as Package has. Safe on any thread. Throws where
+// T has `open`, `identity` and `identity_of` as Package has. Safe on any thread. Throws if
 // something cannot be opened, or is not what its name says.
 template <class T>
 class OpenTable {
   public:
-    // Opens what lies at the path now, and gives its name. What has the same name is shared.
+    // Opens what is at the path now, and returns its name. Items with the same name are shared.
     template <class... Options>
     std::string open(const std::filesystem::path& given, const Options&... options) {
         const auto path = absolute_path(given);
@@ -32,7 +32,7 @@ class OpenTable {
         return name;
     }
 
-    // Opens what has this name, for one more who will close it.
+    // Opens the item of this name for one more holder, who will close it.
     template <class... Options>
     void open_again(const std::string& name, const Options&... options) {
         const std::lock_guard opening(opening_);
@@ -48,8 +48,8 @@ class OpenTable {
         entries_.erase(found);
     }
 
-    // What an exported program names and no module holds is opened here, and stays open: nobody
-    // tells when the program is gone.
+    // An item that an exported program names and no module holds is opened here, and stays open:
+    // there is no notice when the program is gone.
     std::shared_ptr<T> at(const std::string& name) {
         if (auto item = find(name)) return item;
         const std::lock_guard opening(opening_);
@@ -101,7 +101,7 @@ class OpenTable {
     }
 
     mutable std::shared_mutex mutex_;
-    std::mutex opening_;  // opening takes long: calls of what is open do not wait for it
+    std::mutex opening_;  // apart from mutex_: calls of open items do not wait while one is opened
     std::unordered_map<std::string, Entry> entries_;
 };
 

@@ -1,7 +1,7 @@
-// The operators Python calls. Those that compute are functional, have kernels for CPU and CUDA and
-// a shape function, so that torch.compile and torch.export keep them as they are; packages and
-// kernels are named by content and path (content_name.h), so that what keeps a call keeps what it
-// calls.
+// The operators that Python calls. Those that compute are functional, have kernels for CPU and CUDA
+// and a shape function, so that torch.compile and torch.export keep them as they are. Packages and
+// kernels are named by content and path (content_name.h), so that a stored call always means the
+// same package or kernel.
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
@@ -18,11 +18,11 @@ using fact::exec::OpenTable;
 using fact::exec::Package;
 using fact::exec::TextKernel;
 using Tensors = std::vector<at::Tensor>;
-// The dispatcher looks for tensors in lists of this type alone.
+// at::TensorList, because the dispatcher finds tensors only in lists of this type.
 using Run = Tensors(const std::string&, at::TensorList);
 using RunPackage = Tensors(const std::string&, at::TensorList, bool);
 
-// Never destroyed: a GPU may already be gone when static objects are.
+// Never destroyed: the GPU context may already be gone when static objects are destroyed.
 OpenTable<Package>& packages() {
     static auto* table = new OpenTable<Package>;
     return *table;
@@ -32,7 +32,7 @@ OpenTable<TextKernel>& kernels() {
     return *table;
 }
 
-// What is open already was allowed to somebody else.
+// A package that was open already may have been opened with other options.
 void check_allowed(const std::string& package, const LoadOptions& options) {
     const auto allowed = packages().at(package)->permits(options);
     if (allowed) return;
@@ -115,7 +115,7 @@ Tensors kernel_shapes(const std::string& kernel, at::TensorList params) {
     return kernels().at(kernel)->shapes(params.vec());
 }
 
-// The place of the first tensor that somebody wants a gradient of, or -1.
+// The index of the first tensor that requires a gradient, or -1.
 std::ptrdiff_t wants_gradient(at::TensorList tensors) {
     if (!at::GradMode::is_enabled()) return -1;
     for (std::size_t i = 0; i < tensors.size(); ++i)
@@ -130,7 +130,7 @@ Tensors run_package_on_autograd(const std::string& package, at::TensorList input
                     "torch.no_grad() or detach it");
     static const auto op =
         c10::Dispatcher::singleton().findSchemaOrThrow("fact::run_package", "").typed<RunPackage>();
-    // Not below where views are made: see executor.cpp.
+    // Above ADInplaceOrView: see executor.cpp.
     const at::AutoDispatchBelowAutograd below;
     return op.call(package, inputs, strict);
 }

@@ -17,7 +17,7 @@ namespace fact::exec {
 
 namespace {
 
-// One of them may move a sum by nothing, by chance.
+// How often inputs are changed: a single change may by chance leave a sum as it is.
 constexpr std::size_t kMoves = 4;
 
 Tensors widened(const Tensors& tensors) {
@@ -27,7 +27,7 @@ Tensors widened(const Tensors& tensors) {
     return wide;
 }
 
-// Every number a little larger or a little smaller, by the same share.
+// Makes every number larger or smaller, at random, by the same relative amount.
 Tensors moved_by(double share, Tensors wide) {
     for (auto& tensor : wide) {
         if (!tensor.is_floating_point()) continue;
@@ -38,7 +38,7 @@ Tensors moved_by(double share, Tensors wide) {
 }
 
 // The call's copied nodes as a graph of their own, and the others, which read their results.
-std::pair<graph::Graph, graph::Graph> apart(const graph::FusedCall& call) {
+std::pair<graph::Graph, graph::Graph> split_off_copied(const graph::FusedCall& call) {
     const graph::Graph& whole = call.original;
     std::vector<graph::NodeId> shared, rest;
     for (std::size_t i = 0; i < whole.nodes.size(); ++i) {
@@ -62,7 +62,7 @@ std::pair<graph::Graph, graph::Graph> apart(const graph::FusedCall& call) {
 
 // The names of inputs whose rows are normalised as they are, or after pointwise operators.
 std::set<std::string> normalised_inputs(const graph::Graph& graph) {
-    std::map<graph::ValueId, std::set<std::string>> from;  // which inputs a value is made of
+    std::map<graph::ValueId, std::set<std::string>> from;  // the inputs a value is computed from
     for (const auto& input : graph.inputs)
         if (const auto& value = graph[input.value]; value.type && info(value.type->dtype).floating)
             from[input.value] = {value.name};
@@ -85,8 +85,8 @@ verify::ErrorPair worst(const verify::ErrorPair& a, const verify::ErrorPair& b) 
     return {std::max(a.largest, b.largest), std::max(a.rms, b.rms)};
 }
 
-// Values that are compared with a number are drawn up to a few times as large, unless ordinary ones
-// are; not so large that f16's sums overflow.
+// Values that are compared with a threshold are drawn kBeyond times as large, unless ordinary ones
+// already are, or f16 sums would overflow.
 constexpr double kBeyond = 2, kOrdinary = 16, kFarthest = 2000;
 
 }  // namespace
@@ -106,7 +106,7 @@ Result<Oracle> Oracle::make(const graph::FusedCall& call, c10::Device device,
     auto exact = GraphExecutor::build(*rewritten, {device, {}});
     if (!exact) return exact.error();
     if (!call.copied.empty()) {
-        const auto [first, second] = apart(call);
+        const auto [first, second] = split_off_copied(call);
         auto shared = GraphExecutor::build(first, {device, {}});
         if (!shared) return shared.error();
         auto rest = GraphExecutor::build(second, {device, {}});
@@ -125,7 +125,7 @@ at::Tensor Oracle::draw_input(const graph::GraphInput& input, std::string_view d
     const auto& type = *value.type;
     const auto binding = std::ranges::find(call_.params, value.name, &graph::Binding::value);
     const bool is_read =
-        binding != call_.params.end();  // else its values are built in, and guarded
+        binding != call_.params.end();  // else its values are built in, and checked at every call
     if (const auto found = buffers_.find(value.name); found != buffers_.end()) {
         auto real = load_weight(found->second).to(device_);
         bool fits = real.dim() == static_cast<std::int64_t>(type.sizes.size());
@@ -136,16 +136,16 @@ at::Tensor Oracle::draw_input(const graph::GraphInput& input, std::string_view d
         const bool changes = is_read && found->second.persistent;
         if (fits) return distribution == kOtherBuffers && changes ? other_values(real) : real;
     }
-    Drawn known;
-    known.constant = is_read && binding->constant;
-    known.far = far();
-    known.normalised = normalised_.contains(value.name);
-    known.narrow = std::ranges::any_of(call_.original.values, [](const graph::Value& other) {
+    InputFacts facts;
+    facts.constant = is_read && binding->constant;
+    facts.far = far();
+    facts.normalised = normalised_.contains(value.name);
+    facts.narrow = std::ranges::any_of(call_.original.values, [](const graph::Value& other) {
         return other.type && other.type->dtype == DType::f16;
     });
     if (!info(type.dtype).floating)
-        known.integers = verify::integer_use(call_.original, input.value);
-    return draw_tensor(type, known, distribution, device_);
+        facts.integers = verify::integer_use(call_.original, input.value);
+    return draw_tensor(type, facts, distribution, device_);
 }
 
 bool Oracle::reads_buffers() const {
@@ -174,7 +174,7 @@ Case Oracle::draw(std::string_view distribution, int seed) const {
     return drawn;
 }
 
-std::function<Tensors()> Oracle::repeated(const Tensors& inputs) const {
+std::function<Tensors()> Oracle::baseline(const Tensors& inputs) const {
     if (!rest_) return [this, inputs] { return eager_->run(inputs); };
     Tensors all = inputs;
     for (auto& made : shared_->run(inputs)) all.push_back(std::move(made));
@@ -184,7 +184,7 @@ std::function<Tensors()> Oracle::repeated(const Tensors& inputs) const {
 void Oracle::answer(Case& drawn) const {
     drawn.eager = eager_->run(drawn.inputs);
     drawn.exact = exact_->run(widened(drawn.inputs));
-    // By the outputs' types: the answers to each of several ways to move the inputs.
+    // For each element type of an output: the results for several changes of the inputs.
     std::map<DType, std::vector<Tensors>> moved;
     for (std::size_t i = 0; i < drawn.eager.size(); ++i) {
         const auto &exact = drawn.exact[i], &eager = drawn.eager[i];
@@ -202,17 +202,17 @@ void Oracle::answer(Case& drawn) const {
     }
 }
 
-Case Oracle::touched(const Case& drawn, int seed) const {
+Case Oracle::with_one_row_changed(const Case& drawn, int seed) const {
     at::manual_seed(static_cast<std::uint64_t>(seed));
     Case other{drawn.distribution + ", one row changed", seed, {}, {}, {}, {}, {}};
     for (std::size_t i = 0; i < drawn.inputs.size(); ++i) {
         const auto& input = drawn.inputs[i];
         const bool given = buffers_.contains(call_.original[call_.original.inputs[i].value].name);
         // Rows that share memory cannot change one by one.
-        bool apart = true;
+        bool separate = true;
         for (std::int64_t d = 0; d < input.dim(); ++d)
-            apart = apart && (input.size(d) == 1 || input.stride(d) > 0);
-        if (given || !apart || !input.is_floating_point() || input.numel() == 0) {
+            separate = separate && (input.size(d) == 1 || input.stride(d) > 0);
+        if (given || !separate || !input.is_floating_point() || input.numel() == 0) {
             other.inputs.push_back(input);
             continue;
         }
@@ -256,7 +256,7 @@ std::map<std::string, graph::Weight> buffers_of(const graph::FusedCall& call,
         if (input.kind != graph::InputKind::buffer && input.kind != graph::InputKind::constant)
             continue;
         const auto& name = archive.graph[input.value].name;
-        // A mask that the kernel knows by itself is an input of the original alone.
+        // Also those that the kernel does not read, such as a mask that is built into it.
         if (std::ranges::none_of(call.original.inputs, [&](const auto& own) {
                 return call.original[own.value].name == name;
             }))

@@ -1,4 +1,4 @@
-// What a fused call has to compute: inputs to try, torch's own results, and the f64 truth.
+// What a fused call has to compute: inputs to try, torch's own results, and the exact ones in f64.
 #pragma once
 
 #include <functional>
@@ -16,20 +16,20 @@
 
 namespace fact::exec {
 
-// Inputs with what eager and f64 make of them.
+// Inputs with their results in eager torch and in f64.
 struct Case {
     std::string distribution;
     int seed = 0;
     Tensors inputs, eager, exact;
-    // Per output: eager's error, and what is allowed in parts of it.
+    // Per output: eager's error, and the errors that are allowed in its slices.
     std::vector<verify::Difference> eager_difference;
     std::vector<Slices> slices;
 };
 
 class Oracle {
   public:
-    // `buffers`: weights that are no parameters, by the name of their value in the call. `tf32`:
-    // torch's own results are rounded so, and a kernel's may be.
+    // `buffers`: weights that are not parameters, by the name of their value in the call. `tf32`:
+    // torch's operands are rounded to TF32, and the kernel's may be.
     static Result<Oracle> make(const graph::FusedCall& call, c10::Device device,
                                std::map<std::string, graph::Weight> buffers, bool tf32 = false);
 
@@ -37,30 +37,31 @@ class Oracle {
 
     // Whether there are inputs that `kShifted` shifts.
     bool normalises_inputs() const { return !normalised_.empty(); }
-    // Whether there are buffers that `kOtherBuffers` changes, and numbers that only `kFar` reaches.
+    // Whether there are buffers that `kOtherBuffers` changes, and thresholds that only `kFar`
+    // reaches.
     bool reads_buffers() const;
     bool has_far_thresholds() const;
     Case draw(std::string_view distribution, int seed) const;
-    // The case with one row (along the last dimension) of each floating input changed: so little
-    // that whoever recognises inputs by a few of their values takes it for the same.
-    Case touched(const Case& drawn, int seed) const;
+    // The case with one row (along the last dimension) of each floating input changed: a kernel
+    // that recognises inputs by a few of their values takes it for the same case.
+    Case with_one_row_changed(const Case& drawn, int seed) const;
     // Judges results for the case's inputs.
     verify::Check check(const Case& drawn, const Tensors& results) const;
-    // The original as a module would run it over and over: what it computes once for several calls
-    // is computed here, and not again.
-    std::function<Tensors()> repeated(const Tensors& inputs) const;
+    // Runs the original as a module would in every call: what a module computes once for several
+    // calls is computed here, and not in the function that is returned.
+    std::function<Tensors()> baseline(const Tensors& inputs) const;
 
   private:
     Oracle() = default;
     void answer(Case& drawn) const;
-    double far() const;  // what `kFar` multiplies activations by
+    double far() const;  // the factor of activations in `kFar`
     at::Tensor draw_input(const graph::GraphInput& input, std::string_view distribution) const;
 
     graph::FusedCall call_;
     c10::Device device_ = c10::kCPU;
     std::map<std::string, graph::Weight> buffers_;
     bool tf32_ = false;
-    std::set<std::string> normalised_;  // inputs of norms with no product between
+    std::set<std::string> normalised_;  // inputs that reach a norm without a product in between
     std::optional<GraphExecutor> eager_, exact_;
     std::optional<GraphExecutor> shared_, rest_;  // the copied nodes of the call, and all others
 };
@@ -69,7 +70,7 @@ class Oracle {
 std::map<std::string, graph::Weight> buffers_of(const graph::FusedCall& call,
                                                 const graph::Archive& archive);
 
-// Fills results with NaN (integers with 1), so that what a kernel does not write shows.
+// Fills results with NaN (integers with 1), so that elements which a kernel does not write show.
 void poison(const Tensors& results);
 
 }  // namespace fact::exec

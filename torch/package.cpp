@@ -34,7 +34,7 @@ using nlohmann::json;
 constexpr std::string_view kAgain =
     "write the package again with `fact optimize`, or `fact compose` on its run folder";
 
-// One weight under two names.
+// Whether they are one weight under two names.
 bool is_alias(const graph::Weight& one, const graph::Weight& other) {
     return one.storage.data() == other.storage.data() && one.type == other.type &&
            !one.storage.empty();
@@ -46,7 +46,7 @@ json fixed_value(const graph::Argument& argument) {
         overloaded{
             [](const one_of<bool, std::int64_t, std::string> auto& v) -> json { return v; },
             [](double v) -> json {
-                // JSON has no such numbers: as python/fact/_call.py writes them.
+                // JSON has no infinities and NaN: written as in python/fact/_call.py.
                 if (!std::isfinite(v)) return json::array({"float", fmt::format("{}", v)});
                 return v;
             },
@@ -72,7 +72,7 @@ std::vector<std::int64_t> numbers(c10::SymIntArrayRef symbolic) {
 struct Package::State {
     graph::Graph graph;
     graph::Archive archive;
-    json original;  // what a bare archive says of the module; a package's manifest does
+    json original;  // facts about the module, from a bare archive; a package has a manifest instead
     std::string identity;
     std::vector<std::string> namespaces;  // declared
     Contract contract;
@@ -116,7 +116,7 @@ Result<> Package::State::make_contract() {
     return Ok{};
 }
 
-// By the original operators, which know the results of any element type.
+// Runs the original operators, which give the shapes for any element type.
 Tensors Package::State::on_meta(const Tensors& inputs) {
     Tensors bare;
     for (const auto& input : inputs)
@@ -209,7 +209,7 @@ Result<std::shared_ptr<Package>> Package::open(const fs::path& folder, const Loa
         state->calls.emplace(id, std::move(*kernel));
     }
     if (const auto done = state->make_contract(); !done) return done.error();
-    // Files were checked, then read: another package may have been put there between.
+    // Files were checked, then read: another package may have been put there in between.
     if (const auto now = identity_of(folder); !now || *now != manifest->identity)
         return Error{folder.string() + " was replaced while it was opened", "open it again"};
     return std::shared_ptr<Package>(new Package(std::move(state)));
@@ -244,9 +244,9 @@ Tensors Package::weights(const std::vector<std::int64_t>& which) const {
     const auto& sources = state_->archive.weights;
     Tensors result;
     for (const auto place : which) {
-        TORCH_CHECK(
-            place >= 0 && place < static_cast<std::int64_t>(sources.size()),
-            fmt::format("the archive has {} weights, not one at {}", sources.size(), place));
+        TORCH_CHECK(place >= 0 && place < static_cast<std::int64_t>(sources.size()),
+                    fmt::format("the archive has {} weights, and none with number {}",
+                                sources.size(), place));
         const auto& weight = sources[static_cast<std::size_t>(place)];
         at::Tensor tensor;
         for (std::size_t i = 0; i < result.size() && !tensor.defined(); ++i) {
@@ -262,8 +262,8 @@ Tensors Package::run(const Tensors& inputs, bool strict) {
     const auto& contract = state_->contract;
     contract.check_sizes(inputs);
     contract.check_buffers(inputs);
-    return apart(state_->executor_on(inputs[0].device(), strict).run(inputs), inputs,
-                 contract.layouts());
+    return with_own_memory(state_->executor_on(inputs[0].device(), strict).run(inputs), inputs,
+                           contract.layouts());
 }
 
 void Package::load_on(c10::DeviceIndex device) {

@@ -1,5 +1,5 @@
-// The tensors of a call as its kernel takes them: each one tensor, or several that are parts of one
-// (graph/fused.h).
+// The tensors of a call as its kernel takes them: a tensor of the kernel is one tensor of the call,
+// or several that are its parts (graph/fused.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,12 +16,12 @@
 
 namespace fact::exec {
 
-// Which tensor of the call a tensor of the kernel is, or a part of it.
+// Which tensor of the call is a tensor of the kernel, or a part of one.
 struct Place {
     std::size_t index = 0;  // among the call's inputs or results
     graph::Binding binding;
 };
-using Parts = std::vector<Place>;  // one, or several that are the tensor together
+using Parts = std::vector<Place>;  // one or several, which together are a tensor of the kernel
 
 // In the order of the kernel's `tensors`; `values` are the call's inputs or results. An Error says
 // what is not bound.
@@ -45,7 +45,7 @@ Result<View> bind(const graph::Binding& binding, const at::Tensor& tensor) {
     return View{data, *dtype, std::move(view->sizes), std::move(view->strides)};
 }
 
-// Whether the next part of a tensor lies where the rows of its view end.
+// Extends the rows of a view by the next part of its tensor; false if the part is not next to it.
 template <class View>
 bool append(View& whole, const View& part) {
     if (whole.sizes.empty() || whole.sizes.size() != part.sizes.size()) return false;
@@ -71,7 +71,7 @@ Result<std::vector<View>> bind_results(const std::vector<Parts>& results, const 
             if (i == 0)
                 views.push_back(std::move(*view));
             else if (!append(views.back(), *view))
-                return Error{fmt::format("{} does not lie beside the other parts of {}",
+                return Error{fmt::format("{} is not next to the other parts of {} in memory",
                                          binding.value, binding.tensor),
                              {}};
         }

@@ -34,9 +34,9 @@ void set_precision(const TorchPrecision& precision) {
     context.setAllowFP16AccumulationCuBLAS(precision.fp16_accumulation);
 }
 
-TorchPrecision reference_precision(const TorchPrecision& users, const ir::Kernel& text) {
+TorchPrecision reference_precision(const TorchPrecision& user_settings, const ir::Kernel& text) {
     TorchPrecision reference;
-    reference.tf32 = std::ranges::any_of(text.exprs, claims_tf32) ? users.tf32 : Tf32{};
+    reference.tf32 = std::ranges::any_of(text.exprs, claims_tf32) ? user_settings.tf32 : Tf32{};
     reference.reduced_bf16_sums = reference.reduced_fp16_sums = false;
     return reference;
 }

@@ -16,11 +16,11 @@ std::set<int> workspaces_of(const LaunchRecord& record, const Launch& launch) {
     return all;
 }
 
-bool are(const SeenWeights& before, const std::vector<at::Tensor>& weights) {
+bool are_same_tensors(const SeenWeights& before, const std::vector<at::Tensor>& weights) {
     return std::ranges::equal(before, weights, &SeenTensor::is);
 }
 
-bool same(const SeenWeights& one, const SeenWeights& other) {
+bool are_same_tensors(const SeenWeights& one, const SeenWeights& other) {
     const auto same_place = [](const SeenTensor& a, const SeenTensor& b) {
         return a.storage == b.storage && a.data == b.data && a.dtype == b.dtype &&
                a.sizes == b.sizes && a.strides == b.strides;
@@ -30,17 +30,17 @@ bool same(const SeenWeights& one, const SeenWeights& other) {
 
 }  // namespace
 
-// Of one set of weights.
+// What was prepared from one set of weights.
 struct PreparedWeights::Set {
-    SeenWeights weights;  // as they were when it was made
+    SeenWeights weights;  // as they were when it was prepared
     Tensors workspaces;
     bool forgotten = false;
-    std::vector<c10::Stream> streams;  // that the allocator knows to read it
+    std::vector<c10::Stream> streams;  // readers that the allocator knows of
 
     bool is_current(const Tensors& now) const {
         return !forgotten && std::ranges::equal(weights, now, &SeenTensor::is_unchanged);
     }
-    void note(const Reader& reader) {
+    void record_reader(const Reader& reader) {
         if (!reader.stream || std::ranges::find(streams, *reader.stream) != streams.end()) return;
         for (const auto& workspace : workspaces) workspace.record_stream(*reader.stream);
         streams.push_back(*reader.stream);
@@ -56,11 +56,11 @@ class Table {
     using Key = std::pair<std::string, ParamSet>;
     struct Item {
         std::weak_ptr<Set> set;
-        std::shared_ptr<Set> captured;  // the same where a CUDA graph reads it
+        std::shared_ptr<Set> captured;  // the same set, kept alive if a CUDA graph reads it
     };
 
     static Table& all() {
-        static auto* const table = new Table;  // outlives whoever is destroyed at exit
+        static auto* const table = new Table;  // outlives everything that is destroyed at exit
         return *table;
     }
 
@@ -73,7 +73,7 @@ class Table {
     void add(const std::string& maker, const ParamSet& params, const std::shared_ptr<Set>& set) {
         items_[{maker, params}].push_back({set, nullptr});
     }
-    // Gives up what nobody can ask for again.
+    // Drops what can never be found again.
     void drop_dead() {
         for (auto& [key, own] : items_)
             std::erase_if(own, [](const Item& item) {
@@ -101,7 +101,7 @@ std::map<ParamSet, PreparedWorkspaces> prepared_workspaces(const LaunchRecord& r
             (launch.prepares_from == params ? inside : outside)
                 .merge(workspaces_of(record, launch));
         for (const int workspace : inside)
-            (outside.contains(workspace) ? workspaces.kept : workspaces.passing)
+            (outside.contains(workspace) ? workspaces.kept : workspaces.temporary)
                 .push_back(workspace);
     }
     return result;
@@ -126,15 +126,15 @@ std::optional<PreparedWeights::Tensors> PreparedWeights::find(const ParamSet& pa
                                                               const Reader& reader) {
     auto& table = Table::all();
     const std::lock_guard lock(table.mutex);
-    auto* item =
-        table.find(maker_, params, [&](const SeenWeights& own) { return are(own, weights); });
+    auto* item = table.find(maker_, params,
+                            [&](const SeenWeights& own) { return are_same_tensors(own, weights); });
     const auto set = item ? item->set.lock() : nullptr;
     if (!set || !set->is_current(weights)) return std::nullopt;
     hold(params, set);
     if (reader.capturing)
         item->captured = set;
     else
-        set->note(reader);
+        set->record_reader(reader);
     return set->workspaces;
 }
 
@@ -142,8 +142,8 @@ std::optional<PreparedWeights::Tensors> PreparedWeights::captured(const ParamSet
                                                                   const Tensors& weights) {
     auto& table = Table::all();
     const std::lock_guard lock(table.mutex);
-    const auto* item =
-        table.find(maker_, params, [&](const SeenWeights& own) { return are(own, weights); });
+    const auto* item = table.find(
+        maker_, params, [&](const SeenWeights& own) { return are_same_tensors(own, weights); });
     if (!item || !item->captured) return std::nullopt;
     return item->captured->workspaces;
 }
@@ -152,8 +152,8 @@ void PreparedWeights::keep(const ParamSet& params, SeenWeights weights, Tensors 
     auto& table = Table::all();
     const std::lock_guard lock(table.mutex);
     table.drop_dead();
-    auto* item =
-        table.find(maker_, params, [&](const SeenWeights& own) { return same(own, weights); });
+    auto* item = table.find(maker_, params,
+                            [&](const SeenWeights& own) { return are_same_tensors(own, weights); });
     auto set = std::make_shared<Set>();
     if (item && item->captured)
         set = item->captured;
@@ -176,17 +176,17 @@ void PreparedWeights::forget() {
     table.drop_dead();
 }
 
-std::mutex& PreparedWeights::one_at_a_time() {
+std::mutex& PreparedWeights::preparation_mutex() {
     static auto* const mutex = new std::mutex;
     return *mutex;
 }
 
-// Copies of a module share its kernels, each with weights of its own, and so do GPUs.
+// Holds several sets: copies of a module, and GPUs, share its kernels but not its weights.
 void PreparedWeights::hold(const ParamSet& params, std::shared_ptr<Set> set) {
     auto& own = held_[params];
     if (std::ranges::find(own, set) != own.end()) return;
     std::erase_if(own, [&](const std::shared_ptr<Set>& other) {
-        return same(other->weights, set->weights) ||
+        return are_same_tensors(other->weights, set->weights) ||
                !std::ranges::all_of(other->weights, &SeenTensor::is_alive);
     });
     own.push_back(std::move(set));

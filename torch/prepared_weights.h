@@ -1,5 +1,5 @@
-// What is made of weights alone (split, transposed, scaled by another one, laid behind one another)
-// and stays valid until one of them changes.
+// What is prepared from weights alone (split, transposed, scaled by another one, concatenated) and
+// stays valid until one of them changes.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,54 +17,55 @@
 
 namespace fact::exec {
 
-using ParamSet = std::vector<int>;  // of a launch: prepares_from
+using ParamSet = std::vector<int>;  // Launch::prepares_from
 
-// The workspaces of launches that prepare from the same parameters, as numbers among the record's.
+// The workspaces of launches that prepare from the same parameters, by their numbers in the record.
 struct PreparedWorkspaces {
-    std::vector<int> kept;     // other launches look at them, too
-    std::vector<int> passing;  // needed only while those launches run
+    std::vector<int> kept;       // other launches read them too
+    std::vector<int> temporary;  // needed only while those launches run
 };
 std::map<ParamSet, PreparedWorkspaces> prepared_workspaces(const LaunchRecord& record);
 
 using SeenWeights = std::vector<SeenTensor>;
 SeenWeights seen(const std::vector<at::Tensor>& weights);
 
-// Who is about to read what was prepared.
+// The launch that is about to read what was prepared.
 struct Reader {
-    // A CUDA graph is being captured: it goes on reading the memory, for as long as it likes.
+    // A CUDA graph is being captured, which will read the memory whenever it is replayed.
     bool capturing = false;
-    // Where on the GPU; memory that is given up is not used again before it is done there.
+    // The stream that reads; memory that is freed is not reused before that stream is done with it.
     std::optional<c10::Stream> stream = {};
 };
 
 // The workspaces of sets of weights, each kept until one of its weights is gone, or torch counts a
-// change of one (what torch does not count: forget()). Kernels that make the same of the same
-// weights share them, such as those of several packages of one module. Safe on any thread.
+// change of one (for changes that torch does not count there is forget()). Kernels that prepare the
+// same from the same weights share them, such as those of several packages of one module. Safe on
+// any thread.
 //
 // Memory that a CUDA graph was captured with is never replaced: it lives as long as the weights,
-// whoever else is gone, and what is made of changed weights is made in it again.
+// and if they change, it is filled again in place.
 class PreparedWeights {
   public:
     using Tensors = std::vector<at::Tensor>;
 
-    // `maker` tells what is made of the weights.
+    // `maker` identifies what is prepared from the weights.
     explicit PreparedWeights(std::string maker) : maker_(std::move(maker)) {}
     ~PreparedWeights();
 
-    // What was made of these weights as they are now.
+    // What was prepared from these weights; nothing if they have changed since.
     std::optional<Tensors> find(const ParamSet& params, const Tensors& weights,
                                 const Reader& reader);
-    // The memory it has to be made in again, where a CUDA graph reads it.
+    // The memory that has to be filled again in place because a CUDA graph reads it.
     std::optional<Tensors> captured(const ParamSet& params, const Tensors& weights);
-    // `weights` as they were before the workspaces were made.
+    // `weights` as they were before the workspaces were filled.
     void keep(const ParamSet& params, SeenWeights weights, Tensors workspaces);
-    // All of it is made anew when it is needed next.
+    // Everything is prepared again when it is next needed.
     void forget();
 
-    // Held by whoever makes something, until it is kept: two would write to the same memory.
-    static std::mutex& one_at_a_time();
+    // Locked from the start of a preparation until keep(): two would write to the same memory.
+    static std::mutex& preparation_mutex();
 
-    // Whether changes of the tensors can be seen (inference tensors do not count theirs).
+    // Whether torch counts changes of the tensors (it does not for inference tensors).
     static bool can_watch(const Tensors& weights);
 
     struct Set;

@@ -15,13 +15,13 @@ using verify::Check;
 using verify::Finding;
 using verify::Verdict;
 
-// Bytes of poisoned elements: NaN in every floating type. Integers get what torch can still read.
+// The bytes of poisoned elements: NaN in every floating type, valid values in other types.
 std::uint8_t poison_of(c10::ScalarType dtype) {
     if (c10::isFloatingType(dtype)) return GuardedTensor::kCanary;
     return dtype == at::kBool ? 0x01 : 0x7F;
 }
 
-constexpr std::uint8_t kSmall = 0x3B;  // as bytes of any floating type, a number below one
+constexpr std::uint8_t kSmall = 0x3B;  // such bytes are a number below one in any floating type
 
 std::string case_name(const Case& drawn) {
     return fmt::format("{} inputs, seed {}", drawn.distribution, drawn.seed);
@@ -41,7 +41,7 @@ Tensors ProofBench::tensors(const Guarded& guarded) {
 ProofBench::Guarded ProofBench::make_outputs() const {
     const auto& graph = oracle_.call().original;
     std::vector<std::optional<GuardedTensor>> made(graph.outputs.size());
-    for (const auto& [numbers, types, length] : graph::outputs_together(oracle_.call())) {
+    for (const auto& [numbers, types, length] : graph::group_outputs(oracle_.call())) {
         if (numbers.size() == 1) {
             made[numbers[0]].emplace(types[0].sizes, types[0].strides, scalar_type(types[0].dtype),
                                      device_);
@@ -75,7 +75,7 @@ void ProofBench::prepare(Guarded& outputs, Contents::Output contents) const {
             case Contents::Output::small:
                 outputs[i].fill(kSmall);
                 break;
-            // Torch's own answers, upside down: right in kind and wrong in place.
+            // Torch's results with rows in reverse order: plausible values in the wrong places.
             case Contents::Output::stale:
                 outputs[i].tensor().copy_(first_->eager[i].dim() > 0 ? first_->eager[i].flip(0)
                                                                      : first_->eager[i].neg());
@@ -100,7 +100,7 @@ Result<> ProofBench::launch(const Guarded& inputs, Guarded& outputs, const Conte
     return Ok{};
 }
 
-Verdict ProofBench::look_around(const Guarded& inputs, const Guarded& outputs) const {
+Verdict ProofBench::check_surroundings(const Guarded& inputs, const Guarded& outputs) const {
     const auto& graph = oracle_.call().original;
     std::vector<at::Tensor> flags;
     std::vector<Verdict> meanings;
@@ -116,7 +116,7 @@ Verdict ProofBench::look_around(const Guarded& inputs, const Guarded& outputs) c
         const auto& name = graph[graph.inputs[i].value].name;
         watch(inputs[i], name);
         flags.push_back(inputs[i].differs_from(shown_->inputs[i]));
-        meanings.push_back({Finding::changed_inputs, fmt::format("{} is not what it was", name)});
+        meanings.push_back({Finding::changed_inputs, fmt::format("{} has changed", name)});
     }
     const auto raised = read_flags(flags);
     for (std::size_t i = 0; i < raised.size(); ++i)
@@ -139,7 +139,7 @@ std::vector<at::Tensor> ProofBench::copy_bits(const Guarded& outputs) const {
     return copies;
 }
 
-// How many elements of the last results keep what was there, whatever that is.
+// How many elements of the last results the kernel does not write: they keep what was there before.
 Result<std::int64_t> ProofBench::unwritten() {
     std::vector<at::Tensor> kept;
     for (const auto& output : outputs_)
@@ -169,7 +169,7 @@ Verdict ProofBench::judge(const Case& drawn, const Guarded& outputs, Check& chec
 Result<Verdict> ProofBench::check(const Case& drawn) {
     show(drawn);
     if (auto done = launch(inputs_, outputs_, {}); !done) return done.error();
-    if (auto found = look_around(inputs_, outputs_); !found.passed()) {
+    if (auto found = check_surroundings(inputs_, outputs_); !found.passed()) {
         found.why += " with " + case_name(drawn);
         return found;
     }
@@ -185,14 +185,14 @@ Result<Verdict> ProofBench::check(const Case& drawn) {
     return Verdict{};
 }
 
-// A wrong result is told apart by what else changes it.
+// Finds the cause of a wrong result by what else changes it.
 Result<Verdict> ProofBench::diagnose(const Case& drawn, Verdict found) {
     const auto wrong = copy_bits(outputs_);
     const auto left = unwritten();
     if (!left) return left.error();
     if (*left > 0)
-        return Verdict{Finding::unwritten, fmt::format("{} elements hold what they held before, {}",
-                                                       *left, case_name(drawn))};
+        return Verdict{Finding::unwritten,
+                       fmt::format("{} elements were not written, {}", *left, case_name(drawn))};
     const struct {
         Contents contents;
         Finding finding;

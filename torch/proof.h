@@ -13,33 +13,34 @@
 
 namespace fact::exec {
 
-// Launches on the current stream; an Error says why these tensors cannot be served. Without a
-// `workspace` it gets its scratch memory as in production.
+// Launches a kernel on the current stream; an Error says why it cannot take these tensors. Without
+// a `workspace` the kernel gets its scratch memory as in production.
 using LaunchKernel = std::function<Result<>(const Tensors& inputs, const Tensors& outputs,
                                             const WorkspaceSource& workspace)>;
 
-// All cases are shown to the kernel at the same addresses, each overwriting the one before: what it
-// remembers of one is wrong for the next.
+// All cases are shown to the kernel at the same addresses, each overwriting the previous one: what
+// it remembers of one is wrong for the next.
 class ProofBench {
   public:
     // `oracle` must outlive it.
     ProofBench(const Oracle& oracle, LaunchKernel launch, c10::Device device);
 
-    // Results against the oracle from poisoned outputs and workspace; nothing outside the buffers
-    // and no input may change. The first case shown becomes the reference of the steps below.
+    // Compares the results with the oracle, starting from poisoned outputs and workspaces; nothing
+    // outside the buffers and no input may change. The first case becomes the reference of the
+    // steps below.
     Result<verify::Verdict> check(const Case& drawn);
 
-    // Other contents of output and workspace do not change a bit of the result.
+    // Other previous contents of outputs and workspaces do not change a bit of the result.
     Result<verify::Verdict> check_independence();
-    // Nor do repetition, launches without a pause, or another case's launches at the same time on
-    // another stream.
+    // Nor do repeated launches without a pause, or launches of another case on another stream at
+    // the same time.
     Result<verify::Verdict> check_repeats();
     // Nor do other addresses.
     Result<verify::Verdict> check_elsewhere();
 
-    // For timing: the reference's inputs, which the baseline takes as well, and outputs in which
-    // disturb() spoils a few elements, to be written again by every launch. check_timed() says
-    // whether the last one did.
+    // For timing: timed_inputs() are the reference's inputs, which the baseline gets as well.
+    // disturb() overwrites a few elements of the outputs, which every launch has to write again;
+    // check_timed() says whether the last launch did.
     Tensors timed_inputs();
     Result<> launch_timed();
     void disturb();
@@ -49,7 +50,7 @@ class ProofBench {
 
   private:
     using Guarded = std::vector<GuardedTensor>;
-    // What the memory holds before a launch.
+    // What outputs and workspaces hold before a launch.
     struct Contents {
         enum class Output { poison, zeros, small, stale } output = Output::poison;
         std::uint8_t workspace = 0xFF;
@@ -59,7 +60,8 @@ class ProofBench {
     Guarded make_outputs() const;
     void prepare(Guarded& outputs, Contents::Output contents) const;
     Result<> launch(const Guarded& inputs, Guarded& outputs, const Contents& contents);
-    verify::Verdict look_around(const Guarded& inputs, const Guarded& outputs) const;
+    // Whether memory around the buffers, or an input, has changed.
+    verify::Verdict check_surroundings(const Guarded& inputs, const Guarded& outputs) const;
     bool same(const Guarded& outputs, const std::vector<at::Tensor>& bits) const;
     std::vector<at::Tensor> copy_bits(const Guarded& outputs) const;
     verify::Verdict judge(const Case& drawn, const Guarded& outputs, verify::Check& check) const;

@@ -21,24 +21,26 @@ Result<Verdict> ProofBench::check_independence() {
         Finding finding;
         const char* what;
     } trials[] = {
-        {{Output::zeros, 0xFF}, Finding::depends_on_output, "outputs of zeros"},
-        {{Output::stale, 0xFF}, Finding::depends_on_output, "outputs of another result"},
-        {{Output::poison, 0x00}, Finding::depends_on_workspace, "a workspace of zeros"},
+        {{Output::zeros, 0xFF}, Finding::depends_on_output, "outputs that held zeros"},
+        {{Output::stale, 0xFF}, Finding::depends_on_output, "outputs that held another result"},
+        {{Output::poison, 0x00}, Finding::depends_on_workspace, "a workspace that held zeros"},
         // Large and finite in every floating type.
-        {{Output::poison, 0x7B}, Finding::depends_on_workspace, "a workspace of large numbers"},
+        {{Output::poison, 0x7B},
+         Finding::depends_on_workspace,
+         "a workspace that held large numbers"},
     };
     for (const auto& trial : trials) {
-        // Both kinds of trial would blame what a race does.
+        // The second attempt tells a race from a dependence on previous contents.
         for (int attempt = 0; attempt < 2; ++attempt) {
             if (auto done = launch(inputs_, outputs_, trial.contents); !done) return done.error();
             if (same(outputs_, reference_)) break;
             if (attempt == 1)
-                return Verdict{trial.finding, fmt::format("another result from {}", trial.what)};
+                return Verdict{trial.finding, fmt::format("another result with {}", trial.what)};
             if (auto done = launch(inputs_, outputs_, {}); !done) return done.error();
             if (!same(outputs_, reference_))
                 return Verdict{Finding::not_deterministic, "two launches give different results"};
         }
-        if (auto found = look_around(inputs_, outputs_); !found.passed()) return found;
+        if (auto found = check_surroundings(inputs_, outputs_); !found.passed()) return found;
     }
     return Verdict{};
 }
@@ -75,7 +77,8 @@ Result<Verdict> ProofBench::launch_many(bool two_streams) {
                 Finding::not_deterministic,
                 fmt::format("launch {} of {} {} gives another result", i + 1, more_outputs_.size(),
                             two_streams ? "on two streams" : "in a row")};
-        if (auto found = look_around(inputs_, more_outputs_[i]); !found.passed()) return found;
+        if (auto found = check_surroundings(inputs_, more_outputs_[i]); !found.passed())
+            return found;
     }
     return Verdict{};
 }
@@ -96,10 +99,10 @@ Result<Verdict> ProofBench::check_elsewhere() {
     for (const auto& input : first_->inputs) inputs.push_back(GuardedTensor::copy_of(input));
     auto outputs = make_outputs();
     if (auto done = launch(inputs, outputs, {}); !done) return done.error();
-    if (auto found = look_around(inputs, outputs); !found.passed()) return found;
+    if (auto found = check_surroundings(inputs, outputs); !found.passed()) return found;
     if (!same(outputs, reference_))
         return Verdict{Finding::remembers,
-                       "inputs seen before give another result at other addresses"};
+                       "the same inputs give another result at other addresses"};
     return Verdict{};
 }
 
@@ -113,12 +116,12 @@ Result<> ProofBench::launch_timed() {
 }
 
 void ProofBench::disturb() {
-    constexpr std::int64_t kAlongADimension = 8;
+    constexpr std::int64_t kPerDimension = 8;
     for (auto& output : outputs_) {
         auto block = output.bits();
         for (std::int64_t d = 0; d < block.dim(); ++d) {
-            const auto count = std::min(kAlongADimension, block.size(d));
-            // Another place each time, the corners included.
+            const auto count = std::min(kPerDimension, block.size(d));
+            // Another position each time, including the corners.
             block = block.narrow(d, (block.size(d) - count) * (disturbed_ % 7) / 6, count);
         }
         block.fill_(output.tensor().is_floating_point() ? -1 : 2);
@@ -131,7 +134,7 @@ Verdict ProofBench::check_timed() {
     workspaces_.clear();
     if (!same(outputs_, reference_))
         return {Finding::idle_when_timed, "the last timed launch left another result"};
-    return look_around(inputs_, outputs_);
+    return check_surroundings(inputs_, outputs_);
 }
 
 }  // namespace fact::exec

@@ -12,7 +12,7 @@ namespace fact::exec {
 
 namespace {
 
-constexpr std::uintptr_t kAlignment = 16;  // torch.compile takes it for granted
+constexpr std::uintptr_t kAlignment = 16;  // torch.compile assumes it
 
 bool share_elements(const std::vector<std::int64_t>& sizes,
                     const std::vector<std::int64_t>& strides) {
@@ -39,7 +39,7 @@ std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& sizes) 
 }
 
 // Strides of dimensions with one element do not count.
-bool lies_as(const at::Tensor& tensor, const Layout& layout) {
+bool has_layout(const at::Tensor& tensor, const Layout& layout) {
     for (std::size_t d = 0; d < layout.sizes.size(); ++d)
         if (layout.sizes[d] > 1 &&
             tensor.stride(static_cast<std::int64_t>(d)) != layout.strides[d] && tensor.numel() > 0)
@@ -51,7 +51,7 @@ bool is_aligned(const at::Tensor& tensor) {
     return reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr()) % kAlignment == 0;
 }
 
-bool is_among(const at::Tensor& result, at::TensorList tensors) {
+bool shares_memory(const at::Tensor& result, at::TensorList tensors) {
     return std::ranges::any_of(tensors, [&](const at::Tensor& other) {
         return other.has_storage() && other.is_alias_of(result);
     });
@@ -66,14 +66,15 @@ std::optional<Layout> layout_of(const std::optional<graph::TensorType>& type) {
     return layout;
 }
 
-Tensors apart(Tensors results, const Tensors& inputs,
-              const std::vector<std::optional<Layout>>& layouts) {
+Tensors with_own_memory(Tensors results, const Tensors& inputs,
+                        const std::vector<std::optional<Layout>>& layouts) {
     for (std::size_t i = 0; i < results.size(); ++i) {
         at::Tensor& result = results[i];
         const auto& layout = layouts[i];
-        // Nobody else holds the memory of most results: then there is nothing to look for.
-        const bool own = (result.use_count() == 1 && result.storage().use_count() == 1) ||
-                         !(is_among(result, inputs) || is_among(result, {results.data(), i}));
+        // Nothing else refers to the memory of most results: a quick test.
+        const bool own =
+            (result.use_count() == 1 && result.storage().use_count() == 1) ||
+            !(shares_memory(result, inputs) || shares_memory(result, {results.data(), i}));
         if (!layout) {
             if (!own) result = result.clone();
             continue;
@@ -81,7 +82,7 @@ Tensors apart(Tensors results, const Tensors& inputs,
         TORCH_CHECK(std::ranges::equal(result.sizes(), layout->sizes),
                     fmt::format("result {} has other sizes than when the module was traced: [{}]",
                                 i, sizes_text(result)));
-        if (own && lies_as(result, *layout) && is_aligned(result)) {
+        if (own && has_layout(result, *layout) && is_aligned(result)) {
             if (!std::ranges::equal(result.strides(), layout->strides))
                 result = result.as_strided(layout->sizes, layout->strides);
             continue;

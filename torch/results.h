@@ -1,5 +1,5 @@
-// What an operator gives back: tensors of its own, which share memory with none of its inputs and
-// with each other, and lie as was said beforehand (to torch.compile, say).
+// What an operator returns: tensors that share no memory with its inputs or with each other, in the
+// layout that was promised before (to torch.compile, for example).
 #pragma once
 
 #include <optional>
@@ -10,19 +10,19 @@
 
 namespace fact::exec {
 
-// How a result lies.
+// How a result is laid out in memory.
 struct Layout {
     std::vector<std::int64_t> sizes, strides;
     c10::ScalarType dtype;
 };
 
-// As it was traced, but elements that shared memory (expanded ones) get their own. Nothing for
-// results whose sizes are not known before.
+// As it was traced, but elements that shared memory (expanded ones) get their own. nullopt for
+// results whose sizes are not known in advance.
 std::optional<Layout> layout_of(const std::optional<graph::TensorType>& type);
 
-// The results, copied where they are an input or a part of one or of another result, or lie
-// otherwise than their layout says.
-Tensors apart(Tensors results, const Tensors& inputs,
-              const std::vector<std::optional<Layout>>& layouts);
+// The results, copied if they share memory with an input or another result, or are not laid out as
+// they should be.
+Tensors with_own_memory(Tensors results, const Tensors& inputs,
+                        const std::vector<std::optional<Layout>>& layouts);
 
 }  // namespace fact::exec

@@ -1,4 +1,4 @@
-// A tensor as it was, to be known again without holding it.
+// Recognises a tensor later, and whether it has changed, without keeping it alive.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,9 +11,10 @@ namespace fact::exec {
 struct SeenTensor {
     explicit SeenTensor(const at::Tensor& tensor);
 
-    // Whether it is this tensor, whatever it holds by now.
+    // Whether it is this tensor, even if its values have changed.
     bool is(const at::Tensor& tensor) const;
-    // Whether torch has counted no change since. It counts none of inference tensors.
+    // Whether torch has counted no change since. False for inference tensors, whose changes it does
+    // not count.
     bool is_unchanged(const at::Tensor& tensor) const;
     bool is_alive() const { return !storage.expired(); }
 

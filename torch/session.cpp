@@ -39,10 +39,10 @@ Result<Session> Session::open(const verify::OpenRequest& request, verify::OpenRe
         }
     }
     session.device_ = c10::Device(request.device == "cuda" ? "cuda:0" : request.device);
-    session.reference_ = reference_precision(request.precision, session.text_);
-    set_precision(session.reference_);
-    auto oracle =
-        Oracle::make(session.call_, session.device_, buffers, session.reference_.tf32.anywhere());
+    session.reference_precision_ = reference_precision(request.precision, session.text_);
+    set_precision(session.reference_precision_);
+    auto oracle = Oracle::make(session.call_, session.device_, buffers,
+                               session.reference_precision_.tf32.anywhere());
     if (!oracle) return oracle.error();
     session.oracle_ = std::move(*oracle);
     session.cases_ = draw_cases(*session.oracle_, request.authored);

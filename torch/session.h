@@ -1,4 +1,5 @@
-// One fused call as the worker holds it: what it must compute, and the kernel text that claims to.
+// The fused call that a worker has open: what it must compute, and the kernel text that claims to.
+// open() is in session.cpp, everything else in measure.cpp.
 #pragma once
 
 #include <memory>
@@ -14,30 +15,30 @@ namespace fact::exec {
 
 class Session {
   public:
-    // Reads the call and the kernel text. On the CPU the call shrinks to extents that the
-    // interpreter can handle; on a GPU only the check of the text uses such.
+    // Reads the call and the kernel text. On the CPU the call is shrunk to extents that the
+    // interpreter can handle; on a GPU, only the check of the text uses shrunk extents.
     static Result<Session> open(const verify::OpenRequest& request, verify::OpenReply& reply);
 
-    // Proves and times a compiled kernel as docs/verification.md says; on the CPU the interpreter
-    // stands in for it, and nothing is timed. Throws what torch throws when the GPU fails.
+    // Proves and times a compiled kernel as docs/verification.md says. On the CPU the interpreter
+    // takes its place, and nothing is timed. Throws what torch throws if the GPU fails.
     verify::CandidateReply measure(const verify::CandidateRequest& request);
 
   private:
-    // The call over other extents; those that torch objects to are left out.
+    // The call with other extents. Those that torch rejects are left out.
     struct OtherSizes {
         graph::FusedCall call;
         std::string note;
         Oracle oracle;
         std::vector<Case> cases;
     };
-    // The kernel as it is launched for a call with the same text and perhaps other extents.
+    // Gives the launch of the kernel for a call with the same text and perhaps other extents.
     using KernelFor = std::function<Result<LaunchKernel>(const graph::FusedCall& call)>;
 
     Session() = default;
     verify::CandidateReply measure_launched(const verify::CandidateRequest& request,
                                             const KernelFor& kernel_for);
-    Result<verify::Verdict> prove_before(ProofBench& bench, verify::Proof proof);
-    Result<verify::Verdict> prove_after(ProofBench& bench, verify::Proof proof);
+    Result<verify::Verdict> prove_before_timing(ProofBench& bench, verify::Proof proof);
+    Result<verify::Verdict> prove_after_timing(ProofBench& bench, verify::Proof proof);
     Result<verify::Verdict> prove_other_sizes(const KernelFor& kernel_for, std::string& note);
     const std::vector<OtherSizes>& other_sizes();
     bool text_holds(const OtherSizes& other) const;
@@ -48,13 +49,14 @@ class Session {
     graph::FusedCall call_;
     ir::Kernel text_;
     c10::Device device_ = c10::kCPU;
-    TorchPrecision reference_;             // what everything but the timing runs under
+    TorchPrecision reference_precision_;   // the settings of everything but the timing
     std::shared_ptr<const void> mapping_;  // of the buffers the oracle reads
     std::map<std::string, graph::Weight> buffers_;
     std::optional<Oracle> oracle_;
     std::vector<Case> cases_;
-    // Made when first needed, and the same for every candidate.
-    std::optional<Case> fresh_, touched_;
+    // Made when first needed, and the same for every candidate. The first two are shown only after
+    // the timing: a kernel that caches results fails there.
+    std::optional<Case> fresh_case_, one_row_changed_;
     std::optional<std::vector<OtherSizes>> other_sizes_;
 };
 

@@ -11,7 +11,7 @@ namespace fact::exec {
 
 namespace {
 
-// What a faulty kernel keeps from launch to launch.
+// What a faulty kernel remembers from launch to launch.
 struct Memory {
     int launches = 0;
     const void* address = nullptr;
@@ -25,13 +25,13 @@ struct Call {
     const WorkspaceSource& workspace;
     Memory& memory;
 
-    Result<> rightly() const { return honest(inputs, outputs, workspace); }
+    Result<> run_honestly() const { return honest(inputs, outputs, workspace); }
 };
 
 using Defect = Result<> (*)(const Call& call);
 
 Result<> none(const Call& call) {
-    return call.rightly();
+    return call.run_honestly();
 }
 
 Result<> zeros(const Call& call) {
@@ -39,7 +39,7 @@ Result<> zeros(const Call& call) {
     return Ok{};
 }
 
-// Only every other row arrives.
+// Writes only every other row.
 Result<> half_tile(const Call& call) {
     Tensors whole;
     for (const auto& output : call.outputs) whole.push_back(output.clone());
@@ -50,37 +50,37 @@ Result<> half_tile(const Call& call) {
 }
 
 Result<> outside(const Call& call) {
-    auto done = call.rightly();
+    auto done = call.run_honestly();
     const auto& output = call.outputs[0];
     std::memset(static_cast<std::byte*>(output.data_ptr()) + output.nbytes(), 0, 16);
     return done;
 }
 
 Result<> changes_inputs(const Call& call) {
-    auto done = call.rightly();
+    auto done = call.run_honestly();
     call.inputs[0].mul_(2);
     return done;
 }
 
-// Adds to what it finds where that is a number, and so is right on outputs of NaN.
+// Adds to the previous contents, except NaN: its results are right if outputs held NaN.
 Result<> stale_output(const Call& call) {
     Tensors before;
     for (const auto& output : call.outputs) before.push_back(output.nan_to_num(0));
-    auto done = call.rightly();
+    auto done = call.run_honestly();
     for (std::size_t i = 0; i < before.size(); ++i) call.outputs[i].add_(before[i], 0.25);
     return done;
 }
 
-// Takes a workspace of NaN for an empty one.
+// Depends on the previous contents of its workspace, except NaN.
 Result<> uses_workspace(const Call& call) {
-    auto done = call.rightly();
+    auto done = call.run_honestly();
     const auto scratch =
         call.workspace ? call.workspace({16}, at::kFloat) : at::zeros({16}, at::kFloat);
     call.outputs[0].add_(scratch.nan_to_num(0).clamp(-1, 1).mean().item<double>());
     return done;
 }
 
-// Right on the first launch for its addresses, the same answer ever after.
+// Right on the first launch with its addresses, then always the same result.
 Result<> caches_by_pointer(const Call& call) {
     auto& [launches, address, answers] = call.memory;
     if (address == call.inputs[0].const_data_ptr() &&
@@ -88,7 +88,7 @@ Result<> caches_by_pointer(const Call& call) {
         for (std::size_t i = 0; i < answers.size(); ++i) call.outputs[i].copy_(answers[i]);
         return Ok{};
     }
-    auto done = call.rightly();
+    auto done = call.run_honestly();
     address = call.inputs[0].const_data_ptr();
     answers.clear();
     for (const auto& output : call.outputs) answers.push_back(output.clone());
@@ -96,7 +96,7 @@ Result<> caches_by_pointer(const Call& call) {
 }
 
 Result<> odd_sizes(const Call& call) {
-    auto done = call.rightly();
+    auto done = call.run_honestly();
     const auto& output = call.outputs[0];
     if (output.size(0) % 2 != 0) output.select(0, output.size(0) - 1).zero_();
     return done;
@@ -104,7 +104,7 @@ Result<> odd_sizes(const Call& call) {
 
 // One launch in nine differs in its last bits.
 Result<> races(const Call& call) {
-    auto done = call.rightly();
+    auto done = call.run_honestly();
     const auto& output = call.outputs[0];
     const double ulp = output.scalar_type() == at::kFloat ? 0x1p-22 : 0x1p-7;
     if (++call.memory.launches % 9 == 0) output.mul_(1 + ulp);
@@ -113,7 +113,7 @@ Result<> races(const Call& call) {
 
 // As if computed in fewer bits than declared: f32 as bf16, 16-bit types in eight.
 Result<> low_precision(const Call& call) {
-    auto done = call.rightly();
+    auto done = call.run_honestly();
     for (const auto& output : call.outputs) {
         const bool wide = output.scalar_type() == at::kFloat;
         output.copy_(output.to(wide ? at::kBFloat16 : at::kFloat8_e4m3fn));
@@ -121,7 +121,7 @@ Result<> low_precision(const Call& call) {
     return done;
 }
 
-// Operands in steps of one size, whatever the size of a row.
+// Rounds operands to fixed steps, whatever the magnitude of a row.
 Result<> fixed_point(const Call& call) {
     Tensors rounded;
     for (const auto& input : call.inputs) {
@@ -131,9 +131,10 @@ Result<> fixed_point(const Call& call) {
     return call.honest(rounded, call.outputs, call.workspace);
 }
 
-// The last rows, which causal attention averages most, in steps that are small beside the first.
+// Rounds the last rows, which causal attention averages most, to steps that would be small for the
+// first rows.
 Result<> late_rows(const Call& call) {
-    auto done = call.rightly();
+    auto done = call.run_honestly();
     const auto& output = call.outputs[0];
     const auto rows = output.size(-2), wrong = rows / 64;
     const double steps = 8 * std::sqrt(static_cast<double>(rows));
@@ -142,27 +143,27 @@ Result<> late_rows(const Call& call) {
     return done;
 }
 
-// Nothing is left of what is small beside the largest result.
+// Sets results to zero that are small relative to the largest.
 Result<> lost_tail(const Call& call) {
-    auto done = call.rightly();
+    auto done = call.run_honestly();
     const auto& output = call.outputs[0];
     const auto size = output.to(at::kDouble).abs_();
     output.masked_fill_(size.lt(size.max().item<double>() * 0x1p-12), 0);
     return done;
 }
 
-// Stops working after its first launches with memory of its own: a benchmark's are the later ones.
+// Stops working after its first launches without a given workspace: the later ones are timed.
 Result<> tires(const Call& call) {
     constexpr int kRepeats = 12;  // of the proof, before it times
     if (!call.workspace && ++call.memory.launches > kRepeats) return Ok{};
-    return call.rightly();
+    return call.run_honestly();
 }
 
 constexpr struct {
     std::string_view name;
     Defect defect;
 } kFaults[] = {
-    {"none", none},  // asks for the whole proof of the interpreter
+    {"none", none},  // the interpreter itself, with the whole proof
     {"wrong", zeros},
     {"zeros", zeros},
     {"half_tile", half_tile},

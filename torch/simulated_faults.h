@@ -1,5 +1,5 @@
-// The faults of tests/gpu/faults/ without a GPU: the interpreter with one defect each, so that the
-// proof and the tuner's answer to it are tested anywhere.
+// The faults of tests/gpu/faults/ without a GPU: each is the interpreter with one defect, so that
+// the proof and the tuner's reaction can be tested anywhere.
 #pragma once
 
 #include <string_view>
@@ -9,10 +9,10 @@
 
 namespace fact::exec {
 
-// Makes a faulty kernel of an honest one.
+// Turns an honest kernel into a faulty one.
 using Fault = std::function<LaunchKernel(LaunchKernel honest)>;
 
-// By the name a file gives itself ("fact-fault: zeros"); "" is honest. An Error names those known.
+// The fault that a file names ("fact-fault: zeros"); "" is honest. An Error lists the known names.
 Result<Fault> simulated_fault(std::string_view name);
 std::vector<std::string_view> simulated_faults();
 

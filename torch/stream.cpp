@@ -34,20 +34,22 @@ void* current_cuda_stream(c10::DeviceIndex device) {
 namespace {
 
 template <class Function>
-Function* of_driver(const char* name) {
+Function* driver_function(const char* name) {
     void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     return driver ? reinterpret_cast<Function*>(dlsym(driver, name)) : nullptr;
 }
 
-// A capture forbids other threads to wait, unless they say that they do not touch it.
-class BesideCaptures {
+// While a thread captures a CUDA graph, other threads may not wait for the GPU, unless they use the
+// relaxed capture mode.
+class RelaxedCaptureMode {
   public:
-    BesideCaptures() { exchange(); }
-    ~BesideCaptures() { exchange(); }
+    RelaxedCaptureMode() { exchange(); }
+    ~RelaxedCaptureMode() { exchange(); }
 
   private:
     void exchange() {
-        static auto* const function = of_driver<int(int*)>("cuThreadExchangeStreamCaptureMode");
+        static auto* const function =
+            driver_function<int(int*)>("cuThreadExchangeStreamCaptureMode");
         if (function) function(&mode_);
     }
     int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
@@ -56,14 +58,14 @@ class BesideCaptures {
 }  // namespace
 
 bool is_capturing(void* stream) {
-    static auto* const function = of_driver<int(void*, int*)>("cuStreamIsCapturing");
+    static auto* const function = driver_function<int(void*, int*)>("cuStreamIsCapturing");
     int status = 0;
     return function && function(stream, &status) == 0 && status != 0;
 }
 
 void synchronize(c10::Device device) {
     if (!device.is_cuda()) return;
-    const BesideCaptures beside;
+    const RelaxedCaptureMode relaxed;
     const c10::impl::VirtualGuardImpl guard(c10::kCUDA);
     guard.synchronizeStream(guard.getStream(device));
 }

@@ -1,4 +1,4 @@
-// What little of CUDA the torch side needs, found at run time: it builds and loads without CUDA.
+// The few CUDA functions that torch/ needs, found at run time: it builds and loads without CUDA.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -11,7 +11,7 @@ bool cuda_available();
 
 // torch's current stream on a GPU.
 c10::Stream current_stream(c10::Device device);
-// The CUstream torch currently works on; throws where torch has no CUDA.
+// The CUstream torch currently works on; throws if torch has no CUDA.
 void* current_cuda_stream(c10::DeviceIndex device);
 
 // Whether work given to the stream is being recorded into a CUDA graph instead of run.

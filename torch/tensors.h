@@ -1,4 +1,4 @@
-// Between our element types and tensors and torch's.
+// Conversions between our element types and weights and torch's.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,11 +11,11 @@
 namespace fact::exec {
 
 c10::ScalarType scalar_type(DType dtype);
-// Nothing for element types the project does not know (complex, 8-bit floating, quantised).
+// nullopt for element types that DType does not have (complex, 8-bit floating, quantised).
 std::optional<DType> dtype_of(c10::ScalarType type);
 
-// "2, 128, s3": symbolic sizes by their names. Messages are put together by fmt, so that no number
-// goes through torch's C++ library where this one was built with another.
+// "2, 128, s3": symbolic sizes by their names. Numbers in messages are formatted by fmt and not by
+// torch, which may have been built with another C++ library.
 std::string sizes_text(const at::Tensor& tensor);
 
 // A copy of the weight's bytes, with its sizes and strides.

@@ -11,7 +11,7 @@ namespace {
 
 using verify::Check;
 
-// What cannot be shrunk is still tried up to here.
+// A call that cannot be shrunk is still interpreted with up to this many multiplications.
 constexpr double kMaxProducts = 1e9;
 
 Result<Check> check_interpreted(const Oracle& oracle, const Case& drawn, FusedKernel& kernel) {
@@ -22,13 +22,13 @@ Result<Check> check_interpreted(const Oracle& oracle, const Case& drawn, FusedKe
     return oracle.check(drawn, *outputs);
 }
 
-Result<Small> prepare(const graph::FusedCall& call,
-                      const std::map<std::string, graph::Weight>& buffers, bool authored) {
+Result<SmallCall> prepare(const graph::FusedCall& call,
+                          const std::map<std::string, graph::Weight>& buffers, bool authored) {
     auto oracle = Oracle::make(call, c10::kCPU, buffers);
     if (!oracle) return oracle.error();
     try {
         auto cases = draw_cases(*oracle, authored);
-        return Small{call, std::move(*oracle), std::move(cases), {}};
+        return SmallCall{call, std::move(*oracle), std::move(cases), {}};
     } catch (const std::exception& error) {
         return Error{error.what(), {}};
     }

@@ -1,4 +1,4 @@
-// A kernel text, interpreted on the CPU, against what torch computes.
+// Compares a kernel text, interpreted on the CPU, with what torch computes.
 #pragma once
 
 #include "torch/fused_kernel.h"
@@ -7,15 +7,15 @@
 
 namespace fact::exec {
 
-// The interpreter takes a quarter of a second for so many multiplications; each case takes as many.
+// Multiplications per case: the interpreter takes a quarter of a second for them.
 inline constexpr double kInterpretedProducts = 5e6;
 
-// One case of each distribution that says something of the call, seeds from 1; of an authored text
-// (verify::OpenRequest) more.
+// One case for each distribution that can show something about the call, with seeds from 1; more
+// for an authored text (verify::OpenRequest).
 std::vector<Case> draw_cases(const Oracle& oracle, bool authored);
 
-// A call over extents the interpreter can handle, with its oracle and cases on the CPU.
-struct Small {
+// A call with extents the interpreter can handle, with its oracle and cases on the CPU.
+struct SmallCall {
     graph::FusedCall call;
     Oracle oracle;
     std::vector<Case> cases;
@@ -23,15 +23,15 @@ struct Small {
 };
 
 struct CheckedText {
-    Small small;
+    SmallCall small;
     std::vector<verify::Check> checks;
 };
 
-// Over the call's own extents.
+// With the call's own extents.
 Result<CheckedText> check_text(const graph::FusedCall& call, const ir::Kernel& text,
                                const std::map<std::string, graph::Weight>& buffers, bool authored);
 
-// Over shrunk extents first; when torch or the interpreter objects to them, the traced ones.
+// With shrunk extents; if torch or the interpreter rejects them, with the traced ones.
 Result<CheckedText> check_text_shrunk(const graph::FusedCall& call, const ir::Kernel& text,
                                       const std::map<std::string, graph::Weight>& buffers,
                                       bool authored);

@@ -31,7 +31,8 @@ struct TextKernel::State {
         }
     }
 
-    // Every dimension's extent, from the sizes of the parameters. Symbolic sizes become numbers.
+    // The extent of every dimension, from the sizes of the parameters. Symbolic sizes become
+    // numbers.
     std::vector<std::int64_t> solved(const Tensors& params) const {
         std::vector<std::int64_t> extents(text.dims.size(), ir::kUnknownExtent);
         for (std::size_t i = 0; i < params.size(); ++i) {
@@ -51,8 +52,8 @@ struct TextKernel::State {
         return extents;
     }
 
-    // The extents that parameters have as they are, where those are all that the outputs have;
-    // what is wrong with them is found when the kernel runs.
+    // The extents as the parameters have them, if some are symbolic and they include all dimensions
+    // of the outputs. They are checked when the kernel runs.
     std::optional<std::vector<c10::SymInt>> symbolic(const Tensors& params) const {
         std::vector<c10::SymInt> extents(text.dims.size(), c10::SymInt(ir::kUnknownExtent));
         bool any = false;
@@ -161,7 +162,7 @@ Tensors TextKernel::run(const Tensors& params) {
     const auto device = params[0].device();
     for (const auto& param : params)
         TORCH_CHECK(param.device() == device, text.name, ": the tensors are on different devices");
-    state_->solved(params);  // complains of what does not fit
+    state_->solved(params);  // throws if they do not fit the text
     Tensors outputs = shapes(params);
     if (device.is_cpu()) {
         const auto all = views<ir::TensorView>(text, params, outputs);
@@ -178,7 +179,7 @@ Tensors TextKernel::run(const Tensors& params) {
     TORCH_CHECK(loaded.ok(), text.name, ": ", loaded.ok() ? "" : loaded.error().text());
     const gpu::Kernel& kernel = *loaded;
     auto tensors = views<gpu::TensorArg>(text, params, outputs);
-    const std::string why = kernel.refuses(tensors);
+    const std::string why = kernel.why_refused(tensors);
     TORCH_CHECK(why.empty(), text.name, ": ", why);
     Tensors memory;
     for (auto& workspace : kernel.workspaces(tensors)) {

@@ -13,8 +13,8 @@ namespace fact::exec {
 
 class TextKernel {
   public:
-    // A folder that `fact kernel build` wrote. The cubin is loaded onto a GPU by the first call
-    // with tensors there, or before by load_on().
+    // Opens a folder that `fact kernel build` wrote. The cubin is loaded onto a GPU by the first
+    // call with tensors there, or by load_on().
     static Result<std::shared_ptr<TextKernel>> open(const std::filesystem::path& folder);
     ~TextKernel();
 
@@ -23,15 +23,15 @@ class TextKernel {
     // The same without opening it.
     static Result<std::string> identity_of(const std::filesystem::path& folder);
 
-    // New tensors for the outputs. On the CPU the interpreter runs. Throws where the tensors do not
-    // fit the text, or the kernel cannot serve them.
+    // Returns new tensors. On the CPU the interpreter runs. Throws if the tensors do not fit the
+    // text, or the kernel cannot take them.
     Tensors run(const Tensors& params);
 
-    // What run() would give for such tensors, as tensors without memory. Sizes may be symbolic;
-    // a size becomes a number unless it is a whole dimension of some result.
+    // What run() would return for these tensors, as tensors without memory. Sizes may be symbolic;
+    // they become numbers unless every dimension of the outputs is one of the parameters'.
     Tensors shapes(const Tensors& params) const;
 
-    // A call that is captured into a CUDA graph cannot load the kernel.
+    // To be called before a call is captured into a CUDA graph, which cannot load the kernel.
     void load_on(c10::DeviceIndex device);
 
     // What the text declares, for messages: "linear(x: bf16[M, K], ...) -> (...)".

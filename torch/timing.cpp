@@ -24,7 +24,7 @@ double microseconds_since(Clock::time_point start) {
     return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-// Keeps the GPU busy for about so long without heating it or touching its caches.
+// Keeps the GPU busy for about the given time without heating it or touching its caches.
 class Occupier {
   public:
     explicit Occupier(c10::Device device) {
@@ -38,7 +38,7 @@ class Occupier {
             sleep_(static_cast<std::int64_t>(us * kCyclesPerMicrosecond));
             return;
         }
-        constexpr double kMicrosecondsPerFill = 50;  // 256 MB at 5 TB/s, the least it takes
+        constexpr double kMicrosecondsPerFill = 50;  // at least: 256 MB at 5 TB/s
         for (int i = 0; i < std::ceil(us / kMicrosecondsPerFill); ++i) filler_.zero_();
     }
 
@@ -72,7 +72,7 @@ struct Estimate {
     double gpu_us = 0, host_us = 0;
 };
 
-// Also warms up: the first runs load code, split weights, fill torch's memory pool.
+// Also warms up: the first runs load code, prepare weights, fill torch's memory pool.
 Estimate estimate(const Work& work, c10::Device device, const Occupier& occupy) {
     for (int i = 0; i < 3; ++i) work();
     synchronize(device);
@@ -120,7 +120,7 @@ std::vector<Times> time_sustained(const std::vector<Work>& works, c10::Device de
                                   double milliseconds, const Work& between) {
     const Occupier occupy(device);
     const auto stream = current_stream(device);
-    constexpr double kRoundUs = 120'000;  // of each, at best: then the clock has settled
+    constexpr double kRoundUs = 120'000;  // of each work, if there is time: the clock has settled
     const double each_us = 1000 * milliseconds / static_cast<double>(works.size());
     const int rounds = std::clamp(static_cast<int>(each_us / kRoundUs), 3, 7);
     const double least_us = each_us / rounds;

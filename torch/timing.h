@@ -1,4 +1,4 @@
-// GPU times of several pieces of work, taken in turns so that all see the same GPU.
+// GPU times of several pieces of work, measured in turns so that all find the GPU in one state.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -11,20 +11,20 @@
 
 namespace fact::exec {
 
-// Gives work to the current stream and returns without waiting for it.
+// Queues work on the current stream and returns without waiting for it.
 using Work = std::function<void()>;
 
-// One at a time on a GPU that is otherwise idle. The queue is kept full before each, so that the
-// host's time to launch is not counted. `between` is done before each turn, and not counted either.
-// All of it takes about `milliseconds`, or longer where that would be too few runs.
+// One at a time on a GPU that is otherwise idle. The GPU is kept busy before each, so that the
+// host's time to launch is not counted. `between` runs before each turn, and is not counted either.
+// Everything takes about `milliseconds`, or longer if that would be too few runs.
 std::vector<Times> time_single(const std::vector<Work>& works, c10::Device device,
                                double milliseconds, const Work& between = {});
 
-// Back to back, each for long enough at a time to heat the GPU: what its power limit leaves.
+// Back to back, each for long enough to heat the GPU: at the clock that its power limit leaves.
 std::vector<Times> time_sustained(const std::vector<Work>& works, c10::Device device,
                                   double milliseconds, const Work& between = {});
 
-// The launches of our kernels in such work, in their order, each waited for before the next.
+// Times the launches of our kernels within one piece of work, in their order.
 std::vector<verify::LaunchTime> time_launches(const Work& work, c10::Device device);
 
 }  // namespace fact::exec

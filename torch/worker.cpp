@@ -1,5 +1,5 @@
-// fact-worker: verifies and times kernels of one fused call, one JSON line a request. It may be
-// killed at any moment; standard output carries replies only.
+// fact-worker: verifies and times kernels of one fused call, with one JSON line per request. It may
+// be killed at any moment; standard output carries replies only.
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -15,8 +15,8 @@ namespace {
 
 using namespace fact;
 
-// Texts are checked on the CPU while compilers have all cores: threads that wait for one another's
-// turn would take many times as long as few of them do.
+// Texts are checked on the CPU while compilers use all cores: many threads that wait for one
+// another would take many times as long as a few.
 constexpr int kThreads = 4;
 
 // Replies keep the original standard output; whatever else is printed goes to standard error.
@@ -31,14 +31,14 @@ void write_line(int file, std::string line) {
     std::string_view rest = line;
     while (!rest.empty()) {
         const auto written = write(file, rest.data(), rest.size());
-        if (written <= 0) std::_Exit(1);  // nobody listens any more
+        if (written <= 0) std::_Exit(1);  // the reader is gone
         rest.remove_prefix(static_cast<std::size_t>(written));
     }
 }
 
 std::string open(const std::string& line, std::optional<exec::Session>& session) {
     verify::OpenReply reply;
-    session.reset();  // its tensors make room for the next call's
+    session.reset();  // frees its tensors before the next call's are made
     try {
         const auto request = verify::open_request_from_json(line);
         if (!request) {
@@ -94,6 +94,6 @@ int main() {
         write_line(replies, answer.line);
         if (answer.last) std::_Exit(1);
     }
-    // Destructors of a GPU context buy nothing here and may hang.
+    // Destroying a GPU context is of no use here and may hang.
     std::_Exit(0);
 }

@@ -7,7 +7,7 @@ struct Streams {
     int count;
 };
 
-// 2 * kChains * kSteps flops an item.
+// 2 * kChains * kSteps flops per item.
 extern "C" __global__ void __launch_bounds__(256) multiply_add(Streams s) {
     constexpr int kChains = 16, kSteps = 512;
     const float factor = s.from[0], addend = s.from[1];
@@ -25,13 +25,13 @@ extern "C" __global__ void __launch_bounds__(256) multiply_add(Streams s) {
 #pragma unroll
         for (int c = 0; c < kChains; ++c) total += sums[c];
     }
-    // Never so, which the compiler cannot know: the sums stay.
+    // Never true, but the compiler cannot know that, so it keeps the sums.
     if (total == -1234.5f) s.to[0] = total;
 }
 
 extern "C" __global__ void nothing(Streams) {}
 
-// Keeps one multiprocessor busy for `count` cycles: the host fills the queue meanwhile.
+// Keeps the GPU's queue blocked for `count` cycles while the host fills it.
 extern "C" __global__ void hold(Streams s) {
     const long long begin = clock64();
     while (clock64() - begin < s.count) __nanosleep(200);

@@ -10,7 +10,7 @@ struct Fill {
     int count;
 };
 
-// Even in [-1, 1).
+// Uniform in [-1, 1).
 __device__ inline float random_number(std::uint32_t index) {
     std::uint32_t bits = index * 0x9e3779b9u + 0x7f4a7c15u;
     bits = (bits ^ (bits >> 16)) * 0x85ebca6bu;

@@ -1,4 +1,4 @@
-// What memory and L2 give: 16 bytes a thread and access, several in flight.
+// The rates of memory and L2: 16 bytes per access of a thread, several in flight.
 #include <cstdint>
 
 // Offsets and size as src/calibrate/probes.cpp binds them.
@@ -14,8 +14,8 @@ __device__ inline std::uint32_t mixed(uint4 value) {
     return value.x ^ value.y ^ value.z ^ value.w;
 }
 
-// Calls visit(base) so that every thread gets base + i * blockDim.x for i below kInFlight, all
-// below count, which is a multiple of what a block takes at a time.
+// Calls visit(base); a thread then accesses base + i * blockDim.x for all i below kInFlight. These
+// are below `count`, which is a multiple of what a thread block takes at a time.
 template <class Visit>
 __device__ inline void in_groups(std::int64_t count, Visit visit) {
     const int group = blockDim.x * kInFlight;
@@ -33,7 +33,7 @@ extern "C" __global__ void __launch_bounds__(256) read_stream(Streams s) {
 #pragma unroll
         for (int i = 0; i < kInFlight; ++i) all ^= mixed(values[i]);
     });
-    // Never so, which the compiler cannot know: the loads stay.
+    // Never true, but the compiler cannot know that, so it keeps the loads.
     if (all == 0x5bd1e995u) s.to[0].x = all;
 }
 
@@ -57,8 +57,8 @@ extern "C" __global__ void __launch_bounds__(256) copy_stream(Streams s) {
     });
 }
 
-// Reads the same few megabytes again and again, past L1, each round by other multiprocessors. count
-// is a power of two.
+// Reads the same few megabytes again and again, bypassing L1, each round from other
+// multiprocessors. `count` is a power of two.
 extern "C" __global__ void __launch_bounds__(256) read_l2(Streams s) {
     constexpr int kRounds = 64;
     std::uint32_t all = 0;

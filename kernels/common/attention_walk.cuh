@@ -13,13 +13,13 @@ struct AttentionExtentsOf {
 };
 using AttentionExtents = AttentionExtentsOf<2>;
 
-// The blocks of columns that a tile of rows sees some of.
+// The blocks of columns of which a tile of rows sees any part.
 struct SeenBlocks {
     int first, last;
 };
 
-// A block takes tiles of rows; where late rows see more, a heavy one and a light one of the same
-// head together, so that all turns weigh the same.
+// Which tiles of rows a thread block computes. If late rows see more columns, one turn is a heavy
+// and a light tile of the same head, so that all turns cost the same.
 template <int kRows, int kColumns, class Sight, int kBatches>
 struct AttentionWalk {
     AttentionExtentsOf<kBatches> const& extents;
@@ -36,7 +36,7 @@ struct AttentionWalk {
         for (int i = 0; i < kBatches; ++i) total *= e.batch[i];
     }
 
-    // All rows, of so many columns.
+    // The extents of a matrix with all rows and `columns` columns.
     __device__ ExtentsOf<kBatches> matrix(int columns) const {
         ExtentsOf<kBatches> all{extents.rows, columns, 0, {}};
 #pragma unroll
@@ -44,7 +44,7 @@ struct AttentionWalk {
         return all;
     }
 
-    // Calls visit(place, blocks of columns) for every tile of this block.
+    // Calls visit(place, blocks of columns) for every tile of this thread block.
     template <class Visit>
     __device__ void each(Visit visit) const {
         for (int i = blockIdx.x; i < total; i += gridDim.x) {
@@ -59,10 +59,10 @@ struct AttentionWalk {
         }
     }
 
-    // Where what a row sees ends.
+    // The end of the columns that a row sees.
     __device__ int end(int row) const { return Sight::end(row, extents.columns); }
 
-    // One block at least, also where all columns lie before the window.
+    // At least one block, even if all columns are before the window.
     __device__ SeenBlocks blocks(int m) const {
         int const last = (end((m + 1) * kRows - 1) - 1) / kColumns;
         return {Sight::kSkips ? min(Sight::first(m * kRows) / kColumns, last) : 0, last};

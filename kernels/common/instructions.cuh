@@ -1,5 +1,5 @@
-// Instructions of the GPU that CUDA has no function for. A host gets the same value in its own way,
-// so that it can prove what is built on them.
+// GPU instructions that CUDA has no function for. Host code gets the same values by other means, so
+// that what is built on them can be tested without a GPU.
 #pragma once
 
 #include <cmath>
@@ -10,8 +10,8 @@ namespace fact {
 
 #ifdef __CUDA_ARCH__
 
-// The power of two and the reciprocal are off by some 2^-22 of the result; results below the least
-// normal number are 0.
+// The power of two and the reciprocal have a relative error of about 2^-22; results below the
+// smallest normal number are 0.
 __device__ inline float power_of_two(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -23,14 +23,14 @@ __device__ inline float reciprocal(float x) {
     return y;
 }
 
-// As accurate, and right below the least normal number too.
-__device__ inline float reciprocal_of_any(float x) {
+// As accurate, and right below the smallest normal number too.
+__device__ inline float reciprocal_with_subnormals(float x) {
     float y;
     asm("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
 
-// Off by 2^-11 of the result.
+// Its relative error is 2^-11.
 __device__ inline float fast_tanh(float x) {
     float y;
     asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -64,7 +64,7 @@ __device__ inline float power_of_two(float x) {
 __device__ inline float reciprocal(float x) {
     return 1.f / x;
 }
-__device__ inline float reciprocal_of_any(float x) {
+__device__ inline float reciprocal_with_subnormals(float x) {
     return 1.f / x;
 }
 __device__ inline float fast_tanh(float x) {

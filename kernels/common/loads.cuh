@@ -1,14 +1,14 @@
-// Loads that say how memory is used. They are plain ones, never ld.global.nc or __ldg: the kernel
-// before may still write what is read when this one starts (previous.cuh), so it is not read-only.
-// Such a load could find what was there before, and the assembler moves it above the wait.
+// Loads with cache hints. None is ld.global.nc or __ldg: the previous kernel may still write what
+// is read when this one starts (previous.cuh), so that memory is not read-only. A read-only load
+// could return stale values, and the assembler moves it above the wait.
 #pragma once
 
 #include <cstdint>
 
 namespace fact {
 
-// kWords neighbouring words in one access, which need not stay in the L1: they are read once.
-// Volatile: the load is wanted where it is written, long before its use.
+// Loads kWords neighbouring words in one access, not kept in L1: they are read once. Volatile, so
+// that the load stays where it is written, long before its use.
 template <int kWords>
 __device__ inline void load_words(uint32_t (&to)[kWords], void const* from) {
     static_assert(kWords == 1 || kWords == 2 || kWords == 4);
@@ -29,10 +29,10 @@ __device__ inline void load_words(uint32_t (&to)[kWords], void const* from) {
                      : "memory");
 }
 
-// The same of what every row reads, which the L1 keeps. The load does not need the row, but naming
-// it lets the compiler merge loads of one row and not those of several: held across rows they would
-// take the registers that the row itself needs. It also keeps the load behind the wait, before
-// which the row is not known (VectorRow::each).
+// The same for what every row reads, which L1 keeps. The load does not need the row, but naming it
+// lets the compiler merge loads within one row and not across rows, where the values would take
+// the registers that the row itself needs. It also keeps the load behind the wait, before which
+// the row is not known (VectorRow::each).
 template <int kWords>
 __device__ inline void load_words(uint32_t (&to)[kWords], void const* from, int row) {
     static_assert(kWords == 1 || kWords == 2 || kWords == 4);
@@ -46,7 +46,7 @@ __device__ inline void load_words(uint32_t (&to)[kWords], void const* from, int 
         asm("ld.global.u32 %0, [%1];" : "=r"(to[0]) : "l"(from), "r"(row));
 }
 
-// What is shorter than a word, and lies where no word can be read; both ways.
+// The same two loads for less than a word, which may not be aligned to a word.
 template <int kBytes>
 __device__ inline uint32_t load_piece(void const* from) {
     static_assert(kBytes == 1 || kBytes == 2);
@@ -68,7 +68,7 @@ __device__ inline uint32_t load_piece(void const* from, int row) {
     return piece;
 }
 
-// kBytes in accesses of kAccess bytes; `row` as load_words takes it, or nothing.
+// Loads kBytes in accesses of kAccess bytes; `row` is as for load_words, or absent.
 template <int kAccess, int kBytes, int kWords, class... Row>
 __device__ inline void load_bytes(uint32_t (&to)[kWords], void const* from, Row... row) {
     auto const* const bytes = static_cast<char const*>(from);
@@ -90,7 +90,7 @@ __device__ inline float4 as_floats(uint32_t const (&bits)[4]) {
             __uint_as_float(bits[3])};
 }
 
-// 16 bytes that other multiprocessors have written: from where they all meet, the L2.
+// Loads 16 bytes that other multiprocessors have written: from L2, which all of them share.
 __device__ inline void load_from_l2(uint32_t (&to)[4], void const* from) {
     asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])

@@ -12,7 +12,8 @@ namespace fact {
 
 using bf16 = __nv_bfloat16;
 
-// Every element type as the float (or integer) that arithmetic is done in.
+// Converts an element to the type that arithmetic is done in: float for floating types (f64 too:
+// kernels have no f64 arithmetic), int or int64_t for integers.
 __device__ inline float widen(float x) {
     return x;
 }
@@ -79,7 +80,7 @@ struct Math {
     __device__ static float divide(float x, float y) { return __fdiv_rn(x, y); }
     // A correctly rounded division would cost more than everything else here and gain nothing: the
     // error of exp dominates.
-    __device__ static float sigmoid(float x) { return reciprocal_of_any(1.f + exp(-x)); }
+    __device__ static float sigmoid(float x) { return reciprocal_with_subnormals(1.f + exp(-x)); }
 };
 template <>
 struct Math<half> {
@@ -95,7 +96,7 @@ struct Math<bf16> : Math<half> {
     __device__ static float tanh(float x) { return fast_tanh(x); }
 };
 
-// The language's functions over those, named as in the kernel text.
+// The functions of the kernel language, by their names there.
 template <class T>
 struct Functions {
     using M = Math<T>;
@@ -111,7 +112,7 @@ struct Functions {
     __device__ static float erf(float x) { return ::erff(x); }
     __device__ static float abs(float x) { return ::fabsf(x); }
     __device__ static float sigmoid(float x) { return M::sigmoid(x); }
-    __device__ static float relu(float x) { return max(x, 0.f); }
+    __device__ static float relu(float x) { return max_or_nan(x, 0.f); }
     __device__ static float gelu(float x) {
         return 0.5f * x * (1.f + ::erff(x * 0.70710678118654752f));
     }

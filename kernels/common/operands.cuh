@@ -1,5 +1,5 @@
-// What the epilogue reads beside the accumulator: matrices, rows, columns and scalars of any type,
-// fetched a slab ahead of their use so that memory answers while the slab before is computed.
+// What the epilogue reads besides the accumulator: matrices, rows, columns and scalars of any type,
+// fetched a slab ahead of their use so that they arrive while the previous slab is computed.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace fact {
 
-inline constexpr int kSlabColumns = 32;  // a warp finishes 16 rows by 32 columns at a time
-inline constexpr int kSlabValues = 16;   // of which a lane holds this many
+inline constexpr int kSlabColumns = 32;  // a slab is a warp's 16 rows by 32 columns
+inline constexpr int kSlabValues = 16;   // per lane
 
-// Where a lane's values of one slab lie. Value i is in column group i / 4, row half (i % 4) / 2,
-// and the left or right of a pair by i % 2: the accumulator's own order.
+// Where a lane's values of one slab are. Value i is in column group i / 4, row half (i % 4) / 2,
+// and is the left or right of a pair by i % 2: the order of the accumulator.
 template <int kBatches>
 struct SlabOf {
     int row, column;  // of value 0
@@ -25,17 +25,17 @@ struct SlabOf {
 };
 using Slab = SlabOf<2>;
 
-// Which of a lane's values lies `kColumns` further in its row, or as many before where the row's
-// columns, taken so many at a time, are at every other turn.
+// The row's columns form pairs of neighbouring groups of kColumns that change places. Returns
+// which of a lane's values is at the same position in the other group.
 template <int kColumns>
 __device__ constexpr int flipped(int value) {
     static_assert(kColumns == 1 || kColumns % 8 == 0);
     if constexpr (kColumns == 1) return value ^ 1;
-    constexpr int kValues = kColumns / 8 * 4;  // a lane's of so many columns, its rows' two halves
+    constexpr int kValues = kColumns / 8 * 4;  // of a lane in kColumns columns, both row halves
     return value / kValues % 2 == 0 ? value + kValues : value - kValues;
 }
 
-// How far into a tensor a matrix of the batch lies; a dimension the tensor lacks has stride 0.
+// The offset of one matrix of the batch in a tensor; a dimension the tensor lacks has stride 0.
 template <int kBatches>
 __device__ int64_t batch_offset(int const (&at)[kBatches], int64_t const (&strides)[kBatches]) {
     int64_t offset = at[0] * strides[0];
@@ -71,7 +71,7 @@ struct Pair<half> {
     }
 };
 
-// Two bytes, loaded and kept as one.
+// Two bytes, loaded and kept as one word.
 template <>
 struct Pair<bool> {
     uint16_t word;
@@ -82,7 +82,7 @@ struct Pair<bool> {
 };
 
 // An operand that varies along M if kRows, along N if kColumns. kPaired: neighbouring columns are
-// contiguous and every pair is aligned (the launch record asks for it), so that one load takes
+// contiguous and every pair is aligned (the launch record requires it), so that one load reads
 // both.
 template <class T, bool kRows, bool kColumns, bool kPaired, int kBatches = 2>
 struct Operand {
@@ -104,8 +104,8 @@ struct Operand {
     }
 
   protected:
-    // Rows beyond the last are read as the last, whose statistics may not be known yet, say: what
-    // is made of them is not stored. Columns are checked where the operand may end within the slab.
+    // For rows beyond the last, the last row is read (its statistics may not be known yet): their
+    // results are not stored. kChecked: the operand may end within the slab's columns.
     template <bool kChecked>
     __device__ Fetched fetch_from(SlabOf<kBatches> const& slab, int column) const {
         Fetched fetched;
@@ -145,7 +145,7 @@ using Matrix = Operand<T, true, true, true, kBatches>;
 template <class T, int kBatches = 2>
 using StridedMatrix = Operand<T, true, true, false, kBatches>;
 template <class T, int kBatches = 2>
-using Row = Operand<T, false, true, true, kBatches>;  // one value a column: it lies along a row
+using Row = Operand<T, false, true, true, kBatches>;  // one value per column, for all rows
 template <class T, int kBatches = 2>
 using StridedRow = Operand<T, false, true, false, kBatches>;
 template <class T, int kBatches = 2>
@@ -153,8 +153,8 @@ using Column = Operand<T, true, false, false, kBatches>;
 template <class T, int kBatches = 2>
 using Scalar = Operand<T, false, false, false, kBatches>;
 
-// An operand whose columns begin anew every kPeriod: the same for every head, say. It has all of
-// them, and a slab lies in one period.
+// An operand whose columns repeat with a period of kPeriod, for example once per head. It stores
+// one whole period, and a slab never spans two.
 template <class Whole, int kPeriod>
 struct Repeated : Whole {
     static_assert(kPeriod % kSlabColumns == 0);

@@ -1,7 +1,7 @@
-// What a CUDA file with "fact-arguments: plain" is launched with: every tensor of the kernel text
-// as a pointer with its sizes and strides, parameters first, then outputs, then scratch memory of
-// the first output's size in f32, uninitialised. Blocks of 256 threads, at most as many as fit on
-// the GPU at a time.
+// The arguments of a CUDA file with "fact-arguments: plain": every tensor of the kernel text as a
+// pointer with its sizes and strides, parameters first, then outputs, then uninitialised scratch
+// memory in f32, with the first output's sizes. Thread blocks have 256 threads, and there are at
+// most as many as fit on the GPU at a time.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
-// Kernels that start while the one before them ends.
+// Kernels that start before the previous kernel has ended.
 #pragma once
 
 namespace fact {
 
-// The launch record says that a kernel `waits`: its blocks may be on the GPU before the last ones
-// of the kernel before it are done. It sets itself up meanwhile, and calls this in every thread
-// before it touches memory that others write or read. From here on the kernel after it may come.
+// A kernel whose launch record has `waits` may start while the last thread blocks of the previous
+// kernel still run. It sets itself up meanwhile, and every thread calls this before it touches
+// memory that other kernels write or read. From here on the next kernel may start.
 __device__ inline void wait_for_previous() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -1,9 +1,9 @@
-// What every skeleton knows of a product; plain C++, so that hosts can read it too.
+// What every skeleton knows about a product; plain C++, so that host code can include it too.
 #pragma once
 
 namespace fact {
 
-// A batch of fewer dimensions is filled up with extents of one.
+// A batch with fewer dimensions is padded with extents of one.
 template <int kBatches>
 struct ExtentsOf {
     int m, n, k, batch[kBatches];

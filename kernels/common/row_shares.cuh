@@ -1,5 +1,5 @@
-// How the threads of a row divide its elements: vector by vector in turns, so that neighbours read
-// neighbouring memory.
+// How the elements of a row are shared among its threads: one vector each in turn, so that
+// neighbouring threads read neighbouring memory.
 #pragma once
 
 namespace fact {
@@ -16,7 +16,7 @@ struct RowShares {
     __device__ static constexpr bool has(int step, int thread) {
         return full(step) || step * kThreads + thread < kVectors;
     }
-    // Where the i-th element that a thread holds stands in the row.
+    // The position in the row of the i-th element that a thread holds.
     __device__ static constexpr int place(int i, int thread) {
         return (i / kVector * kThreads + thread) * kVector + i % kVector;
     }

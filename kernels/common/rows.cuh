@@ -1,5 +1,5 @@
-// Kernels without a product: something pointwise at every element, and reductions along rows. A
-// "row" is whatever is reduced over, for one choice of the other coordinates.
+// Kernels without a matrix product: pointwise operations and reductions along rows. A "row" is
+// whatever is reduced over, for one choice of the other coordinates.
 #pragma once
 
 #include <climits>
@@ -30,7 +30,7 @@ struct Tensor {
     }
 };
 
-// A value as the type it is stored in, rounded to nearest even.
+// Converts a value to the type it is stored in, rounded to nearest even.
 template <class T, class Value>
 __device__ T narrow(Value x) {
     if constexpr (std::is_same_v<T, bf16>)
@@ -41,7 +41,7 @@ __device__ T narrow(Value x) {
         return static_cast<T>(x);
 }
 
-// What a reduction starts from and how it goes on; T is float, int or int64_t.
+// A reduction's initial value and its operation; T is float, int or int64_t.
 struct Sum {
     template <class T>
     __device__ static T identity() {
@@ -70,7 +70,7 @@ struct Extreme {  // NaN if either is
 using Max = Extreme<true>;
 using Min = Extreme<false>;
 
-// A row shared by all threads of a block.
+// A row shared by all threads of a thread block.
 struct BlockRow {
     // Calls body(row) for the rows of this thread.
     template <class Body>
@@ -97,7 +97,7 @@ struct BlockRow {
 #pragma unroll
         for (int step = 16; step > 0; step /= 2)
             mine = Op::combine(mine, __shfl_xor_sync(0xffffffff, mine, step));
-        __syncthreads();  // the parts of the reduction before have been read
+        __syncthreads();  // the parts of the previous reduction have been read
         if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = mine;
         __syncthreads();
         T all = parts[0];
@@ -107,13 +107,14 @@ struct BlockRow {
     }
 };
 
-// Rows that lie side by side in memory, so that a lane takes one and the warps divide its length.
+// Rows whose elements of the same index are neighbours in memory: each lane takes one row, and the
+// warps share its length.
 struct ColumnRow {
     static constexpr int kRows = 32, kWarps = kRowThreads / 32;
-    static constexpr int kChunk = 64;  // summed on its own: a long sum of floats loses less
+    static constexpr int kChunk = 64;  // summed separately: a long sum of floats loses less
 
-    // All threads meet in reductions, so they leave together: a row past the last is the last one
-    // again.
+    // Reductions have barriers, so all threads must run the same number of rounds: those past the
+    // last row repeat it.
     template <class Body>
     __device__ static void each_row(int64_t rows, Body body) {
         wait_for_previous();
@@ -143,7 +144,7 @@ struct ColumnRow {
                     sum = Op::combine(sum, value(at));
             mine = Op::combine(mine, sum);
         }
-        __syncthreads();  // the parts of the reduction before have been read
+        __syncthreads();  // the parts of the previous reduction have been read
         parts[warp][lane] = mine;
         __syncthreads();
         T all = parts[0][lane];
@@ -153,7 +154,7 @@ struct ColumnRow {
     }
 };
 
-// A short row, all in one thread.
+// A short row, computed by one thread.
 struct ThreadRow {
     template <class Body>
     __device__ static void each_row(int64_t rows, Body body) {

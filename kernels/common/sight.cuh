@@ -1,15 +1,15 @@
-// Which columns a row of attention sees: those of the tensor, up to the row's own where it is
-// causal, and less than a window away from it where there is one.
+// Which columns a row of attention sees: all of the tensor's, if causal only those up to the row's
+// own, and with a window only those less than kWindow away.
 #pragma once
 
 namespace fact {
 
-// kWindow: 0 where there is none. Ranges of rows and columns end before `end`.
+// kWindow: 0 for none. Ranges of rows and columns end before `end`.
 template <bool kCausal, int kWindow>
 struct Sight {
-    static constexpr bool kSkips = kWindow > 0;  // of the first columns some
-    // Both grow with the row: a range of rows sees what lies between the first of its first row and
-    // the end of its last one.
+    static constexpr bool kSkips = kWindow > 0;  // late rows do not see the first columns
+    // Both increase with the row: a range of rows sees the columns from first() of its first row
+    // to end() of its last one.
     __device__ static int first(int row) { return kSkips ? max(row - kWindow + 1, 0) : 0; }
     __device__ static int end(int row, int columns) {
         if (kCausal) return min(columns, row + 1);

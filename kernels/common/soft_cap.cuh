@@ -5,8 +5,8 @@
 
 namespace fact {
 
-// `by`: what the block's scores are multiplied by, beside their scale. By powers of two: their
-// error in a score is a few 1e-7 of the cap, that of tanh.approx 5e-4 of it.
+// `by`: the block's factor, which is applied besides kScale. Computed from a power of two, whose
+// error in a score is a few 1e-7 of the cap; that of tanh.approx would be 5e-4.
 template <class Config, int kCount>
 __device__ void cap_scores(float (&scores)[kCount], float by) {
     if constexpr (Config::kCap > 0.f) {

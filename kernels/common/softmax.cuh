@@ -1,5 +1,5 @@
-// The softmax of attention, a block of columns at a time, on accumulators in their own order: value
-// i of a lane lies in column group i / 4, row half (i % 4) / 2.
+// The softmax of attention, one block of columns at a time, on accumulators in the order of the
+// mma instruction: value i of a lane is in column group i / 4, row half (i % 4) / 2.
 #pragma once
 
 #include <cmath>
@@ -10,14 +10,14 @@
 
 namespace fact {
 
-// What scores are multiplied by here; where there is a cap (kCap is not 0) they are scaled already.
+// The scale that scores still need here: with a cap (kCap is not 0) they are scaled already.
 template <class Config>
-inline constexpr float kScaleLeft = Config::kCap > 0.f ? 1.f : Config::kScale;
+inline constexpr float kRemainingScale = Config::kCap > 0.f ? 1.f : Config::kScale;
 
 struct NoBias {};
 
-// What is added to a block's scores, asked for while their products run: the functor gives a number
-// for every place.
+// The bias that is added to the scores of a block of columns. It is loaded while their products
+// run; the functor gives a number for every position.
 template <class Config, class Bias, int kBatches, int kCount>
 struct BlockBias {
     static constexpr int kSlabs = kCount / kSlabValues;
@@ -27,7 +27,7 @@ struct BlockBias {
 #pragma unroll
         for (int s = 0; s < kSlabs; ++s) slabs[s] = bias.fetch(slab(first, s));
     }
-    // `unit`: what scores are multiplied by.
+    // `unit`: the factor of the scores.
     __device__ void add_to(float (&scores)[kCount], float unit, Bias const& bias,
                            SlabOf<kBatches> const& first) const {
 #pragma unroll
@@ -51,7 +51,7 @@ struct BlockBias<Config, NoBias, kBatches, kCount> {
     }
 };
 
-// Hides what a row does not see.
+// Sets the scores of columns that a row does not see to -inf.
 template <class Config, int kBatches, int kCount>
 __device__ void hide(float (&scores)[kCount], SlabOf<kBatches> const& at) {
 #pragma unroll
@@ -68,19 +68,19 @@ __device__ void hide(float (&scores)[kCount], SlabOf<kBatches> const& at) {
     }
 }
 
-// Two rows a lane: the largest score so far, and the sum of powers relative to it. The largest
-// weight of a row is exactly one, so that rounding spares it: a base that may lag behind, to
-// rescale less often, is up to 6 % faster, but a row that looks at one column is then off by half a
-// bit.
+// Two rows per lane: the largest score so far (`base`), and the sum of exponentials relative to it.
+// The largest weight of a row is then exactly one, which rounding does not change. A base that may
+// lag behind, to rescale less often, is up to 6 % faster, but a row that sees a single column is
+// then off by half a bit.
 template <class Config>
 struct RunningSoftmax {
-    // What brings scores to powers of two; with a bias they are scaled already.
-    static constexpr float kUnit = Config::kBias ? kLog2e : kScaleLeft<Config> * kLog2e;
+    // Turns a score into an exponent of two; with a bias, scores are scaled already.
+    static constexpr float kUnit = Config::kBias ? kLog2e : kRemainingScale<Config> * kLog2e;
     float base[2] = {-INFINITY, -INFINITY}, sum[2] = {0.f, 0.f};
-    float shrink[2];  // what everything summed before the last block is multiplied by
-    bool shrinks;     // for the whole warp
+    float shrink[2];  // the factor of everything that was summed before the last block
+    bool shrinks;     // whether any row of the warp has a factor other than 1
 
-    // Scores become weights; `by`: what the block's scores are multiplied by, beside their unit.
+    // Turns scores into weights. `by`: the block's factor, which is applied besides kUnit.
     template <int kCount>
     __device__ void take(float (&scores)[kCount], float by) {
         float top[2];
@@ -123,14 +123,14 @@ struct RunningSoftmax {
         }
     }
 
-    // A base times its unit is rounded, by no more than scores of its size are. A mask may be so
-    // low that this is no power of two any more: beside such numbers scores are equal or far apart,
-    // and their differences are taken exactly.
+    // `base * kUnit` is rounded, by no more than scores of that size are. An added mask may be so
+    // low that this error would be many powers of two. Scores of that size are equal or far apart,
+    // so their differences are taken exactly, with a unit of 1.
     __device__ static float unit_beside(float base) {
         return Config::kBias && fabsf(base) > 0x1p28f ? 1.f : kUnit;
     }
 
-    // What the weighted sums are multiplied by at the end.
+    // Completes the sums; `inverse` is what the weighted sums are multiplied by at the end.
     __device__ void finish(float (&inverse)[2]) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
@@ -141,13 +141,14 @@ struct RunningSoftmax {
         }
     }
 
-    // Of the scores' exponentials, after the end; -inf where nothing was seen.
+    // The logarithm of the sum of the scores' exponentials, after finish(); -inf if a row saw
+    // nothing.
     __device__ float log_sum(int half) const {
-        return base[half] * (Config::kBias ? 1.f : kScaleLeft<Config>)+logf(sum[half]);
+        return base[half] * (Config::kBias ? 1.f : kRemainingScale<Config>)+logf(sum[half]);
     }
 };
 
-// Where the logarithms of sums go, one for each row.
+// Where the logarithms of the sums are stored, one per row.
 template <int kBatches>
 struct LogSumsOf {
     float* data;
@@ -156,7 +157,7 @@ struct LogSumsOf {
     // `at`: where the lane's values begin.
     template <class Config>
     __device__ void store(RunningSoftmax<Config> const& softmax, SlabOf<kBatches> const& at) const {
-        if (threadIdx.x % 4 != 0) return;  // the others have the same
+        if (threadIdx.x % 4 != 0) return;  // four lanes have the same value
         float* const to = data + batch_offset(at.batch, batch_strides);
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
@@ -178,8 +179,8 @@ __device__ void scale_rows(float (&values)[kCount], float const (&by)[2]) {
     for (int i = 0; i < kCount; ++i) values[i] *= by[(i % 4) / 2];
 }
 
-// Accumulators of scores are, pair by pair, the left operand of the next product; what there is no
-// score for is zero.
+// Accumulators of scores, packed in pairs, are the left operand of the next product. Columns
+// without a score become zero.
 template <class Element, int kCount, int kSteps>
 __device__ void as_operand(float const (&weights)[kCount], uint32_t (&to)[kSteps][4]) {
 #pragma unroll

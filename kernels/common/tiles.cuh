@@ -10,7 +10,7 @@ struct TileAt {
     int m, n, batch[kBatches];  // m and n in tiles
 };
 
-// Where in the batch its number-th matrix is; the last dimension runs fastest.
+// The batch coordinates of matrix `number`; the last dimension runs fastest.
 template <int kBatches>
 __device__ void find_in_batch(int number, int const (&extents)[kBatches], int (&at)[kBatches]) {
 #pragma unroll
@@ -21,7 +21,7 @@ __device__ void find_in_batch(int number, int const (&extents)[kBatches], int (&
     at[0] = number;
 }
 
-// Which dimension the raster runs along, and how many tiles of it make a band. Known at the launch:
+// Which dimension the raster runs along, and how many tiles of it make a band. Set at the launch:
 // one kernel serves every order.
 enum class RasterAlong : int { m = 1, n = 2 };
 struct WalkOrder {
@@ -29,8 +29,8 @@ struct WalkOrder {
     int band;
 };
 
-// Neighbouring blocks share operands in L2: a band of tiles along the raster is walked across
-// before the next begins.
+// The order lets neighbouring thread blocks share operands in L2: a band, which is order.band tiles
+// wide along the raster's dimension, is walked to the end of the other before the next begins.
 template <int kTileM, int kTileN, int kBatches>
 struct TileWalk {
     ExtentsOf<kBatches> const& extents;

@@ -1,6 +1,6 @@
-// Rows that lie in one piece in memory and fit into registers. Every thread reads its share of a
-// row once, as vectors, and reductions and results are computed from there; the next row is on its
-// way meanwhile.
+// Rows that are contiguous in memory and fit into registers. Every thread reads its share of a row
+// once, as vectors; reductions and results are computed from the registers while the next row is
+// being loaded.
 #pragma once
 
 #include "loads.cuh"
@@ -19,7 +19,7 @@ __device__ inline void store_words(void* to, uint32_t const (&from)[kWords]) {
         *static_cast<uint32_t*>(to) = from[0];
 }
 
-// A number of type T out of the bits at `place` bytes of some words.
+// Decodes the number of type T that starts at byte `place` of some words.
 template <class T>
 __device__ inline auto widen_bits(uint32_t const* words, int place) {
     uint32_t const word = words[place / 4];
@@ -39,20 +39,20 @@ __device__ inline auto widen_bits(uint32_t const* words, int place) {
         return static_cast<int>(static_cast<T>(word >> place % 4 * 8));
 }
 
-// How a row of kLength elements is computed: kVector of them at a time by each of kThreads threads,
-// with the row after it loaded ahead where there are registers for it.
+// How a row of kLength elements is computed: by kThreads threads that each take kVector elements at
+// a time. kAhead: the next row is loaded ahead, if there are registers for it.
 template <int kLength, int kVector, int kThreads, bool kAhead>
 struct VectorRow {
     using Shares = RowShares<kLength, kVector, kThreads>;
     static constexpr int kBlock = kThreads <= 32 ? 128 : kThreads;
-    static constexpr int kRows = kBlock / kThreads;  // rows a block has in hand at a time
-    static constexpr int kWarps = kThreads / 32;     // of a row; 0: less than one
+    static constexpr int kRows = kBlock / kThreads;  // rows per thread block at a time
+    static constexpr int kWarps = kThreads / 32;     // per row; 0: less than one
     static_assert(kThreads <= 32 ? 32 % kThreads == 0 : kThreads % 32 == 0);
 
     __device__ static int thread() { return threadIdx.x % kThreads; }
     __device__ static int place(int i) { return Shares::place(i, thread()); }
 
-    // What a thread holds of one tensor's row, as it is in memory.
+    // A thread's share of one tensor's row, encoded as in memory.
     template <class T>
     struct Share {
         static constexpr int kBytes = kVector * sizeof(T);
@@ -72,7 +72,7 @@ struct VectorRow {
         }
     };
 
-    // A row that is the same for all rows: read anew for each, where it is used.
+    // A row of a tensor that has only one for all rows: read for each row again, where it is used.
     template <class T, int kAccess>
     struct Repeated {
         T const* start;
@@ -85,8 +85,8 @@ struct VectorRow {
         }
     };
 
-    // Calls body(row, inputs) for the rows of this thread, each with its Inputs loaded. Rows that
-    // one warp computes together end together: a row past the last is the last one again.
+    // Calls body(row, inputs) for the rows of this thread, each with its Inputs loaded. Threads of
+    // one warp run the same number of rounds: those past the last row repeat it.
     template <class Inputs, class Arguments, class Body>
     __device__ static void each(Arguments const& args, int rows, Body body) {
         constexpr int kTogether = kThreads < 32 ? 32 / kThreads : 1;
@@ -99,7 +99,7 @@ struct VectorRow {
         };
         Inputs ahead;
         wait_for_previous();
-        asm volatile("" : "+l"(first));  // known from here on: nothing of a row is read before
+        asm volatile("" : "+l"(first));  // hides its value, so that no load moves above the wait
         if (kAhead && first < rows) ahead.load(args, row_at(first));
         for (; first < rows; first += step) {
             if constexpr (!kAhead) ahead.load(args, row_at(first));
@@ -146,8 +146,8 @@ struct VectorRow {
             return across_warps<Op, Value>(mine);
     }
 
-    // Writes value(i) for the elements that this thread has: all are computed before the first is
-    // written, since what they read is not asked for behind a store.
+    // Writes value(i) for the elements of this thread. All are computed before the first is
+    // written: the compiler does not move loads above a store.
     template <int kAccess, class T, class Value>
     __device__ static void store(T* row, Value value) {
         constexpr int kWords = Share<T>::kWords;
@@ -178,15 +178,16 @@ struct VectorRow {
         }
     }
 
-    // Something for a whole row.
+    // Writes something once per row.
     template <class Write>
     __device__ static void once(Write write) {
         if (thread() == 0) write();
     }
 
   private:
-    // A reduction that comes again (at the next row) finds its other parts free: whoever is there
-    // has passed the barrier in between, and so have all who read them.
+    // Consecutive reductions use the two halves of `parts` in turn, so that one barrier is enough:
+    // a thread that writes a half again has passed the barrier of the reduction in between, which
+    // all threads reach only after they have read that half.
     template <class Op, class Value, class T>
     __device__ T across_warps(T mine) {
         alignas(16) __shared__ T parts[2][kWarps];

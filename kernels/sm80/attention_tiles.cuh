@@ -1,4 +1,4 @@
-// How much of q, k and v a block of attention holds, and how it comes there.
+// How much of q, k and v a thread block of attention holds, and how it is copied there.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ struct AttentionShapes {
     using Element = typename Config::Element;
     static constexpr int kWarps = 4, kThreads = 32 * kWarps;
     static constexpr int kRows = Config::kRows, kColumns = Config::kColumns;
-    static constexpr int kWarpRows = kRows / kWarps, kBlocks = kWarpRows / 16;
-    // Sixteens of features: of q and k, which a score sums, and of v.
+    static constexpr int kWarpRows = kRows / kWarps, kRowGroups = kWarpRows / 16;
+    // Groups of 16 features: kSteps of q and k (a score is a sum over them), kWide of v.
     static constexpr int kSteps = (Config::kDepth + 15) / 16, kWide = (Config::kWidth + 15) / 16;
-    // A slab is 64 features wide: 128 bytes a row, which span the banks.
+    // A slab is 64 features wide: 128 bytes per row, which span all banks.
     static constexpr int kSlabs = (kSteps + 3) / 4, kWideSlabs = (kWide + 3) / 4;
     using RowSlab = StageLayout<Element, Major::k, kRows, 64>;
     using KeySlab = StageLayout<Element, Major::k, kColumns, 64>;
@@ -24,26 +24,26 @@ struct AttentionShapes {
     static constexpr int kQBytes = kSlabs * RowSlab::kBytes;
     static constexpr int kKBytes = kSlabs * KeySlab::kBytes;
     static constexpr int kStageBytes = kKBytes + kWideSlabs * ValueSlab::kBytes;
-    // A warp's, sixteen rows after another.
-    using Scores = float[kBlocks][kColumns / 2];
-    using Sums = float[kBlocks][kWide * 8];
+    // Of a warp, one row per group of 16 rows of q.
+    using Scores = float[kRowGroups][kColumns / 2];
+    using Sums = float[kRowGroups][kWide * 8];
 };
 
-// Copies rows of kFeatures into slabs, so many at a time: every thread the same 16 bytes of each
-// slab. Rows beyond the tensor read as zeros, as do features that only fill up the last sixteen;
-// addresses and strides are multiples of 16 bytes (the launch record asks for it).
+// Copies kRows rows of kFeatures at a time into slabs; a thread copies the same 16 bytes of each
+// slab. Rows beyond the tensor read as zeros, and so do features that pad the last group of 16.
+// Addresses and strides are multiples of 16 bytes (the launch record requires it).
 template <class Slab, int kRows, int kFeatures, int kThreads>
 struct RowCopier {
     using Element = typename Slab::Element;
     static constexpr int kPerCopy = 16 / sizeof(Element), kPerSlab = 64;
     static constexpr int kAtOnce = kThreads * kPerCopy / kPerSlab, kPasses = kRows / kAtOnce;
     static constexpr int kRead = (kFeatures + 15) / 16 * 16;
-    // A pass further, chunks are exchanged as before.
+    // kAtOnce % 8 == 0: chunks are swizzled in the same way in every pass.
     static_assert(kAtOnce % 8 == 0 && kRows % kAtOnce == 0 && kFeatures % kPerCopy == 0);
 
-    Element const* from;  // the thread's first element of the rows to come
+    Element const* from;  // the thread's first element of the next rows
     int64_t stride;
-    int left;  // rows of the tensor, from there on
+    int left;  // rows of the tensor that remain, from there on
 
     template <int kBatches>
     __device__ RowCopier(Source<Element, kBatches> const& source, int const (&batch)[kBatches],

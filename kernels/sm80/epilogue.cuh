@@ -1,4 +1,5 @@
-// From accumulators to memory: the functor on every value, then straight out of registers.
+// From accumulators to memory: applies the functor to every value and stores straight from
+// registers.
 #pragma once
 
 #include "../common/operands.cuh"
@@ -6,8 +7,8 @@
 
 namespace fact::sm80 {
 
-// Where results go. kPaired: neighbouring columns are contiguous and every pair is aligned (the
-// launch record asks for it), so that one store takes both.
+// Where results are stored. kPaired: neighbouring columns are contiguous and every pair is aligned
+// (the launch record requires it), so that one store writes both.
 template <class T, bool kPaired, int kBatches>
 struct Destination {
     T* data;
@@ -36,12 +37,12 @@ using Output = Destination<T, true, kBatches>;
 template <class T, int kBatches = 2>
 using StridedOutput = Destination<T, false, kBatches>;
 
-// Finishes a warp's sums, rows from `row` and columns from `column`, slab by slab. Nothing is
-// fetched ahead: the sums leave no registers for it, and other warps compute meanwhile.
-template <class Functor, class To, int kBatches, int kBlocks, int kCount>
+// Runs the epilogue on a warp's sums, rows from `row` and columns from `column`, slab by slab.
+// Nothing is fetched ahead: the sums leave no registers for it, and other warps compute meanwhile.
+template <class Functor, class To, int kBatches, int kRowGroups, int kCount>
 __device__ void finish(Functor const& functor, To const& to, ExtentsOf<kBatches> const& extents,
                        TileAt<kBatches> const& at, int row, int column,
-                       float const (&sums)[kBlocks][kCount]) {
+                       float const (&sums)[kRowGroups][kCount]) {
     constexpr int kSlabs = kCount / kSlabValues;  // side by side
     static_assert(kCount % kSlabValues == 0);
     int const lane = threadIdx.x % 32;
@@ -51,7 +52,7 @@ __device__ void finish(Functor const& functor, To const& to, ExtentsOf<kBatches>
                                 extents};
     };
 #pragma unroll
-    for (int i = 0; i < kBlocks * kSlabs; ++i) {
+    for (int i = 0; i < kRowGroups * kSlabs; ++i) {
         SlabOf<kBatches> const here = slab(i);
         auto const now = functor.fetch(here);
         float values[kSlabValues];

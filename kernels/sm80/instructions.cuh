@@ -1,4 +1,4 @@
-// The instructions the skeleton is made of, over CUTLASS's wrappers.
+// The instructions that the sm80 skeletons use, through CUTLASS's wrappers.
 #pragma once
 
 #include <cute/arch/copy_sm75.hpp>
@@ -9,8 +9,8 @@
 
 namespace fact::sm80 {
 
-// Copies kBytes to shared memory without waiting, or clears them where `inside` is false. cp.async
-// takes no less than four bytes: two are loaded and stored, and the thread waits.
+// Copies kBytes to shared memory without waiting, or clears them if `inside` is false. cp.async
+// takes at least four bytes: two bytes are loaded and stored, and the thread waits.
 template <int kBytes>
 __device__ void copy_async(unsigned char* to, void const* from, bool inside) {
     static_assert(kBytes == 16 || kBytes == 8 || kBytes == 4 || kBytes == 2);
@@ -28,7 +28,8 @@ __device__ void copy_async(unsigned char* to, void const* from, bool inside) {
         *reinterpret_cast<uint16_t*>(to) = inside ? *static_cast<uint16_t const*>(from) : 0;
 }
 
-// Ends a group of copies; waits until all but the last kPending groups have arrived.
+// end_group ends a group of copies; wait_groups waits until all but the last kPending groups have
+// arrived.
 __device__ inline void end_group() {
     cute::cp_async_fence();
 }
@@ -37,13 +38,13 @@ __device__ void wait_groups() {
     cute::cp_async_wait<kPending>();
 }
 
-// Sixteen of M or N by the depth of one mma: word[h][d] holds half h of the sixteen and half d of
-// the depth, as mma wants either operand.
+// 16 rows (along M or N) by the depth of one mma: word[h][d] holds half h of the rows and half d of
+// the depth, as mma takes either operand.
 struct Fragment {
     uint32_t word[2][2];
 };
 
-// Four 8x8 matrices of 16-bit elements, or 8x4 of 32-bit ones; `from` is each lane's row.
+// Loads four matrices, 8x8 of 16-bit elements or 8x4 of 32-bit ones; `from` is each lane's row.
 template <bool kTransposed>
 __device__ void load_matrices(Fragment& to, unsigned char const* from) {
     auto const& row = *reinterpret_cast<cute::uint128_t const*>(from);
@@ -63,7 +64,7 @@ struct Mma<half> : cute::SM80_16x8x16_F32F16F16F32_TN {};
 template <>
 struct Mma<float> : cute::SM80_16x8x8_F32TF32TF32F32_TN {};
 
-// Adds sixteen rows of A times eight columns of B, half h of a fragment's sixteen.
+// Adds the product of 16 rows of A and 8 columns of B, which are half h of its fragment's 16.
 template <class Element>
 __device__ void multiply(float* sums, Fragment const& a, Fragment const& b, int h) {
     Mma<Element>::fma(sums[0], sums[1], sums[2], sums[3], a.word[0][0], a.word[1][0], a.word[0][1],

@@ -1,10 +1,10 @@
 // The product of one output tile: copies run ahead of the products by all stages but one, and each
-// step's fragments are read while the step before is multiplied.
+// step's fragments are read while the previous step is multiplied.
 //
-// f32 operands are multiplied as TF32, as accurately as f32 arithmetic: each is a large and a small
-// TF32 part, the three products that matter are summed, small ones first, and every k-tile's sum is
-// added to f32 registers before the tensor core's own rounding can build up. With kParts = 1 they
-// are rounded to TF32 and multiplied once.
+// f32 operands are multiplied as TF32, as accurately as f32 arithmetic: each number is split into a
+// large and a small TF32 part, the three products that matter are summed, small ones first, and
+// every k-tile's sum is added to f32 registers before the tensor core's rounding can build up. With
+// kParts = 1, operands are rounded to TF32 and multiplied once.
 #pragma once
 
 #include <type_traits>
@@ -30,16 +30,16 @@ struct Mainloop {
     static constexpr int kSteps = Config::kTileK / LayoutA::kDepth;
     static_assert(kSteps % 2 == 0);  // fragments alternate between two sets of registers
 
-    // A warp's part of the tile, and its sums: one row of `Sums` for every sixteen of M.
+    // A warp's part of the tile, and its sums: one row of `Sums` for every 16 rows of the tile.
     static constexpr int kWarpRows = Config::kTileM / Config::kWarpsM;
     static constexpr int kWarpColumns = Config::kTileN / Config::kWarpsN;
-    static constexpr int kBlocksM = kWarpRows / 16, kBlocksN = kWarpColumns / 16;
-    using Sums = float[kBlocksM][kWarpColumns / 2];
+    static constexpr int kGroupsM = kWarpRows / 16, kGroupsN = kWarpColumns / 16;
+    using Sums = float[kGroupsM][kWarpColumns / 2];
 
-    // A tensor core's own sum loses bits as it grows long: after this many k-tiles it is added to
-    // `total`, where the warp has registers for both.
+    // A long sum in the tensor core loses bits: after this many k-tiles it is added to `total`, if
+    // the warp has registers for both.
     static constexpr int kChunk = kSingle ? 1 : 512;
-    static constexpr bool kTwoLevels = kSingle || kBlocksM * kWarpColumns / 2 <= 32;
+    static constexpr bool kTwoLevels = kSingle || kGroupsM * kWarpColumns / 2 <= 32;
 
     // A place in the ring of stages.
     struct Stage {
@@ -51,9 +51,9 @@ struct Mainloop {
         }
     };
 
-    // What a warp multiplies in one step.
+    // The fragments that a warp multiplies in one step.
     struct Step {
-        Fragment a[kBlocksM], b[kBlocksN];
+        Fragment a[kGroupsM], b[kGroupsN];
     };
 
     __device__ static void run(CopierA a, CopierB b, unsigned char* stages, int k_tiles,
@@ -65,7 +65,7 @@ struct Mainloop {
                 b.copy(writing.at() + LayoutA::kBytes);
                 writing.advance();
             }
-            end_group();  // an empty one too: they are counted
+            end_group();  // an empty group too: wait_groups counts them
         };
         for (int k = 0; k < kStages - 1; ++k) copy(k);
         clear(sums);
@@ -81,8 +81,8 @@ struct Mainloop {
 #pragma unroll
             for (int step = 0; step < kSteps; ++step) {
                 if (step + 1 == kSteps) {
-                    // The next stage has arrived, and nobody reads this one any more. After the
-                    // last k-tile there is no next one: what is read then is not used.
+                    // The next stage has arrived, and all warps are done with this one. After the
+                    // last k-tile there is no next stage: what is read then is not used.
                     wait_groups<kStages - 2>();
                     __syncthreads();
                     reading.advance();
@@ -101,7 +101,7 @@ struct Mainloop {
     }
 
   private:
-    // Where a lane finds its fragments in every stage.
+    // Offsets of a lane's fragments in a stage, in bytes.
     struct Lane {
         int a, b;
         __device__ Lane() {
@@ -113,9 +113,9 @@ struct Mainloop {
 
     __device__ static void read(Step& to, unsigned char const* stage, Lane const& lane, int step) {
 #pragma unroll
-        for (int i = 0; i < kBlocksM; ++i) read<LayoutA>(to.a[i], stage, lane.a, i, step);
+        for (int i = 0; i < kGroupsM; ++i) read<LayoutA>(to.a[i], stage, lane.a, i, step);
 #pragma unroll
-        for (int j = 0; j < kBlocksN; ++j) read<LayoutB>(to.b[j], stage, lane.b, j, step);
+        for (int j = 0; j < kGroupsN; ++j) read<LayoutB>(to.b[j], stage, lane.b, j, step);
     }
 
     template <class Layout>
@@ -134,11 +134,11 @@ struct Mainloop {
 
     __device__ static void products(Step const& step, Sums& sums) {
         if constexpr (kSingle) {
-            Fragment large[kBlocksM], small[kBlocksM];
+            Fragment large[kGroupsM], small[kGroupsM];
 #pragma unroll
-            for (int i = 0; i < kBlocksM; ++i) split(step.a[i], large[i], small[i]);
+            for (int i = 0; i < kGroupsM; ++i) split(step.a[i], large[i], small[i]);
 #pragma unroll
-            for (int j = 0; j < kBlocksN; ++j) {
+            for (int j = 0; j < kGroupsN; ++j) {
                 Fragment large_b, small_b;
                 split(step.b[j], large_b, small_b);
                 if constexpr (Config::kParts == 2) {
@@ -149,14 +149,14 @@ struct Mainloop {
             }
         } else {
 #pragma unroll
-            for (int j = 0; j < kBlocksN; ++j) products(step.a, step.b[j], sums, j);
+            for (int j = 0; j < kGroupsN; ++j) products(step.a, step.b[j], sums, j);
         }
     }
 
-    __device__ static void products(Fragment const (&a)[kBlocksM], Fragment const& b, Sums& sums,
+    __device__ static void products(Fragment const (&a)[kGroupsM], Fragment const& b, Sums& sums,
                                     int j) {
 #pragma unroll
-        for (int i = 0; i < kBlocksM; ++i)
+        for (int i = 0; i < kGroupsM; ++i)
 #pragma unroll
             for (int h = 0; h < 2; ++h) multiply<Element>(&sums[i][8 * j + 4 * h], a[i], b, h);
     }
@@ -179,7 +179,7 @@ struct Mainloop {
     }
     __device__ static void add(Sums& to, Sums const& more) {
 #pragma unroll
-        for (int i = 0; i < kBlocksM; ++i)
+        for (int i = 0; i < kGroupsM; ++i)
 #pragma unroll
             for (int j = 0; j < kWarpColumns / 2; ++j) to[i][j] += more[i][j];
     }

@@ -1,4 +1,4 @@
-// An operand's way from memory to the stages.
+// Copying an operand's tiles from memory to the stages.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace fact::sm80 {
 
-// Where an operand of the product lies in memory; `outer` is along M or N, and a batch it does not
-// vary with has stride 0.
+// Where an operand of the product is in memory; `outer` is along M or N. A batch dimension that the
+// operand lacks has stride 0.
 template <class T, int kBatches = 2>
 struct Source {
     T const* data;
     int64_t outer_stride, k_stride, batch_strides[kBatches];
 };
 
-// Copies an operand's tiles into stages, one k-tile after another: every thread of the block the
-// same places of each tile, kCopyBytes at a time. Addresses, strides and rows are multiples of
-// kCopyBytes (the launch record asks for it), so that a copy lies inside the tensor or outside.
-// Copies of single elements need nothing to be contiguous.
+// Copies an operand's tiles into stages, one k-tile after another: a thread copies the same
+// positions of each tile, kCopyBytes at a time. Addresses, strides and rows are multiples of
+// kCopyBytes (the launch record requires it), so that a copy is either inside the tensor or
+// outside. Copies of single elements need nothing to be contiguous.
 template <class Layout, int kCopyBytes, int kThreads>
 struct TileCopier {
     using Element = typename Layout::Element;
@@ -29,15 +29,15 @@ struct TileCopier {
     static constexpr int kCopiesPerRow = Layout::kColumns / kPerCopy;
     static constexpr int kRowsAtOnce = kThreads / kCopiesPerRow;
     static constexpr int kPasses = Layout::kRows / kRowsAtOnce;
-    // No further than registers last: every pass has addresses of its own, and f32 has none to
+    // Limited by registers: every unrolled pass has addresses of its own, and f32 has none to
     // spare.
     static constexpr int kUnrolled = kCopyBytes == 4 && kPerCopy == 1 ? 1 : 4;
     static_assert(kPerCopy >= 1 && kThreads % kCopiesPerRow == 0);
     static_assert(Layout::kRows % kRowsAtOnce == 0);
 
-    Element const* from;  // the thread's first element of the k-tile to come
+    Element const* from;  // the thread's first element of the next k-tile
     int64_t pass_stride, k_stride;
-    int outer_left, k_left;  // of the tensor, from there on
+    int outer_left, k_left;  // elements of the tensor that remain, from there on
 
     template <int kBatches>
     __device__ TileCopier(Source<Element, kBatches> const& source, int const (&batch)[kBatches],

@@ -1,5 +1,5 @@
-// The product on mma.sync: a block's warps copy, multiply and finish a tile together, then take the
-// next. For GPUs before sm90, and on those after for what TMA cannot address.
+// The product on mma.sync: the warps of a thread block copy, multiply and finish a tile together,
+// then take the next. For GPUs before sm90, and on sm90 for what TMA cannot address.
 #pragma once
 
 #include "epilogue.cuh"

@@ -1,6 +1,6 @@
-// How a tile of an operand lies in a stage: rows of its contiguous dimension, the 16-byte chunks of
-// a row exchanged so that what a warp reads at once comes from different banks. Plain C++, so that
-// a host can prove it.
+// How a tile of an operand is laid out in a stage: rows along its contiguous dimension, with the
+// 16-byte chunks of a row swizzled so that what a warp reads at once comes from different banks.
+// Plain C++, so that a test on the host can check it.
 #pragma once
 
 #include "../common/problem.cuh"
@@ -22,16 +22,16 @@ struct StageLayout {
     static constexpr bool kByWords = kMajor == Major::mn && kElementBytes == 4;
     static_assert(kRowBytes == 64 || kRowBytes % 128 == 0);
 
-    // The byte at which an element lies.
+    // The byte offset of an element.
     static constexpr int offset(int row, int column) {
         int const byte = column * kElementBytes;
-        return row * kRowBytes + ((byte / 16) ^ exchange(row)) * 16 + byte % 16;
+        return row * kRowBytes + ((byte / 16) ^ swizzle(row)) * 16 + byte % 16;
     }
 
-    // A fragment is sixteen of M or N by one mma's depth, read by ldmatrix as four 8x8 matrices
-    // (the halves of the depth before those of the sixteen) or word by word. A lane's address
-    // depends on the lane in `lane_offset`, and on the warp's `block`-th sixteen and the `step`
-    // only by a constant to exchange by and one to add.
+    // A fragment is 16 rows (along M or N) by the depth of one mma, read by ldmatrix as four 8x8
+    // matrices (the halves of the depth run before those of the 16 rows) or word by word. A lane's
+    // address is `lane_offset`, combined by xor and by addition with constants that depend on the
+    // `block` (which group of 16 rows of the warp) and the `step` alone.
     static constexpr int lane_offset(int lane, int outer) {
         int const upper = lane / 16 * 8, deeper = lane / 8 % 2 * (kDepth / 2), line = lane % 8;
         return kByWords             ? offset(lane % 4, outer + lane / 4)
@@ -42,16 +42,18 @@ struct StageLayout {
         return kMajor == Major::k ? (lane_offset ^ (step * 32)) + block * 16 * kRowBytes
                                   : (lane_offset ^ (block * 32)) + step * kDepth * kRowBytes;
     }
-    // The word of half `h` of the sixteen and half `d` of the depth.
+    // The word of half `h` of the 16 rows and half `d` of the depth.
     static constexpr int word_offset(int lane_offset, int block, int step, int h, int d) {
         return (lane_offset ^ (block * 64 + h * 32)) + (step * kDepth + d * 4) * kRowBytes;
     }
 
   private:
-    static constexpr int exchange(int row) {
-        if (kByWords) return row % 4 * 2;         // a read takes two chunks of four rows
-        if (kRowBytes == 64) return row / 2 % 4;  // a read takes one of eight; two rows span the
-        return row % 8;                           // banks here, one row does there
+    // By how much the chunks of a row are swizzled. A warp reads two chunks of each of four rows by
+    // words, else one chunk of each of eight rows.
+    static constexpr int swizzle(int row) {
+        if (kByWords) return row % 4 * 2;
+        if (kRowBytes == 64) return row / 2 % 4;  // two rows span all banks
+        return row % 8;                           // one row spans all banks
     }
 };
 

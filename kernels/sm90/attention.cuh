@@ -23,10 +23,10 @@ struct AttentionShapes {
     using Element = typename Config::Element;
     static constexpr int kGroups = Config::kGroups, kThreads = 128 * (1 + kGroups);
     static constexpr int kRows = 64 * kGroups, kColumns = Config::kColumns;
-    static constexpr int kFewColumns =
-        kColumns > 64 ? 64 : 32;  // of a last block of which few are seen
-    // A slab is 64 columns wide: 128 bytes a row, as the swizzle wants. Columns beyond a tensor's
-    // own read as zeros.
+    // A smaller wgmma, for a last block of which few columns are seen.
+    static constexpr int kFewColumns = kColumns > 64 ? 64 : 32;
+    // A slab is 64 columns wide: 128 bytes per row, as the swizzle requires. Columns beyond the
+    // tensor's edge read as zeros.
     static constexpr int kSlabs = (Config::kDepth + 63) / 64;
     static constexpr int kWideSlabs = (Config::kWidth + 63) / 64;
     using RowSlab = OperandTile<Element, Major::k, kRows, 64, 1>;
@@ -37,7 +37,7 @@ struct AttentionShapes {
     using ValueProduct = RegisterHalfProduct<Element, Config::kWidth, Major::mn>;
     using Weights = uint32_t[kColumns / 16][4];
     using Sums = float[1][Config::kWidth / 2];
-    // A thread's; one of each group together has 40 + 2 * 232 or 32 + 3 * 160, at most 512.
+    // Per thread. One thread of each group together: 40 + 2 * 232 or 32 + 3 * 160, at most 512.
     static constexpr int kProducerRegisters = kGroups == 2 ? 40 : 32;
     static constexpr int kConsumerRegisters = kGroups == 2 ? 232 : 160;
 };
@@ -66,7 +66,7 @@ __device__ void load_slabs(CUtensorMap const& map, FullBarrier& full, unsigned c
         Slab::load(map, full, to + s * Slab::kBytes, row, s * 64, batch, 0, 0);
 }
 
-// The epilogue of the product skeleton as attention uses it: whole boxes of 64 columns.
+// Configures the product's epilogue for attention: whole boxes of 64 columns.
 template <class Config>
 struct AttentionStore {
     using Output = typename Config::Output;
@@ -86,7 +86,7 @@ struct AsIs {
     }
 };
 
-// The producer: k is asked for a block ahead of v, as it is needed.
+// The producer: loads k one block ahead of v, as it is needed first.
 template <class Config, int kBatches>
 __device__ void load_attention(AttentionStorage<Config>& storage,
                                AttentionWalkOf<Config, kBatches> const& walk,
@@ -104,7 +104,7 @@ __device__ void load_attention(AttentionStorage<Config>& storage,
         q_at.advance();
         BatchOf<Config::kBatchK, kBatches> batch_k(at.batch);
         BatchOf<Config::kBatchV, kBatches> batch_v(at.batch);
-        batch_k.at[Config::kHeads] /= Config::kRepeats;  // heads that share keys are neighbours
+        batch_k.at[Config::kHeads] /= Config::kRepeats;  // neighbouring heads share keys and values
         batch_v.at[Config::kHeads] /= Config::kRepeats;
         auto const load_k = [&](int n) {
             storage.k_ring.empty[k_at.stage].wait(k_at.phase);
@@ -128,7 +128,7 @@ __device__ void load_attention(AttentionStorage<Config>& storage,
     });
 }
 
-// A consumer group's products of one block, begun but not waited for.
+// Starts a consumer group's products of one block of columns, without waiting for them.
 template <class Config>
 struct AttentionProducts {
     using Shapes = AttentionShapes<Config>;
@@ -137,14 +137,14 @@ struct AttentionProducts {
     __device__ static void scores(unsigned char const* q, unsigned char const* k,
                                   float (&scores)[1][kCount]) {
         using Product = SharedProduct<typename Config::Element, kCount * 2, Major::k, Major::k>;
-        uint64_t const rows = descriptor(q, 16), columns = descriptor(k, 16);
+        uint64_t const queries = descriptor(q, 16), keys = descriptor(k, 16);
         pin(scores);
         cute::warpgroup_arrive();
 #pragma unroll
         for (int step = 0; step < Config::kDepth / 16; ++step) {
             int const slab = step / 4, in = step % 4 * 32;
-            multiply<Product>(further(rows, slab * Shapes::RowSlab::kBytes + in),
-                              further(columns, slab * Shapes::ColumnSlab::kBytes + in), scores[0],
+            multiply<Product>(advanced(queries, slab * Shapes::RowSlab::kBytes + in),
+                              advanced(keys, slab * Shapes::ColumnSlab::kBytes + in), scores[0],
                               step > 0);
         }
         cute::warpgroup_commit_batch();
@@ -152,13 +152,13 @@ struct AttentionProducts {
 
     __device__ static void values(typename Shapes::Weights const& weights, unsigned char const* v,
                                   typename Shapes::Sums& sums, bool first) {
-        uint64_t const rows = descriptor(v, Shapes::ColumnSlab::kBytes);
+        uint64_t const values = descriptor(v, Shapes::ColumnSlab::kBytes);
         pin(sums);
         cute::warpgroup_arrive();
 #pragma unroll
         for (int step = 0; step < Shapes::kColumns / 16; ++step)
-            multiply<typename Shapes::ValueProduct>(weights[step], further(rows, step * 16 * 128),
-                                                    sums[0], !first || step > 0);
+            multiply<typename Shapes::ValueProduct>(
+                weights[step], advanced(values, step * 16 * 128), sums[0], !first || step > 0);
         cute::warpgroup_commit_batch();
     }
 };
@@ -198,11 +198,11 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
     auto& q_ring = storage.q_ring;
     auto& k_ring = storage.k_ring;
     auto& v_ring = storage.v_ring;
-    typename decltype(Storage::k_ring)::Signature const signature(lane, warp == 0);
-    typename decltype(Storage::q_ring)::Signature const row_signature(lane, warp == 0);
+    typename decltype(Storage::k_ring)::Arrival const arrival(lane, warp == 0);
+    typename decltype(Storage::q_ring)::Arrival const row_arrival(lane, warp == 0);
     RingPosition<Config::kRowStages> q_at;
     RingPosition<Config::kStages> k_at, v_at;
-    ExtentsOf<kBatches> const matrix = walk.matrix(extents.columns);  // of scores
+    ExtentsOf<kBatches> const matrix = walk.matrix(extents.columns);  // of the scores
     ExtentsOf<kBatches> const output = walk.matrix(extents.width);
     AsIs const as_is;
     Epilogue<AttentionStore<Config>, AsIs, kBatches> epilogue{
@@ -219,18 +219,18 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
         auto const place = [&](int n) -> SlabOf<kBatches> {
             return {row + lane / 4, n * Shapes::kColumns + 2 * (lane % 4), at.batch, matrix};
         };
-        // Scores of block n, whose products are over, become weights.
+        // Turns the finished scores of block n into weights.
         auto const weigh = [&](auto& scores, auto const& added, auto const& factor, int n) {
             constexpr int kColumns = static_cast<int>(sizeof(scores) / sizeof(float)) * 2;
-            k_ring.release(k_at.stage, signature);
+            k_ring.release(k_at.stage, arrival);
             k_at.advance();
             cap_scores<Config>(scores[0], factor.score);
-            float const by = Config::kCap > 0.f ? 1.f : factor.score;
-            added.add_to(scores[0], kScaleLeft<Config> * by, bias, place(n));
+            float const remaining_factor = Config::kCap > 0.f ? 1.f : factor.score;
+            added.add_to(scores[0], kRemainingScale<Config> * remaining_factor, bias, place(n));
             int const column = n * Shapes::kColumns;
             if (!SightOf<Config>::whole(row, row + 16, column, column + kColumns, extents.columns))
                 hide<Config>(scores[0], place(n));
-            softmax.take(scores[0], Config::kBias ? 1.f : by);
+            softmax.take(scores[0], Config::kBias ? 1.f : remaining_factor);
             sums_factor.take(scores[0], factor);
         };
         auto const begin = [&]<int kColumns>() {
@@ -248,7 +248,7 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
         };
 
         q_ring.full[q_at.stage].wait(q_at.phase);
-        // What the group sees of its last block is often few columns.
+        // The group often sees only few columns of its last block.
         int const seen = walk.end(at.m * Shapes::kRows + group * 64 + 63);
         if (seen - blocks.last * Shapes::kColumns <= Shapes::kFewColumns)
             begin.template operator()<Shapes::kFewColumns>();
@@ -269,13 +269,13 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
             weigh(scores, added, factor, n);
             cute::warpgroup_wait<0>();
             pin(sums);
-            v_ring.release(v_at.stage, signature);
+            v_ring.release(v_at.stage, arrival);
             v_at.advance();
             if (softmax.shrinks) scale_rows(sums[0], softmax.shrink);
             sums_factor.apply_to(sums[0]);
             as_operand<typename Config::Element>(scores[0], weights);
         }
-        q_ring.release(q_at.stage, row_signature);
+        q_ring.release(q_at.stage, row_arrival);
         q_at.advance();
         v_ring.full[v_at.stage].wait(v_at.phase);
         Products::values(weights, storage.v[v_at.stage], sums, blocks.first == blocks.last);
@@ -285,10 +285,11 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
         sums_factor.finish(inverse);
         cute::warpgroup_wait<0>();
         pin(sums);
-        v_ring.release(v_at.stage, signature);
+        v_ring.release(v_at.stage, arrival);
         v_at.advance();
         scale_rows(sums[0], inverse);
-        float whole[AttentionStore<Config>::kTileN / 2] = {};  // TMA leaves out what is too much
+        // Padded to whole boxes; TMA does not store beyond the tensor's edge.
+        float whole[AttentionStore<Config>::kTileN / 2] = {};
 #pragma unroll
         for (int i = 0; i < Config::kWidth / 2; ++i) whole[i] = sums[0][i];
         AsIs::Fetched fetched;

@@ -1,4 +1,4 @@
-// One box of a tensor map on its way in or out: x and y in its matrix, the rest in its batch.
+// Loads and stores of one box of a tensor map, at x and y of a matrix of the batch.
 #pragma once
 
 #include <cute/arch/copy_sm90_desc.hpp>
@@ -8,7 +8,7 @@
 
 namespace fact::sm90 {
 
-// An operand's own place in the batch: along dimensions it lacks (no bit in kHas) it stays at 0.
+// An operand's coordinates in the batch: 0 along dimensions that it lacks (no bit in kHas).
 template <int kHas, int kBatches>
 struct BatchOf {
     int at[kBatches];
@@ -30,7 +30,7 @@ __device__ void load_box(CUtensorMap const& map, FullBarrier& full, void* to, in
         cute::SM90_TMA_LOAD_5D::copy(&map, barrier, hint, to, x, y, batch[0], batch[1], batch[2]);
 }
 
-// For all blocks of the cluster in `mask`.
+// Loads a box for all thread blocks of the cluster in `mask`.
 template <int kBatches>
 __device__ void load_box_shared(CUtensorMap const& map, FullBarrier& full, void* to, int x, int y,
                                 int const (&batch)[kBatches], uint16_t mask) {

@@ -1,5 +1,6 @@
-// From accumulators to memory: the functor on every value, then warp by warp through shared memory
-// and TMA. No barrier wider than a warp, so one group's stores never wait for another's products.
+// From accumulators to memory: applies the functor to every value, then stores warp by warp through
+// shared memory and TMA. No barrier is wider than a warp, so one group's stores never wait for
+// another's products.
 #pragma once
 
 #include "boxes.cuh"
@@ -8,8 +9,8 @@
 
 namespace fact::sm90 {
 
-// A warp's boxes on their way out: some are stored from while another is written. With a staged
-// operand a box first receives that operand's values.
+// A warp's boxes of results: TMA stores some while the warp writes another. With a staged operand,
+// a box first receives that operand's values.
 template <int kCount>
 struct alignas(1024) StoreBuffers {
     unsigned char boxes[kCount][2048];
@@ -64,19 +65,19 @@ struct SlabWriter<float> {
     }
 };
 
-// How far apart columns lie that change places in the functor; 0: none do.
+// The distance of columns that change places in the functor; 0: none do.
 template <class Functor, class = void>
 inline constexpr int kFlip = 0;
 template <class Functor>
 inline constexpr int kFlip<Functor, std::void_t<decltype(Functor::kFlip)>> = Functor::kFlip;
 
-// After how many columns all that the functor reads along a row begins anew; 0: it does not.
+// The period, in columns, of everything that the functor reads along a row; 0: none.
 template <class Functor, class = void>
 inline constexpr int kPeriod = 0;
 template <class Functor>
 inline constexpr int kPeriod<Functor, std::void_t<decltype(Functor::kPeriod)>> = Functor::kPeriod;
 
-// Whether the functor has `fetch_right`, which keeps what does not vary along N.
+// Whether the functor has `fetch_right`, which reuses the operands that do not vary along N.
 template <class Functor, class Slab, class = void>
 inline constexpr bool kKeepsSome = false;
 template <class Functor, class Slab>
@@ -85,7 +86,7 @@ inline constexpr bool kKeepsSome<
     std::void_t<decltype(std::declval<Functor const&>().fetch_right(
         std::declval<Slab const&>(), std::declval<typename Functor::Fetched const&>()))>> = true;
 
-// What the functor reads at a slab right of another, whose operands are at hand.
+// Fetches what the functor reads in a slab; `left` has the operands of its left neighbour.
 template <class Functor, class Slab>
 __device__ auto fetch_right(Functor const& functor, Slab const& slab,
                             typename Functor::Fetched const& left) {
@@ -106,8 +107,8 @@ struct Epilogue {
     static constexpr int kParts = Writer::kColumns / kSlabColumns;  // slabs of a box
     static constexpr int kBoxes = Config::kStoreBuffers;
     static_assert(!Config::kStaged || kBoxes >= 2);
-    // Slabs that one fetch serves: two where all that is read is the same half a tile further
-    // right. Both fill boxes at a time.
+    // Slabs that one fetch serves: two if everything that is read repeats after half a tile. Then
+    // two boxes are filled at a time.
     __device__ static constexpr int served() {
         if constexpr (kPeriod<Functor> == 0 || Config::kStaged || kBoxes < 2)
             return 1;
@@ -122,19 +123,19 @@ struct Epilogue {
     CUtensorMap const &map, &staged_map;
     ExtentsOf<kBatches> const& extents;
     StoreBuffers<kBoxes>& buffers;
-    FullBarrier* staged;  // one a box
+    FullBarrier* staged;  // one per box
     int lane;
     int box = 0;             // next to be stored from
     uint32_t box_phase = 0;  // of the staged barrier of that box
 
     __device__ SlabOf<kBatches> slab(At const& at, int row, int column) const {
-        // So that the compiler knows in which part of a head, say, a slab's columns are.
+        // Lets the compiler simplify divisions of the column, for example by the width of a head.
         __builtin_assume(column >= 0 && lane >= 0);
         return {row + lane / 4, column + 2 * (lane % 4), at.batch, extents};
     }
 
-    // Asks for what the first slab of these rows reads beside its accumulators. `ahead` boxes lie
-    // between the next to be stored from and the slab's.
+    // Fetches what the first slab of these rows reads besides its accumulators. Its box is `ahead`
+    // boxes after the next one to be stored.
     __device__ Fetched prefetch(At const& at, int row, int column, int ahead) {
         if constexpr (Config::kStaged) fill(at, row, column, ahead);
         return functor.fetch(slab(at, row, column));
@@ -175,7 +176,7 @@ struct Epilogue {
     }
 
   private:
-    // Asks for what slab s reads, whose left neighbour's operands are at hand.
+    // Fetches what slab s reads; `left` has the operands of its left neighbour.
     __device__ Fetched prefetch_right(At const& at, int row, int column, int s,
                                       Fetched const& left) {
         if constexpr (Config::kStaged)
@@ -183,10 +184,10 @@ struct Epilogue {
         return fetch_right(functor, slab(at, row, column + s * kSlabColumns), left);
     }
 
-    // Has TMA bring the staged operand's values to the box of the slab that begins there.
+    // Starts the TMA load of the staged operand's values into the box of the slab that begins here.
     __device__ void fill(At const& at, int row, int column, int ahead) {
         if (lane == 0) {
-            cute::tma_store_wait<kBoxes - 2>();  // the box was last stored from kBoxes boxes ago
+            cute::tma_store_wait<kBoxes - 2>();  // the box was last stored kBoxes boxes ago
             int const to = (box + ahead) % kBoxes;
             staged[to].arrive_and_expect_tx(2048);
             BatchOf<Config::kStagedBatch, kBatches> const batch(at.batch);
@@ -195,27 +196,27 @@ struct Epilogue {
         }
     }
 
-    // Slab s, the i-th that `fetched` serves, into the i-th of the boxes that are filled.
+    // Writes slab s, the i-th that `fetched` serves, to the i-th of the boxes being filled.
     template <int kCount>
     __device__ void finish_slab(float const (&sums)[kCount], At const& at, int row, int column,
                                 int s, Fetched const& fetched, int i) {
-        // Nothing beyond the edge is stored. Flips ask for the branch: without it ptxas computes
-        // several slabs at once, and spills.
+        // Nothing beyond the edge is stored. With flips the branch is needed: without it ptxas
+        // computes several slabs at once, and spills.
         if (kFlip<Functor> > 0 && column + s * kSlabColumns >= extents.n) return;
         SlabOf<kBatches> const here = slab(at, row, column + s * kSlabColumns);
         float values[kSlabValues];
 #pragma unroll
         for (int v = 0; v < kSlabValues; ++v)
             values[v] = value(sums, s * kSlabValues + v, fetched, here, v);
-        // The first slab waits for the boxes of all: where it lies beyond the edge, they do.
+        // The first slab waits for the boxes of all: if it is beyond the edge, so are the others.
         if constexpr (!Config::kStaged)
             if (i == 0 && s % kParts == 0 && lane == 0) cute::tma_store_wait<kBoxes - kServed>();
         __syncwarp();
         Writer::write(buffers.boxes[(box + i) % kBoxes], values, lane, s % kParts);
     }
 
-    // The functor on one sum, and on a second one that it may want beside it: the other product's,
-    // or that of the column its own changes places with.
+    // Applies the functor to one sum, and to a second one if it takes two: that of the other
+    // product, or of the column with which this one changes places.
     template <int kCount>
     __device__ float value(float const (&sums)[kCount], int at, Fetched const& fetched,
                            SlabOf<kBatches> const& here, int i) const {

@@ -5,10 +5,10 @@
 
 namespace fact::sm90 {
 
-// A power of two that brings numbers of at most `most` near the top of f16's range, `kRoom` powers
-// below it, and its inverse. Two f16 parts without room hold 22 bits of every number down to 2^-16
-// of the largest; smaller ones lose up to 2^-40 of the largest, which shows where the largest
-// itself meets a zero.
+// The power of two that brings numbers of at most `most` near the top of f16's range, `kRoom`
+// powers of two below it, and its inverse. Two f16 parts without room hold 22 bits of every number
+// down to 2^-16 of the largest. Smaller ones have an error of up to 2^-40 of the largest, which
+// matters if the largest itself is multiplied by zero.
 struct PowerOfTwo {
     float up, down;
     template <int kRoom = 0>
@@ -21,7 +21,7 @@ struct PowerOfTwo {
     }
 };
 
-// The nearest f16 numbers of two neighbours, and what is left of them.
+// The nearest f16 numbers of two neighbours, and those of the remainders.
 struct F16Parts {
     uint32_t large, small;
     __device__ static F16Parts of(float x, float y) {
@@ -32,7 +32,7 @@ struct F16Parts {
     }
 };
 
-// What undoes the scales of B's rows: [batch][N], each batch's begin aligned.
+// The inverse scales of B's rows: [batch][N], with the start of each batch aligned.
 struct RowScalesOfB {
     float const* data;
     __device__ static int64_t pitch(int n) { return (n + 3) / 4 * 4; }

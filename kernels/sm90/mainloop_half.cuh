@@ -13,15 +13,15 @@ struct MainloopHalf {
     using TileA = OperandTile<Element, Config::kMajorA, Config::kTileM, kTileK, Config::kClusterN>;
     using TileB = OperandTile<Element, Config::kMajorB, Config::kTileN, kTileK, Config::kClusterM>;
     static constexpr int kStageBytes = TileA::kBytes + TileB::kBytes;
-    // Releases of a stage by one block: the first warp of each group signs for all of it, since a
-    // warp-group product is over for every warp at once.
+    // Releases of a stage per thread block: the first warp of each group arrives for the whole
+    // group, since a warp-group product ends for all its warps at once.
     static constexpr int kReleases = Config::kPingpong ? 1 : 2;
-    __device__ static constexpr bool signs(int warp) { return warp == 0; }
+    __device__ static constexpr bool arrives(int warp) { return warp == 0; }
     static constexpr int kBlocks = Config::kTileM / 64 / (Config::kPingpong ? 1 : 2);
     using Product = SharedProduct<Element, Config::kTileN, Config::kMajorA, Config::kMajorB>;
     using Sums = float[kBlocks][Config::kTileN / 2];
-    // Other blocks' sums that the registers hold while they are added; of small tiles ptxas
-    // spilled.
+    // How many other blocks' sums are loaded at once when they are added; with smaller tiles, two
+    // made ptxas spill.
     static constexpr int kSumsAtOnce = kBlocks * Config::kTileN / 2 == 64 ? 2 : 1;
 
     struct Operands {
@@ -36,7 +36,7 @@ struct MainloopHalf {
                 TileA::load(a, full, stage, at.m * Config::kTileM, k, batch_a.at, n,
                             Multicast<Config>::of_a(m));
             };
-            // What another block waits for too goes first: it was seen to be up to 10 % faster.
+            // The tile that other blocks wait for too is loaded first: measured up to 10 % faster.
             constexpr bool kSharesB = Config::kClusterM > 1;
             if constexpr (!kSharesB) load_a();
             TileB::load(b, full, stage + TileA::kBytes, at.n * Config::kTileN, k, batch_b.at, m,
@@ -45,9 +45,9 @@ struct MainloopHalf {
         }
     };
 
-    // Nothing is left to do before the epilogue's own functor.
+    // The epilogue's functor can take the sums as they are.
     template <class Functor, class AnyOperands>
-    __device__ static Functor const& finished_by(Functor const& functor, AnyOperands const&) {
+    __device__ static Functor const& adapt_functor(Functor const& functor, AnyOperands const&) {
         return functor;
     }
 
@@ -57,26 +57,26 @@ struct MainloopHalf {
         return Config::kPingpong ? i : i * kBlockStride + group;
     }
 
-    // A tensor core's own sum loses bits as it grows long. Tiles with registers to spare sum at
-    // most this many k-tiles there, and add such sums in f32.
+    // A long sum in the tensor core loses bits. Tiles with registers to spare sum at most this many
+    // k-tiles there, and add those sums in f32.
     static constexpr int kChunk = 512;
     static constexpr bool kTwoLevels = kBlocks * Config::kTileN / 2 <= 64;
 
-    // All k-tiles of one output tile. Leaves the last products in flight: finish() waits for them.
+    // All k-tiles of one output tile. Leaves the last products in flight: drain() waits for them.
     template <class Ring, class Position>
-    __device__ static void run(Ring& ring, typename Ring::Signature const& signature,
+    __device__ static void run(Ring& ring, typename Ring::Arrival const& arrival,
                                unsigned char* stages, Position& position, int k_tiles, int group,
                                Sums& sums) {
         if constexpr (!kTwoLevels) {
-            run_chunk(ring, signature, stages, position, k_tiles, group, sums);
+            run_chunk(ring, arrival, stages, position, k_tiles, group, sums);
         } else {
             Sums total{};
             for (int left = k_tiles; left > 0; left -= kChunk) {
-                run_chunk(ring, signature, stages, position, min(left, kChunk), group, sums);
+                run_chunk(ring, arrival, stages, position, min(left, kChunk), group, sums);
                 if (k_tiles <= kChunk) return;
                 cute::warpgroup_wait<0>();
                 pin(sums);
-                if (left > kChunk) ring.release(position.before(), signature);
+                if (left > kChunk) ring.release(position.before(), arrival);
                 add(total, sums);
             }
 #pragma unroll
@@ -87,16 +87,16 @@ struct MainloopHalf {
     }
 
     template <class Ring, class Position>
-    __device__ static void finish(Ring& ring, typename Ring::Signature const& signature,
-                                  Position const& position, Sums& sums) {
+    __device__ static void drain(Ring& ring, typename Ring::Arrival const& arrival,
+                                 Position const& position, Sums& sums) {
         cute::warpgroup_wait<0>();
         pin(sums);
-        ring.release(position.before(), signature);
+        ring.release(position.before(), arrival);
     }
 
   private:
     template <class Ring, class Position>
-    __device__ static void run_chunk(Ring& ring, typename Ring::Signature const& signature,
+    __device__ static void run_chunk(Ring& ring, typename Ring::Arrival const& arrival,
                                      unsigned char* stages, Position& position, int k_tiles,
                                      int group, Sums& sums) {
         for (int k = 0; k < k_tiles; ++k) {
@@ -111,12 +111,12 @@ struct MainloopHalf {
 #pragma unroll
                 for (int i = 0; i < kBlocks; ++i)
                     multiply<Product>(
-                        further(a, i * kBlockStride * kBlockBytes + step * kStepBytes<TileA>),
-                        further(b, step * kStepBytes<TileB>), sums[i], k + step > 0);
+                        advanced(a, i * kBlockStride * kBlockBytes + step * kStepBytes<TileA>),
+                        advanced(b, step * kStepBytes<TileB>), sums[i], k + step > 0);
             cute::warpgroup_commit_batch();
             cute::warpgroup_wait<1>();
             pin(sums);
-            if (k > 0) ring.release(position.before(), signature);
+            if (k > 0) ring.release(position.before(), arrival);
             position.advance();
         }
     }

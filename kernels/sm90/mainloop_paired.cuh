@@ -1,5 +1,5 @@
 // Two products of one matrix with two others, 16-bit operands: side by side in a tile, so that each
-// thread holds both sums of its places and A is read once.
+// thread holds both sums of its positions and A is read once.
 #pragma once
 
 #include "mainloop_half.cuh"
@@ -26,7 +26,7 @@ struct MainloopPaired : MainloopHalf<Config> {
                 TileB::load(map, full, to, at.n * kTileColumns<Config>, k, batch_b.at, m,
                             Multicast<Config>::of_b(n));
             };
-            // As in MainloopHalf: what another block waits for too goes first.
+            // As in MainloopHalf, the tile that other blocks wait for too is loaded first.
             constexpr bool kSharesB = Config::kClusterM > 1;
             auto const load_a = [&] {
                 TileA::load(a, full, stage, at.m * Config::kTileM, k, batch_a.at, n,

@@ -1,6 +1,6 @@
-// The product of f32 operands on tensor cores, as accurate as f32 arithmetic: each number is two
-// f16 parts (single_numbers.cuh). A is split on its way through registers. Every k-tile's sum is
-// added to f32 registers before the tensor core's own rounding can build up.
+// The product of f32 operands on tensor cores, as accurate as f32 arithmetic: each number is split
+// into two f16 parts (single_numbers.cuh), those of A on their way through registers. Every
+// k-tile's sum is added to f32 registers before the tensor core's rounding can build up.
 #pragma once
 
 #include "single_operands.cuh"
@@ -15,7 +15,7 @@ struct MainloopSingle : SingleOperands<Config, SplitNumbers<Config::kMajorA>> {
     using typename Base::Numbers, typename Base::Sums, typename Base::TileA;
 
     template <class Ring, class Position>
-    __device__ static void run(Ring& ring, typename Ring::Signature const& signature,
+    __device__ static void run(Ring& ring, typename Ring::Arrival const& arrival,
                                unsigned char* stages, Position& position, int k_tiles, int group,
                                Sums& sums) {
 #pragma unroll
@@ -43,26 +43,26 @@ struct MainloopSingle : SingleOperands<Config, SplitNumbers<Config::kMajorA>> {
             }
             cute::warpgroup_wait<0>();
             pin(tile);
-            ring.release(used, signature);
+            ring.release(used, arrival);
             a.add(tile, sums);
             if (k % kChunk == kChunk - 1) total.take(sums);
             a = next;
         }
-        total.give(sums);
+        total.add_to(sums);
     }
 
     template <class Ring, class Position>
-    __device__ static void finish(Ring&, typename Ring::Signature const&, Position const&, Sums&) {}
+    __device__ static void drain(Ring&, typename Ring::Arrival const&, Position const&, Sums&) {}
 
   private:
-    // A long sum is rounded more often than a short one: tiles with registers to spare add up sums
-    // of at most this many k-tiles.
+    // A long sum loses bits: tiles with registers to spare sum at most this many k-tiles, and add
+    // those sums to a total.
     static constexpr int kChunk = 256;
     struct Total {
-        static constexpr bool kKept = kBlocks * Config::kTileN / 2 <= 32;
+        static constexpr bool kUsed = kBlocks * Config::kTileN / 2 <= 32;
         Sums values{};
         __device__ void take(Sums& sums) {
-            if constexpr (kKept) {
+            if constexpr (kUsed) {
 #pragma unroll
                 for (int i = 0; i < kBlocks; ++i)
 #pragma unroll
@@ -72,8 +72,8 @@ struct MainloopSingle : SingleOperands<Config, SplitNumbers<Config::kMajorA>> {
                     }
             }
         }
-        __device__ void give(Sums& sums) const {
-            if constexpr (kKept) {
+        __device__ void add_to(Sums& sums) const {
+            if constexpr (kUsed) {
 #pragma unroll
                 for (int i = 0; i < kBlocks; ++i)
 #pragma unroll
@@ -82,7 +82,7 @@ struct MainloopSingle : SingleOperands<Config, SplitNumbers<Config::kMajorA>> {
         }
     };
 
-    // A lane's numbers of A in one k-tile, and what becomes of them.
+    // A lane's numbers of A in one k-tile.
     struct Fragments {
         typename Numbers::Fragment blocks[kBlocks];
 
@@ -92,7 +92,7 @@ struct MainloopSingle : SingleOperands<Config, SplitNumbers<Config::kMajorA>> {
             for (int i = 0; i < kBlocks; ++i)
                 blocks[i].read(tile, block_of(group, i) * 64 + warp * 16 + lane / 4, lane % 4);
         }
-        // The registers are written before this point: the asynchronous products read them after.
+        // The registers are written before this point; the asynchronous products read them later.
         __device__ void pin() {
 #pragma unroll
             for (auto& block : blocks) block.pin();

@@ -1,6 +1,6 @@
-// The product of f32 operands in TF32's precision: one f16 number for each (Tf32Numbers in
-// single_numbers.cuh). A is converted on its way through registers while the tensor cores multiply
-// the k-tile before, and their sums go on from k-tile to k-tile.
+// The product of f32 operands in TF32's precision: each number becomes one f16 number (Tf32Numbers
+// in single_numbers.cuh). A is converted on its way through registers while the tensor cores
+// multiply the previous k-tile; the tensor cores keep their sums from k-tile to k-tile.
 #pragma once
 
 #include "single_operands.cuh"
@@ -14,21 +14,20 @@ struct MainloopTf32 : SingleOperands<Config, Tf32Numbers<Config::kMajorA>> {
     using typename Base::Numbers, typename Base::Sums, typename Base::TileA;
     static_assert(Base::kBlocks == 1);  // with more, A's numbers leave too few registers
 
-    // All k-tiles of one output tile. Leaves the last products in flight: finish() waits for them.
+    // All k-tiles of one output tile. Leaves the last products in flight: drain() waits for them.
     template <class Ring, class Position>
-    __device__ void run(Ring& ring, typename Ring::Signature const& signature,
-                        unsigned char* stages, Position& position, int k_tiles, int group,
-                        Sums& sums) {
+    __device__ void run(Ring& ring, typename Ring::Arrival const& arrival, unsigned char* stages,
+                        Position& position, int k_tiles, int group, Sums& sums) {
         if constexpr (!kTwoLevels) {
-            run_chunk(ring, signature, stages, position, k_tiles, group, sums);
+            run_chunk(ring, arrival, stages, position, k_tiles, group, sums);
         } else {
             float total[kSums] = {};
             for (int left = k_tiles; left > 0; left -= kChunk) {
-                run_chunk(ring, signature, stages, position, min(left, kChunk), group, sums);
+                run_chunk(ring, arrival, stages, position, min(left, kChunk), group, sums);
                 if (k_tiles <= kChunk) return;
                 cute::warpgroup_wait<0>();
                 pin(sums);
-                if (left > kChunk) ring.release(position.before(), signature);
+                if (left > kChunk) ring.release(position.before(), arrival);
 #pragma unroll
                 for (int j = 0; j < kSums; ++j)
                     total[j] = fmaf(sums[0][j], scales.down(j % 4 / 2), total[j]);
@@ -40,32 +39,32 @@ struct MainloopTf32 : SingleOperands<Config, Tf32Numbers<Config::kMajorA>> {
     }
 
     template <class Ring, class Position>
-    __device__ void finish(Ring& ring, typename Ring::Signature const& signature,
-                           Position const& position, Sums& sums) const {
+    __device__ void drain(Ring& ring, typename Ring::Arrival const& arrival,
+                          Position const& position, Sums& sums) const {
         cute::warpgroup_wait<0>();
         pin(sums);
-        ring.release(position.before(), signature);
+        ring.release(position.before(), arrival);
 #pragma unroll
         for (int j = 0; j < kSums; ++j) sums[0][j] *= scales.down(j % 4 / 2);
     }
 
   private:
     static constexpr int kSums = Config::kTileN / 2;
-    // A tensor core's own sum loses bits as it grows long. Tiles with registers to spare sum at
-    // most this many k-tiles there, and add such sums in f32.
+    // A long sum in the tensor core loses bits. Tiles with registers to spare sum at most this many
+    // k-tiles there, and add those sums in f32.
     static constexpr int kChunk = 1024;
     static constexpr bool kTwoLevels = kSums <= 32;
 
     using Loaded = typename Numbers::Loaded;
     using Fragment = typename Numbers::Fragment;
-    typename Numbers::RowScales scales;  // of the sums, as they are
+    typename Numbers::RowScales scales;  // of the current sums
 
-    // Whether all numbers of this warp's rows are within range.
+    // Returns whether all numbers of this warp's rows were within range.
     __device__ bool convert(Loaded const& from, Fragment& to) const {
         return __all_sync(0xffffffff, to.convert(from, scales));
     }
 
-    // Lowers the scales for numbers that are out of range, and the sums with them.
+    // Lowers the scales so that these numbers fit, and the sums with them.
     __device__ void make_room(Loaded const& numbers, Sums& sums) {
         auto const wanted = numbers.scales();
         float ratio[2];
@@ -80,7 +79,7 @@ struct MainloopTf32 : SingleOperands<Config, Tf32Numbers<Config::kMajorA>> {
     }
 
     template <class Ring, class Position>
-    __device__ void run_chunk(Ring& ring, typename Ring::Signature const& signature,
+    __device__ void run_chunk(Ring& ring, typename Ring::Arrival const& arrival,
                               unsigned char* stages, Position& position, int k_tiles, int group,
                               Sums& sums) {
         int const lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
@@ -109,7 +108,7 @@ struct MainloopTf32 : SingleOperands<Config, Tf32Numbers<Config::kMajorA>> {
             }
             cute::warpgroup_wait<1>();
             pin(sums);
-            if (k > 0) ring.release(before, signature);
+            if (k > 0) ring.release(before, arrival);
             before = current;
             if (more && !convert(numbers, next)) {
                 cute::warpgroup_wait<0>();

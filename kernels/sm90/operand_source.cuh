@@ -1,4 +1,4 @@
-// An f32 operand where it lies: matrices in a batch, rows of numbers along K.
+// An f32 operand in memory: a batch of matrices, with rows of numbers along K.
 #pragma once
 
 #include "../common/operands.cuh"
@@ -10,7 +10,7 @@ template <int kBatches>
 struct OperandSourceOf {
     float const* data;
     int64_t n_stride, k_stride, batch_strides[kBatches];
-    int n, k, batch[kBatches];  // of the operand itself: one where it lacks a dimension
+    int n, k, batch[kBatches];  // extents of the operand itself: one if it lacks a dimension
 
     __device__ int count() const {
         int all = 1;

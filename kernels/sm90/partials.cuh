@@ -1,7 +1,7 @@
-// Sums of tiles whose depth several clusters share. In stream-K those that compute a later stretch
-// leave theirs in memory, and the one that computes the first adds them and finishes the tile. In
-// split-K everyone leaves its sums, and whoever comes last adds them: first within teams of parts,
-// then those of the teams, so that no block adds up all the parts alone.
+// Sums of tiles that are cut along K between clusters. In stream-K, clusters with a later stretch
+// leave their sums in memory, and the one with the first stretch adds them and finishes the tile.
+// In split-K, all leave their sums, and the last to arrive adds them: first within teams of parts,
+// then across teams, so that no thread block adds up all the parts alone.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 namespace fact::sm90 {
 
 inline constexpr int kMaxBlocks = 144;  // multiprocessors of the largest sm90 chip; the launch
-                                        // record asks for no more blocks
+                                        // record allows no more thread blocks
 
-// A block's mark holds the launch's own token once its sums are written. No two launches have the
-// same, and the reader wipes it: a graph's replays start clean, and nothing is cleared before a
-// launch.
+// A thread block's mark holds the launch's token once its sums are written. Every launch has its
+// own token, except that replays of a CUDA graph share one: the reader resets the mark, so that
+// they start clean. Nothing has to be cleared before a launch.
 struct Partials {
     uint64_t* marks;  // two groups of kMaxBlocks blocks; StartCounts and the blocks' sums follow
     uint64_t token;
@@ -30,16 +30,16 @@ struct Partials {
     }
 };
 
-// What a consumer group leaves and finds there. A block leaves at most one tile's sums. In stream-K
-// blocks are numbered as they start, and nobody waits for a block with a higher number than its
-// own, so kernels that share the GPU cannot wait for each other. In split-K nobody waits.
+// What a consumer group leaves and reads there. A thread block leaves at most one tile's sums. In
+// stream-K, blocks are numbered in the order of their start, and none waits for a block with a
+// higher number, so kernels that share the GPU cannot deadlock. In split-K none waits.
 template <class Config, class Mainloop>
 struct PartialSums {
     using Sums = typename Mainloop::Sums;
     static constexpr int kThreads = 128, kGroups = Config::kPingpong ? 1 : 2;
     static constexpr int kQuads = sizeof(Sums) / sizeof(float4);
     Partials const& partials;
-    int block, group;  // block: its number
+    int block, group;  // block: its number in start order
 
     __device__ void leave(Sums const& sums) const {
         write(block, sums);
@@ -49,8 +49,8 @@ struct PartialSums {
                          : "memory");
     }
 
-    // Adds what `count` clusters of `cluster_size` blocks that started before this one left, the
-    // nearest first.
+    // Adds what the `count` clusters (of `cluster_size` blocks) that started just before this one
+    // have left, the latest first.
     __device__ void add_to(Sums& sums, int count, int cluster_size) const {
         for (int i = thread() + 1; i <= count; i += kThreads) {
             uint64_t* const from = mark(block - i * cluster_size);
@@ -67,11 +67,12 @@ struct PartialSums {
         add(sums, block - cluster_size, count, -cluster_size);
     }
 
-    // Part `part` of `parts` of a tile is this block's, its neighbours' are `stride` blocks away.
-    // Whether this block came last: then it has the tile's sums, added in the parts' order.
+    // This block has part `part` of the `parts` of a tile; the neighbouring parts are `stride`
+    // blocks away. Returns whether this block was the last to arrive: then `sums` are the whole
+    // tile's, added in the order of the parts.
     __device__ bool gather(Sums& sums, int part, int parts, int stride) const {
         int const first = block - part * stride;
-        constexpr int kOneTeam = 6;  // up to here a second level costs more than it spares
+        constexpr int kOneTeam = 6;  // up to here a second level costs more than it saves
         int team = parts <= kOneTeam ? parts : kOneTeam;
         while (team * team < parts) ++team;
         int const begin = part / team * team, end = min(begin + team, parts);
@@ -80,8 +81,8 @@ struct PartialSums {
         read(sums, first + begin * stride);
         add(sums, first + (begin + 1) * stride, end - begin - 1, stride);
         if (parts <= team) return true;
-        // The team's first slot takes its sums. The tile's second block counts the teams, since the
-        // first one counts its own.
+        // The team's sums go to its first slot. The mark of the tile's second block counts the
+        // teams, since that of the first counts the blocks of the first team.
         sync_group();
         write(first + begin * stride, sums);
         int const teams = (parts + team - 1) / team;
@@ -117,10 +118,10 @@ struct PartialSums {
             values[4 * q + 2] = quad.z, values[4 * q + 3] = quad.w;
         }
     }
-    // What `count` blocks left, in their order, each `stride` blocks from the one before.
+    // Adds what `count` blocks have left, in this order, each `stride` blocks after the previous.
     __device__ void add(Sums& sums, int first, int count, int stride) const {
         int i = 0;
-        // Two are asked for at a time where there are registers for them: the wait is as long.
+        // Two are loaded at a time if there are registers for them: it takes no longer.
         if constexpr (Mainloop::kSumsAtOnce == 2)
             for (; i + 1 < count; i += 2) {
                 Sums one, other;
@@ -143,8 +144,8 @@ struct PartialSums {
         }
     }
 
-    // Whether the group is the last of `count` to come here; the mark `at` counts them beside the
-    // launch's token, and is wiped by the last.
+    // Whether the group is the last of `count` to arrive. The mark of block `at` holds their count
+    // and the launch's token, and is reset by the last.
     __device__ bool last_of(int count, int at) const {
         int last = 0;
         if (thread() == 0) {
@@ -174,7 +175,7 @@ struct PartialSums {
     __device__ float4* quads(int at) const {
         return partials.sums() + static_cast<int64_t>(slot(at)) * kQuads * kThreads + thread();
     }
-    // Named barriers of their own: Turn has the first two.
+    // Named barriers that are not Turn's, which uses the first two.
     __device__ void sync_group() const {
         asm volatile("bar.sync %0, %1;" ::"r"(3 + group), "n"(kThreads) : "memory");
     }

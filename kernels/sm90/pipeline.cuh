@@ -27,8 +27,8 @@ struct RingPosition {
     }
 };
 
-// A stage is full when all its bytes have arrived, empty when every consumer group of every block
-// that receives this block's multicast copies has let it go.
+// A stage is full when all its bytes have arrived, and empty when every consumer group of every
+// thread block that receives this block's multicast copies has released it.
 template <int kStages, int kClusterM, int kClusterN, int kReleasesPerBlock>
 struct Ring {
     static constexpr int kReaders = kClusterM + kClusterN - 1;
@@ -43,12 +43,13 @@ struct Ring {
         cutlass::arch::fence_barrier_init();
     }
 
-    // One lane's part in letting a stage go: lane i of a signing warp tells reader i, this block's
-    // row of the cluster first, then the rest of its column. Worked out once, not every k-tile.
-    struct Signature {
-        uint32_t block, signs;
-        __device__ Signature(int lane, bool signing_warp)
-            : block(0), signs(signing_warp && lane < kReaders) {
+    // At whose empty barrier a lane arrives to release a stage: lane i of an arriving warp at that
+    // of reader i. Readers are this block's row of the cluster, then the rest of its column.
+    // Computed once, not for every k-tile.
+    struct Arrival {
+        uint32_t block, arrives;
+        __device__ Arrival(int lane, bool arriving_warp)
+            : block(0), arrives(arriving_warp && lane < kReaders) {
             if constexpr (kReaders > 1) {
                 uint32_t const rank = cute::block_rank_in_cluster();
                 uint32_t const m = rank % kClusterM, n = rank / kClusterM;
@@ -59,8 +60,8 @@ struct Ring {
         }
     };
 
-    __device__ void release(int stage, Signature const& by) {
-        empty[stage].arrive(by.block, by.signs);
+    __device__ void release(int stage, Arrival const& by) {
+        empty[stage].arrive(by.block, by.arrives);
     }
 };
 

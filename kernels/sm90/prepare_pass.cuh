@@ -8,7 +8,7 @@
 
 namespace fact::sm90 {
 
-// Where a row's block of 32 numbers lies among the prepared ones, counted in such.
+// The index of a row's block of 32 numbers among the prepared blocks.
 template <int kBatches>
 __device__ int64_t block_of(OperandSourceOf<kBatches> const& source, int batch, int n, int k) {
     int64_t const blocks = (source.k + 31) / 32;
@@ -17,28 +17,28 @@ __device__ int64_t block_of(OperandSourceOf<kBatches> const& source, int batch, 
 
 struct PreparedRows {
     half* rows;
-    float* scales;  // as RowScalesOfB has them
+    float* scales;  // laid out as in RowScalesOfB
     float* maxima;  // [K / 1024][batch][N]
 };
 
 inline constexpr int kPassTile = 64, kPassThreads = 256;
-inline constexpr int kSpan = 256;          // along K, that a block prepares
-inline constexpr int kMaximumSpan = 1024;  // and that it finds a maximum of
+inline constexpr int kSpan = 256;          // along K, per thread block of prepare_pass
+inline constexpr int kMaximumSpan = 1024;  // along K, per thread block of maximum_pass
 inline constexpr int kThreadRows = kPassTile / (kPassThreads / (kPassTile / 4));
 
-// The row of a tile that a thread meets as its i-th, always at the same four columns.
+// A thread's i-th row of a tile; its four columns are the same in every row.
 __device__ inline int row_of_thread(int i) {
     return static_cast<int>(threadIdx.x) / (kPassTile / 4) + i * (kPassTile / kThreadRows);
 }
 
-// A block's one tile, whoever visits.
+// The thread block's tile, one for all calls of visit_tile.
 using SharedTile = float[kPassTile][kPassTile + 1];
 __device__ inline SharedTile& shared_tile() {
     __shared__ SharedTile tile;
     return tile;
 }
 
-// Four neighbours of a row from k on, zero beyond its end: what lies there may be anything.
+// Four neighbours of a row from k on, with zeros beyond `end`, where memory may hold anything.
 __device__ inline float4 four_along_k(float const* row, int k, int end) {
     if (k >= end) return {};
     float4 x = *reinterpret_cast<float4 const*>(row + k);
@@ -58,7 +58,7 @@ __device__ void visit_tile(OperandSourceOf<kBatches> const& source, int batch, i
     float const* from = source.matrix(batch);
     bool const along_k = source.k_stride == 1;
     if (!along_k) {
-        __syncthreads();  // the tile before may still be read
+        __syncthreads();  // the previous tile may still be read
 #pragma unroll
         for (int i = threadIdx.x; i < kPassTile * kQuads; i += kPassThreads) {
             int const n = i % kQuads * 4, k = i / kQuads;
@@ -90,7 +90,7 @@ __device__ void visit_tile(OperandSourceOf<kBatches> const& source, int batch, i
     }
 }
 
-// The matrices and tiles of a block, of `kDepth` along K: body(batch, n0, k0).
+// Calls body(batch, n0, k0) for every matrix, with the thread block's tile in it, `kDepth` along K.
 template <int kDepth, int kBatches, class Body>
 __device__ void for_each_matrix(OperandSourceOf<kBatches> const& source, Body body) {
     for (int batch = blockIdx.z; batch < source.count(); batch += gridDim.z)
@@ -98,14 +98,14 @@ __device__ void for_each_matrix(OperandSourceOf<kBatches> const& source, Body bo
              static_cast<int>(blockIdx.x) * kDepth);
 }
 
-// Whether a warp can keep a whole row in its registers, and read it once.
+// Whether a warp can hold a whole row in its registers, and so read it only once.
 template <int kBatches>
 __device__ bool fits_a_warp(OperandSourceOf<kBatches> const& source) {
     return source.k_stride == 1 && source.k <= kMaximumSpan;
 }
 
-// Whether one block sees all of its rows and finds their maxima itself: it reads them twice, but
-// the second time near by.
+// Whether one thread block has whole rows and finds their maxima itself: it reads them twice, but
+// the second time from a cache.
 template <int kBatches>
 __device__ bool fits_a_block(OperandSourceOf<kBatches> const& source) {
     return source.k <= kSpan;
@@ -137,7 +137,7 @@ __device__ void find_maxima(OperandSourceOf<kBatches> const& source, int batch, 
     for (float& row : most) row = maximum_among<kPassTile / 4>(row);
 }
 
-// The largest magnitude in each span of 1024 of long rows, before prepare_pass.
+// Finds the largest magnitude in each span of 1024 numbers of long rows; runs before prepare_pass.
 template <int kBatches>
 __device__ void maximum_pass(OperandSourceOf<kBatches> const& source, PreparedRows const& to) {
     if (fits_a_warp(source) || fits_a_block(source)) return;
@@ -154,7 +154,7 @@ __device__ void maximum_pass(OperandSourceOf<kBatches> const& source, PreparedRo
     });
 }
 
-// The same of whole long rows, from what maximum_pass found.
+// The largest magnitudes of whole long rows, from the results of maximum_pass.
 template <int kBatches>
 __device__ void gather_maxima(OperandSourceOf<kBatches> const& source, PreparedRows const& to,
                               int batch, int n0, float (&most)[kThreadRows]) {
@@ -167,7 +167,7 @@ __device__ void gather_maxima(OperandSourceOf<kBatches> const& source, PreparedR
     if (n0 + mine < source.n)
         for (int span = group; span < spans; span += kGroups)
             largest = fmaxf(largest, found[span * source.rows()]);
-    __syncthreads();  // the matrix before may still be read
+    __syncthreads();  // `partial` of the previous matrix may still be read
     partial[group][mine] = largest;
     __syncthreads();
 #pragma unroll
@@ -178,7 +178,7 @@ __device__ void gather_maxima(OperandSourceOf<kBatches> const& source, PreparedR
     }
 }
 
-// Four neighbours along K, the first of them at k of a block, in f16 parts of that block.
+// Writes four neighbours along K, the first at `k` of a block, to that block in f16 parts.
 template <class Numbers>
 __device__ void write_parts(half* block, int k, float4 const& x, float up) {
     auto const write = [&](int at_k, F16Parts const& parts) {
@@ -196,8 +196,8 @@ __device__ void write_scale(OperandSourceOf<kBatches> const& source, PreparedRow
     to.scales[batch * RowScalesOfB::pitch(source.n) + n] = down;
 }
 
-// Rows that fit a warp. The blocks along K of one tile, which all would read every row, share out
-// its rows instead.
+// For rows that fit a warp. The thread blocks along K of one tile would all read every row; they
+// share its rows instead.
 template <class Numbers, int kBatches>
 __device__ void prepare_by_warps(OperandSourceOf<kBatches> const& source, PreparedRows const& to,
                                  int batch, int n0, int end) {
@@ -225,7 +225,7 @@ __device__ void prepare_by_warps(OperandSourceOf<kBatches> const& source, Prepar
     }
 }
 
-// Rows that blocks take a stretch of each.
+// For rows of which each thread block prepares a span.
 template <class Numbers, int kBatches>
 __device__ void prepare_by_blocks(OperandSourceOf<kBatches> const& source, PreparedRows const& to,
                                   int batch, int n0, int first, int end) {
@@ -252,7 +252,7 @@ __device__ void prepare_by_blocks(OperandSourceOf<kBatches> const& source, Prepa
         });
 }
 
-// Every number in its f16 parts, scaled by its row's largest.
+// Writes the f16 parts of every number, scaled by the largest of its row.
 template <class Numbers, int kBatches>
 __device__ void prepare_pass(OperandSourceOf<kBatches> const& source, PreparedRows const& to) {
     int const end = (source.k + 31) / 32 * 32;

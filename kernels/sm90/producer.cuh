@@ -22,8 +22,8 @@ struct Multicast {
     }
 };
 
-// How one operand of the product lies in memory and in a stage. kTile is its extent along M or N,
-// kShared how many blocks of the cluster need the same tile and load a part of it each.
+// How one operand of the product is laid out in memory and in a stage. kTile is its extent along M
+// or N, kShared how many blocks of the cluster need the same tile and load a part of it each.
 template <class Element_, Major kMajor_, int kTile_, int kTileK_, int kShared_>
 struct OperandTile {
     using Element = Element_;

@@ -1,7 +1,7 @@
-// The persistent, warp-specialised product: a producer group fills the ring of stages, two consumer
-// groups multiply and finish tiles, together on one (cooperative) or each on its own while the
-// other multiplies (ping-pong). Tiles are computed whole, or divided along K between clusters where
-// that keeps more of the GPU busy (stream-K, split-K).
+// The persistent, warp-specialised product: a producer group fills the ring of stages; two consumer
+// groups multiply and run the epilogue, both on the same tile (cooperative) or on alternate tiles,
+// one multiplying while the other runs its epilogue (ping-pong). Tiles are computed whole, or cut
+// along K and shared between clusters if that keeps more of the GPU busy (stream-K, split-K).
 #pragma once
 
 #include <cutlass/arch/reg_reconfig.h>
@@ -25,21 +25,22 @@ struct NoStatistics {
 template <class Config, class Mainloop>
 struct ProductStorage {
     alignas(1024) unsigned char stages[Config::kStages * Mainloop::kStageBytes];
-    StoreBuffers<Config::kStoreBuffers> store[8];  // one a consumer warp
+    StoreBuffers<Config::kStoreBuffers> store[8];  // one per consumer warp
     Ring<Config::kStages, Config::kClusterM, Config::kClusterN, Mainloop::kReleases> ring;
     FullBarrier staged[8][Config::kStoreBuffers];  // of the epilogue's staged operand
-    int cluster;                                   // the cluster's number among those started
+    int cluster;                                   // the cluster's number in order of their start
 };
 
-// Numbers the clusters by when they started: the first thread of each asks, and tells all of its
-// cluster by way of `told` in every block.
+// Numbers the clusters in the order of their start: the first thread of each gets the number and
+// writes it to `number_slot` of every thread block of its cluster.
 template <int kClusterSize>
-__device__ void number_by_start(Partials const& partials, int clusters, int rank, int& told) {
+__device__ void number_by_start(Partials const& partials, int clusters, int rank,
+                                int& number_slot) {
     if (threadIdx.x == 0 && rank == 0) {
         int const number = start_number(partials.start_counts(), partials.token, clusters);
         for (int to = 0; to < kClusterSize; ++to)
             asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(
-                             cute::set_block_rank(cute::cast_smem_ptr_to_uint(&told), to)),
+                             cute::set_block_rank(cute::cast_smem_ptr_to_uint(&number_slot), to)),
                          "r"(number)
                          : "memory");
     }
@@ -52,24 +53,25 @@ __device__ void number_by_start(Partials const& partials, int clusters, int rank
     }
 }
 
-// The cluster's number. What was told is read anew wherever it is needed: a register that held it
-// all along would be one too many.
+// The cluster's number. It is read from shared memory wherever it is needed: there is no register
+// left to hold it throughout.
 template <class Config>
-__device__ int cluster_number(int const& told) {
+__device__ int cluster_number(int const& number_slot) {
     if constexpr (Config::kDeal != Deal::streamed) {
         return static_cast<int>(blockIdx.x) / (Config::kClusterM * Config::kClusterN);
     } else {
         int number;
         asm volatile("ld.shared.u32 %0, [%1];"
                      : "=r"(number)
-                     : "r"(cute::cast_smem_ptr_to_uint(&told))
+                     : "r"(cute::cast_smem_ptr_to_uint(&number_slot))
                      : "memory");
         return number;
     }
 }
 
 // `staged` is the tensor map of the epilogue's staged operand, ignored unless Config::kStaged;
-// `partials` is used where tiles are divided. `statistics` are computed for the epilogue.
+// `partials` is used if tiles are cut along K. `statistics` are computed for the epilogue by the
+// producer group's idle warps.
 template <class Config, class Mainloop, class Functor, int kBatches,
           class Statistics = NoStatistics>
 __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap const& output,
@@ -85,8 +87,8 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
     Storage& storage = *reinterpret_cast<Storage*>(shared);
     auto& ring = storage.ring;
 
-    // Uniform across a warp, and known to be: stage addresses then live in uniform registers, and
-    // nothing stands between one wgmma and the next.
+    // The compiler can tell that it is uniform across a warp: stage addresses are then in uniform
+    // registers, and no other instruction comes between one wgmma and the next.
     int const warp_group = cutlass::canonical_warp_group_idx();
     int const rank = kClustered ? static_cast<int>(cute::block_rank_in_cluster()) : 0;
     constexpr int kClusterSize = Config::kClusterM * Config::kClusterN;
@@ -116,7 +118,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
     wait_for_previous();
     int const clusters = static_cast<int>(gridDim.x) / kClusterSize;
     if constexpr (Config::kDeal == Deal::streamed)
-        if (walk.total % clusters != 0)  // else nobody waits for anybody
+        if (walk.total % clusters != 0)  // else no cluster waits for another
             number_by_start<kClusterSize>(partials, clusters, rank, storage.cluster);
     auto const work_of = [&](int cluster) {
         return DealtTiles<Config::kDeal>{{walk.total, k_tiles, cluster, clusters}};
@@ -140,74 +142,80 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
                                   extents, (stretch.k_first + k) * Config::kTileK, rank);
                 }
             }
-            // A block may not end while others still copy into it or sign its barriers.
+            // A thread block may not end while others still copy into it or arrive at its barriers.
             if constexpr (kClustered)
                 for (int s = 0; s < Config::kStages; ++s, position.advance())
                     ring.empty[position.stage].wait(position.phase);
         }
         if constexpr (Statistics::kAny) {
-            static_assert(32 * (1 + Statistics::kFinders + Statistics::kReaders) ==
+            static_assert(32 * (1 + Statistics::kComputingWarps + Statistics::kWaitingWarps) ==
                           kProductThreads);
-            if (threadIdx.x >= 32) statistics.find(extents);
+            if (threadIdx.x >= 32) statistics.compute(extents);
         }
     } else {
         cutlass::arch::warpgroup_reg_alloc<kConsumerRegisters>();
         int const group = warp_group - 1, warp = cutlass::canonical_warp_idx() % 4;
         int const lane = threadIdx.x % 32;
         int const consumer = group * 4 + warp;
-        auto const& finish = Mainloop::finished_by(functor, operands);
-        using Finish = std::decay_t<decltype(finish)>;
-        Epilogue<Config, Finish, kBatches> epilogue{
-            finish, output, staged, extents, storage.store[consumer], storage.staged[consumer],
-            lane};
+        auto const& tile_functor = Mainloop::adapt_functor(functor, operands);
+        using TileFunctor = std::decay_t<decltype(tile_functor)>;
+        Epilogue<Config, TileFunctor, kBatches> epilogue{tile_functor,
+                                                         output,
+                                                         staged,
+                                                         extents,
+                                                         storage.store[consumer],
+                                                         storage.staged[consumer],
+                                                         lane};
         Turn<Config::kPingpong ? 2 : 1> const turn(group);
-        typename decltype(Storage::ring)::Signature const signature(lane, Mainloop::signs(warp));
+        typename decltype(Storage::ring)::Arrival const arrival(lane, Mainloop::arrives(warp));
         RingPosition<Config::kStages> position;
         auto const cluster = [&] {
             int const number = cluster_number<Config>(storage.cluster);
             if constexpr (Config::kDeal != Deal::streamed) return number;
-            return __shfl_sync(~0u, number, 0);  // known to be the same in the whole warp
+            return __shfl_sync(~0u, number, 0);  // so that the compiler knows it to be uniform
         };
         auto const work = [&] { return work_of(cluster()); };
-        auto const block = [&] { return cluster() * kClusterSize + rank; };  // its number
+        auto const block = [&] { return cluster() * kClusterSize + rank; };  // in start order
         constexpr int kTakers = Config::kPingpong ? 2 : 1;  // groups that take stretches in turn
         int const taker = Config::kPingpong ? group : 0;
         if (taker == 1) position.advance(work().at(0).k_count);
-        bool known = false;  // all statistics are found
+        bool have_statistics = false;  // of all rows
         for (int i = taker;; i += kTakers) {
             Stretch const stretch = work().at(i);
             if (stretch.k_count == 0) break;
-            bool const shared = stretch.k_count < k_tiles;
-            bool const finishes = Config::kDeal == Deal::divided ? !shared : stretch.k_first == 0;
+            bool const is_partial = stretch.k_count < k_tiles;
+            bool const runs_epilogue =
+                Config::kDeal == Deal::divided ? !is_partial : stretch.k_first == 0;
             TileAt<kBatches> at;
             int row, column;
             auto const row_of = [&](int b) { return row + Mainloop::block_of(group, b) * 64; };
-            typename Finish::Fetched fetched;
-            // Finding the tile takes divisions, and fetching takes time: both are done while the
-            // tensor cores are busy, with the other group's tile or with the last of this one.
-            auto const begin_to_finish = [&] {
+            typename TileFunctor::Fetched fetched;
+            // Locating the tile takes divisions, and fetching takes time: both are done while the
+            // tensor cores are busy with the other group's tile or the last products of this one.
+            auto const prepare_epilogue = [&] {
                 at = walk.at(stretch.tile, rank);
                 row = at.m * Config::kTileM + warp * 16, column = at.n * kTileColumns<Config>;
-                if (!finishes) return;
+                if (!runs_epilogue) return;
                 if constexpr (Statistics::kAny)
-                    for (int b = 0; b < Mainloop::kBlocks && !known; ++b)
-                        known = __all_sync(~0u, statistics.wait_for(at.batch, row_of(b), extents));
+                    for (int b = 0; b < Mainloop::kBlocks && !have_statistics; ++b)
+                        have_statistics =
+                            __all_sync(~0u, statistics.wait_for(at.batch, row_of(b), extents));
                 fetched = epilogue.prefetch(at, row_of(0), column, 0);
             };
-            if constexpr (Config::kPingpong) begin_to_finish();
+            if constexpr (Config::kPingpong) prepare_epilogue();
 
             Mainloop mainloop;
             typename Mainloop::Sums sums;
             turn.wait();
-            mainloop.run(ring, signature, storage.stages, position, stretch.k_count, group, sums);
+            mainloop.run(ring, arrival, storage.stages, position, stretch.k_count, group, sums);
             turn.pass();
-            if constexpr (!Config::kPingpong) begin_to_finish();
-            mainloop.finish(ring, signature, position, sums);
+            if constexpr (!Config::kPingpong) prepare_epilogue();
+            mainloop.drain(ring, arrival, position, sums);
             if constexpr (kTakers == 2) position.advance(work().at(i + 1).k_count);
 
             if constexpr (Config::kDeal == Deal::divided) {
                 PartialSums<Config, Mainloop> const partial{partials, block(), group};
-                if (shared) {
+                if (is_partial) {
                     if (!partial.gather(sums, work().part(), work().parts(), kClusterSize))
                         continue;
                     fetched = epilogue.prefetch(at, row_of(0), column, 0);
@@ -215,7 +223,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
             }
             if constexpr (Config::kDeal == Deal::streamed) {
                 PartialSums<Config, Mainloop> const partial{partials, block(), group};
-                if (!finishes) {
+                if (!runs_epilogue) {
                     partial.leave(sums);
                     continue;
                 }
@@ -231,7 +239,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
         epilogue.drain();
     }
     if constexpr (kClustered) {
-        __syncwarp();  // the producer's lane comes late, and the barrier takes whole warps
+        __syncwarp();  // the producer's lane is late, and the barrier takes whole warps
         cute::cluster_arrive();
         cute::cluster_wait();
     }

@@ -1,7 +1,8 @@
-// Statistics of the rows of a product's first operand, for its epilogue: found by warps that have
-// nothing else to do while the first tiles are multiplied. An epilogue waits for the rows it
-// finishes. Rows go to whoever asks first, and the first block that starts sets the counts: nobody
-// waits for a block that has not started, so kernels that share the GPU cannot wait for each other.
+// Statistics of the rows of a product's first operand, for its epilogue: computed by warps that
+// have nothing else to do while the first tiles are multiplied. An epilogue waits for the rows it
+// needs. Warps take the next rows as they get free, and the first thread block that starts resets
+// the counts: no block waits for one that has not started, so kernels that share the GPU cannot
+// deadlock.
 #pragma once
 
 #include <cstdint>
@@ -12,76 +13,76 @@
 
 namespace fact::sm90 {
 
-// `Values` makes numbers of the sum of a row's terms, or of the row's sum and its squared distances
-// from the mean.
+// `Values` computes the statistics from the sum of a row's terms, or (kCentered) from the row's sum
+// and the sum of its squared distances from the mean.
 template <class Element, class Values, int kBatches = 2>
 struct RowStatistics {
     static constexpr bool kAny = true;
-    static constexpr int kRows = 4;                   // that a warp takes at a time
-    static constexpr int kAhead = 6;                  // vectors of a row that a lane asks for
-    static constexpr int kBlock = 16;                 // that an epilogue waits for
-    static constexpr int kFinders = 3, kReaders = 8;  // warps of a block
+    static constexpr int kRows = 4;    // that a warp takes at a time
+    static constexpr int kAhead = 6;   // vectors of a row that a lane loads at once
+    static constexpr int kBlock = 16;  // rows that an epilogue waits for
+    static constexpr int kComputingWarps = 3, kWaitingWarps = 8;  // per thread block
 
     Element const* rows;
     int64_t row_stride, batch_strides[kBatches];
     float* values[Values::kCount];  // of all rows, one matrix of the batch after another
-    // The launch's own token where a block is the first, and again once that block has set all to
-    // zero; rows that are taken, those that are found, and warps that are done. The last of these
-    // wipes the tokens: a graph's replays start clean.
+    // `first` is the launch's token once there is a first thread block, `token` once that block has
+    // reset all counts. Then rows that are taken, rows that are computed, and warps that are done.
+    // The last warp resets the tokens, so that replays of a CUDA graph start clean.
     struct Counts {
         unsigned long long first, token;
-        unsigned taken, found, left;
+        unsigned taken, computed, done;
     }* counts;
     static_assert(sizeof(Counts) == 32);  // the launch record has room for four words
-    unsigned* found;                      // of every kBlock rows of a matrix
+    unsigned* computed;                   // rows that are computed of every kBlock of a matrix
     uint64_t token;
 
-    // What the other warps of the producer's group do.
-    __device__ void find(ExtentsOf<kBatches> const& extents) const {
+    // Run by the producer group's other warps.
+    __device__ void compute(ExtentsOf<kBatches> const& extents) const {
         int const lane = threadIdx.x % 32;
         int const blocks = blocks_of(extents), all = blocks * matrices(extents) * kBlock;
-        if (threadIdx.x / 32 == 1 && is_first(lane)) begin(all / kBlock, lane);
+        if (threadIdx.x / 32 == 1 && is_first(lane)) reset_counts(all / kBlock, lane);
         wait_for_counts();
         for (;;) {
             int taken = 0;
             if (lane == 0) taken = static_cast<int>(atomicAdd(&counts->taken, kRows));
             taken = __shfl_sync(~0u, taken, 0);
             if (taken >= all) break;
-            find(taken / (blocks * kBlock), taken % (blocks * kBlock), extents, lane);
+            compute(taken / (blocks * kBlock), taken % (blocks * kBlock), extents, lane);
             __syncwarp();
             if (lane == 0) {
                 __threadfence();
-                atomicAdd(found + taken / kBlock, kRows);
+                atomicAdd(computed + taken / kBlock, kRows);
                 __threadfence();
-                atomicAdd(&counts->found, kRows);
+                atomicAdd(&counts->computed, kRows);
             }
         }
         leave(lane);
     }
 
-    // Until the values of kBlock rows are there. Whether those of all rows are: then nobody has to
-    // ask again, which takes a microsecond.
+    // Waits for the values of the kBlock rows around `row`. Returns whether those of all rows are
+    // there: then the caller need not wait again, which takes a microsecond.
     __device__ bool wait_for(int const (&batch)[kBatches], int row,
                              ExtentsOf<kBatches> const& extents) const {
         wait_for_counts();
         int const blocks = blocks_of(extents);
-        if (loaded(&counts->found) >= blocks * matrices(extents) * kBlock) return true;
+        if (loaded(&counts->computed) >= blocks * matrices(extents) * kBlock) return true;
         int matrix = batch[0];
 #pragma unroll
         for (int i = 1; i < kBatches; ++i) matrix = matrix * extents.batch[i] + batch[i];
         if (row < extents.m)
-            while (loaded(found + matrix * blocks + row / kBlock) < kBlock) {
+            while (loaded(computed + matrix * blocks + row / kBlock) < kBlock) {
             }
         return false;
     }
 
-    // Every warp that finds or waits comes here once.
+    // Every warp that computes or waits calls this once, at its end.
     __device__ void leave(int lane) const {
-        wait_for_counts();  // before they are set to zero, nothing can be added
+        wait_for_counts();  // until they are reset, nothing can be added
         __syncwarp();
         if (lane != 0) return;
         __threadfence();
-        if (atomicAdd(&counts->left, 1) + 1 == gridDim.x * (kFinders + kReaders))
+        if (atomicAdd(&counts->done, 1) + 1 == gridDim.x * (kComputingWarps + kWaitingWarps))
             counts->token = counts->first = 0;
     }
 
@@ -96,16 +97,16 @@ struct RowStatistics {
         return count;
     }
 
-    // Whether the warp's block is the first to come here.
+    // Whether the warp's thread block is the first to call this.
     __device__ bool is_first(int lane) const {
         int first = 0;
         if (lane == 0) first = atomicExch(&counts->first, token) != token;
         return __shfl_sync(~0u, first, 0) != 0;
     }
 
-    __device__ void begin(int blocks, int lane) const {
-        for (int i = lane; i < blocks; i += 32) found[i] = 0;
-        if (lane == 0) counts->taken = counts->found = counts->left = 0;
+    __device__ void reset_counts(int blocks, int lane) const {
+        for (int i = lane; i < blocks; i += 32) computed[i] = 0;
+        if (lane == 0) counts->taken = counts->computed = counts->done = 0;
         __threadfence();
         __syncwarp();
         if (lane == 0)
@@ -129,21 +130,21 @@ struct RowStatistics {
         return static_cast<int>(seen);
     }
 
-    __device__ void find(int matrix, int first_row, ExtentsOf<kBatches> const& extents,
-                         int lane) const {
+    __device__ void compute(int matrix, int first_row, ExtentsOf<kBatches> const& extents,
+                            int lane) const {
         int at[kBatches];
         find_in_batch(matrix, extents.batch, at);
         Element const* const start = rows + batch_offset(at, batch_strides);
         for (int row = first_row; row < min(first_row + kRows, extents.m); ++row)
-            find_row(start + row * row_stride, matrix * extents.m + row, extents.k, lane);
+            compute_row(start + row * row_stride, matrix * extents.m + row, extents.k, lane);
     }
 
     // A row is whole vectors of 16 bytes.
-    __device__ void find_row(Element const* first, int row, int k, int lane) const {
+    __device__ void compute_row(Element const* first, int row, int k, int lane) const {
         constexpr int kVector = 16 / sizeof(Element);
         uint4 const* from = reinterpret_cast<uint4 const*>(first) + lane;
-        // Distances from the mean follow from those from a number near it, the mean of a few: with
-        // one alone, which may lie far out, the squares would lose bits.
+        // Distances from the mean are computed by way of distances from a number near it, the mean
+        // of a few elements: a single element may be an outlier, and the squares would lose bits.
         float const near =
             Values::kCentered ? over_warp(widen(first[min(lane * kVector, k - 1)])) / 32 : 0.f;
         float sum = 0, squares = 0;
@@ -161,8 +162,8 @@ struct RowStatistics {
         if constexpr (Values::kCentered) squares = over_warp(squares);
         if (lane != 0) return;
         if constexpr (Values::kCentered) {
-            float const apart = squares - sum * (sum / k);
-            Values::store(values, row, sum + near * k, apart < 0 ? 0.f : apart, k);
+            float const centered = squares - sum * (sum / k);
+            Values::store(values, row, sum + near * k, centered < 0 ? 0.f : centered, k);
         } else {
             Values::store(values, row, sum, k);
         }
@@ -185,7 +186,7 @@ struct RowStatistics {
     }
 
     __device__ static float over_warp(float sum) {
-        for (int apart = 16; apart > 0; apart /= 2) sum += __shfl_xor_sync(~0u, sum, apart);
+        for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(~0u, sum, lanes);
         return sum;
     }
 };

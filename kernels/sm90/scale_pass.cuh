@@ -1,4 +1,4 @@
-// Writes an f32 operand of attention as scaled_blocks.cuh reads it.
+// Writes an f32 operand of attention in the form that scaled_blocks.cuh reads.
 #pragma once
 
 #include "../common/loads.cuh"
@@ -21,7 +21,7 @@ __device__ inline float block_maximum(float mine) {
 #pragma unroll
     for (int lanes = 16; lanes > 0; lanes /= 2)
         mine = fmaxf(mine, __shfl_xor_sync(0xffffffff, mine, lanes));
-    __syncthreads();  // those of the block of rows before may still be read
+    __syncthreads();  // those of the previous block of rows may still be read
     if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = mine;
     __syncthreads();
     float most = of_warps[0];
@@ -30,11 +30,11 @@ __device__ inline float block_maximum(float mine) {
     return most;
 }
 
-// A block of threads takes a block of rows, held in registers between its maximum and its scaling.
-// Rows are contiguous, of at most kFeatures numbers, a multiple of eight.
+// A thread block takes a block of kRows rows and holds it in registers while it finds the maximum
+// and then scales. Rows are contiguous, and have at most kFeatures numbers, a multiple of eight.
 template <int kRows, int kFeatures, int kBatches>
 __device__ void scale_pass(OperandSourceOf<kBatches> const& source, ScaledRows const& to) {
-    constexpr int kOctets = (kFeatures + 7) / 8;  // of a row
+    constexpr int kOctets = (kFeatures + 7) / 8;  // per row
     constexpr int kTurns = (kRows * kOctets + kScaleThreads - 1) / kScaleThreads;
     wait_for_previous();
     for (int batch = blockIdx.z; batch < source.count(); batch += gridDim.z) {

@@ -1,5 +1,5 @@
-// f32 operands of attention as f16 numbers, which have as many bits as TF32's: every block of rows
-// is brought to f16's range by a power of two of its own.
+// f32 operands of attention as f16 numbers, which have as many bits as TF32: every block of rows is
+// brought into f16's range by a power of two of its own.
 #pragma once
 
 #include <cfloat>
@@ -10,7 +10,7 @@
 
 namespace fact::sm90 {
 
-// What every block's numbers are multiplied by to be the operand's own.
+// The factor of each block of rows that gives back the operand's own numbers.
 template <int kBatches>
 struct BlockFactorsOf {
     float const* data;  // [batch][blocks]
@@ -29,8 +29,7 @@ using AttentionFactors = AttentionFactorsOf<2>;
 
 struct NoFactors {};
 
-// The factors of a block's scores and of its values, as they are met on the way along a tile's
-// columns.
+// The factors of the scores and of the values of one block of columns.
 struct BlockFactors {
     float score, value;
 };
@@ -50,7 +49,7 @@ struct TileFactors {
         batch_k.at[Config::kHeads] /= Config::kRepeats;
         batch_v.at[Config::kHeads] /= Config::kRepeats;
     }
-    // Never zero: what is hidden has to stay so.
+    // Never zero: hidden scores have to stay -inf.
     __device__ BlockFactors of_block(int n) const {
         return {fmaxf(q * all.k.at(batch_k.at, n), FLT_MIN), all.v.at(batch_v.at, n)};
     }
@@ -71,7 +70,7 @@ struct SumsFactor {
         running.take(of_block.value);
         scale_all(weights, running.share);
     }
-    // To what was summed before that block.
+    // Rescales what was summed before that block.
     template <int kCount>
     __device__ void apply_to(float (&sums)[kCount]) const {
         scale_all(sums, running.fade);

@@ -1,5 +1,6 @@
-// What the tensor cores multiply in place of f32 numbers: two f16 parts of each, as accurate as f32
-// arithmetic, or one, which has as many bits as a TF32 number and is multiplied twice as fast.
+// What the tensor cores multiply instead of f32 numbers ("single" precision): two f16 parts of
+// each, as accurate as f32 arithmetic, or one f16 number, which has as many bits as a TF32 number
+// and is multiplied twice as fast.
 #pragma once
 
 #include "f16_parts.cuh"
@@ -7,7 +8,7 @@
 
 namespace fact::sm90 {
 
-// The element of a 32-deep tile of A in shared memory, 128-byte swizzled.
+// The address of an element in a 32-deep tile of A in shared memory, 128-byte swizzled.
 template <Major kMajor>
 __device__ inline float const* element(unsigned char const* tile, int row, int k) {
     int const outer = kMajor == Major::k ? row : k;
@@ -20,15 +21,15 @@ __device__ inline float const* element(unsigned char const* tile, int row, int k
 // The numbers of A that a lane multiplies, in one of the two 16-deep steps of a k-tile.
 template <Major kMajorA>
 struct LaneNumbers {
-    // Where k of a block of 32 lies among the numbers of prepared B. Where A is contiguous along K
-    // a lane takes four neighbours at once, and no two lanes that load together the same banks: the
-    // products then see K in another order.
+    // The position of `k` among the 32 numbers of a block of prepared B. If A is contiguous along
+    // K, a lane loads four neighbours at once, without bank conflicts: the products then see K in
+    // another order, and B has to have the same.
     __device__ static int position(int k) {
         if constexpr (kMajorA == Major::mn) return k;
         return k / 4 % 2 * 16 + k / 8 * 2 + k / 2 % 2 * 8 + k % 2;
     }
 
-    // Those of one row.
+    // Loads those of one row.
     __device__ static void load(unsigned char const* tile, int row, int quad, int step,
                                 float (&x)[4]) {
         if constexpr (kMajorA == Major::k) {
@@ -37,13 +38,13 @@ struct LaneNumbers {
             x[0] = four.x, x[1] = four.y, x[2] = four.z, x[3] = four.w;
         } else {
 #pragma unroll
-            for (int j = 0; j < 4; ++j)  // the swizzle is the same again eight rows on
+            for (int j = 0; j < 4; ++j)  // the swizzle repeats every eight rows
                 x[j] = element<kMajorA>(tile, row, quad * 2 + j % 2)[(step * 16 + j / 2 * 8) * 32];
         }
     }
 };
 
-// The largest magnitude of a row, whose numbers four neighbouring lanes hold.
+// The largest magnitude in a row, whose numbers are in four neighbouring lanes.
 template <int kCount>
 __device__ inline float row_maximum(float const (&x)[2][kCount]) {
     float most = 0.f;
@@ -100,7 +101,7 @@ struct SplitNumbers : LaneNumbers<kMajorA> {
         __device__ void multiply(unsigned char const* b, float (&tile)[kN / 2]) const {
             uint64_t const large_b = descriptor(b, 16);
             products<kN>(small, large_b, tile, false);
-            products<kN>(large, further(large_b, 64), tile, true);
+            products<kN>(large, advanced(large_b, 64), tile, true);
             products<kN>(large, large_b, tile, true);
         }
 
@@ -115,22 +116,22 @@ struct SplitNumbers : LaneNumbers<kMajorA> {
 #pragma unroll
             for (int step = 0; step < 2; ++step)
                 sm90::multiply<RegisterHalfProduct<half, kN, Major::k>>(
-                    a[step], further(b, step * 32), tile, accumulate || step > 0);
+                    a[step], advanced(b, step * 32), tile, accumulate || step > 0);
         }
     };
 };
 
-// One f16 number, of as many bits as a TF32 number, and one product. Powers of two make up
-// for the smaller range: B's one a row, A's one a row and stretch of K, so that the tensor cores'
-// own sums go on from k-tile to k-tile. A row starts with the scale of its first k-tile, with room
-// for numbers 2^6 times as large; where larger ones come, its scale and its sums are lowered. Where
-// TF32 keeps all ten bits, a number below 2^-23 of the row's largest so far loses some: up to 2^-34
-// of that largest.
+// One f16 number, with as many bits as a TF32 number, and one product. Powers of two make up for
+// the smaller range: one per row of B, one per row and stretch of K of A, so that the tensor cores
+// keep their sums from k-tile to k-tile. A row of A starts with the scale of its first k-tile, with
+// room for numbers 2^6 times as large; if larger ones come, its scale and its sums are lowered. A
+// number below 2^-23 of the row's largest so far loses some of the ten bits that TF32 would keep:
+// its error is up to 2^-34 of that largest.
 template <Major kMajorA>
 struct Tf32Numbers : LaneNumbers<kMajorA> {
     static constexpr int kParts = 1, kRoom = 5;
 
-    // What two rows of A, eight apart, are multiplied by.
+    // The scales of two rows of A, eight rows apart.
     struct RowScales {
         float up[2];
         __device__ float down(int half) const {
@@ -138,7 +139,7 @@ struct Tf32Numbers : LaneNumbers<kMajorA> {
         }
     };
 
-    // A lane's numbers of one k-tile as they come from memory.
+    // A lane's numbers of one k-tile, not yet converted.
     struct Loaded {
         float x[2][2][4];
 
@@ -161,7 +162,7 @@ struct Tf32Numbers : LaneNumbers<kMajorA> {
     struct Fragment {
         uint32_t words[2][4];
 
-        // Whether every number is within f16's range after all: 0 * x is not 0 where x is not.
+        // Returns whether every number is within f16's range: 0 * x is not 0 if x is infinite.
         __device__ bool convert(Loaded const& from, RowScales const& scales) {
             uint32_t seen = 0;
 #pragma unroll
@@ -182,7 +183,7 @@ struct Tf32Numbers : LaneNumbers<kMajorA> {
             return seen == 0;
         }
 
-        // The registers are written before this point: the asynchronous products read them after.
+        // The registers are written before this point; the asynchronous products read them later.
         __device__ void pin() {
 #pragma unroll
             for (auto& step : words)
@@ -197,7 +198,7 @@ struct Tf32Numbers : LaneNumbers<kMajorA> {
 #pragma unroll
             for (int step = 0; step < 2; ++step)
                 sm90::multiply<RegisterHalfProduct<half, kN, Major::k>>(
-                    words[step], further(rows, step * 32), sums, accumulate || step > 0);
+                    words[step], advanced(rows, step * 32), sums, accumulate || step > 0);
         }
     };
 };

@@ -1,6 +1,6 @@
-// The operands of an f32 product. A is brought into the tensor cores' numbers on its way through
-// registers, so activations need no pass of their own and may be contiguous along M or K. B comes
-// prepared by prepare_pass.cuh: blocks of 32 along K, of N rows of f16 numbers each.
+// The operands of an f32 product. A is converted to the tensor cores' numbers on its way through
+// registers, so activations need no pass of their own and may be contiguous along M or K. B has
+// been prepared by prepare_pass.cuh: blocks of 32 along K, each of N rows of f16 numbers.
 //
 // `Numbers` (single_numbers.cuh) says what those numbers are.
 #pragma once
@@ -16,17 +16,17 @@ struct SingleOperands {
     using Numbers = Numbers_;
     static constexpr int kTileK = 32;
     static_assert(Config::kTileK == kTileK);
-    // A row of B with all parts of its numbers.
     using TileA = OperandTile<float, Config::kMajorA, Config::kTileM, kTileK, Config::kClusterN>;
+    // A row of B has all parts of its numbers.
     using TileB =
         OperandTile<half, Major::k, Config::kTileN, kTileK * Numbers::kParts, Config::kClusterM>;
     static constexpr int kStageBytes = TileA::kBytes + TileB::kBytes;
     static constexpr int kGroups = Config::kPingpong ? 1 : 2;  // on one tile
-    static constexpr int kReleases = 4 * kGroups;  // each warp reads A itself, and signs for itself
-    __device__ static constexpr bool signs(int) { return true; }
+    static constexpr int kReleases = 4 * kGroups;  // each warp reads A itself and arrives itself
+    __device__ static constexpr bool arrives(int) { return true; }
     static constexpr int kBlocks = Config::kTileM / 64 / kGroups;
     using Sums = float[kBlocks][Config::kTileN / 2];
-    static constexpr int kSumsAtOnce = 1;  // other blocks', that the registers hold
+    static constexpr int kSumsAtOnce = 1;  // how many other blocks' sums are loaded at once
 
     // The 64-row block of the tile that a consumer group computes as its i-th.
     __device__ static int block_of(int group, int i) {
@@ -46,7 +46,7 @@ struct SingleOperands {
                 TileA::load(a, full, stage, at.m * Config::kTileM, k, batch_a.at, n,
                             Multicast<Config>::of_a(m));
             };
-            constexpr bool kSharesB = Config::kClusterM > 1;  // what is shared goes first
+            constexpr bool kSharesB = Config::kClusterM > 1;  // what is shared is loaded first
             if constexpr (!kSharesB) load_a();
             int const block[] = {k / kTileK, batch_of_b<Config>(at.batch, extents)};
             TileB::load(b, full, stage + TileA::kBytes, at.n * Config::kTileN, 0, block, m,
@@ -55,10 +55,10 @@ struct SingleOperands {
         }
     };
 
-    // The epilogue's functor begins with what undoes the scales of B.
+    // Makes the epilogue undo the scales of B first.
     template <class Functor>
-    __device__ static UnscaledFunctor<Config, Functor> finished_by(Functor const& functor,
-                                                                   Operands const& operands) {
+    __device__ static UnscaledFunctor<Config, Functor> adapt_functor(Functor const& functor,
+                                                                     Operands const& operands) {
         return {functor, operands.scales};
     }
 };

@@ -1,17 +1,17 @@
-// An operand of the epilogue that TMA brings through shared memory.
+// An operand of the epilogue that TMA loads to shared memory.
 #pragma once
 
 #include "../common/operands.cuh"
 
 namespace fact::sm90 {
 
-// A matrix of the output's element type that TMA brings into the box its result will leave from:
-// whole lines of memory, asked for a slab ahead.
+// A matrix of the output's element type that TMA loads into the box from which the result will be
+// stored: whole lines of memory, requested a slab ahead.
 template <class T>
 struct StagedMatrix {
     using Fetched = typename Operand<T, true, true, true>::Fetched;
 
-    // A lane's pairs of a slab out of a box of 16 rows by 128 bytes, swizzled; `first` is the
+    // Reads a lane's pairs of a slab from a box of 16 rows by 128 bytes, swizzled; `first` is the
     // slab's first group of eight columns in the box.
     __device__ static void read(Fetched& fetched, unsigned char const* box, int lane, int first) {
         if constexpr (sizeof(T) == 2) {

@@ -1,25 +1,25 @@
-// Numbers whoever asks in the order they ask. CUDA does not say in which order blocks start: one
-// that waits for others, and is numbered by when it started, waits for those alone that have
-// started before it. So it gets what it waits for, whatever else is on the GPU.
+// Numbers its callers in the order of their calls. CUDA does not say in which order thread blocks
+// start. If blocks are numbered in the order of their start and wait only for lower numbers, they
+// wait only for blocks that are already running, whatever else is on the GPU.
 #pragma once
 
 #include <cstdint>
 
 namespace fact::sm90 {
 
-// Memory that may hold anything before the first launch, and is left clean for a graph's next
-// replay, whose token is the same. No two other launches have the same token.
+// This memory may hold anything before the first launch. It is reset at the end, for the next
+// replay of a CUDA graph, which has the same token; other launches never share a token.
 struct StartCounts {
-    unsigned long long claimed;  // the token: somebody is the first
-    unsigned long long count;    // beside the token, how many have asked
+    unsigned long long claimed;  // the token once there was a first caller
+    unsigned long long count;    // the token and how many have called
 };
 
-// The caller's number of `callers`, all of whom ask once.
+// The caller's number, from 0; each of the `callers` calls once.
 __device__ inline int start_number(StartCounts& counts, unsigned long long token, int callers) {
     unsigned long long const tag = token << 8;
     unsigned long long number = 0;
-    // Who comes first sets the count, and has started: others can wait for that. What they add to
-    // before means nothing, and is overwritten.
+    // The first caller sets the count; it is running, so the others can wait for that. What they
+    // add before is overwritten.
     if (atomicExch(&counts.claimed, token) != token)
         atomicExch(&counts.count, tag | 1);
     else

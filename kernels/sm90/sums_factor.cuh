@@ -1,19 +1,19 @@
-// What weighted sums of values stand for, where every block of values has a power of two of its
-// own.
+// The scale of weighted sums of values, if every block of values has a power of two of its own.
 #pragma once
 
 #include <cmath>
 
 namespace fact::sm90 {
 
-// Sums stand for numbers in the factor of the block that is added to them. Weights then keep all
-// their bits, whatever larger values the row hides, or met before.
+// Sums are kept in units of the factor of the block that is being added. Its weights then keep all
+// their bits, however large the values are that the row hides or has met before.
 struct RunningFactor {
-    // However small a block's values are, the sums before it do not overflow in its factor.
+    // Limits the ratio of factors, so that earlier sums do not overflow in the unit of a block with
+    // tiny values.
     static constexpr float kLeast = 0x1p-80f;
     float most = 0.f, unit = 0.f;
-    float fade;   // what was summed before the last block is multiplied by
-    float share;  // and its weights
+    float fade;   // the factor of what was summed before the last block
+    float share;  // the factor of the last block's weights
 
     __device__ void take(float of_block) {
         float const before = unit;
@@ -26,7 +26,7 @@ struct RunningFactor {
 
 template <int kCount>
 __device__ void scale_all(float (&values)[kCount], float by) {
-    if (by == 1.f) return;  // mostly so, and alike in all lanes
+    if (by == 1.f) return;  // usually, and then in all lanes
 #pragma unroll
     for (float& value : values) value *= by;
 }

@@ -1,4 +1,4 @@
-// Which tiles, and how much of their depth, each cluster of a persistent grid computes.
+// Which tiles each cluster of a persistent grid computes, and which part of their depth (along K).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace fact::sm90 {
 
-// Products that share a tile side by side: two where the configuration says so.
+// Products that are side by side in one tile: one, unless Config has kProducts = 2.
 template <class Config, class = void>
 inline constexpr int kProducts = 1;
 template <class Config>
@@ -22,7 +22,7 @@ template <class Config, int kBatches>
 using ClusterTiles = TileWalk<Config::kTileM * Config::kClusterM,
                               kTileColumns<Config> * Config::kClusterN, kBatches>;
 
-// Clusters are walked as tiles are; a block's own tile follows from its rank.
+// Walks the tiles of whole clusters; a thread block's own tile follows from its rank.
 template <class Config, int kBatches>
 struct ClusterWalk : ClusterTiles<Config, kBatches> {
     using Tiles = ClusterTiles<Config, kBatches>;
@@ -41,31 +41,32 @@ struct Stretch {
     int tile, k_first, k_count;
 };
 
-// What one cluster of the grid computes, stretch by stretch: every so-many-th tile, whole.
+// What one cluster of the grid computes, stretch by stretch. Here cluster c computes the tiles c,
+// c + clusters, c + 2 * clusters and so on, each whole.
 struct WholeTiles {
     int tiles, k_tiles, cluster, clusters;
 
-    // The cluster's i-th stretch; of no depth when it has no such.
+    // The cluster's i-th stretch; k_count is 0 past the last one.
     __device__ Stretch at(int i) const {
         int const tile = cluster + i * clusters;
         return {tile, 0, tile < tiles ? k_tiles : 0};
     }
 };
 
-// The same, but where tiles do not make whole waves, the last of them are laid end to end along
-// their depth and cut into equal spans, so that all clusters end together. A span is a tile long or
-// more where there are as many tiles as clusters.
-struct StreamedTiles {
+// Stream-K: the same, but if the tiles do not make whole waves, the last of them are laid end to
+// end along their depth and cut into equal spans, one per cluster, so that all clusters end
+// together. If there are at least as many tiles as clusters, a span is at least one tile long.
+struct StreamKTiles {
     int tiles, k_tiles, cluster, clusters;
 
     __device__ int waves() const {  // of whole tiles
         int const full = tiles / clusters;
         return full * clusters == tiles ? full : max(full - 1, 0);
     }
-    // Whoever finishes a tile waits for clusters that started before it, never after: spans run
-    // against the order of their numbers (start_order.cuh).
+    // Spans are assigned in reverse start order (start_order.cuh): the cluster that finishes a tile
+    // started after those it waits for, so they are running.
     __device__ int span() const { return clusters - 1 - cluster; }
-    // Where a span begins, in k-tiles from the first divided tile.
+    // Where a span begins, in k-tiles from the first tile that is cut.
     __device__ int begin(int span) const { return static_cast<int>(depth() * span / clusters); }
     __device__ Stretch at(int i) const {
         int const whole = waves();
@@ -83,14 +84,14 @@ struct StreamedTiles {
     }
 
   private:
-    __device__ int64_t depth() const {  // of all divided tiles
+    __device__ int64_t depth() const {  // of all tiles that are cut
         return static_cast<int64_t>(tiles - waves() * clusters) * k_tiles;
     }
 };
 
-// The same, but where there are clusters for it each tile is cut into as many equal parts, one a
-// cluster (split-K). Where there are not, tiles are computed whole.
-struct DividedTiles {
+// Split-K: each tile is cut along K into min(clusters / tiles, k_tiles) equal parts, one per
+// cluster. If that is less than two, tiles are computed whole.
+struct SplitKTiles {
     int tiles, k_tiles, cluster, clusters;
 
     __device__ int parts() const { return min(max(clusters / tiles, 1), k_tiles); }
@@ -105,7 +106,7 @@ struct DividedTiles {
     }
 };
 
-// How the tiles of a problem are dealt out.
+// How the tiles of a problem are dealt out to clusters: whole, by stream-K or by split-K.
 enum class Deal { whole, streamed, divided };
 
 template <Deal kDeal>
@@ -113,8 +114,8 @@ struct DealtTiles;
 template <>
 struct DealtTiles<Deal::whole> : WholeTiles {};
 template <>
-struct DealtTiles<Deal::streamed> : StreamedTiles {};
+struct DealtTiles<Deal::streamed> : StreamKTiles {};
 template <>
-struct DealtTiles<Deal::divided> : DividedTiles {};
+struct DealtTiles<Deal::divided> : SplitKTiles {};
 
 }  // namespace fact::sm90

@@ -3,12 +3,12 @@
 
 namespace fact::sm90 {
 
-// Of one group, nothing happens.
+// With a single group, both functions do nothing.
 template <int kGroups>
 struct Turn {
     int group;
     static constexpr int kFirstBarrier = 1;
-    static constexpr int kThreads = 256;  // of the group that waits and the one that passes
+    static constexpr int kThreads = 256;  // the group that waits and the one that passes
 
     __device__ explicit Turn(int group) : group(group) {
         if (kGroups > 1 && group == kGroups - 1) pass();  // group 0 begins

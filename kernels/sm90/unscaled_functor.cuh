@@ -1,4 +1,4 @@
-// The epilogue of an f32 product, whose sums the scales of B's rows are still in.
+// The epilogue of an f32 product, whose sums still contain the scales of B's rows.
 #pragma once
 
 #include "epilogue.cuh"
@@ -6,7 +6,7 @@
 
 namespace fact::sm90 {
 
-// Among B's own matrices, one after another for what it varies with.
+// Which of B's matrices is used at these coordinates of the batch; B may lack some dimensions.
 template <class Config, int kBatches>
 __device__ int batch_of_b(int const (&at)[kBatches], ExtentsOf<kBatches> const& extents) {
     int batch = 0;
@@ -16,21 +16,21 @@ __device__ int batch_of_b(int const (&at)[kBatches], ExtentsOf<kBatches> const& 
     return batch;
 }
 
-// The kernel's own functor behind what undoes those scales, which are fetched as its operands are.
+// Undoes those scales, which are fetched like an operand, and then applies the kernel's functor.
 template <class Config, class Functor>
 struct UnscaledFunctor {
     static constexpr int kFlip = sm90::kFlip<Functor>;  // no kPeriod: every column has its scale
     Functor const& functor;
     RowScalesOfB scales;
 
-    // Of a lane's columns of a slab.
+    // The inverse scales of a lane's columns of a slab.
     struct Down {
         float2 values[kSlabColumns / 8];
         __device__ float at(int i) const { return i % 2 ? values[i / 4].y : values[i / 4].x; }
     };
     struct Fetched {
         typename Functor::Fetched own;
-        Down down, flipped;  // and of those they change places with
+        Down down, flipped;  // flipped: of the columns they change places with
     };
     template <int kBatches>
     __device__ Fetched fetch(SlabOf<kBatches> const& slab) const {

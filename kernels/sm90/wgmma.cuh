@@ -14,9 +14,9 @@ namespace GMMA = cute::SM90::GMMA;
 template <Major kMajor>
 inline constexpr GMMA::Major kGmmaMajor = kMajor == Major::k ? GMMA::Major::K : GMMA::Major::MN;
 
-// A shared-memory operand in swizzled rows of 128 bytes, or of 64: groups of eight rows lie one
-// after another; `leading_bytes` is the distance between slabs for an operand contiguous along M or
-// N.
+// The descriptor of an operand in shared memory, in swizzled rows of 128 or 64 bytes: groups of
+// eight rows follow one another. `leading_bytes` is the distance between slabs of an operand that
+// is contiguous along M or N.
 template <int kRowBytes = 128>
 __device__ inline uint64_t descriptor(void const* address, int leading_bytes) {
     static_assert(kRowBytes == 128 || kRowBytes == 64);
@@ -26,8 +26,8 @@ __device__ inline uint64_t descriptor(void const* address, int leading_bytes) {
            (kSwizzle << 62);
 }
 
-// The same some bytes further on: one addition, where a new descriptor takes five instructions.
-__device__ inline uint64_t further(uint64_t descriptor, int bytes) {
+// The descriptor moved by some bytes: one addition, while a new descriptor takes five instructions.
+__device__ inline uint64_t advanced(uint64_t descriptor, int bytes) {
     return descriptor + (bytes >> 4);
 }
 

@@ -1,4 +1,4 @@
-"""What went wrong in the user's own code, told whole: where, what was raised, and by what."""
+"""Reports failures in the user's own code in full: where, what was raised, and its cause."""
 
 import linecache
 import os
@@ -7,13 +7,13 @@ import traceback
 
 from fact._watch import is_library
 
-# Beyond so much the reader is told of the traceback.
+# A longer message is cut, and the reader is referred to --verbose.
 FEW_LINES, FEW_CHARACTERS = 8, 2000
 HINT = "--verbose shows all of it, with the traceback"
 
 
 def blame(spec, error, what):
-    """The user's own line, what was raised with its whole message, and what that came from."""
+    """The user's own line, what was raised with its whole message, and its causes."""
     lines = []
     for step, (how, one) in enumerate(_chain(error)):
         place, code = _users_line(one)
@@ -34,7 +34,7 @@ def reason(error):
     try:
         message = str(error).strip("\n")
     except Exception:  # the user's own __str__
-        message = "(its message cannot be made)"
+        message = "(its message cannot be shown)"
     name = type(error).__name__
     parts = [f"{name}: {message}" if message.strip() else name]
     parts += [str(note) for note in getattr(error, "__notes__", ())]
@@ -45,14 +45,14 @@ def reason(error):
 
 
 def one_line(error, width=600):
-    """The user's line and the whole reason where a line has to do."""
+    """The user's line and the whole reason, on one line."""
     place, _ = _users_line(error)
     text = (f"{place}: " if place else "") + " ".join(reason(error).split())
     return text if len(text) <= width else f"{text[:width].rstrip()} ... ({HINT})"
 
 
 def _users_line(error):
-    """The innermost line that is no library's, as "model.py:12" and its code; nothing without one."""
+    """The innermost line outside of libraries, as "model.py:12" and its code; empty if there is none."""
     mine = None
     for frame in traceback.extract_tb(error.__traceback__):
         if not is_library(frame.filename):
@@ -69,7 +69,7 @@ def short(file):
 
 
 def _chain(error):
-    """What was raised, then what it came from, each with how it came."""
+    """What was raised and its causes, each with how they are related."""
     how, seen = "", set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

@@ -1,4 +1,4 @@
-"""How a module is called: kept with its package, so that the package takes the same calls."""
+"""How a module is called: stored with its package, so that the package accepts the same calls."""
 
 import inspect
 import json
@@ -11,11 +11,11 @@ _REST, _NAMED_REST = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEY
 
 
 class _Unknown:
-    """Stands for a default that JSON cannot hold."""
+    """Stands for a default that JSON cannot represent."""
 
 
 def describe(function):
-    """A function's parameters as JSON; None where Python does not know them."""
+    """A function's parameters as JSON; None if Python does not know them."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -33,7 +33,7 @@ def describe(function):
 
 
 def check_value(name, value, traced):
-    """A plain value is part of what was traced: only the same one can be given."""
+    """A plain value is part of the trace: only the same value can be passed."""
     if not _same(value, traced):
         shown = "a tensor" if isinstance(value, torch.Tensor) else repr(value)
         raise ValueError(
@@ -43,7 +43,7 @@ def check_value(name, value, traced):
 
 
 def _same(value, traced):
-    """Of the same kind, too: 3, 3.0 and True give results of different types."""
+    """Equal and of the same type: 3, 3.0 and True give results of different types."""
     for kind in (bool, int, float, str, list, tuple, dict, torch.dtype, type(None)):
         if isinstance(traced, kind):
             break
@@ -79,7 +79,7 @@ class Signature:
         self._more = max(0, count - len(positional))  # values of *args
 
     def name(self, index):
-        """Of a positional argument of the traced call."""
+        """The name of a positional argument of the traced call."""
         if index < len(self._traced):
             return f"'{self._traced[index]}'"
         return f"argument {index + 1}"
@@ -150,7 +150,7 @@ def _default(row):
 
 
 def _encode(value):
-    """Lists and values that JSON does not have as [kind, ...]; None for what cannot be kept."""
+    """Lists and values that JSON does not have become [kind, ...]; None for what cannot be stored."""
     if isinstance(value, (list, tuple)):
         inner = [_encode(one) for one in value]
         return None if None in inner else ["tuple" if isinstance(value, tuple) else "list", *inner]
@@ -166,7 +166,7 @@ def _encode(value):
 
 
 def decode(coded):
-    """What _encode was given."""
+    """The inverse of _encode."""
     if not isinstance(coded, list):
         return coded
     kind, *rest = coded
@@ -180,7 +180,7 @@ def decode(coded):
 
 
 def _plain(value):
-    """Whether JSON gives the same value back."""
+    """Whether JSON preserves the value."""
     try:
         return json.loads(json.dumps(value, allow_nan=False)) == value
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""What a module that was made f64 still computes in less, because it says so itself."""
+"""Finds what a module cast to f64 still computes in a narrower type, because it casts itself."""
 
 import torch
 from torch.utils import _pytree as pytree
@@ -6,7 +6,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 class Narrower(TorchDispatchMode):
-    """Notes, while it is entered, the floating types below f64 of what is computed."""
+    """While active, records the floating types narrower than f64 in which something is computed."""
 
     def __init__(self):
         super().__init__()

@@ -1,8 +1,8 @@
-"""How far a module's results are from the same module's in f64, and whether that is near enough."""
+"""The error of a module's results against the same module in f64, and whether it is small enough."""
 
 import torch
 
-# Errors below these pass whatever eager's are: one rounding of the result, as in the verifier.
+# Errors below these always pass: one rounding of the result, as in the verifier.
 FLOOR = {torch.bfloat16: 2**-8, torch.float16: 2**-11, torch.float32: 1e-6, torch.float64: 1e-13}
 DIFFERENT = 0.1  # of the largest magnitude: no rounding
 WRONG = 1e300  # an error where no number fits; JSON has no infinity
@@ -21,7 +21,7 @@ def error(want, got):
     if want.numel() == 0:
         return dict.fromkeys(KINDS, 0.0)
     finite = want.isfinite()
-    # NaN and each infinity where they belong, and nowhere else.
+    # NaN and infinities have to be in the same places.
     if (
         not torch.equal(finite, got.isfinite())
         or not torch.equal(want.isnan(), got.isnan())
@@ -44,7 +44,7 @@ def error(want, got):
 
 
 def errors(exact, results):
-    """Of every output."""
+    """The errors of every output."""
     if len(exact) != len(results):
         return [dict.fromkeys(KINDS, WRONG)]
     return [error(want, got) for want, got in zip(exact, results)]

@@ -1,4 +1,4 @@
-"""The original module, as it is run beside its package."""
+"""Runs the original module for comparison with its package."""
 
 import copy
 
@@ -8,9 +8,9 @@ from torch.utils import _pytree as pytree
 from fact._blame import blame
 from fact._errors import BadInput
 
-# The interpreter that stands in for kernels on a CPU is no faster than this in a few minutes.
+# What the interpreter, which replaces kernels on a CPU, can compute in a few minutes.
 MOST_INTERPRETED_FLOPS = 2e10
-# Weights times elements of the inputs: as many products take a CPU a moment.
+# Weights times elements of the inputs: so many multiplications are quick on a CPU.
 FEW_PRODUCTS = 1e9
 
 
@@ -19,7 +19,7 @@ def tensors_of(result):
 
 
 def call(module, inputs, spec):
-    """The module's results: torch.export takes modules that do not run."""
+    """The module's results; needed because torch.export accepts modules that cannot run."""
     try:
         with torch.no_grad():
             return module(*inputs)
@@ -28,7 +28,7 @@ def call(module, inputs, spec):
 
 
 def try_out(module, inputs, spec):
-    """Calls a small module once, so that one that cannot run is not optimized first."""
+    """Calls a small module once, so that one that cannot run is found before optimizing."""
     weights = sum(parameter.numel() for parameter in module.parameters())
     if weights * sum(tensor.numel() for tensor in tensors_of(inputs)) > FEW_PRODUCTS:
         return
@@ -38,7 +38,7 @@ def try_out(module, inputs, spec):
 
 
 class Buffers:
-    """A module's buffers as they are: calls may change them, and each that is compared starts here."""
+    """A copy of a module's buffers: calls may change them, and each compared call starts from these."""
 
     def __init__(self, module):
         self._kept = [(buffer, buffer.clone()) for buffer in module.buffers()]
@@ -51,7 +51,7 @@ class Buffers:
 
 
 def repeats(work, buffers):
-    """Whether two calls of the same state give the same."""
+    """Whether two calls from the same state give the same results."""
     results = []
     for _ in range(2):
         results.append(tensors_of(work()))
@@ -60,7 +60,7 @@ def repeats(work, buffers):
 
 
 def flops(module, inputs):
-    """Of one call, counted without computing anything; 0 where that is not possible."""
+    """The flops of one call, counted without computing; 0 if that is not possible."""
     from torch.utils.flop_counter import FlopCounterMode
 
     counter = FlopCounterMode(display=False)

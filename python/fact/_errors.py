@@ -1,4 +1,4 @@
-"""Failures that are told to the user as they are."""
+"""Failures that are shown to the user as they are."""
 
 import sys
 import textwrap
@@ -11,11 +11,11 @@ class BadInput(Exception):
 
 
 def tell(error, verbose=False):
-    """Says a BadInput on standard error, with `verbose` all of what Python knows of its cause."""
+    """Prints a BadInput to standard error, with `verbose` including the traceback of its cause."""
     text = str(error)
     if verbose and error.__cause__ is not None:
         trace = "".join(traceback.format_exception(error.__cause__)).rstrip("\n")
         text += "\n" + textwrap.indent(trace, "  ", lambda line: True)
-    # Whoever looks for the message looks at the beginning of lines, and the user's code may have left
+    # The caller looks for the message at the beginning of a line, and the user's code may have left
     # one unfinished.
     print(f"\nerror: {text}", file=sys.stderr)

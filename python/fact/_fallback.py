@@ -6,11 +6,11 @@ import warnings
 
 
 class FallbackWarning(UserWarning):
-    """Once for every pattern of an open package: which, and why."""
+    """Warns once for every pattern of an open package: which one, and why."""
 
 
 def warn(text):
-    """As if the caller's own line, outside of torch and of this package, had said it."""
+    """Attributes the warning to the caller's line, outside of torch and of this package."""
     warnings.warn(text, FallbackWarning, stacklevel=_depth())
 
 

@@ -1,4 +1,4 @@
-"""Files that are either whole or absent."""
+"""Writes files completely or not at all."""
 
 import contextlib
 import errno
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def target(path):
-    """Where a file written as `path` has to be put: a link stays, and only a file is replaced."""
+    """The path to replace when `path` is written: links are followed, only regular files replaced."""
     place = Path(os.path.realpath(path))
     if place.exists() and not place.is_file():
         raise FileExistsError(errno.EEXIST, "it is not a regular file", str(path))
@@ -21,7 +21,7 @@ def is_full(error):
 
 
 def told(error):
-    """What is said of an OSError where a file is written."""
+    """The message for an OSError while writing a file."""
     if is_full(error):
         folder = os.path.dirname(os.path.abspath(error.filename or "."))
         return f"no space left on the disk of {folder}: cannot write {error.filename}"
@@ -29,8 +29,8 @@ def told(error):
 
 
 def _usual_mode():
-    """What a file gets that is made in the ordinary way; mkstemp lets nobody else read."""
-    # os.umask cannot be asked without setting it, which other threads would see.
+    """The default permissions of a new file; mkstemp's allow only the owner to read."""
+    # os.umask cannot be read without setting it, which would affect other threads.
     with open("/proc/self/status") as status:
         for line in status:
             if line.startswith("Umask:"):
@@ -40,7 +40,7 @@ def _usual_mode():
 
 @contextlib.contextmanager
 def replacing(path):
-    """A binary file that takes the place of `path` when all of it is written."""
+    """A binary file that replaces `path` when all of it is written."""
     place = target(path)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ def replacing(path):
 
 
 class Sink:
-    """For a writer that does not survive a write that fails: the failure is raised at the end."""
+    """For a writer that crashes if a write fails: the failure is raised at the end."""
 
     def __init__(self, file):
         self._file = file

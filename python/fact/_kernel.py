@@ -18,7 +18,7 @@ class Kernel:
 
     def __init__(self, name):
         """`name` is open already, and is closed with this object."""
-        # Not at exit: the GPU may be gone by then.
+        # Not at exit: the GPU may not be usable any more.
         weakref.finalize(self, ops().close_kernel, name).atexit = False
         self._name = name
         self.params = tuple(ops().kernel_params(name))
@@ -57,7 +57,7 @@ class Kernel:
 
 
 def _as_tensor(value, device):
-    """A number is a scalar of the text, f32 as arithmetic is."""
+    """A number is a scalar of the text, in f32 like all arithmetic."""
     if isinstance(value, torch.Tensor):
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):

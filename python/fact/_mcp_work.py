@@ -1,4 +1,4 @@
-"""What the MCP server has `fact` do: a process group for each piece of work, ended with whoever asked for it."""
+"""The `fact` processes of the MCP server: one process group per request, ended when the request ends."""
 
 import asyncio
 import collections
@@ -21,7 +21,7 @@ PATIENCE = 2.0  # seconds that a program has to end by itself
 
 
 class Refused(Exception):
-    """What a tool cannot do; its text, and the reply if there is one, go to whoever called it."""
+    """A request that a tool refuses; its text, and the reply if there is one, go to the caller."""
 
     def __init__(self, text, reply=None):
         super().__init__(text)
@@ -29,7 +29,7 @@ class Refused(Exception):
 
 
 def program():
-    """`fact` itself: the one that started the server, else the launcher beside us, else the path's."""
+    """The `fact` program: the one that started the server, else this repository's launcher, else from PATH."""
     launcher = ROOT / "fact"
     return os.environ.get("FACT_PROGRAM") or (str(launcher) if launcher.is_file() else shutil.which("fact") or "fact")
 
@@ -43,12 +43,12 @@ def actions():
 
 
 def folder(run):
-    """In full: a relative one, or one that begins with a dash, would be read otherwise."""
+    """An absolute path: a relative one, or one that begins with a dash, could be misread."""
     return os.path.abspath(os.path.expanduser(run))
 
 
 class Child:
-    """A running `fact`, in a group of its own."""
+    """A running `fact`, in its own process group."""
 
     running = set()
 
@@ -80,7 +80,7 @@ class Child:
         return self.said[-1] if self.said else ""
 
     async def complaint(self):
-        """What it said at the end, once it has ended."""
+        """The end of its standard error, once it has ended."""
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(asyncio.shield(self.listener), PATIENCE)
         said = list(self.said)
@@ -93,7 +93,7 @@ class Child:
                 os.killpg(self.process.pid, number)
 
     async def end(self):
-        """Asked to end, a `fact` ends what it has started too; without an answer it is killed, and that follows."""
+        """On SIGTERM `fact` also ends what it has started; if it does not react, it is killed with all of that."""
         with anyio.CancelScope(shield=True):
             if self.process.stdin:
                 self.process.stdin.close()  # one that waits for a line is not woken by a signal
@@ -106,7 +106,7 @@ class Child:
             Child.running.discard(self)
 
     async def attend(self, work, report):
-        """The result of `work`, with signs of life meanwhile; whoever stops waiting ends the process."""
+        """The result of `work`, with progress messages meanwhile; if the caller stops waiting, the process ends."""
         task = asyncio.ensure_future(work)
         try:
             while not (await asyncio.wait({task}, timeout=SIGN_OF_LIFE))[0]:
@@ -125,7 +125,7 @@ class Child:
         return text
 
 
-class Desk:
+class ActServer:
     """One `fact act RUN --serve`, which has read the run's graph once for many actions."""
 
     def __init__(self, run):
@@ -141,7 +141,7 @@ class Desk:
 
     async def act(self, action, request, report):
         async with self.turn:
-            # What others have changed since is not on this desk.
+            # The process has not loaded what others have changed since.
             if self.child and (self.child.process.returncode is not None or self._version() != self.known):
                 await self.child.end()
                 self.child = None
@@ -199,7 +199,7 @@ class Optimization:
         return state
 
     async def wait(self, seconds, report):
-        """For its end, at most so long; whoever stops waiting does not end it."""
+        """Waits for its end, at most so long; it goes on if the caller stops waiting."""
         end = time.monotonic() + seconds
         while self.running and (left := end - time.monotonic()) > 0:
             await asyncio.wait({self.done}, timeout=min(left, SIGN_OF_LIFE))
@@ -213,14 +213,14 @@ class Optimization:
 
 
 class Office:
-    """All that is under way: desks by their run folders, optimizations by their handles."""
+    """All running processes: `fact act` by run folder, optimizations by handle."""
 
     def __init__(self):
-        self.desks = {}
+        self.act_servers = {}
         self.optimizations = {}
 
     def _free(self, run):
-        """Waiting for minutes for another's lock is no answer that a client waits for."""
+        """Refuses if an optimization works in the run: a client would not wait minutes for its lock."""
         for one in self.optimizations.values():
             if one.run == run and one.running:
                 raise Refused(f"`fact optimize` is at work in {run}: see optimize_status of {one.handle}")
@@ -228,8 +228,8 @@ class Office:
     async def act(self, run, action, request, report):
         run = folder(run)
         self._free(run)
-        desk = self.desks.setdefault(run, Desk(run))
-        return await desk.act(action, request, report)
+        server = self.act_servers.setdefault(run, ActServer(run))
+        return await server.act(action, request, report)
 
     async def start(self, run, arguments):
         run = folder(run)

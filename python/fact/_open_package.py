@@ -23,7 +23,7 @@ class OpenPackage:
 
     def __init__(self, name, allow):
         """`name` is open already, and is closed with this object. `allow`: as `fact.load` takes it."""
-        # Not at exit: the GPU may be gone by then.
+        # Not at exit: the GPU may not be usable any more.
         weakref.finalize(self, ops().close_package, name).atexit = False
         self.name = name
         self._allow = allow
@@ -37,7 +37,7 @@ class OpenPackage:
         self.written = [place(name) for name in signature["written"]]
         self.weights = signature["weights"]
         said = manifest(self.path, content)
-        # Of an archive those that this process knows already.
+        # For a bare archive, the classes that this process knows already.
         classes = said.get("classes", pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE)
         self.arguments, self.results = (
             Structure(signature[spec], load_spec(signature[spec], classes, allow))
@@ -80,7 +80,7 @@ def manifest(path, content=None):
     with open(os.path.join(path, "manifest.json"), "rb") as file:
         text = file.read()
     if content is not None and hashlib.sha256(text).hexdigest() != content:
-        raise RuntimeError(f"{path} was written anew while it was loaded: load it once more")
+        raise RuntimeError(f"{path} was rewritten while it was being loaded: load it again")
     return json.loads(text)
 
 

@@ -24,14 +24,14 @@ _loading = threading.Lock()
 
 @functools.cache
 def ops():
-    """torch.ops.fact, its library loaded."""
+    """torch.ops.fact, with its library loaded."""
     with _loading:
         return _loaded()[0]
 
 
 @functools.cache
 def _loaded():
-    """Beside the operators what Python implements of them, for the life of the process."""
+    """Loads the operators and registers their Python parts, for the life of the process."""
     path = library_path()
     if not path.exists():
         raise RuntimeError(

@@ -1,10 +1,10 @@
-"""torch's own precision settings: recorded with a module, followed by its kernels, its baseline's."""
+"""torch's precision settings: recorded with a module, used by its kernels and its baseline."""
 
 import contextlib
 
 
 def recorded():
-    """The settings as they are now, for extra/fact.json (the core reads the booleans)."""
+    """The current settings, for extra/fact.json (the core reads the booleans)."""
     import torch
 
     return {
@@ -20,13 +20,13 @@ def recorded():
 
 
 def allow_tf32():
-    """In products and convolutions, whatever the settings are."""
+    """Allows TF32 in products and convolutions, whatever the settings are."""
     _set_tf32(True, True)
 
 
 @contextlib.contextmanager
 def restored():
-    """Whatever is set inside is as it was afterwards."""
+    """Restores the settings afterwards."""
     before = recorded()
     try:
         yield
@@ -38,7 +38,7 @@ def _products():
     """"tf32", or another word for what cuBLAS computes fp32 products in."""
     from torch.backends import cuda
 
-    # The older flag refuses to be read where a newer one was set; torch 2.10 has both.
+    # The older flag cannot be read if a newer one was set; torch 2.10 has both.
     if hasattr(cuda.matmul, "fp32_precision"):
         return cuda.matmul.fp32_precision
     return "tf32" if cuda.matmul.allow_tf32 else "ieee"

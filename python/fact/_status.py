@@ -1,4 +1,4 @@
-"""What runs in a package, and by which weights."""
+"""Which kernels of a package run, and where its weights come from."""
 
 import dataclasses
 
@@ -38,10 +38,10 @@ class Status:
 
 
 def patterns(calls):
-    """From what the operator library says of each."""
+    """Made from the operator library's description of each."""
     found = []
     for call in calls:
-        # Why it did not is more than why it cannot: on a CPU no kernel can.
+        # Why it did not run says more than why it cannot: on a CPU no kernel can.
         reason = call["fell_back"] or call["cannot_run"]
         count = call["by_kernel"] + call["by_interpreter"] + call["by_torch"]
         found.append(

@@ -1,4 +1,4 @@
-"""Arguments taken apart into leaves, and results put together from them, as torch.export recorded."""
+"""Flattens arguments into leaves and builds results from leaves, as torch.export recorded."""
 
 import json
 
@@ -20,7 +20,7 @@ class Structure:
         self._plan = _plan(json.loads(text)[1])
 
     def leaves(self, value):
-        """In the traced order; None where the value is built otherwise."""
+        """The leaves in the traced order; None if the value has another structure."""
         if self._plan is None:
             leaves, spec = pytree.tree_flatten(value)
             return leaves if spec == self.spec else None
@@ -41,7 +41,7 @@ def describe(value):
 
 
 def _plan(node):
-    """(type, keys, plans of what is in it); None where a class is not known here."""
+    """(type, keys, plans of the children); None if a class is not known here."""
     if node["type"] is None:
         return _LEAF
     children = tuple(_plan(child) for child in node["children_spec"])

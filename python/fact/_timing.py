@@ -74,7 +74,7 @@ def single(works, total_us=3_000_000.0):
 
 
 class Repeatable(NamedTuple):
-    """What to repeat for a sustained time, and what that is."""
+    """What to repeat for a sustained time, and its description."""
 
     work: Callable
     how: str
@@ -90,15 +90,15 @@ def repeatable(work):
         return Repeatable(work, "calls")
     replay = captured(work)
     if replay is None:
-        return Repeatable(work, "calls, which the host holds up")
+        return Repeatable(work, "calls, limited by the host")
     called, replayed = single([work, replay], total_us=500_000.0)
     if replayed["median_us"] <= AS_FAST * called["median_us"]:
         return Repeatable(replay, "a CUDA graph")
-    return Repeatable(work, "calls, which the host holds up", replayed)
+    return Repeatable(work, "calls, limited by the host", replayed)
 
 
 def captured(work):
-    """The replay of the work as a CUDA graph; None where it cannot be captured."""
+    """The replay of the work as a CUDA graph; None if it cannot be captured."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     try:

@@ -35,12 +35,12 @@ def is_data(file):
         given = os.environ.get(name)
         if file.startswith(os.path.join(os.path.abspath(given), "") if given else usual):
             return False
-    # What is in a .pyc follows from its source.
+    # A .pyc depends only on its source.
     return not (is_library(file) or file.endswith(".pyc") or file.startswith(_NOT_DATA))
 
 
 def stamp(path):
-    """What a file is known again by; None for anything but a regular file."""
+    """Identifies a file's content; None unless it is a regular file."""
     try:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
@@ -77,7 +77,7 @@ class Watch:
 
         ask, map_file = os._Environ.__getitem__, torch.UntypedStorage.from_file
 
-        # os.getenv, get and `in` all end here, also on an environ imported by name.
+        # os.getenv, get and `in` all lead here, also on an environ imported by name.
         def getitem(environment, name):
             if isinstance(name, (str, bytes)) and _asked_by_the_user():
                 self.variables.add(os.fsdecode(name))
@@ -88,7 +88,7 @@ class Watch:
             self._note(filename)
             return map_file(filename, *args, **kwargs)
 
-        # os.path.exists and its kin ask here, and Python tells no hook of it.
+        # os.path.exists and the like end here, and Python calls no hook for them.
         look = os.stat
 
         def stat_of(path, *args, **kwargs):
@@ -148,13 +148,13 @@ class Watch:
             path, _, flags = arguments
             if flags & os.O_EXCL:
                 self._note(path, self.made)
-            # Libraries try out names by the dozen, some of them new at every run.
+            # Libraries try many names, some of them different in every run.
             if not flags & (os.O_WRONLY | os.O_TRUNC) and (_is_there(path) or _asked_by_the_user()):
                 self._note(path)
         elif self._active and event == "os.mkdir":
             self._note(arguments[0], self.made)
         elif self._active and event in ("os.listdir", "os.scandir"):
-            # Where imports look for modules is not what the module was built from.
+            # Folders in which imports look for modules do not count.
             folder = arguments[0] or "."
             imports = "importlib" in sys._getframe(1).f_code.co_filename
             if isinstance(folder, (str, bytes, os.PathLike)) and not imports and _asked_by_the_user():
@@ -166,7 +166,7 @@ class Watch:
             (self.opened if paths is None else paths).add(os.path.abspath(os.fsdecode(path)))
 
     def _was_temporary(self, path):
-        """Whether a path that is gone was made meanwhile: it says nothing, and its name is random."""
+        """Whether a path that no longer exists was created meanwhile: a temporary file with a random name."""
         return any(str(place) in self.made for place in (path, *Path(path).parents))
 
 

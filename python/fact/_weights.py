@@ -1,4 +1,4 @@
-"""The weights of a package: every one of them is the caller's or the package's own, by its name."""
+"""The weights of a package: each is the caller's or the package's own, by name."""
 
 from collections.abc import Mapping
 
@@ -33,7 +33,7 @@ class Weights:
                 _check_fits(entry, self._given[entry["fqn"]])
 
     def given(self):
-        """The names of those that the caller gave."""
+        """The names of the weights that the caller gave."""
         return self._given.keys() & self._names
 
     def register(self, root, stored):
@@ -63,7 +63,7 @@ class Weights:
         return sources
 
     def _given_on(self):
-        """The device of those that were given, for the others; None where there are several."""
+        """The device of the given weights, to be used for the others; None if there are several."""
         devices = {self._given[name].device for name in self.given()}
         return devices.pop() if len(devices) == 1 else None
 
@@ -96,7 +96,7 @@ class Weights:
         return {_part_name(name, i): part for i, part in enumerate(_parts(tensor))}
 
     def _check_known(self):
-        """Some of what was given must be the module's: else it is another's, or has other names."""
+        """At least one given weight must be known: otherwise they are another module's, or renamed."""
         if self._given and self._names and not self.given():
             raise ValueError(
                 f"none of the weights that were given are those of {self._path}: it has "
@@ -104,7 +104,7 @@ class Weights:
             )
 
     def _follow_ties(self):
-        """One weight under several names: checkpoints often hold it under one of them."""
+        """One weight under several names: checkpoints often contain only one of them."""
         groups = {}
         for entry in self._entries:
             groups.setdefault(entry.get("tied", entry["fqn"]), []).append(entry)
@@ -144,7 +144,7 @@ class Weights:
         )
 
     def _is_unknown(self, name):
-        # What a module keeps beside its tensors (get_extra_state) is no weight.
+        # State besides tensors (get_extra_state) is no weight.
         extra = name in self._listed and not isinstance(self._given[name], torch.Tensor)
         return name not in self._names and not extra
 
@@ -157,7 +157,7 @@ class Weights:
             )
 
     def _check_constant(self, entry, stored):
-        """Tensors that are neither parameters nor buffers are part of what was traced."""
+        """Tensors that are neither parameters nor buffers are part of the trace."""
         name = entry["fqn"]
         own = None if name in self._given or entry["persistent"] else _attribute(self._module, name)
         if isinstance(own, torch.Tensor) and not _same(own, stored[name]):
@@ -207,7 +207,7 @@ def _check_fits(entry, tensor):
 
 
 def _has_own_operators(tensor):
-    """Whether a tensor's memory is not what it stands for: quantized, distributed or fake ones."""
+    """Whether a tensor's memory does not hold its values: quantized, distributed or fake tensors."""
     return type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
 
 
@@ -240,12 +240,12 @@ def _attribute(root, name):
 
 
 def _plain(tensor):
-    """Without a history, and without the class of a parameter of some library."""
+    """Detached, and without a library's parameter class."""
     return tensor.detach().as_subclass(torch.Tensor)
 
 
 def _place(tensor):
-    """What tells one weight under two names from two."""
+    """Identifies a weight, to distinguish one weight under two names from two."""
     if tensor.numel() == 0:
         return id(tensor)
     return (tensor.data_ptr(), tensor.device, tensor.dtype, tuple(tensor.shape), tensor.stride())

@@ -20,7 +20,7 @@ RETRIES = 4  # of what the SDKs try again: rate limits, servers that fail, conne
 def of_openai(model, prompt):
     import openai
 
-    # Servers of one's own often want no key; the SDK wants some.
+    # Local servers often need no key, but the SDK requires one.
     key = os.environ.get("OPENAI_API_KEY") or ("none" if os.environ.get("OPENAI_BASE_URL") else None)
     client = openai.OpenAI(api_key=key, timeout=PATIENCE, max_retries=RETRIES)
     stream = client.chat.completions.create(
@@ -69,7 +69,7 @@ def ask(provider, model, prompt):
         return PROVIDERS[provider](model, prompt)
     except ImportError:
         return {"error": f"the package {provider} is not installed: pip install {provider}"}
-    except Exception as error:  # whatever an SDK raises is an answer that did not come
+    except Exception as error:  # anything that an SDK raises means that there is no answer
         return {"error": f"{type(error).__name__}: {error}"}
 
 

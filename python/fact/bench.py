@@ -60,7 +60,7 @@ def exact_results(module, inputs, narrower=None):
 
 
 def own_casts(narrower):
-    """Of what the module computes in less than f64 wherever it runs: no error is against more."""
+    """A note on what the module computes in less than f64 itself, which limits the comparison."""
     if not narrower.types:
         return ""
     return f" (but {' and '.join(sorted(narrower.types))} where the module itself says so)"
@@ -87,7 +87,7 @@ def measure_on_gpu(rows, works):
 
 
 def time_notes(rows):
-    """What has to be known to read the times."""
+    """Notes that are needed to interpret the times."""
     notes = []
     eager, exported = rows["eager"], rows.get(EXPORTED, {})
     if eager.get("replay"):
@@ -106,7 +106,7 @@ def time_notes(rows):
     peak = {name: row["peak_bytes"] for name, row in rows.items() if "peak_bytes" in row}
     if peak["composed"] > peak["eager"]:
         notes.append(
-            f"the composed module needs {peak['composed'] / 2**20:.0f} MiB beside its weights, "
+            f"the composed module needs {peak['composed'] / 2**20:.0f} MiB in addition to its weights, "
             f"eager {peak['eager'] / 2**20:.0f} MiB"
         )
     return notes
@@ -144,7 +144,7 @@ def _ms(timing):
 
 
 def modules_of(package, module, device, peers):
-    """What is compared, by the names of the rows; without a GPU there are no peers to call."""
+    """What is compared, by row name; without a GPU there are no peers."""
     # A package's own weights are part of what is checked here.
     weights = module if needs_weights(package) else None
     archive = Path(package) / "model.pt2"
@@ -224,7 +224,7 @@ def _run(package, source, dtype, device, allow_tf32, training, peers):
         if name == "eager":
             eager = results
         if name == EXPORTED and compared:
-            # Then no kernel is to blame for what the package gives.
+            # Then the difference is not caused by a kernel.
             differs = worst(errors(eager, results))["largest"] > DIFFERENT
         buffers.restore()
     del exact
@@ -273,7 +273,7 @@ def _run(package, source, dtype, device, allow_tf32, training, peers):
 
 
 def _commit():
-    """Of FACT itself; FACT_COMMIT says it of a copy without history, and None is outside both."""
+    """FACT's own commit: FACT_COMMIT for a copy without history; None if it is not known."""
     if os.environ.get("FACT_COMMIT"):
         return os.environ["FACT_COMMIT"]
     folder = Path(__file__).resolve().parent
@@ -318,7 +318,7 @@ def table(result):
                 f"{row['peak_bytes'] / 2**20:.0f} MiB" if "peak_bytes" in row else "-",
             ]
         )
-    # A reason may be long: it stands alone in its line and sets no width.
+    # A reason may be long: it has its own line and does not affect column widths.
     measured = [line for line in lines if line[-1]]
     widths = [max(len(line[i]) for line in measured) for i in range(len(lines[0]))]
     widths[0] = max(len(line[0]) for line in lines)
@@ -331,16 +331,16 @@ def main(arguments=None):
     parser.add_argument("package", help="package folder")
     parser.add_argument("--source", required=True, help="FILE.py or package.module:factory")
     parser.add_argument("--dtype", choices=sorted(DTYPES), help="as the package was made with")
-    parser.add_argument("--device", help="cuda where there is one, else cpu")
+    parser.add_argument("--device", help="default: cuda if available, else cpu")
     parser.add_argument(
-        "--allow-tf32", action="store_true", help="whatever the source sets, for the original too"
+        "--allow-tf32", action="store_true", help="also for the original, whatever the source sets"
     )
     parser.add_argument("--training", action="store_true", help="as the package was made with")
     parser.add_argument(
         "--peers",
         choices=sorted(PEERS),
         default="default",
-        help="beside eager: torch.compile, or also its max-autotune, with and without CUDA graphs",
+        help="compare also with: torch.compile, or also its max-autotune, with and without CUDA graphs",
     )
     parser.add_argument("--json", help="also write the result here")
     parser.add_argument("--verbose", action="store_true", help="show tracebacks")

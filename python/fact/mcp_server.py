@@ -52,9 +52,9 @@ OWN_TOOLS = [
         "run": {"type": "string", "description": "Folder for the files of the run; the same one continues it"},
         "dtype": {"enum": ["bf16", "fp16"], "description": "Cast the module first"},
         "output": {"type": "string", "description": "Package folder (default: package/ in the run folder)"},
-        "effort": {"type": "string", "description": "quick, normal, max, or how many candidates a kernel"},
+        "effort": {"type": "string", "description": "quick, normal, max, or the number of candidates per kernel"},
         "budget": {"type": "string", "description": "For all searches together, such as 90s or 10m"},
-        "training": {"type": "boolean", "description": "Take the module in training mode"},
+        "training": {"type": "boolean", "description": "Trace the module in training mode"},
         "allow_tf32": {"type": "boolean", "description": "Products of f32 may be rounded to TF32"},
         "bench": {"type": "boolean", "description": "Time the whole module at the end (default: true)"},
     }, ["source", "run"]),
@@ -80,7 +80,7 @@ PROMPTS = {
 
 
 def optimize_arguments(asked):
-    """The command line for it; values follow an equals sign, so that none is taken for an option."""
+    """The command line; values follow an equals sign, so that none is mistaken for an option."""
     words = [f"--{name}={asked[name]}" for name in ("dtype", "effort", "budget") if asked.get(name)]
     if asked.get("output"):
         words.append(f"--output={os.path.abspath(asked['output'])}")
@@ -211,7 +211,7 @@ def make_server(tools):
 
 
 def ended(number):
-    """A signal ends what was started too: each of it sits in a group that the signal does not reach."""
+    """On a signal, also ends the processes that were started: the signal does not reach their groups."""
     for child in list(Child.running):
         child.signal(signal.SIGTERM)
     os._exit(128 + number)

@@ -57,12 +57,12 @@ class PackagedModule(torch.nn.Module):
             self._refuse_what_cannot_run()
 
     def train(self, mode=True):
-        """Only what was traced can be run: the mode of a package does not change."""
+        """Only the traced mode can be run: that of a package does not change."""
         if mode != self._traced_in_training:
             warnings.warn(
                 f"this package was traced in {'training' if self._traced_in_training else 'eval'} "
                 f"mode and stays in it; `fact optimize{'' if mode is False else ' --training'}` "
-                "makes one of the other",
+                "makes one for the other mode",
                 stacklevel=2,
             )
         return self
@@ -90,7 +90,7 @@ class PackagedModule(torch.nn.Module):
         return package.results.build(flat)
 
     def _stored(self, entries, without):
-        """The archive's weights by name, but for some."""
+        """The archive's weights by name, except those in `without`."""
         wanted = [i for i, entry in enumerate(entries) if entry["fqn"] not in without]
         tensors = ops().package_weights(self._package.name, wanted)
         return {entries[i]["fqn"]: tensor for i, tensor in zip(wanted, tensors)}
@@ -108,7 +108,7 @@ class PackagedModule(torch.nn.Module):
         ops().refresh_package(self._package.name)
 
     def _device(self):
-        """Where the weights are; else where one would put them."""
+        """The device of the weights; without any, the default device."""
         first = next(itertools.chain(self.parameters(), self.buffers()), None)
         return _current_device() if first is None else first.device
 
@@ -118,7 +118,7 @@ class PackagedModule(torch.nn.Module):
         return self
 
     def _load_kernels(self):
-        """Onto the GPUs that hold weights: a call that is captured into a CUDA graph cannot do it."""
+        """Loads kernels onto the GPUs that hold weights: a call captured into a CUDA graph cannot do it."""
         held = itertools.chain(self.parameters(), self.buffers())
         for index in {tensor.device.index for tensor in held if tensor.is_cuda}:
             ops().load_package_on(self._package.name, index)
@@ -179,12 +179,12 @@ def load(path, weights=None, *, partial=False, strict=False, allow=()) -> Packag
 
 
 def declared_namespaces(path):
-    """Of the operators that a package calls: what its maker allows it by running it."""
+    """The namespaces of the operators that a package calls: its maker allows them by running it."""
     return manifest(os.fspath(path)).get("namespaces", [])
 
 
 def needs_weights(path):
-    """Whether the package was made without its own."""
+    """Whether the package was made without weights."""
     original = manifest(os.fspath(path)).get("original") or {}
     return bool(original.get("without_weights"))
 

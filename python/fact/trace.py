@@ -53,7 +53,7 @@ def _placed(module, inputs, dtype, device, training, hollow):
         inputs = [_map(x, lambda t: t.to(kind) if t.is_floating_point() else t) for x in inputs]
     if hollow:
         for parameter in module.parameters():
-            # Memory nobody writes to is never given by the system.
+            # The system allocates no pages for memory that is never written.
             parameter.data = torch.empty_strided(
                 parameter.size(), parameter.stride(), dtype=parameter.dtype, device=device or "cpu"
             )
@@ -73,7 +73,7 @@ def export(module, inputs):
 
 
 def refuse(spec, program):
-    """Stops at what the core cannot take, while the user's own names are at hand."""
+    """Refuses what the core does not support, while the user's own names are known."""
     for name in program.graph_signature.user_inputs_to_mutate.values():
         raise BadInput(
             f"{spec}: the module changes its input '{name}' in place, and a package leaves its "
@@ -124,7 +124,7 @@ def save(program, path, module=None, hollow=False, precision=None):
             original["without_weights"] = True
         extra["fact.json"] = json.dumps(original)
     with replacing(path) as file:
-        # torch ends the process where it cannot write.
+        # torch ends the process if it cannot write.
         sink = Sink(file)
         torch.export.save(program, sink, extra_files=extra)
         sink.finish()
@@ -211,7 +211,7 @@ def _user_code(spec, build):
     except (BadInput, KeyboardInterrupt):
         raise
     except BaseException as error:
-        # Python does not say where a NUL byte is: then the blame falls on who imports the file.
+        # Python does not say where a NUL byte is, and would name the importing file.
         if isinstance(error, SyntaxError) and error.filename:
             code = f"\n  {error.text.strip()}" if error.text else ""
             raise BadInput(
@@ -238,7 +238,7 @@ def _trace(options):
         )
         precision = recorded()  # as the source leaves it
         try:
-            # On failure torch prints the half-made graph: only its reason is worth showing.
+            # On failure torch prints the partial graph: only its reason is worth showing.
             with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
                 program = export(module, inputs)
         except KeyboardInterrupt:
@@ -251,13 +251,13 @@ def _trace(options):
     try:
         save(program, options.output, module, options.without_weights, precision)
     except NotImplementedError as error:
-        # Named results such as torch.max(x, 1) have no place in an archive.
+        # An archive cannot represent named results such as those of torch.max(x, 1).
         raise BadInput(
             blame(options.spec, error, "torch cannot save what the module takes or returns")
             + "\n  let forward take and return tensors, or tuples, lists and dictionaries of them: tuple(x.max(1))"
         ) from error
     if options.sources:
-        # Another torch in the same environment shows in this file.
+        # This file changes if another torch is installed in the same environment.
         release = torch.version.__file__
         listing = {
             "torch": torch.__version__,
@@ -276,15 +276,15 @@ def main(arguments=None):
     parser.add_argument(
         "--training",
         action="store_true",
-        help="keep training mode: norms by the batch's statistics, dropout that drops",
+        help="keep training mode: norms use the batch's statistics, dropout is active",
     )
     parser.add_argument(
         "--without-weights",
         action="store_true",
-        help="leave the parameters out of the archive; whoever loads it gives them",
+        help="leave the parameters out of the archive; they are passed when it is loaded",
     )
     parser.add_argument("--verbose", action="store_true", help="show tracebacks")
-    parser.add_argument("--sources", help="also list what the module was built from here, as JSON")
+    parser.add_argument("--sources", help="also write to this file, as JSON, what the module was built from")
     options = parser.parse_args(arguments)
     _quiet()
     try:

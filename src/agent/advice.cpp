@@ -9,19 +9,19 @@ namespace fact::agent {
 
 namespace {
 
-double bytes_between(const Seen& seen) {
+double bytes_between(const MeasuredKernel& kernel) {
     double all = 0;
-    for (const auto& stage : seen.stages) all += stage.work.bytes;
-    return std::max(0.0, all - seen.cost.bytes);
+    for (const auto& stage : kernel.stages) all += stage.work.bytes;
+    return std::max(0.0, all - kernel.cost.bytes);
 }
 
-// Of several kernels, the one that loses most time; none where all are close or none was timed.
-std::optional<match::StageCost> furthest_from_bound(const Seen& seen) {
-    if (seen.stages.size() < 2) return std::nullopt;
+// The stage that loses most time; nullopt if there is only one, all are close or none was timed.
+std::optional<match::StageCost> furthest_from_bound(const MeasuredKernel& kernel) {
+    if (kernel.stages.size() < 2) return std::nullopt;
     const auto lost = [&](const match::StageCost& stage) {
-        return time_of(stage, seen.launches) - kNearBound * stage.bound_us;
+        return time_of(stage, kernel.launches) - kNearBound * stage.bound_us;
     };
-    const auto most = std::ranges::max_element(seen.stages, {}, lost);
+    const auto most = std::ranges::max_element(kernel.stages, {}, lost);
     return lost(*most) > 0 ? std::optional(*most) : std::nullopt;
 }
 
@@ -39,45 +39,46 @@ double time_of(const match::StageCost& stage, const std::vector<verify::LaunchTi
     return us;
 }
 
-std::vector<std::string> advice(const Seen& seen) {
+std::vector<std::string> advice(const MeasuredKernel& kernel) {
     std::vector<std::string> all;
-    const double bound = seen.cost.bound_us, expected = seen.cost.expected_us;
-    if (seen.stages.empty() || (seen.time_us > 0 && seen.time_us <= kNearBound * bound)) return all;
-    if (seen.stages.size() > 1 && expected > kNearBound * bound)
+    const double bound = kernel.cost.bound_us, expected = kernel.cost.expected_us;
+    if (kernel.stages.empty() || (kernel.time_us > 0 && kernel.time_us <= kNearBound * bound))
+        return all;
+    if (kernel.stages.size() > 1 && expected > kNearBound * bound)
         all.push_back(fmt::format(
-            "the text is cut into {} kernels, which write and read {:.1f} MB between them and take "
-            "{:.1f} us at best, where one kernel would take {:.1f}: keep less between them, or "
-            "write what is between in a smaller type or before it grows",
-            seen.stages.size(), bytes_between(seen) * 1e-6, expected, bound));
-    const auto launches = std::ranges::count(seen.stages, std::string_view("launch"), &limit_of);
+            "the text is cut into {} kernels, which write and read {:.1f} MB of intermediates and "
+            "take {:.1f} us at best, while one kernel would take {:.1f}: store fewer or smaller "
+            "intermediates, in a 16-bit type or before they are broadcast",
+            kernel.stages.size(), bytes_between(kernel) * 1e-6, expected, bound));
+    const auto launches = std::ranges::count(kernel.stages, std::string_view("launch"), &limit_of);
     if (launches > 0)
         all.push_back(fmt::format(
-            "{} of its {} kernels are so short that their launch is what they take: fewer kernels, "
-            "or a larger set of operators",
-            launches, seen.stages.size()));
-    if (seen.spill_bytes > 0)
+            "{} of its {} kernels are so short that the launch is most of their time: use fewer "
+            "kernels, or a larger set of operators",
+            launches, kernel.stages.size()));
+    if (kernel.spill_bytes > 0)
         all.push_back(fmt::format(
-            "the fastest candidate spills {} bytes of registers: a smaller tile, or less that is "
-            "held beside the sums",
-            seen.spill_bytes));
-    if (const auto slowest = furthest_from_bound(seen))
+            "the fastest candidate spills {} bytes of registers: use a smaller tile, or fewer "
+            "operands in the epilogue",
+            kernel.spill_bytes));
+    if (const auto slowest = furthest_from_bound(kernel))
         all.push_back(fmt::format(
-            "of its {} kernels, the one that writes {} loses most: {:.1f} us where {:.1f} are its "
-            "bound",
-            seen.stages.size(), slowest->outputs, time_of(*slowest, seen.launches),
+            "of its {} kernels, the one that writes {} loses most time: it takes {:.1f} us, its "
+            "bound is {:.1f} us",
+            kernel.stages.size(), slowest->outputs, time_of(*slowest, kernel.launches),
             slowest->bound_us));
-    if (seen.time_us > 1.25 * expected) {
+    if (kernel.time_us > 1.25 * expected) {
         const bool products = std::ranges::any_of(
-            seen.stages, [](const auto& s) { return s.kind == lower::StageKind::product; });
+            kernel.stages, [](const auto& s) { return s.kind == lower::StageKind::product; });
         all.push_back(fmt::format(
-            "it takes {:.2f} times what its kernels would at their bounds: {}",
-            seen.time_us / expected,
-            products ? "try other schedules, or less in the epilogue"
-                     : "rows that are long, strided or reduced across memory run slower; another "
-                       "order of dimensions, or a cut, may help"));
+            "it takes {:.2f} times as long as its kernels would at their bounds: {}",
+            kernel.time_us / expected,
+            products ? "try other schedules, or a smaller epilogue"
+                     : "rows that are long, strided or reduced over an outer dimension are slower; "
+                       "another order of dimensions, or a split, may help"));
     }
-    if (seen.time_us > 0 && seen.torch_us > 0 && seen.time_us > seen.torch_us)
-        all.push_back("torch's own operators are faster: it will not be composed as it is");
+    if (kernel.time_us > 0 && kernel.torch_us > 0 && kernel.time_us > kernel.torch_us)
+        all.push_back("torch's own operators are faster: the package will not use this kernel");
     return all;
 }
 

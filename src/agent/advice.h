@@ -1,4 +1,4 @@
-// What a good colleague says of a kernel that works: what limits it, and what to try.
+// Advice on a kernel that works: what limits it, and what to try.
 #pragma once
 
 #include <string>
@@ -10,24 +10,26 @@
 
 namespace fact::agent {
 
-// What is within 10 % of its bound is left as it is.
+// A kernel within 10 % of its bound gets no advice.
 inline constexpr double kNearBound = 1.1;
 
-// "tensor cores", "memory" or "launch".
+// What sets the stage's bound: "tensor cores" (any arithmetic, also without a product), "memory" or
+// "launch".
 std::string_view limit_of(const match::StageCost& stage);
 
-// What the launches of that stage take together; 0 where none was timed.
+// The total time of the stage's launches; 0 if none was timed.
 double time_of(const match::StageCost& stage, const std::vector<verify::LaunchTime>& launches);
 
-struct Seen {
+// What is known of a kernel: its cost, and what was measured.
+struct MeasuredKernel {
     match::Cost cost;
     std::vector<match::StageCost> stages;
     double time_us = 0, torch_us = 0;               // 0: not timed
     int spill_bytes = 0;                            // of the fastest candidate
-    std::vector<verify::LaunchTime> launches = {};  // of the fastest candidate, where timed
+    std::vector<verify::LaunchTime> launches = {};  // of the fastest candidate, if timed
 };
 
-// One sentence each, the most promising first; none where nothing is left to gain.
-std::vector<std::string> advice(const Seen& seen);
+// Sentences, the most promising first; none if nothing is left to gain.
+std::vector<std::string> advice(const MeasuredKernel& kernel);
 
 }  // namespace fact::agent

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Longer ones are no answer to any question that is asked.
+// No sensible answer is longer.
 constexpr std::size_t kLongestAnswer = 1 << 17;
 
 // Deeper than any answer that makes sense; a parser must not be taken down by brackets.
@@ -41,12 +41,12 @@ std::string balanced(const std::string& text, std::size_t begin) {
 Result<> check_length(const std::string& answer) {
     if (answer.size() <= kLongestAnswer) return Ok{};
     return Error{
-        fmt::format("the answer has {} bytes, at most {} are read", answer.size(), kLongestAnswer),
-        "answer with what was asked for alone", true};
+        fmt::format("the answer has {} bytes; the limit is {}", answer.size(), kLongestAnswer),
+        "answer only what was asked for", true};
 }
 
-// The list under `key` of the first object that has one. An answer may quote braces before it comes
-// to the point: a few are tried.
+// The list under `key` of the first object that has one. Several braces are tried, since an answer
+// may have others before that object.
 std::optional<Json> find_list(const std::string& answer, const char* key) {
     int tries = 0;
     for (auto at = answer.find('{'); at != std::string::npos && tries < 32;

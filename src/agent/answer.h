@@ -1,4 +1,4 @@
-// What a language model's answer holds. It is untrusted input: prose, another language, anything.
+// Reads a language model's answer. It is untrusted input: prose, another language, anything.
 #pragma once
 
 #include <string>
@@ -8,24 +8,25 @@
 
 namespace fact::agent {
 
+// A proposed set of operators.
 struct Named {
     std::vector<std::string> nodes;
     std::string why;
 };
 
-// The sets of operators that {"proposals": [...]} names, wherever it stands in the answer.
+// The sets of operators in {"proposals": [...]}, which may be anywhere in the answer.
 Result<std::vector<Named>> read_proposals(const std::string& answer);
 
-// The sets of patterns that {"sets": [["id", ...], ...]} names.
+// The sets of patterns in {"sets": [["id", ...], ...]}, which may be anywhere in the answer.
 Result<std::vector<std::vector<std::string>>> read_sets(const std::string& answer);
 
 // The last code block, without its fences.
 Result<std::string> read_code_block(const std::string& answer);
 
-// The kernel text: the last code block, or all of it from the word `kernel` on.
+// The kernel text: the last code block, or the whole answer from the word `kernel` on.
 Result<std::string> read_kernel_text(const std::string& answer);
 
-// Whether the answer is that nothing better is seen: the word STOP, and no code.
+// Whether the model sees nothing better: the answer has the word STOP, and no code.
 bool gives_up(const std::string& answer);
 
 }  // namespace fact::agent

@@ -14,17 +14,17 @@ namespace {
 using graph::Graph;
 
 using Extents = std::map<std::string, std::int64_t>;
-// For each dimension of a kernel's tensor the value's dimensions that it is made of, outer first.
+// For each dimension of a kernel's tensor, the value's dimensions that it merges, outermost first.
 using Groups = std::vector<std::vector<int>>;
 
-// A tensor of the text beside the one that it stands for.
-struct Pair {
-    const ir::Tensor* text = nullptr;
-    const Tensor* tensor = nullptr;
+// A tensor that the text declares, and the one of the interface that it stands for.
+struct BoundTensor {
+    const ir::Tensor* declared = nullptr;
+    const Tensor* actual = nullptr;
 };
 
-// Adds what `dim` = `extent` says. False where it contradicts what is known.
-bool learn(const ir::Kernel& kernel, ir::DimId dim, std::int64_t extent, Extents& extents) {
+// Adds the extents that follow from `dim` = `extent`. False if it contradicts a known one.
+bool infer_extents(const ir::Kernel& kernel, ir::DimId dim, std::int64_t extent, Extents& extents) {
     std::vector<std::string> open;
     for (const ir::DimId factor : kernel.factors({dim})) {
         const auto& named = kernel[factor];
@@ -40,10 +40,10 @@ bool learn(const ir::Kernel& kernel, ir::DimId dim, std::int64_t extent, Extents
     }
     if (open.empty()) return extent == 1;
     if (open.size() == 1) extents[open.front()] = extent;
-    return true;  // of several the others may be told by another tensor
+    return true;  // with two or more unknown factors, other tensors may determine them
 }
 
-// Ways to take a value's dimensions together, consecutive ones whose memory is one piece.
+// All partitions of the value's dimensions into `left` runs of neighbours, each run contiguous.
 void groupings(const graph::TensorType& type, const std::vector<int>& dims, std::size_t from,
                std::size_t left, Groups& so_far, std::vector<Groups>& out) {
     if (left == 0) {
@@ -70,10 +70,10 @@ std::int64_t extent_of(const graph::TensorType& type, const std::vector<int>& gr
     return product;
 }
 
-// Goes through the tensors, the ways of each, until all agree.
+// Tries the groupings of each tensor's dimensions until the extents of all agree.
 class Solver {
   public:
-    Solver(const ir::Kernel& kernel, const Graph& graph, std::vector<Pair> pairs)
+    Solver(const ir::Kernel& kernel, const Graph& graph, std::vector<BoundTensor> pairs)
         : kernel_(kernel), graph_(graph), pairs_(std::move(pairs)) {}
 
     bool solve() { return solve(0, {}); }
@@ -84,16 +84,17 @@ class Solver {
   private:
     bool solve(std::size_t at, const Extents& known) {
         if (at == pairs_.size()) return settle(known);
-        const auto& [text, tensor] = pairs_[at];
-        const auto& type = *graph_[tensor->value].type;
+        const auto& [declared, actual] = pairs_[at];
+        const auto& type = *graph_[actual->value].type;
         std::vector<Groups> ways;
         Groups so_far;
-        groupings(type, tensor->dims, 0, text->type.dims.size(), so_far, ways);
+        groupings(type, actual->dims, 0, declared->type.dims.size(), so_far, ways);
         for (const Groups& way : ways) {
             Extents more = known;
             bool fits = true;
             for (std::size_t i = 0; fits && i < way.size(); ++i)
-                fits = learn(kernel_, text->type.dims[i], extent_of(type, way[i]), more);
+                fits =
+                    infer_extents(kernel_, declared->type.dims[i], extent_of(type, way[i]), more);
             if (!fits) continue;
             groups.push_back(way);
             if (solve(at + 1, more)) return true;
@@ -102,14 +103,16 @@ class Solver {
         return false;
     }
 
-    // Products of several names again, now that all tensors have said what they know.
+    // Factored dimensions with several unknown factors once more, now that other tensors have
+    // determined some of them; the second pass checks those that the first one visited too early.
     bool settle(Extents known) {
-        for (int turn = 0; turn < 2; ++turn)
+        for (int pass = 0; pass < 2; ++pass)
             for (std::size_t at = 0; at < pairs_.size(); ++at)
                 for (std::size_t i = 0; i < groups[at].size(); ++i) {
-                    const auto& [text, tensor] = pairs_[at];
-                    const auto& type = *graph_[tensor->value].type;
-                    if (!learn(kernel_, text->type.dims[i], extent_of(type, groups[at][i]), known))
+                    const auto& [declared, actual] = pairs_[at];
+                    const auto& type = *graph_[actual->value].type;
+                    if (!infer_extents(kernel_, declared->type.dims[i],
+                                       extent_of(type, groups[at][i]), known))
                         return false;
                 }
         extents = std::move(known);
@@ -118,7 +121,7 @@ class Solver {
 
     const ir::Kernel& kernel_;
     const Graph& graph_;
-    std::vector<Pair> pairs_;
+    std::vector<BoundTensor> pairs_;
 };
 
 int alignment_of(const graph::TensorType& type, const Groups& groups) {
@@ -137,56 +140,62 @@ std::string spelled(const Graph& graph, const Tensor& tensor) {
     return fmt::format("{}: {}[{}]", tensor.name, info(type.dtype).name, fmt::join(sizes, ", "));
 }
 
-// The text's tensors beside the interface's; all of them, and no others.
-Result<std::vector<Pair>> paired(const Graph& graph, const std::vector<const ir::Tensor*>& texts,
-                                 const std::vector<Tensor>& tensors, std::string_view what) {
-    std::vector<Pair> pairs;
+// Pairs the declared tensors with those of the interface, all of them and no others.
+Result<std::vector<BoundTensor>> pair_by_name(const Graph& graph,
+                                              const std::vector<const ir::Tensor*>& all_declared,
+                                              const std::vector<Tensor>& tensors,
+                                              std::string_view what) {
+    std::vector<BoundTensor> pairs;
     std::vector<std::string> all;
     for (const Tensor& tensor : tensors) all.push_back(spelled(graph, tensor));
     const auto hint = fmt::format("the {}s are {}", what, fmt::join(all, "; "));
-    for (const ir::Tensor* text : texts) {
-        const auto at = std::ranges::find(tensors, text->name, &Tensor::name);
+    for (const ir::Tensor* declared : all_declared) {
+        const auto at = std::ranges::find(tensors, declared->name, &Tensor::name);
         if (at == tensors.end())
-            return Error{fmt::format("the proposal has no {} '{}'", what, text->name), hint, true};
+            return Error{fmt::format("the proposal has no {} '{}'", what, declared->name), hint,
+                         true};
         const auto dtype = graph[at->value].type->dtype;
-        if (text->type.dtype != dtype)
-            return Error{fmt::format("{} '{}' is {}, not {}", what, text->name, info(dtype).name,
-                                     info(text->type.dtype).name),
+        if (declared->type.dtype != dtype)
+            return Error{fmt::format("{} '{}' is {}, not {}", what, declared->name,
+                                     info(dtype).name, info(declared->type.dtype).name),
                          hint, true};
-        pairs.push_back({text, &*at});
+        pairs.push_back({declared, &*at});
     }
     for (const Tensor& tensor : tensors)
-        if (std::ranges::none_of(pairs, [&](const Pair& p) { return p.tensor == &tensor; }))
+        if (std::ranges::none_of(pairs, [&](const BoundTensor& p) { return p.actual == &tensor; }))
             return Error{fmt::format("the text lacks the {} '{}'", what, tensor.name), hint, true};
     return pairs;
 }
 
 }  // namespace
 
-Result<match::Written> bind(const ir::Kernel& kernel, const Graph& graph,
-                            const Interface& interface) {
+Result<match::WrittenKernel> bind_text(const ir::Kernel& kernel, const Graph& graph,
+                                       const Interface& interface) {
     std::vector<const ir::Tensor*> params, outputs;
     for (const auto& param : kernel.params) params.push_back(&param);
     for (const auto& output : kernel.outputs) outputs.push_back(&output.tensor);
-    auto pairs = paired(graph, params, interface.params, "parameter");
+    auto pairs = pair_by_name(graph, params, interface.params, "parameter");
     if (!pairs) return pairs.error();
-    const auto results = paired(graph, outputs, interface.results, "output");
+    const auto results = pair_by_name(graph, outputs, interface.results, "output");
     if (!results) return results.error();
     const auto count = pairs->size();
     pairs->insert(pairs->end(), results->begin(), results->end());
     Solver solver(kernel, graph, *pairs);
     std::vector<std::string> wanted;
-    for (const Pair& pair : *pairs) wanted.push_back(spelled(graph, *pair.tensor));
+    for (const BoundTensor& pair : *pairs) wanted.push_back(spelled(graph, *pair.actual));
     const auto hint = fmt::format("the tensors are {}", fmt::join(wanted, "; "));
     if (!solver.solve())
         return Error{"the dimensions of the text do not fit the tensors of the proposal",
-                     hint + " (in memory order; neighbours may be one dimension)", true};
-    match::Written written{kernel, {}, {}, {}};
+                     hint +
+                         " (dimensions in memory order; you may merge neighbouring ones: "
+                         "[B, M, K] as [B*M, K])",
+                     true};
+    match::WrittenKernel written{kernel, {}, {}, {}};
     for (const ir::Dim& dim : kernel.dims) {
         if (dim.extent || !dim.factors.empty()) continue;
         const auto known = solver.extents.find(dim.name);
         if (known == solver.extents.end())
-            return Error{fmt::format("the extent of {} cannot be told from the tensors", dim.name),
+            return Error{fmt::format("the tensors do not determine the extent of {}", dim.name),
                          "write it as a number; " + hint, true};
         written.extents.emplace(dim.name, known->second);
     }
@@ -196,18 +205,18 @@ Result<match::Written> bind(const ir::Kernel& kernel, const Graph& graph,
             extent *= kernel[factor].extent ? *kernel[factor].extent
                                             : solver.extents.at(kernel[factor].name);
         if (extent % of != 0)
-            return Error{fmt::format("the text wants {} to be a multiple of {}, but it is {}",
+            return Error{fmt::format("the text requires {} to be a multiple of {}, but it is {}",
                                      kernel[dim].name, of, extent),
-                         "leave that constraint out: a kernel needs none; " + hint, true};
+                         "omit that constraint: a kernel needs none; " + hint, true};
     }
     for (std::size_t i = 0; i < pairs->size(); ++i) {
-        const auto& [text, tensor] = (*pairs)[i];
+        const auto& [declared, actual] = (*pairs)[i];
         auto& to = i < count ? written.params : written.results;
-        to.push_back({text->name,
-                      graph[tensor->value].name,
+        to.push_back({declared->name,
+                      graph[actual->value].name,
                       solver.groups[i],
-                      tensor->constant,
-                      alignment_of(*graph[tensor->value].type, solver.groups[i]),
+                      actual->constant,
+                      alignment_of(*graph[actual->value].type, solver.groups[i]),
                       {}});
     }
     return written;

@@ -1,4 +1,4 @@
-// What a kernel text's tensors are in the graph.
+// Finds the graph's tensors that a kernel text's parameters and outputs stand for.
 #pragma once
 
 #include "agent/interface.h"
@@ -7,10 +7,11 @@
 
 namespace fact::agent {
 
-// The text's parameters and outputs are the interface's, by name, in any order. Its dimensions may
-// be called otherwise, several may be one (rows of all batches) where memory allows, and one may be
-// a product; extents follow from the tensors. An Error says what does not fit and what would.
-Result<match::Written> bind(const ir::Kernel& kernel, const graph::Graph& graph,
-                            const Interface& interface);
+// The text's parameters and outputs are those of the interface, by name, in any order. Dimensions
+// may have other names, neighbouring ones may be merged (rows of all batches) if memory allows, and
+// one may be factored (H*D); extents are inferred from the tensors. An Error says what does not fit
+// and what would.
+Result<match::WrittenKernel> bind_text(const ir::Kernel& kernel, const graph::Graph& graph,
+                                       const Interface& interface);
 
 }  // namespace fact::agent

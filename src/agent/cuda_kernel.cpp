@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLongestDirective = 200;
 
-// Whether it names a header of CUDA's or of ours: <cuda_bf16.h>, "common/plain.cuh".
+// Whether it names a header of CUDA or FACT: <cuda_bf16.h>, "common/plain.cuh".
 bool is_known_header(std::string_view named) {
     named = named.substr(0, named.find("//"));
     const auto begin = named.find_first_not_of(" \t");
@@ -31,8 +31,8 @@ bool is_known_header(std::string_view named) {
     return std::ranges::all_of(name, plain) && name.front() != '/' && name.find("..") == name.npos;
 }
 
-// Whatever file is named comes back in the compiler's words, so a line that has both the sign of a
-// directive and the word has to be a plain one. It keeps honest texts honest, and is no sandbox.
+// The compiler's messages would quote any included file, so a line with both the sign of a
+// directive and the word has to be a plain #include of a known header. This is no sandbox.
 Result<> check_includes(std::string source) {
     for (auto at = source.find("\\\n"); at != source.npos; at = source.find("\\\n", at))
         source.erase(at, 2);
@@ -49,7 +49,7 @@ Result<> check_includes(std::string source) {
                            line.compare(word, 7, "include") == 0;
         if (!plain || line.size() > kLongestDirective ||
             !is_known_header(std::string_view(line).substr(word + 7)))
-            return Error{fmt::format("it may not have {}", line.substr(0, 120)),
+            return Error{fmt::format("it must not contain {}", line.substr(0, 120)),
                          "include \"common/plain.cuh\" and headers of CUDA such as <cuda_bf16.h>",
                          true};
     }
@@ -62,7 +62,7 @@ std::string coordinates(const Tensor& tensor, const char* before) {
     return text;
 }
 
-// Not a number where it can be: no check takes it for a result.
+// A text whose outputs are NaN wherever their type allows: no check accepts that as a result.
 Result<std::string> void_body(const graph::Graph& graph, const Interface& interface) {
     std::string body;
     bool any = false;
@@ -74,11 +74,11 @@ Result<std::string> void_body(const graph::Graph& graph, const Interface& interf
         } else if (dtype == DType::boolean) {
             body += fmt::format("  {} = 0.0{} < 0.0\n", tensor.name, coordinates(tensor, " + "));
         } else {
-            return Error{fmt::format("{} is of integers, which no kernel gives", tensor.name), "",
-                         true};
+            return Error{fmt::format("{} has integers, which a kernel cannot output", tensor.name),
+                         "", true};
         }
     }
-    if (!any) return Error{"none of its results is of floating-point numbers", "", true};
+    if (!any) return Error{"none of its results has a floating-point type", "", true};
     return body;
 }
 
@@ -95,10 +95,11 @@ Result<std::string> cuda_kernel(const std::string& name, const graph::Graph& gra
     for (const auto* list : {&interface.params, &interface.results})
         for (const auto& tensor : *list)
             if (tensor.dims.size() > 4)
-                return Error{fmt::format("{} has more than 4 dimensions, which a kernel written in "
-                                         "CUDA is not given",
-                                         tensor.name),
-                             "", true};
+                return Error{
+                    fmt::format("{} has more than 4 dimensions, too many for a kernel written "
+                                "in CUDA",
+                                tensor.name),
+                    "", true};
     const auto body = void_body(graph, interface);
     if (!body) return body.error();
     auto kernel = empty_kernel(name, graph, interface);

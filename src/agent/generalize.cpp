@@ -19,7 +19,7 @@ bool is_number(std::string_view word) {
     return word.front() >= '0' && word.front() <= '9';
 }
 
-// What operators say of how a dimension is taken apart: the same in every module that has them.
+// The numbers by which operators split a dimension: the same in every module that has them.
 Words fixed_by(const graph::Graph& operators) {
     constexpr std::array<std::string_view, 3> kCounts{"num_groups", "groups", "kernel_size"};
     Words fixed;
@@ -30,7 +30,7 @@ Words fixed_by(const graph::Graph& operators) {
     return fixed;
 }
 
-// `text` with other words for dimensions.
+// `text` with words in dimensions replaced.
 std::string replaced(const std::string& text, const Replacements& by) {
     const auto [of_params, elsewhere] = dsl::find_dimensions(text);
     std::vector<std::string_view> words;
@@ -49,7 +49,7 @@ std::string replaced(const std::string& text, const Replacements& by) {
     return out + text.substr(done);
 }
 
-// A letter that is no word of the text; "" where all are taken.
+// A letter that is not a word of the text; "" if there is none left.
 std::string unused_symbol(const std::string& text) {
     const auto is_word_part = [](char c) {
         return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
@@ -78,9 +78,9 @@ Replacements fixed_symbols(const std::vector<DimensionWords>& of_params,
     return out;
 }
 
-// The number that varies in a parameter's dimension, which has no symbol that would follow from the
-// tensor: the largest that nothing fixes (the 256 of `2*256`), of short products first (the 8 of
-// `32*8` before that of `2*32*8`). "" where all were tried.
+// The number to replace next in a parameter's dimension that has no symbol: the largest that
+// nothing fixes (the 256 of `2*256`), in dimensions with few factors first (the 8 of `32*8` before
+// that of `2*32*8`). "" if all were tried.
 std::string next_number(const std::string& text, const Words& fixed, const Words& tried) {
     auto dims = dsl::find_dimensions(text).of_params;
     std::ranges::stable_sort(dims, {}, [](const auto& dim) { return dim.size(); });
@@ -97,16 +97,16 @@ std::string next_number(const std::string& text, const Words& fixed, const Words
 
 }  // namespace
 
-std::string generalized(std::string text, const graph::Graph& operators,
-                        const std::map<std::string, std::int64_t>& extents,
-                        const std::function<bool(const std::string&)>& fits) {
+std::string generalize(std::string text, const graph::Graph& operators,
+                       const std::map<std::string, std::int64_t>& extents,
+                       const std::function<bool(const std::string&)>& fits) {
     const auto fixed = fixed_by(operators);
     const auto keep_if_fits = [&](std::string other) {
         if (other != text && fits(other)) text = std::move(other);
     };
     keep_if_fits(
         replaced(text, fixed_symbols(dsl::find_dimensions(text).of_params, extents, fixed)));
-    // One after the other: where a number became a symbol, others follow from it.
+    // One after the other: a number that became a symbol may determine others.
     Words tried;
     for (auto number = next_number(text, fixed, tried); !number.empty();
          number = next_number(text, fixed, tried)) {

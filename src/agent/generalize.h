@@ -1,4 +1,4 @@
-// A text written for one module's extents, for other extents.
+// Makes a text that was written for one module's extents work for others.
 #pragma once
 
 #include <functional>
@@ -9,12 +9,12 @@
 
 namespace fact::agent {
 
-// Numbers that stand for extents become symbols, and a symbol that the operators fix (a group
-// norm's number of groups, in `G*8`) becomes that number, so that `G*8` of 32 groups is `32*P`.
-// `extents` are those of the text's symbols here. Each step is kept where `fits` says that the text
-// still computes the operators here; the first text fits.
-std::string generalized(std::string text, const graph::Graph& operators,
-                        const std::map<std::string, std::int64_t>& extents,
-                        const std::function<bool(const std::string&)>& fits);
+// Literals that are extents become symbols, and a symbol whose value the operators fix becomes that
+// value: with a group norm of 32 groups, `G*8` becomes `32*P`. `extents` are those of the text's
+// symbols in the module it was written for. A step is undone unless `fits` says that the text still
+// computes the operators there; the original text fits.
+std::string generalize(std::string text, const graph::Graph& operators,
+                       const std::map<std::string, std::int64_t>& extents,
+                       const std::function<bool(const std::string&)>& fits);
 
 }  // namespace fact::agent

@@ -20,7 +20,7 @@ using graph::Graph;
 using graph::TensorType;
 using graph::ValueId;
 
-// In the order in which dimensions are met; then D2, D3, ...
+// Used in the order in which dimensions are encountered; then D2, D3, ...
 constexpr std::array<std::string_view, 16> kLetters{"B", "M", "K", "N", "H", "D", "E", "F",
                                                     "G", "P", "Q", "R", "S", "T", "U", "V"};
 
@@ -32,7 +32,7 @@ std::vector<int> memory_order(const TensorType& type) {
     return dims;
 }
 
-// Values of the whole graph in the set's own one, where extents are told apart.
+// Names dimensions by their extent classes in the set's own graph.
 class DimNames {
   public:
     DimNames(const Graph& graph, const NodeSet& set)
@@ -41,7 +41,7 @@ class DimNames {
             values_.emplace(part_.values[i].name, static_cast<ValueId>(i));
     }
 
-    // Names of these dimensions of a value, no two alike.
+    // Names of these dimensions of a value, all different.
     std::vector<std::string> of(const std::string& value, const TensorType& type,
                                 const std::vector<int>& dims,
                                 std::map<std::string, std::int64_t>& extents) {
@@ -52,7 +52,7 @@ class DimNames {
             auto at = names_.find(key);
             if (at == names_.end()) at = names_.emplace(key, fresh()).first;
             auto name = at->second;
-            // A square matrix: the kernel language wants two names.
+            // A square matrix: the kernel language requires two names.
             if (std::ranges::find(names, name) != names.end()) name = fresh();
             extents[name] = extent;
             names.push_back(std::move(name));
@@ -101,7 +101,7 @@ std::string unique_name(std::string name, std::set<std::string>& taken) {
 
 namespace {
 
-// No name of a result's extent says how long it is where no parameter has it: a number does.
+// A result's dimension that no parameter has becomes a number: nothing determines its extent.
 void number_free_dims(Interface& interface) {
     std::set<std::string> known;
     for (const Tensor& param : interface.params)
@@ -136,9 +136,9 @@ Interface interface_of(const Graph& graph, const NodeSet& set) {
     return interface;
 }
 
-Result<Interface> named_as(Interface interface, const Graph& graph,
-                           const std::vector<graph::Binding>& params,
-                           const std::vector<graph::Binding>& results) {
+Result<Interface> with_kernel_names(Interface interface, const Graph& graph,
+                                    const std::vector<graph::Binding>& params,
+                                    const std::vector<graph::Binding>& results) {
     const auto rename = [&](std::vector<Tensor>& tensors,
                             const std::vector<graph::Binding>& bindings) {
         if (tensors.size() != bindings.size()) return false;
@@ -153,7 +153,7 @@ Result<Interface> named_as(Interface interface, const Graph& graph,
         return names.size() == tensors.size();
     };
     if (rename(interface.params, params) && rename(interface.results, results)) return interface;
-    return Error{"the kernel of this pattern reads parts of tensors, or several as one",
+    return Error{"the kernel of this pattern reads parts of tensors, or several tensors as one",
                  "`propose` its operators, and write a text for that", true};
 }
 

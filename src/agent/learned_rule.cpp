@@ -27,19 +27,20 @@ using Json = nlohmann::json;
 
 constexpr int kFormat = 1;
 
-// One way to lay a rule's operators over a graph's.
+// One match of a rule's operators with a graph's.
 class Overlay {
   public:
     Overlay(const Graph& rule, const Graph& graph, const std::vector<std::vector<NodeId>>& users)
         : rule_(rule), graph_(graph), users_(users) {}
 
-    // The rule's last operator lies on `anchor`; all others follow, or nothing fits.
+    // Matches the rule's last operator with `anchor`, and from there all others; false if they do
+    // not fit.
     bool lay(NodeId anchor) {
         nodes_.clear();
         values_.clear();
         const auto last = static_cast<NodeId>(rule_.nodes.size() - 1);
         if (!same(last, anchor)) return false;
-        // What the last one does not need hangs on something that it needs.
+        // Operators that the last one does not depend on are users of ones that it depends on.
         for (std::size_t i = 0; i < rule_.nodes.size(); ++i) {
             const auto id = static_cast<NodeId>(i);
             if (!nodes_.contains(id) && !find_beside(id)) return false;
@@ -115,13 +116,13 @@ class Overlay {
             return true;
         }
         if (std::holds_alternative<std::vector<std::optional<ValueId>>>(from))
-            return false;  // tables that are looked into: their places are not the text's
+            return false;  // lookup tables: the text does not have their positions
         if (std::holds_alternative<graph::DeviceArg>(from)) return true;
         return from == to || says_extents(node, from, other, to);
     }
 
-    // Whether both say extents of their own results: all of them, the last ones, or the same
-    // multiples of the extent along the dimension that is cut (the start and end of a slice).
+    // Whether both arguments are extents of their nodes' results: all of them, the last ones, or
+    // equal multiples of the extent of the sliced dimension (the start and end of a slice).
     bool says_extents(const Node& node, const Argument& from, const Node& other,
                       const Argument& to) const {
         const auto &a = rule_[node.outputs.front()].type->sizes,
@@ -159,8 +160,8 @@ class Overlay {
     std::map<ValueId, ValueId> values_;
 };
 
-// The interface of a place, its tensors called what the rule's text calls them; nothing where the
-// place reads or hands out others than the rule does.
+// The interface of a match, with the tensor names of the rule's text; nullopt if the match has
+// other inputs or outputs than the rule.
 std::optional<Interface> renamed(const Graph& graph, const NodeSet& set, const LearnedRule& rule,
                                  const Overlay& overlay) {
     auto interface = interface_of(graph, set);
@@ -183,7 +184,7 @@ std::optional<Interface> renamed(const Graph& graph, const NodeSet& set, const L
     return interface;
 }
 
-// What the end of a rule's name says of its content.
+// The hash of a rule's content, with which its name ends.
 std::string content_hash(const LearnedRule& rule) {
     std::string key = rule.text;
     for (const auto& node : rule.original.nodes) key += "\n" + node.target;
@@ -197,11 +198,11 @@ LearnedRule rule_of(const Graph& graph, const NodeSet& set, const match::Pattern
     LearnedRule rule;
     rule.evidence = std::move(evidence);
     rule.original = graph::extract(graph, set.nodes, set.inputs, set.outputs);
-    rule.text = generalized(pattern.kernel, rule.original, pattern.extents, [&](const auto& text) {
+    rule.text = generalize(pattern.kernel, rule.original, pattern.extents, [&](const auto& text) {
         Diagnostics ignored;
         return author(graph, set, text, {}, ignored).ok();
     });
-    // A rule is handed on: where its author's files lie is nobody's business.
+    // A rule may be shared: it must not contain paths of its author's files.
     for (auto& node : rule.original.nodes) node.where = {};
     const auto called = [](const std::vector<graph::Binding>& bindings, const std::string& value) {
         const auto at = std::ranges::find(bindings, value, &graph::Binding::value);
@@ -281,8 +282,8 @@ Result<LearnedRule> rule_from_json(std::string_view text) {
                            graph::verify(rule.original).empty();
         if (!sound) return Error{"the rule's tensors are not its graph's", "", true};
         if (!rule.name.ends_with("_" + content_hash(rule)))
-            return Error{fmt::format("the rule's content is not that of {}", rule.name),
-                         "a rule is not edited; learn a new one", true};
+            return Error{fmt::format("the rule's content does not match its name {}", rule.name),
+                         "rules cannot be edited; learn a new one", true};
         return rule;
     } catch (const Json::exception& error) {
         return Error{fmt::format("not a learned rule: {}", error.what()), "", true};

@@ -1,4 +1,4 @@
-// A proved pattern as a rule for any module: the operators, how they hang together, and the text.
+// A proved pattern as a rule for any module: the operators, how they are connected, and the text.
 #pragma once
 
 #include <string>
@@ -11,21 +11,21 @@
 namespace fact::agent {
 
 struct LearnedRule {
-    std::string name;      // of its kernel, with a hash of the rest: "softcap_1a2b3c4d5e"
-    std::string text;      // the kernel, its dimensions symbols
+    std::string name;      // the kernel's, with a hash of the rest: "softcap_1a2b3c4d5e"
+    std::string text;      // the kernel, with symbolic dimensions
     std::string evidence;  // where it was learned and what was measured, for people
     graph::Graph original;
-    // What the kernel calls the original's inputs and outputs, in their order.
+    // The kernel's names for the original's inputs and outputs, in their order.
     std::vector<std::string> params, results;
 };
 
-// Of a pattern that bind() made for the set.
+// The rule for a pattern that bind_text() made for the set.
 LearnedRule rule_of(const graph::Graph& graph, const NodeSet& set, const match::Pattern& pattern,
                     std::string evidence);
 
-// The same operators, with the same attributes, hanging together in the same way, their tensors of
-// the same types and ranks: a pattern for each place whose extents the text takes. No two share an
-// operator. Each has to be proved like any other pattern; its rule is "learned".
+// Finds the places with the same operators and attributes, connected in the same way, on tensors of
+// the same types and ranks, whose extents the text allows: one pattern per place, no two with a
+// common operator. Each has to be proved like any other pattern; its rule is "learned".
 std::vector<match::Pattern> find_matches(const graph::Graph& graph, const LearnedRule& rule,
                                          const match::Options& options);
 

@@ -26,7 +26,7 @@ std::string type_text(const graph::Value& value) {
     return text;
 }
 
-// "linear" of "aten.linear.default"; operators of others keep their namespace.
+// "linear" for "aten.linear.default"; operators of other libraries keep their namespace.
 std::string short_target(const std::string& target) {
     std::string text = target;
     if (text.starts_with("aten.")) text.erase(0, 5);
@@ -38,7 +38,7 @@ std::string number(double value) {
     return fmt::format("{:g}", value);
 }
 
-// What matters of an argument that is no tensor; "" for what says nothing of the mathematics.
+// A non-tensor argument in words; "" if it does not matter for the mathematics.
 std::string argument_text(const graph::Argument& argument) {
     return std::visit(
         overloaded{
@@ -83,7 +83,7 @@ std::string call_text(const Graph& graph, const Node& node, bool with_names) {
                        fmt::join(results, ", "));
 }
 
-// "model.layers" and 3 of "model.layers.3.mlp": the outermost part that is a number.
+// "model.layers" and 3 for "model.layers.3.mlp": split at the outermost part that is a number.
 struct Numbered {
     std::string prefix;
     int number = 0;
@@ -110,12 +110,12 @@ bool below(const std::string& path, const std::string& module) {
 
 }  // namespace
 
-Looked look(const Graph& graph, const std::vector<sol::NodeBound>& bounds,
-            const LookRequest& request) {
+Listing look(const Graph& graph, const std::vector<sol::NodeBound>& bounds,
+             const LookRequest& request) {
     double total = 0;
     std::map<graph::NodeId, double> us;
     for (const auto& one : bounds) total += us[one.node] = one.unfused_us;
-    // What each numbered module computes, names left out.
+    // What each numbered module computes, without names.
     std::map<Numbered, std::string> contents;
     std::map<Numbered, double> shares;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -134,7 +134,8 @@ Looked look(const Graph& graph, const std::vector<sol::NodeBound>& bounds,
     };
 
     std::vector<std::string> all;
-    std::map<Numbered, bool> told;  // by the module that others are like
+    std::map<Numbered, bool>
+        fold_printed;  // by the first of equal modules: whether the fold was printed
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
         const Node& node = graph.nodes[i];
         if (!below(node.where.module_path, request.module)) continue;
@@ -142,7 +143,7 @@ Looked look(const Graph& graph, const std::vector<sol::NodeBound>& bounds,
         if (request.fold && request.module.empty() && module && like_before(*module)) {
             Numbered first = *module, last = *module;
             while (like_before(first)) --first.number;
-            if (std::exchange(told[first], true)) continue;
+            if (std::exchange(fold_printed[first], true)) continue;
             double time = shares[last];
             while (contents.contains({last.prefix, last.number + 1}) &&
                    like_before({last.prefix, last.number + 1}))
@@ -156,7 +157,7 @@ Looked look(const Graph& graph, const std::vector<sol::NodeBound>& bounds,
                                   graph::describe(node.where),
                                   share(us[static_cast<graph::NodeId>(i)])));
     }
-    Looked looked;
+    Listing looked;
     looked.all = static_cast<int>(all.size());
     const auto first = std::clamp(request.first, 0, looked.all);
     const auto last = std::clamp(first + std::max(request.count, 0), first, looked.all);

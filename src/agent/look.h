@@ -1,4 +1,4 @@
-// A graph as a model reads it: one line an operator, layers that are alike told once.
+// A graph as a model reads it: one line per operator, repeated layers shown once.
 #pragma once
 
 #include <string>
@@ -11,19 +11,18 @@ namespace fact::agent {
 
 struct LookRequest {
     std::string module = {};  // only operators of this module path and below; "": all
-    int first = 0;            // of the lines that would be printed
-    int count = 200;
-    bool fold = true;  // numbered modules that are like the one before are told in one line
+    int first = 0;            // the first line to print
+    int count = 200;          // how many lines to print
+    bool fold = true;         // show a numbered module that equals the one before it in one line
 };
 
-struct Looked {
+struct Listing {
     std::vector<std::string> lines;  // "linear_1 = linear(x [8, 64] bf16, ...) -> ... 12.5%"
-    int all = 0;                     // how many lines there are in all
+    int all = 0;                     // how many lines there are in total
 };
 
-// `bounds` are of every node: they say what share of the time an operator takes at least. Without
-// any, nothing is said of that.
-Looked look(const graph::Graph& graph, const std::vector<sol::NodeBound>& bounds,
-            const LookRequest& request);
+// `bounds`, one per node, give each operator's share of the time; without any, no share is shown.
+Listing look(const graph::Graph& graph, const std::vector<sol::NodeBound>& bounds,
+             const LookRequest& request);
 
 }  // namespace fact::agent

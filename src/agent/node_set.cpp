@@ -25,8 +25,8 @@ Error unknown_node(const Graph& graph, const std::string& name) {
             near.empty() ? "`look` lists them" : fmt::format("did you mean '{}'?", near), true};
 }
 
-// Outside, but made of something inside and needed by something inside: they would have to run
-// while the kernel does.
+// Operators outside the set that depend on one inside and that one inside depends on: they would
+// have to run while the kernel does.
 std::vector<NodeId> between(const Graph& graph, const std::set<NodeId>& inside) {
     const auto count = graph.nodes.size();
     std::vector<bool> after(count), before(count);
@@ -94,13 +94,13 @@ Result<NodeSet> node_set(const Graph& graph, const std::vector<std::string>& nam
     }
     if (set.outputs.empty())
         return Error{"nothing outside reads what these operators make",
-                     "take along the operators that use their results", true};
+                     "add the operators that use their results", true};
     for (const auto* values : {&set.inputs, &set.outputs})
         for (const ValueId value : *values)
             if (!graph[value].type)
                 return Error{fmt::format("{} is not a tensor that a kernel can read or write",
                                          graph[value].name),
-                             "leave its operator out, or take its producer along", true};
+                             "leave its operator out, or add its producer", true};
     return set;
 }
 

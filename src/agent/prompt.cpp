@@ -27,7 +27,8 @@ Result<std::string> fill_prompt(const std::filesystem::path& file, const Places&
         for (const auto& [known, with] : places)
             if (known == name) value = &with;
         if (!value)
-            return Error{fmt::format("{}: nothing fills {{{{{}}}}}", file.string(), name), ""};
+            return Error{fmt::format("{}: there is no value for {{{{{}}}}}", file.string(), name),
+                         ""};
         out += value->size() > kMaxBytesAPlace
                    ? value->substr(0, kMaxBytesAPlace) + "\n... (cut here)"
                    : *value;

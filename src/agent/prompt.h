@@ -1,4 +1,4 @@
-// Prompts from files that people can read: prompts/<name>.md with {{places}} to fill.
+// Prompts from files that people can read: prompts/<name>.md with {{placeholders}}.
 #pragma once
 
 #include <filesystem>
@@ -12,11 +12,11 @@ namespace fact::agent {
 
 using Places = std::vector<std::pair<std::string, std::string>>;
 
-// What fills a place is cut where it is very long, so that a prompt stays bounded. A place that
-// nothing fills is a defect of the file, and an Error.
+// Very long values are cut, so that a prompt stays bounded. A placeholder without a value is a
+// defect of the file, and an Error.
 Result<std::string> fill_prompt(const std::filesystem::path& file, const Places& places);
 
-// The first lines of a text, as many as fit, and how many were left out.
+// As many of the first lines as fit, and how many were left out.
 std::string bounded(const std::vector<std::string>& lines, std::size_t max_bytes);
 
 }  // namespace fact::agent

@@ -21,7 +21,8 @@ GpuSpec gpu_of(const match::Options& options) {
     return options.ceilings ? *options.ceilings : *find_gpu(options.gpu);
 }
 
-// Of the set's largest product, for the report; rows and columns of the result without one.
+// The problem of the set's largest product, for the report; without one, the result's rows and
+// columns.
 schedule::Problem problem_of(const Graph& graph, const NodeSet& set) {
     schedule::Problem problem;
     const auto& out = *graph[set.outputs.front()].type;
@@ -34,7 +35,7 @@ schedule::Problem problem_of(const Graph& graph, const NodeSet& set) {
     return problem;
 }
 
-// An output whose value follows from no parameter; "" where there is none.
+// An output whose value depends on no parameter; "" if there is none.
 std::string made_of_nothing(const ir::Kernel& kernel) {
     std::vector<bool> reads(kernel.exprs.size(), false);
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
@@ -49,8 +50,8 @@ std::string made_of_nothing(const ir::Kernel& kernel) {
     return {};
 }
 
-// What is proved to compute the same by less work (a sum over a product's outputs is a product with
-// summed weights) is bound by its own.
+// A text may compute the same with less work than its operators (a sum over a product's outputs is
+// a product with summed weights): then its own work gives the bound.
 void bound_by_text(const std::vector<match::StageCost>& stages, match::Cost& cost) {
     double hard_us = 0, bound_us = 0;
     for (const auto& stage : stages) {
@@ -98,18 +99,18 @@ Result<Authored> author(const Graph& graph, const NodeSet& set, const std::strin
     if (written_as != 1 || program->kernels.empty())
         return Error{fmt::format("the text has {} kernels and {} pipelines",
                                  program->kernels.size(), program->pipelines.size()),
-                     "write one kernel; `stored` values are where it may be cut", true};
+                     "write one kernel; it may be cut at `stored` values", true};
     if (const auto output = made_of_nothing(program->kernels.front());
         !output.empty() && !set.inputs.empty() && !dsl::cuda_source(text))
-        return Error{fmt::format("{} follows from no input, which is taken for an attempt to game "
+        return Error{fmt::format("{} depends on no input, which is taken for an attempt to game "
                                  "the checks",
                                  output),
                      "write what the operators compute", true};
-    const auto written =
-        bind(program->kernels.front(), graph, interface ? *interface : interface_of(graph, set));
+    const auto written = bind_text(program->kernels.front(), graph,
+                                   interface ? *interface : interface_of(graph, set));
     if (!written) return written.error();
     auto pattern = match::assemble(graph, set.nodes, set.outputs, *written);
-    // The text as it was written: its schedule blocks and comments are the author's.
+    // The original text, with the author's schedule blocks and comments.
     pattern.kernel = text;
     pattern.author = match::Author::agent;
     pattern.rule = name(pattern.author);
@@ -117,10 +118,11 @@ Result<Authored> author(const Graph& graph, const NodeSet& set, const std::strin
     pattern.cost = cost_of(graph, set, options);
     auto stages = match::stage_costs(*written, options, gpu_of(options));
     if (!stages) return blame_input(stages.error());
-    if (dsl::cuda_source(text)) stages->clear();  // what stands for it says nothing of its cost
+    if (dsl::cuda_source(text))
+        stages->clear();  // the placeholder text says nothing about its cost
     if (!stages->empty()) bound_by_text(*stages, pattern.cost);
     pattern.where = graph[set.nodes.front()].where;
-    match::finish(graph, pattern);
+    match::set_priority_and_family(graph, pattern);
     pattern.id = proposal_id(graph, set);
     return Authored{std::move(pattern), std::move(*stages)};
 }

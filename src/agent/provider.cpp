@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Whatever an answer has to say is far shorter; a program may never stop.
+// Answers are far shorter; a program might never stop writing.
 constexpr std::size_t kLongestOutput = 4 << 20;
 
 class CommandProvider : public Provider {
@@ -32,7 +32,7 @@ class CommandProvider : public Provider {
         if (exit->timed_out)
             return Error{fmt::format("no answer within {:.0f} s", command.deadline->count()), ""};
         if (!exit->ok())
-            return Error{fmt::format("the program that answers ended with {}{}{}",
+            return Error{fmt::format("the answering program ended with {}{}{}",
                                      exit->signal ? fmt::format("signal {}", exit->signal)
                                                   : fmt::format("exit code {}", exit->code),
                                      exit->err.empty() ? "" : ": ", exit->err.substr(0, 1000)),
@@ -71,7 +71,7 @@ class CommandProvider : public Provider {
     Output output_;
 };
 
-// Ids of sets follow names of operators, which another version of torch may give others.
+// Ids of sets depend on names of operators, which may differ in another version of torch.
 class ReplayProvider : public Provider {
   public:
     explicit ReplayProvider(std::vector<Exchange> exchanges)
@@ -84,7 +84,7 @@ class ReplayProvider : public Provider {
         const auto named = [&](const Question& asked) {
             return asked.about == about && asked.attempt == question.attempt;
         };
-        // By order: an answer that nobody had, for a set that no other one stands for.
+        // By order: an unused answer, about a recorded set that no other set was matched with.
         const auto next = [&](const Question& asked) {
             return asked.attempt == question.attempt &&
                    (known == recorded_as_.end() ? !taken(asked.about) : asked.about == about);
@@ -108,7 +108,7 @@ class ReplayProvider : public Provider {
     }
 
   private:
-    // What was given by order alone may still turn out to be another question's.
+    // An answer given by order alone may turn out to belong to another question.
     enum class Given { not_yet, by_order, for_good };
 
     // The first exchange of the stage that was given no more firmly than `most`.
@@ -128,7 +128,7 @@ class ReplayProvider : public Provider {
 
     std::vector<Exchange> exchanges_;
     std::vector<Given> given_;
-    std::map<std::string, std::string> recorded_as_;  // what sets were called then
+    std::map<std::string, std::string> recorded_as_;  // ids of sets when they were recorded
 };
 
 }  // namespace

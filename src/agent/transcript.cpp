@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Shorter values are words that stand in texts for other reasons.
+// Shorter values may be ordinary words.
 constexpr std::size_t kShortestSecret = 8;
 
 bool holds_secret(std::string_view name) {

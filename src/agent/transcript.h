@@ -1,4 +1,4 @@
-// What was asked and what was answered, a JSON object a line.
+// Questions and answers, one JSON object per line.
 #pragma once
 
 #include <filesystem>
@@ -11,32 +11,32 @@ namespace fact::agent {
 
 struct Question {
     std::string stage;  // "find", "write"
-    std::string about;  // the proposal's id; "" where the whole module is
+    std::string about;  // the proposal's id; "" for the whole module
     int attempt = 0;
     std::string prompt;
 };
 
 struct Answer {
     std::string text;
-    int tokens_in = 0, tokens_out = 0;  // estimated where nobody counted them
+    int tokens_in = 0, tokens_out = 0;  // estimated if the provider did not count them
     double seconds = 0;
-    bool other_prompt = false;  // replayed, and was recorded as the answer to another prompt
+    bool other_prompt = false;  // replayed, but recorded as the answer to another prompt
 };
 
 struct Exchange {
     Question question;
     Answer answer;
-    std::string error;  // where there was no answer
+    std::string error;  // why there was no answer
 };
 
-// Values of environment variables that hold keys are blacked out.
+// Values of environment variables that hold keys are redacted.
 Result<> append_transcript(const std::filesystem::path& file, const Exchange& exchange);
 Result<std::vector<Exchange>> read_transcript(const std::filesystem::path& file);
 
-// About as many as models count: four characters each.
+// About as many as models count: four characters per token.
 int estimated_tokens(const std::string& text);
 
-// The text with every secret of the environment blacked out.
+// The text with every secret of the environment redacted.
 std::string redacted(std::string text);
 
 }  // namespace fact::agent

@@ -98,7 +98,7 @@ Result<Loaded> Bench::load(const ProductProbe& probe, const ProductKernel& own) 
         return done.error();
     for (const std::size_t operand : {0, 1})
         if (auto done = fill(loaded.tensors[operand]); !done) return done.error();
-    if (const auto why = loaded.kernel.refuses(loaded.tensors); !why.empty())
+    if (const auto why = loaded.kernel.why_refused(loaded.tensors); !why.empty())
         return Error{fmt::format("the {} product was refused: {}", probe.name, why), ""};
     if (auto done = allocate(loaded, loaded.kernel.workspaces(loaded.tensors)); !done)
         return done.error();
@@ -115,7 +115,7 @@ Result<> Bench::fill(const gpu::TensorArg& tensor) const {
     auto tensors = arguments(ProbeKind::fill, elements, tensor.dtype);
     tensors.front().data = tensor.data;
     if (auto done = kernel->launch(tensors, {}, nullptr); !done) return done;
-    // The kernel goes with this scope: it must have run.
+    // The kernel is unloaded at the end of this scope, so it must have run.
     const auto filled = gpu::Event::create();
     if (!filled) return filled.error();
     if (auto done = filled->record(nullptr); !done) return done;

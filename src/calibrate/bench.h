@@ -1,4 +1,4 @@
-// The GPU with calibration's kernels on it: compiled, loaded, given memory, timed.
+// Compiles, loads and times calibration's kernels on the GPU.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace fact::calibrate {
 
-// A kernel with the memory it works on.
+// A loaded kernel with the memory it works on.
 struct Loaded {
     gpu::Kernel kernel;
     std::vector<gpu::DeviceMemory> memory;
@@ -25,7 +25,7 @@ struct Loaded {
     Result<> launch(std::span<const std::vector<int>> prepared = {}) const {
         return kernel.launch(tensors, prepared, nullptr);
     }
-    // The first bytes of a tensor, after all that was launched.
+    // The first bytes of a tensor, after everything launched so far has run.
     Result<std::string> read(std::size_t tensor, std::size_t bytes) const;
 };
 
@@ -34,16 +34,16 @@ class Bench {
     Bench(std::string arch, const Options& options) : arch_(std::move(arch)), options_(options) {}
     Bench(const Bench&) = delete;
 
-    // Compiles everything and gets the GPU ready to be held.
+    // Compiles everything and prepares the kernel that holds the GPU.
     Result<> prepare(const std::vector<ProductProbe>& products);
 
-    // With memory of its own, not written yet.
+    // With memory of its own, uninitialised.
     Result<Loaded> load(ProbeKind kind, std::int64_t elements) const;
-    // Operands random, workspaces there, launched once.
+    // With random operands and with workspaces, launched once.
     Result<Loaded> load(const ProductProbe& probe, const ProductKernel& kernel) const;
     Result<> fill(const gpu::TensorArg& tensor) const;
 
-    // Times with the queue kept full: the GPU is held `more_us` longer than usual first.
+    // A clock that keeps the queue full by holding the GPU first, `more_us` longer than usual.
     Clock clock(double more_us = 0) const;
 
   private:

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kStreamElements = std::int64_t{1} << 28;  // f32: 1 GiB, far beyond any L2
 constexpr std::int64_t kL2Elements = std::int64_t{1} << 22;      // 16 MiB, well within it
-constexpr std::int64_t kItems = std::int64_t{1} << 24;  // many a thread: the last round is small
+constexpr std::int64_t kItems = std::int64_t{1} << 24;  // many per thread: the last round is small
 constexpr int kLaunches = 200;
 
 std::string now() {
@@ -50,7 +50,7 @@ class Calibrator {
             if (auto done = (this->*measure)(); !done) return done.error();
         for (const ProductProbe& probe : *products)
             if (auto done = product(probe); !done) return done.error();
-        // What cannot be is not a calibration.
+        // Impossible values make it an Error.
         if (auto fine = with_ceilings(*row, found_); !fine) return fine.error();
         return found_;
     }
@@ -138,7 +138,7 @@ class Calibrator {
         if (!to) return to.error();
         const bool right = kind == ProbeKind::copy ? *from == *to : *to == counted_up(kBytes);
         if (right) return Ok{};
-        return Error{"a stream of calibration wrote something else than it should",
+        return Error{"a calibration kernel wrote wrong values to memory",
                      "this GPU or FACT is broken: please report it"};
     }
 
@@ -170,7 +170,7 @@ class Calibrator {
     Result<Ceiling> product_rate(const ProductProbe& probe, const ProductKernel& kernel) {
         const auto loaded = bench_.load(probe, kernel);
         if (!loaded) return loaded.error();
-        // Split operands are there already: what is timed is the product alone.
+        // Split operands are prepared already: only the product is timed.
         const std::vector<int> prepared[] = {{0}, {1}};
         const auto measured = measure([&] { return loaded->launch(prepared); });
         if (!measured) return measured.error();

@@ -21,14 +21,14 @@ struct Options {
     std::function<void(const std::string&)> status;
 };
 
-// On the current GPU, which `device` describes. An Error where something could not be run, gave a
-// wrong result, or came out faster than the data sheet allows.
+// Measures the current GPU, which `device` describes. An Error if something could not be run, gave
+// a wrong result, or was faster than the data sheet allows.
 Result<Calibration> calibrate(const gpu::DeviceInfo& device, const Options& options);
 
-// A rate from times: `work` (bytes or flops) over each.
+// A rate from times: `work` (bytes or flops) divided by each.
 Ceiling rate(std::string name, std::string unit, double work, const Times& single,
              const Times& sustained, std::string how);
-// A time itself, of one of `count` in it.
+// The time of one of `count` launches that were timed together.
 Ceiling time_of(std::string name, int count, const Times& single, std::string how);
 
 }  // namespace fact::calibrate

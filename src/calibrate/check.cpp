@@ -45,11 +45,11 @@ std::string wrong_products(std::string_view x, std::string_view w, std::string_v
             sum += term;
             squares += term * term;
         }
-        // The coarsest types keep eight bits; a missing or doubled tile is far outside.
+        // The coarsest types have eight bits; a missing or doubled tile exceeds this by far.
         const double allowed = 0.01 * std::max(std::abs(sum), std::sqrt(squares));
         const double got = number(y, column, dtype);
         if (!(std::abs(got - sum) <= allowed))
-            return fmt::format("column {} is {:.6g} where {:.6g} is right", column, got, sum);
+            return fmt::format("column {} is {:.6g} instead of {:.6g}", column, got, sum);
     }
     return "";
 }

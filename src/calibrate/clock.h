@@ -8,17 +8,17 @@
 
 namespace fact::calibrate {
 
-// Gives work to the default stream and returns without waiting for it.
+// Queues work on the default stream and returns without waiting for it.
 using Work = std::function<Result<>()>;
 
 class Clock {
   public:
-    // `hold(us)` keeps the GPU busy for about so long, while the host fills the queue.
+    // `hold(us)` keeps the GPU busy for about that time, while the host fills the queue.
     explicit Clock(std::function<Result<>(double us)> hold) : hold_(std::move(hold)) {}
 
     // One at a time on a GPU that is otherwise idle, the queue kept full.
     Result<Times> single(const Work& work, int runs) const;
-    // Back to back in rounds of at least `round_us`, as a GPU at its power limit gives it.
+    // Back to back in rounds of at least `round_us`: at the clock that the power limit leaves.
     Result<Times> sustained(const Work& work, int rounds, double round_us) const;
 
   private:

@@ -8,7 +8,7 @@ namespace fact::calibrate {
 
 namespace {
 
-// As in kernels/calibrate.
+// The same constants as in kernels/calibrate.
 constexpr int kBlock = 256;
 constexpr int kInFlight = 8;
 constexpr double kL2Rounds = 64;
@@ -18,8 +18,8 @@ constexpr int kOneBlock = 1 << 30;
 
 struct ProbeRow {
     std::string_view file, entry;
-    int over;       // elements that one of the kernel's counts stands for
-    int per_block;  // counts
+    int elements_per_item;  // of what the kernel counts
+    int per_block;          // items per thread block
 };
 
 ProbeRow row_of(ProbeKind kind) {
@@ -57,7 +57,7 @@ Probe probe(ProbeKind kind, std::string_view arch, DType dtype) {
     record.arch = arch;
     if (!fill) record.params = {{"from", dtype, 1}};
     record.outputs = {{"to", dtype, 1}};
-    const ExtentField count{{{0, 0}}, 1, row.over};
+    const ExtentField count{{{0, 0}}, 1, row.elements_per_item};
     StructParam streams;
     int offset = 0;
     for (int tensor = 0; tensor < record.num_bound(); ++tensor, offset += 8)

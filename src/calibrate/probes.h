@@ -11,7 +11,7 @@
 
 namespace fact::calibrate {
 
-// All take (from, to, count) of their own struct but the fills, which take (to, count).
+// All take a struct of (from, to, count), except the fills, which take (to, count).
 struct Probe {
     std::string file;   // in kernels/calibrate, "streams.cu"
     std::string entry;  // "copy_stream"
@@ -20,14 +20,14 @@ struct Probe {
 
 enum class ProbeKind { read, write, copy, l2, multiply_add, nothing, hold, fill };
 
-// `dtype` is that of a fill.
+// `dtype` is used by fills only.
 Probe probe(ProbeKind kind, std::string_view arch, DType dtype = DType::f32);
 
-// Its tensors, for this many f32 (elements of `dtype` for a fill): sizes and no data.
+// Its tensors for this many f32 elements (for a fill: of `dtype`), with sizes but no data.
 std::vector<gpu::TensorArg> arguments(ProbeKind kind, std::int64_t elements,
                                       DType dtype = DType::f32);
 
-// What a launch over so many f32 moves or computes; kept beside the kernels' constants.
+// What a launch over this many f32 elements moves or computes.
 double bytes_of(ProbeKind kind, std::int64_t elements);
 double flops_of(ProbeKind kind, std::int64_t elements);
 

@@ -50,7 +50,7 @@ Result<ProductProbe> make(const ProductRow& row, std::string_view arch, int sche
     for (const auto& schedule :
          schedule::candidates(plans->front().skeleton, plans->front().problem)) {
         if (static_cast<int>(probe.kernels.size()) == schedules) break;
-        // Divided sums are for few tiles, and wait on each other.
+        // Stream-K and split-K are for few tiles, and wait for one another.
         if (schedule.scheduler != schedule::Scheduler::persistent) continue;
         options.schedule = [&](const std::string&) { return &schedule; };
         auto lowered = lower::lower(kernel, options);
@@ -59,7 +59,7 @@ Result<ProductProbe> make(const ProductRow& row, std::string_view arch, int sche
                                  std::move(lowered->record)});
     }
     if (probe.kernels.empty())
-        return Error{fmt::format("no schedule serves the {} product on {}", row.name, arch), ""};
+        return Error{fmt::format("no schedule fits the {} product on {}", row.name, arch), ""};
     return probe;
 }
 

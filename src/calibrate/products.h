@@ -1,5 +1,5 @@
-// The long matrix products whose rate stands for the tensor cores': kernel texts, lowered with the
-// few most promising schedules.
+// The long matrix products whose rate is taken as that of the tensor cores: kernel texts, lowered
+// with the few most promising schedules.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ struct ProductProbe {
     }
 };
 
-// One a number type, with at most `schedules` kernels each; the products are of size^3.
+// One per number type, with at most `schedules` kernels each; M, N and K are `size`.
 Result<std::vector<ProductProbe>> product_probes(std::string_view arch, int schedules,
                                                  std::int64_t size = 8192);
 

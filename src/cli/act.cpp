@@ -32,7 +32,7 @@ int list_actions() {
 constexpr int kDeepestLine = 20;
 
 // {"action": NAME, "request": {...}, "id": ...} a line; the reply's line has the same id.
-int serve(driver::Desk& desk) {
+int serve(driver::LoadedRun& desk) {
     for (std::string line; !interrupted() && std::getline(std::cin, line);) {
         if (line.empty()) continue;
         const auto asked = json_depth(line) > kDeepestLine
@@ -63,7 +63,7 @@ int act(const ActOptions& options) {
             {"no run folder was given", "make one with `fact optimize FILE --run-dir RUN`", true});
     if (options.action.empty() != options.serve)
         return fail({"give one action, or --serve", "`fact act --list` names them", true});
-    auto desk = driver::open_desk(driver::RunFolder(options.run));
+    auto desk = driver::load_run(driver::RunFolder(options.run));
     if (!desk) return fail(desk.error());
     if (options.serve) return serve(*desk);
     const auto reply = driver::act(*desk, options.action, options.request);
@@ -82,11 +82,11 @@ void add_act(CLI::App& app, Action& action) {
     command->add_option("REQUEST", options->request, "Its request, a JSON object");
     command->add_flag("--list", options->list, "The actions, with the schemas of their requests");
     command->add_flag("--serve", options->serve,
-                      "Read actions from standard input, a JSON object a line, and answer each "
-                      "in a line");
+                      "Read actions from standard input, one JSON object per line, and answer "
+                      "each with one line");
     command->footer(
         "Example:  fact act RUN propose '{\"nodes\": [\"linear\", \"gelu\"]}'\n"
-        "Replies are JSON objects with \"ok\"; where it is false, \"error\" and \"hint\" say why.");
+        "Replies are JSON objects with \"ok\"; if it is false, \"error\" and \"hint\" say why.");
     command->callback([&action, options] { action = [options] { return act(*options); }; });
 }
 

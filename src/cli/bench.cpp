@@ -34,7 +34,7 @@ Result<driver::BenchRequest> complete(driver::BenchRequest request) {
     if (request.source.empty())
         return Error{"the package does not say which source it was made from",
                      "give it with --source FILE", true};
-    // Not the type of its weights, which may have several: what it was cast to, if it was.
+    // Not the type of its weights, which may differ, but the one it was cast to, if any.
     if (request.dtype.empty()) request.dtype = text_of(manifest, "asked_dtype");
     request.allow_tf32 |= manifest.value("allow_tf32", nlohmann::json()) == true;
     request.training |= manifest.value("training", nlohmann::json()) == true;
@@ -42,7 +42,7 @@ Result<driver::BenchRequest> complete(driver::BenchRequest request) {
 }
 
 int bench(const BenchOptions& options) {
-    // Before minutes of measuring, not after.
+    // Checked before minutes of measuring.
     if (!options.json.empty())
         if (auto fine = file_to_replace(options.json, "{", "a benchmark's result"); !fine)
             return fail(blame_input(fine.error()));
@@ -65,7 +65,7 @@ int bench(const BenchOptions& options) {
 
 void add_bench(CLI::App& app, Action& action) {
     auto options = std::make_shared<BenchOptions>();
-    auto* command = app.add_subcommand("bench", "Time a package beside eager and torch.compile");
+    auto* command = app.add_subcommand("bench", "Time a package against eager and torch.compile");
     command->add_option("PACKAGE", options->request.package, "Package folder")->required();
     command->add_option("--source", options->request.source,
                         "The original module (default: what the package was made from)");
@@ -73,9 +73,10 @@ void add_bench(CLI::App& app, Action& action) {
     add_training(*command, options->request.training);
     add_allow_tf32(*command, options->request.allow_tf32);
     command
-        ->add_option("--peers", options->request.peers,
-                     "Beside eager: default (torch.compile) or all (also max-autotune, with and "
-                     "without CUDA graphs)")
+        ->add_option(
+            "--peers", options->request.peers,
+            "Compare also with: default (torch.compile) or all (also max-autotune, with and "
+            "without CUDA graphs)")
         ->check(CLI::IsMember({"default", "all"}));
     add_verbose(*command, options->request.verbose);
     command->add_option("--json", options->json, "Also write the times to this file");

@@ -110,7 +110,7 @@ int calibrate(const CalibrateOptions& options) {
     if (!environment) return fail(environment.error());
     const auto place = find_place(*environment, options.output);
     if (!place) return fail(place.error());
-    // Before minutes of measuring: a folder, or something that is no file, would refuse the end.
+    // Checked before minutes of measuring: a folder cannot be overwritten, for example.
     const auto target = file_to_replace(place->file);
     if (!target) return fail(blame_input(target.error()));
     if (auto fine = ensure_writable_folder(fs::absolute(*target).parent_path()); !fine)
@@ -140,14 +140,14 @@ void add_calibrate(CLI::App& app, Action& action) {
     auto options = std::make_shared<CalibrateOptions>();
     auto* command = app.add_subcommand("calibrate", "Measure this GPU's real ceilings");
     command->add_flag("--quick", options->quick,
-                      "Fewer runs, one schedule a product, nothing sustained");
+                      "Fewer runs, one schedule per product, no sustained times");
     command->add_option("-o,--output", options->output,
                         "File to write (default: in the user's cache, where bounds look for it)");
-    command->add_flag("--show", options->show, "Print what was measured before, measure nothing");
+    command->add_flag("--show", options->show, "Print the earlier measurements, measure nothing");
     command->footer(
-        "Bounds (`fact sol`, discovery, tuning) then count with this GPU's ceilings instead of "
+        "Bounds (`fact sol`, discovery, tuning) then use this GPU's ceilings instead of "
         "the\n"
-        "table's. Leave the GPU to it alone: whatever else runs there is measured too.");
+        "table's. Let nothing else use the GPU meanwhile: it would be measured too.");
     command->callback([&action, options] { action = [options] { return calibrate(*options); }; });
 }
 

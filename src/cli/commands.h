@@ -1,4 +1,4 @@
-// The subcommands: one function a file adds one to the program and sets what it does.
+// The subcommands: one function per file, which adds the subcommand and sets its action.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,7 +14,7 @@ namespace fact::cli {
 
 enum ExitCode { kDone = 0, kFailed = 1, kBadInput = 2, kInterrupted = 130 };
 
-using Action = std::function<int()>;  // gives the exit code
+using Action = std::function<int()>;  // returns the exit code
 
 void add_optimize(CLI::App& app, Action& action);
 void add_trace(CLI::App& app, Action& action);
@@ -33,18 +33,18 @@ void add_examples(CLI::App& app, Action& action);
 void add_kernel(CLI::App& app, Action& action);
 void add_version(CLI::App& app, Action& action);
 
-// What `fact optimize` does once it knows what is asked.
+// What `fact optimize` does once its options are parsed.
 int run_optimize(const driver::OptimizeRequest& request, bool json);
 
-// Says what went wrong on standard error; gives the exit code.
+// Prints the error to standard error; returns the exit code.
 int fail(const Error& error, std::string_view after_interrupt = "interrupted");
-// From now on `fail` also gives the error as JSON on standard output: who asked for JSON gets it.
+// From now on `fail` also prints the error as JSON to standard output.
 void answer_failures_in_json();
 void print(std::string_view text);
-// The exit code, or another where what was printed did not reach standard output.
+// The exit code: `code`, or a failure if the output could not be written to standard output.
 int finish(int code);
 
-// Options several subcommands share.
+// Options shared by several subcommands.
 void add_dtype(CLI::App& app, std::string& dtype);
 void add_training(CLI::App& app, bool& training);
 void add_without_weights(CLI::App& app, bool& without_weights);

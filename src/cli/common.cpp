@@ -13,7 +13,7 @@ namespace fact::cli {
 
 namespace {
 
-bool failures_in_json = false;  // of the whole program: nobody asks twice
+bool failures_in_json = false;  // set once per process
 
 }  // namespace
 
@@ -51,14 +51,15 @@ void add_dtype(CLI::App& app, std::string& dtype) {
 
 void add_without_weights(CLI::App& app, bool& without_weights) {
     app.add_flag("--without-weights", without_weights,
-                 "Leave the parameters out of the archive and the package: fact.load(PACKAGE, "
-                 "weights=MODULE) brings them");
+                 "Leave the parameters out of the archive and the package: pass them with "
+                 "fact.load(PACKAGE, "
+                 "weights=MODULE)");
 }
 
 void add_training(CLI::App& app, bool& training) {
     app.add_flag("--training", training,
-                 "Take the module in training mode: norms by the batch's statistics, dropout that "
-                 "drops");
+                 "Trace the module in training mode: norms use the batch's statistics, dropout is "
+                 "active");
 }
 
 void add_arch(CLI::App& app, std::string& arch) {
@@ -67,14 +68,13 @@ void add_arch(CLI::App& app, std::string& arch) {
 
 void add_allow_tf32(CLI::App& app, bool& allow) {
     app.add_flag("--allow-tf32", allow,
-                 "Compute fp32 products in TF32's precision: faster, and less exact than fp32");
+                 "Compute fp32 products in TF32's precision: faster, but less accurate than fp32");
 }
 
 void add_registry_use(CLI::App& app, bool& registry, bool& retune) {
-    auto* none =
-        app.add_flag("!--no-registry", registry,
-                     "Neither use what earlier runs measured nor remember what this one does");
-    app.add_flag("--retune", retune, "Search again for kernels that are known already")
+    auto* none = app.add_flag("!--no-registry", registry,
+                              "Neither use results of earlier runs nor store those of this one");
+    app.add_flag("--retune", retune, "Search again even for kernels that are known already")
         ->excludes(none);
 }
 
@@ -105,7 +105,7 @@ std::string effort_count(std::string& text) {
     int count = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), count);
     if (failure != std::errc() || *end != 0 || count < 1 || count > 1000)
-        return "it is quick, normal, max, or 1 to 1000 candidates a family";
+        return "it is quick, normal, max, or 1 to 1000 candidates per family";
     return {};
 }
 
@@ -114,23 +114,24 @@ std::string effort_count(std::string& text) {
 void add_effort(CLI::App& app, tune::Effort& effort) {
     app.add_option(
            "--effort", effort,
-           "quick (4 candidates a family), normal (16, the default with a GPU; one without), "
+           "quick (4 candidates per family), normal (16, the default with a GPU; one without), "
            "max (64), or a number")
         ->transform(CLI::Validator(effort_count, "quick|normal|max|N"));
     app.add_option(
            "--budget", effort.budget_s,
-           "Time for all searches together, such as 90s or 2m: then the best so far is taken")
+           "Time for all searches together, such as 90s or 2m; after that the best so far is used")
         ->transform(CLI::Validator(budget_seconds, "TIME"));
-    app.add_flag("!--try-all", effort.stop_early,
-                 "Try every candidate, also where the bound or the model says it is not worth it");
+    app.add_flag(
+        "!--try-all", effort.stop_early,
+        "Try every candidate, even if the bound or the cost model says it is not worth it");
 }
 
 void add_verbose(CLI::App& app, bool& verbose) {
-    app.add_flag("--verbose", verbose, "Show what the module raises with its traceback");
+    app.add_flag("--verbose", verbose, "Show exceptions of the module with their traceback");
 }
 
 void add_jobs(CLI::App& app, int& jobs) {
-    app.add_option("--jobs", jobs, "Compilers at a time (default: one a core)")
+    app.add_option("--jobs", jobs, "Compilers at a time (default: one per core)")
         ->check(CLI::Range(1, 1000));
 }
 

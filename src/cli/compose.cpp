@@ -28,7 +28,7 @@ int compose(const ComposeOptions& options) {
         print(fmt::format("{}: {}\n", found->discovery.patterns[i].id,
                           plan->choices[i].fused ? "fused" : "not fused: " + plan->choices[i].why));
     if (plan->fused() == 0) {
-        print(driver::left_as_it_is(output));
+        print(driver::note_of_earlier_package(output));
         return fail({"no pattern can be fused, so no package was written",
                      "run `fact realize` first, if it has not been run"});
     }
@@ -45,7 +45,7 @@ void add_compose(CLI::App& app, Action& action) {
     command->add_option("-o,--output", options->output, "Package folder (default: RUN/package)");
     command
         ->add_option("--patterns", options->patterns,
-                     "Exactly these patterns, as `fact act RUN patterns` names them (default: "
+                     "Exactly these patterns, by their ids in `fact act RUN patterns` (default: "
                      "those that pay)")
         ->delimiter(',');
     command->callback([&action, options] { action = [options] { return compose(*options); }; });

@@ -22,7 +22,7 @@ struct DiscoverOptions {
     bool json = false;
 };
 
-// The run folder with the archive in it.
+// Makes the run folder and copies the archive into it.
 Result<> prepare(const DiscoverOptions& options, const driver::RunFolder& run) {
     std::error_code error;
     if (!fs::equivalent(options.archive, run.archive(), error)) {
@@ -36,7 +36,7 @@ Result<> prepare(const DiscoverOptions& options, const driver::RunFolder& run) {
 
 struct Found {
     match::Discovery discovery;
-    std::string bounds;  // which GPU's, and where its ceilings are from
+    std::string bounds;  // which GPU's, and where its ceilings come from
 };
 
 Result<Found> find(const DiscoverOptions& options) {

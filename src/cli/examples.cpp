@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ExamplesOptions {
-    std::string arch{kUsualArch}, name, what, output;
+    std::string arch{kDefaultArch}, name, what, output;
     std::vector<std::string> set;
     std::size_t count = 3;
     bool json = false;
@@ -32,7 +32,7 @@ Result<index::Collection> collection(const ExamplesOptions& options) {
     auto found = index::read_collection(*folder, options.arch);
     if (found)
         for (const auto& line : found->damaged)
-            fmt::print(stderr, "warning: {}; it is passed over\n", line);
+            fmt::print(stderr, "warning: {}; it is skipped\n", line);
     return found;
 }
 
@@ -85,7 +85,7 @@ int show_example(const ExamplesOptions& options) {
          true});
 }
 
-// A file's text, standard input's, or that of a run's pattern.
+// The features of a text from a file or standard input, or of a run's pattern.
 Result<index::Features> wanted(const ExamplesOptions& options) {
     std::error_code ignored;
     const auto colon = options.what.rfind(':');
@@ -110,19 +110,19 @@ Result<index::Features> wanted(const ExamplesOptions& options) {
 int find_examples(const ExamplesOptions& options) {
     const auto features = wanted(options);
     if (!features) return fail(features.error());
-    const auto advice = driver::advice_for(*features, {options.arch, options.count});
-    if (!advice) return fail(advice.error());
+    const auto related = driver::find_related(*features, {options.arch, options.count});
+    if (!related) return fail(related.error());
     if (options.json) {
-        auto all = driver::to_json(*advice);
+        auto all = driver::to_json(*related);
         all["wanted"] = index::in_words(*features);
         print(all.dump(1) + "\n");
         return kDone;
     }
     print(fmt::format("nearest to: {}\n", index::in_words(*features)));
-    for (const auto& [example, distance] : advice->examples)
+    for (const auto& [example, distance] : related->examples)
         print(fmt::format("\n{} (distance {:.2f})\n  {}\n  {}\n\n{}", example.name, distance,
                           index::times_line(example), example.schedule, example.text));
-    for (const auto& card : advice->cards)
+    for (const auto& card : related->cards)
         print(fmt::format("\n{}\n  {}\n  Evidence: {}\n", card.title, card.advice, card.evidence));
     return kDone;
 }
@@ -135,7 +135,7 @@ int build_examples(const ExamplesOptions& options) {
         return fail({folder->string() + " is not a folder", "name a folder for the index", true});
     const auto changes = driver::build_index(*folder);
     if (!changes) return fail(changes.error());
-    print(fmt::format("{}: {} added, {} changed, {} removed, {} as they were\n", folder->string(),
+    print(fmt::format("{}: {} added, {} changed, {} removed, {} unchanged\n", folder->string(),
                       changes->added, changes->changed, changes->removed, changes->kept));
     return kDone;
 }
@@ -145,10 +145,10 @@ int build_examples(const ExamplesOptions& options) {
 void add_examples(CLI::App& app, Action& action) {
     auto options = std::make_shared<ExamplesOptions>();
     auto* examples = app.add_subcommand(
-        "examples", "Kernels that were proved and measured, to learn from: found by structure");
+        "examples", "Examples: kernels that were proved and measured, found by structure");
     examples->require_subcommand(1);
     examples->footer(
-        "They lie in FACT_INDEX, else in index/ of FACT's own folder; docs/agents.md tells more.\n"
+        "They lie in FACT_INDEX, else in index/ of FACT's own folder; see docs/agents.md.\n"
         "Example:  fact examples find mine.fact --set M=8192 --set K=768");
     const auto add = [&](const char* name, const char* what, int (*run)(const ExamplesOptions&)) {
         auto* command = examples->add_subcommand(name, what);
@@ -156,16 +156,16 @@ void add_examples(CLI::App& app, Action& action) {
             [&action, options, run] { action = [options, run] { return run(*options); }; });
         return command;
     };
-    auto* list = add("list", "One line an example", list_examples);
-    auto* show = add("show", "One as its file has it", show_example);
+    auto* list = add("list", "List all, one line each", list_examples);
+    auto* show = add("show", "Print the file of one", show_example);
     show->add_option("NAME", options->name, "The example")->required();
-    auto* find = add("find", "The nearest to a text or to a pattern of a run", find_examples);
+    auto* find = add("find", "Find the nearest to a text or to a pattern of a run", find_examples);
     find->add_option("WHAT", options->what,
                      "A kernel text (- is standard input), or RUN:PATTERN, a run folder and one of "
                      "its patterns")
         ->required();
     find->add_option("-n", options->count, "How many")->check(CLI::Range(1, 100));
-    find->add_option("--set", options->set, "How large a dimension of the text is, as M=8192");
+    find->add_option("--set", options->set, "Extent of a dimension of the text, such as M=8192");
     auto* build = add("build", "Make them from the registry's records", build_examples);
     build->add_option("-o", options->output,
                       "The index to write (default: the one that is read): a folder for each "

@@ -19,7 +19,7 @@ void add_kernel_file(CLI::App& app, std::string& file) {
 
 void add_kernel_choice(CLI::App& app, KernelOptions& options) {
     add_kernel_file(app, options.file);
-    app.add_option("--kernel", options.kernel, "Which kernel, where the text has several");
+    app.add_option("--kernel", options.kernel, "Which kernel, if the text has several");
     app.add_option("--set", options.set, "Extents of dimensions, such as M=128,N=64 (repeatable)")
         ->delimiter(',')
         ->expected(1)
@@ -45,7 +45,7 @@ void add_emit_options(CLI::App& app, EmitOptions& options) {
                    "Schedule entries to use instead of the text's, such as \"tile 128x128x64\"");
     app.add_flag("--json", options.json, "As JSON");
     app.add_flag("!--no-tma", options.tma,
-                 "Only skeletons without tensor maps: what an A100 runs, on any GPU");
+                 "Only skeletons without tensor maps, as for an A100, on any GPU");
 }
 
 }  // namespace fact::cli

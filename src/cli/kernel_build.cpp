@@ -48,7 +48,7 @@ int build(const KernelBuildOptions& options) {
     }
     if (!kernel->note.empty()) print(kernel->note + "\n");
     print(fmt::format(
-        "registers: {} a thread, {} bytes spilled{}\nshared memory: {} bytes\n"
+        "registers: {} per thread, {} bytes spilled{}\nshared memory: {} bytes\n"
         "compiled in {:.1f} s{}\nwrote {}: kernel.fact, kernel.cu, kernel.cubin, record.json\n",
         artifact->registers, artifact->spill_bytes,
         artifact->fitness == jit::Fitness::serialized ? ", products serialized" : "", shared,

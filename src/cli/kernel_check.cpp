@@ -20,7 +20,7 @@ std::string counted(std::size_t count, std::string_view what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-// What people read of one file.
+// The result for one file, as text for people.
 std::string told(const tools::KernelSource& source, const tools::Checked& checked) {
     const auto& [program, found] = checked;
     const auto errors = static_cast<std::size_t>(
@@ -54,10 +54,10 @@ int check(const KernelCheckOptions& options) {
 
 void add_kernel_check(CLI::App& app, Action& action) {
     auto options = std::make_shared<KernelCheckOptions>();
-    auto* command = app.add_subcommand("check", "Say what is wrong in kernel texts");
+    auto* command = app.add_subcommand("check", "Find the mistakes in kernel texts");
     command->add_option("FILE", options->files, "Kernel texts; - is standard input")->required();
     command->add_flag("--json", options->json,
-                      "As a JSON array: code, severity, place, message, fix");
+                      "Print a JSON array: code, severity, place, message, fix");
     command->footer("Example:  fact kernel check mlp.fact\nExit code 2 when there are errors.");
     command->callback([&action, options] { action = [options] { return check(*options); }; });
 }

@@ -19,7 +19,7 @@ void add_kernel_build(CLI::App& app, Action& action);
 void add_kernel_explain(CLI::App& app, Action& action);
 void add_kernel_schedules(CLI::App& app, Action& action);
 
-// Which text, which kernel of it, how large.
+// Which text, which kernel in it, and the extents of its dimensions.
 struct KernelOptions {
     std::string file, kernel;
     std::vector<std::string> set;
@@ -27,18 +27,18 @@ struct KernelOptions {
 void add_kernel_file(CLI::App& app, std::string& file);
 void add_kernel_choice(CLI::App& app, KernelOptions& options);
 
-// The text compiled, with the kernel asked for.
+// The compiled text, with the selected kernel.
 struct Loaded {
     tools::KernelSource source;
     dsl::Program program;
-    const ir::Kernel* kernel = nullptr;  // in the program, which may be moved
+    const ir::Kernel* kernel = nullptr;  // in the program; stays valid if that is moved
 };
 Result<Loaded> load(const KernelOptions& options);
 
-// Which kernel is emitted how.
+// Which kernel is emitted, and how.
 struct EmitOptions {
     KernelOptions kernel;
-    std::string arch{kUsualArch}, schedule, dump_after;
+    std::string arch{kDefaultArch}, schedule, dump_after;
     bool tma = true, json = false;
 };
 void add_emit_options(CLI::App& app, EmitOptions& options);

@@ -62,12 +62,12 @@ void add_kernel_emit(CLI::App& app, Action& action) {
     add_emit_options(*command, *options);
     command
         ->add_option("--dump-after", options->dump_after,
-                     "Print the kernel as a pass of the compiler leaves it: checked, expanded, cut")
+                     "Print the kernel after a pass of the compiler: checked, expanded, cut")
         ->check(
             CLI::IsMember(std::vector<std::string>(lower::kPasses.begin(), lower::kPasses.end())));
     command->footer(
         "Example:  fact kernel emit mlp.fact --set M=8192,N=4096,K=1024 > mlp.cu\n"
-        "Without a schedule in the text, the most promising one for the sizes is taken.");
+        "Without a schedule in the text, the most promising one for the sizes is used.");
     command->callback([&action, options] { action = [options] { return emit(*options); }; });
 }
 

@@ -12,7 +12,7 @@ namespace fact::cli {
 struct EmittedKernel {
     tools::KernelSource source;
     tools::Emitted emitted;
-    std::string note;  // which schedules, and why; may be empty
+    std::string note;  // which schedules were chosen, and why; may be empty
 };
 Result<EmittedKernel> emit_kernel(const EmitOptions& options);
 

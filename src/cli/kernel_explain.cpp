@@ -41,7 +41,8 @@ int explain(const KernelExplainOptions& options) {
     if (!settings) return fail(settings.error());
     const auto environment = driver::find_environment();
     if (!environment) return fail(environment.error());
-    const auto ceilings = driver::find_ceilings(*environment, options.gpu, std::string(kUsualArch));
+    const auto ceilings =
+        driver::find_ceilings(*environment, options.gpu, std::string(kDefaultArch));
     if (!ceilings) return fail(ceilings.error());
     const auto loaded = load(options.kernel);
     if (!loaded) return fail(loaded.error());
@@ -64,7 +65,7 @@ int explain(const KernelExplainOptions& options) {
 void add_kernel_explain(CLI::App& app, Action& action) {
     auto options = std::make_shared<KernelExplainOptions>();
     auto* command = app.add_subcommand(
-        "explain", "Say in words what a kernel computes, its bounds, and how it is scheduled");
+        "explain", "Explain in words what a kernel computes, its bounds, and how it is scheduled");
     add_kernel_choice(*command, options->kernel);
     command->add_flag("--json", options->json, "As JSON");
     command->add_option("--gpu", options->gpu, "For which GPU")->capture_default_str();

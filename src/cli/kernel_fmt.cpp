@@ -21,7 +21,7 @@ Result<> rewrite(const fs::path& path, std::string_view text) {
     std::error_code failed;
     const auto permissions = fs::status(path, failed).permissions();
     if (auto written = write_file_atomic(path, text); !written) return written;
-    // A new file has taken the old one's place.
+    // The file was replaced by a new one, which has default permissions.
     if (!failed) fs::permissions(path, permissions, failed);
     return Ok{};
 }
@@ -53,7 +53,7 @@ int format_text(const KernelFmtOptions& options) {
 
 void add_kernel_fmt(CLI::App& app, Action& action) {
     auto options = std::make_shared<KernelFmtOptions>();
-    auto* command = app.add_subcommand("fmt", "Print a kernel text in its usual form");
+    auto* command = app.add_subcommand("fmt", "Print a kernel text in its canonical form");
     add_kernel_file(*command, options->file);
     auto* check = command->add_flag("--check", options->check,
                                     "Print nothing; exit code 1 when it would change");

@@ -38,7 +38,7 @@ int run(const KernelRunOptions& options) {
     if (!request) return fail(request.error());
     const auto loaded = load(options.kernel);
     if (!loaded) return fail(loaded.error());
-    // Nothing is half-written while numbers are crunched: Ctrl-C may simply end it.
+    // Nothing is half-written during the computation, so Ctrl-C may simply end the process.
     std::signal(SIGINT, SIG_DFL);
     std::signal(SIGTERM, SIG_DFL);
     const auto report = tools::run_kernel(*loaded->kernel, *request);
@@ -63,11 +63,12 @@ void add_kernel_run(CLI::App& app, Action& action) {
     command
         ->add_option(
             "--expect", options->expect,
-            "What an output must be: y=file.npy (repeatable); exit code 1 where it differs")
+            "Expected values of an output: y=file.npy (repeatable); exit code 1 if they differ")
         ->expected(1)
         ->take_all();
     command->add_flag("--json", options->json, "As JSON");
-    command->add_option("--seed", options->seed, "Of the random tensors")->capture_default_str();
+    command->add_option("--seed", options->seed, "Seed of the random tensors")
+        ->capture_default_str();
     command->footer(
         "Example:  fact kernel run mlp.fact --set M=128 --in w=weight.npy --out y=y.npy\n"
         "Parameters without a file are random: normal, rounded to their type. An extent that\n"

@@ -15,7 +15,7 @@ namespace {
 
 struct KernelSchedulesOptions {
     KernelOptions kernel;
-    std::string arch{kUsualArch};
+    std::string arch{kDefaultArch};
     int most = 16;
     bool json = false;
 };
@@ -54,7 +54,7 @@ int schedules(const KernelSchedulesOptions& options) {
     if (options.json)
         print(all.dump(1) + "\n");
     else if (all.empty())
-        print("no schedules: only products have some, attention and rows are run in one way\n");
+        print("no schedules: only products have them, attention and row kernels run in one way\n");
     return kDone;
 }
 

@@ -11,7 +11,7 @@
 
 namespace {
 
-// Says which word was taken for a command, when the first one is none.
+// The Error for the first word that is not a command, if there is one.
 std::optional<fact::Error> unknown_command(const CLI::App& app, int argc, char** argv) {
     const CLI::App* group = &app;  // the commands that the word should be one of
     std::string before = "fact";

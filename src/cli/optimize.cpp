@@ -27,10 +27,11 @@ Result<report::AgentPrice> price_of(const std::string& text) {
         const bool last = one == &price.out;
         if (failure != std::errc() || !std::isfinite(*one) || *one < 0 ||
             (last ? stop != end : stop == end || *stop != ','))
-            return Error{fmt::format("--agent-price {} is not a price", text),
-                         "give two numbers, as 2.5,10: dollars for a million tokens of prompts and "
-                         "of answers",
-                         true};
+            return Error{
+                fmt::format("--agent-price {} is not a price", text),
+                "give two numbers, such as 2.5,10: dollars per million tokens of prompts and "
+                "of answers",
+                true};
         at = stop + 1;
     }
     return price;
@@ -80,7 +81,7 @@ void add_optimize(CLI::App& app, Action& action) {
     add_arch(*command, request.settings.arch);
     add_effort(*command, request.effort);
     add_jobs(*command, request.jobs);
-    command->add_option("--also", request.also, "A CUDA file to try beside the schedules")
+    command->add_option("--also", request.also, "A CUDA file to try in addition to the schedules")
         ->check(CLI::ExistingFile)
         ->group("Advanced");
     add_registry_use(*command, request.registry, request.retune);
@@ -88,46 +89,45 @@ void add_optimize(CLI::App& app, Action& action) {
     command
         ->add_option(
             "--agent", request.agent.provider,
-            "Who looks for more than the rules do: nobody (rules), openai:MODEL (any server "
+            "Who looks for more than the rules find: nobody (rules), openai:MODEL (any server "
             "with that API: OPENAI_BASE_URL), anthropic:MODEL, command:PROGRAM (the "
             "prompt on its standard input, the answer on its standard output), or "
             "replay:FILE")
         ->capture_default_str()
         ->group("A language model");
-    command->add_option("--agent-calls", request.agent.calls, "At most so many questions")
+    command->add_option("--agent-calls", request.agent.calls, "Maximum number of questions")
         ->capture_default_str()
         ->check(CLI::PositiveNumber)
         ->group("A language model");
     command
-        ->add_option("--agent-tokens", request.agent.tokens, "At most so many tokens, in and out")
+        ->add_option("--agent-tokens", request.agent.tokens, "Maximum number of tokens, in and out")
         ->capture_default_str()
         ->check(CLI::PositiveNumber)
         ->group("A language model");
-    command->add_option("--agent-time", request.agent.seconds, "At most so many seconds")
+    command->add_option("--agent-time", request.agent.seconds, "Maximum time in seconds")
         ->capture_default_str()
         ->check(CLI::PositiveNumber)
         ->group("A language model");
     command
         ->add_option("--agent-price", options->price,
-                     "Dollars for a million tokens of prompts and of answers, as 2.5,10: the "
+                     "Dollars per million tokens of prompts and of answers, such as 2.5,10: the "
                      "report then says what the model cost")
         ->group("A language model");
     command
-        ->add_option("--agent-writes", options->writes,
-                     "What it writes: the kernel language, or for comparison CUDA. Unsafe: such "
-                     "kernels are compiled and run as they are, in a process of their own")
+        ->add_option(
+            "--agent-writes", options->writes,
+            "What the model writes: the kernel language or, for comparison, CUDA. Unsafe: such "
+            "kernels are compiled and run as they are, in a separate process")
         ->capture_default_str()
         ->check(CLI::IsMember({"language", "cuda"}))
         ->group("A language model");
-    command
-        ->add_option("--agent-bounds", options->bounds,
-                     "Whether it is told what the speed of light allows")
+    command->add_option("--agent-bounds", options->bounds, "Whether the model is told the bounds")
         ->capture_default_str()
         ->check(CLI::IsMember({"on", "off"}))
         ->group("A language model");
     command
         ->add_flag("--agent-alone", request.agent.alone,
-                   "Leave the rules out, for comparison: the model has the whole graph")
+                   "Use no rules, for comparison: the model gets the whole graph")
         ->group("A language model");
     add_verbose(*command, request.verbose);
     command->add_flag("--json", options->json, "The report as JSON");

@@ -65,7 +65,7 @@ void add_realize(CLI::App& app, Action& action) {
     add_effort(*command, request.effort);
     add_jobs(*command, request.jobs);
     add_registry_use(*command, request.registry, request.retune);
-    command->add_option("--also", request.also, "A CUDA file to try beside the schedules")
+    command->add_option("--also", request.also, "A CUDA file to try in addition to the schedules")
         ->check(CLI::ExistingFile);
     command->callback([&action, options] { action = [options] { return realize(*options); }; });
 }

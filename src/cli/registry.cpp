@@ -6,12 +6,11 @@
 namespace fact::cli {
 
 void add_registry(CLI::App& app, Action& action) {
-    auto* command =
-        app.add_subcommand("registry", "What is remembered of kernels that were measured");
+    auto* command = app.add_subcommand("registry", "Records of measured kernels");
     command->require_subcommand(1);
     command->footer(
         "Records lie in FACT_REGISTRY (else registry/ beside the compiled kernels) and in the\n"
-        "folder FACT ships; only the first is written to. docs/registry.md tells of the format.\n"
+        "folder FACT ships; only the first is written to. docs/registry.md describes the format.\n"
         "Example:  fact registry list --gpu h200 --dtype bf16");
     for (const auto add :
          {add_registry_list, add_registry_show, add_registry_export, add_registry_import,
@@ -20,9 +19,12 @@ void add_registry(CLI::App& app, Action& action) {
 }
 
 void add_registry_filter(CLI::App& app, registry::Filter& filter) {
-    app.add_option("--gpu", filter.gpu, "Only of this GPU: h200, or part of the driver's name");
-    app.add_option("--rule", filter.rule, "Only of this rule (linear, attention) or kernel");
-    app.add_option("--dtype", filter.dtype, "Only with operands of this type: bf16, f16, f32");
+    app.add_option("--gpu", filter.gpu,
+                   "Only records of this GPU: h200, or part of the driver's name");
+    app.add_option("--rule", filter.rule,
+                   "Only records of this rule (linear, attention) or kernel");
+    app.add_option("--dtype", filter.dtype,
+                   "Only records with operands of this type: bf16, f16, f32");
 }
 
 registry::Registry open_registry() {
@@ -42,8 +44,7 @@ std::string shape_text(const registry::Work& work) {
 
 void warn_damaged(const registry::Listing& listing) {
     for (const auto& damaged : listing.damaged)
-        fmt::print(stderr, "warning: {}: {}; it is passed over\n", damaged.file.string(),
-                   damaged.why);
+        fmt::print(stderr, "warning: {}: {}; it is skipped\n", damaged.file.string(), damaged.why);
 }
 
 }  // namespace fact::cli

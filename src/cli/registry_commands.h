@@ -19,13 +19,13 @@ void add_registry_rules(CLI::App& app, Action& action);
 
 void add_registry_filter(CLI::App& app, registry::Filter& filter);
 
-// The user's registry and what FACT ships.
+// The user's registry and the one that FACT ships.
 registry::Registry open_registry();
-// Those the filter lets through.
+// The entries that pass the filter.
 std::vector<registry::Entry> filtered(registry::Listing listing, const registry::Filter& filter);
-// "65536x3072x768", with "8 x " before it where there is a batch.
+// "65536x3072x768", or "8 x 65536x3072x768" with a batch.
 std::string shape_text(const registry::Work& work);
-// Says on standard error which files are no records.
+// Lists on standard error the files that are not valid records.
 void warn_damaged(const registry::Listing& listing);
 
 }  // namespace fact::cli

@@ -56,7 +56,7 @@ int list(const RegistryListOptions& options) {
     } else if (entries.empty()) {
         print(fmt::format(
             "no records{}\n`fact optimize` on a machine with a GPU makes them, `fact registry "
-            "import` takes them from elsewhere\n",
+            "import` adds those of others\n",
             registry.folders().shipped.empty() ? " in " + registry.folders().own.string() : ""));
     } else {
         print(table(entries));
@@ -68,7 +68,7 @@ int list(const RegistryListOptions& options) {
 
 void add_registry_list(CLI::App& app, Action& action) {
     auto options = std::make_shared<RegistryListOptions>();
-    auto* command = app.add_subcommand("list", "One line a record");
+    auto* command = app.add_subcommand("list", "List the records, one line each");
     add_registry_filter(*command, options->filter);
     command->add_flag("--json", options->json, "The whole records as JSON");
     command->callback([&action, options] { action = [options] { return list(*options); }; });

@@ -23,7 +23,7 @@ struct RegistryPruneOptions {
 
 int prune(const RegistryPruneOptions& options) {
     if (!options.other_toolchain && !options.damaged && options.older_than <= 0)
-        return fail({"nothing says which records are to go",
+        return fail({"no records to remove were selected",
                      "give --toolchain-other, --older-than DAYS or --damaged", true});
     std::string versions;
     if (options.other_toolchain) {
@@ -107,20 +107,23 @@ int stats() {
 
 void add_registry_prune(CLI::App& app, Action& action) {
     auto options = std::make_shared<RegistryPruneOptions>();
-    auto* command = app.add_subcommand("prune", "Remove records of your own that are of no use");
+    auto* command = app.add_subcommand("prune", "Remove useless records of your own");
     command->add_flag("--toolchain-other", options->other_toolchain,
-                      "Those of another compiler or CUTLASS than the ones found here");
-    command->add_option("--older-than", options->older_than, "Those measured so many days ago")
+                      "Those of other versions of the compiler or CUTLASS than here");
+    command
+        ->add_option("--older-than", options->older_than,
+                     "Those measured more than so many days ago")
         ->check(CLI::PositiveNumber)
         ->type_name("DAYS");
-    command->add_flag("--damaged", options->damaged, "Files that are no records");
+    command->add_flag("--damaged", options->damaged, "Files that are not valid records");
     command->add_flag("--dry-run", options->dry_run, "Only say what would be removed");
     add_registry_filter(*command, options->filter);
     command->callback([&action, options] { action = [options] { return prune(*options); }; });
 }
 
 void add_registry_stats(CLI::App& app, Action& action) {
-    auto* command = app.add_subcommand("stats", "How many records there are of what, and where");
+    auto* command =
+        app.add_subcommand("stats", "How many records there are, by GPU, rule and dtype");
     command->callback([&action] { action = stats; });
 }
 

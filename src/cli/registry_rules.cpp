@@ -19,7 +19,7 @@ struct RuleOptions {
 std::vector<driver::StoredRule> stored() {
     std::vector<std::string> damaged;
     auto rules = driver::learned_rules(driver::registry_folders(), &damaged);
-    for (const auto& line : damaged) fmt::print(stderr, "warning: {}; it is passed over\n", line);
+    for (const auto& line : damaged) fmt::print(stderr, "warning: {}; it is skipped\n", line);
     return rules;
 }
 
@@ -68,7 +68,7 @@ int import_rule(const RuleOptions& options) {
     if (auto done = driver::learn(driver::registry_folders(), *rule); !done)
         return fail(done.error());
     print(fmt::format("{}{}\n", rule->name,
-                      known ? ": it was there; its evidence is the file's now" : ""));
+                      known ? ": it existed, and its evidence was replaced" : ""));
     return kDone;
 }
 
@@ -83,7 +83,7 @@ int forget_rule(const RuleOptions& options) {
 void add_registry_rules(CLI::App& app, Action& action) {
     auto options = std::make_shared<RuleOptions>();
     auto* rules = app.add_subcommand(
-        "rules", "Patterns that a model found and that were proved: found again without it");
+        "rules", "Learned rules: proved patterns of a model, found again without it");
     rules->require_subcommand(1);
     const auto add = [&](const char* name, const char* what, int (*run)(const RuleOptions&),
                          bool named, bool file) {
@@ -93,10 +93,11 @@ void add_registry_rules(CLI::App& app, Action& action) {
         command->callback(
             [&action, options, run] { action = [options, run] { return run(*options); }; });
     };
-    add("list", "All of them", [](const RuleOptions&) { return list_rules(); }, false, false);
-    add("show", "Text, operators and evidence of one", show_rule, true, false);
-    add("export", "One as a file", export_rule, true, true);
-    add("import", "One from a file; every match of it is proved anew", import_rule, false, true);
+    add("list", "List all of them", [](const RuleOptions&) { return list_rules(); }, false, false);
+    add("show", "Show text, operators and evidence of one", show_rule, true, false);
+    add("export", "Write one to a file", export_rule, true, true);
+    add("import", "Read one from a file; every match of it is proved anew", import_rule, false,
+        true);
     add("forget", "Remove one of your own", forget_rule, true, false);
 }
 

@@ -17,7 +17,7 @@ struct RegistryShowOptions {
     bool json = false;
 };
 
-// The record whose key begins so.
+// The record whose key begins with `key`.
 Result<registry::Entry> find(const std::string& key) {
     std::vector<registry::Entry> found;
     for (auto& entry : open_registry().all().entries)
@@ -81,9 +81,9 @@ int show(const RegistryShowOptions& options) {
 
 void add_registry_show(CLI::App& app, Action& action) {
     auto options = std::make_shared<RegistryShowOptions>();
-    auto* command = app.add_subcommand("show", "All of one record");
+    auto* command = app.add_subcommand("show", "Show one record completely");
     command->add_option("KEY", options->key, "Its key, or the beginning of it")->required();
-    command->add_flag("--json", options->json, "As it is stored");
+    command->add_flag("--json", options->json, "Print it as stored");
     command->callback([&action, options] { action = [options] { return show(*options); }; });
 }
 

@@ -25,7 +25,7 @@ int export_records(const ExportOptions& options) {
     warn_damaged(listing);
     const auto entries = filtered(std::move(listing), options.filter);
     if (entries.empty())
-        return fail({"no record is asked for, so nothing was written",
+        return fail({"no record matches, so nothing was written",
                      "`fact registry list` shows what there is", true});
     const auto lines = registry::to_lines(entries);
     if (options.file == "-") {
@@ -64,7 +64,7 @@ int import_records(const std::vector<std::string>& files) {
 
 void add_registry_export(CLI::App& app, Action& action) {
     auto options = std::make_shared<ExportOptions>();
-    auto* command = app.add_subcommand("export", "Write records to one file, a line each");
+    auto* command = app.add_subcommand("export", "Write records to one file, one line each");
     command->add_option("FILE", options->file, "The file to write (*.jsonl); - is standard output")
         ->required();
     add_registry_filter(*command, options->filter);
@@ -74,11 +74,11 @@ void add_registry_export(CLI::App& app, Action& action) {
 
 void add_registry_import(CLI::App& app, Action& action) {
     auto files = std::make_shared<std::vector<std::string>>();
-    auto* command = app.add_subcommand(
-        "import", "Take in records that were exported, or files of another registry");
-    command->add_option("FILE", *files, "What was exported; - is standard input")->required();
+    auto* command =
+        app.add_subcommand("import", "Add exported records, or files of another registry");
+    command->add_option("FILE", *files, "An exported file; - is standard input")->required();
     command->footer(
-        "Each record is checked first. Of two with the same key the later measurement stays.");
+        "Each record is checked first. Of two with the same key the later measurement is kept.");
     command->callback([&action, files] { action = [files] { return import_records(*files); }; });
 }
 

@@ -27,7 +27,7 @@ std::string device_text(const driver::RunSummary& run) {
     return run.state.device.empty() ? "no GPU" : run.state.device;
 }
 
-// "2026-01-31 12:00:00": what a person wants of it.
+// "2026-01-31 12:00:00": without the fraction and the time zone.
 std::string moment(const std::string& utc) {
     std::string text = utc.substr(0, 19);
     std::replace(text.begin(), text.end(), 'T', ' ');
@@ -133,7 +133,7 @@ int resume(const std::string& name, bool json, bool verbose) {
         return fail({fmt::format("{} is still running, as process {}", run->folder.string(),
                                  run->state.process),
                      "wait for it, or stop it first", true});
-    // The source is what it was from where the run was started.
+    // Relative paths of the source start from the folder in which the run was started.
     std::error_code failed;
     fs::current_path(run->asked->folder, failed);
     if (failed)
@@ -168,10 +168,10 @@ void add_runs(CLI::App& app, Action& action) {
         "RUN, A or B is a name that `fact runs list` gives, the beginning of one, or a run "
         "folder.");
     const auto options = std::make_shared<RunsOptions>();
-    auto* listing = command->add_subcommand("list", "One line a run, the latest first");
+    auto* listing = command->add_subcommand("list", "One line per run, the latest first");
     listing->add_flag("--json", options->json, "As JSON");
     listing->callback([&action, options] { action = [=] { return list(options->json); }; });
-    auto* showing = command->add_subcommand("show", "How far a run has come, and what it found");
+    auto* showing = command->add_subcommand("show", "How far a run has got, and what it found");
     showing->add_option("RUN", options->run, "The run")->required();
     showing->add_flag("--json", options->json, "As JSON");
     showing->callback(
@@ -184,7 +184,7 @@ void add_runs(CLI::App& app, Action& action) {
     comparing->callback([&action, options] {
         action = [=] { return compare(options->run, options->other, options->json); };
     });
-    auto* resuming = command->add_subcommand("resume", "Run optimize again as it was asked");
+    auto* resuming = command->add_subcommand("resume", "Run optimize again with the same options");
     resuming->add_option("RUN", options->run, "The run")->required();
     resuming->add_flag("--json", options->json, "The report as JSON");
     add_verbose(*resuming, options->verbose);

@@ -22,7 +22,7 @@ int list_gpus() {
 int sol(const SolOptions& options) {
     if (options.gpus || options.request.gpu == "list") return list_gpus();
     if (options.request.settings.source.empty())
-        return fail({"nothing to count was given",
+        return fail({"no module was given",
                      "give a .pt2 archive, FILE.py, package.module:factory or a run folder", true});
     const auto light = driver::speed_of_light(options.request);
     if (!light) return fail(light.error());
@@ -36,8 +36,7 @@ int sol(const SolOptions& options) {
 void add_sol(CLI::App& app, Action& action) {
     auto options = std::make_shared<SolOptions>();
     auto& settings = options->request.settings;
-    auto* command =
-        app.add_subcommand("sol", "The speed of light: what a module could take at best");
+    auto* command = app.add_subcommand("sol", "The speed of light: the least time of a module");
     command->add_option("SOURCE", settings.source,
                         "A .pt2 archive, FILE.py, package.module:factory, or a run folder");
     command->add_option("--gpu", options->request.gpu,
@@ -46,7 +45,7 @@ void add_sol(CLI::App& app, Action& action) {
     add_dtype(*command, settings.dtype);
     add_training(*command, settings.training);
     add_allow_tf32(*command, settings.allow_tf32);
-    command->add_flag("--nodes", options->nodes, "Every operator too, equal ones as one line");
+    command->add_flag("--nodes", options->nodes, "Also every operator, equal ones in one line");
     command->add_flag("--json", options->json, "As JSON");
     command->footer("Example:  fact sol examples/minigpt_block.py --dtype bf16 --gpu h100-sxm");
     command->callback([&action, options] { action = [options] { return sol(*options); }; });

@@ -30,7 +30,7 @@ std::string not_worth_it(const Candidate& c) {
     return {};
 }
 
-// The patterns that were taken, and the nodes that are gone with them.
+// The patterns chosen so far, and the nodes that they replace.
 struct Taken {
     std::vector<const match::Pattern*> patterns;
     std::unordered_map<std::string, const match::Pattern*> owner;
@@ -50,7 +50,7 @@ struct Taken {
     }
 };
 
-// Why it is out of the question, or "".
+// Why it cannot be chosen, or "".
 std::string refused(const Candidate& c) {
     if (c.realized) return not_worth_it(c);
     return c.why.empty() ? "not realized" : c.why;
@@ -62,7 +62,7 @@ bool overlap(const match::Pattern& a, const match::Pattern& b) {
     });
 }
 
-// Candidates that overlap one another, directly or by way of others.
+// Groups of candidates that overlap one another, directly or through others.
 std::vector<std::vector<std::size_t>> rivals(const std::vector<Candidate>& candidates) {
     std::unordered_map<std::string, std::size_t> group_of;  // by node
     std::vector<std::vector<std::size_t>> groups(candidates.size());
@@ -81,11 +81,12 @@ std::vector<std::vector<std::size_t>> rivals(const std::vector<Candidate>& candi
         }
     }
     std::erase_if(groups, [](const auto& group) { return group.size() < 2; });
-    for (auto& group : groups) std::ranges::sort(group);  // of equal sets the first one found
+    for (auto& group : groups)
+        std::ranges::sort(group);  // so that the first of equally good sets wins
     return groups;
 }
 
-// Of rivals those that together save most, found by trying all sets that do not overlap.
+// The rivals that together save most, found by trying all sets without overlaps.
 class BestSet {
   public:
     BestSet(const std::vector<Candidate>& candidates, std::vector<std::size_t> members)
@@ -112,17 +113,18 @@ class BestSet {
         look_from(next + 1, saved);
     }
 
-    static constexpr double kNothing = 1e-6;  // sums of the same times in another order
+    static constexpr double kNothing =
+        1e-6;  // tolerance for sums of the same times in another order
     const std::vector<Candidate>& candidates_;
     std::vector<std::size_t> members_, taken_, best_;
-    std::vector<double> rest_;  // what the members from one on may save at most
+    std::vector<double> rest_;  // the most that the members from an index on can save
     double most_ = 0;
 };
 
-// The order in which candidates are asked: most gain first, but before their rivals those of them
+// The order in which candidates are considered: largest gain first, but among rivals first those
 // that together save most.
 std::vector<std::size_t> asking_order(const std::vector<Candidate>& candidates) {
-    constexpr std::size_t kMaxTried = 24;  // of more than so many, one after the other
+    constexpr std::size_t kMaxTried = 24;  // larger groups of rivals are considered one by one
     std::vector<bool> last(candidates.size());
     for (auto& group : rivals(candidates)) {
         if (group.size() > kMaxTried) continue;
@@ -139,7 +141,7 @@ std::vector<std::size_t> asking_order(const std::vector<Candidate>& candidates) 
     return order;
 }
 
-// One after the other; `each` asks of every one whether the graph still has an order with it.
+// Considers one after the other; with `each`, checks every time that the graph stays acyclic.
 std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidate>& candidates,
                            const std::vector<std::size_t>& order, bool each, Taken& taken) {
     std::vector<Choice> choices(candidates.size());
@@ -149,7 +151,7 @@ std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidat
         choice.why = refused(candidate);
         if (!choice.why.empty()) continue;
         if (const auto* other = taken.overlapping(*candidate.pattern)) {
-            choice.why = fmt::format("{} takes a part of it, and that saves more", other->id);
+            choice.why = fmt::format("{} overlaps it and saves more", other->id);
             continue;
         }
         taken.add(*candidate.pattern);
@@ -168,7 +170,8 @@ std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidat
 
 std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidate>& candidates) {
     const auto order = asking_order(candidates);
-    // Hundreds of patterns of a deep model nearly always fit together: asked once for all.
+    // Hundreds of patterns of a deep model nearly always fit together, so all are checked at once
+    // first.
     Taken taken;
     auto choices = choose(graph, candidates, order, false, taken);
     if (rewrite(graph, taken.patterns)) return choices;

@@ -10,24 +10,24 @@
 
 namespace fact::compose {
 
-// What is known of a pattern after its family was realized.
+// A pattern after its family was realized.
 struct Candidate {
     const match::Pattern* pattern = nullptr;
     bool realized = false;
-    std::string why;        // when not
-    Times fused, baseline;  // the kernel, and the subgraph it replaces
+    std::string why;        // why it was not realized
+    Times fused, baseline;  // of the kernel, and of the subgraph it replaces
 };
 
 struct Choice {
     bool fused = false;
-    std::string why;      // when not
-    double saves_us = 0;  // in the whole module, where that was measured
+    std::string why;      // why it is not fused
+    double saves_us = 0;  // in the whole module, if that was measured
 };
 
-// In the order of `candidates`. A pattern is fused when its kernel passed, its measured time beats
-// the subgraph's by more than the two medians are uncertain (where there are times), and the calls
-// it would make keep the graph free of cycles; patterns that save more are asked first, and of
-// those that overlap the ones that save most together (a norm and a product, or the two as one).
+// One choice per candidate, in their order. A pattern is fused if its kernel passed, if it is
+// faster than the subgraph by more than the uncertainty of the two medians (if they were timed),
+// and if the fused call makes no cycle in the graph. Patterns that save more go first; among
+// overlapping ones the combination that saves most wins (a norm and a product, or the two as one).
 std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidate>& candidates);
 
 }  // namespace fact::compose

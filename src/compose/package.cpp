@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A link where the file system allows it: weights are large.
+// A link if the file system allows it: weights are large.
 Result<> link_or_copy(const fs::path& from, const fs::path& to) {
     std::error_code error;
     fs::create_hard_link(from, to, error);
@@ -97,7 +97,7 @@ Result<> fill(const Package& package, const fs::path& folder) {
     return write_file_atomic(folder / package::kManifestFile, manifest(package, *files));
 }
 
-// Puts `fresh` in the place of `output`; what was there is then at `fresh`, or gone.
+// Replaces `output` by `fresh`; what was there is then at `fresh`, or removed.
 Result<> swap_in(const fs::path& fresh, const fs::path& output) {
     std::error_code error;
     if (!fs::exists(output)) {
@@ -108,7 +108,7 @@ Result<> swap_in(const fs::path& fresh, const fs::path& output) {
     if (syscall(SYS_renameat2, AT_FDCWD, fresh.c_str(), AT_FDCWD, output.c_str(),
                 RENAME_EXCHANGE) == 0)
         return Ok{};
-    // Some file systems cannot exchange: for a moment nothing is there, but nothing half either.
+    // Some file systems cannot exchange: then for a moment nothing is there, but nothing partial.
     const auto old = output.parent_path() / fmt::format(".{}.old", output.filename().string());
     fs::rename(output, old, error);
     if (error) return file_error("replace", output, error.value());
@@ -120,11 +120,11 @@ Result<> swap_in(const fs::path& fresh, const fs::path& output) {
     }
     auto failure = file_error("replace", output, error.value());
     fs::rename(old, output, error);
-    if (error) failure.hint = fmt::format("what was there is now {}", old.string());
+    if (error) failure.hint = fmt::format("the earlier package is now at {}", old.string());
     return failure;
 }
 
-// "a/b/" and "a/b" are the same folder; a link stands for its target.
+// "a/b/" becomes "a/b"; a link is resolved.
 fs::path without_slash(const fs::path& path) {
     std::error_code code;
     auto whole = fs::weakly_canonical(fs::absolute(path), code);
@@ -135,12 +135,12 @@ fs::path without_slash(const fs::path& path) {
 constexpr const char* kStaged = "package";  // in the folder beside the output
 constexpr std::size_t kRandomLetters = 6;   // at the end of a temporary folder's name
 
-// Beside the output, so that a rename puts it there.
+// Next to the output, so that a rename can put it there.
 std::string staging_stem(const fs::path& output) {
     return fmt::format(".{}.new", output.filename().string());
 }
 
-// By a run that was killed: whoever has the output's lock is alone with such names.
+// Removes what a killed run left; only the holder of the output's lock uses such names.
 void remove_left_behind(const fs::path& output) {
     const auto stem = staging_stem(output) + ".";
     std::error_code ignored;
@@ -202,7 +202,7 @@ fs::path StagedPackage::path() const {
 }
 
 Result<> StagedPackage::put_in_place() {
-    // Measuring takes a while: somebody may have put something there.
+    // Checked again: the output may have changed during the measurements.
     if (auto fine = check_output(output_); !fine) return fine;
     return swap_in(path(), output_);
 }

@@ -1,4 +1,4 @@
-// The package folder: everything a composed module needs to run, and nothing it was made with.
+// The package folder: everything a composed module needs to run, without the tools that made it.
 #pragma once
 
 #include <filesystem>
@@ -22,32 +22,32 @@ struct PackageKernel {
 
 struct Package {
     std::string name, source, arch, dtype, device;
-    std::string asked_dtype;  // of --dtype; "" where the module keeps its own types
+    std::string asked_dtype;  // the --dtype option; "": the module keeps its own types
     bool measured = false;
-    bool allow_tf32 = false;  // what it was made under, and is to be compared under
-    bool training = false;    // the module's mode, and the one to compare in
+    bool allow_tf32 = false;  // the setting it was made with, to be used for comparisons too
+    bool training = false;    // the module's mode, to be used for comparisons too
     graph::Graph graph;       // with fused calls
     std::vector<graph::FusedCall> calls;
     std::vector<PackageKernel> kernels;
     std::filesystem::path archive;  // the exported module: graph and weights
-    std::string original;           // JSON: how the original is called; "" where it is not known
+    std::string original;           // JSON: how the original is called; "": not known
 };
 
-// Whether `output` can become a package: its folder can be written, and what is there is nothing or
-// a package, whole and without a file of anybody else's.
+// Whether `output` can become a package: its folder is writable, and it does not exist or is an
+// intact package without any other files.
 Result<> check_output(const std::filesystem::path& output);
 
-// Held by whoever checks, writes and measures a package: of two at once, one waits.
+// The lock for checking, writing and measuring a package; waits for other processes.
 Result<FileLock> lock_output(const std::filesystem::path& output);
 
-// A package that lies beside its place, to be looked at before it takes it. It goes again unless it
-// was put there, and what was there before stays until then.
+// A package written next to its destination, so that it can be tested before it replaces what is
+// there. It is deleted unless put_in_place() is called.
 class StagedPackage {
   public:
     static Result<StagedPackage> write(const Package& package, const std::filesystem::path& output);
 
     std::filesystem::path path() const;  // where it can be loaded from until it is put in place
-    // Takes the place of what check_output allows to be there.
+    // Replaces what is at the destination, if check_output allows it.
     Result<> put_in_place();
 
   private:
@@ -57,7 +57,7 @@ class StagedPackage {
     std::filesystem::path output_;
 };
 
-// Both at once, for a package that nobody looks at first.
+// Writes the package and puts it in place, without a test in between.
 Result<> write_package(const Package& package, const std::filesystem::path& output);
 
 }  // namespace fact::compose

@@ -33,7 +33,7 @@ struct Names {
     }
 };
 
-// A pattern's names looked up.
+// A pattern with its names resolved to the graph's nodes and values.
 struct Part {
     std::vector<NodeId> nodes, copied;
     std::vector<ValueId> inputs, outputs;
@@ -73,7 +73,7 @@ Node call_node(const match::Pattern& pattern, const Part& part) {
     return node;
 }
 
-// Everything a node has to wait for: its tensors, and what opaque arguments name.
+// Every value a node depends on: its tensors, and values named by opaque arguments.
 std::vector<ValueId> needs(const graph::NameIndex& index, const Node& node) {
     auto values = graph::tensor_inputs(node);
     for (const auto& argument : node.inputs)
@@ -81,8 +81,8 @@ std::vector<ValueId> needs(const graph::NameIndex& index, const Node& node) {
     return values;
 }
 
-// The nodes so ordered that each comes after what it reads, otherwise as they were; empty when
-// some wait for each other.
+// The nodes in an order in which each comes after what it reads, otherwise unchanged; empty if some
+// depend on each other.
 std::vector<std::size_t> execution_order(const Graph& graph, const std::vector<Node>& nodes,
                                          const std::vector<std::size_t>& rank) {
     std::unordered_map<std::size_t, std::size_t> producer;  // value -> position in `nodes`
@@ -97,7 +97,7 @@ std::vector<std::size_t> execution_order(const Graph& graph, const std::vector<N
                 waiting[at->second].push_back(i);
                 ++missing[i];
             } else if (graph[value].producer) {
-                return {};  // made inside a pattern that does not hand it out
+                return {};  // computed inside a pattern that does not output it
             }
     using Entry = std::pair<std::size_t, std::size_t>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
@@ -152,7 +152,7 @@ Graph rebuild(const Graph& graph, const std::vector<Node>& nodes,
     return out;
 }
 
-// Nodes that only calls needed which compute them for themselves.
+// Nodes that were needed only by calls which now compute them themselves.
 std::vector<bool> superseded(const Graph& graph, const std::vector<Part>& parts,
                              const std::vector<int>& owner) {
     std::vector<bool> copied(graph.nodes.size()), gone(graph.nodes.size());
@@ -208,7 +208,7 @@ Result<Graph> rewrite(const Graph& graph, const std::vector<const match::Pattern
         parts.push_back(std::move(*part));
     }
     std::vector<Node> nodes;
-    std::vector<std::size_t> rank;  // a call stands where its last node stood
+    std::vector<std::size_t> rank;  // a call has the position of its last node
     std::vector<std::size_t> last(patterns.size());
     const auto gone = superseded(graph, parts, owner);
     for (std::size_t i = 0; i < owner.size(); ++i) {
@@ -223,8 +223,7 @@ Result<Graph> rewrite(const Graph& graph, const std::vector<const match::Pattern
 
     const auto order = execution_order(graph, nodes, rank);
     if (order.size() != nodes.size())
-        return Error{"these patterns cannot all be fused: one waits for what another makes inside",
-                     {}};
+        return Error{"these patterns cannot all be fused: they depend on each other's results", {}};
     auto out = rebuild(graph, nodes, order);
     if (const auto wrong = graph::verify(out); !wrong.empty())
         return Error{"the patterns do not fit the graph: " + wrong, {}};

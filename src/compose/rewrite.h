@@ -1,4 +1,4 @@
-// A graph with some of its parts replaced by fused calls.
+// Replaces parts of a graph by fused calls.
 #pragma once
 
 #include <vector>
@@ -13,9 +13,9 @@ namespace fact::compose {
 // The pattern as a call: its bindings, and the part of the graph it replaces.
 Result<graph::FusedCall> make_call(const graph::Graph& graph, const match::Pattern& pattern);
 
-// Every pattern becomes one node (see graph::kFusedTarget); nodes are reordered where a call has
-// to wait for something, values inside a pattern go. Refuses overlapping patterns, patterns that
-// do not fit the graph, and sets of patterns that wait for each other.
+// Every pattern becomes one node (see graph::kFusedTarget). Nodes are reordered if a call has to
+// wait for an input; values inside a pattern are removed. Refuses overlapping patterns, patterns
+// that do not fit the graph, and patterns that depend on each other.
 Result<graph::Graph> rewrite(const graph::Graph& graph,
                              const std::vector<const match::Pattern*>& patterns);
 

@@ -15,22 +15,22 @@ namespace fact::driver {
 
 namespace {
 
-// More families than these are not each measured alone: it takes a package for every one.
+// With more families, none is measured alone: that takes one package per family.
 constexpr std::size_t kMaxAlone = 16;
 
-using Dropped = std::map<std::string, std::string>;  // families that are out, and why
+using Dropped = std::map<std::string, std::string>;  // families that are left out, and why
 
 // A package to measure.
 struct Trial {
     std::vector<const match::Pattern*> patterns;
-    std::vector<Times*> times;       // where its times go
-    std::optional<Dropped> without;  // what a plan has to leave out to be this one, if one can be
+    std::vector<Times*> times;       // where its times are stored
+    std::optional<Dropped> without;  // what a plan leaves out to become this package, if one can
 };
 
-// What would take a family's place: a norm and a product for the two as one.
+// The families that would replace another one: a norm and a product instead of the two in one.
 struct Rivals {
     std::set<std::string> families;
-    bool fewer = false;  // the module has fewer patterns with them, and leaves torch no more
+    bool fewer = false;  // with them there are fewer patterns, and no more left to torch
 };
 
 struct Trials {
@@ -38,7 +38,7 @@ struct Trials {
     std::vector<Trial> packages;  // all; each family left out, and replaced; each alone
     std::map<std::string, Rivals> rivals = {};  // by family
 
-    // One package has one time, whatever it stands for: two would part what is equal.
+    // Equal packages are measured once: two times would make them look different.
     void add(Trial trial) {
         const auto same = std::ranges::find(packages, trial.patterns, &Trial::patterns);
         if (same == packages.end()) return packages.push_back(std::move(trial));
@@ -55,8 +55,8 @@ std::vector<const match::Pattern*> of_family(const std::vector<const match::Patt
     return out;
 }
 
-// Families new among `others` that take the place of every one of `gone`; none where some place
-// would be empty.
+// Families that are only among `others` and replace all of `gone`; none if one would not be
+// replaced.
 std::set<std::string> replacing(const std::vector<const match::Pattern*>& gone,
                                 const std::vector<const match::Pattern*>& others,
                                 const std::set<std::string>& known) {
@@ -77,7 +77,7 @@ std::set<std::string> replacing(const std::vector<const match::Pattern*>& gone,
     return families;
 }
 
-// Whether `some` are fewer patterns than `all`, of as much of the graph.
+// Whether `some` are fewer patterns than `all` but cover as much of the graph.
 bool fewer(const std::vector<const match::Pattern*>& some,
            const std::vector<const match::Pattern*>& all) {
     const auto nodes = [](const auto& patterns) {
@@ -92,7 +92,7 @@ bool is_models(const match::Pattern* pattern) {
     return pattern->author == match::Author::agent;
 }
 
-// What the rules alone would give, where a language model added to them.
+// Adds the plan of the rules alone, if a language model added patterns.
 void plan_without_model(const Discovered& found, const Realizations& realizations,
                         const std::vector<const match::Pattern*>& all, Trials& trials) {
     Dropped models;
@@ -127,9 +127,10 @@ void plan_trials(const Discovered& found, const Realizations& realizations, cons
         auto rivals = replacing(own, others, seen);
         if (rivals.empty()) continue;
         trials.rivals[row.family] = {std::move(rivals), fewer(others, all)};
-        trials.add({std::move(others),
-                    {&row.instead},
-                    Dropped{{row.family, "the whole module is faster with others in its place"}}});
+        trials.add(
+            {std::move(others),
+             {&row.instead},
+             Dropped{{row.family, "the whole module is faster with other patterns in its place"}}});
     }
     plan_without_model(found, realizations, all, trials);
     // With one family, alone is all.
@@ -138,13 +139,13 @@ void plan_trials(const Discovered& found, const Realizations& realizations, cons
         trials.add({of_family(all, row.family, true), {&row.alone}, {}});
 }
 
-// Whether a module was seen to be faster than with all: what was chosen by its own times goes only
-// where the difference is more than the medians are uncertain.
+// Whether a module was measured to be faster than with all patterns: a pattern chosen by its own
+// times is dropped only if the difference exceeds the uncertainty of the medians.
 bool beats(const Times& times, const Times& all) {
     return times.median_us + std::max(uncertainty(times), uncertainty(all)) < all.median_us;
 }
 
-// What does not pay, each by itself.
+// The families that do not pay off, each judged by itself.
 Dropped not_paying(const Trials& trials) {
     Dropped dropped;
     const auto& ablation = trials.ablation;
@@ -156,7 +157,7 @@ Dropped not_paying(const Trials& trials) {
             return fmt::format("the whole module is {:.1f} us faster {}", all - time, how);
         };
         if (replaced) {
-            dropped[row.family] = faster(row.instead.median_us, "with others in its place");
+            dropped[row.family] = faster(row.instead.median_us, "with other patterns in its place");
             continue;
         }
         dropped[row.family] = faster(without, "without it");
@@ -168,7 +169,7 @@ Dropped not_paying(const Trials& trials) {
     return dropped;
 }
 
-// Where nothing is seen to pay: of packages whose times do not differ, one with fewer patterns.
+// If no change is faster: among packages whose times do not differ, one with fewer patterns.
 Dropped as_fast_with_fewer(const Trials& trials) {
     for (const auto& row : trials.ablation.rows) {
         const auto rivals = trials.rivals.find(row.family);
@@ -186,7 +187,7 @@ void apply(const Dropped& dropped, const Discovered& found, const Realizations& 
         saves[row.family] = row.all_but.median_us - ablation.all.median_us;
         row.kept = false;
     }
-    // Where a pattern goes, another one of the same product may take its place.
+    // When a pattern is dropped, another one of the same product may take its place.
     if (!dropped.empty()) plan = driver::plan(found, realizations, dropped);
     for (const auto* pattern : plan.patterns(found.discovery))
         for (auto& row : ablation.rows) row.kept |= row.family == pattern->family;
@@ -201,8 +202,8 @@ struct Confirmed {
     Times times;  // of the module without it
 };
 
-// What pays each by itself may not pay together: the plan without all of it, unless the best one
-// that was measured is faster beside it, or the module as it was.
+// Changes that help one by one may not help together: the plan with all of them, unless the best
+// single one, or the original module, is faster when measured in turns with it.
 Result<Confirmed> confirmed(Dropped dropped, const Trials& trials, const Discovered& found,
                             const Realizations& realizations, const TrialBench& bench) {
     const auto together = driver::plan(found, realizations, dropped).patterns(found.discovery);
@@ -225,7 +226,7 @@ Result<Confirmed> confirmed(Dropped dropped, const Trials& trials, const Discove
     const bool worse = beats(times.eager, times.trials[pays ? 0 : 1]);
     if (worse)
         for (const auto& pattern : found.discovery.patterns)
-            dropped.try_emplace(pattern.family, "the whole module is faster as it was");
+            dropped.try_emplace(pattern.family, "the original module is faster");
     else if (!pays)
         dropped = *best->without;
     return Confirmed{std::move(dropped), worse ? times.eager : times.trials[pays ? 0 : 1]};

@@ -1,5 +1,5 @@
-// Which fused patterns pay in the whole module: each family alone, each one left out, and with what
-// overlaps it in its place, measured beside all together and beside the original.
+// Which fused patterns pay off in the whole module. Measured are: the original, all patterns, and
+// for each family the module with it alone, without it, and with overlapping patterns instead.
 #pragma once
 
 #include "driver/compose.h"
@@ -7,12 +7,12 @@
 
 namespace fact::driver {
 
-// Takes out of the plan the families without which the module is faster, or faster with what else
-// there is in their place (all such changes together unless the best of them is faster, which is
-// measured then), or as fast with fewer patterns; all of them where the module as it was is faster.
-// Gives what was measured. Does nothing without a GPU, or when the source is not known. `module`:
-// what the module was built from, so that other runs of it know the times; "" keeps them to the run
-// folder.
+// Removes families from the plan, or replaces them by patterns that overlap them, if that makes the
+// module faster, or leaves it as fast with fewer patterns. If several changes help, all of them
+// together are measured against the best single one. Removes everything if the original module is
+// faster. Returns what was measured; does nothing without a GPU or if the source is not known.
+// `module` identifies what the module was built from, so that other runs can reuse the times; if it
+// is "", the times stay in the run folder.
 Result<report::Ablation> ablate_stage(const Environment& environment, const RunFolder& run,
                                       const Settings& settings, const Discovered& found,
                                       const Realizations& realizations, const std::string& module,

@@ -23,7 +23,7 @@ Result<match::Discovery> read(const RunFolder& run) {
     auto found = match::discovery_from_json(*text);
     if (!found)
         return Error{fmt::format("{} is damaged: {}", file_of(run).string(), found.error().message),
-                     "remove it to go on without what was accepted", true};
+                     "remove it to continue without the accepted patterns", true};
     return found;
 }
 

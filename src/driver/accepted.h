@@ -1,4 +1,4 @@
-// Patterns that an agent found in a run and that were proved there: agent/accepted.json.
+// Patterns that an agent proposed in a run and that were proved there: agent/accepted.json.
 #pragma once
 
 #include "driver/run_folder.h"
@@ -8,17 +8,18 @@
 
 namespace fact::driver {
 
-// Adds the pattern, in place of one of its id; its operators are no longer left alone.
+// Adds the pattern, replacing one with the same id; its operators no longer count as left alone.
 void add_pattern(const match::Pattern& pattern, match::Discovery& discovery);
 
-// Adds those that still fit the graph to what rules found; the module may have changed since.
+// Adds the accepted patterns to those found by rules. Skips those that no longer fit the graph: the
+// module may have changed since.
 Result<> add_accepted(const RunFolder& run, const graph::Graph& graph, match::Discovery& discovery);
 
-// Keeps the pattern, in place of an earlier one of its id, and adds it to the discovery.
+// Stores the pattern, replacing an earlier one with the same id, and adds it to the discovery.
 Result<> accept_pattern(const RunFolder& run, const match::Pattern& pattern,
                         match::Discovery& discovery);
 
-// Forgets the pattern of that id; false where none was accepted.
+// Removes the pattern with that id; false if there was none.
 Result<bool> withdraw_pattern(const RunFolder& run, const std::string& id);
 
 }  // namespace fact::driver

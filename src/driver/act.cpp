@@ -11,18 +11,18 @@ namespace fact::driver {
 
 namespace {
 
-// A larger request is no request: nothing of use is so long.
+// No sensible request is longer.
 constexpr std::size_t kLargestRequest = 1 << 18;
 constexpr int kDeepestRequest = 16;
 
 struct Row {
     ActionInfo info;
-    Result<Json> (*carry_out)(Desk&, const Json&);
+    Result<Json> (*carry_out)(LoadedRun&, const Json&);
 };
 
 const std::vector<Row>& rows() {
     static const std::vector<Row> table{
-        {{"look", "The graph, one line an operator: name, operator, shapes, source, share of time",
+        {{"look", "The graph, one line per operator: name, operator, shapes, source, share of time",
           R"({"type":"object","properties":{"module":{"type":"string"},"first":{"type":"integer"},"count":{"type":"integer"}}})"},
          look},
         {{"patterns", "What was found to fuse, with bounds and times, and what was left alone",
@@ -60,10 +60,10 @@ const std::vector<Row>& rows() {
         {{"compose", "Writes the package of a set of patterns (default: those that pay)",
           R"({"type":"object","properties":{"patterns":{"type":"array","items":{"type":"string"}},"output":{"type":"string"}}})"},
          compose_set},
-        {{"budget", "What the module takes now and could take at least, and what was asked so far",
+        {{"budget", "The module's time now and at best, and the questions asked so far",
           R"({"type":"object","properties":{}})"},
          budget},
-        {{"stop", "Notes why the work ends, and says what was accepted and what is left",
+        {{"stop", "Notes why the work ends, and reports what was accepted and what is left",
           R"({"type":"object","properties":{"why":{"type":"string"}}})"},
          stop},
     };
@@ -74,7 +74,7 @@ std::string dumped(const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// The first field that the schema does not have; "" where all are known.
+// The first field that the schema does not have; "" if all are known.
 std::string unknown_field(const Json& request, std::string_view schema) {
     const auto known = Json::parse(schema)["properties"];
     for (const auto& [name, value] : request.items())
@@ -97,12 +97,12 @@ const std::vector<ActionInfo>& actions() {
     return list;
 }
 
-Reply act(Desk& desk, std::string_view action, std::string_view request) {
+Reply act(LoadedRun& loaded, std::string_view action, std::string_view request) {
     const auto row = std::ranges::find(rows(), action, [](const Row& r) { return r.info.name; });
     if (row == rows().end())
         return failed({fmt::format("there is no action '{}'", action), "see `fact act --list`"});
     if (request.size() > kLargestRequest)
-        return failed({fmt::format("the request has {} bytes, at most {} are read", request.size(),
+        return failed({fmt::format("the request has {} bytes; the limit is {}", request.size(),
                                    kLargestRequest),
                        ""});
     const auto json = request.empty() ? Json::object()
@@ -116,14 +116,15 @@ Reply act(Desk& desk, std::string_view action, std::string_view request) {
         return failed({fmt::format("{} takes no field '{}'", action, unknown),
                        fmt::format("its schema: {}", row->info.schema)});
     try {
-        const auto lock = desk.run.lock();
+        const auto lock = loaded.run.lock();
         if (!lock) return failed(lock.error());
-        if (is_stale(desk)) {  // somebody else worked here while this one waited
-            auto fresh = open_desk(desk.run);
+        if (is_stale(
+                loaded)) {  // another process changed the run while this one waited for the lock
+            auto fresh = load_run(loaded.run);
             if (!fresh) return failed(fresh.error());
-            desk = std::move(*fresh);
+            loaded = std::move(*fresh);
         }
-        auto reply = row->carry_out(desk, json);
+        auto reply = row->carry_out(loaded, json);
         if (!reply) return failed(reply.error());
         (*reply)["ok"] = true;
         return {true, dumped(*reply)};

@@ -1,11 +1,12 @@
-// The actions of whoever drives a run, a model or a person: each a JSON request and a JSON reply.
+// The actions with which a model or a person drives a run: each takes a JSON request and gives a
+// JSON reply.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "driver/desk.h"
+#include "driver/loaded_run.h"
 
 namespace fact::driver {
 
@@ -20,7 +21,8 @@ struct Reply {
     std::string json;  // {"ok": true, ...}, or {"ok": false, "error": ..., "hint": ...}
 };
 
-// Whatever is wrong with a request, or in carrying it out, is a reply.
-Reply act(Desk& desk, std::string_view action, std::string_view request);
+// Never fails otherwise than by a reply with "ok": false, whether the request is wrong or the
+// action fails.
+Reply act(LoadedRun& loaded, std::string_view action, std::string_view request);
 
 }  // namespace fact::driver

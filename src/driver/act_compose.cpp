@@ -1,4 +1,4 @@
-// Actions on the whole module: a set of patterns composed or measured, what is left, the end.
+// Actions on the whole module: compose or measure a set of patterns, report the budget, stop.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace fact::driver {
 
 namespace {
 
-// Patterns that a request names; none where it names none.
+// The patterns that a request names, possibly none.
 Result<std::vector<std::string>> set_field(const Json& request) {
     if (!request.contains("patterns")) return std::vector<std::string>{};
     return names_field(request, "patterns");
@@ -25,17 +25,17 @@ Result<std::vector<std::string>> set_field(const Json& request) {
 
 }  // namespace
 
-Result<Json> compose_set(Desk& desk, const Json& request) {
+Result<Json> compose_set(LoadedRun& loaded, const Json& request) {
     const auto ids = set_field(request);
     if (!ids) return ids.error();
     const auto folder = text_field(request, "output", false);
     if (!folder) return folder.error();
-    const std::filesystem::path output = folder->empty() ? desk.run.package().string() : *folder;
-    const auto plan = compose_run(desk.run, output, *ids);
+    const std::filesystem::path output = folder->empty() ? loaded.run.package().string() : *folder;
+    const auto plan = compose_run(loaded.run, output, *ids);
     if (!plan) return plan.error();
     Json fused = Json::array(), left = Json::array();
     for (std::size_t i = 0; i < plan->choices.size(); ++i) {
-        const auto& id = desk.found.discovery.patterns[i].id;
+        const auto& id = loaded.found.discovery.patterns[i].id;
         if (plan->choices[i].fused)
             fused.push_back(id);
         else
@@ -47,24 +47,25 @@ Result<Json> compose_set(Desk& desk, const Json& request) {
     return Json{{"package", output.string()}, {"fused", fused}, {"not_fused", left}};
 }
 
-Result<Json> measure(Desk& desk, const Json& request) {
+Result<Json> measure(LoadedRun& loaded, const Json& request) {
     const auto ids = set_field(request);
     if (!ids) return ids.error();
-    if (!desk.environment.gpu)
+    if (!loaded.environment.gpu)
         return Error{"nothing can be timed: there is no GPU",
                      "`compose` chooses by bounds; `budget` estimates what is left", true};
-    const auto settings = desk.run.settings();
+    const auto settings = loaded.run.settings();
     if (!settings) return settings.error();
     if (settings->source.empty())
-        return Error{"the run has no module to measure beside: it began with an archive", "", true};
-    const auto realizations = read_realizations(desk.run, desk.found.discovery);
+        return Error{"the run began with an archive: there is no module to compare with", "", true};
+    const auto realizations = read_realizations(loaded.run, loaded.found.discovery);
     if (!realizations) return realizations.error();
-    const auto set = ids->empty() ? Result<Plan>(plan(desk.found, *realizations))
-                                  : plan_of(desk.found, *realizations, *ids);
+    const auto set = ids->empty() ? Result<Plan>(plan(loaded.found, *realizations))
+                                  : plan_of(loaded.found, *realizations, *ids);
     if (!set) return set.error();
-    const auto patterns = set->patterns(desk.found.discovery);
+    const auto patterns = set->patterns(loaded.found.discovery);
     if (patterns.empty()) return Error{"no pattern has a kernel", "`fact realize` first", true};
-    const TrialBench bench(desk.environment, desk.run, *settings, desk.found, *realizations, "");
+    const TrialBench bench(loaded.environment, loaded.run, *settings, loaded.found, *realizations,
+                           "");
     const auto times = bench.times("measured", {patterns});
     if (!times) return times.error();
     Json named = Json::array();
@@ -76,31 +77,31 @@ Result<Json> measure(Desk& desk, const Json& request) {
                 {"how", times->how}};
 }
 
-Result<Json> budget(Desk& desk, const Json&) {
-    const auto realizations = read_realizations(desk.run, desk.found.discovery);
+Result<Json> budget(LoadedRun& loaded, const Json&) {
+    const auto realizations = read_realizations(loaded.run, loaded.found.discovery);
     if (!realizations) return realizations.error();
     double unfused = 0, now = 0;
     std::set<std::string> covered;
-    const auto set = plan(desk.found, *realizations);
+    const auto set = plan(loaded.found, *realizations);
     double bound = 0;
-    for (const auto* pattern : set.patterns(desk.found.discovery)) {
+    for (const auto* pattern : set.patterns(loaded.found.discovery)) {
         now += expected_us(*pattern, *realizations);
         bound += pattern->cost.bound_us;
         covered.insert(pattern->nodes.begin(), pattern->nodes.end());
     }
-    for (const auto& one : desk.bounds) {
+    for (const auto& one : loaded.bounds) {
         unfused += one.unfused_us;
-        if (!covered.contains(desk.found.graph[one.node].name)) now += one.unfused_us;
+        if (!covered.contains(loaded.found.graph[one.node].name)) now += one.unfused_us;
     }
     const auto least =
-        sol::ideal_bound(desk.bounds, sol::least_bytes(desk.found.graph, desk.bounds),
-                         desk.options.tf32, *desk.options.ceilings);
+        sol::ideal_bound(loaded.bounds, sol::least_bytes(loaded.found.graph, loaded.bounds),
+                         loaded.options.tf32, *loaded.options.ceilings);
     Json reply{{"unfused_us", unfused},
                {"now_us", now},
                {"least_us", least.calibrated_us},
                {"patterns_bound_us", bound},
                {"can_still_save", now > 0 ? std::max(0.0, 1 - least.calibrated_us / now) : 0.0}};
-    const auto file = desk.run.path() / "agent" / "transcript.jsonl";
+    const auto file = loaded.run.path() / "agent" / "transcript.jsonl";
     if (const auto asked = agent::read_transcript(file)) {
         int in = 0, out = 0;
         for (const auto& exchange : *asked) {
@@ -112,18 +113,18 @@ Result<Json> budget(Desk& desk, const Json&) {
     return reply;
 }
 
-Result<Json> stop(Desk& desk, const Json& request) {
+Result<Json> stop(LoadedRun& loaded, const Json& request) {
     const auto why = text_field(request, "why", false);
     if (!why) return why.error();
-    auto reply = budget(desk, request);
+    auto reply = budget(loaded, request);
     if (!reply) return reply;
     Json accepted = Json::array();
-    for (const auto& pattern : desk.found.discovery.patterns)
+    for (const auto& pattern : loaded.found.discovery.patterns)
         if (pattern.author == match::Author::agent) accepted.push_back(pattern.id);
     (*reply)["accepted"] = accepted;
     (*reply)["why"] = *why;
     if (auto kept =
-            write_file_atomic(desk.run.path() / "agent" / "stopped.json", reply->dump(1) + "\n");
+            write_file_atomic(loaded.run.path() / "agent" / "stopped.json", reply->dump(1) + "\n");
         !kept)
         return kept.error();
     (*reply)["next"] = "`compose` writes the package";

@@ -12,7 +12,7 @@
 
 namespace fact::driver {
 
-Result<Json> look(Desk& desk, const Json& request) {
+Result<Json> look(LoadedRun& loaded, const Json& request) {
     agent::LookRequest asked;
     const auto module = text_field(request, "module", false);
     if (!module) return module.error();
@@ -23,18 +23,18 @@ Result<Json> look(Desk& desk, const Json& request) {
     asked.module = *module;
     asked.first = *first;
     asked.count = *count;
-    const auto looked = agent::look(desk.found.graph, desk.bounds, asked);
+    const auto looked = agent::look(loaded.found.graph, loaded.bounds, asked);
     if (looked.all == 0 && !asked.module.empty())
-        return Error{fmt::format("no operator is in a module '{}'", asked.module),
-                     "module paths stand at the end of the lines of `look`", true};
+        return Error{fmt::format("there is no operator in a module '{}'", asked.module),
+                     "the lines of `look` end with the module paths", true};
     return Json{{"lines", looked.lines}, {"all", looked.all}, {"first", asked.first}};
 }
 
-Result<Json> patterns(Desk& desk, const Json&) {
-    const auto realizations = read_realizations(desk.run, desk.found.discovery);
+Result<Json> patterns(LoadedRun& loaded, const Json&) {
+    const auto realizations = read_realizations(loaded.run, loaded.found.discovery);
     if (!realizations) return realizations.error();
     Json list = Json::array(), left = Json::array();
-    for (const auto& pattern : desk.found.discovery.patterns) {
+    for (const auto& pattern : loaded.found.discovery.patterns) {
         Json one{{"id", pattern.id},       {"rule", pattern.rule},
                  {"nodes", pattern.nodes}, {"where", graph::describe(pattern.where)},
                  {"text", pattern.kernel}, {"cost", cost_json(pattern.cost)}};
@@ -49,18 +49,18 @@ Result<Json> patterns(Desk& desk, const Json&) {
         }
         list.push_back(std::move(one));
     }
-    for (const auto& alone : desk.found.discovery.left_alone)
+    for (const auto& alone : loaded.found.discovery.left_alone)
         left.push_back({{"node", alone.node}, {"operator", alone.target}, {"why", alone.reason}});
     return Json{{"patterns", list}, {"left_alone", left}};
 }
 
-Result<Json> source(Desk& desk, const Json& request) {
+Result<Json> source(LoadedRun& loaded, const Json& request) {
     const auto node_name = text_field(request, "node", true);
     if (!node_name) return node_name.error();
     const auto around = count_field(request, "around", 8);
     if (!around) return around.error();
-    const auto set = agent::node_set(desk.found.graph, {*node_name});
-    const auto& nodes = desk.found.graph.nodes;
+    const auto set = agent::node_set(loaded.found.graph, {*node_name});
+    const auto& nodes = loaded.found.graph.nodes;
     const auto node = std::ranges::find(nodes, *node_name, &graph::Node::name);
     if (node == nodes.end()) return set.error();
     if (node->where.line == 0)

@@ -1,4 +1,4 @@
-// The action that binds a set of operators, and what it remembers.
+// The action that binds a set of operators, and the proposals that it stores.
 #include <fmt/format.h>
 
 #include "agent/proposal.h"
@@ -26,7 +26,7 @@ Json tensors_json(const graph::Graph& graph, const std::vector<agent::Tensor>& t
                  {"dims", dims},
                  {"weight", tensor.constant}};
         if (!tensor.contiguous)
-            one["note"] = "its innermost dimension is not contiguous: kernels cannot read it so";
+            one["note"] = "its innermost dimension is not contiguous: kernels cannot read it";
         list.push_back(std::move(one));
     }
     return list;
@@ -34,8 +34,8 @@ Json tensors_json(const graph::Graph& graph, const std::vector<agent::Tensor>& t
 
 }  // namespace
 
-Result<agent::NodeSet> proposed(const Desk& desk, const std::string& id) {
-    const auto file = desk.run.path() / "agent" / "proposals" / (id + ".json");
+Result<agent::NodeSet> find_proposal(const LoadedRun& loaded, const std::string& id) {
+    const auto file = loaded.run.path() / "agent" / "proposals" / (id + ".json");
     const auto text = is_plain_name(id) ? read_file(file) : Result<std::string>(Error{"", ""});
     if (!text) return Error{fmt::format("there is no proposal '{}'", id), "`propose` first", true};
     const auto json = Json::parse(*text, nullptr, false);
@@ -43,13 +43,13 @@ Result<agent::NodeSet> proposed(const Desk& desk, const std::string& id) {
         return Error{file.string() + " is damaged", "propose the same operators again", true};
     const auto names = names_field(json, "nodes");
     if (!names) return names.error();
-    return agent::node_set(desk.found.graph, *names);
+    return agent::node_set(loaded.found.graph, *names);
 }
 
-Result<Json> propose(Desk& desk, const Json& request) {
+Result<Json> propose(LoadedRun& loaded, const Json& request) {
     const auto names = names_field(request, "nodes");
     if (!names) return names.error();
-    const auto& graph = desk.found.graph;
+    const auto& graph = loaded.found.graph;
     const auto set = agent::node_set(graph, *names);
     if (!set) return set.error();
     const auto interface = agent::interface_of(graph, *set);
@@ -57,7 +57,7 @@ Result<Json> propose(Desk& desk, const Json& request) {
     Json nodes = Json::array();
     for (const auto node : set->nodes) nodes.push_back(graph[node].name);
     const Json kept{{"id", id}, {"nodes", nodes}};
-    if (auto done = write_file_atomic(desk.run.path() / "agent" / "proposals" / (id + ".json"),
+    if (auto done = write_file_atomic(loaded.run.path() / "agent" / "proposals" / (id + ".json"),
                                       kept.dump(1) + "\n");
         !done)
         return done.error();
@@ -66,7 +66,7 @@ Result<Json> propose(Desk& desk, const Json& request) {
                 {"parameters", tensors_json(graph, interface.params)},
                 {"outputs", tensors_json(graph, interface.results)},
                 {"kernel", agent::empty_kernel(id, graph, interface)},
-                {"cost", cost_json(agent::cost_of(graph, *set, desk.options))}};
+                {"cost", cost_json(agent::cost_of(graph, *set, loaded.options))}};
 }
 
 }  // namespace fact::driver

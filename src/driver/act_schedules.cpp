@@ -11,14 +11,14 @@ namespace fact::driver {
 
 namespace {
 
-// The pattern's products with the schedules that the model of time likes best.
-Result<Json> listed(const Desk& desk, const match::Pattern& pattern, const ir::Kernel& kernel,
-                    int most) {
+// The pattern's products with the schedules that the cost model ranks best.
+Result<Json> listed(const LoadedRun& loaded, const match::Pattern& pattern,
+                    const ir::Kernel& kernel, int most) {
     std::vector<tools::Setting> settings;
     for (const auto& [dim, extent] : pattern.extents) settings.push_back({dim, extent, "the run"});
     const auto extents = tools::bind_extents(kernel, settings, tools::Assume::typical);
     if (!extents) return extents.error();
-    const auto plan = tools::plan_stages(kernel, desk.options.arch, *extents);
+    const auto plan = tools::plan_stages(kernel, loaded.options.arch, *extents);
     if (!plan) return plan.error();
     Json all = Json::array();
     for (const auto& stage : plan->stages) {
@@ -38,7 +38,7 @@ Result<Json> listed(const Desk& desk, const match::Pattern& pattern, const ir::K
 
 }  // namespace
 
-Result<Json> schedules(Desk& desk, const Json& request) {
+Result<Json> schedules(LoadedRun& loaded, const Json& request) {
     const auto id = text_field(request, "pattern", true);
     if (!id) return id.error();
     const auto tried = text_field(request, "schedule", false);
@@ -47,20 +47,20 @@ Result<Json> schedules(Desk& desk, const Json& request) {
     if (!product) return product.error();
     const auto most = count_field(request, "most", 8);
     if (!most) return most.error();
-    const auto* pattern = find_pattern(desk.found.discovery, *id);
-    if (!pattern) return no_such_pattern(desk.found.discovery, *id);
+    const auto* pattern = find_pattern(loaded.found.discovery, *id);
+    if (!pattern) return no_such_pattern(loaded.found.discovery, *id);
     Diagnostics ignored;
     const auto program = dsl::compile(pattern->kernel, ignored);
     if (!program) return Error{fmt::format("the text of {} does not compile", *id), ""};
     const auto& kernel = program->kernels.front();
-    if (tried->empty()) return listed(desk, *pattern, kernel, *most);
+    if (tried->empty()) return listed(loaded, *pattern, kernel, *most);
     if (!program->schedules.empty())
         return Error{fmt::format("the text of {} has schedules of its own", *id),
                      "`write` it with others", true};
     const auto text =
         fmt::format("{}schedule {}{} on {} {{\n  {}\n}}\n", pattern->kernel, kernel.name,
-                    product->empty() ? "" : "." + *product, desk.options.arch, *tried);
-    return write(desk, {{"pattern", *id}, {"text", text}});
+                    product->empty() ? "" : "." + *product, loaded.options.arch, *tried);
+    return write(loaded, {{"pattern", *id}, {"text", text}});
 }
 
 }  // namespace fact::driver

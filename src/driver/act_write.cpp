@@ -1,4 +1,4 @@
-// Actions that write kernels for sets of operators, and keep what was learned.
+// Actions that write, withdraw and learn kernels for sets of operators.
 #include <fmt/format.h>
 
 #include <optional>
@@ -21,29 +21,30 @@ namespace {
 // What a text is written for.
 struct Target {
     agent::NodeSet set;
-    std::optional<agent::Interface> interface = {};  // where the tensors have names of their own
+    std::optional<agent::Interface> interface =
+        {};  // if the tensors have other names than interface_of gives
 };
 
 // A proposal, or a pattern whose text is to be changed: its tensors keep the names they have there.
-Result<Target> target_of(const Desk& desk, const Json& request) {
-    const auto& graph = desk.found.graph;
+Result<Target> target_of(const LoadedRun& loaded, const Json& request) {
+    const auto& graph = loaded.found.graph;
     const auto id = text_field(request, "proposal", false);
     if (!id) return id.error();
     const auto pattern_id = text_field(request, "pattern", false);
     if (!pattern_id) return pattern_id.error();
     if (id->empty() == pattern_id->empty())
-        return Error{"a text is for a 'proposal' or for a 'pattern'", "name one of them", true};
+        return Error{"give either a 'proposal' or a 'pattern'", "see `fact act --list`", true};
     if (pattern_id->empty()) {
-        auto set = proposed(desk, *id);
+        auto set = find_proposal(loaded, *id);
         if (!set) return set.error();
         return Target{std::move(*set)};
     }
-    const auto* pattern = find_pattern(desk.found.discovery, *pattern_id);
-    if (!pattern) return no_such_pattern(desk.found.discovery, *pattern_id);
+    const auto* pattern = find_pattern(loaded.found.discovery, *pattern_id);
+    if (!pattern) return no_such_pattern(loaded.found.discovery, *pattern_id);
     auto set = agent::node_set(graph, pattern->nodes);
     if (!set) return set.error();
-    auto interface =
-        agent::named_as(agent::interface_of(graph, *set), graph, pattern->params, pattern->results);
+    auto interface = agent::with_kernel_names(agent::interface_of(graph, *set), graph,
+                                              pattern->params, pattern->results);
     if (!interface) return interface.error();
     return Target{std::move(*set), std::move(*interface)};
 }
@@ -61,7 +62,7 @@ Json checks_json(const std::vector<verify::Check>& checks) {
     return list;
 }
 
-// The candidate that was chosen first.
+// The winner first.
 Json candidates_json(const tune::Realization& realization) {
     Json list = Json::array();
     for (const auto& candidate : realization.candidates) {
@@ -81,20 +82,20 @@ Json candidates_json(const tune::Realization& realization) {
     return list;
 }
 
-Json stages_json(const agent::Seen& seen) {
+Json stages_json(const agent::MeasuredKernel& kernel) {
     Json list = Json::array();
-    for (const auto& stage : seen.stages) {
+    for (const auto& stage : kernel.stages) {
         Json one{{"writes", stage.outputs},    {"kind", lower::describe(stage.kind)},
                  {"flops", stage.work.flops},  {"bytes", stage.work.bytes},
                  {"bound_us", stage.bound_us}, {"limited_by", agent::limit_of(stage)}};
-        const double us = agent::time_of(stage, seen.launches);
+        const double us = agent::time_of(stage, kernel.launches);
         if (us > 0) one["time_us"] = us;
         list.push_back(std::move(one));
     }
     return list;
 }
 
-// What only a kernel that does not do its work shows; "" where none did.
+// A finding that only a kernel shows that does not do its work; "" if there is none.
 std::string gamed(const tune::Realization& realization) {
     using enum verify::Finding;
     for (const auto& candidate : realization.candidates)
@@ -105,8 +106,9 @@ std::string gamed(const tune::Realization& realization) {
     return {};
 }
 
-// What became of a text, as a good colleague would say it.
-void tell(const agent::Authored& authored, const tune::Realization& realization, Json& reply) {
+// Adds the outcome of a text to the reply.
+void add_outcome(const agent::Authored& authored, const tune::Realization& realization,
+                 Json& reply) {
     const auto& cost = authored.pattern.cost;
     reply["accepted"] = realization.realized;
     reply["cost"] = cost_json(cost);
@@ -117,49 +119,50 @@ void tell(const agent::Authored& authored, const tune::Realization& realization,
         if (!realization.note.empty()) reply["note"] = shortened(realization.note);
     }
     if (const auto trick = gamed(realization); !trick.empty()) reply["gamed"] = trick;
-    agent::Seen seen{cost, authored.stages, 0, 0, 0};
+    agent::MeasuredKernel kernel{cost, authored.stages, 0, 0, 0};
     for (const auto& candidate : realization.candidates)
         if (candidate.name == realization.winner) {
-            seen.spill_bytes = candidate.spill_bytes;
-            seen.launches = candidate.launches;
+            kernel.spill_bytes = candidate.spill_bytes;
+            kernel.launches = candidate.launches;
         }
-    reply["stages"] = stages_json(seen);
+    reply["stages"] = stages_json(kernel);
     if (realization.measured) {
-        reply["time_us"] = seen.time_us = realization.single.median_us;
-        reply["torch_us"] = seen.torch_us = realization.baseline_single.median_us;
+        reply["time_us"] = kernel.time_us = realization.single.median_us;
+        reply["torch_us"] = kernel.torch_us = realization.baseline_single.median_us;
     } else if (realization.realized) {
         reply["note"] = fmt::format(
             "it computes the same as torch{} and compiles; without a GPU nothing is timed",
             realization.note.empty() ? "" : " (" + realization.note + ")");
     }
-    if (realization.realized) reply["advice"] = agent::advice(seen);
+    if (realization.realized) reply["advice"] = agent::advice(kernel);
 }
 
-// Whether the kernel of an earlier text was timed and is the faster one.
-bool is_faster(const Desk& desk, const match::Pattern& before, const tune::Realization& now) {
-    const auto known = read_realizations(desk.run, desk.found.discovery);
+// Whether the kernel of an earlier text was timed and is faster.
+bool is_faster(const LoadedRun& loaded, const match::Pattern& before,
+               const tune::Realization& now) {
+    const auto known = read_realizations(loaded.run, loaded.found.discovery);
     if (!known || !known->contains(before.family)) return false;
     const auto& then = known->at(before.family);
     return then.realized && then.measured && then.single.median_us <= now.single.median_us;
 }
 
-Result<> write_call(const Desk& desk, const match::Pattern& pattern) {
-    const auto call = compose::make_call(desk.found.graph, pattern);
+Result<> write_call(const LoadedRun& loaded, const match::Pattern& pattern) {
+    const auto call = compose::make_call(loaded.found.graph, pattern);
     if (!call) return call.error();
-    return write_file_atomic(desk.run.call(pattern.id), graph::to_json(*call));
+    return write_file_atomic(loaded.run.call(pattern.id), graph::to_json(*call));
 }
 
-// The pattern among those of the run, so that composing can choose it.
-Result<> take_in(Desk& desk, const match::Pattern& pattern) {
-    if (auto done = accept_pattern(desk.run, pattern, desk.found.discovery); !done) return done;
-    return write_file_atomic(desk.run.discovery(), match::to_json(desk.found.discovery));
+// Adds the pattern to those of the run, so that composing can choose it.
+Result<> take_in(LoadedRun& loaded, const match::Pattern& pattern) {
+    if (auto done = accept_pattern(loaded.run, pattern, loaded.found.discovery); !done) return done;
+    return write_file_atomic(loaded.run.discovery(), match::to_json(loaded.found.discovery));
 }
 
-// Checks, interprets, compiles, proves and times it; what is accepted is the run's from then on.
-Result<Json> prove(Desk& desk, const Target& target, const std::string& text) {
-    const auto id = agent::proposal_id(desk.found.graph, target.set);
+// Checks, interprets, compiles, proves and times the text; adds it to the run if it is accepted.
+Result<Json> prove(LoadedRun& loaded, const Target& target, const std::string& text) {
+    const auto id = agent::proposal_id(loaded.found.graph, target.set);
     Diagnostics diagnostics;
-    auto authored = agent::author(desk.found.graph, target.set, text, desk.options, diagnostics,
+    auto authored = agent::author(loaded.found.graph, target.set, text, loaded.options, diagnostics,
                                   target.interface ? &*target.interface : nullptr);
     Json reply{{"proposal", id}, {"accepted", false}};
     if (!diagnostics.items().empty()) {
@@ -172,79 +175,81 @@ Result<Json> prove(Desk& desk, const Target& target, const std::string& text) {
         return reply;
     }
     const auto& pattern = authored->pattern;
-    if (auto written = write_call(desk, pattern); !written) return written.error();
+    if (auto written = write_call(loaded, pattern); !written) return written.error();
     match::Discovery only;
     only.patterns.push_back(pattern);
-    const auto done = realize_stage(desk.environment, desk.run, only, desk.realizing);
+    const auto done = realize_stage(loaded.environment, loaded.run, only, loaded.realizing);
     if (!done) return done.error();
     const auto& realization = done->at(pattern.family);
-    tell(*authored, realization, reply);
-    const auto* before = find_pattern(desk.found.discovery, id);
+    add_outcome(*authored, realization, reply);
+    const auto* before = find_pattern(loaded.found.discovery, id);
     const bool slower = realization.realized && before && before->family != pattern.family &&
-                        is_faster(desk, *before, realization);
+                        is_faster(loaded, *before, realization);
     if (slower) reply["note"] = "an earlier text for these operators is faster, and is kept";
     if (realization.realized && !slower) {
-        if (auto taken = take_in(desk, pattern); !taken) return taken.error();
-    } else if (before) {  // the run goes on with that one
-        if (auto kept = write_call(desk, *before); !kept) return kept.error();
+        if (auto taken = take_in(loaded, pattern); !taken) return taken.error();
+    } else if (before) {  // the run continues with the earlier one
+        if (auto kept = write_call(loaded, *before); !kept) return kept.error();
     }
     return reply;
 }
 
 }  // namespace
 
-Result<Json> write(Desk& desk, const Json& request) {
+Result<Json> write(LoadedRun& loaded, const Json& request) {
     const auto text = text_field(request, "text", true);
     if (!text) return text.error();
-    if (dsl::cuda_source(*text)) return Error{"texts are in the kernel language", "", true};
-    const auto target = target_of(desk, request);
+    if (dsl::cuda_source(*text))
+        return Error{"the text has to be in the kernel language", "", true};
+    const auto target = target_of(loaded, request);
     if (!target) return target.error();
-    return prove(desk, *target, *text);
+    return prove(loaded, *target, *text);
 }
 
-Result<Json> write_cuda(Desk& desk, const std::string& proposal, const std::string& source) {
-    auto set = proposed(desk, proposal);
+Result<Json> write_cuda(LoadedRun& loaded, const std::string& proposal, const std::string& source) {
+    auto set = find_proposal(loaded, proposal);
     if (!set) return set.error();
-    const auto& graph = desk.found.graph;
+    const auto& graph = loaded.found.graph;
     const auto text = agent::cuda_kernel(proposal, graph, agent::interface_of(graph, *set), source);
     if (!text) return text.error();
-    auto reply = prove(desk, {std::move(*set)}, *text);
+    auto reply = prove(loaded, {std::move(*set)}, *text);
     if (!reply || !reply->contains("candidates")) return reply;
     for (const auto& candidate : (*reply)["candidates"])
         if (candidate["outcome"] == "untried") (*reply)["unverified"] = true;
     return reply;
 }
 
-Result<Json> withdraw(Desk& desk, const Json& request) {
+Result<Json> withdraw(LoadedRun& loaded, const Json& request) {
     const auto id = text_field(request, "proposal", true);
     if (!id) return id.error();
-    const auto gone = withdraw_pattern(desk.run, *id);
+    const auto gone = withdraw_pattern(loaded.run, *id);
     if (!gone) return gone.error();
     if (!*gone)
         return Error{fmt::format("no text of proposal '{}' was accepted", *id),
                      "`patterns` lists those of the run", true};
-    std::erase_if(desk.found.discovery.patterns, [&](const auto& one) { return one.id == *id; });
-    if (auto kept = write_file_atomic(desk.run.discovery(), match::to_json(desk.found.discovery));
+    std::erase_if(loaded.found.discovery.patterns, [&](const auto& one) { return one.id == *id; });
+    if (auto kept =
+            write_file_atomic(loaded.run.discovery(), match::to_json(loaded.found.discovery));
         !kept)
         return kept.error();
     return Json{{"withdrawn", *id}};
 }
 
-Result<Json> learn_rule(Desk& desk, const Json& request) {
+Result<Json> learn_rule(LoadedRun& loaded, const Json& request) {
     const auto id = text_field(request, "proposal", true);
     if (!id) return id.error();
-    const auto* pattern = find_pattern(desk.found.discovery, *id);
+    const auto* pattern = find_pattern(loaded.found.discovery, *id);
     if (!pattern || pattern->author != match::Author::agent)
         return Error{fmt::format("no text of proposal '{}' was accepted", *id), "`write` one first",
                      true};
-    const auto settings = desk.run.settings();
+    const auto settings = loaded.run.settings();
     if (!settings) return settings.error();
-    const auto known = read_realizations(desk.run, desk.found.discovery);
+    const auto known = read_realizations(loaded.run, loaded.found.discovery);
     const bool there = known && known->contains(pattern->family);
-    const auto rule = rule_from(desk.found, *settings, *pattern,
+    const auto rule = rule_from(loaded.found, *settings, *pattern,
                                 there ? known->at(pattern->family) : tune::Realization{});
     if (!rule) return rule.error();
-    if (auto kept = learn(desk.environment.registry, *rule); !kept) return kept.error();
+    if (auto kept = learn(loaded.environment.registry, *rule); !kept) return kept.error();
     return Json{{"rule", rule->name}, {"evidence", rule->evidence}};
 }
 

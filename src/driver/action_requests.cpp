@@ -6,7 +6,7 @@ namespace fact::driver {
 
 namespace {
 
-// Of a candidate's or a check's own words.
+// In bytes, of a message of a candidate or a check.
 constexpr std::size_t kLongestWhy = 2000;
 
 Error wrong_kind(std::string_view field, std::string_view kind) {

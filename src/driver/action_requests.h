@@ -1,4 +1,4 @@
-// What each action does, and how the fields of a request are read.
+// The actions, one function each, and how the fields of a request are read.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,39 +6,39 @@
 #include <vector>
 
 #include "agent/node_set.h"
-#include "driver/desk.h"
+#include "driver/loaded_run.h"
 #include "match/patterns/pattern.h"
 
 namespace fact::driver {
 
 using Json = nlohmann::json;
 
-Result<Json> look(Desk& desk, const Json& request);
-Result<Json> patterns(Desk& desk, const Json& request);
-Result<Json> source(Desk& desk, const Json& request);
-Result<Json> propose(Desk& desk, const Json& request);
-Result<Json> write(Desk& desk, const Json& request);
-// The same of a kernel in CUDA. No action of `fact act`: only who starts a run may ask for that.
-// "unverified" is true where it compiles and there is no GPU to prove it.
-Result<Json> write_cuda(Desk& desk, const std::string& proposal, const std::string& source);
-Result<Json> withdraw(Desk& desk, const Json& request);
-Result<Json> learn_rule(Desk& desk, const Json& request);
-Result<Json> examples(Desk& desk, const Json& request);
-Result<Json> schedules(Desk& desk, const Json& request);
-Result<Json> compose_set(Desk& desk, const Json& request);
-Result<Json> measure(Desk& desk, const Json& request);
-Result<Json> budget(Desk& desk, const Json& request);
-Result<Json> stop(Desk& desk, const Json& request);
+Result<Json> look(LoadedRun& loaded, const Json& request);
+Result<Json> patterns(LoadedRun& loaded, const Json& request);
+Result<Json> source(LoadedRun& loaded, const Json& request);
+Result<Json> propose(LoadedRun& loaded, const Json& request);
+Result<Json> write(LoadedRun& loaded, const Json& request);
+// Like `write`, for a kernel in CUDA. Not an action of `fact act`: only the user who starts a run
+// may allow CUDA. The reply's "unverified" is true if it compiles but there is no GPU to prove it.
+Result<Json> write_cuda(LoadedRun& loaded, const std::string& proposal, const std::string& source);
+Result<Json> withdraw(LoadedRun& loaded, const Json& request);
+Result<Json> learn_rule(LoadedRun& loaded, const Json& request);
+Result<Json> examples(LoadedRun& loaded, const Json& request);
+Result<Json> schedules(LoadedRun& loaded, const Json& request);
+Result<Json> compose_set(LoadedRun& loaded, const Json& request);
+Result<Json> measure(LoadedRun& loaded, const Json& request);
+Result<Json> budget(LoadedRun& loaded, const Json& request);
+Result<Json> stop(LoadedRun& loaded, const Json& request);
 
-// A field of another kind is the caller's mistake.
+// A field of the wrong type is the caller's mistake.
 Result<std::string> text_field(const Json& request, const char* name, bool required);
 Result<int> count_field(const Json& request, const char* name, int otherwise);
 Result<std::vector<std::string>> names_field(const Json& request, const char* name);
 
-// The operators of a proposal that was made before.
-Result<agent::NodeSet> proposed(const Desk& desk, const std::string& id);
+// The operators of an earlier proposal.
+Result<agent::NodeSet> find_proposal(const LoadedRun& loaded, const std::string& id);
 
-// Of long words of others the beginning.
+// The beginning of a long message from another program.
 std::string shortened(std::string text);
 Json cost_json(const match::Cost& cost);
 

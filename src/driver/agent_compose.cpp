@@ -38,7 +38,7 @@ bool is_choice(const match::Pattern& pattern, const Realizations& realizations) 
            known->second.single.median_us < known->second.baseline_single.median_us;
 }
 
-// The sets of the answer that can be composed and are not the plan itself, each once.
+// The sets of the answer that can be composed and differ from the plan, without repetition.
 std::vector<Plan> plans_of(const std::string& answer, const Discovered& found,
                            const Realizations& realizations, const Plan& chosen,
                            report::Agent& agent) {

@@ -1,4 +1,4 @@
-// Stage 3 of a model's work: other sets of patterns for the composition. Measuring decides.
+// Stage 3 of a model's work: it names other sets of patterns for the package, which are measured.
 #pragma once
 
 #include "driver/agent_stage.h"
@@ -7,15 +7,15 @@
 
 namespace fact::driver {
 
-// Asks once, where the whole module was measured and there is something to choose from: patterns
-// with kernels that the plan leaves out. A set that is measured to be faster becomes the plan;
-// one that cannot be composed or timed is noted, and the plan stays.
+// Asks once, if the whole module was measured and the plan leaves out patterns that have kernels. A
+// set that measures faster becomes the plan; one that cannot be composed or timed is noted, and the
+// plan stays.
 Result<> compose_with_agent(const Environment& environment, const RunFolder& run,
                             const Settings& settings, const Discovered& found,
                             const Realizations& realizations, report::Ablation& ablation,
                             const AgentRequest& request, report::Agent& agent, Plan& plan);
 
-// The question; "" where there is nothing to choose from.
+// The question; "" if the plan leaves nothing out.
 Result<std::string> compose_question(const Environment& environment, const Discovered& found,
                                      const Realizations& realizations,
                                      const report::Ablation& ablation, const Plan& plan, int most);

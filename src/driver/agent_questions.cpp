@@ -16,84 +16,86 @@ namespace fact::driver {
 
 namespace {
 
-std::filesystem::path prompt_file(const Desk& desk, const char* name) {
-    return desk.environment.root / "prompts" / name;
+std::filesystem::path prompt_file(const LoadedRun& loaded, const char* name) {
+    return loaded.environment.root / "prompts" / name;
 }
 
-// Of examples and rules together: as much as the language's own examples take.
+// In bytes, of examples and rule cards together: about as much as the examples of language.md.
 constexpr std::size_t kMaxAdvice = 3'000;
 
-// An index that is missing is no reason not to ask.
-std::string advice(const Desk& desk, const Wanted& wanted) {
-    const auto found =
-        advice_for(index::graph_features(desk.found.graph, wanted.set.nodes), {desk.options.arch});
+// A missing index is no reason not to ask.
+std::string examples_for(const LoadedRun& loaded, const TargetSet& wanted) {
+    const auto found = find_related(index::graph_features(loaded.found.graph, wanted.set.nodes),
+                                    {loaded.options.arch});
     return found ? in_prompt(*found, kMaxAdvice) : "(there are none)";
 }
 
 // What a kernel for the set can gain, in words.
-std::string aim(const Wanted& wanted) {
+std::string aim(const TargetSet& wanted) {
     if (!wanted.tell_bounds) return "the faster the better";
     return fmt::format("at best it takes {:.1f} us, its operators take {:.1f} us now",
                        wanted.cost.bound_us, wanted.now_us);
 }
 
-// The set's operators, a line each.
-std::vector<std::string> operator_lines(const Desk& desk, const Wanted& wanted) {
-    const auto bounds = wanted.tell_bounds ? desk.bounds : std::vector<sol::NodeBound>{};
+// The set's operators, one line each.
+std::vector<std::string> operator_lines(const LoadedRun& loaded, const TargetSet& wanted) {
+    const auto bounds = wanted.tell_bounds ? loaded.bounds : std::vector<sol::NodeBound>{};
     const auto looked =
-        agent::look(desk.found.graph, bounds, {.count = 1'000'000, .fold = false}).lines;
+        agent::look(loaded.found.graph, bounds, {.count = 1'000'000, .fold = false}).lines;
     std::vector<std::string> lines;
     for (const auto id : wanted.set.nodes) lines.push_back(looked[graph::index(id)]);
     return lines;
 }
 
-Result<std::string> cuda_question(const Desk& desk, const Wanted& wanted) {
-    const auto& graph = desk.found.graph;
+Result<std::string> cuda_question(const LoadedRun& loaded, const TargetSet& wanted) {
+    const auto& graph = loaded.found.graph;
     const auto tensors = agent::cuda_tensors(graph, agent::interface_of(graph, wanted.set));
-    return agent::fill_prompt(prompt_file(desk, "write_cuda.md"),
-                              {{"operators", agent::bounded(operator_lines(desk, wanted), 12'000)},
-                               {"tensors", agent::bounded(tensors, 12'000)},
-                               {"scratch", std::to_string(tensors.size())},
-                               {"bound", aim(wanted)}});
+    return agent::fill_prompt(
+        prompt_file(loaded, "write_cuda.md"),
+        {{"operators", agent::bounded(operator_lines(loaded, wanted), 12'000)},
+         {"tensors", agent::bounded(tensors, 12'000)},
+         {"scratch", std::to_string(tensors.size())},
+         {"bound", aim(wanted)}});
 }
 
 }  // namespace
 
-Result<std::string> find_question(const Desk& desk, int most, bool tell_bounds) {
-    const auto bounds = tell_bounds ? desk.bounds : std::vector<sol::NodeBound>{};
-    const auto looked = agent::look(desk.found.graph, bounds, {.count = 400});
+Result<std::string> find_question(const LoadedRun& loaded, int most, bool tell_bounds) {
+    const auto bounds = tell_bounds ? loaded.bounds : std::vector<sol::NodeBound>{};
+    const auto looked = agent::look(loaded.found.graph, bounds, {.count = 400});
     std::vector<std::string> patterns, left;
-    for (const auto& pattern : desk.found.discovery.patterns)
+    for (const auto& pattern : loaded.found.discovery.patterns)
         patterns.push_back(
             fmt::format("{}: {}{}", pattern.id, fmt::join(pattern.nodes, ", "),
                         tell_bounds ? fmt::format(" (bound {:.1f} us, unfused {:.1f} us)",
                                                   pattern.cost.bound_us, pattern.cost.unfused_us)
                                     : ""));
-    for (const auto& alone : desk.found.discovery.left_alone)
+    for (const auto& alone : loaded.found.discovery.left_alone)
         left.push_back(alone.node + ": " + alone.reason);
-    return agent::fill_prompt(prompt_file(desk, "find.md"),
+    return agent::fill_prompt(prompt_file(loaded, "find.md"),
                               {{"graph", agent::bounded(looked.lines, 24'000)},
                                {"patterns", agent::bounded(patterns, 6'000)},
                                {"left", agent::bounded(left, 4'000)},
                                {"most", fmt::to_string(most)}});
 }
 
-Result<std::string> write_question(const Desk& desk, const Wanted& wanted) {
-    if (wanted.cuda) return cuda_question(desk, wanted);
-    const auto& graph = desk.found.graph;
-    const auto language = read_file(desk.environment.root / "docs" / "language.md");
+Result<std::string> write_question(const LoadedRun& loaded, const TargetSet& wanted) {
+    if (wanted.cuda) return cuda_question(loaded, wanted);
+    const auto& graph = loaded.found.graph;
+    const auto language = read_file(loaded.environment.root / "docs" / "language.md");
     if (!language) return language.error();
     const auto interface = agent::interface_of(graph, wanted.set);
     std::vector<std::string> extents;
     for (const auto& [name, extent] : interface.extents)
         extents.push_back(fmt::format("{} = {}", name, extent));
-    return agent::fill_prompt(prompt_file(desk, "write.md"),
-                              {{"language", *language},
-                               {"operators", agent::bounded(operator_lines(desk, wanted), 12'000)},
-                               {"kernel", agent::empty_kernel(wanted.id, graph, interface)},
-                               {"examples", advice(desk, wanted)},
-                               {"extents", fmt::format("{}", fmt::join(extents, ", "))},
-                               {"bound", aim(wanted)}});
+    return agent::fill_prompt(
+        prompt_file(loaded, "write.md"),
+        {{"language", *language},
+         {"operators", agent::bounded(operator_lines(loaded, wanted), 12'000)},
+         {"kernel", agent::empty_kernel(wanted.id, graph, interface)},
+         {"examples", examples_for(loaded, wanted)},
+         {"extents", fmt::format("{}", fmt::join(extents, ", "))},
+         {"bound", aim(wanted)}});
 }
 
 std::string diagnosis(const Json& reply, bool tell_bounds) {
@@ -127,12 +129,12 @@ std::string diagnosis(const Json& reply, bool tell_bounds) {
     return text;
 }
 
-Result<std::string> revise_question(const Desk& desk, const Wanted& wanted, const std::string& text,
-                                    const Json& reply) {
-    auto prompt = write_question(desk, wanted);
+Result<std::string> revise_question(const LoadedRun& loaded, const TargetSet& wanted,
+                                    const std::string& text, const Json& reply) {
+    auto prompt = write_question(loaded, wanted);
     if (!prompt) return prompt;
     const auto revision =
-        agent::fill_prompt(prompt_file(desk, wanted.cuda ? "revise_cuda.md" : "revise.md"),
+        agent::fill_prompt(prompt_file(loaded, wanted.cuda ? "revise_cuda.md" : "revise.md"),
                            {{"text", text}, {"diagnosis", diagnosis(reply, wanted.tell_bounds)}});
     if (!revision) return revision;
     *prompt += "\n" + *revision;

@@ -1,37 +1,37 @@
-// What a language model is asked, and what it is told about its texts.
+// The questions put to a language model, and the feedback on its texts.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "agent/node_set.h"
-#include "driver/desk.h"
+#include "driver/loaded_run.h"
 #include "match/patterns/pattern.h"
 
 namespace fact::driver {
 
-// A set that is worth a kernel.
-struct Wanted {
+// A set of operators that is worth a kernel.
+struct TargetSet {
     std::string id;
     agent::NodeSet set;
     match::Cost cost;
-    double now_us = 0;        // what its operators take as the rules leave them
+    double now_us = 0;        // the time of its operators with the kernels found by rules
     bool tell_bounds = true;  // whether the model is told these times
-    bool cuda = false;        // whether it writes CUDA
+    bool cuda = false;        // whether the model writes CUDA
 };
 
-// Which sets of operators should be kernels, at most `most` of them.
-Result<std::string> find_question(const Desk& desk, int most, bool tell_bounds = true);
+// Asks which sets of operators should become kernels, at most `most` of them.
+Result<std::string> find_question(const LoadedRun& loaded, int most, bool tell_bounds = true);
 
-// A kernel for the set.
-Result<std::string> write_question(const Desk& desk, const Wanted& wanted);
+// Asks for a kernel for the set.
+Result<std::string> write_question(const LoadedRun& loaded, const TargetSet& wanted);
 
-// Another one, after what the action `write` replied to the last. It stands for itself: who answers
-// may remember nothing.
-Result<std::string> revise_question(const Desk& desk, const Wanted& wanted, const std::string& text,
-                                    const nlohmann::json& reply);
+// Asks for a better kernel, given the reply of the action `write` to the last one. The question is
+// complete in itself, since the model may not remember the earlier ones.
+Result<std::string> revise_question(const LoadedRun& loaded, const TargetSet& wanted,
+                                    const std::string& text, const nlohmann::json& reply);
 
-// That reply in words.
+// The reply of the action `write` in words.
 std::string diagnosis(const nlohmann::json& reply, bool tell_bounds = true);
 
 }  // namespace fact::driver

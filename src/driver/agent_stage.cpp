@@ -11,8 +11,8 @@
 #include "agent/proposal.h"
 #include "driver/action_requests.h"
 #include "driver/agent_questions.h"
-#include "driver/desk.h"
 #include "driver/interview.h"
+#include "driver/loaded_run.h"
 #include "driver/realize.h"
 #include "support/progress.h"
 #include "support/subprocess.h"
@@ -24,19 +24,19 @@ namespace {
 constexpr std::size_t kMaxProposals = 8;
 constexpr int kMaxAttempts = 3;
 constexpr int kMaxUnanswered = 2;      // in a row
-constexpr double kFarFromBound = 1.5;  // what is further may be worth a try in parts
+constexpr double kFarFromBound = 1.5;  // beyond that, parts of the set may be worth a try
 constexpr double kMinShare = 0.01;     // of the module's time: less is not worth a question
 
 class Loop {
   public:
-    Loop(Desk& desk, const AgentRequest& request, Interview& interview, report::Agent& done,
+    Loop(LoadedRun& loaded, const AgentRequest& request, Interview& interview, report::Agent& done,
          Realizations realizations)
-        : desk_(desk),
+        : loaded_(loaded),
           request_(request),
           interview_(interview),
           done_(done),
           realizations_(std::move(realizations)) {
-        for (const auto& one : desk_.bounds) total_us_ += one.unfused_us;
+        for (const auto& one : loaded_.bounds) total_us_ += one.unfused_us;
     }
 
     Result<> run() {
@@ -79,12 +79,12 @@ class Loop {
         return interview_.ask(std::move(question));
     }
 
-    // The accepted pattern that has all operators of the set, and does not run far from its bound;
-    // "" where none has: of a large set that runs badly a part may be better.
+    // The accepted pattern that has all operators of the set and is not far from its bound; "" if
+    // there is none. If a large set is slow, a kernel for a part of it may be better.
     std::string covered_by(const agent::NodeSet& set) const {
-        for (const auto& pattern : desk_.found.discovery.patterns) {
+        for (const auto& pattern : loaded_.found.discovery.patterns) {
             const auto has = [&](graph::NodeId id) {
-                return std::ranges::find(pattern.nodes, desk_.found.graph[id].name) !=
+                return std::ranges::find(pattern.nodes, loaded_.found.graph[id].name) !=
                        pattern.nodes.end();
             };
             const auto row = std::ranges::find(done_.rows, pattern.id, &report::AgentRow::id);
@@ -97,24 +97,24 @@ class Loop {
         return {};
     }
 
-    report::AgentRow row_of(const Wanted& wanted) const {
+    report::AgentRow row_of(const TargetSet& wanted) const {
         report::AgentRow row;
         row.id = wanted.id;
         row.operators = static_cast<int>(wanted.set.nodes.size());
-        row.where = graph::describe(desk_.found.graph[wanted.set.nodes.front()].where);
+        row.where = graph::describe(loaded_.found.graph[wanted.set.nodes.front()].where);
         row.now_us = wanted.now_us;
         row.bound_us = wanted.cost.bound_us;
         return row;
     }
 
-    // What the operators of a set take today: those in patterns as the rules' kernels do, all
-    // others as torch's.
+    // The current time of a set's operators: by the rules' kernels if they are in patterns, else by
+    // torch's.
     double now_us(const agent::NodeSet& set) const {
         std::set<std::string> inside;
-        for (const auto id : set.nodes) inside.insert(desk_.found.graph[id].name);
+        for (const auto id : set.nodes) inside.insert(loaded_.found.graph[id].name);
         std::set<std::string> covered;
         double us = 0;
-        for (const auto& pattern : desk_.found.discovery.patterns) {
+        for (const auto& pattern : loaded_.found.discovery.patterns) {
             const auto in = [&](const std::string& node) { return inside.contains(node); };
             const auto taken = [&](const std::string& node) { return covered.contains(node); };
             if (!std::ranges::all_of(pattern.nodes, in) ||
@@ -123,16 +123,16 @@ class Loop {
             covered.insert(pattern.nodes.begin(), pattern.nodes.end());
             us += expected_us(pattern, realizations_);
         }
-        for (const auto& one : desk_.bounds) {
-            const auto& name = desk_.found.graph[one.node].name;
+        for (const auto& one : loaded_.bounds) {
+            const auto& name = loaded_.found.graph[one.node].name;
             if (inside.contains(name) && !covered.contains(name)) us += one.unfused_us;
         }
         return us;
     }
 
-    // The sets that the model names and that are worth a kernel, those that save most first.
-    Result<std::vector<Wanted>> find() {
-        auto prompt = find_question(desk_, static_cast<int>(kMaxProposals), request_.bounds);
+    // The sets that the model names and that are worth a kernel, largest savings first.
+    Result<std::vector<TargetSet>> find() {
+        auto prompt = find_question(loaded_, static_cast<int>(kMaxProposals), request_.bounds);
         if (!prompt) return prompt.error();
         std::vector<agent::Named> named;
         std::string why;
@@ -150,14 +150,15 @@ class Loop {
         }
         if (named.empty() && done_.stopped.empty()) done_.stopped = why;
         done_.named = static_cast<int>(named.size());
-        std::vector<Wanted> wanted;
+        std::vector<TargetSet> wanted;
         for (std::size_t i = 0; i < named.size(); ++i)
             if (i < kMaxProposals)
                 add(named[i], wanted);
             else
-                refuse(named[i], fmt::format("at most {} sets are taken", kMaxProposals));
-        std::ranges::stable_sort(wanted, std::ranges::greater(),
-                                 [](const Wanted& one) { return one.now_us - one.cost.bound_us; });
+                refuse(named[i], fmt::format("at most {} sets are considered", kMaxProposals));
+        std::ranges::stable_sort(wanted, std::ranges::greater(), [](const TargetSet& one) {
+            return one.now_us - one.cost.bound_us;
+        });
         return wanted;
     }
 
@@ -171,18 +172,18 @@ class Loop {
         done_.rows.push_back(std::move(row));
     }
 
-    void add(const agent::Named& named, std::vector<Wanted>& wanted) {
-        auto set = agent::node_set(desk_.found.graph, named.nodes);
+    void add(const agent::Named& named, std::vector<TargetSet>& wanted) {
+        auto set = agent::node_set(loaded_.found.graph, named.nodes);
         if (!set) return refuse(named, set.error().message);
-        Wanted one{agent::proposal_id(desk_.found.graph, *set),
-                   std::move(*set),
-                   {},
-                   0,
-                   request_.bounds,
-                   request_.cuda};
-        if (std::ranges::find(wanted, one.id, &Wanted::id) != wanted.end())
+        TargetSet one{agent::proposal_id(loaded_.found.graph, *set),
+                      std::move(*set),
+                      {},
+                      0,
+                      request_.bounds,
+                      request_.cuda};
+        if (std::ranges::find(wanted, one.id, &TargetSet::id) != wanted.end())
             return refuse(named, "it was named twice");
-        one.cost = agent::cost_of(desk_.found.graph, one.set, desk_.options);
+        one.cost = agent::cost_of(loaded_.found.graph, one.set, loaded_.options);
         one.now_us = now_us(one.set);
         if (one.now_us < agent::kNearBound * one.cost.bound_us)
             return refuse(named,
@@ -197,7 +198,7 @@ class Loop {
         return tokens;
     }
 
-    // Whether the language took the text, and the compiler a kernel of it where it came to that.
+    // Whether the text has no mistakes and, if it got that far, one of its kernels compiled.
     static bool compiled(const Json& reply) {
         const auto built = [](const Json& one) {
             return one["outcome"] != "failed_to_build" && one["outcome"] != "unsupported";
@@ -207,8 +208,8 @@ class Loop {
         return std::ranges::any_of(kernels, built);
     }
 
-    // Whether there is nothing to gain by another text than this one, which was accepted. Who is
-    // not told the bounds is not stopped by them.
+    // Whether another text than this accepted one can gain nothing. A model that is not told the
+    // bounds is not stopped by them.
     bool good_enough(const Json& reply, bool better) const {
         if (!reply.contains("time_us")) return true;  // nothing tells texts apart without a GPU
         if (!request_.bounds) return false;
@@ -216,20 +217,20 @@ class Loop {
                               agent::kNearBound * reply["cost"].value("bound_us", 0.0);
     }
 
-    Result<> write_for(const Wanted& wanted) {
+    Result<> write_for(const TargetSet& wanted) {
         auto row = row_of(wanted);
-        auto prompt = write_question(desk_, wanted);
+        auto prompt = write_question(loaded_, wanted);
         if (!prompt) return prompt.error();
         Json names = Json::array();
-        for (const auto id : wanted.set.nodes) names.push_back(desk_.found.graph[id].name);
-        if (auto kept = propose(desk_, {{"nodes", names}}); !kept) return kept.error();
+        for (const auto id : wanted.set.nodes) names.push_back(loaded_.found.graph[id].name);
+        if (auto kept = propose(loaded_, {{"nodes", names}}); !kept) return kept.error();
         double best_us = 0;
         int unanswered = 0;
         for (int attempt = 0; attempt < kMaxAttempts && !interview_.out_of_budget(*prompt);
              ++attempt) {
             const auto answer = ask({"write", wanted.id, attempt, *prompt});
             if (!answer) return answer.error();
-            if (answer->empty()) {  // the same question may fare better, but not for long
+            if (answer->empty()) {  // the same question may get an answer, but only a few tries
                 if (!row.accepted()) row.outcome = interview_.last_failure();
                 if (row.accepted() || ++unanswered == kMaxUnanswered) break;
                 continue;
@@ -238,7 +239,7 @@ class Loop {
             const int tokens = interview_.used_for(wanted.id).tokens() - tokens_of(row);
             if (agent::gives_up(*answer)) {
                 if (!row.accepted() && row.texts.empty())
-                    row.outcome = "it was given up before a text was written";
+                    row.outcome = "the model gave up before it wrote a text";
                 break;
             }
             row.texts.push_back({false, 0, tokens});
@@ -247,8 +248,8 @@ class Loop {
             Json reply{{"error", text ? "" : text.error().text()}};
             if (text) {
                 auto written = request_.cuda
-                                   ? write_cuda(desk_, wanted.id, *text)
-                                   : write(desk_, {{"proposal", wanted.id}, {"text", *text}});
+                                   ? write_cuda(loaded_, wanted.id, *text)
+                                   : write(loaded_, {{"proposal", wanted.id}, {"text", *text}});
                 if (written)
                     reply = std::move(*written);
                 else
@@ -269,7 +270,8 @@ class Loop {
                 row.outcome = diagnosis(reply).substr(0, 300);
             }
             if (reply.value("unverified", false)) break;  // no text would get further here
-            prompt = revise_question(desk_, wanted, text ? *text : answer->substr(0, 4000), reply);
+            prompt =
+                revise_question(loaded_, wanted, text ? *text : answer->substr(0, 4000), reply);
             if (!prompt) return prompt.error();
         }
         row.time_us = best_us;
@@ -281,7 +283,7 @@ class Loop {
         return Ok{};
     }
 
-    Desk& desk_;
+    LoadedRun& loaded_;
     const AgentRequest& request_;
     Interview& interview_;
     report::Agent& done_;
@@ -290,7 +292,7 @@ class Loop {
     double total_us_ = 0;
 };
 
-// Of a command the program alone: what it is given may hold a key.
+// Only the program of a command: its arguments may contain a key.
 std::string without_arguments(const std::string& provider) {
     return provider.starts_with("command:") ? provider.substr(0, provider.find(' ')) : provider;
 }
@@ -300,20 +302,20 @@ std::string without_arguments(const std::string& provider) {
 Result<report::Agent> agent_stage(const RunFolder& run, const AgentRequest& request,
                                   const RealizeRequest& realizing) {
     if (request.provider == "rules") return report::Agent{};
-    auto desk = open_desk(run);
-    if (!desk) return desk.error();
-    desk->realizing = realizing;
-    desk->realizing.also.clear();
+    auto loaded = load_run(run);
+    if (!loaded) return loaded.error();
+    loaded->realizing = realizing;
+    loaded->realizing.also.clear();
     report::Agent done;
     done.provider = without_arguments(request.provider);
     done.price = request.price;
     done.writes = request.cuda ? "cuda" : "language";
     done.bounds = request.bounds;
-    auto interview = Interview::begin(desk->environment, run, request, done);
+    auto interview = Interview::begin(loaded->environment, run, request, done);
     if (!interview) return interview.error();
-    auto realizations = read_realizations(run, desk->found.discovery);
+    auto realizations = read_realizations(run, loaded->found.discovery);
     if (!realizations) return realizations.error();
-    if (auto fine = Loop(*desk, request, *interview, done, std::move(*realizations)).run(); !fine)
+    if (auto fine = Loop(*loaded, request, *interview, done, std::move(*realizations)).run(); !fine)
         return fine.error();
     return done;
 }

@@ -1,5 +1,5 @@
-// A language model beside the rules: it names sets of operators, writes kernels for them, and
-// revises what was not accepted. Bounds order the work and end it.
+// A language model in addition to the rules: it names sets of operators, writes kernels for them,
+// and revises what was not accepted. Bounds decide the order of the sets and when to stop.
 #pragma once
 
 #include <optional>
@@ -20,16 +20,16 @@ struct AgentRequest {
     int tokens = 200'000;  // in and out
     double seconds = 1800;
     std::optional<report::AgentPrice> price;
-    bool cuda = false;   // it writes CUDA instead of the kernel language
-    bool bounds = true;  // it is told what the bounds allow
-    bool alone = false;  // nothing is found by rules, built in or learned
+    bool cuda = false;   // the model writes CUDA instead of the kernel language
+    bool bounds = true;  // the model is told the bounds
+    bool alone = false;  // no rules are used, neither built-in nor learned ones
 };
 
-// Whether the provider can be used; before any other work.
+// Whether the provider can be used; called before any other work.
 Result<> check_agent(const AgentRequest& request);
 
-// Asks until the budget is spent or nothing is worth asking. What is accepted joins the run's
-// patterns (driver/accepted.h); every exchange is kept in agent/transcript.jsonl.
+// Asks until the budget is spent or no set is worth a question. Accepted kernels join the run's
+// patterns (driver/accepted.h); every exchange is appended to agent/transcript.jsonl.
 Result<report::Agent> agent_stage(const RunFolder& run, const AgentRequest& request,
                                   const RealizeRequest& realizing);
 

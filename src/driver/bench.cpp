@@ -45,7 +45,7 @@ Result<Benched> parse(const std::string& text) {
     return out;
 }
 
-// What an earlier run found.
+// The result of an earlier run.
 Result<Benched> parse_earlier(const std::string& text) {
     auto out = parse(text);
     if (!out) return out;
@@ -103,7 +103,7 @@ Result<Benched> bench_stage(const Environment& environment, const BenchRequest& 
                 return before;
             }
     if (!from.anywhere.empty())
-        if (const auto text = recalled(environment, "bench", from.anywhere))
+        if (const auto text = find_memo(environment, "bench", from.anywhere))
             if (auto before = parse_earlier(*text); before) {
                 if (auto kept = keep(*before); !kept) return kept.error();
                 progress.finish("known from an earlier run");
@@ -115,7 +115,7 @@ Result<Benched> bench_stage(const Environment& environment, const BenchRequest& 
     if (auto kept = keep(*done); !kept) return kept.error();
     if (auto noted = append_journal(run, "bench", done->json); !noted) return noted.error();
     if (!from.anywhere.empty())
-        if (auto kept = memorize(environment, "bench", from.anywhere, done->json); !kept)
+        if (auto kept = store_memo(environment, "bench", from.anywhere, done->json); !kept)
             return kept.error();
     progress.finish(environment.gpu            ? "measured"
                     : done->agrees.has_value() ? "results compared, not timed"

@@ -24,21 +24,21 @@ struct BenchRequest {
 struct Benched {
     std::vector<report::ModuleRow> whole;
     std::string note;            // how the results compare numerically
-    std::optional<bool> agrees;  // whether they are good enough; nothing: not compared
-    std::string json;            // as the benchmark wrote it
+    std::optional<bool> agrees;  // whether they are close enough; nullopt: not compared
+    std::string json;            // the benchmark's own output
     std::string date;
-    bool earlier = false;  // an earlier run measured it, and not this one
+    bool earlier = false;  // measured by an earlier run, not by this one
 };
 
 Result<Benched> bench(const Environment& environment, const BenchRequest& request);
 
-// What a benchmark follows from: the package's bytes for the run folder, and for other runs of the
-// same module ("": of none).
+// What the result depends on: `package` within the run folder (the package's bytes), `anywhere`
+// for other runs of the same module ("": its result is not shared).
 struct BenchInputs {
     std::string package, anywhere;
 };
-// The same into bench.json of the run folder, unless it is there for the same package, or known
-// from another run.
+// Benchmarks into bench.json of the run folder, unless this run or another one has the result for
+// the same inputs.
 Result<Benched> bench_stage(const Environment& environment, const BenchRequest& request,
                             const RunFolder& run, const BenchInputs& from);
 

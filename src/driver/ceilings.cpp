@@ -15,18 +15,18 @@ namespace {
 constexpr std::size_t kMaxBytes = 1 << 20;
 
 std::string table_source(const GpuSpec& gpu) {
-    return gpu.name == "h200" ? "the table's, measured on an H200"
-                              : "the table's, scaled from what an H200 reaches";
+    return gpu.name == "h200" ? "from the table, measured on an H200"
+                              : "from the table, scaled from what an H200 reaches";
 }
 
-// The row with what was measured, or why that cannot be used.
+// The row with the calibrated ceilings, or why they cannot be used.
 Result<Ceilings> calibrated(const fs::path& file, const GpuSpec& row) {
     const auto text = read_file(file, kMaxBytes);
     if (!text) return text.error();
     const auto calibration = calibration_from_json(*text);
     if (!calibration) return calibration.error();
     if (calibration->gpu != row.name)
-        return Error{fmt::format("it is of {}", calibration->gpu), ""};
+        return Error{fmt::format("it is for {}", calibration->gpu), ""};
     auto gpu = with_ceilings(row, *calibration);
     if (!gpu) return gpu.error();
     return Ceilings{*gpu, fmt::format("calibrated {} on {}{}", calibration->date.substr(0, 10),
@@ -59,8 +59,8 @@ Result<Ceilings> find_ceilings(const Environment& environment, const std::string
     if (!fs::exists(file, ignored)) return Ceilings{*row, table_source(*row)};
     auto found = calibrated(file, *row);
     if (found) return found;
-    return Ceilings{*row, fmt::format("{}; {} was passed over: {}", table_source(*row),
-                                      file.string(), found.error().message)};
+    return Ceilings{*row, fmt::format("{}; {} was ignored: {}", table_source(*row), file.string(),
+                                      found.error().message)};
 }
 
 match::Options match_options(const Ceilings& ceilings, const std::string& arch, Tf32 tf32) {

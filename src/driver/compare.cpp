@@ -141,7 +141,7 @@ std::vector<report::ComparedModule> whole(const ReportJson& a, const ReportJson&
     return out;
 }
 
-// A pattern of a run's, with what the report says of it.
+// A pattern of a run, with its row in the report.
 struct Known {
     const ReportJson* row;
     std::string key;     // what it computes
@@ -174,7 +174,7 @@ void add_side(const ReportJson& row, std::string& id, bool& fused, std::string& 
 
 std::vector<report::ComparedPattern> patterns(const ReadRun& a, const ReadRun& b, bool same_graph) {
     std::vector<report::ComparedPattern> out;
-    std::map<std::string, std::size_t> alike;  // layers of a kind are one row
+    std::map<std::string, std::size_t> alike;  // equal layers share a row
     const auto add = [&](const Known* left, const Known* right) {
         report::ComparedPattern row;
         if (left)
@@ -205,7 +205,7 @@ std::vector<report::ComparedPattern> patterns(const ReadRun& a, const ReadRun& b
     return out;
 }
 
-// Of what the reports say of the model, null or not.
+// The counts in the reports' model sections, which may be null.
 std::vector<report::ComparedCount> agents(const ReportJson& a, const ReportJson& b) {
     if (!a.is_object() && !b.is_object()) return {};
     std::vector<report::ComparedCount> out;
@@ -246,13 +246,13 @@ report::Comparison compared(const ReadRun& a, const ReadRun& b) {
     const bool same_graph = ours == theirs;
     if (!same_graph)
         out.notes.push_back(fmt::format(
-            "the modules are not the same ({} and {} operators): their times are those of "
-            "different work, and patterns are taken for the same where their kernels are",
+            "the modules differ ({} and {} operators): their times are for different work, "
+            "and patterns are matched by their kernels",
             ours.size(), theirs.size()));
     if (out.a.dtype != out.b.dtype)
         out.notes.push_back("the modules' element types differ, and so does what they compute");
     if (!out.a.device.empty() && !out.b.device.empty() && out.a.device != out.b.device)
-        out.notes.push_back("the GPUs differ: ratios compare those, too");
+        out.notes.push_back("the GPUs differ: the ratios compare them too");
     out.settings = differences(a, b);
     out.whole = whole(a.report, b.report);
     if (out.whole.empty()) out.notes.push_back("the whole module was timed in neither run");

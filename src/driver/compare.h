@@ -1,4 +1,4 @@
-// Two runs side by side, as their files tell of them.
+// Two runs side by side, read from their files.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,9 @@
 
 namespace fact::driver {
 
-// Of run folders whose `fact optimize` came to a report. Patterns are the same where they take the
-// same operators; of modules whose graphs differ, where their kernel texts and extents are the
-// same.
+// Compares run folders in which `fact optimize` got as far as a report. Patterns correspond if they
+// contain the same operators or, when the graphs differ, if their kernel texts and extents are
+// equal.
 Result<report::Comparison> compare_runs(const std::filesystem::path& a,
                                         const std::filesystem::path& b);
 

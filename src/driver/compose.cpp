@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// How a service runs the kernel decides as much as how it does alone: of few and noisy sustained
-// runs only what they say of the kernel beside torch's.
+// Sustained times count as much as single ones, since that is how a service runs the kernel. As
+// they are few and noisy, only their ratio to torch's is used.
 compose::Candidate candidate(const match::Pattern& pattern, const Realizations& realizations) {
     compose::Candidate out;
     out.pattern = &pattern;
@@ -156,10 +156,10 @@ Result<> accept(const RunFolder& run, Composed& composed) {
     return run.stamp("compose", composed.inputs);
 }
 
-std::string left_as_it_is(const fs::path& output) {
+std::string note_of_earlier_package(const fs::path& output) {
     std::error_code ignored;
     if (!fs::exists(output / "manifest.json", ignored)) return {};
-    return fmt::format("the package at {} is an earlier run's and was left as it is\n",
+    return fmt::format("the package at {} is from an earlier run and was not changed\n",
                        output.string());
 }
 

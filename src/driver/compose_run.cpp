@@ -12,14 +12,14 @@ namespace fact::driver {
 
 namespace {
 
-// Two patterns of the set that share an operator.
+// An Error if two patterns of the set share an operator.
 Result<> check_apart(const std::vector<const match::Pattern*>& patterns) {
     std::map<std::string, std::string> owners;
     for (const auto* pattern : patterns)
         for (const auto& node : pattern->nodes)
             if (const auto [at, fresh] = owners.emplace(node, pattern->id); !fresh)
                 return Error{fmt::format("{} is in both {} and {}", node, at->second, pattern->id),
-                             "an operator is computed by one kernel: leave one of the two out",
+                             "only one kernel may compute an operator: leave one of the two out",
                              true};
     return Ok{};
 }

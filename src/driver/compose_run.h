@@ -1,4 +1,4 @@
-// A run folder's package made again: of the patterns that pay, or of a set that somebody names.
+// Writes a run folder's package again: with the patterns that pay off, or with a given set.
 #pragma once
 
 #include <filesystem>
@@ -9,13 +9,14 @@
 
 namespace fact::driver {
 
-// The plan of exactly these patterns: each has to be there and to have a kernel, and no two may
-// share an operator.
+// The plan of exactly these patterns: each has to exist and to have a kernel, and no two may share
+// an operator.
 Result<Plan> plan_of(const Discovered& found, const Realizations& realizations,
                      const std::vector<std::string>& ids);
 
-// Writes the package of `ids`; with none, of what pays, measured in the whole module where there is
-// a GPU. The run folder is the caller's alone. A plan without a pattern writes nothing.
+// Writes the package of the patterns `ids` or, without any, of those that pay off (measured in the
+// whole module if there is a GPU). The caller holds the run folder's lock. A plan without a pattern
+// writes nothing.
 Result<Plan> compose_run(const RunFolder& run, const std::filesystem::path& output,
                          const std::vector<std::string>& ids);
 

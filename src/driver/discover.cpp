@@ -20,13 +20,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Files that are already right are left as they are, so that what follows from them stays valid.
+// Unchanged files are not written, so that results that depend on them stay valid.
 Result<> write_if_changed(const fs::path& path, const std::string& text) {
     if (const auto before = read_file(path); before && *before == text) return Ok{};
     return write_file_atomic(path, text);
 }
 
-// Calls of patterns that are no more.
+// Removes the calls of patterns that no longer exist.
 void remove_stale_calls(const RunFolder& run, const match::Discovery& discovery) {
     std::error_code ignored;
     std::vector<fs::path> stale;
@@ -39,7 +39,7 @@ void remove_stale_calls(const RunFolder& run, const match::Discovery& discovery)
     for (const auto& path : stale) fs::remove(path, ignored);
 }
 
-// A pattern that cannot be called is left to torch; the others are not.
+// A failure leaves this pattern to torch and does not affect the others.
 Result<graph::FusedCall> make_call(const graph::Graph& graph, const match::Pattern& pattern) {
     try {
         return compose::make_call(graph, pattern);
@@ -79,7 +79,7 @@ Result<Discovered> discover_stage(const RunFolder& run, const match::Options& op
     if (!found) return found;
     if (!rules)
         for (const auto& pattern : std::exchange(found->discovery.patterns, {}))
-            leave_alone(found->discovery, found->graph, pattern, "rules were left out");
+            leave_alone(found->discovery, found->graph, pattern, "rules were switched off");
     if (auto added = add_accepted(run, found->graph, found->discovery); !added)
         return added.error();
     add_learned(learned, found->graph, options, found->discovery);

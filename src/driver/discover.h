@@ -21,25 +21,26 @@ struct Discovered {
     match::Discovery discovery;
 };
 
-// Finds the patterns; with a run folder, also by learned rules and those accepted there before, and
-// writes discovery.json and calls/<id>.json. Without `rules` nothing is found by the built-in ones.
+// Finds patterns by the built-in rules.
 Result<Discovered> discover(const std::filesystem::path& archive, const match::Options& options);
+// Finds patterns by the built-in rules (if `rules`) and the learned ones, adds those accepted in
+// this run folder before, and writes discovery.json and calls/<id>.json.
 Result<Discovered> discover_stage(const RunFolder& run, const match::Options& options,
                                   const std::vector<StoredRule>& learned = {}, bool rules = true);
 
-// The torch settings that the archive's module was traced under, torch's defaults where it says
-// nothing; with `allow_tf32` products and convolutions may use TF32 whatever it says.
+// The torch settings under which the module was traced, torch's defaults if the archive does not
+// say; with `allow_tf32` products and convolutions may use TF32 in any case.
 Result<TorchPrecision> precision_of(const std::filesystem::path& archive, bool allow_tf32);
 
 // What an earlier discover_stage wrote.
 Result<Discovered> read_discovered(const RunFolder& run);
 
-// nullptr where none has this id.
+// nullptr if none has this id.
 const match::Pattern* find_pattern(const match::Discovery& discovery, const std::string& id);
-// What to say then, with the nearest name.
+// The Error for that case; it suggests the nearest id.
 Error no_such_pattern(const match::Discovery& discovery, const std::string& id);
 
-// The module's own floating dtype ("f32"), as its parameters or else its inputs have it.
+// The module's floating dtype ("f32"): that of its parameters, or else of its inputs.
 std::string module_dtype(const graph::Graph& graph);
 
 }  // namespace fact::driver

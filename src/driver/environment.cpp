@@ -39,7 +39,7 @@ Result<fs::path> own_folder() {
 
 namespace {
 
-// What the variable names, else the file the build puts near our own program; "" without either.
+// The path in the variable, else of the file that the build puts near this program; "" if neither.
 std::string built(const char* name, const char* file) {
     if (auto given = variable(name); !given.empty()) return given;
     std::error_code ignored;
@@ -61,7 +61,7 @@ registry::Folders registry_folders() {
     const auto given = variable("FACT_REGISTRY");
     folders.own = fs::absolute(given.empty() ? find_store() / "registry" : fs::path(given))
                       .lexically_normal();
-    // A folder "x/" has an empty name, and would not be its files' grandparent.
+    // The path "x/" has an empty file name, so it would not equal the grandparent of its records.
     if (!folders.own.has_filename()) folders.own = folders.own.parent_path();
     const auto root = own_folder();
     if (!root) return folders;
@@ -83,10 +83,10 @@ std::string own_commit(const Environment& environment) {
 }
 
 Result<Environment> find_environment(std::string_view arch) {
-    if (arch != kUsualArch)
+    if (arch != kDefaultArch)
         return Error{fmt::format("there are no kernels for the architecture {} yet", arch),
-                     fmt::format("{} ({}) is the one there are kernels for", kUsualArch,
-                                 find_arch(kUsualArch)->gpus),
+                     fmt::format("{} ({}) is the one there are kernels for", kDefaultArch,
+                                 find_arch(kDefaultArch)->gpus),
                      true};
     Environment environment;
     auto root = own_folder();
@@ -114,7 +114,7 @@ Command python_module(const Environment& environment, const std::string& module,
     command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
     auto path = (environment.root / "python").string();
     if (auto given = variable("PYTHONPATH"); !given.empty()) path += ":" + given;
-    // Files of the folder that the user is in are found, but not before Python's and FACT's own.
+    // The current folder is searched too, but after Python's and FACT's own.
     command.environment = {
         {"PYTHONPATH", path}, {"PYTHONSAFEPATH", "1"}, {"FACT_ROOT", environment.root.string()}};
     if (auto library = built("FACT_OPS", "libfact_ops.so"); !library.empty())
@@ -127,7 +127,7 @@ std::optional<Error> bad_input_of(const Exit& exit) {
     constexpr std::string_view kMessage = "\nerror: ";
     auto text = "\n" + exit.err;
     text.erase(text.find_last_not_of(" \n") + 1);
-    // Anything before the message is noise of the user's own program.
+    // Anything before the message is output of the user's own program.
     const auto at = text.rfind(kMessage);
     if (exit.signal || exit.code != kBadInput || at == std::string::npos) return std::nullopt;
     return Error{text.substr(at + kMessage.size()), {}, true};

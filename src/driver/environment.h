@@ -1,4 +1,4 @@
-// What a run finds on the machine: our own files, Python, the worker, a place for compiled
+// What a run finds on the machine: FACT's own files, Python, the worker, the store of compiled
 // kernels, a GPU.
 #pragma once
 
@@ -17,28 +17,28 @@ namespace fact::driver {
 struct Environment {
     std::filesystem::path root;   // FACT's own folder: python/, kernels/
     std::string python;           // FACT_PYTHON, else python3
-    std::string worker;           // FACT_WORKER, else fact-worker near our own program; may be ""
+    std::string worker;           // FACT_WORKER, else fact-worker near this program; "": none
     std::filesystem::path store;  // compiled kernels, shared by runs
-    registry::Folders registry;   // FACT_REGISTRY, else in the store; ours beside it
+    registry::Folders registry;   // FACT_REGISTRY, else in the store; and what FACT ships
     std::optional<gpu::DeviceInfo> gpu;  // one that can run the arch's kernels
     std::string why_no_gpu;              // when there is none
 };
 
-Result<Environment> find_environment(std::string_view arch = kUsualArch);
+Result<Environment> find_environment(std::string_view arch = kDefaultArch);
 
-// A Python module of ours, with the path set so that it is found.
+// The command that runs a Python module of FACT's, with the path set so that Python finds it.
 Command python_module(const Environment& environment, const std::string& module,
                       const std::vector<std::string>& arguments);
-// What such a program said of what the user gave, where it ended over that.
+// The Error that such a program reported if it ended because of the user's input; else nullopt.
 std::optional<Error> bad_input_of(const Exit& exit);
 
-// FACT's own folder, whatever the architecture.
+// The folder that FACT is installed in.
 Result<std::filesystem::path> own_folder();
 
-// Where the registry's records are; FACT's own folder may be missing.
+// Where the registry's records are; works without the folder that FACT is installed in.
 registry::Folders registry_folders();
 
-// The commit of FACT's own tree: FACT_COMMIT, else what git says; "" where neither knows.
+// The commit of FACT's own tree: FACT_COMMIT, else what git says; "" if neither is available.
 std::string own_commit(const Environment& environment);
 
 // The GPU's name in the table of GPUs ("h200"), or the arch's typical one.

@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-// A product more or less, and a norm or softmax besides.
+// The distance of one product more or less, plus a norm or a softmax.
 constexpr double kFarAway = 8;
 
 }  // namespace
@@ -30,16 +30,16 @@ Result<fs::path> index_folder() {
     return *root / "index";
 }
 
-Result<Advice> advice_for(const index::Features& wanted, const AdviceRequest& request) {
+Result<RelatedExamples> find_related(const index::Features& wanted, const RelatedRequest& request) {
     const auto folder = index_folder();
     if (!folder) return folder.error();
     const auto collection = index::read_collection(*folder, request.arch);
     if (!collection) return collection.error();
-    Advice advice;
+    RelatedExamples related;
     for (const auto& found : index::nearest(collection->entries, wanted, request.examples))
-        advice.examples.push_back({found.entry->example, found.distance});
-    advice.cards = index::fitting(collection->cards, wanted, request.cards);
-    return advice;
+        related.examples.push_back({found.entry->example, found.distance});
+    related.cards = index::fitting_cards(collection->cards, wanted, request.cards);
+    return related;
 }
 
 Result<index::Features> features_of_text(std::string_view name, std::string_view text,
@@ -48,7 +48,8 @@ Result<index::Features> features_of_text(std::string_view name, std::string_view
     const auto program = dsl::compile(text, diagnostics);
     if (!program)
         return Error{"the text does not compile:\n" + render_all(diagnostics, name, text),
-                     "`fact kernel check` shows the same, docs/language.md is the language", true};
+                     "`fact kernel check` shows the same; docs/language.md describes the language",
+                     true};
     if (program->kernels.empty() && program->pipelines.empty())
         return Error{fmt::format("{}: there is no kernel in it", name), "", true};
     return index::text_features(*program, extents);
@@ -78,28 +79,28 @@ Json to_json(const index::Example& example) {
             {"text", example.text}};
 }
 
-Json to_json(const Advice& advice) {
+Json to_json(const RelatedExamples& related) {
     Json examples = Json::array(), cards = Json::array();
-    for (const auto& [example, distance] : advice.examples) {
+    for (const auto& [example, distance] : related.examples) {
         auto one = to_json(example);
         one["distance"] = distance;
         examples.push_back(std::move(one));
     }
-    for (const auto& card : advice.cards)
+    for (const auto& card : related.cards)
         cards.push_back(
             {{"title", card.title}, {"advice", card.advice}, {"evidence", card.evidence}});
     return {{"examples", examples}, {"cards", cards}};
 }
 
-std::string in_prompt(const Advice& advice, std::size_t max_bytes) {
+std::string in_prompt(const RelatedExamples& related, std::size_t max_bytes) {
     std::string out;
     const auto add = [&](const std::string& part) {
         if (out.size() + part.size() <= max_bytes) out += part;
     };
-    for (const auto& card : advice.cards)
+    for (const auto& card : related.cards)
         add(fmt::format("- {}: {} (Evidence: {})\n", card.title, card.advice, card.evidence));
-    for (const auto& [example, distance] : advice.examples) {
-        if (distance > kFarAway && example.name != advice.examples.front().example.name) continue;
+    for (const auto& [example, distance] : related.examples) {
+        if (distance > kFarAway && example.name != related.examples.front().example.name) continue;
         std::string extents;
         for (const auto& [dim, extent] : example.extents)
             extents += fmt::format(", {} = {}", dim, extent);
@@ -118,7 +119,7 @@ Result<index::Changes> build_index(const fs::path& index) {
     for (const auto& entry : registry.all().entries) records.push_back(entry.record);
     auto examples = index::examples_from(records);
     if (examples.empty())
-        return Error{"the registry has no record that an example can be made of",
+        return Error{"the registry has no record from which an example can be made",
                      "records are made by `fact optimize` on a GPU; FACT_REGISTRY names their "
                      "folder",
                      true};

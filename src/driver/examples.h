@@ -1,4 +1,4 @@
-// The index of vetted examples, as runs, actions and commands ask it.
+// Access to the index of vetted examples for runs, actions and commands.
 #pragma once
 
 #include <filesystem>
@@ -20,8 +20,8 @@ namespace fact::driver {
 // FACT_INDEX, else index/ of FACT's own folder.
 Result<std::filesystem::path> index_folder();
 
-// What of the index is of use for something that is to be written.
-struct Advice {
+// The examples and rule cards of the index that help in writing a given kernel.
+struct RelatedExamples {
     struct Near {
         index::Example example;
         double distance = 0;
@@ -29,28 +29,28 @@ struct Advice {
     std::vector<Near> examples;  // the nearest first
     std::vector<index::Card> cards;
 };
-struct AdviceRequest {
-    std::string arch{kUsualArch};
+struct RelatedRequest {
+    std::string arch{kDefaultArch};
     std::size_t examples = 3, cards = 3;
 };
-Result<Advice> advice_for(const index::Features& wanted, const AdviceRequest& request);
+Result<RelatedExamples> find_related(const index::Features& wanted, const RelatedRequest& request);
 
-// The structure of a kernel text; an Error shows its mistakes. `name` is what they call it.
+// The structure of a kernel text; an Error shows its mistakes. `name` is the file name shown there.
 Result<index::Features> features_of_text(std::string_view name, std::string_view text,
                                          const index::Extents& extents = {});
-// That of a pattern which a run has found.
+// The structure of a pattern's text.
 Result<index::Features> features_of_pattern(const RunFolder& run, const std::string& pattern);
 Result<index::Features> features_of_pattern(const match::Discovery& discovery,
                                             const std::string& pattern);
 
 nlohmann::json to_json(const index::Example& example);
-nlohmann::json to_json(const Advice& advice);
+nlohmann::json to_json(const RelatedExamples& related);
 
-// As part of a prompt, in at most so many bytes: what does not fit is left out whole, and so are
-// examples behind the first that have little in common with what is asked.
-std::string in_prompt(const Advice& advice, std::size_t max_bytes);
+// As part of a prompt, in at most `max_bytes`: an entry that does not fit is left out, as are
+// examples after the first that have little in common with what is asked.
+std::string in_prompt(const RelatedExamples& related, std::size_t max_bytes);
 
-// Makes the examples of every architecture from the registry's records.
+// Writes the examples of every architecture from the registry's records.
 Result<index::Changes> build_index(const std::filesystem::path& index);
 
 }  // namespace fact::driver

@@ -11,9 +11,9 @@ namespace fact::driver {
 
 namespace {
 
-constexpr Seconds kPatience{300};  // for one answer, where that much time is left
+constexpr Seconds kPatience{300};  // for one answer, if that much time is left
 
-// The words before and after the first colon.
+// What is before and after the first colon.
 std::pair<std::string, std::string> halves(const std::string& provider) {
     const auto colon = provider.find(':');
     if (colon == std::string::npos) return {provider, ""};
@@ -40,14 +40,14 @@ Result<> check_agent(const AgentRequest& request) {
     if (kind == "rules" && name.empty()) {
         if (!request.alone && !request.cuda && request.bounds) return Ok{};
         return Error{
-            "--agent-alone, --agent-writes and --agent-bounds are for a model, and none is "
+            "--agent-alone, --agent-writes and --agent-bounds need a model, and none is "
             "named",
             "name it with --agent", true};
     }
     const std::set<std::string> known{"command", "replay", "openai", "anthropic"};
     if (!known.contains(kind) || name.empty())
         return Error{fmt::format("--agent {} names no agent", request.provider),
-                     "it is rules, openai:MODEL, anthropic:MODEL, command:PROGRAM or replay:FILE",
+                     "give rules, openai:MODEL, anthropic:MODEL, command:PROGRAM or replay:FILE",
                      true};
     if (kind == "replay")
         if (const auto read = agent::read_transcript(name); !read) return read.error();
@@ -70,7 +70,7 @@ bool Interview::out_of_budget(const std::string& prompt) {
     else if (used.tokens() >= request_.tokens)
         counted_.stopped = fmt::format("{} tokens were used", used.tokens());
     else if (used.tokens() + next > request_.tokens)
-        counted_.stopped = fmt::format("{} tokens are left, and the next question has {}",
+        counted_.stopped = fmt::format("only {} tokens are left, and the next question needs {}",
                                        request_.tokens - used.tokens(), next);
     else if (counted_.elapsed = elapsed(); counted_.elapsed >= request_.seconds)
         counted_.stopped = fmt::format("{:.0f} s were used", request_.seconds);

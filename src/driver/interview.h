@@ -1,4 +1,4 @@
-// Questions to whoever answers, within a budget: each is counted in the report and kept in the
+// Puts questions to a provider within a budget: each is counted in the report and appended to the
 // run's transcript.
 #pragma once
 
@@ -15,14 +15,14 @@ namespace fact::driver {
 
 class Interview {
   public:
-    // `counted` outlives the interview.
+    // `counted` must outlive the interview.
     static Result<Interview> begin(const Environment& environment, const RunFolder& run,
                                    const AgentRequest& request, report::Agent& counted);
 
-    // Where it is, the report says why nothing more was asked. Earlier stages count.
+    // If it is, this notes in the report why nothing more was asked. Earlier stages count too.
     bool out_of_budget(const std::string& prompt = {});
 
-    // "" where there is no answer; only a broken disk and an interruption are Errors.
+    // "" if there is no answer; an Error only for a failing disk or an interruption.
     Result<std::string> ask(agent::Question question);
 
     const std::string& last_failure() const { return last_failure_; }

@@ -1,4 +1,4 @@
-// Learned rules on disk: rules/ in the user's registry and in what FACT ships.
+// Learned rules on disk: rules/ in the user's registry and in the one that FACT ships.
 #pragma once
 
 #include <filesystem>
@@ -13,19 +13,19 @@ namespace fact::driver {
 struct StoredRule {
     agent::LearnedRule rule;
     std::filesystem::path file;
-    bool own = false;  // in the folder that is written to
+    bool own = false;  // in the user's registry
 };
 
-// Those that can be read, by name; what cannot is passed over and named in `damaged`.
+// All rules, sorted by name; files that cannot be read are skipped and listed in `damaged`.
 std::vector<StoredRule> learned_rules(const registry::Folders& folders,
                                       std::vector<std::string>* damaged = nullptr);
 
 Result<> learn(const registry::Folders& folders, const agent::LearnedRule& rule);
-// An Error where the user's own registry has no rule of that name.
+// An Error if the user's registry has no rule of that name.
 Result<> forget(const registry::Folders& folders, const std::string& name);
 
-// Adds what the rules find to what the built-in ones found; a set of operators that is a pattern
-// already stays one.
+// Adds what learned rules find to what the built-in ones found, unless the same set of operators is
+// a pattern already.
 void add_learned(const std::vector<StoredRule>& rules, const graph::Graph& graph,
                  const match::Options& options, match::Discovery& discovery);
 

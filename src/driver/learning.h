@@ -1,4 +1,4 @@
-// From a pattern that a model found to a rule that finds it again.
+// Turns a pattern that a model found into a rule that finds it without a model.
 #pragma once
 
 #include "driver/compose.h"
@@ -11,7 +11,7 @@ Result<agent::LearnedRule> rule_from(const Discovered& found, const Settings& se
                                      const match::Pattern& pattern,
                                      const tune::Realization& realization);
 
-// Learns every pattern of a model's that was timed on a GPU and that the package has: it pays in
+// Learns the model's patterns that were timed on a GPU and are in the package, that is, pay off in
 // the whole module.
 Result<> learn_what_pays(const registry::Folders& folders, const Discovered& found,
                          const Settings& settings, const Realizations& realizations,

@@ -21,15 +21,15 @@ std::filesystem::path file_of(const Environment& environment, const std::string&
 
 }  // namespace
 
-std::optional<std::string> recalled(const Environment& environment, const std::string& stage,
-                                    const std::string& inputs) {
+std::optional<std::string> find_memo(const Environment& environment, const std::string& stage,
+                                     const std::string& inputs) {
     auto text = read_file(file_of(environment, stage, inputs));
     if (!text) return std::nullopt;
     return std::move(*text);
 }
 
-Result<> memorize(const Environment& environment, const std::string& stage,
-                  const std::string& inputs, const std::string& result) {
+Result<> store_memo(const Environment& environment, const std::string& stage,
+                    const std::string& inputs, const std::string& result) {
     return write_file_atomic(file_of(environment, stage, inputs), result);
 }
 

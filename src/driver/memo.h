@@ -1,5 +1,5 @@
-// Measurements of whole modules that outlive a run folder: a file each, named by what it follows
-// from, beside the compiled kernels.
+// Measurements of whole modules that other runs can reuse: one file each, named by a hash of the
+// inputs, next to the compiled kernels.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace fact::driver {
 
-// What `stage` gave for these inputs in any run on this GPU (or without one).
-std::optional<std::string> recalled(const Environment& environment, const std::string& stage,
-                                    const std::string& inputs);
-Result<> memorize(const Environment& environment, const std::string& stage,
-                  const std::string& inputs, const std::string& result);
+// The result of `stage` for these inputs in any run on this GPU (or without one).
+std::optional<std::string> find_memo(const Environment& environment, const std::string& stage,
+                                     const std::string& inputs);
+Result<> store_memo(const Environment& environment, const std::string& stage,
+                    const std::string& inputs, const std::string& result);
 
 }  // namespace fact::driver

@@ -34,7 +34,7 @@ double now() {
     return std::chrono::duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
-// A run folder this command made, and that got no archive, goes again.
+// Removes a run folder that this command created if it got no archive.
 class FreshFolder {
   public:
     explicit FreshFolder(const RunFolder& run) : run_(run) {
@@ -43,13 +43,13 @@ class FreshFolder {
              at.has_relative_path() && !fs::exists(at, ignored); at = at.parent_path())
             made_.push_back(at);
     }
-    // Nobody else works in it from here on.
+    // From here on this process holds the folder's lock.
     void take() { taken_ = true; }
     ~FreshFolder() {
         std::error_code ignored;
         if (made_.empty() || fs::exists(run_.archive(), ignored)) return;
         if (taken_) fs::remove_all(run_.path(), ignored);
-        for (const auto& folder : made_) fs::remove(folder, ignored);  // only where empty
+        for (const auto& folder : made_) fs::remove(folder, ignored);  // only if empty
     }
 
   private:
@@ -60,10 +60,10 @@ class FreshFolder {
 
 std::string nothing_to_fuse(const Discovered& found, const fs::path& output) {
     return fmt::format(
-               "nothing to fuse: {}, none of which starts a pattern that a kernel could take\n"
+               "nothing to fuse: {}, none of which starts a pattern that a kernel can compute\n"
                "no package was written: the module is best run as it is\n",
                counted(found.graph.nodes.size(), "operator")) +
-           left_as_it_is(output);
+           note_of_earlier_package(output);
 }
 
 std::string none_composed(const Discovered& found, const Plan& plan, const fs::path& output) {
@@ -71,21 +71,21 @@ std::string none_composed(const Discovered& found, const Plan& plan, const fs::p
     for (std::size_t i = 0; i < plan.choices.size(); ++i)
         text += fmt::format("  {}: {}\n", found.discovery.patterns[i].id,
                             one_line(plan.choices[i].why));
-    return text + left_as_it_is(output);
+    return text + note_of_earlier_package(output);
 }
 
-// What becomes of a package that was measured to be wrong.
+// Removes a package whose results were wrong; returns the message about it.
 std::string rejected(const Composed& composed, const fs::path& output) {
-    std::string text = "the composed module does not give the module's results, so its package ";
-    if (composed.staged) return text + "was not written\n" + left_as_it_is(output);
-    // `fact compose` had written the very same one, unmeasured.
+    std::string text = "the composed module's results differ from the module's, so its package ";
+    if (composed.staged) return text + "was not written\n" + note_of_earlier_package(output);
+    // `fact compose` had written the same one without measuring it.
     std::error_code ignored;
     fs::remove_all(output, ignored);
     return text + "was removed\n";
 }
 
-// Both folders are this run's alone, and can be written: it must not end in a write that is
-// refused.
+// Locks of the run folder and of the output, which are known to be writable: a long run must not
+// fail in its last write.
 struct Places {
     FileLock run, output;
 };
@@ -119,23 +119,23 @@ Asked asked(const OptimizeRequest& request) {
     return out;
 }
 
-// Says what a quick stage did.
+// Prints the result of a quick stage.
 void say(std::string title, std::string_view what) {
     Progress(std::move(title), 0).finish(what);
 }
 
-// Those of an earlier run say nothing of this one.
+// Removes the reports of an earlier run.
 void remove_reports(const RunFolder& run) {
     std::error_code ignored;
     for (const auto* name : {"report.json", "report.txt"}) fs::remove(run.path() / name, ignored);
 }
 
-// Rules' kernels are not to blame where a module with texts of others gives other results: without
-// a GPU those were checked at small extents only. They are thrown out, for good where a model wrote
-// them for this run; false where there are none.
+// If a module with kernels of authored texts gives wrong results, those are rejected and the rules'
+// kernels kept: without a GPU texts were checked at small extents only. Texts that a model wrote
+// for this run are removed from it. False if the plan has no authored texts.
 Result<bool> doubt_authored(const RunFolder& run, const Discovered& found, const Plan& chosen,
                             Realizations& realizations, report::Agent& agent) {
-    constexpr const char* kWhy = "thrown out: with it the composed module gave other results";
+    constexpr const char* kWhy = "rejected: with it the composed module's results were wrong";
     bool any = false;
     for (const auto* pattern : chosen.patterns(found.discovery)) {
         if (pattern->author == match::Author::rules) continue;
@@ -174,14 +174,14 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     const auto output = request.output.value_or(run.package());
     if (request.run_dir)
         if (auto fine = run.check_ours(); !fine) return fine.error();
-    std::optional<Places> places;  // given back after all is tidy
+    std::optional<Places> places;  // destroyed last, after all cleaning up
     FreshFolder tidy(run);
     auto taken = take_places(run, output);
     if (!taken) return taken.error();
     places.emplace(std::move(*taken));
     tidy.take();
     remove_reports(run);
-    // Before anything else is written there: it says whose folder it is.
+    // Written before anything else: it marks the folder as a run.
     if (std::error_code ignored; !fs::exists(run.path() / "run.json", ignored))
         if (auto done = run.remember(settings, asked(request)); !done) return done.error();
     const auto environment = find_environment(settings.arch);
@@ -217,11 +217,11 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
         watch.enter("realize");
         return realize_stage(*environment, run, found->discovery, how);
     };
-    // First what rules found: a model is told what that takes.
+    // First the rules' patterns: a model is told their times.
     auto realizations = realize(first);
     if (!realizations) return watch.failed(realizations.error());
     watch.enter("agent");
-    auto again = first;  // what was searched for once is known
+    auto again = first;  // results of the first search are reused
     again.retune = false;
     auto agent = agent_stage(run, request.agent, again);
     if (!agent) return watch.failed(agent.error());

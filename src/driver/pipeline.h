@@ -22,9 +22,9 @@ struct OptimizeRequest {
     int jobs = 0;
     std::vector<std::filesystem::path> also;
     bool bench = true;
-    bool registry = true;  // whether what is known of other runs is read and written
-    bool retune = false;   // search again where the answer is known already
-    AgentRequest agent;    // a language model beside the rules
+    bool registry = true;  // whether results of other runs are read and results written for them
+    bool retune = false;   // search again even if the result is known already
+    AgentRequest agent;    // a language model in addition to the rules
     bool verbose = false;  // show what the module raised with its traceback
 };
 

@@ -12,7 +12,7 @@
 #include "support/progress.h"
 #include "support/table.h"
 #include "tune/compile_ahead.h"
-#include "tune/kept.h"
+#include "tune/family_files.h"
 #include "tune/session.h"
 
 namespace fact::driver {
@@ -23,8 +23,8 @@ namespace {
 
 struct Family {
     std::string name;
-    const match::Pattern* pattern = nullptr;  // the one that stands for it
-    double priority = 0;                      // of all its patterns together
+    const match::Pattern* pattern = nullptr;  // the one that is realized for all
+    double priority = 0;                      // sum over its patterns
     int patterns = 0;
 };
 
@@ -61,13 +61,13 @@ std::string outcome_text(const tune::Realization& r) {
     return r.resumed ? text + " (from an earlier run)" : text;
 }
 
-// The candidates have lines of their own.
+// Without the candidates, which have their own lines.
 std::string journal_entry(tune::Realization r) {
     r.candidates.clear();
     return tune::to_json(r);
 }
 
-// Before any work: what is measured has to be remembered.
+// Checked before any work, since results have to be stored.
 Result<> writable(const fs::path& folder) {
     auto fine = ensure_writable_folder(folder);
     if (fine) return fine;
@@ -79,7 +79,7 @@ Result<> writable(const fs::path& folder) {
 
 namespace {
 
-// Divides the time that is left among the families that are left, by what they promise.
+// Shares the remaining time among the remaining families in proportion to their priorities.
 class Shares {
   public:
     Shares(const std::vector<Family>& todo, double budget_s) : todo_(todo), budget_(budget_s) {}

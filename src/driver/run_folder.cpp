@@ -42,7 +42,7 @@ OrderedJson to_json(const Asked& a) {
             {"stop_early", a.effort.stop_early}};
 }
 
-// Gives run.json to `read`; an Error where it is damaged. Nothing happens where there is none.
+// Passes run.json to `read`; an Error if it is damaged. Does nothing if there is none.
 Result<> reading(const fs::path& folder, auto&& read) {
     std::error_code ignored;
     if (!fs::exists(folder / "run.json", ignored)) return Ok{};

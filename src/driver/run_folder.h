@@ -1,4 +1,4 @@
-// The files of a run, and the stamps that say what they were made from.
+// The files of a run, and stamps that record which inputs they were made from.
 #pragma once
 
 #include <filesystem>
@@ -13,26 +13,26 @@
 
 namespace fact::driver {
 
-// What a run was asked for; kept in run.json, so that each stage alone finds it again.
+// What is optimized; stored in run.json, so that a stage can also be run alone.
 struct Settings {
     std::string source;  // FILE.py or package.module:factory
     std::string dtype;   // "", "bf16" or "fp16"
-    std::string arch{kUsualArch};
+    std::string arch{kDefaultArch};
     bool allow_tf32 = false;
-    bool training = false;  // the module is taken in training mode
+    bool training = false;  // the module is traced in training mode
     bool without_weights = false;
     bool operator==(const Settings&) const = default;
 };
 
-// How `fact optimize` was asked beside that; kept in run.json for `fact runs resume`.
+// The other options of `fact optimize`; stored in run.json for `fact runs resume`.
 struct Asked {
-    std::string folder;  // where it was started: sources are found from there
+    std::string folder;  // where it was started: relative paths start from there
     std::string output;  // "": package/ in the run folder
     tune::Effort effort;
     int jobs = 0;
     std::vector<std::string> also;
     bool bench = true, registry = true;
-    bool rules = true;  // false: a model was asked alone
+    bool rules = true;  // false: a model alone, without rules
     bool operator==(const Asked&) const = default;
 };
 
@@ -53,19 +53,19 @@ class RunFolder {
     std::filesystem::path bench() const { return folder_ / "bench.json"; }
     std::filesystem::path package() const { return folder_ / "package"; }
 
-    // Refuses a folder that holds something and no run: `fact optimize` replaces files by name.
+    // Refuses a folder that is neither empty nor a run: `fact optimize` would overwrite its files.
     Result<> check_ours() const;
 
-    // Held by whoever writes to the folder, which exists; waits for another process that does.
+    // The lock for writing to the folder, which must exist; waits for other processes.
     Result<FileLock> lock() const;
 
-    Result<Settings> settings() const;           // defaults when the folder has none
-    Result<std::optional<Asked>> asked() const;  // nothing when it was not `fact optimize`
+    Result<Settings> settings() const;           // defaults if the folder has none
+    Result<std::optional<Asked>> asked() const;  // nullopt if `fact optimize` did not make it
     Result<> remember(const Settings& settings, const std::optional<Asked>& asked = {}) const;
 
     // Whether `stage` last finished from exactly these inputs.
     bool current(const std::string& stage, const std::string& inputs) const;
-    // Says that `stage` finished from these inputs.
+    // Records that `stage` finished from these inputs.
     Result<> stamp(const std::string& stage, const std::string& inputs) const;
 
   private:

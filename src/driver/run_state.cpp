@@ -74,7 +74,7 @@ Error RunWatch::failed(Error error) {
     return error;
 }
 
-// What cannot be written here cannot be written elsewhere in the folder either, and is said there.
+// Ignores failures: other files of the folder cannot be written then either, and that is reported.
 void RunWatch::write(std::string_view state) {
     now_.state = state;
     now_.changed = utc_now();

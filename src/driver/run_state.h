@@ -1,4 +1,4 @@
-// How far a run has come: state.json of its folder, written as each stage begins.
+// How far a run has got: state.json of its folder, written as each stage begins.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,15 @@
 namespace fact::driver {
 
 struct RunState {
-    std::string stage;             // the last one that was begun
+    std::string stage;             // the last one that began
     std::string state;             // "running", "finished", "interrupted" or "failed"
     std::string started, changed;  // UTC
     std::string device;            // "" without a GPU
-    std::string why;               // of a failure
-    long process = 0;              // that writes it
+    std::string why;               // the reason of a failure
+    long process = 0;              // the id of the process that writes it
 };
 
-// Nothing where no run has written one. One whose process is gone is interrupted.
+// nullopt if no run has written one. If the process of a "running" one is gone, it is interrupted.
 std::optional<RunState> run_state(const RunFolder& run);
 
 // Writes state.json while a run goes on; without finish() it ends in an interruption or a failure.
@@ -31,7 +31,7 @@ class RunWatch {
 
     void enter(std::string_view stage);
     void finish();
-    Error failed(Error error);  // notes the reason, and hands it on
+    Error failed(Error error);  // notes the reason and returns it
 
   private:
     void write(std::string_view state);

@@ -22,7 +22,7 @@ bool is_run(const fs::path& folder) {
     return fs::exists(folder / "run.json", ignored) || fs::exists(folder / "state.json", ignored);
 }
 
-// For runs without a state.json: when the last of its files changed, and the stage it belongs to.
+// For runs without a state.json: when the last file changed, and the stage that it belongs to.
 RunState state_of_files(const RunFolder& run) {
     RunState state;
     std::error_code failed;
@@ -147,9 +147,9 @@ Result<fs::path> find_run(const std::string& name) {
 
 Result<OptimizeRequest> request_of(const RunSummary& run) {
     if (!run.asked && run.state.stage == "trace")
-        return Error{
-            fmt::format("{} was {}: nothing of it is kept", run.folder.string(), run.progress()),
-            "run the same `fact optimize` again", true};
+        return Error{fmt::format("{} was {} and left nothing to continue from", run.folder.string(),
+                                 run.progress()),
+                     "run the same `fact optimize` again", true};
     if (!run.asked || run.settings.source.empty())
         return Error{fmt::format("{} was not made by `fact optimize`", run.folder.string()),
                      "continue it with `fact realize` and `fact compose`", true};

@@ -1,4 +1,4 @@
-// The runs of a folder, as their files tell of them.
+// The runs of a folder, read from their files.
 #pragma once
 
 #include <filesystem>
@@ -19,8 +19,8 @@ struct FamilySummary {
 struct RunSummary {
     std::filesystem::path folder;
     Settings settings;
-    std::optional<Asked> asked;  // nothing: not made by `fact optimize`
-    RunState state;              // where none was written, what the files allow to say
+    std::optional<Asked> asked;  // nullopt: not made by `fact optimize`
+    RunState state;              // if none was written, inferred from the files
     std::vector<FamilySummary> families;
     int done() const;
     std::string progress() const;  // "finished", "interrupted in realize"
@@ -29,14 +29,14 @@ struct RunSummary {
 // ".fact/runs" of the folder fact was started in.
 std::filesystem::path runs_folder();
 
-// Latest first. Folders that are no runs are left out.
+// Latest first; other folders are left out.
 std::vector<RunSummary> list_runs(const std::filesystem::path& folder);
 
 // A path, a name in runs_folder(), or the beginning of one.
 Result<std::filesystem::path> find_run(const std::string& name);
 Result<RunSummary> summarize_run(const std::filesystem::path& folder);
 
-// What `fact optimize` has to be asked to continue the run; an Error where it was not made by it.
+// The request with which `fact optimize` continues the run; an Error if it did not make it.
 Result<OptimizeRequest> request_of(const RunSummary& run);
 
 }  // namespace fact::driver

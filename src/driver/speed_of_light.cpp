@@ -25,7 +25,7 @@ bool is_archive(const fs::path& path) {
     return path.extension() == ".pt2";
 }
 
-// What only has a meaning before tracing.
+// Refuses options that only matter for tracing.
 Result<> refuse_tracing_options(const Settings& settings) {
     if (settings.dtype.empty() && !settings.training) return Ok{};
     return Error{fmt::format("{} is already traced: {} comes too late", settings.source,
@@ -33,7 +33,7 @@ Result<> refuse_tracing_options(const Settings& settings) {
                  "give the module (FILE.py or package.module:factory) instead", true};
 }
 
-// Finds the patterns of `archive` and counts.
+// Finds the patterns of `archive` and computes the bounds.
 Result<report::SpeedOfLight> count(const fs::path& archive, const Settings& settings,
                                    const Ceilings& ceilings) {
     const auto precision = precision_of(archive, settings.allow_tf32);
@@ -80,7 +80,7 @@ Result<report::SpeedOfLight> speed_of_light(const SolRequest& request) {
     const auto archive = work.path() / "model.pt2";
     Progress tracing("trace", 0);
     tracing.status(settings.source);
-    // What parameters hold costs nothing.
+    // Bounds do not depend on the values of parameters.
     const TraceRequest hollow{settings.source, settings.dtype, settings.training, true};
     if (auto done = trace(*environment, hollow, archive, {}); !done) return done.error();
     tracing.finish("exported");
@@ -94,7 +94,7 @@ Result<std::string> gpu_table_text() {
     std::vector<std::string> sources;
     for (const GpuSpec& row : gpu_table()) {
         const auto ceilings =
-            find_ceilings(*environment, std::string(row.name), std::string(kUsualArch));
+            find_ceilings(*environment, std::string(row.name), std::string(kDefaultArch));
         if (!ceilings) return ceilings.error();
         gpus.push_back(ceilings->gpu);
         sources.push_back(ceilings->source);

@@ -14,10 +14,10 @@ struct SolRequest {
     std::string gpu;    // of the table; "" for this machine's
 };
 
-// Nothing is written: a module is traced into a folder that goes again.
+// Leaves no files behind: a module is traced into a temporary folder.
 Result<report::SpeedOfLight> speed_of_light(const SolRequest& request);
 
-// The table of GPUs, with what was calibrated here.
+// The table of GPUs, with the calibrations of this machine.
 Result<std::string> gpu_table_text();
 
 }  // namespace fact::driver

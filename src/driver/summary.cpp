@@ -26,7 +26,7 @@ report::Errors worst(const std::vector<verify::Check>& checks) {
     return out;
 }
 
-// Without a GPU the interpreter stood in for the kernel.
+// Without a GPU the interpreter ran instead of the kernel.
 bool ran_on_gpu(const tune::Realization& r) {
     return r.realized && r.device != "cpu" && !r.checks.empty();
 }
@@ -72,7 +72,7 @@ void count(const tune::Realization& r, report::Report& report) {
     s.earlier += r.realized && r.resumed;
     for (const auto& candidate : r.candidates) {
         ++s.candidates[outcome_name(candidate.outcome)];
-        // What an earlier run compiled is not this one's work.
+        // Not counted if an earlier run did the whole family.
         s.cached += !r.resumed && candidate.cached;
         s.compiled += !r.resumed && !candidate.cached && !candidate.compile_key.empty();
         if (candidate.outcome == verify::Outcome::passed ||
@@ -87,7 +87,7 @@ void count(const tune::Realization& r, report::Report& report) {
     s.seconds += r.resumed ? 0 : r.seconds;
 }
 
-// An operator of a pattern that was fused may be one of others that were not, too.
+// An operator may be both in a fused pattern and in others that are not fused.
 report::Operators operators(const Discovered& found, const Plan& plan) {
     std::set<std::string> fused, others;
     for (std::size_t i = 0; i < found.discovery.patterns.size(); ++i) {
@@ -136,7 +136,7 @@ void credit_agent(report::Report& report) {
     }
     const auto& whole = report.ablation;
     if (!whole.measured() || whole.eager.median_us <= 0) return;
-    // Without its kernels in the package, that is the rules' alone.
+    // Without kernels of the model, the package is that of the rules alone.
     agent.brought = {whole.eager, whole.kept, agent.composed() ? whole.rules : whole.kept};
 }
 

@@ -10,7 +10,7 @@ report::Report summarize(const Environment& environment, const Settings& setting
                          const Discovered& found, const Realizations& realizations,
                          const Plan& plan);
 
-// Which of the model's kernels were verified and are in the package, and what they brought to it.
+// Fills in which of the model's kernels were verified and are in the package, and what they gained.
 void credit_agent(report::Report& report);
 
 }  // namespace fact::driver

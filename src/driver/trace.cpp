@@ -35,7 +35,7 @@ Error tracing_failed(const Exit& exit) {
     text.erase(text.find_last_not_of(" \n") + 1);
     if (exit.code == kUncaught) return {std::move(text), {}};
     return {fmt::format("the tracer ended without writing model.pt2 (exit code {})", exit.code),
-            "something in the module ends Python, as os._exit does", true};
+            "something in the module ends Python, such as os._exit", true};
 }
 
 Result<> move_file(const fs::path& from, const fs::path& to) {
@@ -45,7 +45,7 @@ Result<> move_file(const fs::path& from, const fs::path& to) {
     return Ok{};
 }
 
-// Size, and the time of the last change in nanoseconds; nothing for what is not a regular file.
+// Size, and the time of the last change in nanoseconds; nullopt unless it is a regular file.
 struct FileStatus {
     std::int64_t size = 0, mtime_ns = 0;
 };
@@ -56,8 +56,8 @@ std::optional<FileStatus> status_of(const fs::path& file) {
                       status.st_mtim.tv_sec * std::int64_t{1'000'000'000} + status.st_mtim.tv_nsec};
 }
 
-// What a folder that was listed is known again by: the SHA-256 of the names in it, without hidden
-// ones and Python's caches.
+// Identifies a folder that the module listed: the SHA-256 of the names in it, without hidden ones
+// and Python's caches.
 std::string names_in(const fs::path& folder) {
     std::vector<std::string> names;
     std::error_code ignored;
@@ -69,7 +69,7 @@ std::string names_in(const fs::path& folder) {
     return sha256_hex(fmt::format("{}", fmt::join(names, "\n")));
 }
 
-// Whether a file is still what the tracer stamped: by content, or by time where it is large.
+// Whether a file still matches the tracer's stamp: by content, or by time if it is large.
 bool unchanged(const fs::path& file, const nlohmann::json& stamp) {
     if (stamp.is_null()) return false;  // it was edited while it was being traced
     std::error_code ignored;
@@ -82,8 +82,8 @@ bool unchanged(const fs::path& file, const nlohmann::json& stamp) {
     return text && sha256_hex(*text) == stamp.at("sha256").get<std::string>();
 }
 
-// Everything the archive follows from, and the archive itself; "" when that is not known (or has
-// changed).
+// Identifies everything the archive depends on, and the archive itself; "" if that is not known or
+// has changed.
 std::string fingerprint(const Environment& environment, const TraceRequest& request,
                         const RunFolder& run) {
     const auto identity = module_identity(environment, request, run);
@@ -140,7 +140,7 @@ Result<> trace(const Environment& environment, const TraceRequest& request, cons
     if (!target) return blame_input(target.error());
     const auto folder = fs::absolute(*target).parent_path();
     if (auto fine = ensure_writable_folder(folder); !fine) return blame_input(fine.error());
-    // Ours, so that nothing stays behind when the child is killed.
+    // Made by this process, so that nothing stays behind if the child is killed.
     const TemporaryFolder work(folder, ".trace");
     const auto made = work.path() / target->filename(), listed = work.path() / "sources.json";
     std::vector<std::string> arguments{request.source,  "-o",       made.string(), "--sources",

@@ -18,18 +18,18 @@ struct TraceRequest {
 // Whether the source can be a module at all, before anything is started.
 Result<> check_source(const std::string& source);
 
-// Exports to `archive`, whole or not at all; `sources` ("" for none) lists the files and variables
-// the module was built from.
+// Exports to `archive`, completely or not at all; writes to `sources` ("": nowhere) the files and
+// variables that the module was built from.
 Result<> trace(const Environment& environment, const TraceRequest& request,
                const std::filesystem::path& archive, const std::filesystem::path& sources);
 
-// The same into a run folder, unless the archive there was made from the same files and variables.
-// Gives whether anything was done.
+// Exports into a run folder, unless the archive there was made from the same files and variables.
+// Returns whether anything was done.
 Result<bool> trace_stage(const Environment& environment, const TraceRequest& request,
                          const RunFolder& run);
 
-// The files and variables the run's module was built from, and how; "" when that is not known. Two
-// runs with the same have the same module.
+// Identifies the files and variables that the run's module was built from, and how; "" if that is
+// not known. Two runs with equal identities have the same module.
 std::string module_identity(const Environment& environment, const TraceRequest& request,
                             const RunFolder& run);
 

@@ -21,7 +21,7 @@ Times times_from(const nlohmann::json& json) {
             json.at("high_us").get<double>(), json.at("runs").get<int>()};
 }
 
-// From what fact.ablate writes.
+// Reads the output of fact.ablate.
 Result<TrialTimes> read_times(const std::string& text, std::size_t packages, std::string how) {
     try {
         const auto json = nlohmann::json::parse(text);
@@ -76,7 +76,7 @@ Result<TrialTimes> TrialBench::times(
     }
     std::string text, how = "known from an earlier run";
     bool earlier = true;
-    if (!module_.empty()) text = recalled(environment_, "ablation", anywhere).value_or("");
+    if (!module_.empty()) text = find_memo(environment_, "ablation", anywhere).value_or("");
     if (!read_times(text, trials.size(), "")) {  // unknown, or damaged
         how = "measured in the whole module";
         earlier = false;
@@ -85,7 +85,7 @@ Result<TrialTimes> TrialBench::times(
         text = std::move(*fresh);
         if (auto done = append_journal(run_, "choose", text); !done) return done.error();
         if (!module_.empty())
-            if (auto done = memorize(environment_, "ablation", anywhere, text); !done)
+            if (auto done = store_memo(environment_, "ablation", anywhere, text); !done)
                 return done.error();
     }
     if (auto done = write_file_atomic(kept, text); !done) return done.error();

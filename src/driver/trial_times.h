@@ -1,4 +1,4 @@
-// Packages of a module timed in turns by fact.ablate; what was timed before is known.
+// Packages of a module timed in turns by fact.ablate; earlier times are reused.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace fact::driver {
 struct TrialTimes {
     Times eager;
     std::vector<Times> trials;  // in the order of the packages
-    std::string how;            // where the times are from
-    bool earlier = false;       // an earlier run
+    std::string how;            // where the times come from
+    bool earlier = false;       // from an earlier run
 };
 
 class TrialBench {
   public:
-    // `module`: what the module was built from, so that other runs of it know the times; "" keeps
-    // them to the run folder.
+    // `module` identifies what the module was built from, so that other runs can reuse the times;
+    // if it is "", the times stay in the run folder.
     TrialBench(const Environment& environment, const RunFolder& run, const Settings& settings,
                const Discovered& found, const Realizations& realizations, std::string module)
         : environment_(environment),
@@ -29,7 +29,7 @@ class TrialBench {
           realizations_(realizations),
           module_(std::move(module)) {}
 
-    // Of packages with these patterns; the run folder keeps them under `name`.
+    // The times of packages with these patterns; the run folder stores them under `name`.
     Result<TrialTimes> times(const std::string& name,
                              const std::vector<std::vector<const match::Pattern*>>& trials) const;
 

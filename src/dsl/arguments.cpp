@@ -1,4 +1,4 @@
-// The arguments of a call, matched with what the function takes.
+// Matches the arguments of a call with the function's parameters.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::string_view form_of(ArgumentKind kind) {
 std::optional<std::vector<Evaluator::Argument>> Evaluator::bind(const Signature& signature,
                                                                 const ast::Call& call, Span span) {
     std::vector<Argument> bound(signature.parameters.size());
-    std::vector<bool> given(bound.size());
+    std::vector<bool> is_set(bound.size());
     bool ok = true;
     std::size_t next = 0, most = 0, least = 0;
     for (const Parameter& parameter : signature.parameters) {
@@ -51,24 +51,24 @@ std::optional<std::vector<Evaluator::Argument>> Evaluator::bind(const Signature&
     }
     for (const ast::ExprId id : call.arguments) {
         while (!takes_position(signature.parameters[next])) ++next;
-        given[next] = true;
+        is_set[next] = true;
         if (value(id))
             bound[next] = *value(id);
         else
             ok = false;
         ++next;
     }
-    ok &= bind_named(signature, call, bound, given);
+    ok &= bind_named(signature, call, bound, is_set);
     for (std::size_t i = 0; i < bound.size() && ok; ++i) {
         const Parameter& parameter = signature.parameters[i];
-        if (!given[i] && parameter.required) {
+        if (!is_set[i] && parameter.required) {
             reporter_.error(
                 code::missing_argument, span,
                 fmt::format("`{}` needs its argument '{}'.", signature.function, parameter.name),
                 fmt::format("Add `{}: ` and {}.", parameter.name, form_of(parameter.kind)));
             ok = false;
-        } else if (!given[i] && parameter.standard) {
-            const Value literal = builder_.add(ir::Literal{*parameter.standard}, span);
+        } else if (!is_set[i] && parameter.default_value) {
+            const Value literal = builder_.add(ir::Literal{*parameter.default_value}, span);
             if (!literal) return std::nullopt;
             bound[i] = *literal;
         }
@@ -77,7 +77,7 @@ std::optional<std::vector<Evaluator::Argument>> Evaluator::bind(const Signature&
 }
 
 bool Evaluator::bind_named(const Signature& signature, const ast::Call& call,
-                           std::vector<Argument>& bound, std::vector<bool>& given) {
+                           std::vector<Argument>& bound, std::vector<bool>& is_set) {
     bool ok = true;
     const auto complain = [&](code::Code code, Span at, std::string message, std::string fix) {
         reporter_.error(code, span_of(at), std::move(message), std::move(fix));
@@ -103,12 +103,12 @@ bool Evaluator::bind_named(const Signature& signature, const ast::Call& call,
             continue;
         }
         const std::size_t i = static_cast<std::size_t>(found - signature.parameters.begin());
-        if (given[i]) {
+        if (is_set[i]) {
             complain(code::repeated_argument, named.name.span,
                      fmt::format("The argument '{}' is given twice.", name), "Remove one.");
             continue;
         }
-        given[i] = true;
+        is_set[i] = true;
         if (auto value = argument(*found, named))
             bound[i] = std::move(*value);
         else
@@ -136,7 +136,7 @@ std::optional<Evaluator::Argument> Evaluator::argument(const Parameter& paramete
         if (const auto number = constant(*id)) return *number;
     reporter_.error(
         code::argument_kind, span_of(named.span),
-        fmt::format("'{}' takes {}, which this is not.", parameter.name, form_of(parameter.kind)),
+        fmt::format("'{}' must be {}; this is not.", parameter.name, form_of(parameter.kind)),
         fmt::format("Write {} after `{}:`.", form_of(parameter.kind), parameter.name));
     return std::nullopt;
 }

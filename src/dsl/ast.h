@@ -51,8 +51,8 @@ struct Binary {
 struct Matmul {
     ExprId a{}, b{};
 };
-// A lone word is kept as it is: what the function asks for tells whether it is a value, a dimension
-// or a word such as `tf32`.
+// A single word stays a Word: the function's signature decides whether it is a value, a dimension
+// or a keyword such as `tf32`.
 struct NamedArgument {
     Word name;
     std::variant<Word, std::vector<Dim>, ExprId> value;
@@ -91,13 +91,13 @@ struct Expr {
     Span span;
 };
 
-// The nodes of a statement are exprs[first .. value], operands before users: a reader needs no
-// recursion, however deep the expression is.
+// The nodes of a statement are exprs[first .. value], operands before users, so that reading them
+// needs no recursion.
 struct Statement {
     std::vector<Word> targets;  // several for a kernel with several outputs
     bool stored = false;        // `stored h = ...`
     std::size_t first = 0;
-    std::optional<ExprId> value;  // none where the expression could not be parsed
+    std::optional<ExprId> value;  // nullopt if the expression could not be parsed
 };
 
 struct Body {
@@ -111,7 +111,7 @@ struct Tensor {
     Span span;
 };
 
-// `N = 3*H*D`, or `K % 8 == 0`: then there is a divisor and no product.
+// `N = 3*H*D`, or `K % 8 == 0`, which has a divisor and no product.
 struct Constraint {
     Dim dim;
     std::optional<Dim> product;

@@ -1,4 +1,4 @@
-// Calls of functions: of the tables, of the few with arguments of their own, and of composites.
+// Calls of functions: those of the tables, the few with special arguments, and composites.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -81,10 +81,10 @@ Value Evaluator::call(const ast::Call& call, Span span) {
         const auto results = call_kernel(call, span, name);
         if (results.size() == 1) return results[0];
         if (!results.empty())
-            reporter_.error(
-                code::call_outputs, span,
-                fmt::format("'{}' has {} outputs, so it is not an operand.", name, results.size()),
-                "Name its outputs on a line of their own: `a, b = two(x)`.");
+            reporter_.error(code::call_outputs, span,
+                            fmt::format("'{}' has {} outputs, so it cannot be an operand.", name,
+                                        results.size()),
+                            "Name its outputs on a line of their own: `a, b = two(x)`.");
         return {};
     }
     unknown_function(call);
@@ -169,7 +169,7 @@ Value Evaluator::attention(const ast::Call& call, Span span) {
     }
     if (!read_precision((*bound)[7], node.precision)) return {};
     if (const auto* cap = std::get_if<double>(&(*bound)[8])) node.cap = *cap;
-    // What is no whole number is no window either, which its type says.
+    // 0 if it is not a whole number: type_of rejects such a window.
     if (const auto* window = std::get_if<double>(&(*bound)[9]))
         node.window = *window == std::floor(*window) && *window <= double{ir::kMaxWindow}
                           ? static_cast<std::int64_t>(*window)
@@ -183,7 +183,7 @@ Value Evaluator::attention(const ast::Call& call, Span span) {
         if (!extent) {
             reporter_.error(
                 code::attention_scale, span,
-                fmt::format("Attention needs its scale: {} is known at run time only.",
+                fmt::format("Attention needs a scale: {} is known only at run time.",
                             kernel[q_dims.back()].name),
                 fmt::format("Write {} as a number in the tensors, or add `scale: ` and a "
                             "number, usually 1 / sqrt of that extent.",
@@ -209,7 +209,7 @@ Value Evaluator::composite(const ast::Call& call, Span span) {
         if (auto* over = std::get_if<std::vector<ir::DimId>>(&(*bound)[i]))
             names.set_over(std::move(*over));
     }
-    return write_out(function, builder_, names, kernels_, span);
+    return inline_composite(function, builder_, names, kernels_, span);
 }
 
 }  // namespace fact::dsl

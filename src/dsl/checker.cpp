@@ -15,7 +15,7 @@ std::optional<ir::Kernel> check(const ast::Kernel& source, const KernelTable& ke
     Scope scope(builder);
     scope.declare(source);
     Evaluator evaluator(builder, scope, kernels, source.pipeline);
-    bool complete = true;  // every value is there; one may lack for an error elsewhere
+    bool complete = true;  // every statement has a value
     for (const ast::Statement& statement : source.body.statements) {
         if (reporter.full()) return std::nullopt;
         std::vector<Value> values(statement.targets.size());

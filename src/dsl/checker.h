@@ -1,4 +1,4 @@
-// Syntax trees to checked kernels: names resolved, types and dimensions worked out.
+// Syntax trees to checked kernels: resolves names, and computes types and dimensions.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace fact::dsl {
 
-// Reports every error of the kernel or pipeline; nothing when there was one.
+// Reports every error of the kernel or pipeline; nullopt if there was one.
 std::optional<ir::Kernel> check(const ast::Kernel& kernel, const KernelTable& kernels,
                                 Reporter& reporter, Budget& budget);
 

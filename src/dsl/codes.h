@@ -1,4 +1,4 @@
-// Every error of the kernel language: stable codes that tests, agents and documentation key on.
+// Every error of the kernel language: stable codes that tests, agents and documentation rely on.
 #pragma once
 
 #include <string_view>
@@ -84,7 +84,7 @@ inline constexpr Code call_type = "F0503";
 inline constexpr Code call_dims = "F0504";
 inline constexpr Code call_outputs = "F0505";
 
-// What is well-formed, and yet no kernel computes it.
+// Well-formed, but no kernel can compute it.
 inline constexpr Code no_kernel = "F0601";
 inline constexpr Code illegal_schedule = "F0602";
 

@@ -42,7 +42,7 @@ std::vector<ir::Kernel> check_all(const ast::File& file, bool pipelines, const K
 std::optional<Program> compile_all(std::string_view text, Diagnostics& diagnostics) {
     Reporter reporter(diagnostics);
     const ast::File file = parse(lex(text, reporter), reporter);
-    std::set<std::string> names;  // of all kernels, those in error included
+    std::set<std::string> names;  // of all kernels, including those with errors
     KernelTable table;
     for (const ast::Kernel& source : file.kernels) {
         check_name(source.name, names, reporter);
@@ -90,7 +90,7 @@ std::optional<Program> compile(std::string_view text, Diagnostics& diagnostics) 
         const bool a_last = a.code == code::too_many, b_last = b.code == code::too_many;
         return a_last != b_last ? b_last : a.span.begin < b.span.begin;
     });
-    // Beside errors, a warning may only follow from them.
+    // If there are errors, warnings may only be consequences of them.
     for (Diagnostic& item : items)
         if ((program && !only_interface) || item.severity == Severity::error)
             diagnostics.add(std::move(item));

@@ -19,17 +19,17 @@ ir::ExprId call_composite(ir::Kernel& kernel, std::string_view function,
     names.set_over(over);
     for (const Parameter& parameter : composite->signature.parameters) {
         if (parameter.kind == ArgumentKind::dims) continue;
-        const auto given = values.find(parameter.name);
-        if (given != values.end())
-            names.set(parameter.name, given->second);
-        else if (parameter.standard)
+        const auto found = values.find(parameter.name);
+        if (found != values.end())
+            names.set(parameter.name, found->second);
+        else if (parameter.default_value)
             names.set(parameter.name,
-                      builder.add(ir::Literal{*parameter.standard}, {}, {DType::f32, {}}));
+                      builder.add(ir::Literal{*parameter.default_value}, {}, {DType::f32, {}}));
         else
             throw InternalError(std::string(function) + " needs " + std::string(parameter.name));
     }
     const KernelTable no_kernels;
-    const Value result = write_out(*composite, builder, names, no_kernels, {});
+    const Value result = inline_composite(*composite, builder, names, no_kernels, {});
     if (!result) throw InternalError(std::string(function) + " does not fit its operands");
     return *result;
 }

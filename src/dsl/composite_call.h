@@ -1,4 +1,4 @@
-// The prelude's functions for those who build kernels without a text.
+// The composite functions of the prelude, for code that builds kernels without a text.
 #pragma once
 
 #include <map>
@@ -9,8 +9,8 @@
 
 namespace fact::dsl {
 
-// Writes the composite function out, and returns its result. What is missing among `values` takes
-// its default; throws InternalError for what the checker would refuse.
+// Inlines the composite function and returns its result. Parameters missing from `values` take
+// their defaults; throws InternalError for what the checker would refuse.
 ir::ExprId call_composite(ir::Kernel& kernel, std::string_view function,
                           const std::map<std::string_view, ir::ExprId>& values,
                           const std::vector<ir::DimId>& over = {});

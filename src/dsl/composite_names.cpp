@@ -11,9 +11,9 @@ Value CompositeNames::value(const ast::Word& name) {
     return found->second;
 }
 
-Value write_out(const Composite& function, NodeBuilder& builder, CompositeNames& names,
-                const KernelTable& kernels, Span at) {
-    // Composites call only simpler ones: the depth is the table's, not the text's.
+Value inline_composite(const Composite& function, NodeBuilder& builder, CompositeNames& names,
+                       const KernelTable& kernels, Span at) {
+    // Composites call only simpler ones, so the depth of calls does not depend on the text.
     Evaluator inside(builder, names, kernels, false, at);
     Value result;
     for (const ast::Statement& statement : function.body.statements) {

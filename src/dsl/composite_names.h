@@ -1,5 +1,5 @@
-// The inside of a composite function: its parameters and its own statements, nothing of the
-// caller's.
+// The scope inside a composite function: its parameters and its own statements, no names of the
+// caller.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace fact::dsl {
 class CompositeNames : public Names {
   public:
     Value value(const ast::Word& name) override;
-    // `over` is the one name for dimensions in there.
+    // `over` is the only name for dimensions there.
     std::optional<std::vector<ir::DimId>> dims(const ast::Dim&) override { return over_; }
 
     void set(std::string_view name, Value value) { values_[name] = value; }
@@ -23,8 +23,8 @@ class CompositeNames : public Names {
     std::vector<ir::DimId> over_;
 };
 
-// The function's statements, its parameters being set; errors are reported at `at`.
-Value write_out(const Composite& function, NodeBuilder& builder, CompositeNames& names,
-                const KernelTable& kernels, Span at);
+// Evaluates the function's statements; `names` has its parameters. Errors are reported at `at`.
+Value inline_composite(const Composite& function, NodeBuilder& builder, CompositeNames& names,
+                       const KernelTable& kernels, Span at);
 
 }  // namespace fact::dsl

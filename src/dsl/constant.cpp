@@ -1,4 +1,4 @@
-// Numbers of the text that are worked out before anything runs: `scale: rsqrt(extent(64))`.
+// Arguments that are computed when the text is checked: `scale: rsqrt(extent(64))`.
 #include <cmath>
 
 #include "dsl/evaluator.h"
@@ -33,7 +33,6 @@ std::optional<double> Evaluator::constant(ast::ExprId id) {
     return std::nullopt;
 }
 
-// The constant extent of a dimension, its factors multiplied.
 std::optional<double> constant_extent(const ir::Kernel& kernel, ir::DimId dim) {
     double product = 1;
     for (const ir::DimId factor : kernel.factors({dim})) {

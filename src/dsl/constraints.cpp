@@ -1,4 +1,4 @@
-// What a header says of its dimensions beyond their places: `where N = 3*H*D, K % 8 == 0`.
+// The constraints in a kernel's header: `where N = 3*H*D, K % 8 == 0`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,19 +9,19 @@
 namespace fact::dsl {
 
 // Before the tensors are declared, so that N and 3*H*D are one dimension in them.
-void Scope::declare_products(const std::vector<ast::Constraint>& constraints) {
+void Scope::declare_factored_dims(const std::vector<ast::Constraint>& constraints) {
     for (const ast::Constraint& constraint : constraints)
-        if (constraint.product) define_product(constraint);
+        if (constraint.product) define_factored_dim(constraint);
 }
 
-void Scope::define_product(const ast::Constraint& constraint) {
+void Scope::define_factored_dim(const ast::Constraint& constraint) {
     const auto fail = [&](code::Code code, Span at, std::string message, std::string fix) {
         reporter_.error(code, at, std::move(message), std::move(fix));
     };
     const ast::Word& name = constraint.dim.factors.front();
     if (constraint.dim.factors.size() > 1 || (name.text[0] >= '0' && name.text[0] <= '9'))
         return fail(code::constraint, constraint.dim.span,
-                    "What stands before '=' must be one symbol.", "Turn it round: `N = 3*H*D`.");
+                    "The left side of '=' must be one symbol.", "Swap the sides: `N = 3*H*D`.");
     declare_symbols({constraint.dim, *constraint.product});
     const auto whole = factor(name);
     if (!whole) return;
@@ -31,24 +31,24 @@ void Scope::define_product(const ast::Constraint& constraint) {
     if (!dim.factors.empty())
         return fail(code::defined_twice, name.span,
                     fmt::format("Dimension {} is defined twice.", dim.name), "Remove one.");
-    const auto apart = kernel_.factors(*parts);
-    if (std::find(apart.begin(), apart.end(), *whole) != apart.end())
+    const auto flat = kernel_.factors(*parts);
+    if (std::find(flat.begin(), flat.end(), *whole) != flat.end())
         return fail(code::constraint, constraint.span,
                     fmt::format("Dimension {} is a factor of itself.", dim.name),
-                    "Name other dimensions behind '='.");
+                    "Name other dimensions after '='.");
     for (const ir::Dim& other : kernel_.dims) {
         if (std::find(other.factors.begin(), other.factors.end(), *whole) != other.factors.end())
             return fail(
                 code::constraint, name.span,
-                fmt::format("Dimension {} is a factor of {} already.", dim.name, other.name),
+                fmt::format("Dimension {} is already a factor of {}.", dim.name, other.name),
                 "Define it before that one.");
-        if (other.factors == apart && apart.size() > 1)
+        if (other.factors == flat && flat.size() > 1)
             return fail(code::constraint, constraint.span,
-                        fmt::format("This product is called {} already.", other.name),
+                        fmt::format("This product of dimensions is already called {}.", other.name),
                         fmt::format("Write {} instead of {}.", other.name, dim.name));
     }
-    dim.factors = apart;
-    products_.emplace_back(*whole, name.span);
+    dim.factors = flat;
+    named_factored_dims_.emplace_back(*whole, name.span);
 }
 
 void Scope::declare_multiples(const std::vector<ast::Constraint>& constraints) {
@@ -61,7 +61,7 @@ void Scope::declare_multiples(const std::vector<ast::Constraint>& constraints) {
         std::from_chars(digits.data(), digits.data() + digits.size(), of);
         if (of < 1)
             reporter_.error(code::dim_extent, constraint.divisor.span,
-                            fmt::format("{} divides nothing.", digits.substr(0, 40)),
+                            fmt::format("{} is not a valid divisor.", digits.substr(0, 40)),
                             "Use a number from 1 to 2147483647.");
         else
             kernel_.multiples.push_back({*dim, of});

@@ -1,5 +1,5 @@
-// A kernel that is written in CUDA, as a text: the language says what its tensors are and computes
-// nothing of use, and the CUDA stands in comments before it. So it travels as every text does.
+// A kernel written in CUDA, as a kernel text: the language only declares its tensors, and comments
+// before it contain the CUDA. So it can be stored and sent like any other text.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace fact::dsl {
 
 std::string cuda_text(std::string_view source, const std::string& interface);
 
-// The CUDA; nothing where the text is one of the language's own.
+// The CUDA source; nullopt if the text is an ordinary one.
 std::optional<std::string> cuda_source(std::string_view text);
 
 }  // namespace fact::dsl

@@ -9,21 +9,21 @@ namespace fact::dsl {
 using ir::DimId;
 using ir::index;
 
-bool DimMap::match(const ir::Type& parameter, const ir::Type& argument, bool products, Span span) {
+bool DimMap::match(const ir::Type& parameter, const ir::Type& argument, bool factored, Span span) {
     for (std::size_t i = 0; i < parameter.dims.size(); ++i) {
         const ir::Dim& dim = callee_[parameter.dims[i]];
-        if (dim.factors.empty() == products) continue;
+        if (dim.factors.empty() == factored) continue;
         const DimId actual = argument.dims[i];
-        if (!(products ? match_product(dim, actual, span)
+        if (!(factored ? match_factored(dim, actual, span)
                        : match_name(parameter.dims[i], actual, span)))
             return false;
     }
     return true;
 }
 
-bool DimMap::differs(const std::string& name, DimId actual, Span span) {
+bool DimMap::report_mismatch(const std::string& name, DimId actual, Span span) {
     builder_.reporter().error(code::call_dims, span,
-                              fmt::format("'{}' has dimension {} here, which cannot be {}.",
+                              fmt::format("'{}' expects dimension {} here, which cannot be {}.",
                                           callee_.name, name, builder_.kernel()[actual].name),
                               "Pass a tensor whose dimensions fit the kernel's, or reorder it.");
     return false;
@@ -33,7 +33,8 @@ bool DimMap::match_name(DimId dim, DimId actual, Span span) {
     const ir::Dim& own = callee_[dim];
     const ir::Kernel& caller = builder_.kernel();
     auto& mapped = map_[index(dim)];
-    if (own.extent && caller[actual].extent != own.extent) return differs(own.name, actual, span);
+    if (own.extent && caller[actual].extent != own.extent)
+        return report_mismatch(own.name, actual, span);
     if (mapped && *mapped != actual) {
         builder_.reporter().error(
             code::call_dims, span,
@@ -47,39 +48,39 @@ bool DimMap::match_name(DimId dim, DimId actual, Span span) {
 }
 
 std::optional<std::vector<DimId>> DimMap::known_part(DimId factor,
-                                                     const std::vector<DimId>& given) const {
+                                                     const std::vector<DimId>& actual) const {
     if (map_[index(factor)]) return builder_.kernel().factors({*map_[index(factor)]});
     if (!callee_[factor].extent) return std::nullopt;
-    for (const DimId dim : given)
+    for (const DimId dim : actual)
         if (builder_.kernel()[dim].extent == callee_[factor].extent) return std::vector{dim};
-    return std::vector<DimId>(given.size() + 1);  // a constant that is not there fits nowhere
+    return std::vector<DimId>(actual.size() + 1);  // no such constant: too long to match
 }
 
-// Factors that are known take their part of `actual` from both ends; the rest is matched one by
-// one, or goes to the only factor left.
-bool DimMap::match_product(const ir::Dim& product, DimId actual, Span span) {
-    std::vector<DimId> own = product.factors, given = builder_.kernel().factors({actual});
+// Known factors are matched from both ends of `actual`. The remaining factors are matched one by
+// one; a single remaining factor takes all that is left.
+bool DimMap::match_factored(const ir::Dim& dim, DimId actual, Span span) {
+    std::vector<DimId> own = dim.factors, rest = builder_.kernel().factors({actual});
     for (const bool front : {true, false}) {
         while (!own.empty()) {
-            const auto part = known_part(front ? own.front() : own.back(), given);
+            const auto part = known_part(front ? own.front() : own.back(), rest);
             if (!part) break;
-            if (part->size() > given.size()) return differs(product.name, actual, span);
+            if (part->size() > rest.size()) return report_mismatch(dim.name, actual, span);
             const auto size = static_cast<std::ptrdiff_t>(part->size());
-            const auto begin = front ? given.begin() : given.end() - size;
+            const auto begin = front ? rest.begin() : rest.end() - size;
             if (!std::equal(part->begin(), part->end(), begin))
-                return differs(product.name, actual, span);
-            given.erase(begin, begin + size);
+                return report_mismatch(dim.name, actual, span);
+            rest.erase(begin, begin + size);
             own.erase(front ? own.begin() : own.end() - 1);
         }
     }
-    if (own.empty()) return given.empty() || differs(product.name, actual, span);
-    if (own.size() == 1 && !given.empty()) {
-        map_[index(own[0])] = builder_.dim_product(given, span);
+    if (own.empty()) return rest.empty() || report_mismatch(dim.name, actual, span);
+    if (own.size() == 1 && !rest.empty()) {
+        map_[index(own[0])] = builder_.factored_dim(rest, span);
         return map_[index(own[0])].has_value();
     }
-    if (own.size() != given.size()) return differs(product.name, actual, span);
+    if (own.size() != rest.size()) return report_mismatch(dim.name, actual, span);
     for (std::size_t i = 0; i < own.size(); ++i)
-        if (!match_name(own[i], given[i], span)) return false;
+        if (!match_name(own[i], rest[i], span)) return false;
     return true;
 }
 
@@ -90,19 +91,18 @@ std::optional<DimId> DimMap::operator()(DimId dim, Span span) {
     if (own.extent) return mapped = builder_.dim(own.name, span);
     if (!own.factors.empty()) {
         const auto factors = (*this)(own.factors, span);
-        if (factors && own.factors.size() == 1)
-            return mapped = other_name(own.name, *factors, span);
-        return mapped = factors ? builder_.dim_product(*factors, span) : std::nullopt;
+        if (factors && own.factors.size() == 1) return mapped = alias(own.name, *factors, span);
+        return mapped = factors ? builder_.factored_dim(*factors, span) : std::nullopt;
     }
     builder_.reporter().error(
         code::call_dims, span,
-        fmt::format("Nothing here tells dimension {} of '{}'.", own.name, callee_.name),
-        "Declare the argument with a product of dimensions, as the kernel does.");
+        fmt::format("No argument determines dimension {} of '{}'.", own.name, callee_.name),
+        "Declare the argument's dimension as a product such as `8*D`, as the kernel does.");
     return std::nullopt;
 }
 
-// Another name stays one among the caller's dimensions.
-std::optional<DimId> DimMap::other_name(std::string name, const std::vector<DimId>& of, Span span) {
+// An alias in the callee becomes an alias in the caller.
+std::optional<DimId> DimMap::alias(std::string name, const std::vector<DimId>& of, Span span) {
     const auto factors = builder_.kernel().factors(of);
     for (;; name += '_') {
         const auto& dims = builder_.kernel().dims;

@@ -1,4 +1,4 @@
-// How the dimensions of a called kernel stand for those of its caller.
+// Maps the dimensions of a called kernel to those of its caller.
 #pragma once
 
 #include <optional>
@@ -14,23 +14,23 @@ class DimMap {
     DimMap(const ir::Kernel& callee, NodeBuilder& builder)
         : callee_(callee), builder_(builder), map_(callee.dims.size()) {}
 
-    // Matches a parameter's dimensions with its argument's, of the same number: those that are
-    // products, or the others, which must go first. Whether they fit; reports it at the span.
-    bool match(const ir::Type& parameter, const ir::Type& argument, bool products, Span span);
+    // Matches a parameter's dimensions with those of its argument, which has as many: either the
+    // factored ones, or the others, which must be matched first. Returns false after reporting a
+    // mismatch at the span.
+    bool match(const ir::Type& parameter, const ir::Type& argument, bool factored, Span span);
 
-    // The caller's dimension; nothing after an error, which is reported at the span.
+    // The caller's dimension; nullopt after an error, which is reported at the span.
     std::optional<ir::DimId> operator()(ir::DimId dim, Span span);
     std::optional<std::vector<ir::DimId>> operator()(const std::vector<ir::DimId>& dims, Span span);
 
   private:
     bool match_name(ir::DimId dim, ir::DimId actual, Span span);
-    bool match_product(const ir::Dim& product, ir::DimId actual, Span span);
-    // The part of the caller's factors that a known factor of the callee stands for.
+    bool match_factored(const ir::Dim& dim, ir::DimId actual, Span span);
+    // The caller's factors that an already mapped or constant factor of the callee is equal to.
     std::optional<std::vector<ir::DimId>> known_part(ir::DimId factor,
-                                                     const std::vector<ir::DimId>& given) const;
-    std::optional<ir::DimId> other_name(std::string name, const std::vector<ir::DimId>& of,
-                                        Span span);
-    bool differs(const std::string& name, ir::DimId actual, Span span);
+                                                     const std::vector<ir::DimId>& actual) const;
+    std::optional<ir::DimId> alias(std::string name, const std::vector<ir::DimId>& of, Span span);
+    bool report_mismatch(const std::string& name, ir::DimId actual, Span span);
 
     const ir::Kernel& callee_;
     NodeBuilder& builder_;

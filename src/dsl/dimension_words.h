@@ -1,4 +1,4 @@
-// The places of a kernel text where dimensions stand.
+// Finds the dimensions in a kernel text.
 #pragma once
 
 #include <string_view>
@@ -14,7 +14,7 @@ struct Dimensions {
     std::vector<DimensionWords> elsewhere;  // outputs, constraints, views, `over:`, index, extent
 };
 
-// Of a text that compiles; what does not parse is left out.
+// `text` should compile; parts that do not parse are left out.
 Dimensions find_dimensions(std::string_view text);
 
 }  // namespace fact::dsl

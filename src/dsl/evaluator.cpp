@@ -32,8 +32,8 @@ std::vector<Value> Evaluator::evaluate(const ast::Body& body, const ast::Stateme
 
 Value Evaluator::expression(const ast::Expr& expr) {
     const Span span = span_of(expr.span);
-    const auto add = [&](ir::Node node, const ir::Type& given = {}) {
-        return builder_.add(std::move(node), span, given);
+    const auto add = [&](ir::Node node, const ir::Type& wanted = {}) {
+        return builder_.add(std::move(node), span, wanted);
     };
     return std::visit(
         overloaded{
@@ -93,7 +93,7 @@ std::optional<std::vector<ir::DimId>> Evaluator::dims(const std::vector<ast::Dim
 std::optional<ir::DimId> Evaluator::dim(const ast::Dim& dim) {
     const auto found = names_.dims(dim);
     if (!found) return std::nullopt;
-    return builder_.dim_product(*found, span_of(dim.span));
+    return builder_.factored_dim(*found, span_of(dim.span));
 }
 
 Value Evaluator::reshape(ast::ExprId x, const std::vector<ast::Dim>& list, Reshape how, Span span) {

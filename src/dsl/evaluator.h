@@ -14,28 +14,27 @@
 
 namespace fact::dsl {
 
-// Where the names of an expression come from: a kernel's scope, or the arguments of a composite
-// function. Both report what they do not know.
+// Resolves the names in an expression: a kernel's scope, or the arguments of a composite function.
 class Names {
   public:
     virtual ~Names() = default;
     virtual Value value(const ast::Word& name) = 0;
-    // One dimension, or as many as an argument of a composite stands for.
+    // One dimension, or several if it is the `over` of a composite function.
     virtual std::optional<std::vector<ir::DimId>> dims(const ast::Dim& dim) = 0;
 };
 
 // What a pipeline may call.
 struct KernelTable {
-    std::map<std::string, const ir::Kernel*, std::less<>> kernels;  // null: in error
+    std::map<std::string, const ir::Kernel*, std::less<>> kernels;  // null: it has errors
     std::set<std::string, std::less<>> pipelines;
 };
 
-// The extent of a dimension that is a number, or a product of such.
+// The extent of a dimension if it is a number or a product of numbers.
 std::optional<double> constant_extent(const ir::Kernel& kernel, ir::DimId dim);
 
 class Evaluator {
   public:
-    // `at`: where errors are reported, for text that is not the user's.
+    // `at`: where errors are reported if the text is not the user's.
     Evaluator(NodeBuilder& builder, Names& names, const KernelTable& kernels, bool in_pipeline,
               std::optional<Span> at = {})
         : builder_(builder),
@@ -45,7 +44,7 @@ class Evaluator {
           at_(at),
           reporter_(builder.reporter()) {}
 
-    // A value for each target of the statement, which has an expression.
+    // A value for each target of the statement, whose expression must have been parsed.
     std::vector<Value> evaluate(const ast::Body& body, const ast::Statement& statement);
 
   private:
@@ -63,7 +62,7 @@ class Evaluator {
     using Reshape = Value (NodeBuilder::*)(ir::ExprId, std::vector<ir::DimId>, Span);
     Value reshape(ast::ExprId x, const std::vector<ast::Dim>& list, Reshape how, Span span);
 
-    // What is a number whatever the tensors are, in constant.cpp.
+    // The number that an expression of numbers and constant extents is, in constant.cpp.
     std::optional<double> constant(ast::ExprId id);
 
     // Function calls, in calls.cpp.
@@ -76,18 +75,18 @@ class Evaluator {
     bool read_precision(const Argument& argument, ir::Precision& precision);
     void unknown_word(std::string_view what, const ast::Word& word, std::string fix);
 
-    // Calls of kernels, in kernel_calls.cpp. Nothing after an error.
+    // Calls of kernels, in kernel_calls.cpp. Empty after an error.
     bool names_kernel(const ast::Call& call) const;
     std::vector<Value> call_kernel(const ast::Call& call, Span span, std::string_view prefix);
 
-    // Arguments by parameter, in arguments.cpp; nothing after an error.
+    // Arguments by parameter, in arguments.cpp; nullopt after an error.
     std::optional<std::vector<Argument>> bind(const Signature& signature, const ast::Call& call,
                                               Span span);
     bool bind_named(const Signature& signature, const ast::Call& call, std::vector<Argument>& bound,
-                    std::vector<bool>& given);
+                    std::vector<bool>& is_set);
     std::optional<Argument> argument(const Parameter& parameter,
                                      const ast::NamedArgument& argument);
-    // The arguments of a function that takes values alone.
+    // The arguments of a function that takes only values.
     std::optional<std::vector<ir::ExprId>> values(const ast::Call& call, std::size_t count,
                                                   Span span);
 

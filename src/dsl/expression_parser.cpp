@@ -108,22 +108,20 @@ class ExpressionParser {
         }
         if (tokens_.peek().is("[") && !line_ended())
             tokens_.fail(code::unexpected, tokens_.peek().span, "Values are not indexed.",
-                         "Write `take(x, over: 3, at: 0)` for one place along a dimension; a part "
-                         "of a dimension is one of a product, which `.view(...)` takes apart.");
+                         "Write `take(x, over: 3, at: 0)` for one position along a dimension; to "
+                         "get a part of a dimension, first split it with `.view(...)`.");
         return x;
     }
 
     [[noreturn]] void unknown_view(const ast::Word& view) {
         const std::string_view cure = cure_for_function(view.text);
-        tokens_.fail(code::unknown_view, view.span,
-                     fmt::format("There is no view '.{}'.", view.text),
-                     is_function(view.text)
-                         ? fmt::format("Functions stand before what they take, without a prefix: "
-                                       "`{}(...)`.",
-                                       view.text)
-                     : !cure.empty() ? std::string(cure)
-                                     : "Use `.T` to swap the last two dimensions, `.permute(...)`, "
-                                       "`.expand(...)`, `.view(...)` or `.as(...)`.");
+        tokens_.fail(
+            code::unknown_view, view.span, fmt::format("There is no view '.{}'.", view.text),
+            is_function(view.text)
+                ? fmt::format("It is a function, not a view: write `{}(x, ...)`.", view.text)
+            : !cure.empty() ? std::string(cure)
+                            : "Use `.T` to swap the last two dimensions, `.permute(...)`, "
+                              "`.expand(...)`, `.view(...)` or `.as(...)`.");
     }
 
     // `.permute(M, K)`, `.expand(M, K)`, `.view(M, G*D)` or `.as(M, N)`, from the parenthesis on.

@@ -35,7 +35,7 @@ bool is_operand_end(const Token& token) {
     return (token.kind != TokenKind::symbol && !is_operator_word(token.text)) || closes(token);
 }
 
-// Cuts the tokens into lines: the text's own, and one for each end of a block.
+// Splits the tokens into lines: those of the text, and one for each end of a block.
 class LineSplitter {
   public:
     LineSplitter(std::string_view text, const std::vector<Token>& tokens)
@@ -49,7 +49,7 @@ class LineSplitter {
                 begin_line(i);
             broken_ = false;
             follow_dims(i);
-            const bool in_header = braces_ == 0;  // where only dimensions are multiplied
+            const bool in_header = braces_ == 0;  // there `*` only multiplies dimensions
             lines_.back().pieces.push_back({token, token.is("*") && (in_dims() || in_header)});
             if (is_definition_word(token) && braces_ == 0 && lines_.back().pieces.size() == 1)
                 in_schedule_ = token.is("schedule");
@@ -89,7 +89,7 @@ class LineSplitter {
         }
     }
 
-    // How many tokens name what a statement defines; 0 where none starts.
+    // How many tokens are the targets of a statement; 0 if none starts here.
     std::size_t count_targets(std::size_t i) const {
         if (braces_ != 1 || in_schedule_ || !brackets_.empty()) return 0;
         for (std::size_t end = i; tokens_[end].kind != TokenKind::end; ++end) {
@@ -149,7 +149,7 @@ std::string trimmed(std::string_view text) {
     return std::string(text);
 }
 
-// Columns of what a statement defines.
+// The width of a statement's targets.
 std::size_t target_width(const Line& line) {
     std::size_t width = 0;
     for (std::size_t i = 0; i < line.targets; ++i) {
@@ -177,7 +177,7 @@ std::string line_text(const Line& line, std::size_t width) {
         const bool after_operand = i ? is_operand_end(line.pieces[i - 1].token) : line.continues;
         unary = token.is("-") && !after_operand;
         depth += (opens(token) || token.is("{")) - (closes(token) || token.is("}"));
-        // The value ends an entry, unless its arguments follow.
+        // A value ends an entry unless its arguments follow.
         const bool arguments = i + 1 < line.pieces.size() && line.pieces[i + 1].token.is("(");
         if (line.schedule && depth == 0) named = !named || arguments;
     }
@@ -195,7 +195,7 @@ std::optional<std::string> format(std::string_view text, Diagnostics& diagnostic
 
     std::string out;
     for (std::size_t i = 0; i < lines.size();) {
-        // Neighbouring statements of a body have their '=' in one column, but for those far out.
+        // Align the '=' of neighbouring statements, except those with long targets.
         constexpr std::size_t kMaxAligned = 40;
         std::size_t end = i, width = 0;
         do {

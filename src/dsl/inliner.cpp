@@ -46,19 +46,19 @@ class Inliner {
         bool ok = true;
         for (std::size_t i = 0; i < arguments_.size(); ++i) {
             const ir::Type& wanted = callee_.params[i].type;
-            const ir::Type& given = builder_.kernel()[arguments_[i].value].type;
+            const ir::Type& actual = builder_.kernel()[arguments_[i].value].type;
             const std::string& name = callee_.params[i].name;
-            if (given.dims.size() != wanted.dims.size()) {
+            if (actual.dims.size() != wanted.dims.size()) {
                 fail(code::call_dims, arguments_[i].span,
                      fmt::format("'{}' of '{}' has dimensions {}, but this has {}.", name,
                                  callee_.name, ir::to_string(callee_, wanted.dims),
-                                 ir::to_string(builder_.kernel(), given.dims)),
-                     "Pass a tensor with as many dimensions.");
+                                 ir::to_string(builder_.kernel(), actual.dims)),
+                     fmt::format("Pass a tensor with {} dimensions.", wanted.dims.size()));
                 ok = false;
-            } else if (given.dtype != wanted.dtype) {
+            } else if (actual.dtype != wanted.dtype) {
                 fail(code::call_type, arguments_[i].span,
                      fmt::format("'{}' of '{}' is {}, but this is {}.", name, callee_.name,
-                                 info(wanted.dtype).name, info(given.dtype).name),
+                                 info(wanted.dtype).name, info(actual.dtype).name),
                      fmt::format("Cast it: `{}(...)`.", info(wanted.dtype).name));
                 ok = false;
             }
@@ -67,16 +67,16 @@ class Inliner {
     }
 
     bool match_dims() {
-        for (const bool products : {false, true})
+        for (const bool factored : {false, true})
             for (std::size_t i = 0; i < arguments_.size(); ++i)
                 if (!dims_.match(callee_.params[i].type,
-                                 builder_.kernel()[arguments_[i].value].type, products,
+                                 builder_.kernel()[arguments_[i].value].type, factored,
                                  arguments_[i].span))
                     return false;
         return true;
     }
 
-    // What the callee asks of its extents, the caller asks of its own.
+    // The callee's rules for its extents become rules for the caller's.
     bool take_multiples() {
         ir::Kernel& caller = builder_.kernel();
         for (const ir::Multiple& rule : callee_.multiples) {
@@ -91,20 +91,20 @@ class Inliner {
             if (constant % rule.of == 0) continue;
             if (known) {
                 fail(code::call_dims, span_,
-                     fmt::format("'{}' takes multiples of {} in {}, but this is {}.", callee_.name,
-                                 rule.of, callee_[rule.dim].name, constant),
+                     fmt::format("'{}' needs {} to be a multiple of {}, but here it is {}.",
+                                 callee_.name, callee_[rule.dim].name, rule.of, constant),
                      "Pass tensors whose extents fit the kernel's.");
                 return false;
             }
-            const ir::Multiple mine{*dim, rule.of};
-            if (std::find(caller.multiples.begin(), caller.multiples.end(), mine) ==
+            const ir::Multiple mapped{*dim, rule.of};
+            if (std::find(caller.multiples.begin(), caller.multiples.end(), mapped) ==
                 caller.multiples.end())
-                caller.multiples.push_back(mine);
+                caller.multiples.push_back(mapped);
         }
         return true;
     }
 
-    // Every expression of the callee, under the caller's dimensions.
+    // Copies every expression of the callee, with the caller's dimensions.
     bool copy() {
         first_ = builder_.kernel().exprs.size();
         for (const ir::Expr& expr : callee_.exprs) {
@@ -120,12 +120,12 @@ class Inliner {
             if (!value) return false;
             ir::Expr& copied = builder_.kernel().exprs[index(*value)];
             copied.stored = expr.stored;
-            copied.span = expr.span;  // where it is written, whoever calls it
-            // A product always has a name: schedules find it by that.
+            copied.span = expr.span;  // in the callee
+            // A product always needs a name, by which schedules find it.
             const bool product = std::holds_alternative<ir::Product>(expr.node) ||
                                  std::holds_alternative<ir::Attention>(expr.node);
             if (product || !expr.name.empty())
-                copied.name = builder_.own_name(
+                copied.name = builder_.unique_name(
                     fmt::format("{}_{}", prefix_, expr.name.empty() ? "acc" : expr.name));
             copies_.push_back(*value);
         }
@@ -136,9 +136,9 @@ class Inliner {
         ir::for_each_operand(node, [&](ir::ExprId& id) { id = copies_[index(id)]; });
         bool ok = true;
         ir::for_each_dim(node, [&](DimId& dim) {
-            const auto mine = ok ? dims_(dim, span_) : std::nullopt;
-            ok = mine.has_value();
-            if (ok) dim = *mine;
+            const auto mapped = ok ? dims_(dim, span_) : std::nullopt;
+            ok = mapped.has_value();
+            if (ok) dim = *mapped;
         });
         if (!ok) return std::nullopt;
         return node;
@@ -169,7 +169,7 @@ class Inliner {
     Span span_;
     std::string_view prefix_;
     DimMap dims_;
-    std::size_t first_ = 0;           // expression of this call
+    std::size_t first_ = 0;           // the first expression of this call
     std::vector<ir::ExprId> copies_;  // by the callee's expression
 };
 

@@ -1,4 +1,4 @@
-// A checked kernel written out inside a pipeline.
+// Inlines a checked kernel into a pipeline.
 #pragma once
 
 #include <string_view>
@@ -14,13 +14,14 @@ struct CallArgument {
 };
 
 // The callee's outputs as values of the caller, rounded to their element types and marked as
-// stored; nothing after an error, reported at the argument or at `span`. Values inside are named
+// stored; empty after an error, reported at the argument or at `span`. Values inside are named
 // `prefix_name`.
 std::vector<Value> inline_kernel(NodeBuilder& builder, const ir::Kernel& callee,
                                  const std::vector<CallArgument>& arguments, Span span,
                                  std::string_view prefix);
 
-// An output that nothing else reads needs no rounding or storing of its own.
+// Removes the cast and the `stored` mark of outputs that nothing else reads: writing an output
+// rounds and stores it anyway.
 void tidy_outputs(ir::Kernel& pipeline);
 
 }  // namespace fact::dsl

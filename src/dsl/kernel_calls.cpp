@@ -1,4 +1,4 @@
-// Calls of kernels, which pipelines are made of.
+// Calls of kernels in pipelines.
 #include <fmt/format.h>
 
 #include "dsl/evaluator.h"
@@ -23,7 +23,8 @@ std::vector<Value> Evaluator::call_kernel(const ast::Call& call, Span span,
     if (!in_pipeline_)
         return fail(code::kernel_call, call.function.span,
                     fmt::format("A kernel cannot call '{}': only a pipeline calls kernels.", name),
-                    "Write `pipeline` instead of `kernel`, or the call's body in place.");
+                    "Write `pipeline` instead of `kernel`, or the kernel's statements instead of "
+                    "the call.");
     const auto found = kernels_.kernels.find(name);
     if (found == kernels_.kernels.end())
         return fail(code::pipeline_call, call.function.span,

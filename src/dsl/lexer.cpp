@@ -117,7 +117,7 @@ class Lexer {
         for (const auto pair : kDouble)
             if (text_.substr(at_, 2) == pair) return push(TokenKind::symbol, at_ + 2);
         if (kSingle.find(peek()) != std::string_view::npos) return push(TokenKind::symbol, at_ + 1);
-        // One error a run of bad bytes: a pasted sentence is one mistake.
+        // One error per run of bad bytes: a pasted sentence is one mistake.
         const std::size_t begin = at_;
         while (at_ < text_.size() && !is_name_part(peek()) && !std::isspace(byte()) &&
                kSingle.find(peek()) == std::string_view::npos && peek() != '#')

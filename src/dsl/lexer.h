@@ -38,7 +38,7 @@ inline bool is_definition_word(const Token& token) {
 inline constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxNameBytes = 128;
 
-// The tokens of the text, the last one `end`; comments only when asked for.
+// The tokens of the text, the last one `end`; comments only if `keep_comments`.
 std::vector<Token> lex(std::string_view text, Reporter& reporter, bool keep_comments = false);
 
 }  // namespace fact::dsl

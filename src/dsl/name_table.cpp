@@ -7,8 +7,8 @@ namespace fact::dsl {
 
 constexpr std::size_t kLongest = kMaxNameBytes - 16;  // leaves room for a number
 
-std::string NameTable::claim(std::string_view wanted, std::string_view otherwise) {
-    std::string name((wanted.empty() ? otherwise : wanted).substr(0, kLongest));
+std::string NameTable::claim(std::string_view wanted, std::string_view fallback) {
+    std::string name((wanted.empty() ? fallback : wanted).substr(0, kLongest));
     for (char& c : name)
         if (!is_valid_name(std::string("_") + c)) c = '_';
     if (name[0] >= '0' && name[0] <= '9') name.insert(0, 1, '_');

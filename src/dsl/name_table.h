@@ -1,4 +1,4 @@
-// Names for printing: valid, unique, and the wanted ones where that is possible.
+// Names for printing: valid, unique, and the wanted ones if possible.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace fact::dsl {
 
 class NameTable {
   public:
-    // `wanted` made valid, with a number behind it where the name is taken.
-    std::string claim(std::string_view wanted, std::string_view otherwise);
+    // `wanted` (or `fallback` if that is empty) made valid, with a number appended if it is taken.
+    std::string claim(std::string_view wanted, std::string_view fallback);
     // "t1", "t2", ...
     std::string numbered(const std::string& stem);
 

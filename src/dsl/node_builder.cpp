@@ -55,10 +55,10 @@ code::Code code_of(ir::Fault fault) {
 
 }  // namespace
 
-Value NodeBuilder::add(ir::Node node, Span span, const ir::Type& given) {
+Value NodeBuilder::add(ir::Node node, Span span, const ir::Type& wanted) {
     if (!spend(span)) return {};
     drop_ones(node, span);
-    auto typing = ir::type_of(kernel_, node, given);
+    auto typing = ir::type_of(kernel_, node, wanted);
     if (const auto* error = std::get_if<ir::TypeError>(&typing)) {
         reporter_.error(code_of(error->fault), span, error->message, error->fix);
         return {};
@@ -70,7 +70,7 @@ Value NodeBuilder::add(ir::Node node, Span span, const ir::Type& given) {
     return kernel_.add({std::move(node), std::move(type), {}, span});
 }
 
-// A dimension of 1 that the other operands lack broadcasts as if it was not there.
+// If operands do not broadcast, removes a dimension of extent 1 that others may lack.
 void NodeBuilder::drop_ones(ir::Node& node, Span span) {
     if (!std::holds_alternative<ir::Binary>(node) && !std::holds_alternative<ir::Select>(node))
         return;
@@ -84,7 +84,7 @@ void NodeBuilder::drop_ones(ir::Node& node, Span span) {
         const auto& dims = kernel_[x].type.dims;
         return std::find(dims.begin(), dims.end(), dim) != dims.end();
     };
-    // Where one has all the others' dimensions, it has its own of 1 too.
+    // One operand has all dimensions of the others: nothing to remove.
     for (const ir::ExprId x : operands) {
         const auto& dims = kernel_[x].type.dims;
         if (std::ranges::all_of(operands, [&](ir::ExprId other) {
@@ -108,7 +108,7 @@ bool NodeBuilder::spend(Span span) {
     }
     if (!budget_.exhausted)
         reporter_.error(code::too_many_expressions, span,
-                        fmt::format("The text makes more than {} expressions, calls written out.",
+                        fmt::format("The text has more than {} expressions after inlining calls.",
                                     kMaxExpressions),
                         "Split it into several files.");
     budget_.exhausted = true;
@@ -119,8 +119,8 @@ std::optional<ir::DimId> NodeBuilder::dim(const std::string& name, Span span) {
     return counted(kernel_.dim(name), span);
 }
 
-std::optional<ir::DimId> NodeBuilder::dim_product(const std::vector<ir::DimId>& dims, Span span) {
-    return counted(kernel_.dim_product(dims), span);
+std::optional<ir::DimId> NodeBuilder::factored_dim(const std::vector<ir::DimId>& dims, Span span) {
+    return counted(kernel_.factored_dim(dims), span);
 }
 
 std::optional<ir::DimId> NodeBuilder::counted(ir::DimId dim, Span span) {
@@ -136,10 +136,10 @@ std::optional<ir::DimId> NodeBuilder::counted(ir::DimId dim, Span span) {
 
 bool NodeBuilder::known(ir::DimId dim) {
     if (known_.size() != kernel_.dims.size()) {
-        std::vector<bool> given(kernel_.dims.size());
+        std::vector<bool> declared(kernel_.dims.size());
         for (const ir::Tensor& param : kernel_.params)
-            for (const ir::DimId d : param.type.dims) given[ir::index(d)] = true;
-        known_ = ir::known_dims(kernel_, std::move(given));
+            for (const ir::DimId d : param.type.dims) declared[ir::index(d)] = true;
+        known_ = ir::known_dims(kernel_, std::move(declared));
     }
     return known_[ir::index(dim)];
 }
@@ -147,10 +147,10 @@ bool NodeBuilder::known(ir::DimId dim) {
 bool NodeBuilder::check_dims(const std::vector<ir::DimId>& dims, Span span) {
     for (const ir::DimId dim : dims)
         if (!known(dim)) {
-            reporter_.error(
-                code::unknown_extent, span,
-                fmt::format("No parameter tells the extent of dimension {}.", kernel_[dim].name),
-                "Give a parameter this dimension, or write the factor as a number.");
+            reporter_.error(code::unknown_extent, span,
+                            fmt::format("No parameter determines the extent of dimension {}.",
+                                        kernel_[dim].name),
+                            "Give a parameter this dimension, or write the factor as a number.");
             return false;
         }
     if (dims.size() <= kMaxRank) return true;
@@ -165,7 +165,7 @@ Value NodeBuilder::cast(DType dtype, ir::ExprId x, Span span) {
 }
 
 Value NodeBuilder::permute(ir::ExprId x, std::vector<ir::DimId> dims, Span span) {
-    // A view of an unnamed view is one view, so that views do not pile up.
+    // A permutation of an unnamed permutation is merged into one.
     const auto* inner = std::get_if<ir::Permute>(&kernel_[x].node);
     if (inner && kernel_[x].name.empty() && !kernel_[x].stored) x = inner->x;
     if (kernel_[x].type.dims == dims) return x;
@@ -192,7 +192,7 @@ Value NodeBuilder::expand(ir::ExprId x, std::vector<ir::DimId> dims, Span span) 
 
 Value NodeBuilder::view(ir::ExprId x, std::vector<ir::DimId> dims, Span span) {
     if (kernel_[x].type.dims == dims) return x;
-    // A new dimension of one element, as `.view(M, 1)` wants it, is one along which x is repeated.
+    // A new dimension of extent 1, as in `.view(M, 1)`, is an expansion.
     auto without = dims;
     std::erase_if(without, [&](ir::DimId dim) { return kernel_[dim].extent == 1; });
     if (without != dims && kernel_.factors(without) == kernel_.factors(kernel_[x].type.dims)) {
@@ -208,23 +208,24 @@ Value NodeBuilder::rename(ir::ExprId x, std::vector<ir::DimId> dims, Span span) 
         reporter_.error(code::rename, span,
                         fmt::format("`.as` names {} dimensions, but this has {}.", dims.size(),
                                     ir::to_string(kernel_, from)),
-                        "Name each dimension, those that keep their names too.");
+                        "Name every dimension, including those that keep their names.");
         return {};
     }
     for (std::size_t i = 0; i < dims.size(); ++i)
         if (!make_equal(from[i], dims[i])) {
             reporter_.error(code::rename, span,
-                            fmt::format("{} cannot be another name of {}.", kernel_[dims[i]].name,
+                            fmt::format("{} cannot be another name for {}.", kernel_[dims[i]].name,
                                         kernel_[from[i]].name),
-                            "Take a new name, and for a product one that `where` gives it.");
+                            "Use a new name, and for a product such as 8*D the one that `where` "
+                            "gives it.");
             return {};
         }
     return view(x, std::move(dims), span);
 }
 
-// Says of two dimensions that one is another name of the other; false where it cannot be.
+// Makes one of two dimensions an alias of the other; false if that is not possible.
 bool NodeBuilder::make_equal(ir::DimId a, ir::DimId b) {
-    const auto apart = [&](ir::DimId dim) { return kernel_.factors({dim}); };
+    const auto factors = [&](ir::DimId dim) { return kernel_.factors({dim}); };
     const auto is_free = [&](ir::DimId id) {
         return !kernel_[id].extent && kernel_[id].factors.empty() &&
                std::none_of(kernel_.dims.begin(), kernel_.dims.end(), [&](const ir::Dim& dim) {
@@ -232,11 +233,11 @@ bool NodeBuilder::make_equal(ir::DimId a, ir::DimId b) {
                           dim.factors.end();
                });
     };
-    if (apart(a) == apart(b)) return true;
-    // A product has one name, or texts would mean either by it.
-    if (!is_free(b) || apart(a).size() > 1) std::swap(a, b);
-    if (!is_free(b) || apart(a).size() > 1) return false;
-    kernel_.dims[ir::index(b)].factors = apart(a);
+    if (factors(a) == factors(b)) return true;
+    // A factored dimension has only one name, or its product would be ambiguous in texts.
+    if (!is_free(b) || factors(a).size() > 1) std::swap(a, b);
+    if (!is_free(b) || factors(a).size() > 1) return false;
+    kernel_.dims[ir::index(b)].factors = factors(a);
     known_.clear();
     return true;
 }

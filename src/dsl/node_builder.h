@@ -1,4 +1,4 @@
-// Adds typed expressions to the kernel that is being checked, and reports those that do not fit.
+// Adds typed expressions to the kernel that is being checked, and reports type errors.
 #pragma once
 
 #include <optional>
@@ -11,14 +11,14 @@
 
 namespace fact::dsl {
 
-using Value = std::optional<ir::ExprId>;  // none: in error, already reported
+using Value = std::optional<ir::ExprId>;  // nullopt: an error that was already reported
 
 inline constexpr std::size_t kMaxRank = 8;    // of a tensor or a value
 inline constexpr std::size_t kMaxDims = 256;  // of a kernel
 
 inline constexpr std::size_t kMaxExpressions = std::size_t{1} << 18;  // of a text
 
-// What one text may still make: composite functions and pipelines multiply what is written.
+// How many more expressions one text may create: composite functions and pipelines multiply them.
 struct Budget {
     std::size_t expressions = kMaxExpressions;
     bool exhausted = false;
@@ -34,19 +34,19 @@ class NodeBuilder {
     bool exhausted() const { return budget_.exhausted; }
     bool too_many_dims() const { return too_many_dims_; }
 
-    // The node with its type worked out; `given` as for ir::type_of.
-    Value add(ir::Node node, Span span, const ir::Type& given = {});
+    // Adds the node with its type; `wanted` as in ir::type_of.
+    Value add(ir::Node node, Span span, const ir::Type& wanted = {});
 
-    // The name for a value of a call; numbered where a call before took it, as schedules and
-    // reports tell products apart by name.
-    std::string own_name(const std::string& wanted) {
+    // A name for a value inside a call, with a number appended if an earlier call has used it:
+    // schedules and reports identify products by name.
+    std::string unique_name(const std::string& wanted) {
         const int number = ++calls_[wanted];
         return number == 1 ? wanted : wanted + std::to_string(number);
     }
 
-    // Find or add; nothing when there are too many, which is reported.
+    // Find or add; nullopt if there are too many, which is reported.
     std::optional<ir::DimId> dim(const std::string& name_or_digits, Span span);
-    std::optional<ir::DimId> dim_product(const std::vector<ir::DimId>& dims, Span span);
+    std::optional<ir::DimId> factored_dim(const std::vector<ir::DimId>& dims, Span span);
 
     Value cast(DType dtype, ir::ExprId x, Span span);
     Value permute(ir::ExprId x, std::vector<ir::DimId> dims, Span span);
@@ -54,10 +54,10 @@ class NodeBuilder {
     Value expand(ir::ExprId x, std::vector<ir::DimId> dims, Span span);
     Value view(ir::ExprId x, std::vector<ir::DimId> dims, Span span);
 
-    // Other names for dimensions, which become equal in extent.
+    // Gives dimensions other names, which become aliases.
     Value rename(ir::ExprId x, std::vector<ir::DimId> dims, Span span);
 
-    // Reports extents that no parameter tells, and too many dimensions.
+    // Reports extents that no parameter supplies, and too many dimensions.
     bool check_dims(const std::vector<ir::DimId>& dims, Span span);
 
   private:
@@ -65,7 +65,7 @@ class NodeBuilder {
     void drop_ones(ir::Node& node, Span span);
     std::optional<ir::DimId> counted(ir::DimId dim, Span span);
     bool make_equal(ir::DimId a, ir::DimId b);
-    // Whether the parameters tell the dimension's extent.
+    // Whether the parameters supply the dimension's extent.
     bool known(ir::DimId dim);
 
     ir::Kernel& kernel_;
@@ -73,7 +73,7 @@ class NodeBuilder {
     Budget& budget_;
     bool too_many_dims_ = false;
     std::unordered_map<std::string, int> calls_;  // how often a call's value wanted a name
-    std::vector<bool> known_;  // by dimension; worked out again when there are new ones
+    std::vector<bool> known_;                     // by dimension; recomputed if there are new ones
 };
 
 }  // namespace fact::dsl

@@ -91,7 +91,7 @@ class Parser {
         tensor.name = tokens_.expect_name("a tensor's name");
         tokens_.expect(":", "':' and a type");
         tensor.dtype = tokens_.expect_name("an element type");
-        // Without brackets it is a scalar, and so it is with empty ones.
+        // A scalar has no brackets or empty ones.
         if (tokens_.peek().is("[")) tensor.dims = parse_dims(tokens_);
         tensor.span = {tensor.name.span.begin, tokens_.previous_span().end};
         return tensor;

@@ -1,4 +1,4 @@
-// Tokens to syntax trees; an error costs the line it is on, not the file.
+// Tokens to syntax trees; after an error, parsing goes on with the next line.
 #pragma once
 
 #include <vector>

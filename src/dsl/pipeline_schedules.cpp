@@ -17,16 +17,16 @@ bool is_scheduled(const ir::Expr& expr) {
 
 using Blocks = std::vector<ScheduleBlock>;
 
-class Heritage {
+class Inheritance {
   public:
-    Heritage(const ir::Kernel& pipeline, const Blocks& written) : pipeline_(pipeline) {
+    Inheritance(const ir::Kernel& pipeline, const Blocks& written) : pipeline_(pipeline) {
         for (const ir::Expr& expr : pipeline.exprs)
             if (is_scheduled(expr)) products_.insert(expr.name);
         for (const ScheduleBlock& block : written)
             if (block.kernel == pipeline.name) own_.emplace(block.product, block.arch);
     }
 
-    // The block as the pipeline has it, if it has the product.
+    // The block for the pipeline; nullopt if it lacks the product or has its own block for it.
     std::optional<ScheduleBlock> take(const ScheduleBlock& block, const ir::Kernel& callee,
                                       const std::vector<ast::Word>& targets) const {
         const std::string name = name_of(callee, block.product, targets);
@@ -38,7 +38,7 @@ class Heritage {
     }
 
   private:
-    // What the pipeline calls the callee's product: it is inside the call, or one of its results.
+    // The pipeline's name for the callee's product, a value inside the call or one of its results.
     std::string name_of(const ir::Kernel& callee, const std::string& product,
                         const std::vector<ast::Word>& targets) const {
         const std::string inside =
@@ -71,7 +71,7 @@ void inherit_schedules(const ast::File& file, Program& program, Reporter& report
     for (const ast::Kernel& source : file.kernels) {
         if (!source.pipeline || written.empty()) continue;
         const ir::Kernel& pipeline = *program.find(source.name.text);
-        const Heritage heritage(pipeline, written);
+        const Inheritance inheritance(pipeline, written);
         for (const ast::Statement& statement : source.body.statements) {
             const auto& root = source.body.exprs[static_cast<std::size_t>(*statement.value)];
             const auto* call = std::get_if<ast::Call>(&root.node);
@@ -79,7 +79,7 @@ void inherit_schedules(const ast::File& file, Program& program, Reporter& report
             if (blocks == by_kernel.end()) continue;
             const ir::Kernel& callee = *program.find(call->function.text);
             for (const ScheduleBlock* block : blocks->second) {
-                auto taken = heritage.take(*block, callee, statement.targets);
+                auto taken = inheritance.take(*block, callee, statement.targets);
                 if (!taken) continue;
                 choices += taken->choices.size();
                 if (choices > kMaxChoicesInAll) {

@@ -1,4 +1,4 @@
-// A kernel's schedules hold where a pipeline calls it.
+// A pipeline inherits the schedules of the kernels it calls.
 #pragma once
 
 #include "dsl/ast.h"
@@ -7,9 +7,9 @@
 
 namespace fact::dsl {
 
-// Adds, for every call that names its results, the called kernel's blocks under the names its
-// products have in the pipeline, unless the pipeline has a block of its own for that product.
-// Reports a text that makes too many.
+// For every call that names its results, adds the called kernel's blocks under the names that its
+// products have in the pipeline, unless the pipeline has its own block for that product. Reports
+// too many schedules.
 void inherit_schedules(const ast::File& file, Program& program, Reporter& reporter);
 
 }  // namespace fact::dsl

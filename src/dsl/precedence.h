@@ -1,4 +1,4 @@
-// How tightly the operators bind: one table for parser, printer and formatter.
+// Precedence of operators: one table for parser, printer and formatter.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +62,7 @@ constexpr bool is_operator_word(std::string_view word) {
     return word == "and" || word == "or" || word == "not";
 }
 
-// What is written between its operands has a row here, under its own name; all else is a function.
+// Every infix operator has a row here, under its own name; all others are functions.
 static_assert(std::ranges::all_of(ir::kBinary, [](const ir::BinaryInfo& binary) {
     const bool is_word = binary.name[0] >= 'a' && binary.name[0] <= 'z';
     const Infix* row = find_infix(binary.op);

@@ -21,7 +21,7 @@ std::vector<Parameter> parse_parameters(std::string_view text, Reporter& reporte
         if (stream.accept(":")) {
             std::vector<ast::Expr> exprs;
             parse_expression(stream, exprs);
-            parameter.standard = std::get<ast::Number>(exprs.at(0).node).value;
+            parameter.default_value = std::get<ast::Number>(exprs.at(0).node).value;
             parameter.required = false;
         }
         out.push_back(parameter);

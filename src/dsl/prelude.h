@@ -1,4 +1,4 @@
-// The composite functions: each is kernel text, written out wherever it is called.
+// The composite functions: each is kernel text that is inlined wherever it is called.
 #pragma once
 
 #include <array>

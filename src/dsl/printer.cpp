@@ -16,7 +16,7 @@ using ir::ExprId;
 using ir::index;
 
 constexpr std::size_t kMaxColumns = 100;
-constexpr std::size_t kMaxExpression = 72;  // longer ones are cut into statements
+constexpr std::size_t kMaxExpression = 72;  // longer ones are split into statements
 
 struct Text {
     std::string text;
@@ -44,7 +44,7 @@ class Printer {
         count_uses();
         name_tensors();
         name_values();
-        // Operands precede users: no recursion, however long a chain is.
+        // Operands precede users, so no recursion is needed.
         for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
             if (uses_[i] > 0) render(i);
         return header() + body() + "}\n";
@@ -61,13 +61,13 @@ class Printer {
     void name_tensors() {
         for (const ir::Dim& dim : kernel_.dims) {
             const bool named =
-                !dim.extent && (dim.factors.empty() || kernel_.is_named_product(dim));
+                !dim.extent && (dim.factors.empty() || kernel_.is_named_factored_dim(dim));
             dim_names_.push_back(named        ? table_.claim(dim.name, "D")
                                  : dim.extent ? std::to_string(*dim.extent)
                                               : "");
         }
         for (std::size_t d = 0; d < kernel_.dims.size(); ++d)
-            if (dim_names_[d].empty()) dim_names_[d] = product_text(kernel_.dims[d]);
+            if (dim_names_[d].empty()) dim_names_[d] = factored_text(kernel_.dims[d]);
         for (const ir::Tensor& param : kernel_.params)
             param_names_.push_back(table_.claim(param.name, "x"));
         for (const ir::Output& output : kernel_.outputs)
@@ -89,7 +89,7 @@ class Printer {
                 names_[i] = table_.claim(kernel_.exprs[i].name, "t");
     }
 
-    // Written in place however often it is used.
+    // Whether it is inlined however often it is used.
     bool is_leaf(std::size_t i) const {
         const ir::Node& node = kernel_.exprs[i].node;
         if (const auto* permute = std::get_if<ir::Permute>(&node))
@@ -127,7 +127,7 @@ class Printer {
             names_[i] = table_.numbered("t");
     }
 
-    // The operand as it stands beside an operator that binds at `least`.
+    // The operand's text, in parentheses if its precedence is below `least`.
     std::string operand(ExprId id, int least = precedence::lowest) const {
         const std::size_t i = index(id);
         if (!names_[i].empty()) return names_[i];
@@ -135,7 +135,7 @@ class Printer {
     }
 
     Text infix(std::string_view symbol, int level, ExprId a, ExprId b) const {
-        // Left associative, and comparisons not at all.
+        // Left associative, but comparisons do not chain.
         const int left = level == precedence::comparison ? level + 1 : level;
         return {fmt::format("{} {} {}", operand(a, left), symbol, operand(b, level + 1)), level};
     }
@@ -244,7 +244,7 @@ class Printer {
         return out;
     }
 
-    std::string product_text(const ir::Dim& dim) const {
+    std::string factored_text(const ir::Dim& dim) const {
         std::string out;
         for (const ir::DimId factor : dim.factors)
             out += (out.empty() ? "" : "*") + dim_names_[index(factor)];
@@ -256,9 +256,10 @@ class Printer {
         std::vector<std::string> all;
         const auto used = ir::used_dims(kernel_);
         for (std::size_t d = 0; d < kernel_.dims.size(); ++d)
-            if (used[d] && kernel_.is_named_product(kernel_.dims[d]))
-                all.push_back(fmt::format("{} = {}", dim_names_[d], product_text(kernel_.dims[d])));
-        std::sort(all.begin(), all.end());  // their order means nothing, and may not survive
+            if (used[d] && kernel_.is_named_factored_dim(kernel_.dims[d]))
+                all.push_back(
+                    fmt::format("{} = {}", dim_names_[d], factored_text(kernel_.dims[d])));
+        std::sort(all.begin(), all.end());  // their order has no meaning
         for (const ir::Multiple& rule : kernel_.multiples)
             all.push_back(fmt::format("{} % {} == 0", dim_names_[index(rule.dim)], rule.of));
         return all.empty() ? "" : fmt::format(" where {}", fmt::join(all, ", "));
@@ -306,7 +307,7 @@ class Printer {
     const ir::Kernel& kernel_;
     NameTable table_;
     std::vector<Text> texts_;         // by expression
-    std::vector<std::string> names_;  // "" for what is written in place
+    std::vector<std::string> names_;  // "" for what is inlined
     std::vector<int> uses_;
     std::vector<std::string> dim_names_, param_names_, output_names_;
 };

@@ -1,4 +1,4 @@
-// Collects errors up to a limit, so that a broken text costs bounded time and reading.
+// Collects errors up to a limit, so that a broken text takes bounded time to check and to read.
 #pragma once
 
 #include "dsl/codes.h"
@@ -11,20 +11,20 @@ class Reporter {
     explicit Reporter(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
     void error(code::Code code, Span at, std::string message, std::string fix) {
-        if (++count_ < kMost) diagnostics_.error(code, at, std::move(message), std::move(fix));
-        if (count_ == kMost)
-            diagnostics_.error(code::too_many, at, "There are more errors than are worth listing.",
-                               "Mend the ones above first.");
+        if (++count_ < kMaxErrors) diagnostics_.error(code, at, std::move(message), std::move(fix));
+        if (count_ == kMaxErrors)
+            diagnostics_.error(code::too_many, at, "There are more errors, which are not listed.",
+                               "Fix the ones above first.");
     }
     void warning(code::Code code, Span at, std::string message, std::string fix) {
         diagnostics_.warning(code, at, std::move(message), std::move(fix));
     }
     int count() const { return count_; }
     bool ok() const { return count_ == 0; }
-    bool full() const { return count_ >= kMost; }
+    bool full() const { return count_ >= kMaxErrors; }
 
   private:
-    static constexpr int kMost = 50;
+    static constexpr int kMaxErrors = 50;
     Diagnostics& diagnostics_;
     int count_ = 0;
 };

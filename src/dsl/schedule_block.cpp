@@ -13,8 +13,8 @@
 namespace fact::dsl {
 namespace {
 
-using schedule::Given;
-using Set = std::function<void(Given&)>;  // one alternative of an entry
+using schedule::PartialSchedule;
+using Set = std::function<void(PartialSchedule&)>;  // one alternative of an entry
 
 // "128x256x64" with exactly `count` positive numbers.
 std::optional<std::array<int, 3>> shape(std::string_view text, int count) {
@@ -36,8 +36,8 @@ class ScheduleChecker {
     ScheduleChecker(const ast::Schedule& source, Reporter& reporter)
         : source_(source), reporter_(reporter) {}
 
-    std::vector<Given> choices() {
-        std::vector<Given> out{Given{}};
+    std::vector<PartialSchedule> choices() {
+        std::vector<PartialSchedule> out{PartialSchedule{}};
         std::set<std::string_view> seen;
         for (const ast::ScheduleEntry& entry : source_.entries) {
             if (!seen.insert(entry.name.text).second) {
@@ -55,8 +55,8 @@ class ScheduleChecker {
                     "List fewer, or split them over several blocks.");
                 return out;
             }
-            std::vector<Given> wider;
-            for (const Given& choice : out)
+            std::vector<PartialSchedule> wider;
+            for (const PartialSchedule& choice : out)
                 for (const Set& set : alternatives) set(wider.emplace_back(choice));
             out = std::move(wider);
         }
@@ -87,35 +87,38 @@ class ScheduleChecker {
         return sets;
     }
 
-    // A setter, or the form the entry's value must have; neither when the entry is unknown.
+    // A setter for a valid value; otherwise sets `form` to what is expected, unless the entry is
+    // unknown.
     static Set simple(std::string_view name, std::string_view text, std::string_view& form) {
         if (name == "tile") {
             form = "three numbers such as 128x256x64";
             const auto t = shape(text, 3);
-            if (t) return [t = *t](Given& s) { s.tile = schedule::Tile{t[0], t[1], t[2]}; };
+            if (t)
+                return [t = *t](PartialSchedule& s) { s.tile = schedule::Tile{t[0], t[1], t[2]}; };
         } else if (name == "cluster") {
             form = "two numbers such as 2x1";
             const auto c = shape(text, 2);
-            if (c) return [c = *c](Given& s) { s.cluster = schedule::Cluster{c[0], c[1]}; };
+            if (c)
+                return [c = *c](PartialSchedule& s) { s.cluster = schedule::Cluster{c[0], c[1]}; };
         } else if (name == "mainloop") {
             form = "`cooperative` or `pingpong`";
             for (const schedule::MainloopInfo& row : schedule::kMainloops)
                 if (text == row.name)
-                    return [mainloop = row.mainloop](Given& s) { s.mainloop = mainloop; };
+                    return [mainloop = row.mainloop](PartialSchedule& s) { s.mainloop = mainloop; };
         } else if (name == "epilogue") {
             form = "`auto`";
-            if (text == "auto") return [](Given&) {};
+            if (text == "auto") return [](PartialSchedule&) {};
         } else if (name == "stages") {
             form = "`auto` or a number";
-            if (text == "auto") return [](Given& s) { s.stages = 0; };
+            if (text == "auto") return [](PartialSchedule& s) { s.stages = 0; };
             const auto n = shape(text, 1);
-            if (n) return [n = (*n)[0]](Given& s) { s.stages = n; };
+            if (n) return [n = (*n)[0]](PartialSchedule& s) { s.stages = n; };
         }
         return nullptr;
     }
 
-    // persistent(raster: m, swizzle: {1, 2}), or another with the same arguments, which may list
-    // alternatives of their own.
+    // `persistent(raster: m, swizzle: {1, 2})`, or another scheduler with the same arguments, which
+    // may list alternatives.
     void scheduler(const ast::ScheduleValue& value, std::vector<Set>& sets) {
         const ast::Word entry{"scheduler", value.word.span};
         const auto kind = std::ranges::find(schedule::kSchedulers, value.word.text,
@@ -123,7 +126,8 @@ class ScheduleChecker {
         if (kind == schedule::kSchedulers.end())
             return bad_value(
                 value.word, entry,
-                "`persistent(raster: m, swizzle: 2)`, or `streamk` or `splitk` with the same");
+                "`persistent(raster: m, swizzle: 2)`, or `streamk` or `splitk` with the same "
+                "arguments");
         std::vector<std::optional<schedule::Raster>> rasters;
         std::vector<std::optional<int>> swizzles;
         for (const ast::ScheduleArgument& argument : value.arguments) {
@@ -157,7 +161,7 @@ class ScheduleChecker {
         if (swizzles.empty()) swizzles.emplace_back();
         for (const auto raster : rasters)
             for (const auto swizzle : swizzles)
-                sets.push_back([raster, swizzle, kind = kind->scheduler](Given& s) {
+                sets.push_back([raster, swizzle, kind = kind->scheduler](PartialSchedule& s) {
                     s.scheduler = kind;
                     s.raster = raster;
                     s.swizzle = swizzle;
@@ -185,7 +189,7 @@ class ScheduleChecker {
     Reporter& reporter_;
 };
 
-// The name of the product the block is for; none after an error.
+// The name of the product that the block is for; nullopt after an error.
 std::optional<std::string> find_product(const ast::Schedule& source, const ir::Kernel& kernel,
                                         Reporter& reporter) {
     std::vector<std::string> products, attentions;
@@ -193,7 +197,7 @@ std::optional<std::string> find_product(const ast::Schedule& source, const ir::K
         if (std::holds_alternative<ir::Product>(expr.node)) products.push_back(expr.name);
         if (std::holds_alternative<ir::Attention>(expr.node)) attentions.push_back(expr.name);
     }
-    const auto is_attention = [&](Span at, const std::string& name) {
+    const auto refuse_attention = [&](Span at, const std::string& name) {
         reporter.error(code::attention_schedule, at,
                        fmt::format("'{}' is an attention, which takes no schedule.", name),
                        "Remove the block: an attention's tiles follow from its features.");
@@ -203,7 +207,7 @@ std::optional<std::string> find_product(const ast::Schedule& source, const ir::K
         const std::string name(source.product->text);
         if (std::count(products.begin(), products.end(), name)) return name;
         if (std::count(attentions.begin(), attentions.end(), name))
-            return is_attention(source.product->span, name);
+            return refuse_attention(source.product->span, name);
         const std::string near = nearest(name, products);
         reporter.error(code::unknown_product, source.product->span,
                        fmt::format("'{}' has no product '{}'.", kernel.name, name),
@@ -213,7 +217,7 @@ std::optional<std::string> find_product(const ast::Schedule& source, const ir::K
     }
     if (products.size() == 1) return products[0];
     if (products.empty() && !attentions.empty())
-        return is_attention(source.kernel.span, kernel.name);
+        return refuse_attention(source.kernel.span, kernel.name);
     if (products.empty())
         reporter.error(code::unknown_product, source.kernel.span,
                        fmt::format("'{}' has no product to schedule.", kernel.name),
@@ -222,7 +226,7 @@ std::optional<std::string> find_product(const ast::Schedule& source, const ir::K
         reporter.error(code::product_needed, source.kernel.span,
                        fmt::format("'{}' has several products.", kernel.name),
                        products[0].empty()
-                           ? fmt::format("Give the one a name (`acc = ...`), and say which: "
+                           ? fmt::format("Give one a name (`acc = ...`), and say which: "
                                          "`schedule {}.acc on {}`.",
                                          kernel.name, source.arch.text)
                            : fmt::format("Say which: `schedule {}.{} on {}`.", kernel.name,

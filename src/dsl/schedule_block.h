@@ -1,4 +1,4 @@
-// Schedule blocks: which product they are for, and the choices their entries span.
+// Checks schedule blocks: which product they are for, and all combinations of their alternatives.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ inline constexpr std::size_t kMaxChoices = 4096;        // of a block
 inline constexpr std::size_t kMaxChoicesInAll = 65536;  // of a text
 void report_choices(Span at, Reporter& reporter);
 
-// `names` are all kernels of the file; the program has those without errors.
+// `names`: all kernels of the file; `program` has only those without errors.
 std::optional<ScheduleBlock> check_schedule(const ast::Schedule& schedule,
                                             const std::set<std::string>& names,
                                             const Program& program, Reporter& reporter);

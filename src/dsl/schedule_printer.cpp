@@ -8,19 +8,20 @@
 namespace fact::dsl {
 namespace {
 
-using schedule::Given;
+using schedule::PartialSchedule;
 
 // The distinct values of an entry, in order of appearance.
 template <class Value>
-std::vector<Value> distinct(const std::vector<Given>& choices, Value Given::* entry) {
+std::vector<Value> distinct(const std::vector<PartialSchedule>& choices,
+                            Value PartialSchedule::* entry) {
     std::vector<Value> values;
-    for (const Given& choice : choices)
+    for (const PartialSchedule& choice : choices)
         if (std::find(values.begin(), values.end(), choice.*entry) == values.end())
             values.push_back(choice.*entry);
     return values;
 }
 
-// An entry with its alternatives; "" where it is left out.
+// An entry with its alternatives; "" if it has no value.
 template <class Value, class Print>
 std::string entry(std::string_view name, const std::vector<std::optional<Value>>& values,
                   Print print) {
@@ -32,17 +33,17 @@ std::string entry(std::string_view name, const std::vector<std::optional<Value>>
     return fmt::format("{}{}", name, texts.size() == 1 ? all : fmt::format("{{{}}}", all));
 }
 
-// The block that has these entries, and what it would be read as: the choices, unless they depend
-// on each other.
-std::string block_text(const ScheduleBlock& block, const std::vector<Given>& choices,
-                       std::vector<Given>& spanned) {
-    const auto tiles = distinct(choices, &Given::tile);
-    const auto clusters = distinct(choices, &Given::cluster);
-    const auto mainloops = distinct(choices, &Given::mainloop);
-    const auto stages = distinct(choices, &Given::stages);
-    const auto rasters = distinct(choices, &Given::raster);
-    const auto swizzles = distinct(choices, &Given::swizzle);
-    const auto schedulers = distinct(choices, &Given::scheduler);
+// The text of one block with these entries. `spanned` gets the combinations that it would be read
+// as, which are the choices only if they are a cross product.
+std::string block_text(const ScheduleBlock& block, const std::vector<PartialSchedule>& choices,
+                       std::vector<PartialSchedule>& spanned) {
+    const auto tiles = distinct(choices, &PartialSchedule::tile);
+    const auto clusters = distinct(choices, &PartialSchedule::cluster);
+    const auto mainloops = distinct(choices, &PartialSchedule::mainloop);
+    const auto stages = distinct(choices, &PartialSchedule::stages);
+    const auto rasters = distinct(choices, &PartialSchedule::raster);
+    const auto swizzles = distinct(choices, &PartialSchedule::swizzle);
+    const auto schedulers = distinct(choices, &PartialSchedule::scheduler);
     for (const auto& tile : tiles)
         for (const auto& cluster : clusters)
             for (const auto& mainloop : mainloops)
@@ -81,20 +82,20 @@ std::string block_text(const ScheduleBlock& block, const std::vector<Given>& cho
 }  // namespace
 
 std::string to_text(const ScheduleBlock& block) {
-    std::vector<Given> spanned;
+    std::vector<PartialSchedule> spanned;
     if (block.choices.empty()) return "";
     const std::string whole = block_text(block, block.choices, spanned);
-    // An alternative without a value is one of its own.
-    const auto same = [](const Given& a, const Given& b) {
+    // Choices that set different entries cannot share a block.
+    const auto same = [](const PartialSchedule& a, const PartialSchedule& b) {
         return schedule::open_entries(a) == schedule::open_entries(b);
     };
-    const bool alike =
-        std::all_of(block.choices.begin(), block.choices.end(),
-                    [&](const Given& choice) { return same(choice, block.choices.front()); });
+    const bool alike = std::all_of(
+        block.choices.begin(), block.choices.end(),
+        [&](const PartialSchedule& choice) { return same(choice, block.choices.front()); });
     if (alike && spanned == block.choices) return whole;
-    // Choices that are no cross product are correlated: a block each says so.
+    // Choices that are not a cross product get one block each.
     std::string out;
-    for (const Given& choice : block.choices) {
+    for (const PartialSchedule& choice : block.choices) {
         spanned.clear();
         out += block_text(block, {choice}, spanned);
     }

@@ -12,14 +12,14 @@
 namespace fact::dsl {
 namespace {
 
-constexpr std::size_t kMaxFactors = 8;         // of a product
-constexpr std::size_t kMaxSuggestions = 1000;  // names looked at for a misspelt one
+constexpr std::size_t kMaxFactors = 8;         // of a dimension
+constexpr std::size_t kMaxSuggestions = 1000;  // names that are compared with a misspelt one
 
 bool is_digits(std::string_view text) {
     return !text.empty() && text[0] >= '0' && text[0] <= '9';
 }
 
-// A constant extent without leading zeros; nothing when it is 0 or too large.
+// A constant extent without leading zeros; nullopt if it is 0 or too large.
 std::optional<std::string> extent_name(std::string_view digits) {
     std::int32_t extent = 0;
     const char* end = digits.data() + digits.size();
@@ -28,8 +28,8 @@ std::optional<std::string> extent_name(std::string_view digits) {
     return std::to_string(extent);
 }
 
-// Whether another name is a factor of a product that is spelled by it: F in F*8.
-bool is_in_a_product(const ir::Kernel& kernel, ir::DimId dim) {
+// Whether the name of an alias occurs in that of a factored dimension: F in F*8.
+bool is_in_factored_dim(const ir::Kernel& kernel, ir::DimId dim) {
     const auto used = ir::used_dims(kernel);
     const auto spells = [&](const std::string& product) {
         const auto starred = "*" + product + "*";
@@ -60,10 +60,10 @@ bool Scope::has_dim(std::string_view name) const {
 }
 
 void Scope::declare(const ast::Kernel& kernel) {
-    // Dimensions first: a tensor may not be called like a dimension that is named after it.
+    // All dimensions first, since a tensor may not have the name of any of them.
     for (const ast::Tensor& t : kernel.params) declare_symbols(t.dims);
-    declare_products(kernel.constraints);
-    // `.as` may bring new names, of which outputs can have some.
+    declare_factored_dims(kernel.constraints);
+    // `.as` may introduce new names, which outputs can use.
     for (const ast::Expr& expr : kernel.body.exprs)
         if (const auto* rename = std::get_if<ast::Rename>(&expr.node))
             declare_symbols(rename->dims);
@@ -100,8 +100,8 @@ ir::Tensor Scope::tensor(const ast::Tensor& t) {
             reporter_.error(
                 code::repeated_dim, t.dims[i].span,
                 fmt::format("'{}' has dimension {} twice.", t.name.text, kernel_[*id].name),
-                fmt::format("Give it a name of its own, and say that they are equal: `where F = "
-                            "{}`; `x.as(M, F)` reads x[M, {}] by it.",
+                fmt::format("Give one another name, and say that they are equal: `where F = {}`; "
+                            "`x.as(M, F)` then renames the dimensions of x[M, {}].",
                             kernel_[*id].name, kernel_[*id].name));
         else
             dims.push_back(*id);
@@ -133,13 +133,13 @@ std::optional<std::vector<ir::DimId>> Scope::dims(const ast::Dim& dim) {
 
 std::optional<ir::DimId> Scope::dim(const ast::Dim& dim) {
     const auto parts = factors(dim);
-    return parts ? builder_.dim_product(*parts, dim.span) : std::nullopt;
+    return parts ? builder_.factored_dim(*parts, dim.span) : std::nullopt;
 }
 
 std::optional<std::vector<ir::DimId>> Scope::factors(const ast::Dim& dim) {
     if (dim.factors.size() > kMaxFactors) {
         reporter_.error(code::too_many_dims, dim.span,
-                        fmt::format("The product has {} factors.", dim.factors.size()),
+                        fmt::format("The dimension has {} factors.", dim.factors.size()),
                         fmt::format("Use at most {}.", kMaxFactors));
         return std::nullopt;
     }
@@ -152,7 +152,7 @@ std::optional<std::vector<ir::DimId>> Scope::factors(const ast::Dim& dim) {
         factors.push_back(*id);
     }
     if (constant < 0x1p31) return factors;
-    reporter_.error(code::dim_extent, dim.span, "The constants make no extent.",
+    reporter_.error(code::dim_extent, dim.span, "The extent is too large.",
                     "Keep their product below 2147483648.");
     return std::nullopt;
 }
@@ -189,8 +189,9 @@ bool Scope::claim(const ast::Word& word, Symbol symbol) {
         return complain(code::defined_twice,
                         fmt::format("'{}' already names a dimension.", word.text));
     if (!symbols_.emplace(word.text, symbol).second)
-        return complain(code::defined_twice,
-                        fmt::format("'{}' is defined twice; a name keeps its value.", word.text));
+        return complain(
+            code::defined_twice,
+            fmt::format("'{}' is defined twice; a name is assigned only once.", word.text));
     order_.push_back(word.text);
     return true;
 }
@@ -237,7 +238,7 @@ void Scope::define(const ast::Statement& statement, const std::vector<Value>& va
     const bool several = statement.targets.size() > 1;
     for (std::size_t i = 0; i < values.size(); ++i)
         define(statement.targets[i], values[i], at, several);
-    // A parameter lies in memory as it is.
+    // A parameter is already in memory.
     if (statement.stored && values[0] &&
         !std::holds_alternative<ir::Param>(kernel_[*values[0]].node))
         kernel_.exprs[ir::index(*values[0])].stored = true;
@@ -281,14 +282,14 @@ void Scope::check_output(const Symbol& symbol, Span at) {
     }
 }
 
-// A parameter that is not read may still tell an extent.
-void Scope::warn_unless_it_tells(const Symbol& symbol) {
+// Warns about an unread parameter, unless only it supplies some extent.
+void Scope::warn_if_unneeded(const Symbol& symbol) {
     const ir::Tensor& own = kernel_.params[symbol.position];
-    std::vector<bool> given(kernel_.dims.size());
+    std::vector<bool> declared(kernel_.dims.size());
     for (const ir::Tensor& param : kernel_.params)
         for (const ir::DimId dim : param.type.dims)
-            if (&param != &own) given[ir::index(dim)] = true;
-    const auto known = ir::known_dims(kernel_, std::move(given));
+            if (&param != &own) declared[ir::index(dim)] = true;
+    const auto known = ir::known_dims(kernel_, std::move(declared));
     for (const ir::DimId dim : own.type.dims)
         if (!known[ir::index(dim)]) return;
     reporter_.warning(code::unused_param, symbol.span,
@@ -305,7 +306,7 @@ void Scope::finish(bool complete) {
                             fmt::format("The output '{}' is never assigned.", name),
                             fmt::format("Add a line `{} = ...`.", name));
         else if (!symbol.used && clean && symbol.kind == Kind::param)
-            warn_unless_it_tells(symbol);
+            warn_if_unneeded(symbol);
         else if (!symbol.used && clean)
             reporter_.error(code::unused_value, symbol.span,
                             fmt::format("The value '{}' is never used.", name),
@@ -313,8 +314,8 @@ void Scope::finish(bool complete) {
     }
     if (!complete || reporter_.count() != errors_before_) return;
     const auto used = ir::used_dims(kernel_);
-    for (const auto& [dim, span] : products_)  // a misspelt constraint would be none
-        if (!used[ir::index(dim)] && !is_in_a_product(kernel_, dim))
+    for (const auto& [dim, span] : named_factored_dims_)  // it may be misspelt
+        if (!used[ir::index(dim)] && !is_in_factored_dim(kernel_, dim))
             reporter_.error(code::unused_value, span,
                             fmt::format("The dimension '{}' is never used.", kernel_[dim].name),
                             "Give it to a tensor, or remove it.");

@@ -25,15 +25,15 @@ class Scope : public Names {
 
     // Reports an unknown name.
     Value value(const ast::Word& word) override;
-    // One dimension, of a parameter's symbols and constants.
+    // One dimension, made of the parameters' symbols and constants.
     std::optional<std::vector<ir::DimId>> dims(const ast::Dim& dim) override;
 
-    // Reports names that are taken or reserved, and outputs that do not take their value, which is
-    // written `at`; a value is none when it was in error.
+    // Reports names that are taken or reserved, and outputs whose type does not fit their value,
+    // whose expression is `at`; a value is nullopt if it had an error.
     void define(const ast::Statement& statement, const std::vector<Value>& values, Span at);
 
-    // Reports outputs without a value; and values without a use, where the kernel was `complete`
-    // and had no other error.
+    // Reports outputs without a value; and unused values if the kernel was `complete` and had no
+    // other error.
     void finish(bool complete);
 
   private:
@@ -43,15 +43,15 @@ class Scope : public Names {
         Span span;
         std::size_t position = 0;  // among params or outputs
         bool assigned = false, used = false;
-        bool broken = false;  // declared in error: what follows from it is not reported
+        bool broken = false;  // its declaration has an error: consequences are not reported
         Value value;
     };
 
     void declare_symbols(const std::vector<ast::Dim>& dims);
-    // What the header says of dimensions, in constraints.cpp.
-    void declare_products(const std::vector<ast::Constraint>& constraints);
+    // Constraints on dimensions in the header, in constraints.cpp.
+    void declare_factored_dims(const std::vector<ast::Constraint>& constraints);
     void declare_multiples(const std::vector<ast::Constraint>& constraints);
-    void define_product(const ast::Constraint& constraint);
+    void define_factored_dim(const ast::Constraint& constraint);
     ir::Tensor tensor(const ast::Tensor& tensor);
     std::optional<DType> dtype(const ast::Word& word);
     bool has_dim(std::string_view name) const;
@@ -60,7 +60,7 @@ class Scope : public Names {
     std::optional<ir::DimId> factor(const ast::Word& word);
     void define(const ast::Word& word, Value value, Span at, bool one_of_several);
     bool claim(const ast::Word& word, Symbol symbol);
-    void warn_unless_it_tells(const Symbol& symbol);
+    void warn_if_unneeded(const Symbol& symbol);
     void check_output(const Symbol& symbol, Span at);
 
     NodeBuilder& builder_;
@@ -69,7 +69,7 @@ class Scope : public Names {
     int errors_before_;
     std::unordered_map<std::string_view, Symbol> symbols_;
     std::vector<std::string_view> order_;  // of definition, for errors in the text's order
-    std::vector<std::pair<ir::DimId, Span>> products_;  // that the header gives a name
+    std::vector<std::pair<ir::DimId, Span>> named_factored_dims_;  // named in the header
 };
 
 }  // namespace fact::dsl

@@ -1,4 +1,4 @@
-// What a function takes: values by position, and arguments by name.
+// The parameters of a function: values by position, and arguments by name.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct Parameter {
     std::string_view name;  // "": only by position
     ArgumentKind kind = ArgumentKind::value;
     bool required = true;
-    bool positional = true;               // of a value: may stand without its name
-    std::optional<double> standard = {};  // what an omitted value is
+    bool positional = true;  // a value may be passed without its name
+    std::optional<double> default_value = {};
 };
 
 struct Signature {

@@ -20,7 +20,7 @@ ast::Word parse_factor(TokenStream& tokens) {
 void parse_statement(TokenStream& tokens, ast::Body& body) {
     ast::Statement statement;
     statement.first = body.exprs.size();
-    // Consumed whatever it is, so that an error always makes progress.
+    // Consumed in any case, so that parsing always makes progress.
     const Token& first = tokens.peek();
     if (first.kind != TokenKind::name) {
         tokens.take();
@@ -40,7 +40,7 @@ void parse_statement(TokenStream& tokens, ast::Body& body) {
     } while (!statement.stored && !tokens.peek().starts_line && tokens.accept(","));
     if (tokens.peek().starts_line) tokens.fail_expected("'='");
     tokens.expect("=", "'='");
-    // The target is known even when its value is not: later lines may use it.
+    // The target is recorded even if its expression has an error: later lines may use it.
     body.statements.push_back(statement);
     const ast::ExprId value = parse_expression(tokens, body.exprs);
     if (!tokens.peek().starts_line && !tokens.peek().is("}"))

@@ -1,4 +1,4 @@
-// Statements and dimensions: what the bodies of kernels and of composite functions are made of.
+// Parses statements and dimensions, for the bodies of kernels and of composite functions.
 #pragma once
 
 #include "dsl/token_stream.h"
@@ -9,7 +9,7 @@ namespace fact::dsl {
 // body. Throws SyntaxError.
 void parse_statement(TokenStream& tokens, ast::Body& body);
 
-// A name, a positive integer, or a product of such: `8*D`.
+// A name, a positive integer, or a product of these: `8*D`.
 ast::Dim parse_dim(TokenStream& tokens);
 // `[M, 8*D]`; the opening bracket is next.
 std::vector<ast::Dim> parse_dims(TokenStream& tokens);

@@ -45,7 +45,7 @@ void TokenStream::fail(code::Code code, Span at, std::string message, std::strin
 
 void TokenStream::fail_expected(std::string_view what) {
     const Token& token = peek();
-    // What is missing at the end of a line is missing there, not at the start of the next.
+    // If something is missing at the end of a line, report it there and not on the next line.
     if (token.kind == TokenKind::end || (token.starts_line && at_ > 0)) {
         const std::uint32_t end = previous_span().end;
         fail(code::unexpected, {end > 0 ? end - 1 : 0, end},
@@ -55,7 +55,7 @@ void TokenStream::fail_expected(std::string_view what) {
     }
     fail(code::unexpected, token.span,
          fmt::format("Expected {}, found '{}'.", what, token.text.substr(0, 40)),
-         fmt::format("Put {} here.", what));
+         fmt::format("Write {} here.", what));
 }
 
 bool TokenStream::at_definition() const {

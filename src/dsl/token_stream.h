@@ -1,4 +1,4 @@
-// The parser's hand on the tokens: look, take, complain, and find the way back after an error.
+// The parser's access to the tokens: look ahead, consume, report errors, and skip after an error.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace fact::dsl {
 
-// Thrown by a complaint, caught where parsing can go on.
+// Thrown after an error is reported, caught where parsing can go on.
 struct SyntaxError {};
 
 class TokenStream {
@@ -25,10 +25,10 @@ class TokenStream {
     Span previous_span() const { return at_ ? tokens_[at_ - 1].span : Span{}; }
 
     bool accept(std::string_view symbol_or_word);
-    // Takes the token or complains that `what` was expected.
+    // Consumes the token, or fails because `what` was expected.
     void expect(std::string_view symbol, std::string_view what);
     ast::Word expect_name(std::string_view what);
-    // Closes `open`, saying so when the text ends or goes on elsewhere.
+    // Consumes the symbol that closes `open`, or fails.
     void expect_close(std::string_view symbol, const Token& open);
 
     [[noreturn]] void fail(code::Code code, Span at, std::string message, std::string fix);

@@ -1,4 +1,4 @@
-// The words a kernel text cannot use as names, and what may be called.
+// Reserved words of the language, and the names of functions.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace fact::dsl {
 
-// Functions beside those of ir/functions.h, the casts and the composites of prelude.h.
+// Functions other than those of ir/functions.h, the casts and the composites of prelude.h.
 struct SpecialInfo {
     std::string_view name, parameters, meaning;
 };
@@ -25,12 +25,12 @@ inline constexpr std::array<SpecialInfo, 7> kSpecial{{
      "logsumexp of the scores of an attention o, f32; of a row that sees nothing: -inf"},
 }};
 
-// Keywords, element types, and the functions that are no composites: `mean` may be a tensor.
+// Keywords, element types, and functions except composites: a tensor may be called `mean`.
 bool is_reserved(std::string_view word);
 
-// Whether it can stand before "(".
+// Whether a function has this name.
 bool is_function(std::string_view word);
-// All of them: for suggestions.
+// The names of all functions, for suggestions.
 std::vector<std::string> function_names();
 
 // Letters, digits and '_', not starting with a digit, not reserved.

@@ -1,4 +1,4 @@
-// Writes C++ text: the one owner of indentation and line ends.
+// Writes C++ text: only this class handles indentation and line ends.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@ namespace fact::emit {
 
 class CodeWriter {
   public:
-    // `origin`, the line of kernel text it comes from ("mlp.fact:3"), follows as a comment.
+    // `origin`, the line of kernel text it comes from ("mlp.fact:3"), is appended as a comment.
     void line(std::string_view text = {}, std::string_view origin = {});
-    // "text {" now, "}" with `closing` after it when the returned guard goes.
+    // Writes "text {" now, and "}" plus `closing` when the returned guard is destroyed.
     class Block {
       public:
         ~Block();
@@ -37,10 +37,10 @@ class CodeWriter {
     int depth_ = 0;
 };
 
-// The name, or one close to it where C++ has taken the word.
+// The name, with "_" appended if C++ reserves the word.
 std::string identifier(std::string_view name);
 
-// A float as C++ reads it back to the same bits: "0.5f", "-INFINITY".
+// A literal that C++ reads back as the same float: "0.5f", "-INFINITY".
 std::string float_literal(double value);
 
 }  // namespace fact::emit

@@ -18,11 +18,11 @@ std::string shape_refusal(const LaunchRecord& record, int number, const TensorAr
     const std::string name = title(record, number);
     const auto rank = static_cast<int>(tensor.sizes.size());
     if (rank != spec.rank)
-        return fmt::format("{} has {} dimensions where the kernel has {}", name, rank, spec.rank);
+        return fmt::format("{} has {} dimensions, but the kernel takes {}", name, rank, spec.rank);
     if (tensor.strides.size() != tensor.sizes.size())
         throw InternalError("TensorArg: sizes and strides differ in length");
     if (tensor.dtype != spec.dtype)
-        return fmt::format("{} is {} where the kernel has {}", name, info(tensor.dtype).name,
+        return fmt::format("{} is {}, but the kernel takes {}", name, info(tensor.dtype).name,
                            info(spec.dtype).name);
     for (int i = 0; i < rank; ++i) {
         if (tensor.sizes[i] < 1) return fmt::format("{} is empty", name);
@@ -59,12 +59,12 @@ std::string map_refusal(std::string_view name, const TensorMapParam& param,
     return "";
 }
 
-// The first of the dimensions that make a row.
+// The first dimension of a row.
 std::size_t row_begin(const Alignment& rule, const TensorArg& tensor) {
     return tensor.sizes.size() - std::min<std::size_t>(rule.row_dims, tensor.sizes.size());
 }
 
-bool lies_in_rows(const Alignment& rule, const TensorArg& tensor) {
+bool has_contiguous_rows(const Alignment& rule, const TensorArg& tensor) {
     std::int64_t step = 1;
     for (std::size_t i = tensor.sizes.size(); i-- > row_begin(rule, tensor);) {
         if (tensor.sizes[i] > 1 && tensor.strides[i] != step) return false;
@@ -85,7 +85,7 @@ bool aligned(const Alignment& rule, const TensorArg& tensor) {
     return true;
 }
 
-// Whether the kernel may count to an extent in 32 bits.
+// Why the kernel cannot count to an extent in 32 bits; "" if it can.
 std::string extent_refusal(const LaunchRecord& record, const ExtentField& extent,
                            std::span<const TensorArg> all) {
     const std::int64_t count = extent_of(extent, all);
@@ -94,12 +94,12 @@ std::string extent_refusal(const LaunchRecord& record, const ExtentField& extent
     for (const DimOf& dim : extent.dims)
         names.push_back(fmt::format("dimension {} of {}", dim.dim, title(record, dim.tensor)));
     return fmt::format("{}{} is {}, more than kernels count to ({})", fmt::join(names, " times "),
-                       extent.times > 1 ? fmt::format(" times {}", extent.times) : "", count,
+                       extent.factor > 1 ? fmt::format(" times {}", extent.factor) : "", count,
                        kMaxCount);
 }
 
-// Tiles are numbered in 32 bits, and so are the k-tiles of those that are divided: less than two
-// for every cluster.
+// Tiles are numbered in 32 bits, and so are the k-tiles of those that are cut along K, of which
+// there are less than two per cluster.
 std::string tiles_refusal(const Launch& launch, const PersistentGrid& grid,
                           std::span<const TensorArg> all) {
     const std::int64_t tiles = cluster_count(grid, launch.cluster, all);
@@ -110,7 +110,7 @@ std::string tiles_refusal(const Launch& launch, const PersistentGrid& grid,
     const std::int64_t depth = ceil_div(extent_product(grid.k, all), grid.tile_k);
     const std::int64_t most = kMaxCount / (2 * std::int64_t{grid.max_blocks});
     if (depth <= most) return "";
-    return fmt::format("{} would divide tiles of {} k-tiles, more than it can number ({})",
+    return fmt::format("{} would cut tiles of {} k-tiles along K, more than it can number ({})",
                        launch.entry, depth, most);
 }
 
@@ -167,9 +167,9 @@ std::string title(const LaunchRecord& record, int tensor) {
     return spec.origin.empty() ? spec.name : fmt::format("{} ({})", spec.name, spec.origin);
 }
 
-std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tensors) {
+std::string why_refused(const LaunchRecord& record, std::span<const TensorArg> tensors) {
     if (static_cast<int>(tensors.size()) != record.num_bound())
-        return fmt::format("{} tensors given where the kernel has {}", tensors.size(),
+        return fmt::format("{} tensors were given, but the kernel takes {}", tensors.size(),
                            record.num_bound());
     for (int i = 0; i < record.num_bound(); ++i)
         if (std::string why = shape_refusal(record, i, tensors[i]); !why.empty()) return why;
@@ -180,7 +180,7 @@ std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tenso
             const auto expected = tensors[first.tensor].sizes[first.dim];
             const auto extent = tensors[dim.tensor].sizes[dim.dim];
             if (extent != expected)
-                return fmt::format("{} has {} in dimension {} where {} has {} in dimension {}",
+                return fmt::format("{} has {} in dimension {}, but {} has {} in dimension {}",
                                    title(record, dim.tensor), extent, dim.dim,
                                    title(record, first.tensor), expected, first.dim);
         }
@@ -189,7 +189,7 @@ std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tenso
         const auto extent = extent_of(rule.of, tensors);
         const auto expected = std::max<std::int64_t>(extent_of(rule.extent, tensors), 1);
         if (rule.multiple ? extent % expected != 0 : extent != expected)
-            return fmt::format("{} {} {} in dimension {} where the kernel takes {}{}",
+            return fmt::format("{} {} {} in dimension {}, but the kernel takes {}{}",
                                title(record, rule.of.dims.front().tensor),
                                rule.of == ExtentField{rule.of.dims} ? "has" : "gives", extent,
                                rule.of.dims.front().dim, rule.multiple ? "multiples of " : "",
@@ -199,12 +199,13 @@ std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tenso
     std::vector<TensorArg> all(tensors.begin(), tensors.end());
     for (auto& workspace : workspaces(record, tensors)) all.push_back(std::move(workspace));
     for (const auto& rule : record.alignments) {
-        if (!lies_in_rows(rule, all[rule.tensor]))
+        if (!has_contiguous_rows(rule, all[rule.tensor]))
             return fmt::format("{} is not contiguous in its last {} dimensions",
                                title(record, rule.tensor), rule.row_dims);
         if (!aligned(rule, all[rule.tensor]))
-            return fmt::format("{} does not start, end and step at multiples of {} bytes",
-                               title(record, rule.tensor), rule.bytes);
+            return fmt::format(
+                "{} has an address, row length or stride that is not a multiple of {} bytes",
+                title(record, rule.tensor), rule.bytes);
     }
     for (const ExtentField& count : record.counts)
         if (std::string why = extent_refusal(record, count, all); !why.empty()) return why;

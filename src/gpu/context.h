@@ -1,4 +1,4 @@
-// The driver's contexts: kernels and memory live in a device's primary one, as torch's do.
+// The driver's contexts: kernels and memory are in a device's primary context, like torch's.
 // Internal to gpu/.
 #pragma once
 
@@ -6,7 +6,8 @@
 
 namespace fact::gpu {
 
-// Makes a context current for a scope. A thread that had none keeps it: asking again is cheaper.
+// Makes a context current for a scope. A thread that had none keeps it, so that the next scope is
+// cheaper.
 class CurrentContext {
   public:
     CurrentContext(const cuda::Api& api, cuda::Context context) : api_(api) {
@@ -34,7 +35,7 @@ class CurrentContext {
     bool pushed_ = false;
 };
 
-// While it lives, what the thread does leaves captures of other threads alone.
+// During its lifetime, the thread may do what would otherwise break other threads' captures.
 class RelaxedCapture {
   public:
     explicit RelaxedCapture(const cuda::Api& api) : api_(api) {
@@ -49,7 +50,7 @@ class RelaxedCapture {
     int mode_ = cuda::kRelaxedCapture;
 };
 
-// The primary context of the thread's device, or of device 0 where the thread has none.
+// The primary context of the thread's device, or of device 0 if the thread has none.
 Result<cuda::Context> primary_context(const cuda::Api& api, cuda::Device& device);
 
 // Runs `call` with the primary context current.

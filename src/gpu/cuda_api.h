@@ -28,8 +28,8 @@ enum FunctionAttribute : int {
     kNonPortableClusterAllowed = 14,
 };
 
-// What a thread may do while a stream is captured into a graph: anything. The other modes forbid
-// what may wait for the GPU, as loading code does.
+// In this mode a thread may do anything while a stream is captured into a graph. The other modes
+// forbid calls that may wait for the GPU, such as loading code.
 constexpr int kRelaxedCapture = 2;
 
 struct alignas(128) TensorMap {
@@ -100,7 +100,7 @@ struct Api {
                            int interleave, int swizzle, int promotion, int fill);
 };
 
-// The driver, loaded and initialised once; the same Error every time where there is none.
+// The driver, loaded and initialised once; the same Error every time if there is none.
 const Result<Api>& api();
 
 // "cuLaunchKernelEx failed: invalid argument".

@@ -15,7 +15,7 @@ struct DeviceInfo {
     std::string driver_version;
 };
 
-// A device of the driver's list, or why there is none.
+// A device by its number in the driver's list, or why there is none.
 Result<DeviceInfo> device_info(int ordinal = 0);
 
 // The spelling of a compute capability in records and options: 9.0 is "sm90a", 8.0 is "sm80".

@@ -17,11 +17,11 @@ namespace fact::gpu {
 
 namespace {
 
-thread_local std::function<void(const Launch&)> observed;  // by the LaunchObserver
+thread_local std::function<void(const Launch&)> observer;  // of the LaunchObserver
 
 constexpr int kPromoteL2To256Bytes = 3;
 
-// What a launch asks for beyond its sizes.
+// The launch attributes: cluster size and early start.
 class Attributes {
   public:
     Attributes(const Launch& launch, cuda::LaunchConfig& config) {
@@ -48,14 +48,13 @@ class Attributes {
 struct Kernel::State {
     struct Entry {
         cuda::Function function = nullptr;
-        std::int64_t capacity =
-            0;  // clusters (of one block, without) resident on the GPU at a time
+        std::int64_t capacity = 0;  // clusters (or thread blocks) on the GPU at a time
     };
     const cuda::Api& api;
     LaunchRecord record;
     cuda::Context context = nullptr;
     cuda::Module module = nullptr;
-    std::vector<Entry> entries;  // one a launch
+    std::vector<Entry> entries;  // one per launch
     std::string identity = {};
 
     ~State() {
@@ -201,7 +200,7 @@ Result<Kernel> Kernel::load(std::string_view cubin, LaunchRecord record) {
 Result<Kernel> Kernel::load_for_good(std::string_view cubin, LaunchRecord record, int ordinal) {
     if (auto ok = check_loadable(record); !ok) return ok.error();
     static std::mutex mutex;
-    // Not destroyed at exit: the GPU may be gone by then.
+    // Not destroyed at exit: the GPU context may be gone by then.
     static auto& all = *new std::map<std::pair<int, std::string>, std::shared_ptr<State>>;
     const std::lock_guard lock(mutex);
     auto& own = all[{ordinal, identity_of(cubin, record)}];
@@ -227,8 +226,8 @@ const std::string& Kernel::identity() const {
     return state_->identity;
 }
 
-std::string Kernel::refuses(std::span<const TensorArg> tensors) const {
-    return gpu::refuses(state_->record, tensors);
+std::string Kernel::why_refused(std::span<const TensorArg> tensors) const {
+    return gpu::why_refused(state_->record, tensors);
 }
 
 std::vector<TensorArg> Kernel::workspaces(std::span<const TensorArg> tensors) const {
@@ -248,18 +247,18 @@ Result<> Kernel::launch(std::span<const TensorArg> tensors,
             continue;
         auto done = state_->launch_one(launch, state_->entries[i], tensors, stream);
         if (!done) return done.error();
-        if (observed) observed(launch);
+        if (observer) observer(launch);
     }
     return Ok{};
 }
 
 LaunchObserver::LaunchObserver(std::function<void(const Launch&)> launched) {
-    if (observed) throw InternalError("LaunchObserver: there is one already");
-    observed = std::move(launched);
+    if (observer) throw InternalError("LaunchObserver: there is one already");
+    observer = std::move(launched);
 }
 
 LaunchObserver::~LaunchObserver() {
-    observed = nullptr;
+    observer = nullptr;
 }
 
 }  // namespace fact::gpu

@@ -24,13 +24,13 @@ struct TensorArg {
 
 class Kernel {
   public:
-    // Loads into the current device's primary context; sets shared memory and asks the occupancy.
-    // The code is unloaded with the last copy of the kernel.
+    // Loads into the current device's primary context; sets the shared memory size and queries the
+    // occupancy. The code is unloaded with the last copy of the kernel.
     static Result<Kernel> load(std::string_view cubin, LaunchRecord record);
 
     // The same on this device of the driver's list, and for the life of the process: a captured
-    // CUDA graph may run the code long after whoever loaded it is gone, and unloading would break a
-    // capture that is under way. Whoever asks for the same code and record gets the same kernel.
+    // CUDA graph may run the code long after its owner is gone, and unloading would break a capture
+    // in progress. The same code and record give the same kernel.
     static Result<Kernel> load_for_good(std::string_view cubin, LaunchRecord record, int ordinal);
 
     // A hash of code and record: identity() of the kernel that is loaded from them.
@@ -40,11 +40,11 @@ class Kernel {
     // A hash of its code and its record.
     const std::string& identity() const;
 
-    // Why these tensors (parameters, then outputs) cannot be served: rank, dtype, disagreeing
-    // extents, strides or addresses TMA cannot take. "" when they can.
-    std::string refuses(std::span<const TensorArg> tensors) const;
+    // Why the kernel cannot take these tensors (parameters, then outputs): rank, dtype, disagreeing
+    // extents, strides or addresses that TMA does not accept. "" if it can.
+    std::string why_refused(std::span<const TensorArg> tensors) const;
 
-    // The workspaces such a call needs, with sizes and strides filled in and no data.
+    // The workspaces that a call with these tensors needs, with sizes and strides but no data.
     std::vector<TensorArg> workspaces(std::span<const TensorArg> tensors) const;
 
     // `tensors`: parameters, outputs, workspaces. Launches whose prepares_from is one of `prepared`
@@ -59,7 +59,7 @@ class Kernel {
     std::shared_ptr<State> state_;
 };
 
-// While it lives, `launched` is called after every launch that this thread makes.
+// During its lifetime, `launched` is called after every launch of this thread.
 class LaunchObserver {
   public:
     explicit LaunchObserver(std::function<void(const Launch&)> launched);

@@ -49,7 +49,7 @@ int map_swizzle(int bytes) {
     throw InternalError("map_swizzle: not a swizzle");
 }
 
-// Memory that was never written must not hold one by chance, so they do not start at 0.
+// Tokens start at a random number: memory that was never written must not hold one by chance.
 std::uint64_t next_token() {
     static std::atomic<std::uint64_t> last = [] {
         std::random_device random;
@@ -58,7 +58,7 @@ std::uint64_t next_token() {
     return ++last;
 }
 
-// What is so large is refused all the same.
+// Limits the product: anything that large is refused anyway.
 std::int64_t multiplied(std::int64_t a, std::int64_t b) {
     constexpr std::int64_t kMost = std::int64_t{1} << 60;
     std::int64_t product = 0;
@@ -93,8 +93,8 @@ std::int64_t extent_product(std::span<const DimOf> dims, std::span<const TensorA
 }
 
 std::int64_t extent_of(const ExtentField& extent, std::span<const TensorArg> tensors) {
-    return ceil_div(multiplied(extent_product(extent.dims, tensors), extent.times),
-                    multiplied(extent_product(extent.divided, tensors), extent.over));
+    return ceil_div(multiplied(extent_product(extent.dims, tensors), extent.factor),
+                    multiplied(extent_product(extent.divisor_dims, tensors), extent.divisor));
 }
 
 std::int64_t cluster_count(const PersistentGrid& grid, const std::array<int, 2>& cluster,
@@ -165,14 +165,14 @@ MapGeometry map_geometry(const TensorMapParam& param, std::span<const TensorArg>
     map.swizzle = map_swizzle(param.swizzle_bytes);
     map.address = tensor.data;
     map.element_strides.fill(1);
-    std::uint64_t span = bytes;  // what the dimensions so far cover
+    std::uint64_t span = bytes;  // of the dimensions so far
     for (std::size_t i = 0; i < map.rank; ++i) {
         const int dim = param.dims[i];
         map.box[i] = static_cast<std::uint32_t>(param.box[i]);
         map.extents[i] = dim == kNoDim ? 1 : tensor.sizes[dim];
         std::uint64_t stride = i == 0 ? bytes : round_up(span, 16);
-        // An extent of one is never stepped over: its stride may be anything in the tensor, but
-        // the driver still wants a multiple of 16.
+        // The stride of an extent of one is never used and may be anything in the tensor, but the
+        // driver still requires a multiple of 16.
         if (i > 0 && map.extents[i] > 1) stride = tensor.strides[dim] * bytes;
         if (i > 0) map.stride_bytes[i - 1] = stride;
         span = std::max(span, stride * map.extents[i]);

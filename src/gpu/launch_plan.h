@@ -14,15 +14,15 @@
 
 namespace fact::gpu {
 
-// What messages call a tensor: its name in the kernel text, and its line there where it is known.
+// A tensor in messages: its name in the kernel text, and its line there if known.
 std::string title(const LaunchRecord& record, int tensor);
 
-// See Kernel::refuses and Kernel::workspaces; the record is valid.
-std::string refuses(const LaunchRecord& record, std::span<const TensorArg> tensors);
+// See Kernel::why_refused and Kernel::workspaces; the record is valid.
+std::string why_refused(const LaunchRecord& record, std::span<const TensorArg> tensors);
 std::vector<TensorArg> workspaces(const LaunchRecord& record, std::span<const TensorArg> tensors);
 
-// The product of extents; 1 when empty. What is very much larger than kMaxCount may be less than
-// it would be.
+// The product of extents; 1 if empty. Limited to 2^60, far above kMaxCount, so that it cannot
+// overflow.
 std::int64_t extent_product(std::span<const DimOf> dims, std::span<const TensorArg> tensors);
 std::int64_t extent_of(const ExtentField& extent, std::span<const TensorArg> tensors);
 
@@ -32,11 +32,11 @@ struct GridSize {
 };
 // `capacity`: clusters (PersistentGrid) or blocks (LinearGrid) that are resident at a time.
 GridSize grid_size(const Launch& launch, std::span<const TensorArg> tensors, std::int64_t capacity);
-// The clusters that a persistent grid would have if all of them were on the GPU at a time.
+// The clusters that a persistent grid would have with one per tile.
 std::int64_t cluster_count(const PersistentGrid& grid, const std::array<int, 2>& cluster,
                            std::span<const TensorArg> tensors);
 
-// The bytes of a struct parameter; unnamed ones are zero.
+// The bytes of a struct parameter; those that belong to no member are zero.
 std::vector<std::byte> pack(const StructParam& param, std::span<const TensorArg> tensors);
 
 // The arguments of cuTensorMapEncodeTiled, innermost dimension first.

@@ -1,4 +1,4 @@
-// Memory on the GPU, for callers that have no framework to give them any.
+// Memory on the GPU, for callers without a framework that allocates it.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace fact::gpu {
 
-// Freed with its owner. Copies wait for everything launched before on the default stream.
+// Freed with its owner. Copies wait for everything launched earlier on the default stream.
 class DeviceMemory {
   public:
     // At least one byte, in the primary context of the current device.

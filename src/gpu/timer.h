@@ -19,9 +19,9 @@ class Event {
     }
     ~Event();
 
-    // Marks what the stream was given so far.
+    // Marks the current end of the stream's queue.
     Result<> record(Stream stream) const;
-    // Waits until the GPU has come by.
+    // Waits until the GPU has reached it.
     Result<> wait() const;
     // From `begin` to this one, after waiting for it.
     Result<double> microseconds_since(const Event& begin) const;

@@ -1,4 +1,4 @@
-// A node's arguments by name, as what the reader expects them to be.
+// A node's arguments by name, as the types that the caller expects.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@
 
 namespace fact::graph {
 
-// Nothing where the argument was left out or is something else.
+// nullopt if the argument was left out or has another type.
 std::optional<ValueId> tensor_argument(const Node& node, std::string_view name);
 std::optional<std::int64_t> int_argument(const Node& node, std::string_view name);
 std::optional<double> number_argument(const Node& node, std::string_view name);  // integers too
-std::optional<double> as_number(const Argument& argument);                       // the same of one
-// A list of integers, or one as a list; empty where there is none.
+std::optional<double> as_number(const Argument& argument);                       // integers too
+// A list of integers, or a single one as a list; empty if there is none.
 std::vector<std::int64_t> ints_argument(const Node& node, std::string_view name);
 bool flag_argument(const Node& node, std::string_view name, bool otherwise);
 
-// "bij,jk->bik" of an einsum whose dimensions are single letters.
+// The equation "bij,jk->bik" of an einsum whose dimensions are single letters.
 struct Einsum {
     std::vector<std::string> inputs;
     std::string result;

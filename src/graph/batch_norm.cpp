@@ -19,7 +19,7 @@ bool trains(const Graph& graph, const Node& node) {
         const auto* value = argument ? std::get_if<ValueId>(argument) : nullptr;
         if (!value || !graph[*value].type || graph[*value].type->dynamic) return false;
     }
-    // Of narrower inputs the statistics have other types on a GPU than where they were traced.
+    // With narrower inputs, the statistics have other types on a GPU than on the CPU.
     for (const ValueId value : node.outputs)
         if (!graph[value].type || graph[value].type->dtype != DType::f32) return false;
     for (const char* name : {"momentum", "eps"}) {
@@ -50,7 +50,7 @@ class Splitter {
         graph_.nodes.push_back(std::move(node));
     }
 
-    // An operator of one result, which is like `like` unless it is given.
+    // An operator with one result, which has the type of `like` unless one is given.
     ValueId step(const Node& of, std::string_view name, std::string_view target,
                  std::vector<NamedArgument> inputs, ValueId like,
                  std::optional<ValueId> result = {}) {

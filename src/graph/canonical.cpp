@@ -16,8 +16,8 @@ ValueId id_of(std::size_t i) {
     return static_cast<ValueId>(i);
 }
 
-// Which values share storage, and how many graph outputs look at each storage: dropping a copy must
-// not let an output alias an input or another output where the original gave it storage of its own.
+// Which values share storage, and how many graph outputs use each storage: after a copy is dropped,
+// no output may alias an input or another output unless it did in the original.
 class Storages {
   public:
     explicit Storages(const Graph& graph)
@@ -35,7 +35,7 @@ class Storages {
             if (output.value) ++num_outputs_[root(*output.value)];
     }
 
-    // Lets `copy` look at the storage of `source`, unless an output would notice.
+    // Lets `copy` share the storage of `source`, unless an output would be affected.
     bool try_share(ValueId copy, ValueId source) {
         const std::size_t from = root(copy), to = root(source);
         if (num_outputs_[from] > 0 && (is_input_[to] || num_outputs_[to] > 0)) return false;
@@ -77,8 +77,8 @@ class Canonicalizer {
     }
 
   private:
-    // Reads of the original graph: values that opaque arguments name must stay, and an operator
-    // with several results is only dropped when the others are not read.
+    // Who reads each value of the original graph: values that opaque arguments name must stay, and
+    // an operator with several results is dropped only if the others are not read.
     void find_references() {
         const NameIndex names(graph_);
         is_named_.resize(graph_.values.size());
@@ -111,7 +111,7 @@ class Canonicalizer {
         return true;
     }
 
-    // Operators of torch itself have no effect but their results; others are not ours to judge.
+    // Torch's own operators have no effects but their results; others may have.
     static bool has_effect(const Node& node) {
         if (node.outputs.empty()) return true;
         for (const std::string_view pure : {"aten.", "prims.", "_operator.", "math.", "torch.sym_"})
@@ -140,7 +140,7 @@ class Canonicalizer {
         }
     }
 
-    // Moves what is live to a graph without gaps.
+    // Moves live values and nodes to a graph without gaps.
     Graph rebuild() {
         Graph result;
         result.in_spec = graph_.in_spec;

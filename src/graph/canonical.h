@@ -1,4 +1,4 @@
-// One spelling for graphs that mean the same.
+// The canonical form: graphs that mean the same get the same form.
 #pragma once
 
 #include "graph/graph.h"
@@ -7,8 +7,8 @@ namespace fact::graph {
 
 // Drops metadata asserts, inert dropout, no-op clone, expand, slice, view, permute and casts; makes
 // t, transpose and permute all "aten.permute.default" with non-negative dims; makes every dim and
-// slice argument non-negative; takes batch norms apart that update running statistics; removes what
-// nobody reads. Values keep their names.
+// slice argument non-negative; splits batch norms that update running statistics; removes what is
+// never read. Values keep their names.
 Graph canonicalize(const Graph& graph);
 
 }  // namespace fact::graph

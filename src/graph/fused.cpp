@@ -18,16 +18,16 @@ std::int64_t row_length(const Binding& binding, const TensorType& type) {
     return length;
 }
 
-// Every part's rows become a part of longer ones.
-void lay_side_by_side(const std::vector<const Binding*>& bindings, Together& together) {
+// Concatenates the rows of all parts.
+void lay_side_by_side(const std::vector<const Binding*>& bindings, OutputGroup& group) {
     std::int64_t total = 0, before = 0;
     for (std::size_t i = 0; i < bindings.size(); ++i)
-        total += row_length(*bindings[i], together.types[i]);
-    together.length = 0;
+        total += row_length(*bindings[i], group.types[i]);
+    group.length = 0;
     for (std::size_t i = 0; i < bindings.size(); ++i) {
-        TensorType& type = together.types[i];
+        TensorType& type = group.types[i];
         const std::int64_t own = row_length(*bindings[i], type);
-        together.length += storage_length(type.sizes, type.strides);
+        group.length += storage_length(type.sizes, type.strides);
         for (std::size_t d = 0; d < type.sizes.size(); ++d)
             if (!in_a_row(*bindings[i], d)) type.strides[d] = type.strides[d] / own * total;
         type.offset = before;
@@ -38,24 +38,24 @@ void lay_side_by_side(const std::vector<const Binding*>& bindings, Together& tog
 }  // namespace
 
 int alignment(std::int64_t start, const std::vector<std::int64_t>& strides, DType dtype) {
-    std::int64_t together = start;
+    std::int64_t divisor = start;
     for (const auto stride : strides)
-        if (stride != 1) together = std::gcd(together, stride);
-    if (together == 0) return 16;
-    return static_cast<int>(std::gcd(together * info(dtype).bytes, std::int64_t{16}));
+        if (stride != 1) divisor = std::gcd(divisor, stride);
+    if (divisor == 0) return 16;
+    return static_cast<int>(std::gcd(divisor * info(dtype).bytes, std::int64_t{16}));
 }
 
-std::vector<Together> outputs_together(const FusedCall& call) {
+std::vector<OutputGroup> group_outputs(const FusedCall& call) {
     const Graph& graph = call.original;
-    std::vector<Together> all;
+    std::vector<OutputGroup> all;
     std::vector<std::vector<const Binding*>> bindings;
     std::vector<bool> bound(graph.outputs.size());
-    const auto add = [&](Together& together, std::size_t output) {
-        together.outputs.push_back(output);
+    const auto add = [&](OutputGroup& group, std::size_t output) {
+        group.outputs.push_back(output);
         if (!graph.outputs[output].value || !graph[*graph.outputs[output].value].type) return;
-        TensorType& type = together.types.emplace_back(*graph[*graph.outputs[output].value].type);
+        TensorType& type = group.types.emplace_back(*graph[*graph.outputs[output].value].type);
         type.offset = 0;
-        together.length = storage_length(type.sizes, type.strides);
+        group.length = storage_length(type.sizes, type.strides);
     };
     for (const Binding& binding : call.results)
         for (std::size_t i = 0; i < graph.outputs.size(); ++i) {

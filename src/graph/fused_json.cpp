@@ -49,7 +49,7 @@ std::vector<Binding> bindings_from_json(const json& list) {
     return result;
 }
 
-// Whoever runs the call refuses values that it does not have.
+// nullptr if the call has no such value, which is reported when the call is run.
 const TensorType* type_of(const FusedCall& call, const Binding& binding) {
     for (const Value& value : call.original.values)
         if (value.name == binding.value) return value.type ? &*value.type : nullptr;
@@ -64,11 +64,12 @@ void check_dims(const FusedCall& call, const Binding& binding) {
             if (type && static_cast<std::size_t>(dim) >= type->sizes.size())
                 throw SchemaError(fmt::format("{} has no dimension {}", binding.value, dim));
             if (!seen.insert(dim).second)
-                throw SchemaError(fmt::format("dimension {} of {} twice", dim, binding.value));
+                throw SchemaError(
+                    fmt::format("dimension {} of {} is bound twice", dim, binding.value));
         }
 }
 
-// Elements of a row of a result; 0 where it has no rows, or more than can be counted.
+// Elements per row of a result; 0 if it has no rows, or if they overflow.
 std::int64_t row_length(const Binding& binding, const TensorType* type) {
     if (!type || binding.dims.empty()) return 0;
     std::int64_t length = 1;
@@ -78,7 +79,7 @@ std::int64_t row_length(const Binding& binding, const TensorType* type) {
     return length;
 }
 
-// Results that share an output lie side by side in its rows, which therefore have to be countable.
+// Results that share an output are side by side in its rows, whose length has to be known.
 void check_together(const FusedCall& call) {
     for (const Binding& binding : call.results) {
         std::int64_t parts = 0, row = 0, length = 0;
@@ -99,7 +100,7 @@ void check_together(const FusedCall& call) {
                 overflow |= __builtin_mul_overflow(stride, row, &reach);
         if (overflow)
             throw SchemaError(
-                fmt::format("the parts of {} cannot lie side by side", binding.tensor));
+                fmt::format("the parts of {} cannot be placed side by side", binding.tensor));
     }
 }
 

@@ -26,8 +26,8 @@ constexpr std::size_t index(NodeId id) {
     return static_cast<std::size_t>(id);
 }
 
-// A dimension whose extent is only known at run time holds the hint it was traced with, and the
-// type is marked dynamic.
+// If an extent is known only at run time, `sizes` has the extent it was traced with, and the type
+// is marked dynamic.
 struct TensorType {
     DType dtype = DType::f32;
     std::vector<std::int64_t> sizes, strides;
@@ -37,10 +37,10 @@ struct TensorType {
     bool operator==(const TensorType&) const = default;
 };
 
-// Elements from the first to the last one; 0 where there are none.
+// Elements of memory from the first element to the last; 0 if there are none.
 std::int64_t storage_length(std::span<const std::int64_t> sizes,
                             std::span<const std::int64_t> strides);
-// Whether the elements lie in their order, without gaps.
+// Whether the elements are in order in memory, without gaps.
 bool is_dense(const TensorType& type);
 
 struct None {
@@ -142,7 +142,7 @@ struct Graph {
     }
 };
 
-// The argument called `name`, or nullptr when it was left at its default.
+// The argument called `name`, or nullptr if it was left at its default.
 const Argument* find_argument(const Node& node, std::string_view name);
 // Every tensor a node reads, in argument order, lists flattened.
 std::vector<ValueId> tensor_inputs(const Node& node);
@@ -152,14 +152,15 @@ std::vector<std::vector<NodeId>> users(const Graph& graph);
 std::vector<bool> escapes(const Graph& graph);
 // "model.py:41, blocks.0.mlp"
 std::string describe(const Provenance& where);
-// "model.py:41": without the module, where operators of several are on one line.
+// "model.py:41": without the module, for lines with operators of several modules.
 std::string describe_line(Provenance where);
 
-// Broken references, repeated producers, use before definition: "" when sound.
+// The first problem of the graph (broken references, values defined twice, use before definition);
+// "" if there is none.
 std::string verify(const Graph& graph);
 
-// The nodes as a graph of their own: what they read from outside becomes its user inputs (in the
-// order of `inputs`), `outputs` its results. Provenance and names are kept.
+// The nodes as a graph of their own: `inputs`, which they read from outside, become its user
+// inputs, `outputs` its results. Provenance and names are kept.
 Graph extract(const Graph& graph, const std::vector<NodeId>& nodes,
               const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs);
 

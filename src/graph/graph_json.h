@@ -1,4 +1,4 @@
-// A graph as one JSON text: what a package stores and what stages hand on.
+// A graph as one JSON text, as packages store it and stages pass it on.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A graph as parsed JSON, for texts that hold one among other things.
+// A graph as parsed JSON, for texts that contain a graph among other things.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,7 +13,7 @@ nlohmann::ordered_json graph_to_json(const Graph& graph);
 // Throws SchemaError.
 Graph graph_from_parsed(const nlohmann::json& written);
 
-// The member "half" of a tensor's binding; none is written where there is no half.
+// Writes the member "half" of a tensor's binding, if there is a half.
 void put_half(nlohmann::ordered_json& binding, const std::optional<Half>& half);
 // Throws SchemaError.
 std::optional<Half> half_of(const nlohmann::json& binding);

@@ -8,7 +8,7 @@ namespace fact::graph {
 
 namespace {
 
-// A dimension's number counted from the left; nothing where there is no such.
+// The argument "dim", counted from the left; nullopt if there is none, or it is out of range.
 std::optional<std::size_t> dim_argument(const Node& node, std::size_t rank) {
     const std::int64_t dim = int_argument(node, "dim").value_or(0);
     const std::int64_t at = dim < 0 ? dim + static_cast<std::int64_t>(rank) : dim;
@@ -16,7 +16,7 @@ std::optional<std::size_t> dim_argument(const Node& node, std::size_t rank) {
     return static_cast<std::size_t>(at);
 }
 
-// A place along a dimension of `size` elements, as slices have it.
+// A bound of a slice, as an index along a dimension of `size` elements.
 std::int64_t clamped(std::int64_t at, std::int64_t size) {
     return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
 }
@@ -30,7 +30,7 @@ bool read_slice(const Node& node, std::int64_t size, Halving& halving) {
         halving.halves = {start == 0 ? 0 : 1};
         return true;
     }
-    // The last element of a stepped slice may be passed over.
+    // With step 2 from 0 the last element is not taken, so the slice may end before it.
     if (step != 2 || start > 1 || end < size - 1 + start) return false;
     halving.place = HalfPlace::inner;
     halving.halves = {static_cast<int>(start)};

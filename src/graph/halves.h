@@ -1,5 +1,5 @@
-// Operators that take a tensor's dimension apart into two halves, and that put two together: what
-// rotary embeddings and packed gates are made of.
+// Operators that split a tensor's dimension into two halves, and that join two halves: rotary
+// embeddings and packed gates consist of them.
 #pragma once
 
 #include <array>
@@ -10,17 +10,17 @@
 
 namespace fact::graph {
 
-// Where along the dimension the number of the half is found.
+// How the elements of the two halves are arranged along the dimension.
 enum class HalfPlace {
     outer,   // x[:n], x[n:] of 2n elements
     inner,   // x[::2], x[1::2]
     single,  // x[0], x[1] of two: the result lacks the dimension
 };
 
-// One of two halves of a tensor, such as one weight of two that a module keeps in one tensor.
+// One of two halves of a tensor, such as one of two weights that a module keeps in one tensor.
 struct Half {
     int dim = 0, number = 0;
-    bool stepped = false;  // HalfPlace::inner, else outer
+    bool stepped = false;  // true: HalfPlace::inner, false: HalfPlace::outer
     bool operator==(const Half&) const = default;
 };
 
@@ -28,10 +28,10 @@ struct Halving {
     ValueId source{};
     std::size_t dim = 0;
     HalfPlace place = HalfPlace::outer;
-    std::vector<int> halves;  // which one each of the node's results is
+    std::vector<int> halves;  // for each result of the node, which half it is
 };
 
-// Nothing for other operators, and for parts that are no halves.
+// nullopt for other operators, and for parts that are not halves.
 std::optional<Halving> read_halving(const Graph& graph, const Node& node);
 
 struct Joining {
@@ -40,7 +40,7 @@ struct Joining {
     bool adds_dim = false;  // the dimension is a new one, of two elements
 };
 
-// Nothing for other operators, and for more or fewer than two tensors.
+// nullopt for other operators, and for more or fewer than two tensors.
 std::optional<Joining> read_joining(const Graph& graph, const Node& node);
 
 }  // namespace fact::graph

@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 2> kAliases{"alias", "detach"};
 constexpr std::array<std::string_view, 5> kDropouts{"dropout", "native_dropout", "feature_dropout",
                                                     "alpha_dropout", "feature_alpha_dropout"};
 
-// The same elements at the same places; a stride along a single element does not matter.
+// The same elements at the same addresses; a stride along a single element does not matter.
 bool same_layout(const TensorType& a, const TensorType& b) {
     if (a.dynamic || b.dynamic) return false;
     if (a.dtype != b.dtype || a.sizes != b.sizes || a.offset != b.offset || a.device != b.device)

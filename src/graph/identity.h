@@ -1,4 +1,4 @@
-// Operators that hand a tensor on unchanged.
+// Operators that return a tensor unchanged.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace fact::graph {
 // The first output of a node is `source` itself, element for element and stride for stride.
 struct Identity {
     ValueId source;
-    bool copies = false;  // into storage of its own
+    bool copies = false;  // the output has storage of its own
 };
 
 std::optional<Identity> identity_of(const Graph& graph, const Node& node);

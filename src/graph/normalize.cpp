@@ -21,8 +21,8 @@ NamedArgument* find_mutable(Node& node, std::string_view name) {
     return nullptr;
 }
 
-// The integer argument `name`, `fallback` where it was left out or is None, nullopt where it is
-// something else.
+// The integer argument `name`; `fallback` if it was left out or is None; nullopt if it is something
+// else.
 std::optional<std::int64_t> int_argument(const Node& node, std::string_view name,
                                          std::int64_t fallback) {
     const Argument* argument = find_argument(node, name);
@@ -38,7 +38,7 @@ void set_argument(Node& node, std::string_view name, Argument value) {
         node.inputs.push_back({std::string(name), std::move(value), false});
 }
 
-// The type of the first argument, nullptr when it is not a tensor of known type.
+// The type of the first argument; nullptr if it is not a tensor of known type.
 const TensorType* self_type(const Graph& graph, const Node& node) {
     if (node.inputs.empty()) return nullptr;
     const auto* id = std::get_if<ValueId>(&node.inputs[0].value);
@@ -90,7 +90,7 @@ void make_permute(const Graph& graph, Node& node) {
     node.inputs.push_back({"dims", std::move(order), false});
 }
 
-// A cast to another tensor's type reads nothing of that tensor.
+// A cast to another tensor's type does not read that tensor.
 void make_cast(const Graph& graph, Node& node) {
     if (node.target != "aten.type_as.default") return;
     const TensorType *self = self_type(graph, node), *result = output_type(graph, node);
@@ -100,7 +100,7 @@ void make_cast(const Graph& graph, Node& node) {
     node.inputs.push_back({"dtype", DTypeArg{result->dtype}, true});
 }
 
-// What is put together of one tensor and empty ones is a copy of it.
+// Concatenating one tensor and empty ones copies it.
 void make_clone(const Graph& graph, Node& node) {
     const TensorType* result = output_type(graph, node);
     if (node.target != "aten.cat.default" || result == nullptr || result->dynamic) return;
@@ -122,7 +122,7 @@ void make_clone(const Graph& graph, Node& node) {
         node.inputs.push_back({"memory_format", MemoryFormatArg{1}, true});
 }
 
-// Python's operators on integers and flags have names of their own.
+// Python's operators on integers and booleans have names of their own.
 void make_bitwise(Node& node) {
     constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOperators{
         {{"__and__", "and"}, {"__or__", "or"}, {"__xor__", "xor"}}};
@@ -132,10 +132,11 @@ void make_bitwise(Node& node) {
                 fmt::format("aten.bitwise_{}{}", plain, node.target.substr(node.target.rfind('.')));
 }
 
-// The rank that an operator's dims count in; nullopt where that is not known for certain.
+// The rank to which an operator's dims refer; nullopt if that is not certain.
 std::optional<std::int64_t> dim_rank(const Graph& graph, const Node& node) {
     const std::string_view name = aten_name(node.target);
-    // A negative dim means something else to weight norm, and another tensor's dim to backwards.
+    // In weight norm a negative dim means something else; in backward operators it is another
+    // tensor's dim.
     if (name.empty() || name.find("weight_norm") != name.npos || name == "norm_except_dim" ||
         name == "cosine_similarity" || name.ends_with("_backward"))
         return std::nullopt;

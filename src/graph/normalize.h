@@ -1,14 +1,14 @@
-// One spelling for the arguments of a node.
+// Brings the arguments of a node into one form.
 #pragma once
 
 #include "graph/graph.h"
 
 namespace fact::graph {
 
-// Makes t, transpose and their like "aten.permute.default", type_as a plain cast, and __and__ and
-// its like bitwise operators; makes dims, slice bounds and select indices non-negative and
-// explicit; replaces the -1 of view and expand by the extent it stands for. Leaves alone what
-// depends on extents known only at run time.
+// Makes t, transpose and the like "aten.permute.default", type_as a plain cast, and __and__ and the
+// like bitwise operators; makes dims, slice bounds and select indices non-negative and explicit;
+// replaces the -1 of view and expand by the extent it means. Leaves alone what depends on extents
+// known only at run time.
 void normalize_arguments(const Graph& graph, Node& node);
 
 }  // namespace fact::graph

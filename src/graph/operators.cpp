@@ -33,7 +33,7 @@ OperatorTable make_table() {
     move(Family::view, Motion::slice, {"slice"});
     move(Family::view, Motion::select, {"select"});
     move(Family::view, Motion::split, {"split", "split_with_sizes", "chunk", "unbind"});
-    // Looks at the same bytes as numbers of another type.
+    // Views the same bytes as numbers of another type.
     move(Family::view, Motion::none, {"view.dtype"});
     move(Family::view, Motion::none,
          {"_reshape_alias", "adjoint",  "as_strided",   "broadcast_to", "diagonal",
@@ -52,7 +52,7 @@ OperatorTable make_table() {
         {"_to_copy", "copy", "cat", "stack", "repeat", "flip", "roll", "constant_pad_nd", "pad",
          "hstack", "vstack", "pixel_shuffle"});
     add(Family::pointwise, 0, {"tril", "triu"}, Along::matrix);
-    // One flop an element, however many instructions an exponential is made of.
+    // One flop per element, however many instructions an exponential takes.
     add(Family::pointwise, 1, {"abs",         "acos",         "add",         "asin",
                                "atan",        "atan2",        "bitwise_and", "bitwise_not",
                                "bitwise_or",  "bitwise_xor",  "ceil",        "celu",

@@ -1,7 +1,6 @@
-// What torch's operators are: one table by name, and by overload where that matters. Whoever asks
-// what an operator does, asks here; what it means in the kernel language is in
-// match/operators/pointwise.h and match/operators/rowwise.h, and what the arguments of products are
-// called in graph/products.h.
+// What torch's operators do: one table by name, and by overload if that matters. What they mean in
+// the kernel language is in match/operators/pointwise.h and match/operators/rowwise.h, and what the
+// arguments of products are called is in graph/products.h.
 #pragma once
 
 #include <string_view>
@@ -11,26 +10,26 @@
 namespace fact::graph {
 
 enum class Family {
-    nothing,  // no tensor comes out, or one that is never written
-    view,  // looks at its argument's memory, at least where no copy is needed, and reads it alike
+    nothing,    // returns no tensor, or one that is never written
+    view,       // its result uses its argument's memory, unless a copy is needed
     product,    // matrix products and convolutions
     attention,  // scaled_dot_product_attention: two products and a softmax
     pointwise,  // casts and copies too
     reduction,  // sums, extrema, pooling
-    loss,       // element by element, and then perhaps their sum or mean
+    loss,       // pointwise, and then perhaps a sum or mean
     softmax,    //
     norm,       //
-    gather,     // reads of its first tensor only what comes out
-    scatter,    // in place in eager mode: writes what its last tensor brings, reads the rest not
+    gather,     // reads only those elements of its first tensor that it returns
+    scatter,    // in place in eager mode: writes the elements of its last tensor, keeps the others
     fill,       // reads nothing
     unknown,    // counted by the bytes of its tensors alone
 };
 
 std::string_view name(Family family);
 
-// How the elements of the first tensor come out, where they come out as they are.
+// How an operator that does not change the elements of its first tensor moves them.
 enum class Motion {
-    none,     // they do not
+    none,     // it changes them
     same,     // at the same coordinates
     reshape,  // in the same order, under other sizes
     permute,
@@ -40,37 +39,37 @@ enum class Motion {
     split,
 };
 
-// What a reduction, a softmax, a norm or a pool looks along.
+// The dimensions along which a reduction, softmax, norm or pooling works.
 enum class Along {
     nothing,
     dims,     // those of its argument `dim`, or all
-    last,     // as many as `normalized_shape` has
-    group,    // channels in groups, and everything behind them
-    channel,  // everything behind a channel
-    batch,    // everything but the channels, which are dimension 1
-    running,  // nothing: its statistics come with it, one for each channel
-    window,   // neighbours along the last one
-    matrix,   // the last two, which it counts
+    last,     // the last ones, as many as `normalized_shape` has
+    group,    // the channels of a group, and all dimensions after the channels
+    channel,  // all dimensions after the channels
+    batch,    // all but the channels, which are dimension 1
+    running,  // none: it gets its statistics as arguments, one per channel
+    window,   // neighbours along the last dimension
+    matrix,   // the last two, whose coordinates it compares (tril, triu)
 };
 
 struct OperatorFacts {
     Family family = Family::unknown;
-    // Of each element that comes in (reductions, losses) or out (all others); products have their
-    // own.
+    // Per element of the input (reductions, losses) or of the output (all others); those of
+    // products are computed elsewhere.
     double flops_per_element = 0;
     Motion motion = Motion::none;
     Along along = Along::nothing;
 };
 
-// By the name alone: whether a view had to copy is sol::work_of's to find out.
+// By the name alone: whether a view has to copy is decided in sol::work_of.
 OperatorFacts facts_of(const Node& node);
 
-// Whether it only keeps the elements in their order, under other sizes.
+// Whether it keeps the elements in their order and only changes the sizes.
 inline bool is_reshape(const Node& node) {
     return facts_of(node).motion == Motion::reshape;
 }
 
-// Whether it only changes where the elements are looked at, and moves no bytes.
+// Whether it only changes the view of the elements, and moves no bytes.
 inline bool is_plain_view(const Node& node) {
     const OperatorFacts facts = facts_of(node);
     return facts.family == Family::view && facts.motion != Motion::none;

@@ -7,20 +7,20 @@
 
 namespace fact::graph {
 
-// How the second operand lies: [K, N], [N, K], or in a way of the operator's own.
+// The layout of the second operand: [K, N], [N, K], or specific to the operator.
 enum class SecondOperand { kn, nk, other };
 
-// How its operands are to be read.
+// How the operands are to be interpreted.
 enum class ProductForm { matrices, linear, convolution, einsum };
 
-// As kernels are named after it: "matmul", "linear".
+// In the names of kernels: "matmul", "linear".
 std::string_view name(ProductForm form);
 
 struct ProductOp {
     std::string_view target;  // "aten.linear.default"
     std::string_view rule;    // "linear"
     std::string_view a, b;    // arguments; "" for an einsum, whose operands are a list
-    std::string_view addend;  // "" where there is none
+    std::string_view addend;  // "" if there is none
     SecondOperand layout = SecondOperand::kn;
     ProductForm form = ProductForm::matrices;
 };

@@ -27,7 +27,7 @@ constexpr std::string_view kCast =
 struct Payload {
     std::string fqn, record;
     bool is_parameter = false;
-    std::optional<TensorType> type;  // absent: one that is not read
+    std::optional<TensorType> type;  // absent: not supported
 };
 
 std::vector<Payload> decode_payloads(std::string_view text) {
@@ -91,7 +91,7 @@ class ArchiveReader {
     }
     Error located(const Error& error) const { return failure(error.message, error.hint); }
 
-    // Records lie under one folder named after the file that was first written.
+    // All records are in one folder, named after the file that was first written.
     Result<> check_format() {
         constexpr std::string_view kMarker = "archive_format";
         bool checkpoint = false, marked = false;
@@ -170,7 +170,7 @@ class ArchiveReader {
         return Ok{};
     }
 
-    // Every weight the program reads is there, with the sizes the program was traced with.
+    // Checks that every weight the program reads is there, with the traced sizes.
     Result<> check_inputs(const Archive& archive) const {
         std::map<std::string_view, const Weight*> by_name;
         for (const Weight& weight : archive.weights) by_name.emplace(weight.fqn, &weight);

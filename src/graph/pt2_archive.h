@@ -1,5 +1,5 @@
-// The archive torch.export.save writes, read without torch: a zip of stored records, the program as
-// JSON, weights as raw bytes that stay memory-mapped.
+// Reads the archive that torch.export.save writes, without torch: a zip of uncompressed records,
+// with the program as JSON and weights as raw bytes, which stay memory-mapped.
 #pragma once
 
 #include <filesystem>
@@ -31,7 +31,7 @@ struct Archive {
 
 Result<Archive> read_pt2(const std::filesystem::path& path);
 
-// A text saved beside the program (extra_files of torch.export.save); "" when there is none.
+// A text saved with the program (extra_files of torch.export.save); "" if there is none.
 Result<std::string> read_pt2_extra(const std::filesystem::path& path, std::string_view name);
 
 }  // namespace fact::graph

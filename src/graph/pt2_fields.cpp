@@ -21,7 +21,7 @@ int to_code(const json& value) {
     return static_cast<int>(code);
 }
 
-// A symbolic integer counts with the value it was traced with, 1 when that is unknown.
+// A symbolic integer gets the value it was traced with, or 1 if that is unknown.
 std::int64_t read_sym_int(const json& value, bool& dynamic) {
     const auto [tag, content] = read_union(value);
     std::int64_t number = 1;

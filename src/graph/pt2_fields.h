@@ -20,11 +20,11 @@ std::string read_device(const nlohmann::json& device);
 // SchemaError for extents that are negative or whose bytes overflow.
 std::optional<TensorType> read_tensor_type(const nlohmann::json& meta);
 
-// Throws SchemaError for extents that are negative, of which there are not as many as strides, or
-// whose bytes overflow: nobody later multiplies into that.
+// Throws SchemaError if an extent is negative, if there are not as many extents as strides, or if
+// the size in bytes overflows: later code multiplies extents without checking.
 void check_type(const TensorType& type);
 
-// An argument of a node. What cannot be interpreted is carried as OpaqueArg.
+// An argument of a node. One that cannot be interpreted becomes an OpaqueArg.
 Argument read_argument(const nlohmann::json& argument, const ValueNames& names);
 
 }  // namespace fact::graph

@@ -104,7 +104,7 @@ class Decoder {
         graph_.inputs.push_back(std::move(input));
     }
 
-    // The name in {"as_sym_int": {"as_name": ...}} and its like; nullptr for anything else.
+    // The name in {"as_sym_int": {"as_name": ...}} and the like; nullptr for anything else.
     static const json* symbol_name(const std::string& tag, const json& content) {
         if (tag != "as_sym_int" && tag != "as_sym_bool" && tag != "as_sym_float") return nullptr;
         return optional_field(content, "as_name");
@@ -167,7 +167,7 @@ class Decoder {
             } else if (const json* name = symbol_name(tag, content)) {
                 node.outputs.push_back(define(to_text(*name), producer));
             } else if (tag != "as_none" || outputs.size() > 1) {
-                // A result without a name still holds its place among the others.
+                // A result without a name still counts among the others.
                 node.outputs.push_back(
                     define(fmt::format("node_{}_result_{}", graph_.nodes.size(), i), producer));
             }

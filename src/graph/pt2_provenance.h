@@ -1,4 +1,4 @@
-// Where a node comes from, out of the free text torch records.
+// Where a node comes from, according to the free text that torch records.
 #pragma once
 
 #include <string_view>

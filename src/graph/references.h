@@ -1,4 +1,4 @@
-// The one place that knows where arguments refer to values.
+// References from arguments to values.
 #pragma once
 
 #include <string>
@@ -34,10 +34,10 @@ void for_each_value(Arg& argument, Visit visit) {
 
 using ValueNames = std::unordered_map<std::string, ValueId>;
 
-// Throws SchemaError when no value has the name.
+// Throws SchemaError if no value has the name.
 ValueId find_value(const ValueNames& names, const std::string& name);
 
-// Names of a graph's values, for arguments that are carried as JSON and refer to values by name.
+// The names of a graph's values, for opaque arguments, which are JSON and refer to values by name.
 class NameIndex {
   public:
     explicit NameIndex(const Graph& graph);

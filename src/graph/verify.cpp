@@ -71,7 +71,7 @@ class Verifier {
         if (defined_[index(id)]) fail(fmt::format("'{}' is defined twice", graph_[id].name));
         defined_[index(id)] = true;
         if (graph_[id].producer != producer)
-            fail(fmt::format("'{}' names another producer than the one it has", graph_[id].name));
+            fail(fmt::format("'{}' does not name the node that produces it", graph_[id].name));
     }
 
     const Graph& graph_;

@@ -27,7 +27,7 @@ class ZipReader {
 
     const std::map<std::string, Entry, std::less<>>& entries() const { return entries_; }
     bool contains(std::string_view name) const { return entries_.find(name) != entries_.end(); }
-    // A record's bytes, where they lie in the mapping; the checksum is not computed.
+    // A record's bytes in the mapping; the checksum is not computed.
     Result<std::span<const std::byte>> bytes(std::string_view name) const;
     // A record as text, its checksum verified.
     Result<std::string_view> text(std::string_view name) const;

@@ -20,7 +20,7 @@ namespace fact::index {
 
 namespace {
 
-// Slower ones are no examples.
+// Slower kernels, relative to torch and to the bound, are no examples.
 constexpr double kBehindTorch = 1.05, kBehindBound = 4;
 constexpr double kSizeClass = 2;  // doublings
 
@@ -44,8 +44,8 @@ std::optional<double> bound_of(const ir::Kernel& kernel, const registry::Work& w
     return tools::least_time(kernel, *extents, *gpu).calibrated_us;
 }
 
-// The text with the schedule that was measured, where the language can say it: attention and
-// kernels without a product take none.
+// The text with the measured schedule, if the language can express it: attention and kernels
+// without a product have none.
 std::string with_schedule(const registry::Record& record, const ir::Kernel& kernel) {
     const auto compiles = [](const std::string& text) {
         Diagnostics diagnostics;
@@ -63,7 +63,7 @@ std::string with_schedule(const registry::Record& record, const ir::Kernel& kern
     return record.work.text;
 }
 
-// "linear bias gelu": discovery calls kernels by what they compute.
+// "linear bias gelu": discovery names kernels after what they compute.
 std::string words_of(std::string name) {
     std::ranges::replace(name, '_', ' ');
     return name;
@@ -95,7 +95,7 @@ std::optional<Candidate> candidate(const registry::Record& record) {
     const auto& [date, fact, commit, torch] = record.provenance;
     const auto exact = registry::exactness(record);
     Example& example = made.example;
-    // Without products the precision is f32's whatever the type.
+    // Without products the precision is always that of f32.
     const bool products = made.features.count("@") + made.features.count("attention") > 0;
     const auto type = !products || record.precision == work.dtype
                           ? work.dtype
@@ -142,13 +142,13 @@ bool better(const Candidate& a, const Candidate& b) {
     return rank(a) < rank(b);
 }
 
-// All of one structure, each of another class of sizes; `records` is how many there were.
+// Candidates of one structure, each of another class of sizes, from `records` records.
 struct Group {
     std::vector<Candidate> left, chosen;
     int records = 0;
 };
 
-// The one nearest to its bound, and then what is furthest in size from those that were chosen.
+// First the one nearest to its bound, then the one furthest in size from those already chosen.
 void choose_next(Group& group) {
     const auto apart = [&](const Candidate& candidate) {
         double least = std::numeric_limits<double>::infinity();
@@ -165,7 +165,7 @@ void choose_next(Group& group) {
     group.left.erase(next);
 }
 
-// One of each structure before a second of any; what more records speak for goes first.
+// One of each structure before a second of any; structures with more records first.
 std::vector<Candidate> spread(std::vector<Group> groups, std::size_t most) {
     std::ranges::stable_sort(groups, std::ranges::greater{}, &Group::records);
     std::size_t count = 0;
@@ -183,7 +183,7 @@ std::vector<Candidate> spread(std::vector<Group> groups, std::size_t most) {
     return all;
 }
 
-// Two of one name are told apart by what their texts are.
+// Makes equal names different by adding a hash of the text.
 void name_apart(std::vector<Candidate>& chosen) {
     std::map<std::string, int> uses;
     for (const auto& candidate : chosen) ++uses[candidate.example.name];

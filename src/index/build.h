@@ -1,4 +1,4 @@
-// Examples from what the registry remembers.
+// Makes examples from the registry's records.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace fact::index {
 
-inline constexpr std::size_t kMaxExamples = 54;  // of an architecture
+inline constexpr std::size_t kMaxExamples = 54;  // per architecture
 
-// Of the records that were proved and are not behind torch: the one nearest to its bound for each
-// structure and class of sizes; of those one for each structure, and as many more sizes as are
-// wanted. By name; the same records give the same examples in whatever order they come.
+// Takes records that were proved and are not slower than torch, the one nearest to its bound for
+// each structure and class of sizes: first one for each structure, then more sizes, up to `most`.
+// Sorted by name; the order of the records does not matter.
 std::vector<Example> examples_from(const std::vector<registry::Record>& records,
                                    std::size_t most = kMaxExamples);
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kApplies = "Applies: ", kEvidence = "Evidence: ";
 
-// A card says "product", the steps of a text "@".
+// A card says "product"; the steps of a text say "@".
 std::string feature(std::string_view word) {
     return word == "product" ? "@" : std::string(word);
 }
@@ -45,7 +45,7 @@ std::optional<Condition> read_condition(std::string_view text) {
     return Condition{Condition::Kind::has, feature(text), 0};
 }
 
-// How large or how many; nothing where that is not known.
+// A size or a count; nullopt if it is not known.
 std::optional<std::int64_t> amount(const Features& features, const std::string& what) {
     const auto& sizes = features.sizes;
     if (!is_size(what)) return features.count(what);
@@ -74,7 +74,7 @@ bool holds(const Condition& condition, const Features& features) {
     throw InternalError("a condition that nothing tests");
 }
 
-// Puts one more line into a card; says what is wrong with it, or "".
+// Adds a line to a card; returns what is wrong with it, or "".
 std::string add_line(Card& card, std::string_view line) {
     if (line.starts_with(kApplies)) {
         if (!card.applies.empty()) return "a second 'Applies:'";
@@ -139,8 +139,8 @@ bool applies(const Card& card, const Features& features) {
         card.applies, [&](const Condition& condition) { return holds(condition, features); });
 }
 
-std::vector<Card> fitting(const std::vector<Card>& cards, const Features& features,
-                          std::size_t most) {
+std::vector<Card> fitting_cards(const std::vector<Card>& cards, const Features& features,
+                                std::size_t most) {
     std::vector<Card> fit;
     std::ranges::copy_if(cards, std::back_inserter(fit),
                          [&](const Card& card) { return applies(card, features); });

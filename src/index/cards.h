@@ -15,7 +15,7 @@
 
 namespace fact::index {
 
-// What a computation has to be: all of a card's hold.
+// A condition on a computation; a card applies if all of its conditions hold.
 struct Condition {
     enum class Kind { has, lacks, type, at_most, at_least };
     Kind kind = Kind::has;
@@ -32,14 +32,15 @@ struct Card {
     bool operator==(const Card&) const = default;
 };
 
-// Every card of the file, which begins with what is none; an Error names the line that is wrong.
+// Every card of the file, whose beginning is an introduction; an Error names the line that is
+// wrong.
 Result<std::vector<Card>> cards_from_file(std::string_view file);
 
-// A size that is not known is no reason against a card: it says itself what it is about.
+// A condition on an unknown size counts as met: the reader sees from the card what it is about.
 bool applies(const Card& card, const Features& features);
 
-// Those that apply, the most particular first, at most so many.
-std::vector<Card> fitting(const std::vector<Card>& cards, const Features& features,
-                          std::size_t most);
+// Those that apply, the most specific first, at most `most`.
+std::vector<Card> fitting_cards(const std::vector<Card>& cards, const Features& features,
+                                std::size_t most);
 
 }  // namespace fact::index

@@ -35,7 +35,7 @@ Result<Entry> read_entry(const fs::path& file) {
     Diagnostics diagnostics;
     const auto program = dsl::compile(example->text, diagnostics);
     if (!program)
-        return Error{fmt::format("example {}: its text is not of this FACT's language: {}",
+        return Error{fmt::format("example {}: its text is not in this version's language: {}",
                                  example->name, diagnostics.items().front().message),
                      ""};
     auto features = text_features(*program, example->extents);
@@ -55,7 +55,7 @@ Result<Collection> read_collection(const fs::path& index, const std::string& arc
         std::ranges::sort(known);
         return Error{fmt::format("there are no examples for '{}' in {}", arch, index.string()),
                      known.empty() ? "`fact examples build` makes them from the registry"
-                                   : fmt::format("there are for {}", fmt::join(known, ", ")),
+                                   : fmt::format("there are some for {}", fmt::join(known, ", ")),
                      true};
     }
     Collection found;
@@ -95,7 +95,7 @@ Result<Changes> write_examples(const fs::path& folder, const std::vector<Example
     for (const auto& file : files_in(folder)) {
         if (names.contains(file.stem().string())) continue;
         const auto text = read_file(file);
-        if (!text || !text->starts_with(kHead)) continue;  // somebody else's
+        if (!text || !text->starts_with(kHead)) continue;  // not an example
         std::error_code failure;
         if (!fs::remove(file, failure) && failure)
             return file_error("remove", file, failure.value());

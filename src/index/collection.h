@@ -20,17 +20,17 @@ struct Entry {
 struct Collection {
     std::vector<Entry> entries;  // by name
     std::vector<Card> cards;
-    std::vector<std::string> damaged;  // what is no example or card, and why; it is passed over
+    std::vector<std::string> damaged;  // skipped: files that are no example or card, and why
 };
 
-// An Error where there is nothing of that architecture; it says of which there is.
+// An Error if there is nothing for that architecture; it names those that there are.
 Result<Collection> read_collection(const std::filesystem::path& index, const std::string& arch);
 
 struct Changes {
     int added = 0, changed = 0, kept = 0, removed = 0;
 };
-// Makes the folder of an architecture hold exactly these examples: others that were made before go,
-// what is no example stays. Nothing is written that is there already.
+// Makes the folder of an architecture hold exactly these examples: other examples are removed,
+// other files stay, and unchanged files are not written.
 Result<Changes> write_examples(const std::filesystem::path& folder,
                                const std::vector<Example>& examples);
 

@@ -1,6 +1,6 @@
-// A vetted example: a kernel text that was proved and measured, with what is known of it.
+// A vetted example: a kernel text that was proved and measured, with its results.
 //
-// The file is a kernel text whose first lines say the rest:
+// The file is a kernel text that begins with comments for the other fields:
 //   # computes: product, gelu (bf16)
 //   # from: rule linear, record h200/01b7b4023bb1127e
 //   # time: 105.98 us
@@ -28,7 +28,7 @@ struct Example {
     double time_us = 0, torch_us = 0;   // medians of single launches
     double bound_us = 0;                // calibrated
     double error = 0, torch_error = 0;  // the largest against f64, over the magnitude
-    std::string text;                   // with its schedule, where the language has one
+    std::string text;                   // with its schedule, if the language can express it
     bool operator==(const Example&) const = default;
 };
 

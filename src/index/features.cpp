@@ -16,11 +16,11 @@ namespace {
 
 struct Kind {
     std::string_view what;
-    double weight;          // of a doubling of its count
-    std::string_view word;  // in a sentence; "" where it is not worth one
+    double weight;          // per doubling of its count
+    std::string_view word;  // in a sentence; "": not mentioned
 };
 
-// What matters most first.
+// The most important first.
 constexpr Kind kKinds[] = {
     {"attention", 6, "attention"},
     {"@", 4, "product"},
@@ -46,8 +46,8 @@ constexpr Kind kKinds[] = {
     {"/", 0.2, ""},
 };
 constexpr double kOtherFunction = 0.75;
-constexpr double kOtherWidth = 1, kOtherType = 0.25;  // bf16 beside f32, and beside f16
-constexpr double kSize = 0.1;                         // of a doubling
+constexpr double kOtherWidth = 1, kOtherType = 0.25;  // bf16 against f32, and against f16
+constexpr double kSize = 0.1;                         // per doubling
 
 constexpr std::array<std::string_view, 11> kActivations{"gelu",    "gelu_tanh", "silu", "relu",
                                                         "sigmoid", "tanh",      "mish", "softplus",
@@ -115,7 +115,7 @@ Features features_of(const std::vector<Step>& steps) {
         }
         if (what == "max over") here.maximum = true;
         if (what == "where") here.masked |= here.product;
-        // One norm or softmax is not counted again by what follows it.
+        // A norm or softmax is not counted again by later steps.
         if ((what == "rsqrt" || what == "sqrt") && std::exchange(here.sum, false)) {
             ++counts["norm"];
             if (std::exchange(here.sum_of_product, false)) ++counts["norm after"];
@@ -148,7 +148,7 @@ std::string in_words(const Features& features) {
     const auto add = [&](std::string_view word, int count) {
         words.push_back(count == 1 ? std::string(word) : fmt::format("{} x {}", count, word));
     };
-    // What a norm or a softmax is made of is said with it.
+    // The parts of a norm or a softmax are not mentioned separately.
     const bool rows = features.count("norm") + features.count("softmax") > 0;
     constexpr std::array<std::string_view, 6> kParts{"sum over", "max over", "exp",
                                                      "rsqrt",    "sqrt",     "max"};

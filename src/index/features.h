@@ -1,4 +1,4 @@
-// What a computation is made of, whoever wrote it down: the structure that examples are found by.
+// The structure of a computation, by which examples are found, independent of how it is written.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@
 
 namespace fact::index {
 
-// One operation: "@", "attention", "sum over", "gelu", "+"; "" hands its operand on and counts for
-// nothing. `reads` are earlier steps.
+// One operation: "@", "attention", "sum over", "gelu", "+"; "" passes its operand on and is not
+// counted. `reads` are earlier steps.
 struct Step {
     std::string what;
     std::vector<std::size_t> reads = {};
 };
 
-// Of the largest product or attention (rows, columns, depth, batches), else rows and their length.
+// Sizes of the largest product or attention (rows, columns, depth, batches), else rows and their
+// length.
 struct Sizes {
     std::optional<std::int64_t> m, n, k, batch;
     bool operator==(const Sizes&) const = default;
@@ -36,20 +37,20 @@ struct Features {
     }
 };
 
-// Counts the steps, and what several of them are together: a square root of a sum is a "norm" (of a
-// product's results a "norm after" too), an exponential of what a maximum was taken of a "softmax",
-// and a product with a softmax of a product an "attention", in whose place those are not
+// Counts the steps, and combinations of them: a square root of a sum is a "norm" (and also a "norm
+// after" if it is of a product's results), an exponential of something whose maximum is taken is a
+// "softmax", and a product with a softmax of a product is an "attention", whose parts are then not
 // counted.
 Features features_of(const std::vector<Step>& steps);
 
-// The same but for sizes: what makes two texts one structure.
+// The features without sizes: texts with equal strings have the same structure.
 std::string structure(const Features& features);
 
-// "2 products, norm, silu": what matters most first.
+// "2 products, norm, silu": the most important first.
 std::string in_words(const Features& features);
 
-// How far two are apart: kinds of operations weigh most, pointwise arithmetic least, counts and
-// sizes on a log scale. A size that one of them does not know counts for nothing.
+// The distance of two computations: kinds of operations weigh most, pointwise arithmetic least;
+// counts and sizes are on a log scale. A size that is unknown in one of them is ignored.
 double distance(const Features& a, const Features& b);
 double structural_distance(const Features& a, const Features& b);
 

@@ -17,9 +17,9 @@ using graph::Graph;
 using graph::Node;
 using graph::ValueId;
 
-// What an operator is in the language, one step after the other, by the name whatever the overload.
-// Products, attention and views are known by their family; an operator without a row counts by its
-// own name, which no text has.
+// The steps of an operator in the language, by its name without the overload. Products, attention
+// and views are recognized by their family; an operator without a row counts under its own name,
+// which no text has.
 struct Row {
     std::string_view aten;
     std::vector<std::string> steps;
@@ -103,7 +103,7 @@ const std::vector<Row>& rows() {
     return table;
 }
 
-// What the language calls as torch does: relu, exp, tanh, where.
+// Functions with the same name in the language and in torch: relu, exp, tanh, where.
 bool same_in_both(std::string_view name) {
     return name == "where" || ir::find_unary_function(name) || ir::find_binary_function(name);
 }
@@ -217,7 +217,7 @@ class Collector {
         const auto b = op ? graph::tensor_argument(node, op->b) : std::nullopt;
         const auto *left = a ? sizes_of(*a, 1) : nullptr, *right = b ? sizes_of(*b, 1) : nullptr;
         if (!left || !right) return;
-        // A weight is one matrix for all batches, which are rows of it then.
+        // A weight is one matrix for all batches, which then count as rows.
         if (right->size() <= 2)
             keep({product_of(out, 1), out.back(), left->back(), 1}, product_);
         else if (out.size() >= 2)

@@ -1,4 +1,4 @@
-// The structure of a set of torch's operators: what it would be as a kernel text.
+// The structure of a set of torch's operators, as if it were a kernel text.
 #pragma once
 
 #include <vector>

@@ -7,7 +7,7 @@ namespace fact::index {
 
 namespace {
 
-// As much as an activation makes: another structure teaches more than the same once more.
+// The distance of one activation: another structure is more helpful than the same one again.
 constexpr double kRepetition = 2;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The examples nearest to something that is to be written.
+// The examples nearest to a computation.
 #pragma once
 
 #include <vector>
@@ -8,12 +8,12 @@
 namespace fact::index {
 
 struct Found {
-    const Entry* entry = nullptr;  // of the entries that were searched
+    const Entry* entry = nullptr;  // one of the entries that were searched
     double distance = 0;
 };
 
-// The nearest, by name where two are equally near. The same structure at another size comes again
-// only where all that is left is much further away in structure.
+// The nearest, ties sorted by name. The same structure at another size is repeated only if all
+// other entries are much further away in structure.
 std::vector<Found> nearest(const std::vector<Entry>& entries, const Features& wanted,
                            std::size_t most);
 

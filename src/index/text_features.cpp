@@ -21,7 +21,7 @@ class Reader {
                                : found == given.end() ? ir::kUnknownExtent
                                                       : found->second);
         }
-        // Extents that contradict each other are no reason not to look at the rest.
+        // Contradictory extents are ignored here.
         ir::solve_extents(kernel, extents_);
     }
 
@@ -67,7 +67,7 @@ class Reader {
             node);
     }
 
-    // What a product or an attention says beside being one.
+    // Adds the further features and the sizes of a product or an attention.
     void note(const ir::Node& node, std::vector<Step>& steps, Sizes& sizes) {
         const auto also = [&](bool holds, const char* what) {
             if (holds) steps.push_back({what});

@@ -12,8 +12,8 @@ namespace fact::index {
 
 using Extents = std::map<std::string, std::int64_t>;  // by dimension
 
-// Of the text's pipelines, or else its kernels, all together. Extents that it has no dimension for
-// count for nothing.
+// The features of the text's pipelines together, or of its kernels if there are none. Extents of
+// dimensions that it does not have are ignored.
 Features text_features(const dsl::Program& program, const Extents& extents = {});
 
 }  // namespace fact::index

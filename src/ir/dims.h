@@ -1,4 +1,4 @@
-// Dimensions among others.
+// Searching lists of dimensions.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace fact::ir {
 
-// Where it stands; -1: nowhere.
+// The index of `dim`; -1 if it is not among them.
 inline int position(const std::vector<DimId>& dims, DimId dim) {
     const auto at = std::find(dims.begin(), dims.end(), dim);
     return at == dims.end() ? -1 : static_cast<int>(at - dims.begin());

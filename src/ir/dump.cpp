@@ -21,7 +21,7 @@ std::string_view name_of(UnaryOp op) {
     return op == UnaryOp::neg ? "neg" : info(op).name;
 }
 
-// The node's own word and what it holds beside its operands.
+// The node's keyword and attributes, without its operands.
 std::string node_text(const Kernel& kernel, const Node& node) {
     return std::visit(
         overloaded{
@@ -60,8 +60,8 @@ std::string node_text(const Kernel& kernel, const Node& node) {
 std::string dump(const Kernel& kernel) {
     std::string out = fmt::format("kernel {}\n", kernel.name);
     for (const Dim& dim : kernel.dims)
-        if (kernel.is_named_product(dim))
-            out += fmt::format("  where {} = {}\n", dim.name, kernel.product_name(dim.factors));
+        if (kernel.is_named_factored_dim(dim))
+            out += fmt::format("  where {} = {}\n", dim.name, kernel.factored_name(dim.factors));
     for (const Multiple& rule : kernel.multiples)
         out += fmt::format("  where {} % {} == 0\n", kernel[rule.dim].name, rule.of);
     for (const Tensor& param : kernel.params)

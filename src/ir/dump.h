@@ -1,4 +1,4 @@
-// A kernel as a list of its expressions, for tests and for people who look for a fault.
+// A kernel as a list of its expressions, for tests and debugging.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace fact::ir {
 
-// One line an expression: number, name, node, operands, type; then the outputs.
+// One line per expression: number, name, node, operands, type; then the outputs.
 //   %3 acc = product %0 %2 : f32[M, N]
 std::string dump(const Kernel& kernel);
 

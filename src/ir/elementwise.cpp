@@ -21,8 +21,8 @@ using Coordinates = std::vector<std::int64_t>;
 // One expression of the program: computes a register from earlier ones.
 struct Step {
     ExprId expr{};
-    const Source* source = nullptr;  // a parameter or what was computed before: loaded
-    bool varies = false;             // along the row; otherwise one number serves all of it
+    const Source* source = nullptr;  // set if it is loaded: a parameter or an earlier result
+    bool varies = false;             // along the row; otherwise it is one number
 };
 
 class Program {
@@ -39,7 +39,7 @@ class Program {
 
     std::size_t size() const { return steps_.size(); }
 
-    // Computes `count` elements from the coordinates on; `memory` holds kPiece numbers a step.
+    // Computes `count` elements starting at `at`; `memory` has kPiece numbers per step.
     Row run(const Coordinates& at, std::int64_t count, std::vector<double>& memory) const {
         for (std::size_t i = 0; i < steps_.size(); ++i)
             compute(steps_[i], at, steps_[i].varies ? count : 1, memory, &memory[i * kPiece]);
@@ -52,8 +52,7 @@ class Program {
         const auto source = environment_.sources.find(static_cast<std::uint32_t>(index(id)));
         const auto& dims = expr.type.dims;
         const bool varies = inner_ && contains(dims, *inner_);
-        // Elements are found by name, so another order of dimensions is the same row, and so is one
-        // with more of them.
+        // Coordinates are by dimension id, so a permuted or expanded value is the same row.
         const auto* permute = std::get_if<Permute>(&expr.node);
         const auto* expand = std::get_if<Expand>(&expr.node);
         if ((permute || expand) && source == environment_.sources.end()) {

@@ -9,11 +9,11 @@
 
 namespace fact::ir {
 
-// Where the elements of a parameter or of something computed before lie.
+// Where the elements of a parameter, or of an expression already computed, are in memory.
 struct Source {
     const void* data = nullptr;
     DType dtype = DType::f64;
-    std::vector<std::int64_t> strides;  // in elements, by dimension id; 0 where it has no such
+    std::vector<std::int64_t> strides;  // in elements, by dimension id; 0 if it lacks the dimension
 };
 
 struct Environment {
@@ -28,7 +28,7 @@ struct Environment {
 using Sink = std::function<void(const std::vector<std::int64_t>& coordinates, std::int64_t count,
                                 const double* values)>;
 
-// Evaluates `root` at every coordinate of the dimensions `order`, which hold all of root's; rows
+// Evaluates `root` at every coordinate of the dimensions `order`, which include all of root's; rows
 // run along the last one. Pieces reach the sink in any order, from several threads.
 void evaluate(const Environment& environment, ExprId root, const std::vector<DimId>& order,
               const Sink& sink);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLowest = std::numeric_limits<float>::lowest();
-constexpr double kTiny = 1e-30;  // of a row that sees something the sum is at least 1
+constexpr double kTiny = 1e-30;  // replaces a sum of 0; a row that sees anything sums to at least 1
 
 ExprId scores_of(Kernel& kernel, const Attention& node) {
     Builder b(kernel);
@@ -21,7 +21,7 @@ ExprId scores_of(Kernel& kernel, const Attention& node) {
         scores = b.binary(BinaryOp::mul, b.unary(UnaryOp::tanh, share), b.literal(*node.cap));
     }
     if (node.bias) scores = b.binary(BinaryOp::add, scores, *node.bias);
-    // Named, as compilers differ in which argument they evaluate first.
+    // In variables of their own, since compilers differ in the order they evaluate arguments.
     const auto hide_unless = [&](BinaryOp op, ExprId x, ExprId y) {
         const ExprId none = b.literal(-kInfinity), seen = b.binary(op, x, y);
         scores = b.select(seen, scores, none);
@@ -32,18 +32,18 @@ ExprId scores_of(Kernel& kernel, const Attention& node) {
     }
     if (node.window) {
         const ExprId column = b.index(n), row = b.index(m);
-        const ExprId apart = b.binary(BinaryOp::sub, row, column);
-        const ExprId most = b.literal(static_cast<double>(*node.window), DType::i32);
-        hide_unless(BinaryOp::lt, node.causal ? apart : b.unary(UnaryOp::abs, apart), most);
+        const ExprId distance = b.binary(BinaryOp::sub, row, column);
+        const ExprId window = b.literal(static_cast<double>(*node.window), DType::i32);
+        hide_unless(BinaryOp::lt, node.causal ? distance : b.unary(UnaryOp::abs, distance), window);
     }
     return scores;
 }
 
-ExprId weighed(Kernel& kernel, const Attention& node, ExprId scores) {
+ExprId weighted_values(Kernel& kernel, const Attention& node, ExprId scores) {
     Builder b(kernel);
     const DimId n = kernel[scores].type.dims.back();
     ExprId top = b.reduce(ReduceOp::max, scores, {n});
-    // Then no score is subtracted from itself where all are -inf, and their sum is 0.
+    // If all scores are -inf, this avoids -inf - -inf = NaN, and the weights sum to 0.
     if (node.zero_unseen) top = b.binary(BinaryOp::max, top, b.literal(kLowest));
     const ExprId weights = b.unary(UnaryOp::exp, b.binary(BinaryOp::sub, scores, top));
     ExprId sum = b.reduce(ReduceOp::sum, weights, {n});
@@ -68,7 +68,7 @@ Kernel expand_attention(const Kernel& kernel, const std::function<bool(ExprId)>&
     Kernel out = kernel;
     out.exprs.clear();
     std::vector<ExprId> moved(kernel.exprs.size());
-    std::map<ExprId, ExprId> scores;  // of attentions that are written out
+    std::map<ExprId, ExprId> scores;  // of expanded attentions
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
         const auto id = static_cast<ExprId>(i);
         Expr expr = kernel.exprs[i];
@@ -78,7 +78,7 @@ Kernel expand_attention(const Kernel& kernel, const std::function<bool(ExprId)>&
         const std::size_t first = out.exprs.size();
         if (attention && !(keep && keep(id))) {
             scores[id] = scores_of(out, *attention);
-            moved[i] = weighed(out, *attention, scores[id]);
+            moved[i] = weighted_values(out, *attention, scores[id]);
         } else if (sums && scores.contains(sums->attention)) {
             moved[i] = log_sum(out, scores[sums->attention]);
         } else {

@@ -7,8 +7,7 @@
 
 namespace fact::ir {
 
-// The kernel with every Attention written out, but those that `keep` (by id) says a kernel exists
-// for.
+// Expands every Attention except those for which `keep` returns true (a skeleton computes them).
 Kernel expand_attention(const Kernel& kernel, const std::function<bool(ExprId)>& keep = {});
 
 }  // namespace fact::ir

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 62;
 
-// The one factor that is not known, if all others are.
+// The one unknown factor; nullopt if there are none or several.
 template <class Known>
 std::optional<DimId> only_unknown(const Dim& dim, const Known& known) {
     std::optional<DimId> found;
@@ -21,7 +21,7 @@ std::optional<DimId> only_unknown(const Dim& dim, const Known& known) {
     return found;
 }
 
-// The product of the known factors; nothing when it is too large to be an extent.
+// The product of the known factors; nullopt if it is too large to be an extent.
 std::optional<std::int64_t> product_of(const Dim& dim, const std::vector<std::int64_t>& extents) {
     std::int64_t product = 1;
     for (const DimId factor : dim.factors) {
@@ -62,8 +62,8 @@ std::string solve_extents(const Kernel& kernel, std::vector<std::int64_t>& exten
                                    extents[d], *product);
             } else if (missing && extents[d] != kUnknownExtent) {
                 if (*product == 0 || extents[d] % *product != 0)
-                    return fmt::format("dimension {} has {} elements, no multiple of {}", dim.name,
-                                       extents[d], *product);
+                    return fmt::format("dimension {} has {} elements, not a multiple of {}",
+                                       dim.name, extents[d], *product);
                 extents[index(*missing)] = extents[d] / *product;
                 learned = true;
             }
@@ -71,7 +71,7 @@ std::string solve_extents(const Kernel& kernel, std::vector<std::int64_t>& exten
     }
     for (const Multiple& rule : kernel.multiples)
         if (known(rule.dim) && extents[index(rule.dim)] % rule.of != 0)
-            return fmt::format("dimension {} has {} elements, no multiple of {}",
+            return fmt::format("dimension {} has {} elements, not a multiple of {}",
                                kernel[rule.dim].name, extents[index(rule.dim)], rule.of);
     return "";
 }

@@ -1,4 +1,4 @@
-// The extents of a kernel's dimensions, as far as some of them tell the others.
+// Computes the extents of dimensions from those of other dimensions.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,12 @@ namespace fact::ir {
 
 inline constexpr std::int64_t kUnknownExtent = -1;
 
-// Fills in what follows from `extents` (by dimension id): constants, products from their factors,
-// and a factor from its product and the others. A sentence on what contradicts, or "".
+// Fills in the unknown entries of `extents` (by dimension id): constants, factored dimensions from
+// their factors, and a factor from its dimension and the other factors. Returns a sentence about a
+// contradiction, or "".
 std::string solve_extents(const Kernel& kernel, std::vector<std::int64_t>& extents);
 
-// Which dimensions are known once those of `given` are.
-std::vector<bool> known_dims(const Kernel& kernel, std::vector<bool> given);
+// Which extents can be computed if those of the dimensions marked in `known` are known.
+std::vector<bool> known_dims(const Kernel& kernel, std::vector<bool> known);
 
 }  // namespace fact::ir

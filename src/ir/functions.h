@@ -56,13 +56,14 @@ enum class BinaryOp : std::uint8_t {
     logical_or,
 };
 
-enum class ReduceOp : std::uint8_t { sum, max, min };  // max and min: NaN if any is
+enum class ReduceOp : std::uint8_t { sum, max, min };  // max and min are NaN if any element is
 
 struct UnaryInfo {
     UnaryOp op;
     std::string_view name;     // in kernel text; "-" and "not" are prefix operators
-    std::string_view meaning;  // to the bit that matters
-    // What it is in C++ of an integer x, which stays one; "" where the result is f32 of any x.
+    std::string_view meaning;  // exact, including special cases
+    // Its C++ spelling for an integer operand, with an integer result; "" if the result is always
+    // f32.
     std::string_view of_integer = "";
 };
 
@@ -167,8 +168,8 @@ inline constexpr auto kBinary = table_of<BinaryOp>([](BinaryOp op) -> std::optio
 struct ReduceInfo {
     ReduceOp op;
     std::string_view name;
-    std::string_view kernels_name;  // of its struct in kernels/common/rows.cuh
-    std::string_view noun;          // what comes out
+    std::string_view kernels_name;  // its struct in kernels/common/rows.cuh
+    std::string_view noun;          // what the result is called
     std::string_view meaning;
 };
 

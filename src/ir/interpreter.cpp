@@ -16,7 +16,7 @@
 namespace fact::ir {
 namespace {
 
-constexpr double kHidden = -std::numeric_limits<double>::infinity();  // of a score
+constexpr double kHidden = -std::numeric_limits<double>::infinity();  // a masked score
 
 class Interpreter {
   public:
@@ -55,7 +55,7 @@ class Interpreter {
         return Ok{};
     }
 
-    // What the tensors' own extents leave open.
+    // Computes the extents that no tensor has.
     Result<> solve() {
         if (auto problem = solve_extents(kernel_, environment_.extents); !problem.empty())
             return Error{fmt::format("kernel '{}': {}", kernel_.name, problem),
@@ -93,7 +93,7 @@ class Interpreter {
         return product;
     }
 
-    // What is not elementwise is computed whole, and read from then on.
+    // What is not elementwise is computed as a whole; later expressions load it.
     void compute(ExprId id) {
         const std::vector<DimId>& dims = kernel_[id].type.dims;
         std::visit(overloaded{
@@ -120,7 +120,7 @@ class Interpreter {
             contiguous_strides(environment_, kernel_[id].type.dims)};
     }
 
-    // Read backwards along the dimension.
+    // Stored as x, but loaded with a negative stride along the dimension.
     void keep_flipped(ExprId id, const Flip& flip) {
         keep(id, materialize(environment_, flip.x, kernel_[id].type.dims));
         Source& source = environment_.sources[static_cast<std::uint32_t>(index(id))];
@@ -137,7 +137,7 @@ class Interpreter {
                            count(node.over));
     }
 
-    // Of attention, as they are weighed: a row of them for each of `rows`, which end with its own.
+    // Scores of an attention after scale, cap, bias and mask, as a matrix of rows x columns.
     struct Scores {
         std::vector<DimId> dims;
         std::vector<double> values;
@@ -147,6 +147,7 @@ class Interpreter {
             return {values.data() + r * columns, static_cast<std::size_t>(columns)};
         }
     };
+    // `rows`: the batch dimensions, then M.
     Scores scores_of(const Attention& node, const std::vector<DimId>& rows) const {
         const DimId m = rows.back(), n = kernel_[node.k].type.dims.end()[-2];
         Scores scores{rows, {}, count(rows), extent(n)};
@@ -165,7 +166,7 @@ class Interpreter {
         return scores;
     }
 
-    // Row by row in f64: what kernels approximate with running sums.
+    // Exact in f64: kernels approximate it with running sums.
     std::vector<double> attend(const Attention& node, const std::vector<DimId>& dims) const {
         Scores scores = scores_of(node, {dims.begin(), dims.end() - 1});
         std::vector<bool> unseen(scores.rows);
@@ -184,7 +185,7 @@ class Interpreter {
         for (std::int64_t r = 0; r < scores.rows; ++r) {
             double top = kHidden, sum = 0;
             for (const double x : scores.row(r)) top = std::isnan(x) ? x : std::max(top, x);
-            // Nothing is subtracted from itself where all are -inf.
+            // Avoids -inf - -inf if all scores are -inf.
             const double base = top == kHidden ? 0 : top;
             for (const double x : scores.row(r)) sum += std::exp(x - base);
             sums.push_back(base + std::log(sum));
@@ -192,7 +193,7 @@ class Interpreter {
         return sums;
     }
 
-    // a @ b, or a @ transposed(b), over the batch of `dims`. Any precision is at least met by f64.
+    // a @ b, or a @ transposed(b), with a result over `dims`. f64 satisfies any precision.
     std::vector<double> multiply(ExprId a, ExprId b, bool by_columns,
                                  const std::vector<DimId>& dims) const {
         const auto& a_dims = kernel_[a].type.dims;
@@ -238,7 +239,7 @@ class Interpreter {
 
     const Kernel& kernel_;
     Environment environment_;
-    std::vector<std::vector<double>> results_;  // moving keeps the data in place
+    std::vector<std::vector<double>> results_;  // sources point into these; growing moves no data
 };
 
 }  // namespace

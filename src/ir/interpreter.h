@@ -10,7 +10,7 @@
 
 namespace fact::ir {
 
-// Dimensions as in the kernel text, memory order; strides in elements.
+// Dimensions in the order of the kernel text; strides in elements.
 struct TensorView {
     void* data = nullptr;
     DType dtype = DType::f32;
@@ -18,12 +18,13 @@ struct TensorView {
 };
 
 struct InterpretOptions {
-    bool round_casts = true;  // false: Cast to a floating type keeps f64 (for an f64 oracle)
+    bool round_casts = true;  // false: a Cast to a floating type does not round (for an f64 oracle)
     int threads = 0;          // 0: one per core
 };
 
-// Reads `params`, writes `outputs`, rounding to each output's own dtype (an f64 output keeps all).
-// Refuses tensors whose rank, dtype or extents do not fit; a floating tensor may be f64 instead.
+// Reads `params` and writes `outputs`, rounding to the dtype of each output's view (f64: no
+// rounding). Refuses tensors whose rank, dtype or extents do not fit; any floating tensor may be
+// passed as f64.
 Result<> interpret(const Kernel& kernel, std::span<const TensorView> params,
                    std::span<const TensorView> outputs, const InterpretOptions& options = {});
 

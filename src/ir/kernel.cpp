@@ -10,9 +10,9 @@
 namespace fact::ir {
 namespace {
 
-// Appends the expression when its type can be worked out.
-ExprId append(Kernel& kernel, Node node, const Type& given = {}, std::string name = {}) {
-    auto typing = type_of(kernel, node, given);
+// Appends the expression, or throws if it has no type. `wanted` as in type_of.
+ExprId append(Kernel& kernel, Node node, const Type& wanted = {}, std::string name = {}) {
+    auto typing = type_of(kernel, node, wanted);
     if (const auto* error = std::get_if<TypeError>(&typing)) throw InternalError(error->message);
     return kernel.add({node, std::get<Type>(std::move(typing)), std::move(name), {}});
 }
@@ -31,42 +31,42 @@ DimId Kernel::dim(const std::string& name_or_digits) {
     return static_cast<DimId>(dims.size() - 1);
 }
 
-DimId Kernel::dim_product(const std::vector<DimId>& all) {
+DimId Kernel::factored_dim(const std::vector<DimId>& all) {
     if (all.size() == 1) return all.front();
-    const auto apart = factors(all);
-    // Where a factor is another name, so is the product: rows and columns of one tensor.
-    const bool renamed = std::any_of(
+    const auto flat = factors(all);
+    // If a factor is an alias, the new dimension is one too: rows and columns of one tensor.
+    const bool aliased = std::any_of(
         all.begin(), all.end(), [&](DimId dim) { return dims[index(dim)].factors.size() == 1; });
-    const auto name = product_name(renamed ? all : apart);
+    const auto name = factored_name(aliased ? all : flat);
     for (std::size_t i = 0; i < dims.size(); ++i)
-        // By its own name, or by one that `where` gave it: not by that of a renamed product.
-        if (dims[i].factors == apart &&
-            (dims[i].name == name || (!renamed && dims[i].name.find('*') == std::string::npos)))
+        // The same name, or one that a `where` clause gave it; "*" would be that of an alias.
+        if (dims[i].factors == flat &&
+            (dims[i].name == name || (!aliased && dims[i].name.find('*') == std::string::npos)))
             return static_cast<DimId>(i);
-    dims.push_back({name, {}, apart});
+    dims.push_back({name, {}, flat});
     return static_cast<DimId>(dims.size() - 1);
 }
 
-std::string Kernel::product_name(const std::vector<DimId>& factors) const {
+std::string Kernel::factored_name(const std::vector<DimId>& factors) const {
     std::string name;
     for (const DimId factor : factors) name += (name.empty() ? "" : "*") + dims[index(factor)].name;
     return name;
 }
 
 std::vector<DimId> Kernel::factors(const std::vector<DimId>& all) const {
-    std::vector<DimId> apart;
+    std::vector<DimId> flat;
     for (const DimId dim : all) {
-        const auto& own = dims[index(dim)].factors;
-        if (own.empty())
-            apart.push_back(dim);
+        const auto& factors = dims[index(dim)].factors;
+        if (factors.empty())
+            flat.push_back(dim);
         else
-            apart.insert(apart.end(), own.begin(), own.end());
+            flat.insert(flat.end(), factors.begin(), factors.end());
     }
-    return apart;
+    return flat;
 }
 
 ExprId Builder::param(std::uint32_t index) {
-    // One expression a parameter, so that a parameter is never computed twice.
+    // One expression per parameter, so that nothing is loaded twice.
     for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
         if (kernel_.exprs[i].node == Node{Param{index}}) return static_cast<ExprId>(i);
     const bool known = index < kernel_.params.size();

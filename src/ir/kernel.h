@@ -31,8 +31,8 @@ constexpr std::size_t index(DimId id) {
     return static_cast<std::size_t>(id);
 }
 
-// A symbol bound at run time, a constant extent (then `name` is its digits), or a product of such
-// ("8*D"): one dimension that a View takes apart. A product may have a name of its own (N = 8*D).
+// A symbol bound at run time, a constant extent (then `name` is its digits), or a factored
+// dimension ("8*D"), which a View can split. A factored one may have its own name (N = 8*D).
 struct Dim {
     std::string name;
     std::optional<std::int64_t> extent;
@@ -40,7 +40,7 @@ struct Dim {
     bool operator==(const Dim&) const = default;
 };
 
-struct Multiple {  // what an extent must be a multiple of
+struct Multiple {  // the extent of `dim` must be a multiple of `of`
     DimId dim{};
     std::int64_t of = 1;
     bool operator==(const Multiple&) const = default;
@@ -78,7 +78,7 @@ struct Binary {
     ExprId a{}, b{};
     bool operator==(const Binary&) const = default;
 };
-struct Select {  // where(condition, a, b): the branch not taken does not matter, NaN included
+struct Select {  // where(condition, a, b): the value not selected has no effect, even if it is NaN
     ExprId condition{}, a{}, b{};
     bool operator==(const Select&) const = default;
 };
@@ -91,14 +91,14 @@ struct Permute {  // the same elements, dimensions in the order of the expressio
     bool operator==(const Permute&) const = default;
 };
 
-// x repeated along the dimensions of the expression's type that it lacks; they come in any order.
+// x repeated along the dimensions of the expression's type that it lacks; dimensions in any order.
 struct Expand {
     ExprId x{};
     bool operator==(const Expand&) const = default;
 };
 
-// The same elements in the same order under other dimensions: products of dimensions taken apart or
-// put together, as the expression's type says.
+// The same elements in the same order under the dimensions of the expression's type: factored
+// dimensions are split, neighbours merged.
 struct View {
     ExprId x{};
     bool operator==(const View&) const = default;
@@ -111,7 +111,7 @@ struct Flip {
     bool operator==(const Flip&) const = default;
 };
 
-// Over some dimensions, which the result lacks. Of nothing: 0, -inf, inf.
+// Over dimensions that the result then lacks. Of no elements: 0, -inf, inf.
 struct Reduce {
     ReduceOp op{};
     ExprId x{};
@@ -119,13 +119,13 @@ struct Reduce {
     bool operator==(const Reduce&) const = default;
 };
 
-// How a product of f32 operands is computed. 16-bit operands: always `exact` (their products are
-// exact in f32).
+// How a product of f32 operands is computed. 16-bit operands are always `exact`: their products
+// are exact in f32.
 enum class Precision { exact, tf32 };
 
 // a[..., M, K] @ b[..., K, N] -> [batch..., M, N]; batch dimensions match by id, a missing one
-// broadcasts. The f32 sum of exact products; for f32 operands `exact` promises the
-// accuracy of f32 arithmetic short of extreme ranges (kernels split each operand into two parts).
+// broadcasts. The f32 sum of exact products; for f32 operands `exact` promises the accuracy of f32
+// arithmetic except for extreme ranges (kernels split each operand into two parts).
 struct Product {
     ExprId a{}, b{};
     Precision precision = Precision::exact;
@@ -134,11 +134,11 @@ struct Product {
 
 // softmax(scale * q @ k.T + bias) @ v over q[..., M, D], k[..., N, D], v[..., N, E]: batch
 // dimensions match by id, and k and v may lack some of q's (grouped heads). With a cap, scaled
-// scores s become cap * tanh(s / cap) before the bias is added. Causal: row i sees columns 0 to i;
-// with a window, of those the ones less than it away from i, on either side where it is not causal.
-// A row that sees nothing, its scores all -inf, is NaN or, if `zero_unseen`, 0. Scores and sums are
-// f32; kernels round the probabilities, before they are divided by their sum, to the type of v.
-// `precision` is of both products of f32 operands.
+// scores s become cap * tanh(s / cap) before the bias is added. Causal: row i sees columns 0 to i.
+// With a window w, row i sees only columns less than w away from i (on both sides unless causal).
+// A row that sees no column, its scores all -inf, is NaN or, if `zero_unseen`, 0. Scores and sums
+// are f32; kernels round the probabilities to the type of v before dividing by their sum.
+// `precision` applies to both products if the operands are f32.
 struct Attention {
     ExprId q{}, k{}, v{};
     std::optional<ExprId> bias;
@@ -155,10 +155,10 @@ struct Attention {
         return !window || std::abs(row - column) < *window;
     }
 };
-inline constexpr std::int64_t kMaxWindow = std::int64_t{1} << 30;  // sums with rows are i32
+inline constexpr std::int64_t kMaxWindow = std::int64_t{1} << 30;  // row + window fits i32
 
-// logsumexp of an attention's scores, scaled, capped, biased and masked as they are weighed: f32,
-// one for each of its rows, -inf for one that sees nothing. Kernels compute both together.
+// logsumexp of an attention's scores, after scale, cap, bias and mask: one f32 per row, -inf for a
+// row that sees no column. One kernel computes it together with the attention.
 struct LogSumExp {
     ExprId attention{};
     bool operator==(const LogSumExp&) const = default;
@@ -172,7 +172,7 @@ struct Expr {
     Type type;
     std::string name;  // what the text calls it; "" for an unnamed subexpression
     Span span;
-    bool stored = false;  // an intermediate of a pipeline: one kernel ends with it
+    bool stored = false;  // an intermediate that one kernel of a pipeline must write to memory
 };
 
 struct Tensor {  // a parameter or an output: dims in memory order, the last one contiguous
@@ -194,10 +194,10 @@ struct Kernel {
     std::vector<Output> outputs;
     std::vector<Expr> exprs;  // operands precede users
     std::vector<Multiple> multiples = {};
-    // What spans are of; null where nobody asks for lines.
+    // The text that spans refer to; null if line numbers are not needed.
     std::shared_ptr<const SourceText> source = {};
     Span span = {};  // of its name
-    // The kernel itself is written in CUDA (dsl/cuda_text.h): what the exprs compute is void.
+    // The kernel itself is written in CUDA (dsl/cuda_text.h): ignore what the exprs compute.
     bool only_interface = false;
 
     const Expr& operator[](ExprId id) const { return exprs[index(id)]; }
@@ -206,20 +206,21 @@ struct Kernel {
         exprs.push_back(std::move(expr));
         return static_cast<ExprId>(exprs.size() - 1);
     }
-    DimId dim(const std::string& name_or_digits);       // finds or adds
-    DimId dim_product(const std::vector<DimId>& dims);  // finds or adds; of one, that one
-    // "8*D", which is a product's name unless it has one of its own.
-    std::string product_name(const std::vector<DimId>& factors) const;
-    bool is_named_product(const Dim& dim) const {
-        return !dim.factors.empty() && dim.name != product_name(dim.factors);
+    DimId dim(const std::string& name_or_digits);  // finds or adds
+    DimId factored_dim(
+        const std::vector<DimId>& dims);  // finds or adds; a single dim is returned as is
+    // "8*D": the name of a factored dimension unless it has its own.
+    std::string factored_name(const std::vector<DimId>& factors) const;
+    bool is_named_factored_dim(const Dim& dim) const {
+        return !dim.factors.empty() && dim.name != factored_name(dim.factors);
     }
-    // "mlp.fact:3" for a place in the source; "" where it is not known.
+    // "mlp.fact:3" for a place in the source; "" if it is not known.
     std::string line_of(Span span) const { return source ? source->line_of(span) : ""; }
-    // The dimensions with every product taken apart.
+    // The dimensions with every factored one replaced by its factors.
     std::vector<DimId> factors(const std::vector<DimId>& dims) const;
 };
 
-// Calls `visit(ExprId)` for each operand, by reference where the node may be changed: the one place
+// Calls `visit` with a reference to each operand's ExprId (mutable if the node is): the one place
 // that knows every node's operands.
 template <class AnyNode, class Visit>
 void for_each_operand(AnyNode& node, Visit visit) {
@@ -238,7 +239,7 @@ void for_each_operand(AnyNode& node, Visit visit) {
         node);
 }
 
-// The same for the dimensions that a node names itself, beside those of its type.
+// The same for dimensions stored in the node itself, not in its type.
 template <class AnyNode, class Visit>
 void for_each_dim(AnyNode& node, Visit visit) {
     std::visit(overloaded{
@@ -252,8 +253,8 @@ void for_each_dim(AnyNode& node, Visit visit) {
                node);
 }
 
-// Typed construction, used by the checker and by the rules. Each returns the new expression with
-// its type worked out, or throws InternalError when the operands do not fit (the checker tests
+// Typed construction, used by the checker and by the rules. Each function returns the new
+// expression with its type, or throws InternalError if the operands do not fit (the checker tests
 // first).
 class Builder {
   public:
@@ -265,10 +266,11 @@ class Builder {
     ExprId binary(BinaryOp op, ExprId a, ExprId b);
     ExprId select(ExprId condition, ExprId a, ExprId b);
     ExprId cast(DType dtype, ExprId x);
-    ExprId permute(ExprId x, std::vector<DimId> dims);  // an identity permutation gives x back
-    ExprId transpose(ExprId x);                         // swaps the last two
-    ExprId expand(ExprId x, std::vector<DimId> dims);   // to its own dimensions gives x back
-    ExprId view(ExprId x, std::vector<DimId> dims);     // of its own dimensions gives x back
+    // permute, expand and view return x itself if it already has these dimensions.
+    ExprId permute(ExprId x, std::vector<DimId> dims);
+    ExprId transpose(ExprId x);  // swaps the last two
+    ExprId expand(ExprId x, std::vector<DimId> dims);
+    ExprId view(ExprId x, std::vector<DimId> dims);
     ExprId flip(ExprId x, DimId dim);
     ExprId extent(DimId dim);
     ExprId reduce(ReduceOp op, ExprId x, std::vector<DimId> over);
@@ -280,25 +282,25 @@ class Builder {
     Kernel& kernel_;
 };
 
-// Dimensions of an elementwise result, or nullopt when neither operand's dims contain the other's
-// (then only an Index fits: it adds its dimension to those of the other operand).
+// Dimensions of an elementwise result, or nullopt if neither operand's dims contain the other's
+// (then one operand must be an Index, which adds its dimension to those of the other).
 std::optional<std::vector<DimId>> broadcast(const std::vector<DimId>& a,
                                             const std::vector<DimId>& b);
-// The element type arithmetic on the two gives: any floating type computes as f32, i64 as i64,
-// other integers and bool as i32. Operands of a Binary or Select may differ in type: they are
-// converted.
+// The element type of arithmetic on the two: f32 if either is floating, else i64 if either is i64,
+// else i32. Operands of a Binary or Select are converted to it.
 DType arithmetic_type(DType a, DType b);
 
-// A sentence on what is ill-formed, or "".
+// A sentence about what is ill-formed, or "".
 std::string verify(const Kernel& kernel);
 
-// Whether an expression reads the parameter; one that is not read only tells extents.
+// Whether an expression reads the parameter. One that is not read only supplies extents.
 bool is_read(const Kernel& kernel, std::size_t param);
-// Which expressions some output needs.
+// Which expressions the outputs need.
 std::vector<bool> reachable(const Kernel& kernel);
-// Which dimensions tensors, those expressions and rules have, products of them aside.
+// Which dimensions occur in tensors, reachable expressions and `multiples`. Factors of a used
+// dimension do not count as used.
 std::vector<bool> used_dims(const Kernel& kernel);
-// Removes the others; the rest keep their order.
+// Removes expressions that no output needs; the rest keep their order.
 void drop_dead(Kernel& kernel);
 
 }  // namespace fact::ir

@@ -5,7 +5,7 @@
 #include "ir/parallel.h"
 #include "support/division.h"
 
-// The kernel is compiled for wider vectors too, chosen when the program starts.
+// The inner loop is also compiled for wider vectors; the choice is made when the program starts.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define FACT_WIDE __attribute__((target_clones("arch=haswell", "default")))
@@ -17,11 +17,11 @@ namespace fact::ir {
 namespace {
 
 constexpr std::int64_t kRows = 4, kColumns = 8;  // of a register tile
-constexpr std::int64_t kDepth = 512;             // of a panel that stays in the first cache
-constexpr std::int64_t kRowPanels = 16;          // register tiles a task covers downwards
+constexpr std::int64_t kDepth = 512;             // of a panel that stays in the L1 cache
+constexpr std::int64_t kRowPanels = 16;          // register tiles per task, along the rows
 
 // Panels of `width` rows, transposed so that the summed index is outermost; a short last panel is
-// filled up with zeros.
+// padded with zeros.
 std::vector<double> pack(const std::vector<double>& matrices, std::int64_t rows, std::int64_t k,
                          std::int64_t width, int threads) {
     const std::int64_t count =
@@ -40,7 +40,7 @@ std::vector<double> pack(const std::vector<double>& matrices, std::int64_t rows,
 
 // tile[4][8] += a[depth][4] outer b[depth][8]
 FACT_WIDE void accumulate(const double* a, const double* b, std::int64_t depth, double* tile) {
-    // Rows by name: the compiler keeps them in registers, which it does not do with one array.
+    // Four arrays instead of one: only then does the compiler keep them in registers.
     double row0[kColumns], row1[kColumns], row2[kColumns], row3[kColumns];
     for (int c = 0; c < kColumns; ++c) {
         row0[c] = tile[c];

@@ -8,9 +8,9 @@
 
 namespace fact::ir {
 
-// Which expressions the roots need, themselves included. What `given` holds of is there already: it
-// may be needed, but nothing is on its account.
+// Which expressions the roots need, the roots included. The operands of an expression that
+// `is_available` are not needed on its account.
 std::vector<bool> needed_for(const Kernel& kernel, const std::vector<ExprId>& roots,
-                             const std::function<bool(ExprId)>& given);
+                             const std::function<bool(ExprId)>& is_available);
 
 }  // namespace fact::ir

@@ -1,4 +1,4 @@
-// What can be told of a node at a glance, for finding equal ones without comparing all with all.
+// A sort key of nodes, for finding equal ones without comparing every pair.
 #pragma once
 
 #include <compare>
@@ -10,7 +10,7 @@
 
 namespace fact::ir {
 
-// Equal nodes have equal shapes; others nearly always have different ones.
+// Equal nodes have equal shapes; different nodes nearly always have different ones.
 struct NodeShape {
     std::size_t kind = 0;
     std::uint64_t detail = 0;
@@ -18,7 +18,7 @@ struct NodeShape {
     auto operator<=>(const NodeShape&) const = default;
 };
 
-// `numbers`: what stands for each expression that may be an operand.
+// `numbers`: by expression id, the number that represents it as an operand.
 NodeShape shape_of(const Node& node, std::span<const std::uint32_t> numbers);
 
 }  // namespace fact::ir

@@ -26,7 +26,7 @@ inline float f32_from_f16(std::uint16_t bits) {
     return sign ? -magnitude : magnitude;
 }
 
-// Nearest even; what overflows becomes infinite, NaN stays NaN.
+// Rounds to nearest even; overflow becomes infinite, NaN stays NaN.
 inline std::uint16_t bf16_from_f32(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     if (std::isnan(value)) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
@@ -49,7 +49,8 @@ inline std::uint16_t f16_from_f32(float value) {
     return sign | static_cast<std::uint16_t>((rounded - 0x38000000u) >> 13);
 }
 
-// Rounds to odd: a later rounding to a type at least two bits narrower is then as if from f64.
+// Rounds to odd: a later rounding to a type at least two bits narrower then gives the same result
+// as rounding the f64 directly.
 inline float f32_to_odd(double value) {
     const float nearest = static_cast<float>(value);
     if (static_cast<double>(nearest) == value || std::isnan(value)) return nearest;
@@ -75,7 +76,7 @@ Int integer_from_f64(double value) {
     return static_cast<Int>(value);
 }
 
-// The value as the type would hold it.
+// The value rounded to the type.
 inline double round_to(double value, DType dtype) {
     switch (dtype) {
         case DType::boolean:
@@ -99,7 +100,7 @@ inline double round_to(double value, DType dtype) {
         case DType::f64:
             return value;
     }
-    throw InternalError("an element type that nothing is rounded to");
+    throw InternalError("rounding to an unknown element type");
 }
 
 // Reads `count` elements, `stride` elements apart, as f64.

@@ -7,7 +7,7 @@
 
 namespace fact::ir {
 
-// A row, or one number that stands for every element of it.
+// A row of numbers, or one number for all of its elements.
 struct Row {
     const double* data = nullptr;
     std::int64_t step = 1;  // 0: one number

@@ -11,10 +11,10 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Of rows without a NaN the one that `wins` over all others, else NaN.
+// The element that `wins` over all others, or NaN if the row has one.
 template <class Wins>
-double extremum(std::span<const double> row, double of_nothing, Wins wins) {
-    double result = of_nothing;
+double extremum(std::span<const double> row, double of_empty, Wins wins) {
+    double result = of_empty;
     for (const double x : row) {
         if (std::isnan(x)) return x;
         if (wins(x, result)) result = x;

@@ -8,11 +8,12 @@
 
 namespace fact::ir {
 
-// One number a row of `length`; `rows` of them lie one after the other.
+// Returns one number per row; `values` are `rows` rows of `length`, one after another.
 std::vector<double> reduce_rows(ReduceOp op, const std::vector<double>& values, std::int64_t rows,
                                 std::int64_t length);
 
-// Each row becomes e^(x - max) over its sum; a row of -inf alone becomes NaN, as in torch.
+// Replaces each row by e^(x - max), divided by its sum; a row of only -inf becomes NaN, as in
+// torch.
 void softmax_rows(std::vector<double>& values, std::int64_t rows, std::int64_t length);
 
 }  // namespace fact::ir

@@ -1,14 +1,14 @@
-// Values that are the same elements in another order.
+// Permutes and views: the same elements in another order or under other dimensions.
 #pragma once
 
 #include "ir/kernel.h"
 
 namespace fact::ir {
 
-// What lies behind any number of permutes and views; a value that is stored is not looked through.
+// The value that a chain of permutes and views starts from; a stored value ends the chain.
 ExprId behind_reorderings(const Kernel& kernel, ExprId id);
 
-// Whether it is a view that gives dimensions other names and nothing else.
+// Whether it is a view that only renames dimensions.
 bool is_renaming(const Kernel& kernel, ExprId id);
 bool is_renaming(const Kernel& kernel, const std::vector<DimId>& from,
                  const std::vector<DimId>& to);

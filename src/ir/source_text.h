@@ -1,4 +1,4 @@
-// The text a kernel was written in, so that what is made from it can name the lines it came from.
+// The text a kernel was written in, so that emitted code can name the lines it came from.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace fact::ir {
 
 class SourceText {
   public:
-    // `name` is the file's; folders and what would not do in a comment are left out.
+    // `name` is the file's; folders are dropped, and control characters become '?'.
     SourceText(std::string_view name, std::string_view text);
 
-    // "mlp.fact:3"; "" for an empty span, which came from no text.
+    // "mlp.fact:3"; "" for an empty span.
     std::string line_of(Span span) const;
 
   private:

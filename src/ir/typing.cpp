@@ -27,18 +27,19 @@ TypeError needs_bool(std::string_view what, DType dtype) {
             "Compare it with something, for example `x != 0`."};
 }
 
-bool is_index(const Kernel& kernel, ExprId a, ExprId b) {
+bool either_is_index(const Kernel& kernel, ExprId a, ExprId b) {
     return std::holds_alternative<Index>(kernel[a].node) ||
            std::holds_alternative<Index>(kernel[b].node);
 }
 
-Typing literal_type(const Literal& literal, const Type& given) {
+Typing literal_type(const Literal& literal, const Type& wanted) {
     const double v = literal.value;
-    if (given.dtype == DType::f32 && !std::isnan(v)) return Type{DType::f32, {}};
-    if (given.dtype == DType::boolean && (v == 0 || v == 1)) return Type{DType::boolean, {}};
-    if (given.dtype == DType::i32 && v == std::trunc(v) && v >= -0x1p31 && v < 0x1p31)
+    if (wanted.dtype == DType::f32 && !std::isnan(v)) return Type{DType::f32, {}};
+    if (wanted.dtype == DType::boolean && (v == 0 || v == 1)) return Type{DType::boolean, {}};
+    if (wanted.dtype == DType::i32 && v == std::trunc(v) && v >= -0x1p31 && v < 0x1p31)
         return Type{DType::i32, {}};
-    return TypeError{Fault::literal, fmt::format("{} is no {} literal.", v, info(given.dtype).name),
+    return TypeError{Fault::literal,
+                     fmt::format("{} is not a valid {} literal.", v, info(wanted.dtype).name),
                      "Literals are f32 numbers, i32 numbers, true and false."};
 }
 
@@ -53,8 +54,8 @@ Typing unary_type(const Unary& node, const Type& x) {
 
 Typing binary_type(const Kernel& kernel, const Binary& node, const Type& a, const Type& b) {
     auto dims = broadcast(a.dims, b.dims);
-    // A coordinate is known everywhere: `index(M) <= index(N)` is a matrix.
-    if (!dims && is_index(kernel, node.a, node.b)) {
+    // An index broadcasts with anything: `index(M) <= index(N)` is a matrix.
+    if (!dims && either_is_index(kernel, node.a, node.b)) {
         dims = a.dims;
         for (const DimId dim : b.dims)
             if (!contains(a.dims, dim)) dims->push_back(dim);
@@ -116,17 +117,17 @@ Typing expand_type(const Kernel& kernel, const Type& x, const Dims& dims) {
                              "Give each dimension a name of its own."};
     if (contains(dims, x.dims)) return Type{x.dtype, dims};
     return TypeError{Fault::expand,
-                     fmt::format("{} lacks a dimension of {}: `.expand` only adds some.",
+                     fmt::format("{} lacks a dimension of {}: `.expand` can only add dimensions.",
                                  to_string(kernel, dims), to_string(kernel, x.dims)),
-                     "Name all of the operand's dimensions beside those to repeat it along."};
+                     "Name all of the operand's dimensions, and those to repeat it along."};
 }
 
-std::optional<TypeError> unfit(Precision precision, DType operands) {
+std::optional<TypeError> precision_error(Precision precision, DType operands) {
     if (precision == Precision::exact || operands == DType::f32) return {};
-    return TypeError{
-        Fault::precision,
-        fmt::format("A precision is for f32 operands, but these are {}.", info(operands).name),
-        "Leave the precision out."};
+    return TypeError{Fault::precision,
+                     fmt::format("A precision applies only to f32 operands, but these are {}.",
+                                 info(operands).name),
+                     "Leave the precision out."};
 }
 
 Typing product_type(const Kernel& kernel, const Product& node, const Type& a, const Type& b) {
@@ -170,7 +171,7 @@ Typing product_type(const Kernel& kernel, const Product& node, const Type& a, co
                                      "{}.",
                                      info(a.dtype).name, info(b.dtype).name),
                          "Cast one operand, for example `bf16(x)`; arithmetic gives f32."};
-    if (auto fault = unfit(node.precision, a.dtype)) return *std::move(fault);
+    if (auto fault = precision_error(node.precision, a.dtype)) return *std::move(fault);
     dims->push_back(m);
     dims->push_back(n);
     return Type{DType::f32, *dims};
@@ -187,7 +188,7 @@ Typing view_type(const Kernel& kernel, const Type& x, const Dims& dims) {
                      fmt::format("{} is not a view of {}: their elements do not follow in the same "
                                  "order.",
                                  to_string(kernel, dims), to_string(kernel, x.dims)),
-                     "Take products of dimensions apart or put neighbours together, for example "
+                     "Split factored dimensions or merge neighbouring ones, for example "
                      "`x.view(M, G*D)` of [M, G, D]."};
 }
 
@@ -196,7 +197,7 @@ Typing flip_type(const Kernel& kernel, const Flip& node, const Type& x) {
         return TypeError{Fault::flip,
                          fmt::format("{} has no dimension {} to flip.", to_string(kernel, x.dims),
                                      kernel[node.dim].name),
-                         "Name a dimension of the operand; a view takes a product apart."};
+                         "Name a dimension of the operand; a view splits a factored one."};
     if (!kernel[node.dim].extent)
         return TypeError{
             Fault::flip,
@@ -235,7 +236,7 @@ Typing attention_type(const Kernel& kernel, const Attention& node) {
             fmt::format("Attention takes operands of one floating type, not {}, {} and {}.",
                         info(q.dtype).name, info(k.dtype).name, info(v.dtype).name),
             "Cast them alike, for example `bf16(q)`.");
-    if (auto fault = unfit(node.precision, q.dtype)) return *std::move(fault);
+    if (auto fault = precision_error(node.precision, q.dtype)) return *std::move(fault);
     const DimId m = q.dims.end()[-2], n = k.dims.end()[-2], e = v.dims.back();
     if (q.dims.back() != k.dims.back() || v.dims.end()[-2] != n)
         return wrong(fmt::format("Attention takes q[M, D], k[N, D] and v[N, E], not {}, {} and {}.",
@@ -279,7 +280,7 @@ Typing attention_type(const Kernel& kernel, const Attention& node) {
 
 }  // namespace
 
-std::variant<Type, TypeError> type_of(const Kernel& kernel, const Node& node, const Type& given) {
+std::variant<Type, TypeError> type_of(const Kernel& kernel, const Node& node, const Type& wanted) {
     bool known = true;
     for_each_operand(node, [&](ExprId id) { known &= index(id) < kernel.exprs.size(); });
     if (!known) return TypeError{Fault::reference, "An operand is not an expression.", ""};
@@ -290,7 +291,7 @@ std::variant<Type, TypeError> type_of(const Kernel& kernel, const Node& node, co
                 if (n.index < kernel.params.size()) return kernel.params[n.index].type;
                 return TypeError{Fault::reference, "A parameter does not exist.", ""};
             },
-            [&](const Literal& n) { return literal_type(n, given); },
+            [&](const Literal& n) { return literal_type(n, wanted); },
             [&](const Index& n) -> Typing {
                 if (index(n.dim) < kernel.dims.size()) return Type{DType::i32, {n.dim}};
                 return TypeError{Fault::reference, "A dimension does not exist.", ""};
@@ -301,12 +302,12 @@ std::variant<Type, TypeError> type_of(const Kernel& kernel, const Node& node, co
                 return select_type(kernel, type(n.condition), type(n.a), type(n.b));
             },
             [&](const Cast& n) -> Typing {
-                if (given.dtype != DType::f64) return Type{given.dtype, type(n.x).dims};
+                if (wanted.dtype != DType::f64) return Type{wanted.dtype, type(n.x).dims};
                 return TypeError{Fault::cast, "Kernels do not compute in f64.", "Use f32."};
             },
-            [&](const Permute& n) { return permute_type(kernel, type(n.x), given.dims); },
-            [&](const Expand& n) { return expand_type(kernel, type(n.x), given.dims); },
-            [&](const View& n) { return view_type(kernel, type(n.x), given.dims); },
+            [&](const Permute& n) { return permute_type(kernel, type(n.x), wanted.dims); },
+            [&](const Expand& n) { return expand_type(kernel, type(n.x), wanted.dims); },
+            [&](const View& n) { return view_type(kernel, type(n.x), wanted.dims); },
             [&](const Extent& n) -> Typing {
                 if (index(n.dim) < kernel.dims.size()) return Type{DType::i32, {}};
                 return TypeError{Fault::reference, "A dimension does not exist.", ""};

@@ -19,7 +19,7 @@ std::string verify_dims(const Kernel& kernel) {
             return fmt::format("dimension '{}' has no elements", dim.name);
         for (const DimId factor : dim.factors)
             if (index(factor) >= kernel.dims.size() || !kernel[factor].factors.empty())
-                return fmt::format("dimension '{}' has a factor that is none", dim.name);
+                return fmt::format("dimension '{}' has a factor that cannot be one", dim.name);
     }
     for (const Multiple& rule : kernel.multiples)
         if (index(rule.dim) >= kernel.dims.size() || rule.of < 1)
@@ -42,10 +42,10 @@ std::string verify_tensor(const Kernel& kernel, const Tensor& tensor) {
 
 // Every extent must be known from the parameters, or outputs could not be allocated.
 std::string verify_extents(const Kernel& kernel) {
-    std::vector<bool> given(kernel.dims.size());
+    std::vector<bool> declared(kernel.dims.size());
     for (const Tensor& param : kernel.params)
-        for (const DimId dim : param.type.dims) given[index(dim)] = true;
-    const auto known = known_dims(kernel, std::move(given));
+        for (const DimId dim : param.type.dims) declared[index(dim)] = true;
+    const auto known = known_dims(kernel, std::move(declared));
     const auto unknown = [&](DimId dim) { return !known[index(dim)]; };
     for (const Output& output : kernel.outputs)
         for (const DimId dim : output.tensor.type.dims)
@@ -55,13 +55,13 @@ std::string verify_extents(const Kernel& kernel) {
     for (const Expr& expr : kernel.exprs)
         for (const DimId dim : expr.type.dims)
             if (unknown(dim))
-                return fmt::format("no parameter tells the extent of dimension '{}'",
+                return fmt::format("no parameter determines the extent of dimension '{}'",
                                    kernel[dim].name);
     std::string problem;
     for (const Expr& expr : kernel.exprs)
         for_each_dim(expr.node, [&](DimId dim) {
             if (problem.empty() && unknown(dim))
-                problem = fmt::format("no parameter tells the extent of dimension '{}'",
+                problem = fmt::format("no parameter determines the extent of dimension '{}'",
                                       kernel[dim].name);
         });
     return problem;

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a line includes, as it is spelled between quotes or angle brackets; "" for any other line.
+// What an #include line names between quotes or angle brackets; "" for any other line.
 std::string_view included(std::string_view line) {
     const auto skip = [&] {
         line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
@@ -34,7 +34,7 @@ std::string_view included(std::string_view line) {
     return end == line.npos ? std::string_view() : line.substr(0, end);
 }
 
-// Follows #include lines whatever #if they stand in: a header too many only costs a compilation.
+// Follows #include lines inside any #if: a header too many only costs a compilation.
 void follow(std::string_view text, const fs::path& folder, const fs::path& root,
             std::set<std::string>& seen) {
     while (!text.empty()) {
@@ -69,7 +69,7 @@ void add_code(std::string& bytes, const std::string& source, const fs::path& ker
     }
 }
 
-// What nvcc and the compiler that preprocesses for it take from the environment.
+// The environment variables that nvcc and its host compiler read.
 constexpr std::array kVariables{
     "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS",  "NVCC_CCBIN",    "CPATH",
     "C_INCLUDE_PATH",     "CPLUS_INCLUDE_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX"};

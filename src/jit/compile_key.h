@@ -1,5 +1,5 @@
-// What a cubin follows from, as a name. What others' headers say is not part of it: who read which
-// is known only when it is compiled (jit/headers.h).
+// The key of a cubin: a hash of what determines it. Headers that are not FACT's are not part of it,
+// since which of them are read is known only after compiling (jit/headers.h).
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace fact::jit {
 
-// The compiler's options that change the cubin; no paths, so that the key does not move with a
-// folder.
+// The compiler's options that change the cubin; no paths, so that the key does not depend on where
+// a folder is.
 std::vector<std::string> code_flags(const std::string& arch);
 
 // Our headers that `source` includes, directly or not, relative to the kernels folder and sorted.
 std::vector<std::string> header_closure(const std::string& source,
                                         const std::filesystem::path& kernels_folder);
 
-// The part of the key that is FACT's own: the source and the skeletons, by whatever compiler.
+// The part of the key that does not depend on the compiler: the source and the skeletons.
 std::string code_hash(const std::string& source, const std::filesystem::path& kernels_folder);
 
 std::string compile_key(const Unit& unit, const Toolchain& toolchain);

@@ -1,4 +1,4 @@
-// What nvcc and ptxas wrote, read.
+// Reads what nvcc and ptxas printed.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace fact::jit {
 
-// What became of a unit that compiled: kernels that spill registers, or whose products ptxas could
-// not let run side by side, are right but slow.
+// How good a compiled unit is: kernels that spill registers, or whose products ptxas serialized,
+// are right but slow.
 enum class Fitness { sound, spills, serialized };
 std::string_view name(Fitness fitness);
 
@@ -24,7 +24,7 @@ struct Resources {
 };
 Resources resources_in(const std::string& log);
 
-// The first lines that name an error; the log's tail when none does.
+// The first lines that mention an error; the end of the log if none does.
 std::string first_errors(std::string_view log, int max_lines = 6);
 
 }  // namespace fact::jit

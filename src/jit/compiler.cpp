@@ -34,12 +34,12 @@ Command nvcc_command(const Unit& unit, const Toolchain& toolchain, const fs::pat
                         {"-MD", "-MF", "headers.d", "-o", "kernel.cubin", "kernel.cu"});
     command.folder = folder.string();
     command.address_bytes = toolchain.memory_bytes;
-    // A killed compiler leaves its temporary files: they go with the folder.
+    // A killed compiler leaves its temporary files: they are removed with the folder.
     command.environment = {{"TMPDIR", folder.string()}};
     return command;
 }
 
-// As compilers, their allocators and the C library put it.
+// The messages of compilers, their allocators and the C library.
 constexpr std::array<std::string_view, 5> kOutOfMemory{"out of memory", "bad_alloc",
                                                        "Cannot allocate memory", "memory exhausted",
                                                        "Memory allocation failure"};
@@ -81,12 +81,12 @@ Error failed(const Unit& unit, const Exit& exit, const std::string& log, Seconds
 
 Result<Artifact> find_compiled(const Unit& unit, const Toolchain& toolchain,
                                const fs::path& store) {
-    return stored(fs::absolute(store), compile_key(unit, toolchain), toolchain);
+    return find_entry(fs::absolute(store), compile_key(unit, toolchain), toolchain);
 }
 
 namespace {
 
-// Keys that a thread of this process compiles now: whoever else wants one waits for it.
+// Keys that a thread of this process is compiling: other threads that need one wait for it.
 class InProgress {
   public:
     explicit InProgress(std::string key) : key_(std::move(key)) {
@@ -122,7 +122,7 @@ class InProgress {
 
 namespace {
 
-// Compiles in `folder`, which goes into the store; nothing where what it follows from was edited
+// Compiles in `folder`, which is then moved into the store; nullopt if the sources were edited
 // meanwhile.
 Result<std::optional<Artifact>> attempt(const Unit& unit, const Toolchain& toolchain,
                                         const fs::path& store, const std::string& key,
@@ -156,12 +156,12 @@ Result<std::optional<Artifact>> attempt(const Unit& unit, const Toolchain& toolc
 Result<Artifact> compile(const Unit& unit, const Toolchain& toolchain, const fs::path& given_store,
                          Seconds deadline) {
     constexpr int kAttempts = 3;
-    // nvcc runs in a folder of its own, so that every path has to be absolute.
+    // nvcc runs in a folder of its own, so every path has to be absolute.
     const fs::path store = fs::absolute(given_store);
     for (int i = 0; i < kAttempts; ++i) {
         const std::string key = compile_key(unit, toolchain);
         const InProgress alone(key);
-        if (auto hit = stored(store, key, toolchain)) return hit;
+        if (auto hit = find_entry(store, key, toolchain)) return hit;
         if (auto writable = ensure_writable_folder(store); !writable) return writable.error();
         const TemporaryFolder work(store, ".compiling");
         auto made = attempt(unit, toolchain, store, key, work.path() / "unit", deadline);

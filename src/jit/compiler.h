@@ -12,20 +12,20 @@
 
 namespace fact::jit {
 
-// Several times what the largest kernel takes.
-inline constexpr std::uint64_t kUsualCompilerMemory = std::uint64_t{16} << 30;
+// Several times what the largest kernel needs.
+inline constexpr std::uint64_t kDefaultCompilerMemory = std::uint64_t{16} << 30;
 
-// What compiles: found once, named in every key.
+// The compilers and headers: found once, and part of every key.
 struct Toolchain {
     std::filesystem::path nvcc, cutlass_include, kernels_folder;
-    std::vector<std::string> include_folders;  // beside those: CUDA headers from a Python package
+    std::vector<std::string> include_folders;  // more of them: CUDA headers from a Python package
     std::string version;                       // nvcc's release and CUTLASS's version
-    std::string host_compiler;                 // what the program says that nvcc preprocesses with
-    // The most address space each of the compiler's passes may take; 0: no limit.
-    std::uint64_t memory_bytes = kUsualCompilerMemory;
+    std::string host_compiler;                 // the --version of nvcc's host compiler
+    // The most address space that each of the compiler's passes may use; 0: no limit.
+    std::uint64_t memory_bytes = kDefaultCompilerMemory;
 };
-// FACT_NVCC and PATH, CUTLASS_DIR, FACT_DEPS_DIR, the private environment (FACT_PYTHON_PREFIX);
-// FACT_COMPILER_MEMORY in GiB.
+// Searches FACT_NVCC and PATH, CUTLASS_DIR, FACT_DEPS_DIR and FACT's own Python environment
+// (FACT_PYTHON_PREFIX); the memory limit is FACT_COMPILER_MEMORY, in GiB.
 Result<Toolchain> find_toolchain();
 
 struct Unit {
@@ -38,29 +38,30 @@ struct Artifact {
     std::filesystem::path cubin;  // in the store
     std::string sha256;           // of the cubin
     std::string key;
-    std::string headers;  // the list of what was read, by name (jit/headers.h)
+    std::string headers;  // the name of the list of headers that were read (jit/headers.h)
     bool cached = false;
     double seconds = 0;
     int registers = 0, spill_bytes = 0;
     Fitness fitness = Fitness::sound;
     std::string log;
-    // Of this very cubin: what was proven of it holds for no other, be it of the same key.
+    // Identifies exactly this cubin: what was proven of it need not hold for another one, even one
+    // with the same key.
     std::string identity() const { return key + "-" + sha256.substr(0, 16); }
 };
 
-// Key: source, our headers, versions of the compilers and of CUTLASS, flags, what the compilers
-// take from the environment, arch. An entry of the store serves while every header that was read,
-// whoever it is from, and the cubin itself are as they were. A failing compiler is an Error with
-// its log.
+// The key covers source, our headers, versions of the compilers and of CUTLASS, flags, the
+// environment variables that the compilers read, and arch. An entry of the store is valid while
+// every header that was read (also those of others) and the cubin itself are unchanged. If the
+// compiler fails, the Error has its log.
 Result<Artifact> compile(const Unit& unit, const Toolchain& toolchain,
                          const std::filesystem::path& store, Seconds deadline);
 
-// What the store has of it already; an Error where it would have to be compiled.
+// The unit's entry in the store; an Error if it would have to be compiled.
 Result<Artifact> find_compiled(const Unit& unit, const Toolchain& toolchain,
                                const std::filesystem::path& store);
 
-// All units on `jobs` processes; results in the order of `units`. `done(i, result)` is called on
-// the calling thread as each one finishes.
+// Compiles all units in `jobs` processes; results are in the order of `units`. `done(i, result)` is
+// called on the calling thread as each one finishes.
 std::vector<Result<Artifact>> compile_all(
     const std::vector<Unit>& units, const Toolchain& toolchain, const std::filesystem::path& store,
     int jobs, Seconds deadline,

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file edited twice within one tick of the clock of its file system has one time for both.
+// Two edits within one tick of the file system's clock have the same time.
 constexpr std::int64_t kTick = 2'000'000'000;  // ns
 
 std::int64_t nanoseconds(const timespec& time) {
@@ -43,7 +43,7 @@ std::optional<Look> look_at(const fs::path& file) {
                 status.st_ino};
 }
 
-// "kernels:sm90/x.cuh" stands for a header in that folder of the toolchain.
+// "kernels:sm90/x.cuh" means a header in that folder of the toolchain.
 std::array<std::pair<std::string_view, fs::path>, 2> roots(const Toolchain& toolchain) {
     return {{{"kernels:", toolchain.kernels_folder.lexically_normal()},
              {"cutlass:", toolchain.cutlass_include.lexically_normal()}}};
@@ -67,7 +67,7 @@ fs::path header_listed_as(std::string_view text, const Toolchain& toolchain) {
 struct ListedHeader {
     std::string_view hash, name;
 };
-// Each line is a hash, a blank and a name.
+// Each line has a hash, a blank and a name.
 std::vector<ListedHeader> headers_of(std::string_view text) {
     std::vector<ListedHeader> lines;
     while (!text.empty()) {
@@ -162,7 +162,7 @@ bool headers_unchanged(const std::string& list, const Toolchain& toolchain, cons
         const auto content = read_file(header_listed_as(line.name, toolchain));
         if (!content || sha256_hex(*content) != line.hash) return false;
     }
-    // Where it cannot be written they are read again the next time.
+    // If it cannot be written, the headers are read again the next time.
     if (latest < looked - kTick) (void)write_file_atomic(seen, looks);
     return true;
 }

@@ -20,7 +20,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
     return lines;
 }
 
-// Line `number` from 1 without the blanks around it; "" when there is none.
+// Line `number`, counted from 1, without the blanks around it; "" if there is none.
 std::string_view line_at(const std::vector<std::string_view>& lines, int number) {
     if (number < 1 || static_cast<std::size_t>(number) > lines.size()) return {};
     std::string_view line = lines[static_cast<std::size_t>(number) - 1];
@@ -102,7 +102,7 @@ std::vector<CompilerError> errors_in(std::string_view log, std::string_view emit
                                      std::string_view file) {
     const auto source = lines_of(emitted);
     std::vector<CompilerError> errors;
-    bool in_header = false;  // the last error is in one, and the lines below it may say more
+    bool in_header = false;  // the last error is in a header, and lines after it may say more
     for (const std::string_view line : lines_of(log)) {
         CompilerError error;
         std::string path;

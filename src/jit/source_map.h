@@ -1,4 +1,4 @@
-// From what nvcc says of an emitted file back to the kernel text it was emitted from.
+// Maps nvcc's errors in an emitted file back to the kernel text it was emitted from.
 //
 // An emitted line may end in a comment "// mlp.fact:3": it came from line 3 of that text.
 #pragma once
@@ -19,19 +19,19 @@ struct Origin {
 // The origin an emitted line names, if it names one.
 std::optional<Origin> origin_of(std::string_view emitted_line);
 
-// The file without them: what the compiler makes of it is the same, whatever text it came from.
+// The file without these comments: equal code is then equal whatever text it came from.
 std::string without_origins(std::string_view emitted);
 
 struct CompilerError {
-    std::string message;           // as nvcc put it, without the place
-    std::string place;             // file and line as nvcc put it
+    std::string message;           // nvcc's, without the place
+    std::string place;             // file and line, as nvcc names them
     int emitted_line = 0;          // in the emitted file; 0: none is named
     std::optional<Origin> origin;  // of that line
     bool operator==(const CompilerError&) const = default;
 };
 
-// The errors of the log, in order. One in a header is placed where the emitted file brings it
-// about, when nvcc says where. `file` is the emitted file's name.
+// The errors of the log, in order. An error in a header is placed at the line of the emitted file
+// that causes it, if nvcc names it. `file` is the emitted file's name.
 std::vector<CompilerError> errors_in(std::string_view log, std::string_view emitted,
                                      std::string_view file);
 
@@ -39,8 +39,8 @@ struct KernelText {
     std::string_view name, text;
 };
 
-// The first errors for a person: the line of kernel text where it is known, the emitted line else;
-// "" when the log names no error.
+// The first errors, for people: with the line of kernel text if it is known, else with the emitted
+// line; "" if the log names no error.
 std::string report_errors(std::string_view log, std::string_view emitted, const KernelText& kernel,
                           std::string_view file, std::size_t most = 6);
 

@@ -23,7 +23,8 @@ Error unusable(const fs::path& entry, std::string_view why) {
 
 }  // namespace
 
-Result<Artifact> stored(const fs::path& store, const std::string& key, const Toolchain& toolchain) {
+Result<Artifact> find_entry(const fs::path& store, const std::string& key,
+                            const Toolchain& toolchain) {
     const fs::path entry = store / key;
     auto text = read_file(entry / "meta.json");
     if (!text) return text.error();
@@ -77,14 +78,14 @@ Result<Artifact> publish(const fs::path& folder, const fs::path& store, const st
     std::error_code code;
     fs::rename(folder, store / key, code);
     if (code) {
-        if (auto theirs = stored(store, key, toolchain)) return theirs;
-        // Out of the way, into a folder that goes with ours.
+        if (auto theirs = find_entry(store, key, toolchain)) return theirs;
+        // Moved into our temporary folder, and removed with it.
         std::error_code ignored;
         fs::rename(store / key, folder.parent_path() / "replaced", ignored);
         fs::rename(folder, store / key, code);
     }
     if (code) return file_error("write", store / key, code.value());
-    auto artifact = stored(store, key, toolchain);
+    auto artifact = find_entry(store, key, toolchain);
     if (artifact) artifact->cached = false;
     return artifact;
 }

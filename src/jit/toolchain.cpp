@@ -28,7 +28,7 @@ bool is_program(const fs::path& path) {
     return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
 }
 
-// lib/python3.x/site-packages of an environment; "" when it has none.
+// lib/python3.x/site-packages of an environment; "" if it has none.
 fs::path site_packages(const std::string& prefix) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(fs::path(prefix) / "lib", ignored))
@@ -69,8 +69,8 @@ Result<Nvcc> ask_version(const fs::path& path) {
                      "Set FACT_NVCC to CUDA's compiler."};
     const int release = std::stoi(found[1]) * 100 + std::stoi(found[2]);
     if (release < kOldestNvcc)
-        return Error{fmt::format("{} is of CUDA {}.{}; 12.4 is the oldest that serves",
-                                 path.string(), found[1].str(), found[2].str()),
+        return Error{fmt::format("{} belongs to CUDA {}.{}; at least 12.4 is needed", path.string(),
+                                 found[1].str(), found[2].str()),
                      "Set FACT_NVCC to a newer one."};
     return Nvcc{path, fmt::format("{}.{}.{}", found[1].str(), found[2].str(), found[3].str())};
 }
@@ -95,7 +95,7 @@ Result<Nvcc> find_nvcc() {
     return last;
 }
 
-// What the host compiler that nvcc preprocesses with calls itself; "" where it does not say.
+// The --version of nvcc's host compiler; "" if it prints none.
 std::string host_compiler() {
     fs::path program = variable("NVCC_CCBIN");
     std::error_code ignored;
@@ -161,7 +161,7 @@ Result<fs::path> find_kernels() {
 }  // namespace
 
 Result<Toolchain> find_toolchain() {
-    // Both are asked at a time.
+    // Both are queried at the same time.
     auto host = std::async(std::launch::async, host_compiler);
     auto nvcc = find_nvcc();
     if (!nvcc) return nvcc.error();
@@ -169,7 +169,7 @@ Result<Toolchain> find_toolchain() {
     if (!cutlass) return cutlass.error();
     auto kernels = find_kernels();
     if (!kernels) return kernels.error();
-    auto memory = memory_from_environment("FACT_COMPILER_MEMORY", kUsualCompilerMemory);
+    auto memory = memory_from_environment("FACT_COMPILER_MEMORY", kDefaultCompilerMemory);
     if (!memory) return memory.error();
     Toolchain toolchain;
     toolchain.memory_bytes = *memory;

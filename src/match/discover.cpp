@@ -35,7 +35,7 @@ void find_around(const Around& family, Search& search, const Sink& sink) {
 
 void find_anywhere(const Anywhere& family, Search& search, const Sink& sink) {
     auto found = guarded([&]() -> Result<std::vector<Candidate>> { return family.find(search); });
-    if (!found) {  // all of these are about products, which other families may still take
+    if (!found) {  // these families anchor on products; another one may still find a pattern there
         for (std::size_t i = 0; i < search.graph.nodes.size(); ++i)
             if (is_anchor(search.graph.nodes[i]))
                 search.note(static_cast<NodeId>(i), found.error().message);
@@ -56,9 +56,9 @@ void find(const Family& family, Search& search, const Sink& sink) {
                family.how);
 }
 
-// Ids with the prefix p: patterns of one anchor share a number and are told apart by b, c, ...
-// ("p03", "p03b"). Every other prefix is counted by itself.
-void number(std::vector<Candidate>& chosen) {
+// Patterns with the prefix p and the same anchor share a number and get the suffixes b, c, ...
+// ("p03", "p03b"). Every other prefix is counted separately, without suffixes.
+void assign_ids(std::vector<Candidate>& chosen) {
     std::ranges::stable_sort(chosen, {}, &Candidate::anchor);
     std::map<char, int> count;
     std::optional<NodeId> last_anchor;
@@ -86,7 +86,9 @@ Discovery discover(const Graph& graph, const Options& options,
                    std::span<const graph::Weight> weights) {
     auto gpu = options.ceilings ? options.ceilings : find_gpu(options.gpu);
     if (!gpu) gpu = default_gpu(options.arch);
-    if (!gpu) throw InternalError(fmt::format("no GPU is known as {}", options.gpu));
+    if (!gpu)
+        throw InternalError(fmt::format("no GPU is named {}, and none has the architecture {}",
+                                        options.gpu, options.arch));
     Search search{graph, options, *gpu, Facts(graph), KnownValues(graph, weights)};
     std::vector<Candidate> competing;
     for (const Family* family : families())
@@ -96,7 +98,7 @@ Discovery discover(const Graph& graph, const Options& options,
     for (const Family* family : families())
         if (family->round == Round::second)
             find(*family, search, [&](Candidate found) { search.take(std::move(found)); });
-    number(search.chosen);
+    assign_ids(search.chosen);
     Discovery discovery;
     for (Candidate& chosen : search.chosen) discovery.patterns.push_back(std::move(chosen.pattern));
     auto left = leftovers(graph, search.facts, {search.taken, search.copied, search.reasons});

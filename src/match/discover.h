@@ -8,12 +8,14 @@
 
 namespace fact::match {
 
-// Grows a region around every product, resolves overlaps by gain; attention is a pattern of its
-// own, and where a skeleton holds it that goes before gain; so are norms and rotary embeddings that
-// no product takes along. `weights`, where they are given, tell what a buffer holds: whether a mask
-// is causal. Of one product there may be several patterns ("p00", "p00b", ...), with and without
-// what looks along its rows, with and without the norm before it: whoever composes decides. So it
-// does between linears of the same input as one product ("l00") and each by itself.
+// Grows a region around every product and chooses among overlapping regions by gain. Attention is a
+// pattern of its own, chosen before all others if one attention skeleton computes it; norms and
+// rotary embeddings that no product absorbs are patterns too. `weights`, if given, are the contents
+// of the buffers, which show, for example, whether a mask is causal.
+//
+// One product may have several patterns ("p00", "p00b", ...): with and without row-wise operators,
+// with and without the norm before it. Linears that read the same input may be one pattern ("l00")
+// as well as one each. Composing chooses between them.
 Discovery discover(const graph::Graph& graph, const Options& options,
                    std::span<const graph::Weight> weights = {});
 

@@ -1,4 +1,4 @@
-// What stays torch's, and why.
+// Which operators are left to torch, and why.
 #pragma once
 
 #include <map>
@@ -11,17 +11,17 @@
 
 namespace fact::match {
 
-// What discovery has found out about the nodes.
-struct Sorted {
-    const std::set<graph::NodeId>& taken;   // by a pattern
-    const std::set<graph::NodeId>& copied;  // made by patterns for themselves
+// What the search for patterns found out about the nodes.
+struct SearchOutcome {
+    const std::set<graph::NodeId>& taken;   // nodes of chosen patterns
+    const std::set<graph::NodeId>& copied;  // Pattern::copied of chosen patterns
     const std::map<graph::NodeId, std::string>& reasons;
 };
 
-// What no pattern has, each node with the reason.
+// The nodes that no pattern contains, each with the reason.
 struct Leftovers {
-    std::vector<LeftAlone> work, idle;  // as Discovery's left_alone and idle
+    std::vector<LeftAlone> work, idle;  // Discovery::left_alone and Discovery::idle
 };
-Leftovers leftovers(const graph::Graph& graph, const Facts& facts, const Sorted& sorted);
+Leftovers leftovers(const graph::Graph& graph, const Facts& facts, const SearchOutcome& outcome);
 
 }  // namespace fact::match

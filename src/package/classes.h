@@ -7,9 +7,9 @@
 
 namespace fact::package {
 
-// Full names of the classes in pytree descriptions as torch.export writes them, in order, each
-// once: "transformers.modeling_outputs.BaseModelOutput". Python's own containers are not among
-// them. What is no description has none.
+// Full names of the classes in pytree descriptions as torch.export writes them, sorted, without
+// repetition: "transformers.modeling_outputs.BaseModelOutput". Python's own containers are left
+// out, and strings that are no descriptions are ignored.
 std::vector<std::string> classes_of(const std::vector<std::string_view>& specs);
 
 }  // namespace fact::package

@@ -25,7 +25,7 @@ Error damaged(const fs::path& folder, const std::string& path, const std::string
     return {fmt::format("{}: {} {}", folder.string(), path, how), std::string(kAgain)};
 }
 
-// The same large file has many names where packages share an archive: it is read once.
+// Packages may share a large archive by links: the same file is read once.
 Result<std::string> hash_of(const fs::path& path, const struct stat& status) {
     constexpr off_t kLarge = 16 << 20;
     if (status.st_size < kLarge) return sha256_of_file(path);
@@ -40,7 +40,7 @@ Result<std::string> hash_of(const fs::path& path, const struct stat& status) {
     return hash;
 }
 
-// "" where the file is what the manifest says.
+// "" if the file is what the manifest says.
 std::string difference(const fs::path& folder, const std::string& path, const File& file,
                        bool by_size_alone = false) {
     struct stat status{};
@@ -57,7 +57,7 @@ std::string difference(const fs::path& folder, const std::string& path, const Fi
     return *hash == file.sha256 ? "" : "was changed since it was written";
 }
 
-// The paths of all files under `folder`; of a folder without any, its own with a "/" at the end.
+// The paths of all files under `folder`, and of empty folders, with a "/" at the end.
 Result<std::vector<std::string>> paths_under(const fs::path& folder) {
     std::vector<std::string> out;
     std::error_code error;
@@ -104,7 +104,7 @@ Result<> check_files(const fs::path& folder, const Manifest& manifest) {
 Result<fs::path> path_of(const fs::path& folder, const Manifest& manifest,
                          const std::string& path) {
     if (manifest.files.contains(path)) return folder / path;
-    return damaged(folder, path, "is needed, and its manifest does not list it");
+    return damaged(folder, path, "is needed, but the manifest does not list it");
 }
 
 Result<> check_nothing_else(const fs::path& folder) {

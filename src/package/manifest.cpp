@@ -27,7 +27,7 @@ bool is_plain_part(std::string_view part) {
            std::ranges::none_of(part, [](unsigned char c) { return c < ' ' || c == '\\'; });
 }
 
-// A relative path that stays in the package and names no other file than it seems to.
+// The path has to be relative, stay in the package and be in normal form.
 void check_path(const std::string& path) {
     bool fine = path != kManifestFile;
     for (std::size_t begin = 0, end = 0; fine && begin <= path.size(); begin = end + 1) {

@@ -1,4 +1,4 @@
-// The manifest of a package: what it is, which files it has, and what it asks of its caller.
+// The manifest of a package: what it is, which files it has, and what it requires of its caller.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +26,17 @@ using Files = std::map<std::string, File>;  // by path in the package, with "/"
 // What is needed to check and to run a package; the rest of manifest.json is for people and for
 // Python.
 struct Manifest {
-    std::string identity;  // SHA-256 of manifest.json: it stands for every byte of the package
+    std::string identity;  // SHA-256 of manifest.json, which has the hashes of all other files
     Files files;           // all but manifest.json
     std::vector<std::string> calls;
     std::vector<std::string> namespaces;  // of the operators that it calls
-    std::vector<std::string> classes;     // Python's, that its arguments and results are made of
+    std::vector<std::string> classes;     // Python classes of its arguments and results
     bool without_weights = false;
 };
 
-// Refuses other formats, fields of the wrong kind, and names of files that lead out of the package.
+// Refuses other formats, fields of the wrong type, and file names that lead out of the package.
 Result<Manifest> manifest_from_json(std::string_view text);
-// The manifest of `folder`; the Error names it, and says what it is where it is no package.
+// The manifest of `folder`; the Error names the folder and, if it is no package, says what it is.
 Result<Manifest> read_manifest(const std::filesystem::path& folder);
 
 }  // namespace fact::package

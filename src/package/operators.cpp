@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 2> kOpen{"aten", "prims"};
 struct Closed {
     std::string_view name, why;
 };
-constexpr std::string_view kUnchecked = "takes places in memory without checking them";
+constexpr std::string_view kUnchecked = "takes indices without checking them";
 constexpr std::array kClosed{
     Closed{"aten.from_file", "opens files of this machine"},
     Closed{"aten._sparse_coo_tensor_unsafe", kUnchecked},
@@ -28,7 +28,7 @@ constexpr std::array kClosed{
     Closed{"aten._sparse_bsc_tensor_unsafe", kUnchecked},
 };
 
-// "aten" of "aten.add.Tensor"; "" of what is no operator and is never called.
+// "aten" for "aten.add.Tensor"; "" for a target that is no operator and is never called.
 std::string_view namespace_of(std::string_view target) {
     const auto first = target.find('.');
     return first == target.rfind('.') ? std::string_view() : target.substr(0, first);

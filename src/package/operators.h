@@ -9,12 +9,12 @@
 
 namespace fact::package {
 
-// The namespaces of a graph's operators, in order, each once; fused calls have none.
+// The namespaces of a graph's operators, sorted, without repetition; fused calls have none.
 std::vector<std::string> namespaces(const graph::Graph& graph);
 
-// Torch's own operators on tensors (aten, prims) are open to every package, but for those that
-// reach outside of them, such as aten.from_file. What a library adds to torch is code of its own: a
-// package may call it where its manifest declares the namespace and the caller allows it.
+// Every package may call torch's own operators on tensors (aten, prims), except those that access
+// anything else, such as aten.from_file. Operators that a library adds to torch are code of that
+// library: a package may call them if its manifest declares the namespace and the caller allows it.
 Result<> check_operators(const graph::Graph& graph, const std::vector<std::string>& declared,
                          const std::vector<std::string>& allowed);
 

@@ -19,8 +19,8 @@ bool is_digit(char c) {
     return std::isdigit(static_cast<unsigned char>(c));
 }
 
-// Calls `word(begin, end)` for each identifier or number and copies the rest; what it gives stands
-// in the word's place. A number may have a point and an exponent.
+// Replaces each identifier and number by what `word(word, is_number)` returns and copies the rest.
+// A number may have a point and an exponent.
 std::string map_words(std::string_view text, auto&& word) {
     std::string out;
     for (std::size_t at = 0; at < text.size();) {
@@ -50,10 +50,10 @@ void add(std::string& bytes, std::int64_t number) {
     add(bytes, std::to_string(number));
 }
 
-// All of the work but the subgraph it was checked by.
+// All of the work except the subgraph it was checked against.
 std::string bytes_of(const Work& work) {
     std::string bytes;
-    add(bytes, nameless(work.text));
+    add(bytes, without_kernel_name(work.text));
     for (const auto& part : {work.dtype, work.output, work.arch, work.gpu}) add(bytes, part);
     for (const bool flag : {work.split, work.allow_tf32, work.a_along_k, work.b_along_k})
         add(bytes, static_cast<std::int64_t>(flag));
@@ -72,7 +72,7 @@ std::string bytes_of(const Work& work) {
 
 }  // namespace
 
-std::string nameless(std::string_view text) {
+std::string without_kernel_name(std::string_view text) {
     std::string_view name, before;
     map_words(text, [&](std::string_view word, bool) {
         if (name.empty() && before == "kernel") name = word;
@@ -84,7 +84,7 @@ std::string nameless(std::string_view text) {
 }
 
 std::string rule_identity(std::string_view text) {
-    const std::string plain = nameless(text);
+    const std::string plain = without_kernel_name(text);
     return short_hash(map_words(plain, [](std::string_view word, bool number) {
         return std::string(number ? "#" : word);
     }));

@@ -1,4 +1,4 @@
-// What a record is found by.
+// The key by which a record is found.
 #pragma once
 
 #include <string>
@@ -8,26 +8,26 @@
 
 namespace fact::registry {
 
-// The name of a record's file: 16 hex digits of everything the result follows from (the work and
-// the versions of the compiler and of CUTLASS). Paths, names and dates are no part of it. FACT's
-// own code is not either: after a change of it the new record takes the old one's place.
+// The name of a record's file: 16 hex digits, a hash of everything the result depends on (the work
+// and the versions of the compiler and of CUTLASS) except paths, names, dates and FACT's own code:
+// after a change of that code a new record replaces the old one.
 std::string key(const Work& work, std::string_view toolchain_versions);
 inline std::string key(const Record& record) {
     return key(record.work, record.toolchain.versions);
 }
 
-// The text without the kernel's name, wherever it stands.
-std::string nameless(std::string_view text);
+// The text with every occurrence of the kernel's name replaced by "_".
+std::string without_kernel_name(std::string_view text);
 
-// The same computation whatever the numbers in it: kernel text without its name and its literals,
-// element types included.
+// Identifies a computation whatever its numbers: the kernel text without its name and its literals,
+// but with its element types.
 std::string rule_identity(std::string_view text);
 
-// "h200", or the driver's words in small letters: the folder of a GPU's records.
+// The folder of a GPU's records: "h200", or the driver's name in lower case.
 std::string gpu_folder(std::string_view gpu);
 
-// Whether both say the same of what is computed on which GPU, by whatever subgraph of torch's it
-// was checked.
+// Whether both are the same computation on the same GPU, even if they were checked against
+// different torch subgraphs.
 bool same_work(const Work& a, const Work& b);
 
 }  // namespace fact::registry

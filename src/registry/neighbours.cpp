@@ -16,7 +16,7 @@ double apart(std::int64_t a, std::int64_t b) {
                               static_cast<double>(std::max<std::int64_t>(b, 1))));
 }
 
-// How much alike the computations are, 0 for the same; nothing where schedules do not carry over.
+// How different the computations are, 0 for the same; nullopt if schedules cannot be reused.
 std::optional<int> unlikeness(const Work& known, const Work& wanted, const std::string& identity) {
     const auto kind = [](const Work& w) {
         return std::tuple(w.arch, w.dtype, w.split, w.a_along_k, w.b_along_k);
@@ -46,7 +46,7 @@ std::vector<std::string> neighbour_schedules(const std::vector<Entry>& entries, 
     for (const auto& entry : entries)
         if (const auto unlike = unlikeness(entry.record.work, work, identity))
             near.push_back({*unlike, distance(entry.record.work, work), &entry.record});
-    // Of equally near ones the later measurement: that order does not follow from the folder's.
+    // Among equally near ones the later measurement first, so that file order does not matter.
     std::sort(near.begin(), near.end(), [](const Near& a, const Near& b) {
         if (a.unlikeness != b.unlikeness) return a.unlikeness < b.unlikeness;
         if (a.distance != b.distance) return a.distance < b.distance;

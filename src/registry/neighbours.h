@@ -1,4 +1,4 @@
-// Records of similar work: where a search starts.
+// Records of similar work, from which a search starts.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace fact::registry {
 
-// How far two shapes are apart: the sum of |log2| of the ratios of m, n, k and batch.
+// The distance of two shapes: the sum of |log2| of the ratios of m, n, k and batch.
 double distance(const Work& a, const Work& b);
 
-// Schedules that served similar work on the same architecture, without repetition, most promising
-// first: the same work, then the same rule and dtype at other extents, then other epilogues of the
-// same kind of product; among those on the same GPU before others, and the nearest shape first.
+// Schedules of similar work on the same architecture, without repetition, most promising first: the
+// same work, then the same rule and dtype at other extents, then other epilogues of the same kind
+// of product; within each, those of the same GPU first, then the nearest shapes.
 std::vector<std::string> neighbour_schedules(const std::vector<Entry>& entries, const Work& work,
                                              std::size_t most = 4);
 

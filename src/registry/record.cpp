@@ -147,7 +147,7 @@ Record record_from(const Json& json) {
     return r;
 }
 
-// Why the record is not to be believed, or "".
+// Why the record cannot be trusted, or "".
 std::string unsound(const Record& r) {
     if (r.single.runs == 0) return "it has no measurement";
     if (r.checks.empty()) return "its kernel was not checked";
@@ -156,7 +156,7 @@ std::string unsound(const Record& r) {
     for (const auto* checks : {&r.checks, &r.text_checks})
         for (const auto& check : *checks)
             for (const double error : {check.kernel.largest, check.kernel.rms})
-                if (!std::isfinite(error) || error < 0) return "an error of it is not a number";
+                if (!std::isfinite(error) || error < 0) return "one of its errors is not a number";
     return {};
 }
 

@@ -1,5 +1,4 @@
-// One thing that is remembered: how a piece of work was best computed on a GPU, and how that was
-// found out.
+// One record: how a piece of work was best computed on a GPU, and how that was measured.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +15,17 @@ namespace fact::registry {
 // The format of the files; it is part of every key, so that two formats never share a file.
 inline constexpr int kFormat = 1;
 
-// How a tensor of the kernel text lies in memory, as far as kernels follow from it.
+// The memory layout of a tensor of the kernel text, as far as kernels depend on it.
 struct Tensor {
     std::string name;
     bool constant = false;  // a weight: prepared once
     int alignment = 16;     // bytes
-    std::vector<int> dims;  // how many of the graph's dimensions each of the text's is made of
+    std::vector<int> dims;  // how many of the graph's dimensions each of the text's merges
     bool operator==(const Tensor&) const = default;
 };
 
-// What is computed, and on what. Everything here is part of the key, but `rule` and the kernel's
-// name in `text`.
+// What is computed, and on which GPU. Everything here is part of the key, except `rule` and the
+// kernel's name in `text`.
 struct Work {
     std::string rule;    // of discovery: "linear"
     std::string text;    // kernel text
@@ -43,7 +42,7 @@ struct Work {
     bool operator==(const Work&) const = default;
 };
 
-// What compiled it. `code` stands for what FACT itself emits: the CUDA source, the skeletons it
+// What compiled it. `code` is a hash of what FACT itself emits: the CUDA source, the skeletons it
 // includes and the launch record.
 struct Toolchain {
     std::string versions;  // "nvcc 13.0.88, CUTLASS 4.2.0"
@@ -65,7 +64,7 @@ struct Check {
     bool operator==(const Check&) const = default;
 };
 
-// Where the knowledge comes from; in no key.
+// Where the record comes from; not part of the key.
 struct Provenance {
     std::string date;  // of the measurement, UTC: "2026-01-31T12:00:00.000Z"
     std::string fact;  // version
@@ -80,12 +79,12 @@ struct Record {
     std::string kernel;    // its name in the text
     std::string schedule;  // its spelling in the language
     std::string precision;
-    int effort = 0;      // candidates that the search could take
-    int candidates = 0;  // and those it tried
+    int effort = 0;      // how many candidates the search could try
+    int candidates = 0;  // how many it tried
     Times single, torch_single, sustained, torch_sustained;
     std::vector<Check> checks, text_checks;
-    std::string note;   // how the verifier shrank extents, for one
-    std::string proof;  // at which other sizes the kernel was proven, or why at none
+    std::string note;   // for example how the verifier shrank extents
+    std::string proof;  // at which other sizes the kernel was proved, or why at none
     Provenance provenance;
     bool operator==(const Record&) const = default;
 };
@@ -93,11 +92,11 @@ struct Record {
 // One line where `indent` is negative; fields in a fixed order either way, with the key first.
 std::string to_json(const Record& record, int indent = 1);
 
-// Complete and sound, or an Error that says what is not: a missing field, a key that does not
-// follow from the content, no measurement, an error that is not a number, an unknown format.
+// An Error says what is missing or wrong: a field, a key that does not match the content, no
+// measurement, an error that is not a number, an unknown format.
 Result<Record> record_from_json(std::string_view text);
 
-// The kernel's largest relative error and eager's own, of the worst check.
+// The largest relative errors of the kernel and of eager in the worst check.
 struct Exactness {
     double kernel = 0, eager = 0;
 };

@@ -20,12 +20,12 @@ namespace {
 
 constexpr std::size_t kMaxBytes = 1 << 20;  // a record is a few thousand
 
-// Held while a folder's record is compared and replaced; goes with the process that holds it.
+// Held while a folder's record is compared and replaced; released when the process ends.
 class FolderLock {
   public:
     explicit FolderLock(const fs::path& folder)
         : file_(::open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
-        // Where a file system cannot lock, renaming still keeps every record whole.
+        // If the file system cannot lock, renaming still keeps every record intact.
         while (file_ >= 0 && ::flock(file_, LOCK_EX) != 0 && errno == EINTR) {
         }
     }
@@ -137,7 +137,7 @@ Result<Registry::Put> Registry::put(const Record& record) const {
     const FolderLock lock(file.parent_path());
     std::error_code ignored;
     const bool there = fs::exists(file, ignored);
-    // What cannot be read is replaced: its name says that it was meant to be this record.
+    // An unreadable file is replaced: by its name it was meant to be this record.
     if (const auto before = read_record(file); before && !better(record, *before)) return Put::kept;
     if (auto written = write_file_atomic(file, to_json(record)); !written) {
         auto error = written.error();

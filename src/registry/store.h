@@ -1,4 +1,4 @@
-// Folders of records: one small file each, <folder>/<gpu>/<key>.json, whole or absent.
+// Folders of records: one small file per record, <folder>/<gpu>/<key>.json, written atomically.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 namespace fact::registry {
 
-// Where records are, in the order they are asked; only the first is written to.
+// Where records are, in the order of lookup; only the first is written to.
 struct Folders {
     std::filesystem::path own;                   // the user's
     std::vector<std::filesystem::path> shipped;  // read only
@@ -23,14 +23,14 @@ struct Entry {
     bool own = false;  // in the folder that is written to
     Record record;
 };
-// A file that is no record: torn, of another format, or misnamed.
+// A file that is no valid record: truncated, of another format, or misnamed.
 struct Damaged {
     std::filesystem::path file;
     std::string why;
 };
 struct Listing {
-    std::vector<Entry> entries;    // by GPU, rule, shape, key; each key once
-    std::vector<Damaged> damaged;  // not part of anything, and in nobody's way
+    std::vector<Entry> entries;    // sorted by GPU, rule, shape, key; each key once
+    std::vector<Damaged> damaged;  // ignored otherwise
 };
 
 class Registry {
@@ -39,20 +39,20 @@ class Registry {
 
     const Folders& folders() const { return folders_; }
 
-    // The record of this key on this GPU; a file that cannot be read is as good as none. Where
-    // several folders have it, `better` decides.
+    // The record with this key on this GPU; unreadable files are ignored. If several folders have
+    // it, `better` decides.
     std::optional<Record> find(const std::string& gpu, const std::string& key) const;
-    // Everything, or what there is of one GPU (as `gpu_folder` spells it).
+    // All records, or those of one GPU (as `gpu_folder` spells it).
     Listing all(const std::string& gpu = {}) const;
-    // Everything, read once: what other processes add meanwhile is not seen.
+    // All records, read once: what other processes add later is not seen.
     const Listing& known() const;
 
     enum class Put { added, replaced, kept };
-    // Puts the record in the first folder, unless one of the same key there is the better one.
-    // Processes that write at the same time wait for each other.
+    // Writes the record to the first folder, unless that has a better one with the same key. Waits
+    // for other processes that write.
     Result<Put> put(const Record& record) const;
 
-    // Removes files of the first folder; those of others are left alone. Gives how many went.
+    // Removes files of the first folder, ignoring other files. Returns how many were removed.
     Result<int> remove(const std::vector<std::filesystem::path>& files) const;
 
   private:
@@ -60,9 +60,9 @@ class Registry {
     mutable std::optional<Listing> known_;  // until something is written
 };
 
-// Which of two records of the same key stays: the one measured later, since a search starts from
-// what was known before it; of the same moment the faster, then the one whose text sorts first. The
-// order is total: whoever merges whatever in whichever order gets the same.
+// Whether `a` is preferred to `b`, which has the same key: the one measured later, since a search
+// starts from earlier records; at the same time the faster one, then the one whose text sorts
+// first. The order is total, so that merging gives the same result in any order.
 bool better(const Record& a, const Record& b);
 
 }  // namespace fact::registry

@@ -1,4 +1,4 @@
-// Records as one file that travels: a line of JSON each.
+// Records as one file for transfer: one line of JSON per record.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace fact::registry {
 
-// What is asked for; "" and no date ask for everything.
+// Which records are wanted; an empty field matches everything.
 struct Filter {
     std::string gpu;    // "h200", or part of the driver's name
     std::string rule;   // of discovery, or the kernel's name
@@ -17,7 +17,7 @@ struct Filter {
 };
 bool passes(const Record& record, const Filter& filter);
 
-// One line a record, in the order given.
+// One line per record, in the order given.
 std::string to_lines(const std::vector<Entry>& entries);
 
 struct Imported {
@@ -29,8 +29,8 @@ struct Imported {
     std::vector<Refusal> refused;
 };
 
-// Reads lines of records, or one record written over many lines; blank lines are skipped. All of
-// the text is checked before the first record is put. An Error only where records cannot be
+// Reads records, one per line, or a single record spread over many lines; blank lines are skipped.
+// All of the text is checked before the first record is written. An Error only if records cannot be
 // written.
 Result<Imported> import_lines(const Registry& registry, std::string_view text);
 

@@ -1,4 +1,5 @@
-// The ablation: the whole module with each family of patterns alone, with all but it, with all.
+// The ablation: times of the whole module with all families of patterns, and for each family with
+// it alone and with all others.
 #pragma once
 
 #include <string>
@@ -10,18 +11,18 @@ namespace fact::report {
 
 struct AblationRow {
     std::string family;
-    int patterns = 0;      // of it, in the module
-    Times alone, all_but;  // the module with only it; with all the others
-    bool kept = true;      // whether the package has it in the end
-    Times instead = {};    // with what overlaps it in its place, where something does
+    int patterns = 0;      // how many of it the module has
+    Times alone, all_but;  // the module with only this family; with all others
+    bool kept = true;      // whether the final package has it
+    Times instead = {};    // with patterns that overlap it in its place, if there are any
 };
 
 struct Ablation {
     Times eager, all;
-    Times kept;            // with what the package has
-    Times rules;           // the fastest without a kernel of a language model's; eager among them
+    Times kept;            // with the families of the final package
+    Times rules;           // the fastest without a language model's kernels, eager included
     int patterns = 0;      // in `all`
-    bool earlier = false;  // an earlier run measured it, and not this one
+    bool earlier = false;  // measured by an earlier run, not by this one
     std::vector<AblationRow> rows;
 
     bool measured() const { return all.runs > 0; }

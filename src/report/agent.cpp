@@ -74,7 +74,7 @@ std::string row_table(const Agent& agent) {
     return table.empty() ? "" : table.text();
 }
 
-std::string brought_text(const AgentBrought& brought) {
+std::string brought_text(const AgentGain& brought) {
     return fmt::format(
         "  beyond the rules: {:.1f} % of eager's time ({} with the model's kernels, {} with the "
         "rules' alone, eager {})\n",
@@ -82,7 +82,7 @@ std::string brought_text(const AgentBrought& brought) {
         duration(brought.rules.median_us), duration(brought.eager.median_us));
 }
 
-AgentJson json_of(const AgentBrought& brought) {
+AgentJson json_of(const AgentGain& brought) {
     return {{"eager_us", brought.eager.median_us},
             {"composed_us", brought.composed.median_us},
             {"rules_us", brought.rules.median_us},
@@ -137,7 +137,7 @@ std::string to_text(const Agent& agent) {
     if (agent.provider.empty()) return {};
     auto text = fmt::format("the model ({}{}{}):\n", agent.provider,
                             agent.writes == "cuda" ? ", writing CUDA" : "",
-                            agent.bounds ? "" : ", not told of bounds") +
+                            agent.bounds ? "" : ", not told the bounds") +
                 stage_table(agent);
     text += fmt::format(
         "  sets of operators named {}, refused {}; kernels accepted {}, of them verified on the "

@@ -1,4 +1,4 @@
-// What a language model did in a run, what it cost, and what it brought.
+// What a language model did in a run, what it cost, and what was gained.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace fact::report {
 
-// Dollars for a million tokens.
+// Dollars per million tokens.
 struct AgentPrice {
     double in = 0, out = 0;
     bool operator==(const AgentPrice&) const = default;
@@ -17,10 +17,10 @@ struct AgentPrice {
 
 // What some questions cost.
 struct AgentUse {
-    int calls = 0, failed = 0;          // failed: of those, without an answer
-    int tokens_in = 0, tokens_out = 0;  // estimated where nobody counted them
-    double seconds = 0;                 // of waiting for answers
-    int other_prompts = 0;              // answers replayed that were given to other prompts
+    int calls = 0, failed = 0;          // failed: calls without an answer
+    int tokens_in = 0, tokens_out = 0;  // estimated if the provider did not count them
+    double seconds = 0;                 // spent waiting for answers
+    int other_prompts = 0;              // replayed answers that were recorded for other prompts
 
     AgentUse& operator+=(const AgentUse& other);
     int tokens() const { return tokens_in + tokens_out; }
@@ -37,8 +37,8 @@ struct AgentStage {
 // One text that was written for a set of operators.
 struct AgentText {
     bool accepted = false;
-    double time_us = 0;  // 0 where it was not timed
-    int tokens = 0;      // that it cost
+    double time_us = 0;  // 0: not timed
+    int tokens = 0;      // what it cost
 };
 
 // One set of operators.
@@ -49,37 +49,37 @@ struct AgentRow {
     bool first_compiled = false;                   // its first text had no mistakes
     bool verified = false;                         // its kernel ran on a GPU and passed
     bool composed = false;                         // the package has it
-    double now_us = 0, bound_us = 0, time_us = 0;  // time_us: 0 where nothing was timed
+    double now_us = 0, bound_us = 0, time_us = 0;  // time_us 0: not timed
     AgentUse use = {};
     bool accepted() const { return outcome == "accepted"; }
 };
 
-// The whole module as it was, with the package, and with the best package without the model.
-struct AgentBrought {
+// Times of the original module, of the package, and of the best package without the model.
+struct AgentGain {
     Times eager, composed, rules;
     double saved_us() const { return rules.median_us - composed.median_us; }
     double share() const { return saved_us() / eager.median_us; }  // of eager's time
 };
 
 struct Agent {
-    std::string provider;             // "" where no model was asked
+    std::string provider;             // "": no model was asked
     std::string writes = "language";  // or "cuda"
-    bool bounds = true;               // whether it was told what they allow
+    bool bounds = true;               // whether it was told the bounds
     std::optional<AgentPrice> price;
     std::vector<AgentStage> stages;  // in the order of their first question
-    int retries = 0;   // questions asked again: no answer, one of no use, or one that can be better
-    int named = 0;     // sets of operators in its answer
-    int refused = 0;   // of those, that cannot be a kernel or are not worth it
-    int accepted = 0;  // with a proved kernel
+    int retries = 0;      // questions asked again: the answer was missing, useless or improvable
+    int named = 0;        // sets of operators in its answer
+    int refused = 0;      // of those: cannot be a kernel, or not worth one
+    int accepted = 0;     // of those: got a proved kernel
     std::string stopped;  // why no more was asked
-    double elapsed = 0;   // seconds of its stages so far, proofs of its texts included
+    double elapsed = 0;   // seconds of its stages so far, including the proofs of its texts
     std::vector<AgentRow> rows;
     // Sets of patterns that it named for the composition, and what became of each.
     std::vector<std::string> compositions;
-    std::optional<AgentBrought> brought;  // nothing where the whole module was not measured
+    std::optional<AgentGain> brought;  // nullopt: the whole module was not measured
 
     AgentUse total() const;
-    AgentUse& stage(const std::string& name);  // a new one where there was none
+    AgentUse& stage(const std::string& name);  // adds it if it is new
     int first_compiled() const;
     int verified() const;
     int composed() const;
@@ -88,7 +88,7 @@ struct Agent {
 std::string to_text(const Agent& agent);
 std::string to_json(const Agent& agent);
 
-// "$0.0123": at least three digits that count.
+// "$0.0123": at least three significant digits.
 std::string dollars_text(double dollars);
 
 }  // namespace fact::report

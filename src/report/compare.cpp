@@ -87,7 +87,7 @@ std::string count_text(const std::optional<double>& value) {
                                                     : fmt::format("{:.4g}", *value);
 }
 
-// Both and how they compare, under the names that every part uses.
+// Both times and their ratio, under the keys that every part uses.
 ComparedJson pair_json(const Times& a, const Times& b) {
     const auto ratio = over(a, b);
     return {{"a", to_json(a)},

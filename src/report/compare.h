@@ -12,7 +12,7 @@ namespace fact::report {
 struct ComparedRun {
     std::string folder, source, dtype, device;  // device: "" without a GPU
     std::string not_measured;                   // why there are no times
-    std::string earlier;  // when the whole was measured, where an earlier run did that
+    std::string earlier;  // when an earlier run measured the whole module; "": this run did
     int patterns = 0, fused = 0;
 };
 
@@ -25,28 +25,28 @@ struct ComparedModule {
     Times a_single = {}, b_single = {}, a_sustained = {}, b_sustained = {};
 };
 
-// What some operators became in either run.
+// What became of a set of operators in each run.
 struct ComparedPattern {
-    std::string a, b;  // the patterns' ids; "" where the run found none of these operators
+    std::string a, b;  // the patterns' ids; "": the run has no pattern of these operators
     std::string where;
-    int count = 1;  // patterns of the same kernels with the same fate
+    int count = 1;  // patterns with the same kernels and outcome
     bool a_fused = false, b_fused = false;
-    std::string a_why, b_why;  // where it was found and not fused
+    std::string a_why, b_why;  // why it was found but not fused
     Times a_single = {}, b_single = {}, a_sustained = {}, b_sustained = {};
 };
 
 struct ComparedCount {
     std::string name;
-    std::optional<double> a, b;  // nothing: not known, or no model was asked
+    std::optional<double> a, b;  // nullopt: not known, or no model was asked
 };
 
 struct Comparison {
     ComparedRun a, b;
-    std::vector<std::string> notes;  // what the figures cannot say
+    std::vector<std::string> notes;  // what limits the comparison
     std::vector<Difference> settings;
     std::vector<ComparedModule> whole;
-    std::vector<ComparedPattern> patterns;  // fused in one of them at least
-    std::vector<ComparedCount> agent;       // empty where neither asked a model
+    std::vector<ComparedPattern> patterns;  // fused in at least one run
+    std::vector<ComparedCount> agent;       // empty if neither run asked a model
 };
 
 std::string to_text(const Comparison& comparison);

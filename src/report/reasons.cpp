@@ -9,7 +9,7 @@ namespace fact::report {
 
 namespace {
 
-// "transpose is also used by slice" of "transpose_13 is also used by slice_14": the same in every
+// "transpose is also used by slice" for "transpose_13 is also used by slice_14": the same in every
 // layer.
 std::string without_numbers(std::string_view reason) {
     std::string out;
@@ -42,9 +42,9 @@ std::string reasons(const std::vector<match::LeftAlone>& left_alone, std::size_t
         else
             ++groups[at->second].count;
     }
-    if (groups.size() > most)  // what is cut off is the least
+    if (groups.size() > most)  // the smallest groups are cut off
         std::ranges::stable_partition(
-            groups, [](const Group& g) { return g.first->reason != match::kNothingNear; });
+            groups, [](const Group& g) { return g.first->reason != match::kNothingToFuseWith; });
     std::string out;
     for (std::size_t i = 0; i < groups.size() && i < most; ++i) {
         const auto& item = *groups[i].first;

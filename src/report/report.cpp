@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kIncidentWidth = 300;  // the JSON has all of it
 
-// Where a GPU ran other kernels, the error of one that it did not is marked.
+// If a GPU ran other kernels, the error of one that it did not run is marked.
 std::string error_cell(const PatternRow& row, bool any_ran) {
     const auto& e = row.compiled.checks ? row.compiled : row.text;
     if (!e.checks) return "-";
@@ -53,7 +53,7 @@ bool any_checked(const Report& report) {
     });
 }
 
-// Patterns of one kernel with the same fate, as layers of a kind have, are one row.
+// Patterns with the same kernel and outcome, as equal layers have, are one row.
 struct Alike {
     const PatternRow* first;
     int count;
@@ -134,7 +134,7 @@ std::string operators_text(const Operators& o) {
         o.all, o.fused, o.not_fused, o.left_alone, o.idle);
 }
 
-// What the figures of the table rest on, where this run did not make them.
+// A note if figures of the table come from an earlier run.
 std::string earlier_text(const Report& report) {
     const auto& s = report.statistics;
     if (!s.earlier) return {};
@@ -144,7 +144,7 @@ std::string earlier_text(const Report& report) {
                        s.earlier, s.realized);
 }
 
-// Without a GPU: what this run can vouch for.
+// Without a GPU: what this run did check.
 std::string unmeasured_text(const Report& report) {
     const auto& s = report.statistics;
     if (report.why_not_measured.empty() || s.families == 0) return {};
@@ -229,7 +229,7 @@ std::string to_text(const Report& report) {
             "allow\n"
             "  exported: the same operators as torch.export wrote them, run by torch one after the "
             "other;\n"
-            "    the module itself may run others: what a pattern brings to it is in the whole "
+            "    the module itself may run others: what a pattern gains there is in the whole "
             "module's rows\n";
     if (any_checked(report))
         out += fmt::format("  error{}: largest, over the output's largest magnitude, against f64\n",
@@ -246,7 +246,7 @@ std::string to_text(const Report& report) {
     if (!report.left_alone.empty())
         out += fmt::format("\nleft alone:\n{}", reasons(report.left_alone));
     if (!report.incidents.empty()) {
-        out += "\ncandidates that were thrown out:\n";
+        out += "\nrejected candidates:\n";
         for (const auto& line : report.incidents)
             out += fmt::format("  {}\n", one_line(line, kIncidentWidth));
     }

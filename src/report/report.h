@@ -1,4 +1,4 @@
-// The result of a run on one page: what was fused, how exact and how fast it is, what was not
+// The result of a run on one page: what was fused, how accurate and how fast it is, what was not
 // measured and why.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace fact::report {
 
-// Relative error against f64, of the kernel and of torch in the module's own dtype: the worst
-// check.
+// Relative error against f64 in the worst check: the kernel's, and that of torch in the module's
+// own dtype.
 struct Errors {
     double kernel = 0, eager = 0;
     int checks = 0;  // 0: not checked
@@ -24,41 +24,41 @@ struct Errors {
 struct PatternRow {
     std::string id, where, kernel, precision, schedule;
     bool fused = false;
-    std::string why;        // when it is not fused
-    Errors text, compiled;  // of the interpreted text; of the kernel as a GPU ran it
+    std::string why;        // why it is not fused
+    Errors text, compiled;  // of the interpreted text; of the kernel on a GPU
     Times single, baseline_single, sustained, baseline_sustained;
     double bound_us = 0;
-    double saves_us = 0;   // in the whole module, where that was measured
-    bool earlier = false;  // an earlier run verified and measured it, and this one did not
+    double saves_us = 0;   // in the whole module, if that was measured
+    bool earlier = false;  // verified and measured by an earlier run, not by this one
 };
 
 struct ModuleRow {
     std::string name;  // "eager", "exported graph", "torch.compile", "composed"
     Times single, sustained;
-    std::string why;        // when it was not measured
+    std::string why;        // why it was not measured
     double peak_bytes = 0;  // beyond inputs and weights; 0: not measured
     std::string sustained_of =
         {};  // what was repeated for the sustained time: "calls", "a CUDA graph"
 };
 
-// Where the operators of the graph are: `all` is the sum of the others.
+// How many operators the graph has, by what became of them; `all` is the sum of the others.
 struct Operators {
     int all = 0;
     int fused = 0;      // in patterns that the package has
-    int not_fused = 0;  // in other patterns only
+    int not_fused = 0;  // only in patterns that the package does not have
     int left_alone = 0, idle = 0;
 };
 
 // How the workflow itself went.
 struct Statistics {
     int patterns = 0, families = 0, composed = 0;
-    int realized = 0;  // families with a kernel that the compiler took
-    int texts = 0;     // of those, whose text agrees with torch where it is interpreted
-    int verified = 0;  // of those, whose kernel ran on a GPU and passed
-    int earlier = 0;   // of those, that an earlier run did
+    int realized = 0;                       // families with a kernel that compiled
+    int texts = 0;                          // of those: the interpreted text agrees with torch
+    int verified = 0;                       // of those: the kernel ran on a GPU and passed
+    int earlier = 0;                        // of those: by an earlier run
     std::map<std::string, int> candidates;  // by outcome
     int compiled = 0, cached = 0;
-    int measurements = 0;  // of candidates, each counted as often as it was measured
+    int measurements = 0;  // of candidates; one may be measured several times
     double seconds = 0;
 };
 
@@ -70,8 +70,8 @@ struct Report {
     std::vector<ModuleRow> whole;
     Ablation ablation;
     std::string whole_note;      // how the composed module compares numerically, or why it was not
-    std::optional<bool> agrees;  // nothing: its results were not compared
-    std::string whole_earlier;   // when the whole was measured, where an earlier run did that
+    std::optional<bool> agrees;  // nullopt: its results were not compared
+    std::string whole_earlier;   // when an earlier run measured the whole module; "": this run did
     std::vector<match::LeftAlone> left_alone, idle;
     Operators operators;
     std::vector<std::string> incidents;  // candidates that hung, crashed or were wrong, by name
@@ -86,13 +86,13 @@ struct Report {
 
 std::string to_text(const Report& report);
 std::string to_json(const Report& report);
-// {"error": {"message": ..., "hint": ...}}: what stands in for a report where a run fails.
+// {"error": {"message": ..., "hint": ...}}: printed instead of a report if a run fails.
 std::string to_json(const Error& error);
 
-// Eager and the others, each against eager.
+// Eager and the others, with their speedups over eager.
 std::string module_table(const std::vector<ModuleRow>& whole);
-// The reasons products were left alone, one line each; equal ones, and those of layers that differ
-// only in the numbers of their names, are joined.
+// The reasons why operators were left alone, one line each; equal ones, and those of layers that
+// differ only in the numbers of their names, are merged.
 std::string reasons(const std::vector<match::LeftAlone>& left_alone, std::size_t most = 12);
 
 }  // namespace fact::report

@@ -49,7 +49,7 @@ BoundRow row_of(const graph::Node& node, const sol::NodeBound& bound) {
     return row;
 }
 
-// The same operator doing the same work from the same line, as layers of a kind do, is one row.
+// Equal operators with the same work from the same line, as in equal layers, are one row.
 std::vector<BoundRow> grouped(const graph::Graph& graph,
                               const std::vector<sol::NodeBound>& bounds) {
     std::vector<BoundRow> rows;
@@ -194,7 +194,8 @@ std::string to_text(const SpeedOfLight& light, bool with_nodes) {
         text += table_of(light.patterns, true);
         if (std::ranges::any_of(light.patterns, [](const auto& row) { return !row.counted; }))
             text +=
-                "  * not counted below: it gains nothing, or another pattern of its product more\n";
+                "  * not counted below: it gains nothing, or another pattern of its product gains "
+                "more\n";
     }
     if (with_nodes) {
         text += "\n" + table_of(light.nodes, false);
@@ -207,7 +208,7 @@ std::string to_text(const SpeedOfLight& light, bool with_nodes) {
                         counted(static_cast<std::size_t>(light.operators), "operator"),
                         quantity(light.whole.flops));
     if (light.whole.only_bytes > 0)
-        text += fmt::format("  {} counted by bytes alone: nothing is known of the arithmetic\n",
+        text += fmt::format("  {} counted by bytes alone: the arithmetic is not known\n",
                             counted(static_cast<std::size_t>(light.whole.only_bytes), "operator"));
     return text;
 }

@@ -1,4 +1,4 @@
-// What a graph could take at best, as tables and as JSON.
+// The least time of a graph, as tables and as JSON.
 #pragma once
 
 #include <string>
@@ -15,18 +15,18 @@ struct BoundRow {
     std::string where;   // "model.py:41, blocks.0.mlp"
     std::string what;    // the pattern's id, or the operator
     std::string family;  // "linear", "pointwise"
-    int count = 1;       // operators in the group, of a pattern
-    double flops = 0, bytes = 0, hard_us = 0, calibrated_us = 0, unfused_us = 0;  // all together
+    int count = 1;       // operators in the group or in the pattern
+    double flops = 0, bytes = 0, hard_us = 0, calibrated_us = 0, unfused_us = 0;  // totals
     bool only_bytes = false;
-    bool counted = true;  // patterns: whether it is among those the whole is counted with
+    bool counted = true;  // of a pattern: whether it is part of the whole graph's fused bound
 
-    // How often the bound fits into the time unfused; 0 where there is nothing to do.
+    // The unfused time as a multiple of the bound; 0 if there is nothing to do.
     double headroom() const { return calibrated_us > 0 ? unfused_us / calibrated_us : 0; }
 };
 
 struct SpeedOfLight {
     std::string source;                // what was asked about
-    std::string dtype, gpu, ceilings;  // "bf16", "h200", where its calibrated ceilings are from
+    std::string dtype, gpu, ceilings;  // "bf16", "h200", the source of its calibrated ceilings
     Tf32 tf32 = {};
     int operators = 0, views = 0;
     std::vector<BoundRow> patterns, nodes;
@@ -43,7 +43,7 @@ SpeedOfLight speed_of_light(const graph::Graph& graph, const match::Discovery& d
 std::string to_text(const SpeedOfLight& light, bool with_nodes);
 std::string to_json(const SpeedOfLight& light, bool with_nodes);
 
-// The table of GPUs; `calibrated` names those whose ceilings were measured here.
+// The table of GPUs; `sources` says for each where its ceilings come from.
 std::string gpu_table_text(const std::vector<GpuSpec>& gpus,
                            const std::vector<std::string>& sources);
 

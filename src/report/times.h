@@ -8,13 +8,13 @@
 
 namespace fact::report {
 
-// The median, "-" where there is none.
+// The median; "-" if nothing was measured.
 std::string time_text(const Times& times);
 
-// "1.31x (1.28 to 1.33)": how much faster `fused` is, with what the spreads allow.
+// "1.31x (1.28 to 1.33)": how much faster `fused` is, with the range that the spreads allow.
 std::string speedup(const Times& fused, const Times& baseline);
 
-// As every JSON of ours has them; null where nothing was measured.
+// The JSON form used in all of FACT's files; null if nothing was measured.
 nlohmann::ordered_json to_json(const Times& times);
 
 }  // namespace fact::report

@@ -1,11 +1,11 @@
-// Numbers that schedules of several skeletons are ranked by.
+// Numbers that rank the schedules of several skeletons.
 #pragma once
 
 namespace fact::schedule {
 
-// Of an A100 and of an H100; they only rank candidates: launches ask the GPU itself.
+// Those of an A100 and an H100. They only rank candidates: launches ask the GPU itself.
 inline constexpr int kMultiprocessorsSm80 = 108, kMultiprocessorsSm90 = 132;
 
-inline constexpr long kLongSum = 65536;  // beyond this one level of sums is rounded too often
+inline constexpr long kLongSum = 65536;  // longer sums are added in two levels, to round less
 
 }  // namespace fact::schedule

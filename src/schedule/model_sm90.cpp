@@ -13,22 +13,23 @@ namespace fact::schedule {
 
 namespace {
 
-constexpr double kClock = 1676;       // cycles a microsecond, with all of them multiplying
-constexpr double kIdleBoost = 0.255;  // how much faster it is with none
-constexpr double kStart = 5.3;   // microseconds from launch to the first product, and to the end
-constexpr double kFinish = 9.1;  // cycles of the epilogue for 128 values
-constexpr double kFinishOperand = 3;    // and for each matrix it reads beside them
-constexpr double kOverlapLoss = 0.034;  // what the lesser demands add to the greatest
+constexpr double kClock = 1676;         // cycles per microsecond, with all multiprocessors busy
+constexpr double kIdleBoost = 0.255;    // by how much the clock is faster if all are idle
+constexpr double kStart = 5.3;          // microseconds before the first product and after the last
+constexpr double kEpilogue = 9.1;       // cycles of the epilogue per 128 values
+constexpr double kEpilogueOperand = 3;  // and per matrix that the epilogue reads
+constexpr double kOverlapLoss = 0.034;  // what the smaller demands add to the largest
 constexpr double kFewerStages = 1.015;
-constexpr double kL2Rate = 20.7e6, kMemoryRate = 3.48e6, kL2Bytes = 30.3e6;  // bytes, a microsecond
-constexpr double kMeeting = 4.6;     // microseconds until the parts of a tile have met
-constexpr double kSpans = 6.0;       // and those of stream-K, more of them where clusters are small
-constexpr double kPartBytes = 43.0;  // of another part, added in a cycle
-constexpr double kTwoAtOnce = 1.7;   // how much faster where two parts are read at a time
+constexpr double kL2Rate = 20.7e6, kMemoryRate = 3.48e6;  // bytes per microsecond
+constexpr double kL2Bytes = 30.3e6;
+constexpr double kMeeting = 4.6;     // microseconds until the parts of a tile are combined
+constexpr double kSpans = 6.0;       // added for stream-K, divided by the cluster's size
+constexpr double kPartBytes = 43.0;  // bytes of another part, added per cycle
+constexpr double kTwoAtOnce = 1.7;   // how much faster if two parts are read at a time
 
-// How much of the tensor cores' rate a tile sustains, and what sharing in a cluster costs of it.
+// The share of the tensor cores' rate that a tile sustains, less the cost of sharing in a cluster.
 double efficiency(const Schedule& s) {
-    const bool pingpong = info(s.mainloop).own_tiles;
+    const bool pingpong = info(s.mainloop).tile_per_group;
     const double tile = s.tile.m == 64    ? (s.tile.n == 256 ? 0.782 : 0.761)
                         : s.tile.m == 256 ? 0.874
                         : s.tile.n == 64  ? 0.707
@@ -41,7 +42,7 @@ double efficiency(const Schedule& s) {
     return tile / cluster;
 }
 
-// A problem as a schedule divides it; tiles are those of whole clusters.
+// How a schedule divides a problem; a row, column or tile is that of a whole cluster.
 struct Division {
     double rows, columns, tiles, clusters, depth;
     Division(const Schedule& s, const Problem& p)
@@ -52,7 +53,7 @@ struct Division {
           depth(ceil_div(p.k, s.tile.k) * s.tile.k) {}
 };
 
-// Bytes of an element of the operands as they come to the multiprocessors: B prepared.
+// Bytes per operand element as the multiprocessors load it: a pass before has rounded B.
 double bytes_of_a(const Problem& p) {
     return info(p.operands).bytes;
 }
@@ -60,28 +61,29 @@ double bytes_of_b(const Problem& p) {
     return rounded(p) ? info(DType::f16).bytes : info(p.operands).bytes;
 }
 
-// Cycles of one tile's products. f32 numbers that become one f16 number each are many bytes for
-// little arithmetic: then what comes into a multiprocessor sets the pace, at the rate that 16-bit
-// tiles of 128x128 were seen to take. That kernel itself is not fitted.
+// Cycles of one tile's products. f32 operands rounded to f16 are many bytes for little arithmetic,
+// so loads may limit the speed, at the rate measured for 16-bit tiles of 128x128. That kernel
+// itself is not fitted.
 double mainloop_cycles(const Schedule& s, const Problem& p, double depth) {
     const double m = s.tile.m, n = s.tile.n;
     const double products = m * n * depth / (p.split ? 2048.0 / 3 : 2048.0) / efficiency(s);
     if (!rounded(p)) return products;
-    constexpr double kComing = 56;  // bytes a cycle
-    return std::max(products, (m * bytes_of_a(p) + n * bytes_of_b(p)) * depth / kComing);
+    constexpr double kLoadRate = 56;  // bytes per cycle
+    return std::max(products, (m * bytes_of_a(p) + n * bytes_of_b(p)) * depth / kLoadRate);
 }
 
 double tensor_us(const Schedule& s, const Problem& p, const Division& d) {
     const double area = static_cast<double>(s.tile.m) * s.tile.n;
     const double mainloop = mainloop_cycles(s, p, d.depth);
-    const double finish = area / p.products / 128 * (kFinish + kFinishOperand * p.full_operands);
-    if (divides_depth(s.scheduler) && d.tiles < d.clusters) {
+    const double epilogue =
+        area / p.products / 128 * (kEpilogue + kEpilogueOperand * p.full_operands);
+    if (splits_depth(s.scheduler) && d.tiles < d.clusters) {
         const bool split = s.scheduler == Scheduler::splitk;
-        const double wished = split ? std::floor(d.clusters / d.tiles) : d.clusters / d.tiles;
-        const double parts = std::clamp(wished, 1.0, d.depth / s.tile.k);
-        const double one = (mainloop / parts + finish) / kClock;
+        const double available = split ? std::floor(d.clusters / d.tiles) : d.clusters / d.tiles;
+        const double parts = std::clamp(available, 1.0, d.depth / s.tile.k);
+        const double one = (mainloop / parts + epilogue) / kClock;
         if (parts <= 1) return one;
-        // Split parts meet in teams.
+        // Many parts are first added up in teams.
         const double added = split && parts > 6 ? 2 * std::sqrt(parts) : parts;
         // kSumsAtOnce in mainloop_half.cuh.
         const bool two_at_once = p.operands != DType::f32 && accumulators_on_sm90(s, p) == 64;
@@ -89,18 +91,18 @@ double tensor_us(const Schedule& s, const Problem& p, const Division& d) {
         const double meeting = split ? kMeeting : kMeeting + kSpans / (s.cluster.m * s.cluster.n);
         return one + meeting + added * area * 4 / rate_of_adding / kClock;
     }
-    if (s.scheduler == Scheduler::streamk) {  // the last tiles end together, each met by one part
+    if (s.scheduler == Scheduler::streamk) {  // all end at the same time, after adding one part
         const double meeting = kMeeting + area * 4 / kPartBytes / kClock;
-        return (d.tiles / d.clusters * mainloop + std::ceil(d.tiles / d.clusters) * finish) /
+        return (d.tiles / d.clusters * mainloop + std::ceil(d.tiles / d.clusters) * epilogue) /
                    kClock +
                meeting;
     }
     const double waves = std::ceil(d.tiles / d.clusters);
     const double busy = std::min(1.0, d.tiles / d.clusters);
-    const double cycles = !info(s.mainloop).own_tiles ? waves * (mainloop + finish)
+    const double cycles = !info(s.mainloop).tile_per_group ? waves * (mainloop + epilogue)
                           : waves == 1
-                              ? mainloop + finish
-                              : waves * std::max(mainloop, (mainloop + finish) / 2) + finish;
+                              ? mainloop + epilogue
+                              : waves * std::max(mainloop, (mainloop + epilogue) / 2) + epilogue;
     return cycles / (kClock * (1 + kIdleBoost * (1 - busy)));
 }
 
@@ -111,8 +113,7 @@ double l2_us(const Schedule& s, const Problem& p, const Division& d) {
     return (rows * bytes_of_a(p) + columns * bytes_of_b(p)) * d.depth * tiles / kL2Rate;
 }
 
-// What comes from memory: an operand more than once where L2 does not hold it until it is wanted
-// again.
+// Memory traffic: an operand is read again if L2 has evicted it before its next use.
 double memory_us(const Schedule& s, const Problem& p, const Division& d) {
     const double batch = static_cast<double>(p.batch);
     const double a = p.m * d.depth * bytes_of_a(p) * batch;
@@ -129,14 +130,15 @@ double memory_us(const Schedule& s, const Problem& p, const Division& d) {
     const double total_along = along_m ? a : b, total_across = along_m ? b : a;
     const bool stays = total_across / batch + band * unit_along < kL2Bytes;
     const double bands_at_once = std::max(1.0, d.clusters / (band * across));
-    const double again_across = stays ? 1 : std::max(1.0, along / band / bands_at_once);
+    const double reads_across = stays ? 1 : std::max(1.0, along / band / bands_at_once);
     const bool band_stays = band * unit_along + in_flight * unit_across < kL2Bytes;
-    const double again_along = band_stays ? 1 : std::max(1.0, across / in_flight);
-    const double operands = total_along * again_along + total_across * again_across;
+    const double reads_along = band_stays ? 1 : std::max(1.0, across / in_flight);
+    const double operands = total_along * reads_along + total_across * reads_across;
     return (operands + output * (1 + p.full_operands)) / kMemoryRate;
 }
 
-// What compiles to the same kernel up to its stages: a walk is only a parameter of the launch.
+// Equal for schedules that compile to the same kernel, apart from stages. The order in which tiles
+// are walked (raster, swizzle) is a parameter of the launch.
 auto kernel_of(const Schedule& s) {
     return std::tuple(s.tile.m, s.tile.n, s.mainloop, s.cluster.m, s.cluster.n, s.scheduler);
 }
@@ -162,8 +164,8 @@ std::vector<Schedule> candidates_on_sm90(const Problem& problem) {
         ranked.push_back({expected_us_on_sm90(s, problem), s});
     const auto quicker = [](const Ranked& a, const Ranked& b) { return a.us < b.us; };
     std::stable_sort(ranked.begin(), ranked.end(), quicker);
-    // Walks of one kernel differ by little, and the model is least sure of them: each further one
-    // stands back, so that the first few are different kernels.
+    // Walks of one kernel differ little, and the model is least sure of them. Each further one is
+    // ranked lower, so that the first few candidates are different kernels.
     std::map<decltype(kernel_of(Schedule{})), int> seen;
     for (Ranked& r : ranked) r.us *= 1 + 0.02 * std::min(seen[kernel_of(r.schedule)]++, 5);
     std::stable_sort(ranked.begin(), ranked.end(), quicker);

@@ -1,4 +1,4 @@
-// How a product is computed: one point of the search space, apart from what it computes.
+// How a product is computed: one point of the search space, independent of what is computed.
 #pragma once
 
 #include <optional>
@@ -19,17 +19,18 @@ struct Cluster {
     int m = 1, n = 1;
     bool operator==(const Cluster&) const = default;
 };
-enum class Mainloop { cooperative, pingpong };  // two consumer groups on one tile, or on one each
-enum class Raster { m, n };                     // along which dimension neighbouring tiles follow
-// Whole tiles, tiles laid end to end and cut evenly, or every tile cut into equal parts of its
-// depth.
+// Two consumer groups share one tile, or each has its own.
+enum class Mainloop { cooperative, pingpong };
+enum class Raster { m, n };  // the dimension along which tiles are walked first
+// persistent: whole tiles; streamk: the k-steps of all tiles in one sequence, cut into equal spans;
+// splitk: every tile cut into equal parts along K.
 enum class Scheduler { persistent, streamk, splitk };
 
-// How the language, records and logs spell them.
+// Their names in the language, records and logs.
 struct MainloopInfo {
     Mainloop mainloop;
     std::string_view name;
-    bool own_tiles;  // each consumer group has one; else they share one
+    bool tile_per_group;  // each consumer group has its own tile; else they share one
 };
 inline constexpr auto kMainloops =
     table_of<Mainloop>([](Mainloop mainloop) -> std::optional<MainloopInfo> {
@@ -57,7 +58,7 @@ inline constexpr auto kRasters = table_of<Raster>([](Raster raster) -> std::opti
 struct SchedulerInfo {
     Scheduler scheduler;
     std::string_view name;
-    bool divides_depth;  // several blocks may add up one tile, through memory
+    bool splits_depth;  // several thread blocks may add up one tile, through memory
 };
 inline constexpr auto kSchedulers =
     table_of<Scheduler>([](Scheduler scheduler) -> std::optional<SchedulerInfo> {
@@ -92,8 +93,8 @@ struct Schedule {
     bool operator==(const Schedule&) const = default;
 };
 
-constexpr bool divides_depth(Scheduler scheduler) {
-    return info(scheduler).divides_depth;
+constexpr bool splits_depth(Scheduler scheduler) {
+    return info(scheduler).splits_depth;
 }
 // "tile 128x256x64 cluster 2x1 mainloop cooperative stages auto scheduler persistent(raster: m,
 // swizzle: 8)": the spelling of the language, of records and of logs.
@@ -101,70 +102,71 @@ std::string to_string(const Schedule& schedule);
 
 enum class Major { k, mn };  // which dimension of an operand is contiguous
 
-// What a schedule has to know of a product.
+// What a schedule depends on in a product.
 struct Problem {
     DType operands = DType::bf16;  // bf16, f16 or f32
     DType output = DType::bf16;
-    // f32 operands as two parts each, f16 on sm90 and TF32 on sm80; else rounded to one of them.
+    // f32 operands are split into two parts each, f16 on sm90 and TF32 on sm80; if false, they are
+    // rounded to one such number.
     bool split = false;
     Major a = Major::k, b = Major::k;
     long m = 0, n = 0, k = 0, batch = 1;
-    // Products with the same A whose tiles lie side by side: each has this part of a tile's
-    // columns, and `n` columns of its own.
+    // Products with the same A that share a tile, side by side: each has `n` columns in all, and an
+    // equal part of a tile's.
     int products = 1;
-    int together = 1;       // columns that no tile may part: a head's, where they change places
-    int full_operands = 0;  // matrices the epilogue reads beside the accumulator
-    bool staged = false;    // one of them comes through shared memory
-    bool strided = false;   // some tensor of the epilogue is taken element by element
+    int unsplit_columns = 1;  // a tile's width is a multiple of it: columns that are flipped
+    int full_operands = 0;    // matrices that the epilogue reads besides the accumulator
+    bool staged = false;      // one of them is loaded through shared memory
+    bool strided = false;     // some tensor of the epilogue is accessed element by element
 };
 
-// Whether f32 operands become one number each: f16 on sm90 (kernels/sm90/mainloop_tf32.cuh).
+// Whether f32 operands are rounded to one number each: f16 on sm90
+// (kernels/sm90/mainloop_tf32.cuh).
 constexpr bool rounded(const Problem& problem) {
     return problem.operands == DType::f32 && !problem.split;
 }
 
-// Why the schedule cannot serve the problem on sm90a, or "".
+// Why the schedule is not legal for the problem on sm90a, or "".
 std::string illegal_on_sm90(const Schedule& schedule, const Problem& problem);
-// Columns of the output that a tile covers.
+// Columns of each product's output that a tile covers.
 constexpr int columns_of(const Schedule& schedule, const Problem& problem) {
     return schedule.tile.n / problem.products;
 }
-// Elements of the operands that a multiprocessor is sent for each output at each step of K; blocks
-// of a cluster share them.
+// Operand elements loaded per output element and step of K; thread blocks of a cluster share loads.
 constexpr double fetched_per_output(const Schedule& s) {
     const double a = static_cast<double>(s.tile.m) / s.cluster.n;
     const double b = static_cast<double>(s.tile.n) / s.cluster.m;
     return (a + b) / (s.tile.m * s.tile.n);
 }
-// Whether the kernel finds statistics of its rows for its epilogue itself: where those of the first
-// rows, which take a dozen microseconds or two on all of the GPU, are there before the first tiles
-// are multiplied.
+// Whether the kernel itself computes the statistics of its rows that its epilogue reads. That pays
+// if those of the first rows, which take one or two dozen microseconds on the whole GPU, are done
+// before the first tiles are multiplied.
 bool finds_statistics_on_sm90(const Schedule& schedule, const Problem& problem);
-// All legal schedules worth telling apart, in no order of promise.
+// All legal schedules that differ in more than name, not ranked.
 std::vector<Schedule> space_on_sm90(const Problem& problem);
-// What the product takes by a model of waves, tensor cores, caches and epilogue, in microseconds on
-// an H200: good for an order, not for a promise.
+// The product's time in microseconds on an H200, by a model of waves, tensor cores, caches and
+// epilogue: good enough to rank schedules, not to predict times.
 double expected_us_on_sm90(const Schedule& schedule, const Problem& problem);
 // The space, most promising first.
 std::vector<Schedule> candidates_on_sm90(const Problem& problem);
-// How a schedule divides a block's shared memory on sm90: the ring of stages first, what is left to
-// the boxes that results are stored through (a warp with more of them waits less).
+// How a thread block's shared memory is used on sm90: first the ring of stages, then the buffers
+// through which results are stored (a warp with more of them waits less).
 struct SharedMemory {
     int stages = 0;         // 0: not even two fit
-    int store_buffers = 2;  // of each consumer warp: 2 or 4
+    int store_buffers = 2;  // per consumer warp: 2 or 4
     int bytes = 0;          // sizeof(ProductStorage) in kernels/sm90/product.cuh
 };
 SharedMemory shared_memory_on_sm90(const Schedule& schedule, const Problem& problem);
-// Registers of a thread that hold sums: of split operands the k-tile's and the total.
+// Registers per thread that hold sums: for split operands, those of the k-tile and the total.
 int accumulators_on_sm90(const Schedule& schedule, const Problem& problem);
 
-// The same for the sm80 skeleton, which newer GPUs run too. Results leave from registers: there are
-// no store buffers, and the bytes are the stages' alone.
+// The same for the sm80 skeleton, which newer GPUs run too. Results are stored from registers, so
+// there are no store buffers and the bytes are those of the stages.
 std::string illegal_on_sm80(const Schedule& schedule, const Problem& problem);
 double expected_us_on_sm80(const Schedule& schedule, const Problem& problem);  // on an A100
 std::vector<Schedule> candidates_on_sm80(const Problem& problem);
 SharedMemory shared_memory_on_sm80(const Schedule& schedule, const Problem& problem);
-// How the warps of a block divide its tile there: four or eight of them on a legal schedule.
+// How the warps of a thread block share its tile: four or eight of them in a legal schedule.
 struct Warps {
     int m = 1, n = 1;
 };

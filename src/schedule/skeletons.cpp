@@ -48,7 +48,7 @@ SharedMemory shared_memory(Skeleton skeleton, const Schedule& schedule, const Pr
     return space_of(skeleton).shared_memory(schedule, problem);
 }
 
-int accumulators_a_thread(Skeleton skeleton, const Schedule& schedule, const Problem& problem) {
+int accumulators_per_thread(Skeleton skeleton, const Schedule& schedule, const Problem& problem) {
     return space_of(skeleton).accumulators(schedule, problem);
 }
 

@@ -1,4 +1,4 @@
-// The product skeletons side by side: which schedules each takes, and what they come to.
+// The schedules of each product skeleton: which are legal, their expected time and resources.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace fact::schedule {
 
-// Legal schedules of the skeleton for the problem, the most promising first.
+// Legal schedules, the most promising first.
 std::vector<Schedule> candidates(Skeleton skeleton, const Problem& problem);
-// What the model says the product takes, in microseconds.
+// The product's time by the model, in microseconds.
 double expected_us(Skeleton skeleton, const Schedule& schedule, const Problem& problem);
-// Why the schedule cannot serve, or "".
+// Why the schedule is not legal, or "".
 std::string illegal(Skeleton skeleton, const Schedule& schedule, const Problem& problem);
 SharedMemory shared_memory(Skeleton skeleton, const Schedule& schedule, const Problem& problem);
-// Registers of a thread that hold sums, of a legal schedule.
-int accumulators_a_thread(Skeleton skeleton, const Schedule& schedule, const Problem& problem);
-// Whether the kernel finds statistics of its rows for its epilogue itself.
+// Registers per thread that hold sums; the schedule must be legal.
+int accumulators_per_thread(Skeleton skeleton, const Schedule& schedule, const Problem& problem);
+// Whether the kernel itself computes the statistics of its rows that its epilogue reads.
 bool finds_statistics(Skeleton skeleton, const Schedule& schedule, const Problem& problem);
 
 }  // namespace fact::schedule

@@ -13,12 +13,12 @@ namespace fact::schedule {
 
 namespace {
 
-constexpr int kBlockBytes = 166912;  // a block's limit on an A100; newer GPUs have more
-constexpr int kHalfBytes = 82944;    // with which two blocks fit on a multiprocessor
+constexpr int kBlockBytes = 166912;  // a thread block's limit on an A100; newer GPUs have more
+constexpr int kHalfBytes = 82944;    // up to which two thread blocks fit on a multiprocessor
 constexpr int kMaxStagesSm80 = 5;
-constexpr int kWarpColumns = 64;  // a warp finishes 64 columns at a time
+constexpr int kWarpColumns = 64;  // a warp's epilogue handles 64 columns at a time
 
-bool single(const Problem& problem) {
+bool is_f32(const Problem& problem) {
     return problem.operands == DType::f32;
 }
 
@@ -35,44 +35,43 @@ bool one_of(int value, std::initializer_list<int> allowed) {
     return std::find(allowed.begin(), allowed.end(), value) != allowed.end();
 }
 
-// Cycles the whole problem takes by a crude count: waves of tiles, each at the rate its shape
-// sustains.
+// A crude estimate of the cycles: waves of tiles, each at the rate its shape sustains.
 double estimated_cycles(const Schedule& s, const Problem& p) {
     const double tiles =
         static_cast<double>(ceil_div(p.m, s.tile.m) * ceil_div(p.n, s.tile.n) * p.batch);
-    const double rate = single(p) ? 512.0 / (p.split ? 3 : 1) : 1024.0;
+    const double rate = is_f32(p) ? 512.0 / (p.split ? 3 : 1) : 1024.0;
     const double area = static_cast<double>(s.tile.m) * s.tile.n;
     const double efficiency = area >= 32768   ? 0.85
                               : area >= 16384 ? 0.80
                               : area >= 8192  ? 0.65
                                               : 0.5;
     const double k = static_cast<double>(ceil_div(p.k, s.tile.k)) * s.tile.k;
-    const double finish = area / 128 * (16 + 4 * p.full_operands);
+    const double epilogue = area / 128 * (16 + 4 * p.full_operands);
     const int resident =
         shared_memory_on_sm80(s, p).bytes <= kHalfBytes && num_warps(s, p) == 4 ? 2 : 1;
-    // Two blocks share the tensor cores, and one finishes its tile while the other multiplies.
+    // Two thread blocks share the tensor cores: one runs its epilogue while the other multiplies.
     const double waves = std::ceil(tiles / (kMultiprocessorsSm80 * resident)) * resident;
-    return waves * (area * k / rate / efficiency + finish / resident);
+    return waves * (area * k / rate / efficiency + epilogue / resident);
 }
 
 }  // namespace
 
-// A warp takes 64 rows, or fewer where that leaves fewer than four warps; at most 32 where it needs
-// the registers: for two levels of sums of f32 operands, or for the addresses of single elements.
+// A warp takes 64 rows, or fewer so that there are at least four warps. It takes at most 32 if it
+// needs the registers: for two levels of sums of f32 operands, or for addresses of single elements.
 Warps warps_on_sm80(const Schedule& s, const Problem& problem) {
     const int columns = std::max(s.tile.n / kWarpColumns, 1);
-    int rows = single(problem) || problem.strided ? 32 : 64;
+    int rows = is_f32(problem) || problem.strided ? 32 : 64;
     while (rows > 16 && s.tile.m / rows * columns < 4) rows /= 2;
     return {std::max(s.tile.m / rows, 1), columns};
 }
 
 int accumulators_on_sm80(const Schedule& s, const Problem& problem) {
-    return (single(problem) ? 2 : 1) * s.tile.m * s.tile.n / (32 * num_warps(s, problem));
+    return (is_f32(problem) ? 2 : 1) * s.tile.m * s.tile.n / (32 * num_warps(s, problem));
 }
 
 SharedMemory shared_memory_on_sm80(const Schedule& s, const Problem& problem) {
     const int stage = stage_bytes_sm80(s, problem);
-    // Where registers allow a second block on the multiprocessor, shared memory should as well.
+    // If registers allow a second thread block on the multiprocessor, shared memory should too.
     const int room =
         num_warps(s, problem) == 4 && 2 * stage <= kHalfBytes ? kHalfBytes : kBlockBytes;
     SharedMemory memory;
@@ -85,21 +84,22 @@ SharedMemory shared_memory_on_sm80(const Schedule& s, const Problem& problem) {
 
 std::string illegal_on_sm80(const Schedule& s, const Problem& p) {
     if (s.mainloop != Mainloop::cooperative)
-        return "on sm80 the warps of a block work on one tile: cooperative only";
+        return "on sm80 all warps of a thread block share one tile: mainloop must be cooperative";
     if (s.cluster != Cluster{}) return "sm80 has no clusters";
     if (s.scheduler != Scheduler::persistent) return "the sm80 skeleton computes whole tiles";
-    if (single(p) ? s.tile.k != 32 : !one_of(s.tile.k, {32, 64}))
-        return fmt::format("a k-tile is {} deep, not {}", single(p) ? "32" : "32 or 64", s.tile.k);
+    if (is_f32(p) ? s.tile.k != 32 : !one_of(s.tile.k, {32, 64}))
+        return fmt::format("a k-tile is {} deep, not {}", is_f32(p) ? "32" : "32 or 64", s.tile.k);
     if (!one_of(s.tile.m, {64, 128, 256}))
         return fmt::format("a tile has 64, 128 or 256 rows, not {}", s.tile.m);
     if (!one_of(s.tile.n, {64, 128, 256}))
         return fmt::format("a tile is 64, 128 or 256 columns wide, not {}", s.tile.n);
     if (num_warps(s, p) > 8)
-        return fmt::format("a tile of {}x{} takes {} warps, more than the eight of a block",
+        return fmt::format("a tile of {}x{} takes {} warps, more than the eight of a thread block",
                            s.tile.m, s.tile.n, num_warps(s, p));
-    if (!single(p) && p.k > kLongSum && accumulators_on_sm80(s, p) > 32)
+    if (!is_f32(p) && p.k > kLongSum && accumulators_on_sm80(s, p) > 32)
         return fmt::format(
-            "a sum over {} terms is kept in two levels, and the tile leaves no registers for them",
+            "a sum over {} terms needs two levels of sums, and the tile leaves no registers for "
+            "them",
             p.k);
     const int fit = std::min(kBlockBytes / stage_bytes_sm80(s, p), kMaxStagesSm80);
     if (fit < 2) return "not even two stages fit into shared memory";
@@ -110,7 +110,7 @@ std::string illegal_on_sm80(const Schedule& s, const Problem& p) {
 }
 
 double expected_us_on_sm80(const Schedule& s, const Problem& problem) {
-    constexpr double kClock = 1.41e3;  // of an A100, cycles a microsecond
+    constexpr double kClock = 1.41e3;  // of an A100, cycles per microsecond
     return estimated_cycles(s, problem) / kClock;
 }
 

@@ -1,4 +1,4 @@
-// The schedules of the sm90 product skeletons: what they take, and which of it is legal.
+// The schedules of the sm90 product skeletons: which are legal, and the resources they take.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,42 +13,42 @@ namespace fact::schedule {
 
 namespace {
 
-constexpr int kSharedBytes = 232448;  // a block's limit on sm90
-constexpr int kBoxBytes = 8 * 2048;   // a store box for each consumer warp
+constexpr int kSharedBytes = 232448;  // a thread block's limit on sm90
+constexpr int kBoxBytes = 8 * 2048;   // one store buffer for each of the eight consumer warps
 constexpr int kBarrierBytes = 1024;   // barriers, rounded up to the storage's alignment
 constexpr int kMaxStagesSm90 = 8;
 
-// Every row of a stage is 128 bytes, but for prepared f16 rows 32 deep.
+// Every row of a stage is 128 bytes, except that 32 values rounded to f16 are 64.
 int stage_bytes_sm90(const Schedule& s, const Problem& p) {
     return s.tile.m * 128 + s.tile.n * (rounded(p) ? 64 : 128);
 }
 
-// Tiles of the output, those included that a cluster computes beyond its edge.
+// Tiles of the output, including those that a cluster computes beyond its edge.
 long tile_count(const Schedule& s, const Problem& p) {
     return ceil_div(ceil_div(p.m, s.tile.m), s.cluster.m) * s.cluster.m *
            ceil_div(ceil_div(p.n, columns_of(s, p)), s.cluster.n) * s.cluster.n * p.batch;
 }
 
-// The most terms one block adds up for one tile.
+// The most terms that one thread block adds up for one tile.
 long longest_sum(const Schedule& s, const Problem& p) {
     const long tiles = tile_count(s, p);
-    return divides_depth(s.scheduler) && tiles < kMultiprocessorsSm90
+    return splits_depth(s.scheduler) && tiles < kMultiprocessorsSm90
                ? p.k * tiles / kMultiprocessorsSm90
                : p.k;
 }
 
-// Dividing tiles that fill the GPU costs their additions, and may gain where the last wave is short
-// (at three quarters of one it lost 4 % to 6 %) and its tiles take long. Parts of a tile go to
-// whole clusters.
-bool worth_dividing(const Schedule& s, const Problem& p) {
+// Splitting tiles along K costs additions. If the tiles fill the GPU it only pays if the last wave
+// is short (with three quarters of a wave it lost 4 % to 6 %) and its tiles take long. Parts of a
+// tile go to whole clusters.
+bool worth_splitting(const Schedule& s, const Problem& p) {
     const long clusters = kMultiprocessorsSm90 / (s.cluster.m * s.cluster.n);
     const long tiles = tile_count(s, p) / (s.cluster.m * s.cluster.n);
-    if (!divides_depth(s.scheduler) || 2 * tiles <= clusters) return true;
+    if (!splits_depth(s.scheduler) || 2 * tiles <= clusters) return true;
     if (s.scheduler != Scheduler::streamk || tiles < clusters || tiles % clusters == 0 ||
         2 * (tiles % clusters) > clusters)
         return false;
     constexpr double kProductsPerMicrosecond = 3e6;  // of one multiprocessor
-    constexpr double kMinIdle = 15;  // microseconds: dividing was seen to cost 13 to 27
+    constexpr double kMinIdle = 15;  // microseconds; splitting was measured to cost 13 to 27
     const double idle = 1 - static_cast<double>(tiles % clusters) / static_cast<double>(clusters);
     const double tile_us = static_cast<double>(s.tile.m) * s.tile.n * static_cast<double>(p.k) /
                            kProductsPerMicrosecond;
@@ -60,12 +60,12 @@ bool worth_dividing(const Schedule& s, const Problem& p) {
 SharedMemory shared_memory_on_sm90(const Schedule& s, const Problem& problem) {
     const int stage = stage_bytes_sm90(s, problem), room = kSharedBytes - kBarrierBytes;
     SharedMemory memory;
-    // A staged operand needs the boxes of two slabs; one of f32 values fills two boxes.
+    // A staged operand needs the buffers of two slabs; a slab of f32 values fills two buffers.
     memory.store_buffers = problem.staged && problem.output == DType::f32 ? 4 : 2;
     const int fit = std::min((room - memory.store_buffers * kBoxBytes) / stage, kMaxStagesSm90);
     memory.stages = fit < 2 ? 0 : s.stages == 0 ? fit : s.stages;
     if (memory.stages * stage + 4 * kBoxBytes <= room) memory.store_buffers = 4;
-    // And the cluster's number.
+    // The last 8 bytes are the number of the cluster.
     const int barriers = 8 * (2 * memory.stages + 8 * memory.store_buffers + 1);
     memory.bytes =
         round_up(memory.stages * stage + memory.store_buffers * kBoxBytes + barriers, 1024);
@@ -74,21 +74,21 @@ SharedMemory shared_memory_on_sm90(const Schedule& s, const Problem& problem) {
 
 bool finds_statistics_on_sm90(const Schedule& s, const Problem& p) {
     constexpr long kDeep = 2048, kWide = 128 * 256;
-    return info(p.operands).bytes == 2 && !info(s.mainloop).own_tiles &&
+    return info(p.operands).bytes == 2 && !info(s.mainloop).tile_per_group &&
            s.scheduler != Scheduler::splitk && p.k >= kDeep && s.tile.m * s.tile.n >= kWide &&
            tile_count(s, p) >= kMultiprocessorsSm90;
 }
 
-// Two groups of 128 threads share a tile, or have one each.
+// Two groups of 128 threads share a tile, or each has its own.
 int accumulators_on_sm90(const Schedule& s, const Problem& problem) {
-    const int rows = info(s.mainloop).own_tiles ? s.tile.m : s.tile.m / 2;
+    const int rows = info(s.mainloop).tile_per_group ? s.tile.m : s.tile.m / 2;
     return (problem.split ? 2 : 1) * rows * s.tile.n / 128;
 }
 
 std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
     const bool single = p.operands == DType::f32;
     const int depth = single ? 32 : 64, row = single ? 32 : 64;
-    const bool pingpong = info(s.mainloop).own_tiles;
+    const bool pingpong = info(s.mainloop).tile_per_group;
     if (s.tile.k != depth)
         return fmt::format("a k-tile is 128 bytes deep: {} of {}", depth, info(p.operands).name);
     if (p.split && pingpong) return "products of split f32 operands are cooperative only";
@@ -96,32 +96,34 @@ std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
     if (group_rows != 64 && group_rows != 128)
         return fmt::format("a consumer group takes 64 or 128 rows of a tile, not {}", group_rows);
     if (rounded(p) && group_rows != 64)
-        return "a consumer group takes 64 rows where f32 operands are rounded: beside those of 128 "
-               "ptxas spills";
+        return "a consumer group takes 64 rows if f32 operands are rounded: with 128, ptxas spills";
     if (s.tile.n != 64 && s.tile.n != 128 && (p.split || (s.tile.n != 192 && s.tile.n != 256)))
         return fmt::format("a tile is 64 or 128 columns wide{}, not {}",
                            p.split ? "" : ", 192 or 256", s.tile.n);
     if (p.products > 1 && columns_of(s, p) % (128 / info(p.output).bytes) != 0)
         return fmt::format(
-            "each of {} products has {} columns of a tile, and whole lines of {} leave it",
+            "each of {} products has {} columns of a tile, which is not a whole number of 128-byte "
+            "lines of {}",
             p.products, columns_of(s, p), info(p.output).name);
-    if (s.tile.n % p.together != 0)
-        return fmt::format("{} columns go together, and a tile of {} would part them", p.together,
-                           s.tile.n);
+    if (s.tile.n % p.unsplit_columns != 0)
+        return fmt::format("groups of {} columns must stay in one tile, and {} is not a multiple",
+                           p.unsplit_columns, s.tile.n);
     if (pingpong && s.tile.m == 128 && s.tile.n == 64)
         return "ptxas serializes the products of a ping-pong tile of 128x64";
     if (const int sums = accumulators_on_sm90(s, p); sums > 128)
-        return fmt::format("{} accumulators a thread do not fit beside its other registers", sums);
-    const int two_levels = rounded(p) ? 32 : 64;  // sums of tiles that keep as many once more
+        return fmt::format("{} accumulators per thread leave too few other registers", sums);
+    const int two_levels = rounded(p) ? 32 : 64;  // most accumulators that fit a second time
     if (const long terms = longest_sum(s, p);
         terms > kLongSum && accumulators_on_sm90(s, p) > two_levels)
         return fmt::format(
-            "a sum over {} terms is kept in two levels, and the tile leaves no registers for them",
+            "a sum over {} terms needs two levels of sums, and the tile leaves no registers for "
+            "them",
             terms);
     if (s.cluster.m < 1 || s.cluster.n < 1 || s.cluster.m > 2 || s.cluster.n > 2 ||
         s.cluster.m * s.cluster.n > 4)
         return "a cluster is at most 2x2";
-    // Each block of a cluster loads its part of a shared tile: whole rows, or whole 128-byte slabs.
+    // Each thread block of a cluster loads its part of a shared tile: whole rows, or whole 128-byte
+    // slabs.
     if (p.a == Major::mn && s.tile.m / row % s.cluster.n != 0)
         return "a tile of A contiguous along M cannot be shared by the cluster's columns";
     if (!single && p.b == Major::mn && columns_of(s, p) / row % s.cluster.m != 0)
@@ -133,18 +135,18 @@ std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
     if (s.stages != 0 && (s.stages < 2 || s.stages > fit))
         return fmt::format("{} stages do not fit: 2 to {} do", s.stages, fit);
     if (single && s.scheduler == Scheduler::streamk)
-        return "f32 products are divided by split-K: stream-K's bookkeeping spills beside them";
-    if (divides_depth(s.scheduler) && s.tile.m == 256)
-        return "ptxas spills where the parts of a tile of 256 rows are added up";
+        return "f32 products take split-K, not stream-K, whose bookkeeping would spill registers";
+    if (splits_depth(s.scheduler) && s.tile.m == 256)
+        return "ptxas spills if the parts of a tile of 256 rows are added up";
     if (s.scheduler == Scheduler::splitk && pingpong)
-        return "a part of a tile is one stretch: ping-pong groups have none to take turns with";
+        return "split-K gives a thread block one part of one tile: ping-pong needs two tiles";
     if (s.swizzle < 1 || s.swizzle > 64) return "a swizzle is 1 to 64 tiles";
     return "";
 }
 
 namespace {
 
-// The points of the space: every legal combination of these.
+// The space: every legal combination of these.
 struct Shape {
     int m, n;
     Mainloop mainloop;
@@ -162,23 +164,23 @@ constexpr std::array<Scheduler, 3> kTriedSchedulers{
     {Scheduler::persistent, Scheduler::splitk, Scheduler::streamk}};
 constexpr std::array<int, 5> kSwizzles{{8, 4, 16, 2, 1}};
 
-// Walks that visit the tiles in the same order are one: of those the first is kept.
+// Whether an earlier combination visits the tiles in the same order.
 bool repeats_a_walk(const Schedule& s, const Problem& p) {
     const long rows = ceil_div(p.m, s.tile.m * s.cluster.m);
     const long columns = ceil_div(p.n, columns_of(s, p) * s.cluster.n);
     const long along = s.raster == Raster::m ? rows : columns;
     const long across = s.raster == Raster::m ? columns : rows;
-    if (divides_depth(s.scheduler) &&
+    if (splits_depth(s.scheduler) &&
         rows * columns * p.batch * s.cluster.m * s.cluster.n <= kMultiprocessorsSm90)
         return s.raster == Raster::n || s.swizzle != kSwizzles.front();
-    // One band holds all: a narrower one that still does is the same walk.
+    // One band has all tiles: a narrower band that still does is the same walk.
     if (s.swizzle > along && s.swizzle > kSwizzles.front()) return true;
     if (s.raster == Raster::n && (along == 1 || across == 1)) return true;
     return across == 1 && s.swizzle != kSwizzles.front();
 }
 
-// A stage less is only worth it where it buys store buffers.
-std::optional<Schedule> with_a_stage_less(Schedule s, const Problem& problem) {
+// The schedule with one stage less, if that frees room for more store buffers.
+std::optional<Schedule> with_one_stage_less(Schedule s, const Problem& problem) {
     const SharedMemory full = shared_memory_on_sm90(s, problem);
     s.stages = full.stages - 1;
     if (s.stages < 2 || full.store_buffers == 4) return std::nullopt;
@@ -203,10 +205,11 @@ std::vector<Schedule> space_on_sm90(const Problem& problem) {
                                          raster,
                                          swizzle,
                                          scheduler};
-                        if (repeats_a_walk(s, problem) || !worth_dividing(s, problem)) continue;
+                        if (repeats_a_walk(s, problem) || !worth_splitting(s, problem)) continue;
                         if (!illegal_on_sm90(s, problem).empty()) continue;
                         space.push_back(s);
-                        if (const auto less = with_a_stage_less(s, problem)) space.push_back(*less);
+                        if (const auto less = with_one_stage_less(s, problem))
+                            space.push_back(*less);
                     }
     return space;
 }

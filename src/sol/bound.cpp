@@ -39,17 +39,17 @@ double calibrated_tflops(const GpuSpec& gpu, Unit unit) {
     throw InternalError("a unit without a ceiling");
 }
 
-// In seconds times 1e12, as flops over TFLOP/s are.
+// Times in units of 1e-12 seconds, like flops divided by TFLOP/s.
 struct Traffic {
     double hard, calibrated;
 };
 
 Traffic traffic(double bytes, const GpuSpec& gpu) {
     const double l2_bytes = gpu.l2_mib * 1024 * 1024;
-    // All of it passes L2; an honest kernel may find as much as L2 holds there, or leave it there.
+    // All of it passes through L2. As much as L2 holds may already be there, or stay there.
     const double beyond = std::max(0.0, bytes - l2_bytes);
     const double hard = std::max(bytes / gpu.l2_tbs, beyond / gpu.memory_tbs);
-    // What is larger streams through: by the time it is read again it has been evicted.
+    // Larger traffic streams through: data is evicted before it is read again.
     const double calibrated =
         bytes / (beyond == 0 ? gpu.calibrated_l2_tbs : gpu.calibrated_memory_tbs);
     return {hard, calibrated};
@@ -71,7 +71,7 @@ Bound kernel_bound(const Work& work, const GpuSpec& gpu) {
 }
 
 Unit kernel_unit(DType operands, bool allow_tf32) {
-    if (operands == DType::f64) return Unit::cuda_core_fp32;  // as fast where f64 is at its best
+    if (operands == DType::f64) return Unit::cuda_core_fp32;  // f64 is never faster than f32
     if (operands != DType::f32) return Unit::tensor_16bit;
     return allow_tf32 ? Unit::tensor_rounded : Unit::tensor_split;
 }

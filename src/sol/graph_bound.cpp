@@ -19,22 +19,22 @@ double stored(const Graph& graph, ValueId value) {
     return type ? stored_bytes(*type) : 0;
 }
 
-// Parts that save most first; what overlaps one already taken is passed over.
+// Greedily, the part that saves most first; parts that overlap a chosen one are skipped.
 std::vector<std::size_t> choose(const std::vector<NodeBound>& nodes,
                                 const std::vector<Part>& parts) {
-    std::vector<double> saves;
+    std::vector<double> savings;
     for (const Part& part : parts) {
-        double alone = 0;
-        for (const NodeId node : part.nodes) alone += nodes[graph::index(node)].unfused_us;
-        saves.push_back(alone - part.bound.calibrated_us);
+        double unfused = 0;
+        for (const NodeId node : part.nodes) unfused += nodes[graph::index(node)].unfused_us;
+        savings.push_back(unfused - part.bound.calibrated_us);
     }
     std::vector<std::size_t> order(parts.size()), chosen;
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, [&](auto a, auto b) { return saves[a] > saves[b]; });
+    std::ranges::stable_sort(order, [&](auto a, auto b) { return savings[a] > savings[b]; });
     std::set<NodeId> taken;
     for (const std::size_t i : order) {
         const auto overlaps = [&](NodeId node) { return taken.contains(node); };
-        if (saves[i] < -1e-9 || std::ranges::any_of(parts[i].nodes, overlaps)) continue;
+        if (savings[i] < -1e-9 || std::ranges::any_of(parts[i].nodes, overlaps)) continue;
         taken.insert(parts[i].nodes.begin(), parts[i].nodes.end());
         chosen.push_back(i);
     }
@@ -42,7 +42,7 @@ std::vector<std::size_t> choose(const std::vector<NodeBound>& nodes,
     return chosen;
 }
 
-// The nodes with the work that a part shows to be enough.
+// The nodes, their product flops reduced to what a part says is enough.
 std::vector<NodeBound> needed_work(std::vector<NodeBound> nodes, const std::vector<Part>& parts) {
     for (const Part& part : parts) {
         double total = 0;
@@ -65,21 +65,21 @@ std::vector<NodeBound> node_bounds(const Graph& graph, Tf32 tf32, const GpuSpec&
         NodeBound own;
         own.node = static_cast<NodeId>(i);
         own.work = work_of(graph, graph.nodes[i]);
-        own.bound = kernel_bound(as_work(own.work, By::kernel, tf32), gpu);
-        own.unfused_us = kernel_bound(as_work(own.work, By::torch, tf32), gpu).calibrated_us;
+        own.bound = kernel_bound(as_work(own.work, Runner::kernel, tf32), gpu);
+        own.unfused_us = kernel_bound(as_work(own.work, Runner::torch, tf32), gpu).calibrated_us;
         bounds.push_back(std::move(own));
     }
     return bounds;
 }
 
 double least_bytes(const Graph& graph, const std::vector<NodeBound>& nodes) {
-    // Backwards: how much of each value anything looks at. Views hand on what is asked of them.
+    // Backwards: how much of each value is read. A view needs of its input what is read of it.
     std::vector<double> needed(graph.values.size());
     const auto need = [&](ValueId value, double bytes) {
         double& most = needed[graph::index(value)];
         most = std::min(std::max(most, bytes), stored(graph, value));
     };
-    std::map<ValueId, double> written;  // by what holds the memory: views of it are no copies
+    std::map<ValueId, double> written;  // by the value that owns the memory: views are not copies
     for (const auto& output : graph.outputs) {
         if (!output.value) continue;
         ValueId root = *output.value;
@@ -88,7 +88,7 @@ double least_bytes(const Graph& graph, const std::vector<NodeBound>& nodes) {
             if (nodes[graph::index(*producer)].work.family != Family::view || reads.empty()) break;
             root = reads.front();
         }
-        // A result that is an input, or a view of one, is already where it should be.
+        // A result that is an input, or a view of one, need not be written.
         if (graph[root].producer)
             written[root] = std::max(written[root], stored(graph, *output.value));
     }
@@ -98,10 +98,10 @@ double least_bytes(const Graph& graph, const std::vector<NodeBound>& nodes) {
         const NodeWork& work = nodes[i].work;
         for (const Access& read : work.reads) need(read.value, read.bytes);
         if (work.family != Family::view) continue;
-        double asked = 0;  // of a split's parts together
-        for (const ValueId out : graph.nodes[i].outputs) asked += needed[graph::index(out)];
+        double read = 0;  // of all outputs: a split has several
+        for (const ValueId out : graph.nodes[i].outputs) read += needed[graph::index(out)];
         const auto reads = graph::tensor_inputs(graph.nodes[i]);
-        if (!reads.empty()) need(reads.front(), asked);
+        if (!reads.empty()) need(reads.front(), read);
     }
     for (const auto& input : graph.inputs) bytes += needed[graph::index(input.value)];
     return bytes;
@@ -111,7 +111,7 @@ Bound ideal_bound(const std::vector<NodeBound>& nodes, double bytes, Tf32 tf32,
                   const GpuSpec& gpu) {
     Bound tensor, other;
     for (const NodeBound& node : nodes) {
-        Work work = as_work(node.work, By::kernel, tf32);
+        Work work = as_work(node.work, Runner::kernel, tf32);
         work.bytes = 0;
         const Bound own = bound(work, gpu);
         Bound& sum = work.unit == Unit::cuda_core_fp32 ? other : tensor;
@@ -141,7 +141,7 @@ GraphBound graph_bound(const Graph& graph, const std::vector<NodeBound>& nodes,
     }
     for (const NodeBound& node : nodes) {
         if (fused.contains(node.node)) continue;
-        whole.fused.hard_us += bound(as_work(node.work, By::torch, tf32), gpu).hard_us;
+        whole.fused.hard_us += bound(as_work(node.work, Runner::torch, tf32), gpu).hard_us;
         whole.fused.calibrated_us += node.unfused_us;
     }
     whole.least_bytes = least_bytes(graph, nodes);

@@ -22,31 +22,31 @@ std::vector<NodeBound> node_bounds(const graph::Graph& graph, Tf32 tf32, const G
 struct Part {
     std::vector<graph::NodeId> nodes;
     Bound bound;
-    // Of its products, where that is less than the operators do: scores that a causal mask hides
-    // need no computing. 0: what the operators do.
+    // Flops that its products need, if fewer than the operators compute: scores hidden by a causal
+    // mask need not be computed. 0: as many as the operators.
     double product_flops = 0;
 };
 
 struct GraphBound {
     double flops = 0;
-    double unfused_bytes = 0, least_bytes = 0;  // by the operators one by one; by the ideal program
+    double unfused_bytes = 0, least_bytes = 0;  // of the operators one by one; of the ideal program
     double unfused_us = 0;                      // an optimistic estimate of eager
-    std::vector<std::size_t> used;  // parts that were counted: of those that overlap the better one
-    Bound fused;                    // those parts as one kernel each, all other nodes as torch's
+    std::vector<std::size_t> used;  // parts that were counted; of overlapping ones the better
+    Bound fused;                    // each of those parts as one kernel, all other nodes as torch's
     Bound ideal;                    // see ideal_bound
-    int only_bytes = 0;             // operators nothing more is known of
+    int only_bytes = 0;             // operators of which only the traffic is known
 };
 
 GraphBound graph_bound(const graph::Graph& graph, const std::vector<NodeBound>& nodes,
                        const std::vector<Part>& parts, Tf32 tf32, const GpuSpec& gpu);
 
-// One program that reads every input and weight once, as far as anything looks at it, writes every
-// result once and keeps all else on the chip: traffic, tensor cores and the other cores overlap
-// perfectly, so that the longest of the three is what it takes. No order of kernels is assumed,
-// hence nothing that computes the same in the same precision is faster.
+// An ideal program reads the used part of every input and weight once, writes every result once and
+// keeps everything else on the chip. Traffic, tensor cores and other cores overlap perfectly, so
+// its time is the longest of the three. It assumes no order of kernels, hence nothing that computes
+// the same in the same precision can be faster.
 Bound ideal_bound(const std::vector<NodeBound>& nodes, double bytes, Tf32 tf32, const GpuSpec& gpu);
 
-// What that program moves.
+// The bytes that the ideal program reads and writes.
 double least_bytes(const graph::Graph& graph, const std::vector<NodeBound>& nodes);
 
 }  // namespace fact::sol

@@ -23,16 +23,16 @@ double num_elements(const TensorType& type) {
     return count;
 }
 
-// Whether other sizes can be laid over the same memory: where two neighbouring dimensions do not
-// run into each other, the new sizes must have a boundary too.
+// Whether the same memory can be viewed with other sizes: between two dimensions that are not
+// contiguous with each other, the new sizes must have a boundary too.
 bool reshapes_in_place(const TensorType& from, const TensorType& to) {
-    std::vector<std::int64_t> boundaries;  // elements behind each dimension of `to`
-    std::int64_t behind = 1;
+    std::vector<std::int64_t> boundaries;  // elements inside each dimension of `to`
+    std::int64_t inside = 1;
     for (std::size_t i = to.sizes.size(); i-- > 0;) {
-        boundaries.push_back(behind);
-        behind *= to.sizes[i];
+        boundaries.push_back(inside);
+        inside *= to.sizes[i];
     }
-    std::int64_t inner = 1, stride = 0;  // the elements behind, the stride that would continue them
+    std::int64_t inner = 1, stride = 0;  // elements so far, the stride that would continue them
     for (std::size_t i = from.sizes.size(); i-- > 0;) {
         if (from.sizes[i] == 1) continue;
         if (inner > 1 && from.strides[i] != stride &&
@@ -44,7 +44,7 @@ bool reshapes_in_place(const TensorType& from, const TensorType& to) {
     return true;
 }
 
-// Whether a view's result lies in its argument's memory; some copy where it cannot.
+// Whether a view's result shares its argument's memory; some operators copy if it cannot.
 bool shares_memory(const Graph& graph, const Node& node) {
     const auto reads = graph::tensor_inputs(node);
     if (reads.empty() || node.outputs.size() != 1) return true;
@@ -128,8 +128,8 @@ class Counter {
             if (!type) continue;
             double bytes = stored_bytes(*type);
             if (work_.family == Family::scatter && !in_order.empty())
-                if (const auto* brought = type_of(graph_, in_order.back()))
-                    bytes = std::min(bytes, stored_bytes(*brought));
+                if (const auto* source = type_of(graph_, in_order.back()))
+                    bytes = std::min(bytes, stored_bytes(*source));
             work_.writes.push_back({value, bytes});
         }
     }
@@ -171,7 +171,7 @@ class Counter {
         work_.convolution = graph::aten_name(node_.target).starts_with("conv");
     }
 
-    // 0 where it is not known.
+    // 0 if not known.
     double product_flops() const {
         const std::string_view name = graph::aten_name(node_.target);
         if (name == "einsum") return einsum_flops();
@@ -187,7 +187,8 @@ class Counter {
         if (!input || !weight || weight->sizes.empty()) return 0;
         const bool transposed = graph::aten_name(node_.target).starts_with("conv_transpose") ||
                                 graph::flag_argument(node_, "transposed", false);
-        // A filter is weight[o]; transposed, each input element is spread by weight[i].
+        // Each output element is a dot product with weight[o]. Transposed: each input element is
+        // multiplied by all of weight[i].
         const double filter = product_of(weight->sizes, 1);
         return 2 * filter * (transposed ? num_elements(*input) : out_elements());
     }
@@ -262,7 +263,7 @@ NodeWork work_of(const Graph& graph, const Node& node) {
 }
 
 double seen_scores(double rows, double columns, bool causal, std::optional<std::int64_t> window) {
-    // Of rows that end at columns 1, 2, 3 and so on, as far as there are any.
+    // The scores of `count` rows, of which row i sees min(i + 1, columns).
     const auto triangle = [&](double count) {
         const double square = std::min(count, columns);
         return square * (square + 1) / 2 + (count - square) * columns;
@@ -278,7 +279,7 @@ AttentionWork attention_work(const TensorType& q, const TensorType& k, const Ten
     const auto rows = static_cast<double>(q.sizes.end()[-2]);
     const auto columns = static_cast<double>(k.sizes.end()[-2]);
     const auto depth = static_cast<double>(q.sizes.back() + v.sizes.back());
-    double batch = 1;  // broadcast, and groups of heads sharing keys: the largest counts
+    double batch = 1;  // the largest extents: keys may be broadcast or shared by groups of heads
     for (std::size_t i = 3; i <= std::max(q.sizes.size(), k.sizes.size()); ++i) {
         const auto extent = [&](const TensorType& type) {
             return i <= type.sizes.size()
@@ -293,12 +294,12 @@ AttentionWork attention_work(const TensorType& q, const TensorType& k, const Ten
     return {flops, std::min(rows + ahead, columns) / columns};
 }
 
-Work as_work(const NodeWork& work, By by, Tf32 allowed) {
+Work as_work(const NodeWork& work, Runner runner, Tf32 allowed) {
     Unit unit = Unit::cuda_core_fp32;
     const bool tf32 = allowed.in(work.convolution);
     if (work.product_operands)
-        unit = by == By::torch ? torch_unit(*work.product_operands, tf32)
-                               : kernel_unit(*work.product_operands, tf32);
+        unit = runner == Runner::torch ? torch_unit(*work.product_operands, tf32)
+                                       : kernel_unit(*work.product_operands, tf32);
     return {work.flops, work.bytes(), unit};
 }
 

@@ -1,4 +1,4 @@
-// The work of single operators of a graph: what they compute and the least they move.
+// The work of single operators of a graph: their flops and the least bytes they move.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace fact::sol {
 
-// Bytes of a tensor that exist in memory: broadcast dimensions count once, windows that overlap by
-// what they cover.
+// Bytes of memory that a tensor covers: elements shared by broadcasting or overlapping windows
+// count once.
 double stored_bytes(const graph::TensorType& type);
 
-// What an operator moves of one value.
+// The bytes of one value that an operator reads or writes.
 struct Access {
     graph::ValueId value{};
     double bytes = 0;
@@ -24,32 +24,33 @@ struct Access {
 struct NodeWork {
     graph::Family family = graph::Family::nothing;
     double flops = 0;
-    std::vector<Access> reads, writes;      // a value read twice stands here once
-    std::optional<DType> product_operands;  // set where products are computed
-    bool convolution = false;               // torch has settings of its own for those
-    bool only_bytes = false;                // nothing is known of its arithmetic
+    std::vector<Access> reads, writes;      // a value read twice is listed once
+    std::optional<DType> product_operands;  // set if it computes products
+    bool convolution = false;               // torch has separate precision settings for these
+    bool only_bytes = false;                // its flops are not known
 
     double bytes() const;
 };
 
-// An operator run on its own. Views move nothing, but those that had to copy do.
+// The work of one operator run by itself. A view moves nothing unless it has to copy.
 NodeWork work_of(const graph::Graph& graph, const graph::Node& node);
 
-// How many scores are seen: a causal row i sees columns 0 to i; with a window those less than it
-// away from i.
+// How many scores are not masked: a causal row i sees columns 0 to i; with a window w, only columns
+// less than w away from i.
 double seen_scores(double rows, double columns, bool causal, std::optional<std::int64_t> window);
 
-// Scaled dot products, of what is seen: of long keys the first are read.
+// Counts only scores that are not masked. Keys and values beyond the last visible column are not
+// read.
 struct AttentionWork {
     double flops = 0;      // of both products
-    double keys_read = 1;  // the part of keys and values anybody looks at
+    double keys_read = 1;  // the fraction of keys and values that is read
 };
 AttentionWork attention_work(const graph::TensorType& q, const graph::TensorType& k,
                              const graph::TensorType& v, bool causal,
                              std::optional<std::int64_t> window = {});
 
-// As torch would run it (its own precision), or as a kernel of ours.
-enum class By { torch, kernel };
-Work as_work(const NodeWork& work, By by, Tf32 allowed);
+// Who computes it, which decides the unit: torch in its own precision, or one of our kernels.
+enum class Runner { torch, kernel };
+Work as_work(const NodeWork& work, Runner runner, Tf32 allowed);
 
 }  // namespace fact::sol

@@ -1,4 +1,4 @@
-// Another program in the place of this one.
+// Replaces this program by another one.
 #pragma once
 
 #include "support/result.h"
@@ -6,8 +6,8 @@
 
 namespace fact {
 
-// From here on this process is the program: standard streams, signals and the exit code are its
-// own. Comes back only where it cannot be started. Of the command: argv and environment.
+// The process becomes the other program: standard streams, signals and the exit code are its own.
+// Returns only if it cannot be started. Uses only argv and environment of the command.
 Error become(const Command& command);
 
 }  // namespace fact

@@ -23,7 +23,7 @@ extern char** environ;
 namespace fact {
 namespace {
 
-// After SIGKILL a process stuck in a driver call may take long; we do not wait for ever.
+// A process stuck in a driver call may take long to end after SIGKILL; we do not wait forever.
 constexpr Seconds kReapPatience{10};
 
 // Both ends above the standard three, so that giving them to a child cannot overwrite one.
@@ -60,8 +60,8 @@ std::vector<std::string> merged_environment(const Command& command) {
     return result;
 }
 
-// posix_spawn cannot set limits, and afterwards the program may have started others already: a
-// shell sets them, and becomes the program.
+// posix_spawn cannot set limits, and after it the program may already have started others. So a
+// shell sets them, and then becomes the program.
 std::vector<std::string> limited(const Command& command) {
     if (command.address_bytes == 0) return command.argv;
     std::vector<std::string> argv{"/bin/sh", "-c", "ulimit -v \"$0\" && exec \"$@\"",
@@ -77,16 +77,16 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
     return result;
 }
 
-// The read end of a pipe that nobody writes to and only this process holds the other end of: it is
-// at its end when this process is gone. PR_SET_PDEATHSIG would serve one process only, not those
-// that it starts, and fires when the thread that forked ends.
+// The read end of a pipe that is never written to and whose other end only this process has: it
+// reads as closed when this process is gone. PR_SET_PDEATHSIG would affect one process only, not
+// those that it starts, and fires when the thread that forked ends.
 int life_line() {
     static std::mutex mutex;
     static std::array<int, 2> ends{-1, -1};
     static pid_t owner = 0;
     const std::lock_guard lock(mutex);
     if (owner == ::getpid()) return ends[0];
-    // A fork of this process has a life of its own.
+    // A fork of this process does not share it.
     for (int& end : ends)
         if (end >= 0) ::close(std::exchange(end, -1));
     if (!make_pipe(ends)) return -1;
@@ -94,7 +94,7 @@ int life_line() {
     return ends[0];
 }
 
-// A program that is started while we are killed joins its group within this time.
+// A program that is being started when we are killed joins its group within this time.
 constexpr const char* kGuard = "read -r _; sleep 0.1; kill -KILL 0";
 
 // posix_spawn's two argument objects, freed with the scope.
@@ -102,7 +102,7 @@ struct SpawnPlan {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
 
-    // `group`: the process group it joins; 0: one of its own.
+    // `group`: the process group that the child joins; 0: a new one.
     explicit SpawnPlan(pid_t group) {
         ::posix_spawn_file_actions_init(&actions);
         ::posix_spawnattr_init(&attributes);
@@ -125,7 +125,7 @@ struct SpawnPlan {
     SpawnPlan& operator=(const SpawnPlan&) = delete;
 };
 
-// Starts the process that a group begins with; 0, and errno, where it cannot be.
+// Starts the first process of a group; 0, with errno set, if that fails.
 pid_t start_guard() {
     const int line = life_line();
     if (line < 0) return 0;
@@ -140,7 +140,7 @@ pid_t start_guard() {
     return errno == 0 ? guard : 0;
 }
 
-// Writing to a pipe nobody reads raises SIGPIPE; for this thread and call it becomes EPIPE only.
+// Writing to a pipe without a reader raises SIGPIPE; during this call it only gives EPIPE.
 ssize_t write_without_signal(int fd, const char* data, std::size_t size) {
     sigset_t pipe, before, pending;
     ::sigemptyset(&pipe);
@@ -168,7 +168,7 @@ Result<Child> Child::spawn(const Command& command, bool pipe_input) {
     if (interrupted()) return Error{fmt::format("{} not started: interrupted", program), ""};
     if (!command.folder.empty() && !std::filesystem::is_directory(command.folder))
         return Error{fmt::format("cannot start {}: no folder {}", program, command.folder), ""};
-    // The shell that sets the limit would say so in its own way.
+    // Checked here: otherwise the shell that sets the limits would report it, in its own words.
     const bool path = program.find('/') != program.npos;
     if (command.address_bytes > 0 && path && ::access(program.c_str(), X_OK) != 0)
         return cannot_start(program, errno);
@@ -293,7 +293,7 @@ void Child::kill_group() const {
 
 Child::Ending Child::reap() {
     kill_group();
-    // Until the guard is reaped nobody else can have the group's number.
+    // Until the guard is reaped, no other group can get the number.
     unregister_group(std::exchange(slot_, -1));
     if (guard_ > 0) ::waitpid(std::exchange(guard_, 0), nullptr, 0);
     auto give_up = std::chrono::steady_clock::now() + kReapPatience;

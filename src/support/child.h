@@ -1,5 +1,5 @@
-// One running child process group: what run() and LineProcess share. It ends with this process,
-// however that ends, SIGKILL included.
+// One running child process group, used by run() and LineProcess. It ends with this process, even
+// if that is killed by SIGKILL.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@
 
 namespace fact {
 
-// Our ends of the child's pipes are non-blocking; -1 where there is none or it was closed.
+// Our ends of the child's pipes are non-blocking; -1 if there is none or it was closed.
 class Child {
   public:
     enum Pipe { in, out, err };
@@ -27,29 +27,29 @@ class Child {
 
     bool open(Pipe pipe) const { return pipes_[pipe] >= 0; }
     void close(Pipe pipe);
-    // Appends what is there without waiting; closes the pipe at its end.
+    // Appends what can be read without waiting; closes the pipe at its end.
     void read(Pipe pipe, std::string& to,
               std::size_t most = std::numeric_limits<std::size_t>::max());
-    // Sends as much of `text` from `offset` as fits; false when nobody reads any more.
+    // Sends as much of `text` from `offset` as fits; false if the child no longer reads.
     bool write(const std::string& text, std::size_t& offset);
 
     // Waits until a pipe is ready (`want_write`: also for writing), at most `timeout`.
     void wait_ready(bool want_write, Seconds timeout) const;
 
-    std::uint64_t resident_bytes() const;  // what its first process holds of memory
+    std::uint64_t resident_bytes() const;  // memory of its first process
     bool exited() const;  // its first process has ended; strays of its group may still run
     void kill_group() const;
     struct Ending {
         int code = 0, signal = 0;
     };
-    // Kills what is left of the group and collects the status.
+    // Kills the rest of the group and collects the status.
     Ending reap();
     bool reaped() const { return pid_ <= 0; }
 
   private:
     Child() = default;
     pid_t pid_ = 0;    // of the program
-    pid_t guard_ = 0;  // the group's first process, which ends the group when we are gone
+    pid_t guard_ = 0;  // the group's first process, which kills the group if this process ends
     int slot_ = -1;    // in the registry of groups that Ctrl-C kills
     std::array<int, 3> pipes_{-1, -1, -1};
 };

@@ -19,7 +19,7 @@ std::string_view line_at(std::string_view text, std::size_t offset) {
     return text.substr(begin, text.find('\n', begin) - begin);
 }
 
-// Bytes that would steer a terminal do not reach it.
+// Replaces control characters, which could affect a terminal.
 std::string printable(std::string_view line) {
     std::string shown(line);
     for (char& c : shown)
@@ -70,7 +70,7 @@ std::string render(const Diagnostic& diagnostic, std::string_view name, std::str
     auto [line, column] = locate(text, static_cast<std::uint32_t>(begin));
     std::string_view source = line_at(text, begin);
 
-    // Of a line too long to be read, what is around the span.
+    // Of a very long line, only what is around the span.
     constexpr std::size_t kWidest = 160;
     std::size_t before = static_cast<std::size_t>(column - 1);
     const bool cut = source.size() > kWidest && before > kWidest / 2;
@@ -119,12 +119,12 @@ std::string render_json(const Diagnostics& diagnostics, std::string_view name,
                           {"message", item.message},
                           {"fix", item.fix}});
     }
-    // A source text may hold bytes that are not UTF-8; they must not make the report fail.
+    // A source text may contain bytes that are not UTF-8; they must not make the report fail.
     return result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-    // Nobody reads a suggestion for longer words, or out of more of them; both cost time.
+    // For longer words or more candidates a suggestion would cost time and be of little use.
     constexpr std::size_t kLongest = 64, kMost = 1000;
     // A third of the word may be wrong; more than that is a different word.
     std::size_t best = std::max<std::size_t>(word.size() / 3, 1) + 1;

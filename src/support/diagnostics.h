@@ -1,4 +1,4 @@
-// What is wrong in a text the user wrote: collected, then rendered with a caret or as JSON.
+// Mistakes in a text that the user wrote: collected, then rendered with a caret or as JSON.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct Diagnostic {
     Severity severity = Severity::error;
     std::string code;  // stable, e.g. "F0203": tests and agents key on it
     Span span;
-    std::string message;  // one sentence of cause
-    std::string fix;      // one sentence of cure; may be empty
+    std::string message;  // what is wrong, in one sentence
+    std::string fix;      // how to fix it, in one sentence; may be empty
 };
 
 class Diagnostics {
@@ -41,7 +41,7 @@ struct LineColumn {
 };
 LineColumn locate(std::string_view text, std::uint32_t offset);
 
-// "name:3:7: error[F0203]: ..." with the line, a caret under the span, and the cure.
+// "name:3:7: error[F0203]: ..." with the line, a caret under the span, and the fix.
 std::string render(const Diagnostic& diagnostic, std::string_view name, std::string_view text);
 std::string render_all(const Diagnostics& diagnostics, std::string_view name,
                        std::string_view text);
@@ -49,8 +49,8 @@ std::string render_all(const Diagnostics& diagnostics, std::string_view name,
 std::string render_json(const Diagnostics& diagnostics, std::string_view name,
                         std::string_view text);
 
-// The candidate nearest to `word` by edit distance, or "" when nothing is near. Long words, and all
-// but the first 1000 candidates, are not looked at.
+// The candidate nearest to `word` by edit distance, or "" if none is near. Long words, and all but
+// the first 1000 candidates, are ignored.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace fact

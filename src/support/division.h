@@ -11,7 +11,7 @@ constexpr auto ceil_div(A a, B b) {
     return (a + b - 1) / b;
 }
 
-// The least multiple of `of` that is not less than `a`.
+// The smallest multiple of `of` that is at least `a`.
 template <std::integral A, std::integral B>
 constexpr auto round_up(A a, B of) {
     return ceil_div(a, of) * of;

@@ -1,4 +1,4 @@
-// Tables with a row for each enumerator.
+// Tables with one row per enumerator.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 namespace fact {
 
 // The rows of an enumeration that counts from 0. `row_of` is a switch over it without a default, so
-// that the compiler asks for the row of a new enumerator; of a number that is none it gives
+// that the compiler warns if a new enumerator has no row; for any other number it returns
 // std::nullopt, which ends the table.
 template <class Enum, class RowOf>
 constexpr auto table_of(RowOf row_of) {

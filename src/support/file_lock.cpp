@@ -28,7 +28,7 @@ Error cannot_lock(const fs::path& file, int code) {
             "choose a folder on a local disk, which you may write to"};
 }
 
-// Whether the name still stands for the file that is open: who had the lock before removed it.
+// Whether the name still refers to the open file: the previous holder removes it.
 bool is_at(int descriptor, const fs::path& file) {
     struct stat open{}, named{};
     return ::fstat(descriptor, &open) == 0 && ::stat(file.c_str(), &named) == 0 &&
@@ -38,10 +38,10 @@ bool is_at(int descriptor, const fs::path& file) {
 void write_process(int descriptor) {
     const auto text = fmt::format("{}\n", ::getpid());
     if (::ftruncate(descriptor, 0) != 0 || ::pwrite(descriptor, text.data(), text.size(), 0) < 0)
-        return;  // only the message of who waits is poorer
+        return;  // only the message of waiting processes is less specific
 }
 
-// "process 7", or "another process" where the file does not say.
+// "process 7", or "another process" if the file does not say which.
 std::string holder(int descriptor) {
     char text[32] = {};
     if (::pread(descriptor, text, sizeof text - 1, 0) <= 0) return "another process";
@@ -58,7 +58,7 @@ FileLock::FileLock(FileLock&& other) noexcept
 
 FileLock::~FileLock() {
     if (descriptor_ < 0) return;
-    ::unlink(file_.c_str());  // before the lock goes: who takes it next makes a new file
+    ::unlink(file_.c_str());  // before the lock is released: the next holder makes a new file
     ::close(descriptor_);
 }
 
@@ -67,7 +67,7 @@ Result<FileLock> FileLock::take(const fs::path& file, std::string_view what) {
         const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (descriptor < 0) {
             const int why = errno;
-            // Who had it may have tidied the folder away.
+            // The previous holder may have removed the folder.
             if (waited && why == ENOENT) {
                 std::error_code error;
                 fs::create_directories(file.parent_path(), error);

@@ -1,4 +1,5 @@
-// One process at a time: a lock that goes when its process does, however that ends.
+// Lets one process at a time do something: a lock that is released when its process ends, however
+// that happens.
 #pragma once
 
 #include <filesystem>
@@ -8,12 +9,13 @@
 
 namespace fact {
 
-// A file that is locked, and removed when given back; one that a killed process left is no lock.
+// A locked file, which is removed when the lock is released. A file that a killed process left
+// behind is not locked.
 class FileLock {
   public:
-    // Waits while another process has it, and says so on standard error: "waiting for process 7 to
-    // finish with <what>". Ctrl-C ends the wait with an Error. A file system without locks is
-    // an Error too: two at once would spoil each other's files.
+    // Waits while another process has the lock, and says so on standard error: "waiting for process
+    // 7 to finish with <what>". Ctrl-C ends the wait with an Error. A file system without locks is
+    // an Error too: two processes at once would damage each other's files.
     static Result<FileLock> take(const std::filesystem::path& file, std::string_view what);
 
     FileLock(FileLock&& other) noexcept;

@@ -23,9 +23,9 @@ namespace fs = std::filesystem;
 constexpr int kMaxLinks = 40;           // as the kernel follows
 constexpr std::size_t kLongStem = 200;  // names have at most 255 bytes
 
-// What a file gets that is made in the ordinary way; mkostemp and mkdtemp let nobody else read.
+// The permissions of an ordinary new file; those of mkostemp and mkdtemp exclude other users.
 mode_t usual_mode(mode_t wanted) {
-    // umask() cannot be asked without setting it, which other threads would see.
+    // umask() cannot be read without setting it, which would affect other threads.
     static const mode_t mask = [] {
         std::ifstream status("/proc/self/status");
         for (std::string line; std::getline(status, line);)
@@ -67,7 +67,7 @@ Result<std::string> read_all(int fd, const fs::path& path, std::size_t max_bytes
     if (::fstat(fd, &status) != 0) return file_error("read", path, errno);
     if (S_ISDIR(status.st_mode)) return file_error("read", path, EISDIR);
     const Error too_large{
-        fmt::format("{} is larger than the {} bytes that are read", path.string(), max_bytes),
+        fmt::format("{} is larger than {} bytes, the most that is read", path.string(), max_bytes),
         "check that it is the file you mean"};
     const auto size = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
     if (size > max_bytes) return too_large;
@@ -193,7 +193,7 @@ Result<> copy_whole_file(const fs::path& from, const fs::path& to) {
         if (!write_all(out.get(), {piece.data(), static_cast<std::size_t>(count)}))
             return file_error("write", to, errno);
     }
-    // Some disks only say here that they are full.
+    // Some file systems report only here that they are full.
     if (::fsync(out.get()) != 0 || out.close() != 0) return file_error("write", to, errno);
     return Ok{};
 }
@@ -212,7 +212,7 @@ Result<> append_to_file(const fs::path& path, std::string_view content) {
     const off_t before = ::lseek(file.get(), 0, SEEK_END);
     if (write_all(file.get(), content)) return Ok{};
     Error error = file_error("write", path, errno);
-    // The start of a line would spoil the ones after it.
+    // The beginning of a line would damage the lines after it.
     [[maybe_unused]] const int cut = before < 0 ? 0 : ::ftruncate(file.get(), before);
     return error;
 }

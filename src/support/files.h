@@ -1,4 +1,4 @@
-// Files that are either whole or absent.
+// Reading files, and writing them so that they are either complete or absent.
 #pragma once
 
 #include <filesystem>
@@ -10,43 +10,45 @@
 
 namespace fact {
 
-// "cannot WHAT PATH: why", by the system's error code; a full disk is named by the folder on it.
+// "cannot WHAT PATH: why", by the system's error code; for a full disk the message names the
+// folder.
 Error file_error(std::string_view what, const std::filesystem::path& path, int code);
 
 Result<std::string> read_file(const std::filesystem::path& path);
-// The same for a file that strangers may have chosen: more than `max_bytes` is an Error, and so is
-// an endless device.
+// The same for an untrusted path: a file of more than `max_bytes`, or an endless device, is an
+// Error.
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t max_bytes);
 Result<std::string> read_standard_input(std::size_t max_bytes);
-// Where a file written as `path` has to be put: a link stands for its target. What is there and is
-// no regular file is never replaced.
+// The path at which a file written as `path` has to be put: for a link, its target. An Error if
+// something is there that is not a regular file.
 Result<std::filesystem::path> file_to_replace(const std::filesystem::path& path);
-// The same for a kind of file that begins in a known way: what is there and begins otherwise is
-// somebody else's, and stays. `kind`: "an archive".
+// The same for a kind of file that begins with `begins`: an existing file that begins otherwise is
+// not ours, and is an Error. `kind`: "an archive".
 Result<std::filesystem::path> file_to_replace(const std::filesystem::path& path,
                                               std::string_view begins, std::string_view kind);
-// Writes to a temporary name in the same folder and renames; makes the folder when missing.
+// Writes under a temporary name in the same folder and renames; makes the folder if missing.
 Result<> write_file_atomic(const std::filesystem::path& path, std::string_view content);
-// Makes `to`, which is not there yet; std::filesystem's own calls a full disk an input/output
-// error.
+// Copies to `to`, which must not exist. (std::filesystem reports a full disk as an input/output
+// error.)
 Result<> copy_whole_file(const std::filesystem::path& from, const std::filesystem::path& to);
-// Adds to the end of a file, made when missing: all of it or, where the disk is full, nothing.
+// Appends to a file, made if missing: all of the content or, if the disk is full, nothing.
 Result<> append_to_file(const std::filesystem::path& path, std::string_view content);
-// Whether next to nothing can be written on the disk that holds `folder`.
+// Whether the disk of `folder` is full or nearly full.
 bool disk_is_full(const std::filesystem::path& folder);
-// Whether files can be made in `folder` (made when missing); says why not.
+// Makes `folder` if missing; an Error says why no files can be made in it.
 Result<> ensure_writable_folder(const std::filesystem::path& folder);
 
-// Whether a name that a stranger gave is letters, digits and "_" only: no path to anywhere else.
+// Whether an untrusted name has letters, digits and "_" only, and so cannot be a path elsewhere.
 bool is_plain_name(std::string_view name);
 
-// What a constructor cannot return.
+// Thrown by constructors, which cannot return an Error.
 struct FileFailure : std::runtime_error {
     explicit FileFailure(Error why) : std::runtime_error(why.text()), error(std::move(why)) {}
     Error error;
 };
 
-// A folder removed with everything in it when the object goes. FileFailure where it cannot be made.
+// A folder that is removed with everything in it when the object is destroyed. The constructor
+// throws FileFailure if it cannot be made.
 class TemporaryFolder {
   public:
     explicit TemporaryFolder(const std::filesystem::path& parent, std::string_view stem);

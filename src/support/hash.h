@@ -1,4 +1,4 @@
-// SHA-256, for names that follow from content and for files that must not have changed.
+// SHA-256, for names derived from content and for checking that files have not changed.
 #pragma once
 
 #include <filesystem>
@@ -13,14 +13,14 @@ namespace fact {
 std::string sha256_hex(std::string_view bytes);
 // The first 16 hex digits: enough for file names.
 std::string short_hash(std::string_view bytes);
-// Of a file of any size, read piece by piece: about as fast as it can be read.
+// The hash of a file of any size, read piece by piece: about as fast as it can be read.
 Result<std::string> sha256_of_file(const std::filesystem::path& path);
 
-// Of bytes that come in pieces.
+// The hash of bytes that are added piece by piece.
 class Sha256 {
   public:
     void add(std::string_view bytes);
-    std::string hex() const;  // of all that was added
+    std::string hex() const;  // of everything added so far
 
   private:
     Sha256State state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,

@@ -21,7 +21,7 @@ static_assert(std::atomic<pid_t>::is_always_lock_free);
 
 extern "C" void on_interrupt(int) {
     int saved = errno;
-    // The user insists: no more waiting for a tidy end.
+    // A second Ctrl-C: end at once.
     bool insisted = interrupt_seen.exchange(true);
     for (const auto& group : groups)
         if (pid_t id = group.load(); id > 0) ::kill(-id, SIGKILL);

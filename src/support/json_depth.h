@@ -1,4 +1,4 @@
-// How deep brackets nest in a JSON text, before a parser that recurses is given it.
+// How deep brackets nest in a JSON text, to be checked before a recursive parser reads it.
 #pragma once
 
 #include <string_view>

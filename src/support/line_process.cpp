@@ -10,7 +10,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kTailBytes = 16 * 1024;
 constexpr Seconds kLongestNap{0.05};
-// A program that closed its output is given this long to end with a status of its own.
+// How long a program that closed its output may take to end by itself.
 constexpr Seconds kEndPatience{1.0};
 
 }  // namespace
@@ -82,7 +82,7 @@ LineProcess::Answer LineProcess::ask(const std::string& line, Seconds deadline) 
     Status late = Status::timed_out;
     Answer answer;
     for (;;) {
-        // Asked first: what a process wrote before it ended is then sure to be read below.
+        // Checked first, so that everything the process wrote before it ended is read below.
         bool ended = state_->child.exited();
         bool reads = state_->child.write(message, sent);
         state_->receive();

@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 
 Error damaged(std::string_view name, std::string_view what) {
-    return {fmt::format("{} is not a whole .npy file: {}", name, what),
+    return {fmt::format("{} is not a complete .npy file: {}", name, what),
             "write it with numpy.save(file, array)", true};
 }
 
@@ -30,7 +30,7 @@ std::size_t little_endian(std::string_view bytes) {
     return value;
 }
 
-// Where the header's text lies, and where the elements begin.
+// The position of the header's text, and of the first element.
 struct Frame {
     std::string_view header;
     std::size_t data_begin = 0;
@@ -41,7 +41,7 @@ Result<Frame> frame(std::string_view bytes, std::string_view name) {
     if (bytes.size() < 10) return damaged(name, "it ends within its header");
     const int version = static_cast<unsigned char>(bytes[6]);
     if (version < 1 || version > 3)
-        return damaged(name, fmt::format("it is of version {} of the format", version));
+        return damaged(name, fmt::format("it has version {} of the format", version));
     const std::size_t field = version == 1 ? 2 : 4, begin = 8 + field;
     if (bytes.size() < begin) return damaged(name, "it ends within its header");
     const std::size_t length = little_endian(bytes.substr(8, field));
@@ -63,7 +63,7 @@ Result<NpyType> find_type(std::string_view descr, std::string_view name) {
     return refuse("bool, int8 to int64, uint8 and float16 to float64 can be read");
 }
 
-// The bytes of the elements; none when they are too many for memory to address.
+// The bytes of the elements; nullopt if that overflows.
 std::optional<std::size_t> data_bytes(NpyType type, const std::vector<std::int64_t>& shape) {
     constexpr std::size_t most = std::numeric_limits<std::int64_t>::max();
     if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
@@ -123,7 +123,7 @@ Result<NpyArray> parse_npy(std::string bytes, std::string_view name) {
     array.data = std::move(bytes);
     if (header->fortran_order && array.shape.size() > 1)
         array.data = from_fortran(array.data, array.shape, info(*type).bytes);
-    // Any other byte would be no bool to C++.
+    // Other bytes are not valid values of a C++ bool.
     if (*type == NpyType::b1)
         for (char& c : array.data) c = c != 0;
     return array;
@@ -139,7 +139,7 @@ std::string npy_bytes(const NpyArray& array) {
     std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
                                      info(array.type).descr, fmt::join(array.shape, ", "),
                                      array.shape.size() == 1 ? "," : "");
-    // NumPy wants the elements to begin at a multiple of 64, after a newline.
+    // NumPy requires the elements to begin at a multiple of 64, after a newline.
     constexpr std::size_t kAlign = 64;
     const std::size_t used = kMagic.size() + 4 + header.size() + 1;
     header.append((kAlign - used % kAlign) % kAlign, ' ');

@@ -1,4 +1,4 @@
-// NumPy's .npy files: one array each, versions 1 to 3 of the format.
+// NumPy's .npy files, which contain one array; versions 1 to 3 of the format.
 #pragma once
 
 #include <cstdint>
@@ -57,14 +57,14 @@ struct NpyArray {
     bool operator==(const NpyArray&) const = default;
 };
 
-// Elements of an array of that shape.
+// The number of elements, according to the shape.
 std::int64_t num_elements(const NpyArray& array);
 
 inline constexpr std::size_t kMaxNpyBytes = std::size_t{4} << 30;
 
-// Refuses a file larger than `max_bytes` without reading it. Fortran order becomes C order.
+// A file larger than `max_bytes` is an Error and is not read. Fortran order becomes C order.
 Result<NpyArray> read_npy(const std::filesystem::path& path, std::size_t max_bytes = kMaxNpyBytes);
-// `name` is what errors call it.
+// `name` is used in error messages.
 Result<NpyArray> parse_npy(std::string bytes, std::string_view name);
 
 std::string npy_bytes(const NpyArray& array);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxDims = 32;  // as in NumPy
 
-// Reads one token after the other; the first thing amiss ends it.
+// Reads one token after the other; stops at the first mistake.
 class Reader {
   public:
     explicit Reader(std::string_view text) : text_(text) {}
@@ -30,7 +30,7 @@ class Reader {
                 good = shape = tuple(header.shape);
             else
                 good = false;
-            // Only the last entry may do without a comma.
+            // Only the last entry may lack a comma.
             good = good && (take(",") || next() == '}');
         }
         if (!good || next() != '\0' || !descr || !order || !shape)

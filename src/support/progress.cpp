@@ -10,8 +10,8 @@
 namespace fact {
 namespace {
 
-constexpr double kRedrawSeconds = 0.05;  // a terminal needs no more
-constexpr double kAliveSeconds = 10;     // a log gets a sign of life this often
+constexpr double kRedrawSeconds = 0.05;  // at least, between two drawings on a terminal
+constexpr double kAliveSeconds = 10;     // at most, between two lines in a log
 
 double now() {
     using namespace std::chrono;

@@ -11,8 +11,8 @@ class Progress {
     // `total` 0: unknown.
     Progress(std::string title, int total);
     ~Progress();
-    void step(std::string_view what);    // one unit done
-    void status(std::string_view what);  // still on the same unit
+    void step(std::string_view what);    // one more unit is done
+    void status(std::string_view what);  // the same unit is still being worked on
     void finish(std::string_view summary);
 
   private:

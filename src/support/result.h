@@ -1,7 +1,7 @@
 // The outcome of something the outside world can refuse: a file, a compiler, a GPU.
 //
-// Three failures are kept apart: Diagnostics (diagnostics.h) for mistakes in the user's kernel
-// text, Result for what the world refuses, InternalError for bugs of ours.
+// There are three kinds of failure: Diagnostics (diagnostics.h) for mistakes in the user's kernel
+// text, Result for what the outside world refuses, InternalError for bugs in FACT.
 #pragma once
 
 #include <concepts>
@@ -16,18 +16,18 @@ namespace fact {
 struct Error {
     std::string message;     // what was wrong, and where
     std::string hint;        // what to do about it; may be empty
-    bool bad_input = false;  // what the user gave is at fault, not the run
+    bool bad_input = false;  // the user's input is at fault, not the run
 
     std::string text() const { return hint.empty() ? message : message + "\n  " + hint; }
 };
 
-// The same error, where what the user gave is at fault.
+// The same error, marked as caused by the user's input.
 inline Error blame_input(Error error) {
     error.bad_input = true;
     return error;
 }
 
-// A bug in FACT itself, never a mistake of the user's.
+// A bug in FACT itself, never a mistake of the user.
 class InternalError : public std::logic_error {
   public:
     using std::logic_error::logic_error;
@@ -58,8 +58,8 @@ class [[nodiscard]] Result {
     std::variant<T, Error> state_;
 };
 
-// Lambdas joined into one visitor for std::visit; leave out an `auto` case so that a new
-// alternative becomes a compile error wherever it is not handled.
+// Lambdas joined into one visitor for std::visit. Without an `auto` case, a new alternative is a
+// compile error wherever it is not handled.
 template <class... Fs>
 struct overloaded : Fs... {
     using Fs::operator()...;

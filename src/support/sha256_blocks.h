@@ -1,4 +1,4 @@
-// The core of SHA-256: whole blocks into the state, by the CPU's own instructions where it has
+// The core of SHA-256: adds whole blocks to the state, with the CPU's SHA instructions if it has
 // them.
 #pragma once
 
@@ -15,7 +15,7 @@ inline constexpr std::size_t kSha256Block = 64;  // bytes
 
 // On any CPU.
 void sha256_blocks_portable(Sha256State& state, const unsigned char* data, std::size_t blocks);
-// By this CPU's instructions; nullptr where it has none.
+// With this CPU's SHA instructions; nullptr if it has none.
 Sha256Blocks sha256_blocks_of_cpu();
 
 }  // namespace fact

@@ -10,7 +10,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long an ended program goes unnoticed when a stray of its group still holds its pipes.
+// How often a program is checked for its end, which the pipes do not show if another process of its
+// group still has them open.
 constexpr Seconds kLongestNap{0.02};
 constexpr Seconds kShortestNap{0.001};
 
@@ -45,11 +46,11 @@ Result<Exit> run(const Command& command) {
             exit.wrote_too_much = true;
             break;
         }
-        // A closed output mostly means that the end is near.
+        // A program that closed its output usually ends soon.
         if (had_output && !child.open(Child::out)) nap = kShortestNap;
     }
     Child::Ending ending = child.reap();
-    // What it wrote last is still in the pipes.
+    // Its last output may still be in the pipes.
     child.read(Child::out, exit.out, most);
     child.read(Child::err, exit.err, most);
     exit.code = ending.code;

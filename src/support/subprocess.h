@@ -1,4 +1,5 @@
-// Other programs, each in a process group of its own, so that a deadline or Ctrl-C ends all of it.
+// Runs other programs, each in a process group of its own, so that a deadline or Ctrl-C ends the
+// program and everything it has started.
 #pragma once
 
 #include <chrono>
@@ -16,21 +17,21 @@ using Seconds = std::chrono::duration<double>;
 struct Command {
     std::vector<std::string> argv;
     std::vector<std::pair<std::string, std::string>> environment;  // added to ours
-    std::string folder;                                            // where it runs; "" is here
-    std::string input;                                             // its standard input
+    std::string folder;  // its working folder; "" is the current one
+    std::string input;   // its standard input
     std::optional<Seconds> deadline;
     bool inherit_output = false;  // let it write to our terminal instead of capturing
-    std::size_t max_output = 0;   // it is killed when it has written more bytes; 0: no limit
-    // The most address space each of its processes may reserve; 0: no limit. Not for programs that
-    // use a GPU: they reserve far more than they hold.
+    std::size_t max_output = 0;   // it is killed if it writes more bytes; 0: no limit
+    // The most address space that each of its processes may reserve; 0: no limit. Not for programs
+    // that use a GPU: they reserve far more than they use.
     std::uint64_t address_bytes = 0;
-    // A LineProcess that holds more memory is killed; 0: no limit.
+    // A LineProcess that uses more memory is killed; 0: no limit.
     std::uint64_t resident_bytes = 0;
 };
 
 struct Exit {
-    int code = 0;    // exit status, when it ended by itself
-    int signal = 0;  // the signal that ended it, else 0
+    int code = 0;    // exit status, if it ended by itself
+    int signal = 0;  // the signal that ended it, or 0
     bool timed_out = false;
     bool wrote_too_much = false;
     std::string out, err;
@@ -38,7 +39,7 @@ struct Exit {
     bool ok() const { return code == 0 && signal == 0 && !timed_out && !wrote_too_much; }
 };
 
-// Runs to the end or the deadline; an Error only when the program could not be started.
+// Runs to the end or the deadline; an Error only if the program could not be started.
 Result<Exit> run(const Command& command);
 
 // A program that answers one line for each line it is sent.
@@ -47,7 +48,7 @@ class LineProcess {
     static Result<LineProcess> start(const Command& command);
     LineProcess(LineProcess&&) noexcept;
     LineProcess& operator=(LineProcess&&) noexcept;
-    ~LineProcess();  // kills the group if it still runs
+    ~LineProcess();  // kills the group if it is still running
 
     enum class Status { answered, timed_out, too_large, ended };
     struct Answer {

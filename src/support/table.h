@@ -1,4 +1,4 @@
-// Plain ASCII tables and the spelling of numbers in them.
+// Plain ASCII tables, and the format of numbers in them.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ class Table {
     // Missing cells are empty.
     void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
     bool empty() const { return rows_.empty(); }
-    // Titles, a rule where it is `ruled`, rows; lines start with `indent` and have no trailing
-    // blanks.
+    // Titles, a horizontal line if `ruled`, and rows. Lines start with `indent` and have no
+    // trailing blanks.
     std::string text(std::string_view indent = "  ", bool ruled = true) const;
 
   private:
@@ -33,7 +33,7 @@ class Table {
 std::string duration(double microseconds);
 // "1.23 k", "4.56 M", "7.89 G", "1.01 T": three digits and a prefix, for flops and bytes.
 std::string quantity(double value);
-// The text on one line, cut where it gets too long for a table.
+// The text on one line, cut off after `width` characters.
 std::string one_line(std::string_view text, std::size_t width = 160);
 // "1 pattern", "3 patterns".
 std::string counted(std::size_t count, std::string_view what);

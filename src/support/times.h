@@ -1,4 +1,4 @@
-// Many measurements as the few numbers that are kept and reported of them.
+// The summary of many measured times, as it is stored and reported.
 #pragma once
 
 #include <vector>
@@ -14,8 +14,8 @@ struct Times {
 // Median, 10th and 90th percentile (nearest rank) and count; all zero for none.
 Times summarize(std::vector<double> microseconds);
 
-// How far the median of so many runs may be off: two of its standard errors, from the 10th and the
-// 90th percentile.
+// How far the median may be off, given the number of runs: two standard errors, estimated from the
+// 10th and the 90th percentile.
 double uncertainty(const Times& times);
 
 }  // namespace fact

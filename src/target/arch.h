@@ -1,5 +1,5 @@
-// GPU architectures that there are kernels for, and the skeletons they run: whoever asks what one
-// has, asks here.
+// The GPU architectures that there are kernels for, the features they have, and the skeletons that
+// run on them.
 #pragma once
 
 #include <array>
@@ -12,13 +12,13 @@
 
 namespace fact {
 
-// Families of kernels, a folder of kernels/ and of src/lower/ each.
+// Families of kernels; each has a folder in kernels/ and in src/lower/.
 enum class Skeleton { sm80, sm90 };
 
 struct SkeletonInfo {
     Skeleton skeleton;
     std::string_view name;
-    bool tensor_maps;  // reads and writes matrices through TMA, which asks for aligned rows
+    bool tensor_maps;  // reads and writes matrices through TMA, which needs aligned rows
     bool two_sums;     // an epilogue may read the sums of two products
 };
 
@@ -39,11 +39,11 @@ constexpr const SkeletonInfo& info(Skeleton skeleton) {
 
 struct Arch {
     std::string_view name;                // "sm90a": in kernel texts, options and records
-    std::string_view gpus;                // as people know them
+    std::string_view gpus;                // for messages
     std::string_view typical_gpu;         // a row of target/gpu_spec.h
     std::span<const Skeleton> skeletons;  // that run on it, the preferred one first
-    bool early_start;                     // a kernel may start before the one before it has ended
-    bool f16_parts;                       // f32 operands become f16 numbers, elsewhere TF32 ones
+    bool early_start;                     // a kernel may start before the previous one has ended
+    bool f16_parts;                       // f32 operands become f16 numbers; if false, TF32 numbers
 };
 
 inline constexpr Skeleton kOnSm90[] = {Skeleton::sm90, Skeleton::sm80};
@@ -54,17 +54,17 @@ inline constexpr std::array<Arch, 2> kArchs{{
     {"sm80", "A100", "a100-80gb", kOnSm80, false, false},
 }};
 
-// What is meant where none is named, and what whole modules are optimized for.
-inline constexpr std::string_view kUsualArch = kArchs[0].name;
+// The default, and the one that whole modules are optimized for.
+inline constexpr std::string_view kDefaultArch = kArchs[0].name;
 
-// nullptr where there are no kernels for it.
+// nullptr if there are no kernels for it.
 constexpr const Arch* find_arch(std::string_view name) {
     for (const Arch& arch : kArchs)
         if (arch.name == name) return &arch;
     return nullptr;
 }
 
-// An Error that names those there are.
+// An Error that lists the architectures if there are no kernels for this one.
 Result<> check_arch(std::string_view name);
 
 }  // namespace fact

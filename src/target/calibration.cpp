@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-// A clock a little above the table's highest is no lie.
+// A clock may be a little above the highest of the table.
 constexpr double kTolerance = 1.01;
 
 ordered_json to_parts(const Ceiling& c) {
@@ -42,13 +42,13 @@ Ceiling read_ceiling(const json& parts) {
     return c;
 }
 
-// One ceiling of the row: the best of what measures it, below its peak.
+// One ceiling of the row: the best of its sources, at most its peak.
 struct Slot {
-    double GpuSpec::* into;
+    double GpuSpec::* ceiling;
     double GpuSpec::* peak;
     struct Source {
         std::string_view name;
-        double times = 1;
+        double factor = 1;
     };
     std::vector<Source> sources;
 };
@@ -92,7 +92,7 @@ Result<Calibration> calibration_from_json(std::string_view text) {
     try {
         const json parts = json::parse(text);
         if (parts.at("format") != "fact-calibration-1")
-            return Error{"it is of another format", "measure again with `fact calibrate`"};
+            return Error{"it has another format", "measure again with `fact calibrate`"};
         Calibration c;
         parts.at("gpu").get_to(c.gpu);
         parts.at("device").get_to(c.device);
@@ -113,19 +113,19 @@ Result<GpuSpec> with_ceilings(GpuSpec spec, const Calibration& calibration) {
         const double peak = spec.*slot.peak;
         double best = 0;
         for (const auto& source : slot.sources) {
-            const double value = ceiling(calibration, source.name) * source.times;
+            const double value = ceiling(calibration, source.name) * source.factor;
             if (!std::isfinite(value) || value < 0 || value > peak * kTolerance)
-                return Error{fmt::format("{} came out as {:.4g}, where the data sheet's peak is "
-                                         "{:.4g}: that was no measurement",
-                                         source.name, value / source.times, peak / source.times),
-                             "measure again with `fact calibrate`; if it stays so, the table's "
-                             "row of this GPU is wrong: please report it"};
+                return Error{fmt::format("{} was measured as {:.4g}, but the data sheet's peak is "
+                                         "{:.4g}",
+                                         source.name, value / source.factor, peak / source.factor),
+                             "measure again with `fact calibrate`; if that does not help, FACT's "
+                             "data of this GPU are wrong: please report it"};
             best = std::max(best, value);
         }
         if (best <= 0)
             return Error{fmt::format("it has no {}", slot.sources.front().name),
                          "measure again with `fact calibrate`"};
-        spec.*slot.into = std::min(best, peak);
+        spec.*slot.ceiling = std::min(best, peak);
     }
     spec.launch_us = ceiling(calibration, "launch");
     if (!std::isfinite(spec.launch_us) || spec.launch_us <= 0)

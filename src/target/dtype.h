@@ -1,4 +1,4 @@
-// Element types: one table with every spelling an element type has.
+// Element types: one table with the spellings of each.
 #pragma once
 
 #include <cstdint>

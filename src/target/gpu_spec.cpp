@@ -7,8 +7,8 @@
 namespace fact {
 namespace {
 
-// From the datasheets: rates per multiprocessor and clock, and the highest clock the driver
-// allows, since a peak at the advertised clock can be beaten honestly.
+// From the datasheets: rates per multiprocessor and clock. The clock is the highest that the driver
+// allows, since a real kernel may exceed the peak at the advertised clock.
 struct Row {
     std::string_view name, arch;
     int num_sms;
@@ -29,14 +29,14 @@ constexpr Row kRows[] = {
     {"rtx-4090", "sm89", 128, 3.105, 512, 256, 256, 1.008, 72},
 };
 
-// What one multiprocessor can take from L2 in a clock.
+// What one multiprocessor can read from L2 per clock.
 constexpr double kL2BytesPerClock = 64;
 
-// The part of each peak that long products and copies reached on an H200; its own row gets the
-// measured numbers, the others are scaled until they are calibrated.
+// What long products and copies reached on an H200. Its row gets these numbers; those of other GPUs
+// are scaled by their peaks until they are calibrated.
 struct Measured {
     double bf16_tflops = 790, tf32_tflops = 400, fp32_tflops = 52, split_tflops = 185;
-    double rounded_tflops = 790;  // of the same products in f16: not measured yet
+    double rounded_tflops = 790;  // taken from f16 products: not measured yet
     double memory_tbs = 4.3;
     double l2_share = 0.53;  // of L2's peak
     double launch_us = 1.3;
@@ -51,7 +51,7 @@ GpuSpec datasheet(const Row& row) {
     spec.bf16_tflops = tflops(row.bf16_flops);
     spec.tf32_tflops = tflops(row.tf32_flops);
     spec.fp32_tflops = tflops(row.fp32_flops);
-    // One product, or three, of numbers of one type.
+    // A rounded product is one product on the tensor cores, a split one is three.
     const Arch* arch = find_arch(row.arch);
     spec.rounded_tflops = arch && arch->f16_parts ? spec.bf16_tflops : spec.tf32_tflops;
     spec.split_tflops = spec.rounded_tflops / 3;
@@ -107,9 +107,9 @@ std::optional<GpuSpec> find_gpu(std::string_view name) {
 
 std::optional<GpuSpec> gpu_of_device(std::string_view device) {
     struct Words {
-        std::string_view name, first, second;  // both stand in the driver's name for the device
+        std::string_view name, first, second;  // the driver's name of the device contains both
     };
-    // A more telling row comes before one that says less.
+    // More specific rows come first.
     constexpr Words kWords[] = {
         {"a100-40gb", "A100", "40GB"}, {"a100-80gb", "A100", ""},   {"h100-pcie", "H100", "PCIe"},
         {"h100-sxm", "H100", ""},      {"h200", "H200", ""},        {"b200", "B200", ""},

@@ -1,4 +1,4 @@
-// GPUs as data: what the datasheet promises (hard) and what was measured (calibrated).
+// GPUs as data: the peaks of the datasheet (hard) and what was measured (calibrated).
 #pragma once
 
 #include <optional>
@@ -15,21 +15,21 @@ struct GpuSpec {
     int num_sms = 0;
     // Peak dense rates at the highest clock, in TFLOP/s, and memory rates in TB/s.
     double bf16_tflops = 0, tf32_tflops = 0, fp32_tflops = 0;
-    // f32 products as the GPU's kernels do them: of operands in two parts, and rounded to TF32's
-    // bits.
+    // f32 products as our kernels compute them: with operands split into two parts, and with
+    // operands rounded to TF32's bits.
     double split_tflops = 0, rounded_tflops = 0;
     double memory_tbs = 0, l2_tbs = 0;
     double l2_mib = 0;
-    // The same as a long product or copy reaches it.
+    // The same rates as a long product or copy reaches them.
     double calibrated_bf16_tflops = 0, calibrated_tf32_tflops = 0, calibrated_fp32_tflops = 0,
            calibrated_split_tflops = 0, calibrated_rounded_tflops = 0, calibrated_memory_tbs = 0,
            calibrated_l2_tbs = 0;
-    double launch_us = 0;  // from one kernel to the next in a full queue, with nothing to do
+    double launch_us = 0;  // from one empty kernel to the next in a full queue
 };
 
 const std::vector<GpuSpec>& gpu_table();
 std::optional<GpuSpec> find_gpu(std::string_view name);
-// The row of a device as the driver names it: "NVIDIA H100 80GB HBM3" is "h100-sxm".
+// The row for the driver's name of a device: "NVIDIA H100 80GB HBM3" is "h100-sxm".
 std::optional<GpuSpec> gpu_of_device(std::string_view device);
 // The table's typical GPU of an architecture: "sm90a" gives the H200.
 std::optional<GpuSpec> default_gpu(std::string_view arch);

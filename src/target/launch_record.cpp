@@ -11,30 +11,30 @@ namespace fact {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Product = std::vector<DimOf>;
+using ExtentProduct = std::vector<DimOf>;
 
 constexpr int kFormat = 1;
 constexpr int kMaxDepth = 64;
 
 // Writing. Every alternative of a variant is an object with its name as the only key.
 
-Json write(const Product& product) {
+Json write(const ExtentProduct& product) {
     Json result = Json::array();
     for (const DimOf& dim : product) result.push_back({dim.tensor, dim.dim});
     return result;
 }
 
-Json write(const std::vector<Product>& products) {
+Json write(const std::vector<ExtentProduct>& products) {
     Json result = Json::array();
-    for (const Product& product : products) result.push_back(write(product));
+    for (const ExtentProduct& product : products) result.push_back(write(product));
     return result;
 }
 
-// A plain product is a plain list.
+// Without a factor or divisor it is a plain list.
 Json write(const ExtentField& extent) {
     if (extent == ExtentField{extent.dims}) return write(extent.dims);
-    Json json{{"dims", write(extent.dims)}, {"times", extent.times}, {"over", extent.over}};
-    if (!extent.divided.empty()) json["divided"] = write(extent.divided);
+    Json json{{"dims", write(extent.dims)}, {"times", extent.factor}, {"over", extent.divisor}};
+    if (!extent.divisor_dims.empty()) json["divided"] = write(extent.divisor_dims);
     return json;
 }
 
@@ -164,18 +164,18 @@ Json parse(std::string_view text) {
 
 std::pair<std::string, const Json&> alternative(const Json& json) {
     if (!json.is_object() || json.size() != 1)
-        reject(fmt::format("expected an object with one key, found {} of {}", json.type_name(),
+        reject(fmt::format("expected an object with one key, found {} with {}", json.type_name(),
                            json.size()));
     return {json.begin().key(), json.begin().value()};
 }
 
-// The library's own conversion wraps what does not fit, and cuts fractions off.
+// The library's own conversion wraps numbers that do not fit, and truncates fractions.
 int read_int(const Json& json) {
     if (!json.is_number_integer())
         reject(fmt::format("expected an integer, found {}", json.type_name()));
     const bool fits = json.is_number_unsigned() ? std::in_range<int>(json.get<std::uint64_t>())
                                                 : std::in_range<int>(json.get<std::int64_t>());
-    if (!fits) reject(fmt::format("{} is not an index or size", json.dump()));
+    if (!fits) reject(fmt::format("{} does not fit in 32 bits", json.dump()));
     return json.get<int>();
 }
 
@@ -194,7 +194,7 @@ std::vector<int> read_list(const Json& json) {
     return result;
 }
 
-// Older records have one parameter, or -1.
+// Older records have a single parameter, or -1 for none.
 std::vector<int> read_prepared(const Json& json) {
     if (json.is_array()) return read_list(json);
     const int param = read_int(json);
@@ -207,14 +207,14 @@ DType read_dtype(const Json& json) {
     reject(fmt::format("unknown element type '{}'", name));
 }
 
-Product read_product(const Json& json) {
-    Product result;
+ExtentProduct read_product(const Json& json) {
+    ExtentProduct result;
     for (const Json& pair : json) result.push_back({read_int(pair.at(0)), read_int(pair.at(1))});
     return result;
 }
 
-std::vector<Product> read_products(const Json& json) {
-    std::vector<Product> result;
+std::vector<ExtentProduct> read_dim_lists(const Json& json) {
+    std::vector<ExtentProduct> result;
     for (const Json& product : json) result.push_back(read_product(product));
     return result;
 }
@@ -222,7 +222,7 @@ std::vector<Product> read_products(const Json& json) {
 ExtentField read_extent(const Json& json) {
     if (json.is_array()) return {read_product(json)};
     return {read_product(json.at("dims")), read_int(json.at("times")), read_int(json.at("over")),
-            json.contains("divided") ? read_product(json.at("divided")) : Product{}};
+            json.contains("divided") ? read_product(json.at("divided")) : ExtentProduct{}};
 }
 
 Workspace read_workspace(const Json& json) {
@@ -231,6 +231,7 @@ Workspace read_workspace(const Json& json) {
     return result;
 }
 
+// Older records have `dim` for `of`, and `factors` and `constant` for `extent`.
 ExtentRule read_rule(const Json& json) {
     return {json.contains("of")
                 ? read_extent(json.at("of"))
@@ -315,7 +316,7 @@ TensorSpec read_tensor(const Json& json) {
 
 LaunchRecord read_record(const Json& json) {
     if (int format = read_int(json.at("format")); format != kFormat)
-        reject(fmt::format("format {} is not {}", format, kFormat));
+        reject(fmt::format("it has format {}, and this version reads format {}", format, kFormat));
     LaunchRecord record;
     record.kernel = json.at("kernel").get<std::string>();
     record.arch = json.at("arch").get<std::string>();
@@ -323,8 +324,8 @@ LaunchRecord read_record(const Json& json) {
     record.precision = json.at("precision").get<std::string>();
     for (const Json& tensor : json.at("params")) record.params.push_back(read_tensor(tensor));
     for (const Json& tensor : json.at("outputs")) record.outputs.push_back(read_tensor(tensor));
-    record.equal_extents = read_products(json.at("equal_extents"));
-    // Records of kernels with plain dimensions have none.
+    record.equal_extents = read_dim_lists(json.at("equal_extents"));
+    // Only records of kernels with factored or constant dimensions have them.
     if (json.contains("extent_rules"))
         for (const Json& rule : json.at("extent_rules"))
             record.extent_rules.push_back(read_rule(rule));

@@ -1,5 +1,5 @@
-// How a compiled kernel is launched: everything the one launcher needs, and nothing per kernel in
-// host code. Written by lower/, stored as JSON beside the cubin, read by gpu/.
+// How a compiled kernel is launched: everything the launcher needs, so that no kernel has host code
+// of its own. Written by lower/, stored as JSON beside the cubin, read by gpu/.
 //
 // A call binds `tensors`: first the kernel's parameters in order, then its outputs, then the
 // workspaces named here. A tensor's dimensions are those of the kernel text, in memory order.
@@ -19,7 +19,7 @@ namespace fact {
 
 inline constexpr int kNoDim = -1;
 
-// What kernels count to in 32 bits, with room for a tile that goes over the edge.
+// The most that kernels count to in 32 bits, with room for a tile that exceeds the edge.
 inline constexpr std::int64_t kMaxCount = (std::int64_t{1} << 31) - (1 << 16);
 
 // A dimension of a bound tensor.
@@ -28,7 +28,7 @@ struct DimOf {
     bool operator==(const DimOf&) const = default;
 };
 
-// A CUtensorMap over one tensor, innermost dimension first; kNoDim stands for an extent of one.
+// A CUtensorMap over one tensor, innermost dimension first; kNoDim means an extent of one.
 struct TensorMapParam {
     static constexpr std::size_t kMaxDims = 5;  // of the hardware
     int tensor = 0;
@@ -42,21 +42,22 @@ struct PointerField {
     int tensor = 0;
     bool operator==(const PointerField&) const = default;
 };
-struct ExtentField {  // product of extents, as int32; an empty product is 1
+// As int32: ceil(extents of dims * factor / (divisor * extents of divisor_dims)).
+struct ExtentField {
     std::vector<DimOf> dims;
-    int times = 1, over = 1;          // and of a constant, divided by another, rounded up
-    std::vector<DimOf> divided = {};  // and by these extents
+    int factor = 1, divisor = 1;
+    std::vector<DimOf> divisor_dims = {};
     bool operator==(const ExtentField&) const = default;
 };
 struct StrideField {  // stride in elements, as int64; kNoDim gives 0
     int tensor = 0, dim = kNoDim;
     bool operator==(const StrideField&) const = default;
 };
-struct TokenField {  // a number no other launch is given, as int64
+struct TokenField {  // a number that no other launch gets, as int64
     bool operator==(const TokenField&) const = default;
 };
 using Field = std::variant<PointerField, ExtentField, StrideField, TokenField>;
-// Which it is also aligned to.
+// The size of a field, which is also its alignment.
 inline int bytes_of(const Field& field) {
     return std::visit(
         overloaded{
@@ -79,27 +80,27 @@ struct StructParam {
 
 using KernelParam = std::variant<TensorMapParam, StructParam>;
 
-// One cluster a tile (tile_m * cluster_m rows by tile_n * cluster_n columns), at most as many as
-// fit on the GPU at a time: the kernel walks the rest itself. Where it divides tiles along K
-// (tile_k is not 0), up to one a k-tile. Never more than `max_blocks` where that is not 0: its
-// workspaces have room for no more.
+// One cluster per tile (tile_m * cluster_m rows by tile_n * cluster_n columns), at most as many as
+// fit on the GPU at a time: the kernel itself goes on to the remaining tiles. If the kernel cuts
+// tiles along K (tile_k is not 0), up to one cluster per k-tile. Never more than `max_blocks`
+// thread blocks (0: no limit), since the workspaces have room for no more.
 struct PersistentGrid {
-    std::vector<DimOf> m, n, batch;  // products of extents
+    std::vector<DimOf> m, n, batch;  // each is the product of these extents
     int tile_m = 1, tile_n = 1;
     std::vector<DimOf> k = {};
     int tile_k = 0;
     int max_blocks = 0;
     bool operator==(const PersistentGrid&) const = default;
 };
-// Enough blocks for `count` elements at `per_block` each, at most what fits on the GPU.
+// Enough thread blocks for `count` elements at `per_block` each, at most what fits on the GPU.
 struct LinearGrid {
     ExtentField count;
     int per_block = 1;
     bool operator==(const LinearGrid&) const = default;
 };
 inline constexpr int kMaxGridDepth = 65535;  // CUDA's limit of a grid's y and z
-// One block per tile of a matrix, for transposing passes: x = ceil(n / tile_n), y = ceil(m /
-// tile_m), z = batch; at most `max_z` where that is not 0: the kernel walks the rest itself.
+// One thread block per tile of a matrix, for transposing passes: x = ceil(n / tile_n), y = ceil(m /
+// tile_m), z = batch, but at most `max_z` (0: no limit): the kernel itself goes on to the rest.
 struct TileGrid {
     std::vector<DimOf> m, n, batch;
     int tile_m = 1, tile_n = 1;
@@ -111,21 +112,20 @@ using Grid = std::variant<PersistentGrid, LinearGrid, TileGrid>;
 struct Launch {
     std::string entry;  // extern "C" name in the cubin
     Grid grid;
-    int block = 0;
+    int block = 0;                     // threads per thread block
     std::array<int, 2> cluster{1, 1};  // m, n; launched as (m * n, 1, 1)
     int shared_bytes = 0;
     std::vector<KernelParam> params;
-    // The parameters, in ascending order, from which alone follows what this launch writes to
-    // workspaces; empty where it writes something else. When they all are constants (weights), the
-    // launcher may run it once and keep the workspaces.
+    // If this launch writes only workspaces: the parameters, in ascending order, that determine
+    // what it writes; else empty. If all of them are constants (weights), the launcher may run it
+    // once and keep the workspaces.
     std::vector<int> prepares_from = {};
-    // The kernel waits by itself for what was launched before it, so that it may start while that
-    // ends.
+    // The kernel itself waits for the previous launch, so that it may start before that has ended.
     bool waits = false;
     bool operator==(const Launch&) const = default;
 };
 
-// Calls visit(number) for every tensor whose memory the launch reads or writes; some come twice.
+// Calls visit(number) for every tensor whose memory the launch reads or writes, for some twice.
 template <class Visit>
 void for_each_tensor(const Launch& launch, Visit visit) {
     for (const auto& param : launch.params) {
@@ -144,11 +144,11 @@ void for_each_tensor(const Launch& launch, Visit visit) {
     }
 }
 
-// Scratch memory of a call, dimension products of bound tensors, contiguous.
+// Contiguous scratch memory of a call, with extents computed from those of bound tensors.
 struct Workspace {
     DType dtype = DType::f32;
-    std::vector<ExtentField> sizes;  // each dimension: a product of extents
-    int copies = 1;                  // leading dimension
+    std::vector<ExtentField> sizes;  // one per dimension
+    int copies = 1;                  // a leading dimension before them
     bool operator==(const Workspace&) const = default;
 };
 
@@ -156,18 +156,18 @@ struct TensorSpec {
     std::string name;
     DType dtype = DType::f32;
     int rank = 0;
-    std::string origin = {};  // its line of kernel text, "mlp.fact:1"; "" where that is not known
+    std::string origin = {};  // its line of kernel text, "mlp.fact:1"; "" if unknown
     bool operator==(const TensorSpec&) const = default;
 };
 
 // The address, the length of a row and every stride between rows must be a multiple of `bytes`. A
-// row is what lies along the last `row_dims` dimensions, one element behind another.
+// row is the last `row_dims` dimensions, which are contiguous together.
 struct Alignment {
     int tensor = 0, bytes = 1, row_dims = 1;
     bool operator==(const Alignment&) const = default;
 };
 
-// What an extent must be, or a multiple of it.
+// `of` must be equal to `extent`, or a multiple of it.
 struct ExtentRule {
     ExtentField of;  // mostly one dimension
     ExtentField extent;
@@ -179,12 +179,12 @@ struct LaunchRecord {
     std::string kernel;  // name in the kernel text
     std::string arch;    // "sm90a"
     std::string schedule;
-    std::string precision;  // what it computes in, for the report: "bf16", "f16x3", ...
+    std::string precision;  // of its arithmetic, for the report: "bf16", "f16x3", ...
     std::vector<TensorSpec> params, outputs;
     std::vector<std::vector<DimOf>> equal_extents;  // dimensions that must agree
-    std::vector<ExtentRule> extent_rules;           // constants and products among them
-    std::vector<Alignment> alignments;              // beyond what tensor maps ask for themselves
-    std::vector<ExtentField> counts;  // what kernels count to in 32 bits beside their extents
+    std::vector<ExtentRule> extent_rules;           // constant extents and factored dimensions
+    std::vector<Alignment> alignments;              // beyond what tensor maps require
+    std::vector<ExtentField> counts;  // besides extents, what kernels count to in 32 bits
     std::vector<Workspace> workspaces;
     std::vector<Launch> launches;
     bool operator==(const LaunchRecord&) const = default;
@@ -201,9 +201,9 @@ struct LaunchRecord {
 };
 
 std::string to_json(const LaunchRecord& record);
-// Refuses what is not a record, and one that inconsistency() objects to.
+// An Error if the text is not a record, or inconsistency() finds a problem.
 Result<LaunchRecord> launch_record_from_json(std::string_view text);
-// The first index, size or tensor in it that cannot be; "" when there is none.
+// The first index, size or tensor in it that is out of range; "" if there is none.
 std::string inconsistency(const LaunchRecord& record);
 
 }  // namespace fact

@@ -1,4 +1,5 @@
-// A record may come from a stranger's package: the launcher indexes by it, so it is checked once.
+// Checks a record when it is read: it may come from an untrusted package, and the launcher uses its
+// numbers as indices.
 #include <fmt/format.h>
 
 #include "target/launch_record.h"
@@ -79,16 +80,16 @@ class Checker {
 
     void check(const ExtentField& extent) {
         product(extent.dims);
-        product(extent.divided);
-        require(extent.times > 0 && extent.over > 0,
-                fmt::format("extent times {} over {}", extent.times, extent.over));
+        product(extent.divisor_dims);
+        require(extent.factor > 0 && extent.divisor > 0,
+                fmt::format("extent times {} over {}", extent.factor, extent.divisor));
     }
 
-    // Of parameters and outputs only: what a workspace's own size may follow from.
+    // May refer to parameters and outputs only, since sizes of workspaces are computed from them.
     void bound(const ExtentField& extent) {
         check(extent);
         bound(extent.dims);
-        bound(extent.divided);
+        bound(extent.divisor_dims);
     }
     void bound(const std::vector<DimOf>& dims) {
         product(dims);
@@ -96,7 +97,7 @@ class Checker {
             require(dim.tensor < record_.num_bound(), fmt::format("tensor {}", dim.tensor));
     }
 
-    void check(const Grid& grid, int blocks) {  // of a cluster
+    void check(const Grid& grid, int cluster_blocks) {
         auto tiled = [this](const auto& g) {
             require(g.tile_m > 0 && g.tile_n > 0, fmt::format("tile {}x{}", g.tile_m, g.tile_n));
             for (const auto& dims : {g.m, g.n, g.batch}) product(dims);
@@ -105,7 +106,7 @@ class Checker {
                                   tiled(g);
                                   require(g.tile_k >= 0, fmt::format("k-tile of {}", g.tile_k));
                                   product(g.k);
-                                  require(g.max_blocks == 0 || g.max_blocks >= blocks,
+                                  require(g.max_blocks == 0 || g.max_blocks >= cluster_blocks,
                                           fmt::format("grid of {} blocks", g.max_blocks));
                               },
                               [&](const LinearGrid& g) {

@@ -1,5 +1,5 @@
-// torch's own precision settings, as the user's module leaves them: kernels follow them, and what
-// they are compared with runs under them.
+// torch's precision settings, as the user's module leaves them: kernels follow them, and so does
+// what kernels are compared with.
 #pragma once
 
 #include <string>
@@ -24,12 +24,13 @@ struct Tf32 {
 // The defaults are torch's.
 struct TorchPrecision {
     Tf32 tf32{false, true};
-    // Whether cuBLAS may add up parts of 16-bit products in 16 bits, or whole fp16 ones.
+    // Whether cuBLAS may add partial sums of 16-bit products in 16 bits (reduced_*_sums), or
+    // accumulate fp16 products in fp16 throughout (fp16_accumulation).
     bool reduced_bf16_sums = true, reduced_fp16_sums = true, fp16_accumulation = false;
     bool operator==(const TorchPrecision&) const = default;
 };
 
-// "fp32 products in fp32, convolutions in TF32", and what else is not as torch has it by itself.
+// "fp32 products in fp32, convolutions in TF32", and other settings that are not torch's defaults.
 std::string describe(const TorchPrecision& precision);
 
 std::string to_json(const TorchPrecision& precision);

@@ -26,7 +26,7 @@ std::string as_comment(std::string_view text) {
     return out;
 }
 
-// The compiler's whole log names more places than the Error that quotes it.
+// Reports errors from the compiler's whole log, which has more places than the Error quotes.
 Error explained(Error error, const KernelSource& source, const jit::Unit& unit,
                 const jit::Toolchain& toolchain, const fs::path& store) {
     const auto log = read_file(store / "failed" / jit::compile_key(unit, toolchain) / "log.txt");
@@ -47,7 +47,7 @@ Result<Emitted> emit(const ir::Kernel& kernel, const Choice& choice, std::string
     options.extents = extents.of;
     options.assumed = extents.assumed;
     options.tma = choice.tma;
-    options.schedule = among(choice.schedules);
+    options.schedule = schedule_lookup(choice.schedules);
     std::string dumped;
     options.after = [&](std::string_view pass, const std::string& dump) {
         if (pass == dump_after) dumped = dump;
@@ -64,7 +64,7 @@ namespace {
 constexpr const char* kRecord = "record.json";
 constexpr const char* kFiles[] = {"kernel.fact", "kernel.cu", "kernel.cubin", kRecord};
 
-// Files of these names are replaced where a kernel was built there before, and nowhere else.
+// Existing files are replaced only if a kernel was built in the folder before.
 Result<> check_replaceable(const fs::path& folder) {
     const auto record = read_file(folder / kRecord);
     if (record && launch_record_from_json(*record)) return Ok{};
@@ -89,7 +89,7 @@ Result<jit::Artifact> build(const KernelSource& source, const Emitted& emitted,
     if (!artifact) return explained(artifact.error(), source, unit, toolchain, store);
     const auto cubin = read_file(artifact->cubin);
     if (!cubin) return cubin.error();
-    // The record last: whoever finds it finds the rest.
+    // The record is written last: if it is there, so are the others.
     const std::string contents[] = {emitted.text, emitted.source, *cubin, to_json(emitted.record)};
     for (std::size_t i = 0; i < std::size(kFiles); ++i)
         if (auto written = write_file_atomic(folder / kFiles[i], contents[i]); !written)

@@ -1,4 +1,4 @@
-// A kernel text to CUDA source and on to a cubin.
+// Turns a kernel text into CUDA source and into a cubin.
 #pragma once
 
 #include <filesystem>
@@ -14,16 +14,16 @@
 namespace fact::tools {
 
 struct Emitted {
-    std::string text;    // the one kernel, pipelines inlined
-    std::string source;  // headed by the kernel's text
+    std::string text;    // the kernel, with pipelines inlined
+    std::string source;  // begins with the kernel's text as a comment
     LaunchRecord record;
 };
-// `dump_after`, a pass of the compiler, replaces the source by the kernel as that pass leaves it.
+// With `dump_after`, the name of a pass, the source is the kernel after that pass instead.
 Result<Emitted> emit(const ir::Kernel& kernel, const Choice& choice, std::string_view arch,
                      const Extents& extents, std::string_view dump_after = {});
 
-// Writes kernel.fact, kernel.cu, kernel.cubin and record.json into `folder`. What the compiler
-// rejects is reported at the line of kernel text it came from, where the emitted file says so.
+// Writes kernel.fact, kernel.cu, kernel.cubin and record.json into `folder`. Errors of the compiler
+// are reported at the line of the kernel text they come from, if the emitted file says so.
 Result<jit::Artifact> build(const KernelSource& source, const Emitted& emitted,
                             const jit::Toolchain& toolchain, const std::filesystem::path& store,
                             const std::filesystem::path& folder);

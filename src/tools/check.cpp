@@ -29,7 +29,7 @@ void check_lowering(const dsl::Program& program, const ir::Kernel& kernel,
                     Diagnostics& diagnostics) {
     const auto extents = bind_extents(kernel, {}, Assume::typical);
     if (!extents) return report(extents.error(), dsl::code::no_kernel, kernel.span, diagnostics);
-    std::set<std::string> archs{std::string(kUsualArch)};
+    std::set<std::string> archs{std::string(kDefaultArch)};
     for (const dsl::ScheduleBlock& block : program.schedules)
         if (block.kernel == kernel.name) archs.insert(block.arch);
     for (const std::string& arch : archs) {

@@ -1,4 +1,4 @@
-// What is wrong in a kernel text, up to what only shows when its kernels are lowered.
+// Finds the mistakes in a kernel text, including those that only show when it is lowered.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 namespace fact::tools {
 
 struct Checked {
-    std::optional<dsl::Program> program;  // none where there are errors
+    std::optional<dsl::Program> program;  // nullopt if there are errors
     Diagnostics diagnostics;
 };
 
-// What passes can be emitted, with extents as `emit` assumes them.
+// A text that passes can be emitted, with the extents that `emit` assumes.
 Checked check(const KernelSource& source);
 
 }  // namespace fact::tools

@@ -11,8 +11,8 @@
 namespace fact::tools {
 namespace {
 
-// The place of a schedule among the candidates, which stand with the most promising first; stages
-// do not count, since the text mostly leaves them open.
+// The rank of a schedule among the candidates, most promising first; stages do not count, since
+// texts mostly leave them open.
 std::size_t rank(const std::vector<schedule::Schedule>& ranked, schedule::Schedule wanted) {
     wanted.stages = 0;
     const auto same = [&](schedule::Schedule candidate) {
@@ -23,8 +23,9 @@ std::size_t rank(const std::vector<schedule::Schedule>& ranked, schedule::Schedu
                                     ranked.begin());
 }
 
-// The first legal schedule with what is given; where there is none, the first and why not.
-Option fill(const schedule::Given& given, const PlannedProduct& product,
+// The first legal schedule that agrees with what is given; if there is none, the first, with why it
+// is not legal.
+Option fill(const schedule::PartialSchedule& given, const PlannedProduct& product,
             const std::vector<schedule::Schedule>& ranked) {
     std::optional<Option> first;
     for (const schedule::Schedule& schedule : completions(given, ranked)) {
@@ -35,7 +36,7 @@ Option fill(const schedule::Given& given, const PlannedProduct& product,
     return *first;
 }
 
-// What a note says of where a schedule comes from.
+// Where a schedule comes from, for a note.
 std::string reason(const Option* best, std::size_t given, const std::string& sizes) {
     if (!best) return fmt::format("chosen for {}", sizes);
     const std::string which = given == 1 ? "the one that is given"
@@ -89,15 +90,15 @@ std::vector<Option> options_of(const dsl::Program& program, std::string_view ker
     std::vector<Option> options;
     for (const dsl::ScheduleBlock& block : program.schedules)
         if (block.kernel == kernel && block.arch == arch && block.product == product.name)
-            for (const schedule::Given& choice : block.choices)
+            for (const schedule::PartialSchedule& choice : block.choices)
                 options.push_back(fill(choice, product, ranked));
     return options;
 }
 
 namespace {
 
-// A product that shares another one's tile takes the other's schedule: one of its own would be
-// passed over in silence.
+// A product that shares another one's tile uses the other's schedule: one of its own would be
+// silently ignored.
 Result<> refuse_shared(const dsl::Program& program, const ir::Kernel& kernel, std::string_view arch,
                        const std::vector<PlannedStage>& stages) {
     const auto planned = [&](const std::string& name) {
@@ -140,7 +141,7 @@ Result<Choice> choose_schedules(const dsl::Program& program, const ir::Kernel& k
             if (option.illegal.empty() &&
                 (!best || rank(ranked, option.schedule) < rank(ranked, best->schedule)))
                 best = &option;
-        // What TMA cannot address is another skeleton's than the GPU's own.
+        // If TMA cannot address the operands, a skeleton of an older GPU computes the product.
         const bool without_maps = !info(product.skeleton).tensor_maps &&
                                   info(lower::skeletons_of(arch, tma).front()).tensor_maps;
         if (!best && !options.empty())
@@ -151,14 +152,15 @@ Result<Choice> choose_schedules(const dsl::Program& program, const ir::Kernel& k
                             without_maps ? ", whose skeleton serves this product because no tensor "
                                            "map can address it (rows of a multiple of 16 bytes)"
                                          : ""),
-                "`fact kernel explain` says it of each; leave the schedule out to have one chosen",
+                "`fact kernel explain` gives the reason for each; omit the schedule to have one "
+                "chosen",
                 true};
         if (!best && ranked.empty())
-            return Error{fmt::format("kernel {}: no schedule serves {}", kernel.name,
+            return Error{fmt::format("kernel {}: no schedule fits {}", kernel.name,
                                      describe(kernel, extents)),
                          "try other extents with --set", true};
         const schedule::Schedule chosen = best ? best->schedule : ranked.front();
-        // Products without a name cannot be told apart: the compiler chooses as we do here.
+        // Products without a name cannot be addressed: the lowering makes the same choice as here.
         if (best || !product.name.empty()) choice.schedules[product.name] = chosen;
         const std::string why = reason(best, options.size(), describe(kernel, extents));
         choice.notes.push_back(fmt::format("schedule of {}: {}\n  {}", title(product),

@@ -1,4 +1,4 @@
-// Which schedules a kernel is emitted with: the text's, one given beside it, or the best guess.
+// Which schedules a kernel is emitted with: the text's, one given separately, or the best guess.
 #pragma once
 
 #include <string>
@@ -17,20 +17,20 @@ namespace fact::tools {
 Result<dsl::Program> with_schedule(const KernelSource& source, const ir::Kernel& kernel,
                                    std::string_view arch, std::string_view schedule);
 
-// A schedule of the text, and with what it leaves open filled in by the best guess.
+// A schedule of the text as given, and completed by the best guess for what it leaves open.
 struct Option {
-    schedule::Given given;
+    schedule::PartialSchedule given;
     schedule::Schedule schedule;
-    std::string illegal;  // why it cannot be, or ""
+    std::string illegal;  // why it is not legal, or ""
 };
-// Every schedule the text lists for the product of that kernel, in its order.
+// Every schedule that the text lists for that product, in the text's order.
 std::vector<Option> options_of(const dsl::Program& program, std::string_view kernel,
                                std::string_view arch, const PlannedProduct& product);
 
 struct Choice {
     Schedules schedules = {};
-    std::vector<std::string> notes = {};  // which, and why, for the user
-    bool tma = true;                      // whether skeletons that need tensor maps are wanted
+    std::vector<std::string> notes = {};  // for the user: which were chosen, and why
+    bool tma = true;                      // whether skeletons that need tensor maps may be used
 };
 Result<Choice> choose_schedules(const dsl::Program& program, const ir::Kernel& kernel,
                                 std::string_view arch, const Extents& extents, bool tma = true);

@@ -1,4 +1,4 @@
-// A kernel in plain words: what it computes and moves, how fast it can be, how it is scheduled.
+// Describes a kernel in plain words: what it computes and moves, its bounds, its schedules.
 #pragma once
 
 #include <string>

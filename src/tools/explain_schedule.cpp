@@ -36,11 +36,11 @@ std::string details(const schedule::Schedule& s, const PlannedProduct& product,
         memory.stages, s.stages == 0 ? " (as many as fit)" : "", with_commas(memory.bytes),
         memory.store_buffers > 0 ? fmt::format(", {} store buffers a warp", memory.store_buffers)
                                  : "",
-        accumulators_a_thread(product.skeleton, s, problem));
+        accumulators_per_thread(product.skeleton, s, problem));
     text += fmt::format("     {} x {}{} = {} tiles, {:.2f} waves on {} multiprocessors{}\n", rows,
                         columns, problem.batch > 1 ? fmt::format(" x {}", problem.batch) : "",
                         with_commas(tiles), static_cast<double>(tiles) / gpu.num_sms, gpu.num_sms,
-                        divides_depth(s.scheduler) ? ", divided along K" : "");
+                        splits_depth(s.scheduler) ? ", divided along K" : "");
     return text;
 }
 
@@ -127,8 +127,8 @@ std::string explain_cut(const Plan& plan, const GpuSpec& gpu) {
     return text;
 }
 
-// The memory between the kernels, and what they prepare or sum up in; "" when there is none, or no
-// schedule of the text is legal.
+// The memory between the kernels, and for prepared operands and partial sums; "" if there is none,
+// or no schedule of the text is legal.
 std::string explain_workspace(const dsl::Program& program, const ir::Kernel& kernel,
                               const Extents& extents, const Plan& plan, const GpuSpec& gpu) {
     const auto choice = choose_schedules(program, kernel, gpu.arch, extents);

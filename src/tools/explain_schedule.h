@@ -1,5 +1,5 @@
-// How a kernel runs, in words: the kernels it is cut into, and for each product its schedules,
-// legal or why not, and what each comes to.
+// Describes how a kernel runs: the kernels it is cut into, and for each product its schedules, with
+// their expected times, or why they are not legal.
 #pragma once
 
 #include <string>

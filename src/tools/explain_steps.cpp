@@ -13,7 +13,7 @@
 namespace fact::tools {
 namespace {
 
-// What the text says there, on one line.
+// The text at `span`, on one line.
 std::string quoted(std::string_view text, Span span) {
     if (span.end <= span.begin || span.end > text.size()) return {};
     std::string out;
@@ -49,7 +49,7 @@ class Steps {
     }
 
   private:
-    // Operands that are read where they are used, not computed as a step.
+    // Whether an operand is shown where it is used, and not as a step.
     bool in_place(const ir::Expr& expr) const {
         return std::visit(
             overloaded{
@@ -66,7 +66,7 @@ class Steps {
         return ir::to_string(kernel_, ids);
     }
 
-    // How a step speaks of its operand.
+    // How a step refers to its operand.
     std::string ref(ir::ExprId id) const {
         const ir::Expr& expr = kernel_[id];
         if (const auto* param = std::get_if<ir::Param>(&expr.node))
@@ -184,7 +184,7 @@ class Steps {
                                   info(p.operands).name, how, flops_of(p, extents_) * 1e-9);
     }
 
-    // " (b has one value for each N)", of parameters with fewer dimensions than the result.
+    // " (b has one value for each N)", for parameters with fewer dimensions than the result.
     std::string missing_dims(const ir::Expr& expr) const {
         std::string text;
         if (std::holds_alternative<ir::Product>(expr.node) ||

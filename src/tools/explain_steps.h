@@ -1,4 +1,4 @@
-// What a kernel computes, one operation a line, in the order of the text.
+// What a kernel computes, one operation per line, in the order of the text.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace fact::tools {
 
-// "acc = x @ w.T", "gelu_tanh(#2): x/2 (1 + tanh(...))": a step without a name is called by its
-// number. `text` is what the kernel was compiled from.
+// "acc = x @ w.T", "gelu_tanh(#2): x/2 (1 + tanh(...))": a step without a name is referred to by
+// its number. `text` is what the kernel was compiled from.
 std::vector<std::string> computed_steps(const ir::Kernel& kernel, const Extents& extents,
                                         std::string_view text);
 

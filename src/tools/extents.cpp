@@ -41,7 +41,7 @@ Error unknown_dim(const ir::Kernel& kernel, const Setting& setting) {
         true};
 }
 
-// What is unlike a long side of a matrix: batches and the depth of attention heads.
+// Dimensions that are typically short: batches and the depth of attention heads.
 std::map<ir::DimId, std::int64_t> unusual(const ir::Kernel& kernel) {
     std::map<ir::DimId, std::int64_t> typical;
     const auto note = [&](const std::vector<ir::DimId>& dims, std::int64_t extent) {
@@ -57,7 +57,8 @@ std::map<ir::DimId, std::int64_t> unusual(const ir::Kernel& kernel) {
     return typical;
 }
 
-// What an extent has to be a multiple of, for the text asks it of it or of products it is in.
+// What an extent has to be a multiple of, by the text's constraints on it or on dimensions that it
+// is a factor of.
 std::int64_t multiple_of(const ir::Kernel& kernel, ir::DimId dim) {
     std::int64_t all = 1;
     for (const ir::Multiple& rule : kernel.multiples) {
@@ -69,7 +70,7 @@ std::int64_t multiple_of(const ir::Kernel& kernel, ir::DimId dim) {
     return all;
 }
 
-// Products of assumed extents stay below what kernels count to.
+// The largest extent with which factored dimensions stay in the range that kernels can count.
 std::int64_t most_in_products(const ir::Kernel& kernel, ir::DimId dim) {
     constexpr double kCounted = std::int64_t{1} << 30;
     double most = kCounted;
@@ -83,7 +84,7 @@ std::int64_t most_in_products(const ir::Kernel& kernel, ir::DimId dim) {
         }
         most = std::min(most, std::pow(kCounted / constant, 1 / symbols));
     }
-    // A power of two, with which tiles are whole.
+    // A power of two, so that tiles are full.
     return std::int64_t{1} << std::max(0, static_cast<int>(std::log2(most)));
 }
 
@@ -149,7 +150,7 @@ Result<Extents> bind_extents(const ir::Kernel& kernel, const std::vector<Setting
     }
     if (auto what = ir::solve_extents(kernel, extents.of); !what.empty())
         return contradiction(what);
-    // One at a time: an assumed factor may settle what it belongs to.
+    // One at a time: an assumed factor may determine other extents.
     const auto unlike = unusual(kernel);
     for (std::size_t d = 0; d < kernel.dims.size(); ++d) {
         if (extents.of[d] != ir::kUnknownExtent || !is_symbol(kernel.dims[d])) continue;

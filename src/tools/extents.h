@@ -1,4 +1,4 @@
-// How large a kernel's dimensions are in one call: given, following from others, or assumed.
+// The extents of a kernel's dimensions in one call: given, derived from others, or assumed.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace fact::tools {
 
-// What a dimension was found or asked to be.
+// The extent given for a dimension.
 struct Setting {
     std::string dim;
     std::int64_t extent = 0;
@@ -28,12 +28,12 @@ Result<std::vector<Setting>> settings_of(const ir::Kernel& kernel, const ir::Ten
 
 struct Extents {
     std::vector<std::int64_t> of;  // by dimension id
-    std::vector<bool> assumed;     // nothing said how large it is
+    std::vector<bool> assumed;     // neither given nor derived
 
     std::int64_t operator[](ir::DimId dim) const { return of[ir::index(dim)]; }
 };
 
-// What a dimension is taken to be when nothing says.
+// Which extents are assumed.
 enum class Assume {
     small,    // quick to interpret
     typical,  // worth a GPU: a thousand rows, a handful of batches
@@ -45,7 +45,7 @@ Result<Extents> bind_extents(const ir::Kernel& kernel, const std::vector<Setting
 // "M = 128, N = 16 (assumed)": every symbol of the kernel.
 std::string describe(const ir::Kernel& kernel, const Extents& extents);
 
-// Elements of a tensor; larger than any memory rather than overflowing.
+// The number of elements of a tensor; a double, since it may overflow an integer.
 double num_elements(const Extents& extents, const std::vector<ir::DimId>& dims);
 std::vector<std::int64_t> sizes_of(const Extents& extents, const std::vector<ir::DimId>& dims);
 

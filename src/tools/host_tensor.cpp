@@ -136,7 +136,7 @@ Result<FromNpy> tensor_from_npy(NpyArray array, DType dtype, std::string_view na
     };
     if (given == dtype) return FromNpy{{dtype, std::move(array.shape), std::move(array.data)}};
     if (given == DType::boolean || dtype == DType::boolean)
-        return refuse("bool is converted neither way");
+        return refuse("bool cannot be converted");
     if (info(given).floating != info(dtype).floating)
         return refuse("one is an integer, the other is not");
     FromNpy from{empty_tensor(dtype, std::move(array.shape))};

@@ -1,4 +1,4 @@
-// Tensors in memory for the interpreter: random ones, and those of .npy files.
+// Tensors in memory for the interpreter, random or from .npy files.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct HostTensor {
     std::string data;  // contiguous, the last dimension fastest
 
     std::int64_t count() const;
-    ir::TensorView view();  // good while the tensor stays where it is
+    ir::TensorView view();  // valid until the tensor is moved or destroyed
 };
 
 HostTensor empty_tensor(DType dtype, std::vector<std::int64_t> sizes);
@@ -31,10 +31,10 @@ HostTensor random_tensor(DType dtype, std::vector<std::int64_t> sizes, std::uint
 
 struct FromNpy {
     HostTensor tensor;
-    bool rounded = false;  // some value had to be rounded to the type
+    bool rounded = false;  // whether some value had to be rounded to the type
 };
-// Floating arrays serve any floating type and integer arrays any integer type that holds their
-// values. `name` is what errors call the array.
+// Floating arrays can become any floating type, and integer arrays any integer type that can
+// represent their values. `name` is the array's name in errors.
 Result<FromNpy> tensor_from_npy(NpyArray array, DType dtype, std::string_view name);
 
 // bf16, which NumPy lacks, becomes f32.

@@ -53,7 +53,7 @@ Result<const ir::Kernel*> select_kernel(const dsl::Program& program, std::string
         return Error{fmt::format("{} has no kernel", source_name),
                      "write one: kernel f(x: f32[M]) -> (y: f32[M]) { ... }", true};
     if (const ir::Kernel* found = program.find(wanted)) return found;
-    // A pipeline's kernels mostly stand beside it for its sake.
+    // The kernels next to a pipeline are mostly its parts.
     if (wanted.empty() && program.pipelines.size() == 1) return &program.pipelines.front();
     if (wanted.empty() && names.size() == 1) return &program.kernels.front();
     if (wanted.empty())

@@ -10,19 +10,19 @@
 namespace fact::tools {
 
 struct KernelSource {
-    std::string name;  // what messages call it
+    std::string name;  // in messages
     std::string text;
 };
 
-// `path` "-" is standard input. Folders, huge files and bytes that are no text are refused.
+// `path` "-" is standard input. Refuses folders, huge files and binary files.
 Result<KernelSource> read_source(const std::string& path);
 
-// An Error shows every mistake with its caret. The kernels know their lines in the text.
+// An Error shows every mistake with a caret. The kernels know their lines in the text.
 Result<dsl::Program> compile(const KernelSource& source);
 Error mistakes(const Diagnostics& diagnostics, std::string_view name, std::string_view text);
 
-// The kernel or pipeline called `wanted`; when that is "", the only pipeline or the only kernel.
-// The program keeps it.
+// The kernel or pipeline called `wanted`; if that is "", the only pipeline or the only kernel. The
+// program owns it.
 Result<const ir::Kernel*> select_kernel(const dsl::Program& program, std::string_view wanted,
                                         std::string_view source_name);
 

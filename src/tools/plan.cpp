@@ -32,7 +32,7 @@ std::string title(const PlannedProduct& product) {
     return fmt::format("the product of kernel {}", product.stage + 1);
 }
 
-std::function<const schedule::Schedule*(const std::string& product)> among(
+std::function<const schedule::Schedule*(const std::string& product)> schedule_lookup(
     const Schedules& schedules) {
     return [&schedules](const std::string& product) {
         const auto found = schedules.find(product);
@@ -47,12 +47,12 @@ Result<Plan> plan_stages(const ir::Kernel& kernel, std::string_view arch, const 
     options.arch = arch;
     options.extents = extents.of;
     options.tma = tma;
-    options.schedule = among(schedules);
+    options.schedule = schedule_lookup(schedules);
     const auto pipeline = lower::stages(kernel, options);
     if (!pipeline) return blame_input(pipeline.error());
     Plan plan{{}, {}, pipeline->cuts, extents};
     for (const ir::Tensor& tensor : pipeline->intermediates) plan.kept.push_back(tensor.name);
-    // Writing attention out may have added dimensions.
+    // Expanding attention may have added dimensions.
     plan.extents.of.resize(pipeline->kernel.dims.size(), ir::kUnknownExtent);
     plan.extents.assumed.resize(pipeline->kernel.dims.size());
     if (auto what = ir::solve_extents(pipeline->kernel, plan.extents.of); !what.empty())

@@ -1,4 +1,4 @@
-// The matrix products of a kernel, and what a call computes and moves at least.
+// The matrix products of a kernel, and the least work and traffic of a call.
 #pragma once
 
 #include <vector>
@@ -17,21 +17,21 @@ struct ProductDims {
     ir::Precision precision = ir::Precision::exact;
 };
 
-// Those the outputs depend on, in the order of the text.
+// The products that the outputs depend on, in the order of the text.
 std::vector<ProductDims> products_of(const ir::Kernel& kernel);
 
 double flops_of(const ProductDims& product, const Extents& extents);
 sol::Unit unit_of(const ProductDims& product);
 
-// Both products of an attention, as far as its rows see.
+// Both products of an attention, without the scores that are causally or by a window out of sight.
 double flops_of(const ir::Kernel& kernel, const ir::Attention& attention, const Extents& extents);
-// What the tensor cores have to do, one item a product or attention; no bytes in it.
+// The work of the tensor cores, one item per product or attention, without memory traffic.
 std::vector<sol::Work> arithmetic_of(const ir::Kernel& kernel, const Extents& extents);
 
-// The least time of one kernel that does it all: traffic and arithmetic overlap, products do not.
+// The least time of a single kernel: traffic and arithmetic overlap, products do not.
 sol::Bound least_time(const ir::Kernel& kernel, const Extents& extents, const GpuSpec& gpu);
 
-// Every tensor that matters once, whole.
+// Bytes if every tensor that is used is read or written exactly once.
 struct Traffic {
     double read = 0, written = 0;
 };

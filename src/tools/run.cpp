@@ -12,12 +12,12 @@
 namespace fact::tools {
 namespace {
 
-// The interpreter holds products as f64: this many are 2 GiB.
+// The interpreter stores values as f64: this many take 2 GiB.
 constexpr double kMaxElements = 1 << 28;
 
 using Files = std::map<std::string, std::filesystem::path>;
 
-// The files by tensor; a name that is none of `names` is an Error.
+// The files by tensor; an Error for a name that is not in `names`.
 Result<Files> by_name(const std::vector<NamedFile>& files, const std::vector<std::string>& names,
                       std::string_view option, std::string_view kind) {
     Files found;
@@ -40,14 +40,15 @@ std::string type_text(const HostTensor& tensor) {
     return fmt::format("{}[{}]", info(tensor.dtype).name, fmt::join(tensor.sizes, ", "));
 }
 
-// What the interpreter would have to hold, refused where memory could not.
+// Refuses kernels whose values would not fit into memory.
 Result<> check_sizes(const ir::Kernel& kernel, const Extents& extents) {
     const auto check = [&](std::string_view what, const std::vector<ir::DimId>& dims) -> Result<> {
         const double count = num_elements(extents, dims);
         if (count <= kMaxElements) return Ok{};
-        return Error{fmt::format("{}{} would have {:.3g} elements; the interpreter takes 2^28",
-                                 what, ir::to_string(kernel, dims), count),
-                     "choose smaller extents with --set", true};
+        return Error{
+            fmt::format("{}{} would have {:.3g} elements; the limit of the interpreter is 2^28",
+                        what, ir::to_string(kernel, dims), count),
+            "choose smaller extents with --set", true};
     };
     for (const ir::Tensor& param : kernel.params)
         if (auto fine = check(param.name, param.type.dims); !fine) return fine;
@@ -138,7 +139,7 @@ class Run {
         return ir::interpret(kernel_, in, out);
     }
 
-    // Against the values that were expected of an output, if any were.
+    // Compares an output with its expected values, if any were given.
     Result<> judge(const std::string& name, const HostTensor& found) {
         const auto file = expected_files_.find(name);
         if (file == expected_files_.end()) return Ok{};

@@ -1,4 +1,4 @@
-// A kernel text run by the interpreter on given or random tensors.
+// Runs a kernel text in the interpreter on given or random tensors.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct NamedFile {
     std::string tensor;
     std::filesystem::path file;
 };
-// "y=out.npy"; `option` is what errors call it.
+// "y=out.npy"; `option` is the option's name in errors.
 Result<std::vector<NamedFile>> parse_files(const std::vector<std::string>& words,
                                            std::string_view option);
 
@@ -37,7 +37,7 @@ struct RunReport {
         std::string output, file;
         Comparison comparison;
     };
-    std::vector<Verdict> verdicts;  // of the outputs whose values were given
+    std::vector<Verdict> verdicts;  // for the outputs whose expected values were given
     std::vector<std::string> notes;
 
     bool agrees() const {

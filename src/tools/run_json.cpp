@@ -1,4 +1,4 @@
-// What `fact kernel run --json` answers.
+// The output of `fact kernel run --json`.
 #include <nlohmann/json.hpp>
 
 #include "tools/run.h"
@@ -17,7 +17,7 @@ std::string to_json(const ir::Kernel& kernel, const RunReport& report) {
         return all;
     };
     Json verdicts = Json::array();
-    // What is infinite is not a number in JSON.
+    // JSON has no infinities.
     for (const RunReport::Verdict& verdict : report.verdicts)
         verdicts.push_back({{"output", verdict.output},
                             {"file", verdict.file},

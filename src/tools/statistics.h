@@ -1,4 +1,4 @@
-// A tensor in one line: its range, its mean, and a checksum to compare runs by.
+// Summarizes a tensor in one line: range, mean, and a checksum to compare runs by.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ namespace fact::tools {
 
 struct Statistics {
     std::int64_t count = 0, nans = 0, infinities = 0;
-    double min = 0, max = 0;  // of what is not NaN
-    double mean = 0;          // of what is finite
+    double min = 0, max = 0;  // ignoring NaN
+    double mean = 0;          // of the finite elements
     std::string checksum;     // of type, sizes and bytes
 };
 Statistics statistics_of(const HostTensor& tensor);

@@ -15,9 +15,9 @@ std::vector<double> workspace_bytes(const LaunchRecord& record, const ir::Kernel
     for (const Workspace& workspace : record.workspaces) {
         double bytes = static_cast<double>(info(workspace.dtype).bytes) * workspace.copies;
         for (const ExtentField& size : workspace.sizes) {
-            bytes *= static_cast<double>(size.times) / size.over;
+            bytes *= static_cast<double>(size.factor) / size.divisor;
             for (const DimOf& dim : size.dims) bytes *= extent(dim);
-            for (const DimOf& dim : size.divided) bytes /= extent(dim);
+            for (const DimOf& dim : size.divisor_dims) bytes /= extent(dim);
         }
         all.push_back(bytes);
     }

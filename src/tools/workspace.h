@@ -1,4 +1,4 @@
-// The memory a call needs beside its tensors.
+// The memory a call needs besides its tensors.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace fact::tools {
 
-// Bytes of each workspace of the record, at these extents of the kernel's dimensions.
+// The bytes of each workspace of the record for these extents of the kernel's dimensions.
 std::vector<double> workspace_bytes(const LaunchRecord& record, const ir::Kernel& kernel,
                                     const Extents& extents);
 

@@ -15,26 +15,26 @@ namespace fact::tune {
 
 namespace {
 
-// Of shorter sums the epilogue costs more than fetching does.
+// In shorter sums the epilogue costs more than fetching.
 constexpr std::int64_t kDeep = 2048;
 
-// What the spelling says, as a schedule block reads it; nothing where it is no schedule.
+// The schedule with this spelling, read like a schedule block; nullopt if it is none.
 std::optional<schedule::Schedule> schedule_of(const std::string& spelling) {
     Diagnostics ignored;
     const auto program = dsl::compile(
         fmt::format("kernel k(a: f32[M, K], b: f32[N, K]) -> (y: f32[M, N]) {{\n  y = a @ b.T\n}}\n"
                     "schedule k on {} {{\n  {}\n}}\n",
-                    kUsualArch, spelling),
+                    kDefaultArch, spelling),
         ignored);
     if (!program || program->schedules.empty() || program->schedules.front().choices.size() != 1)
         return std::nullopt;
-    const auto schedule = program->schedules.front().choices.front().over({});
+    const auto schedule = program->schedules.front().choices.front().applied_to({});
     if (schedule::to_string(schedule) != spelling) return std::nullopt;
     return schedule;
 }
 
-// `first` before the others, but for the model's own best, which comes second: a search may stop
-// there. What the text's own blocks do not name is not added to them.
+// Moves the schedules `first` to the front. The cost model's best comes second, since a search may
+// stop after two. Schedules that the text's own blocks do not name are not added.
 std::vector<schedule::Schedule> brought_forward(std::vector<schedule::Schedule> all,
                                                 const std::vector<std::string>& first,
                                                 bool named_by_text) {
@@ -60,7 +60,7 @@ std::vector<schedule::Schedule> schedules(const dsl::Program& program,
     const auto ranked = schedule::candidates(plan.skeleton, plan.problem);
     for (const auto& block : program.schedules)
         if (block.arch == arch)
-            for (const schedule::Given& choice : block.choices)
+            for (const schedule::PartialSchedule& choice : block.choices)
                 for (const auto& schedule : schedule::completions(choice, ranked))
                     all.push_back(schedule);
     const bool named = !all.empty();
@@ -88,7 +88,7 @@ lower::LowerOptions options_of(const match::Pattern& pattern, const ir::Kernel& 
         options.extents.push_back(known == pattern.extents.end() ? ir::kUnknownExtent
                                                                  : known->second);
     }
-    std::string before;  // parts of one tensor are bound one after the other
+    std::string before;  // parts of one tensor are bound in sequence
     for (const auto* bindings : {&pattern.params, &pattern.results})
         for (const auto& binding : *bindings) {
             if (binding.tensor != before) options.alignment.push_back(binding.alignment);
@@ -108,7 +108,7 @@ Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern
                                  render_all(diagnostics, pattern.family, pattern.kernel)),
                      ""};
     if (program->kernels.size() != 1)
-        return Error{fmt::format("the kernel text of {} has {} kernels where one is realized at a "
+        return Error{fmt::format("the kernel text of {} has {} kernels; only one is realized at a "
                                  "time",
                                  pattern.family, program->kernels.size()),
                      ""};
@@ -116,7 +116,7 @@ Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern
     lower::LowerOptions options = options_of(pattern, kernel);
     const auto plans = lower::plan_products(kernel, options);
     if (!plans) return plans.error();
-    // Several products, or none, leave one way: each as the ranking has it.
+    // With several products or none there is one candidate: each product with its best schedule.
     if (plans->size() != 1) {
         Candidate only = lowered(kernel, options, "");
         if (!only.unsupported.empty()) return Error{only.unsupported, ""};
@@ -143,8 +143,8 @@ Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern
         if (limit > 0 && usable == limit) break;
     }
     if (all.empty())
-        return Error{fmt::format("no schedule serves {}", pattern.family),
-                     "Its product is of a kind or size that the skeletons do not take."};
+        return Error{fmt::format("no schedule fits {}", pattern.family),
+                     "No skeleton supports this kind or size of product."};
     return all;
 }
 

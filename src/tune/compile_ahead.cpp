@@ -12,14 +12,14 @@ namespace fact::tune {
 
 std::vector<jit::Unit> first_units(const match::Pattern& pattern,
                                    const RealizeOptions& options) try {
-    if (dsl::cuda_source(pattern.kernel)) return {};  // not by its text
+    if (dsl::cuda_source(pattern.kernel)) return {};  // not compiled from its text
     const int limit = candidate_limit(options);
     const Memory memory = recall(pattern, options, limit);
     std::vector<Candidate> candidates;
     if (memory.record && !memory.compiled) candidates.push_back(memory.candidate);
     if (!memory.record) {
-        auto scheduled = schedule_candidates(pattern, std::min(limit, sol::Rules().least_measured),
-                                             memory.first);
+        auto scheduled =
+            schedule_candidates(pattern, std::min(limit, sol::Rules().min_measured), memory.first);
         if (scheduled) candidates = std::move(*scheduled);
     }
     std::vector<jit::Unit> units;
@@ -27,7 +27,7 @@ std::vector<jit::Unit> first_units(const match::Pattern& pattern,
         if (candidate.unsupported.empty()) units.push_back(unit_of(candidate));
     return units;
 } catch (const std::exception&) {
-    return {};  // realize() meets it too, and says so
+    return {};  // realize() fails in the same way and reports it
 }
 
 CompileAhead::CompileAhead(std::vector<jit::Unit> units, const RealizeOptions& options) {
@@ -37,11 +37,11 @@ CompileAhead::CompileAhead(std::vector<jit::Unit> units, const RealizeOptions& o
     thread_ = std::jthread([units = std::move(units), toolchain = options.toolchain,
                             store = options.store, jobs = options.jobs,
                             deadline = options.deadlines.compile](std::stop_token stop) {
-        // A few at a time: this must end soon after it is told to.
+        // A few at a time: this must end soon after a stop is requested.
         const auto few = static_cast<std::size_t>(std::max(jobs, 1));
         for (std::size_t at = 0; at < units.size() && !stop.stop_requested(); at += few) {
             const auto end = std::min(at + few, units.size());
-            // Whoever measures the kernel compiles it again, and reports what went wrong.
+            // Failures are ignored here: the search compiles the kernel again and reports them.
             jit::compile_all({units.begin() + static_cast<std::ptrdiff_t>(at),
                               units.begin() + static_cast<std::ptrdiff_t>(end)},
                              toolchain, store, jobs, deadline);

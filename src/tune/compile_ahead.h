@@ -10,15 +10,15 @@
 
 namespace fact::tune {
 
-// The kernels that a search for the pattern compiles first; none where the registry has the answer.
+// The kernels that a search for the pattern compiles first; none if the registry has the result.
 std::vector<jit::Unit> first_units(const match::Pattern& pattern, const RealizeOptions& options);
 
-// Compiles units into the options' store until all are done, or this goes.
+// Compiles units into the options' store until all are done or this object is destroyed.
 class CompileAhead {
   public:
     CompileAhead(std::vector<jit::Unit> units, const RealizeOptions& options);
 
-    // Whether the store did not have the artifact of that key before: no earlier run compiled it.
+    // Whether the store did not have the artifact with that key before, so no earlier run made it.
     bool is_new(const std::string& key) const { return new_.contains(key); }
 
   private:

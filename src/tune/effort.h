@@ -1,12 +1,12 @@
-// How widely a user has searches look.
+// How wide a search the user wants.
 #pragma once
 
 namespace fact::tune {
 
 struct Effort {
-    int candidates = 0;      // a family; 0: 16 with a GPU, one without
-    double budget_s = 0;     // for all searches together; 0: as long as they take
-    bool stop_early = true;  // where the bound or the model says that enough was tried
+    int candidates = 0;      // per family; 0: 16 with a GPU, one without
+    double budget_s = 0;     // for all searches together; 0: no limit
+    bool stop_early = true;  // if the bound or the cost model says that nothing better is left
     bool operator==(const Effort&) const = default;
 };
 

@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file's text with what it includes from its own folder put in place: the compiler sees one
-// source, and the key follows all of it.
+// The file's text with the files that it includes from its own folder inlined, so that the compile
+// key depends on all of it.
 Result<std::string> inlined(const fs::path& file, std::set<fs::path>& seen) {
     auto text = read_file(file);
     if (!text) return text.error();
@@ -50,7 +50,7 @@ void add_tensor(StructParam& arguments, int tensor, int rank) {
     }
 }
 
-// "fact-per-block: 128"; what the kernels of tests/gpu/faults compute where nothing is said.
+// "fact-per-block: 128"; the default is that of the kernels in tests/gpu/faults.
 int elements_per_block(const std::string& text) {
     static const std::regex pattern("fact-per-block: ([1-9][0-9]{0,6})(?![0-9])");
     std::smatch found;

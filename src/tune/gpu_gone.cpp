@@ -11,7 +11,7 @@ namespace fact::tune {
 
 namespace {
 
-// In lower case, as the driver, the runtime and torch put it.
+// Messages of the driver, the runtime and torch, in lower case.
 constexpr std::array<std::string_view, 13> kSigns{
     "no cuda-capable device",         // 100
     "cuda_error_no_device",           //
@@ -39,7 +39,7 @@ bool says_gpu_is_gone(std::string_view failure) {
 
 Error gpu_is_gone(const Error& failure) {
     return {fmt::format("the GPU is gone: {}", failure.message),
-            "What was finished is kept: run the same command again when the GPU is back "
+            "Finished results are kept: run the same command again when the GPU is back "
             "(nvidia-smi lists it)."};
 }
 

@@ -1,4 +1,4 @@
-// Telling a GPU that is no longer there from a kernel that crashed on it.
+// Distinguishes a GPU that is no longer there from a kernel that crashed on it.
 #pragma once
 
 #include <string_view>
@@ -8,10 +8,10 @@
 namespace fact::tune {
 
 // Whether a failure of torch or of the driver says that there is no usable GPU (any more): not
-// found, lost, taken, broken. A kernel's own crash is none of these: the next worker works again.
+// found, lost, in use, broken. After a kernel's crash, in contrast, the next worker works again.
 bool says_gpu_is_gone(std::string_view failure);
 
-// The same failure as what ends a run.
+// The Error that ends the run after such a failure.
 Error gpu_is_gone(const Error& failure);
 
 }  // namespace fact::tune

@@ -8,8 +8,8 @@
 
 namespace fact::tune {
 
-// Waits until no other run of this user works on the GPUs that are visible here; they are free
-// again when the lock goes. Nothing is locked on a CPU.
+// Waits until no other run of this user uses the GPUs that are visible here, and reserves them for
+// the lifetime of the lock. nullopt on a CPU.
 Result<std::optional<FileLock>> gpu_turn(std::string_view device);
 
 }  // namespace fact::tune

@@ -1,4 +1,4 @@
-// What became of every candidate, one line each, as it is known: it survives whatever ends the run.
+// The outcome of every candidate, written line by line as it is known, so that it survives a crash.
 #pragma once
 
 #include <filesystem>
@@ -11,12 +11,11 @@ namespace fact::tune {
 
 class Journal {
   public:
-    // Lines are added after those of earlier runs.
+    // Lines are appended to those of earlier runs.
     explicit Journal(std::filesystem::path path) : path_(std::move(path)) {}
 
-    // A whole line or, on a full disk, nothing of it. The first failure is kept.
+    // Writes the whole line or, on a full disk, nothing of it. The first failure is remembered.
     void add(std::string_view line);
-    // What went wrong, if anything did.
     const std::optional<Error>& failure() const { return failure_; }
 
   private:

@@ -12,23 +12,23 @@ using verify::Outcome;
 
 // A spread wider than this is noise, and no reason to take a slower kernel.
 constexpr double kWidestTie = 0.005;
-// A hot GPU was seen to turn the order of kernels that a cool one puts this close together.
+// Kernels this close together on a cool GPU were seen to change order on a hot one.
 constexpr double kNear = 0.06;
-// In a module, after other kernels, a long launch has less power than alone, and what fetches more
-// needs more.
+// In a module, after other kernels, a long launch has less power available than alone, and a kernel
+// that fetches more needs more power.
 constexpr double kLongUs = 300, kNearlyAsFast = 0.03;
 
 bool is_long(const CandidateResult& r) {
     return r.single.median_us >= kLongUs;
 }
 
-// More than any other where it is not known.
+// Ranks behind every known value.
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 double fetched(const CandidateResult& r) {
     return r.fetched > 0 ? r.fetched : kUnknown;
 }
 
-// The cheapest of those that `counts` says; -1: none.
+// The cheapest of the results for which `counts` is true; -1: none.
 template <class Counts>
 int cheapest(const std::vector<CandidateResult>& results, Counts counts) {
     int best = -1;
@@ -38,7 +38,7 @@ int cheapest(const std::vector<CandidateResult>& results, Counts counts) {
     return best;
 }
 
-// Of those that cost up to `most` and that `counts` says, what the one fetches that fetches least.
+// The least that is fetched by a result that costs at most `most` and for which `counts` is true.
 template <class Counts>
 double least_fetched(const std::vector<CandidateResult>& results, double most, Counts counts) {
     double least = kUnknown;
@@ -91,7 +91,7 @@ std::vector<int> contenders(const std::vector<CandidateResult>& results, int mos
     std::erase_if(passed, [&](int i) { return cost(results[i]) > max_cost; });
     if (passed.size() <= static_cast<std::size_t>(most)) return passed;
     const auto last = passed.begin() + most - 1;
-    if (is_long(results[passed[0]])) {  // one that fetches least is among them
+    if (is_long(results[passed[0]])) {  // keep one that fetches least
         const auto least = std::ranges::min_element(
             passed, {}, [&](int i) { return std::pair(fetched(results[i]), cost(results[i])); });
         if (least > last) std::iter_swap(last, least);

@@ -7,15 +7,15 @@
 
 namespace fact::tune {
 
-// Relative to the baseline timed in turns with it: a GPU that has warmed up since the last
-// candidate slows both. One that was also timed sustained is judged by both times alike.
+// The time relative to the baseline, which is timed in turns with it: a GPU that has warmed up
+// since the last candidate slows both. If there is a sustained time too, both count equally.
 double cost(const CandidateResult& result);
 
-// The fastest that passed, of those timed sustained where any was; of those as fast within its
-// spread, the one that comes first. Of launches long enough to meet the GPU's power limit, the one
-// that fetches least of those nearly as fast. Without times, the first that passed. -1: none did.
+// The fastest that passed, among those with sustained times if there are any; if launches are long
+// enough to meet the GPU's power limit, among those nearly as fast that fetch least. Of those as
+// fast within the spread, the first. Without times, the first that passed. -1: none passed.
 int best_of(const std::vector<CandidateResult>& results);
-// The few that may be the fastest on a hot GPU, best first, of those not yet timed on one.
+// The candidates without sustained times that may be the fastest on a hot GPU, best first.
 std::vector<int> contenders(const std::vector<CandidateResult>& results, int most);
 
 }  // namespace fact::tune

@@ -5,7 +5,7 @@
 #include "dsl/cuda_text.h"
 #include "support/files.h"
 #include "tune/candidates.h"
-#include "tune/kept.h"
+#include "tune/family_files.h"
 #include "tune/realize_cuda.h"
 #include "tune/remembered.h"
 #include "tune/search.h"
@@ -15,7 +15,7 @@ namespace fact::tune {
 
 namespace {
 
-// The user's files before the schedules: what they do to the worker must not touch the rest.
+// The user's files come before the schedules: if they harm the worker, the rest is not affected.
 Result<std::vector<Candidate>> with_files(std::vector<Candidate> scheduled,
                                           const RealizeOptions& options) {
     const auto first = std::find_if(scheduled.begin(), scheduled.end(),
@@ -33,7 +33,7 @@ Result<std::vector<Candidate>> with_files(std::vector<Candidate> scheduled,
     return all;
 }
 
-// A family that there is no kernel for, and why.
+// The result for a family without a kernel, with the reason.
 Result<Realization> unrealized(const match::Pattern& pattern, const RealizeOptions& options,
                                std::string why) {
     Realization r;
@@ -41,7 +41,7 @@ Result<Realization> unrealized(const match::Pattern& pattern, const RealizeOptio
     r.device = options.device_name;
     r.why = std::move(why);
     r.folder = std::filesystem::absolute(options.run_folder / "kernels" / pattern.family);
-    if (auto kept = keep(r, {}); !kept) return kept.error();
+    if (auto kept = write_family_files(r, {}); !kept) return kept.error();
     return r;
 }
 
@@ -92,7 +92,7 @@ Result<Realization> realize(const match::Pattern& pattern, const RealizeOptions&
     try {
         return realize_family(pattern, options);
     } catch (const FileFailure& failure) {
-        return failure.error;  // the next family would meet it too
+        return failure.error;  // the next family would fail in the same way
     } catch (const std::exception& error) {
         return unrealized(pattern, options,
                           std::string("a defect of FACT, please report it: ") + error.what());

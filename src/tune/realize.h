@@ -29,32 +29,31 @@ struct RealizeOptions {
     jit::Toolchain toolchain;
     std::string call;                 // path of the FusedCall's JSON of one pattern of the family
     std::string weights;              // path of the model's archive
-    std::string arch{kUsualArch};     // of the kernels
+    std::string arch{kDefaultArch};   // of the kernels
     std::string device = "cpu";       // for the worker: "cpu" or "cuda"
     std::string device_name = "cpu";  // gpu::DeviceInfo::name
-    std::string worker;               // path of fact-worker; "" asks FACT_WORKER
-    TorchPrecision precision;         // of the module, which torch is timed under
+    std::string worker;               // path of fact-worker; "": that of FACT_WORKER
+    TorchPrecision precision;         // the module's, under which torch is timed
     int jobs = 1;                     // compiler processes at a time
     int max_candidates = 0;           // 0: the 16 most promising with a GPU, one without
-    std::vector<std::filesystem::path> also;  // CUDA files tried beside the schedules
-    std::optional<Seconds> budget;        // for the family's search: then the best so far is taken
-    IdleWorker* idle_worker = nullptr;    // one for all families of a run; none: each has its own
-    const CompileAhead* ahead = nullptr;  // what compiles for later families, if anything does
-    bool stop_early = true;               // where the bound or the model says that enough was tried
+    std::vector<std::filesystem::path> also;  // CUDA files tried in addition to the schedules
+    std::optional<Seconds> budget;        // of the family's search; after it, the best so far wins
+    IdleWorker* idle_worker = nullptr;    // shared by all families of a run; nullptr: not shared
+    const CompileAhead* ahead = nullptr;  // compiles for later families; may be nullptr
+    bool stop_early = true;               // if the bound or the cost model allows
     Deadlines deadlines;
-    const registry::Registry* registry = nullptr;  // none: nothing is looked up or remembered
-    bool retune = false;                           // search again where the answer is known already
-    std::string commit;                            // of FACT's own tree, where known
+    const registry::Registry* registry = nullptr;  // nullptr: nothing is looked up or remembered
+    bool retune = false;                           // search again even if the result is known
+    std::string commit;                            // of FACT's own tree, if known
     std::function<void(std::string_view)> status;  // progress, one short line
 };
 
-// How many candidates a search takes.
+// How many candidates a search considers at most.
 int candidate_limit(const RealizeOptions& options);
 
-// An Error only where nothing could be tried (no worker, unreadable file, Ctrl-C); a family
-// without a passing kernel is a Realization that says why, as is one that threw. Finished work of
-// an earlier run with the same key is read, not done again, and so is what the registry knows
-// (tune/remembered.h).
+// An Error only if nothing could be tried (no worker, unreadable file, Ctrl-C). A family without a
+// passing kernel, or whose search threw, is a Realization that says why. Results of an earlier run
+// with the same key, and those in the registry (tune/remembered.h), are reused.
 Result<Realization> realize(const match::Pattern& pattern, const RealizeOptions& options);
 
 }  // namespace fact::tune

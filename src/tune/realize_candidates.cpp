@@ -1,4 +1,4 @@
-// From candidates to the family's files, with a memory of earlier runs.
+// From candidates to the family's files, reusing results of earlier runs.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -7,8 +7,8 @@
 #include "jit/compile_key.h"
 #include "support/files.h"
 #include "support/hash.h"
+#include "tune/family_files.h"
 #include "tune/journal.h"
-#include "tune/kept.h"
 #include "tune/remembered.h"
 #include "tune/search.h"
 
@@ -23,7 +23,7 @@ std::string why_unrealized(const SearchResult& found) {
     for (const auto& check : found.opened.text_checks)
         if (!check.passed)
             return fmt::format(
-                "the kernel text does not compute what the model does ({}, seed {}): {}",
+                "the kernel text does not compute what the module does ({}, seed {}): {}",
                 check.distribution, check.seed, check.why);
     std::string why = summary(found.results);
     for (const auto& result : found.results)
@@ -55,12 +55,12 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
     Realization r;
     r.family = pattern.family;
     r.device = options.device_name;
-    // The worker and the compiler run elsewhere.
+    // Absolute: the worker and the compiler may run in another folder.
     r.folder = fs::absolute(options.run_folder / "kernels" / pattern.family);
 
     r.key = result_key(pattern, candidates, options);
     if (!options.retune)
-        if (auto earlier = finished_before(r.folder, options); earlier && earlier->key == r.key)
+        if (auto earlier = earlier_result(r.folder, options); earlier && earlier->key == r.key)
             return *earlier;
     std::error_code ignored;
     fs::remove(r.folder / "result.json", ignored);
@@ -112,7 +112,7 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
         r.why = why_unrealized(*found);
     }
     r.seconds = Seconds(std::chrono::steady_clock::now() - started).count();
-    if (auto done = keep(r, kept); !done) return done.error();
+    if (auto done = write_family_files(r, kept); !done) return done.error();
     return r;
 }
 

@@ -4,7 +4,7 @@
 
 #include "support/files.h"
 #include "tune/candidates.h"
-#include "tune/kept.h"
+#include "tune/family_files.h"
 #include "tune/search.h"
 
 namespace fact::tune {
@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file as a candidate. Its tensors and rules are those of the kernel that the text stands for.
+// The file as a candidate, with the tensors and launch rules of the placeholder text's kernel.
 Result<Candidate> written_candidate(const match::Pattern& pattern, const fs::path& file) {
     const auto lowered = schedule_candidates(pattern, 1);
     if (!lowered) return lowered.error();
@@ -23,7 +23,7 @@ Result<Candidate> written_candidate(const match::Pattern& pattern, const fs::pat
         return Error{"its tensors cannot be bound: " + lowered->front().unsupported, ""};
     auto candidate = file_candidate(file, usable->record);
     if (!candidate) return candidate;
-    candidate->fault.clear();  // nothing is simulated of what a model wrote
+    candidate->fault.clear();  // a model's kernel simulates no fault
     candidate->record.schedule = "written in CUDA";
     candidate->record.precision = "as written";
     return candidate;
@@ -51,12 +51,12 @@ Result<Realization> realize_cuda(const match::Pattern& pattern, const std::strin
         result.outcome = outcome;
         result.why = r.why = std::move(why);
         r.candidates = {std::move(result)};
-        if (auto kept = keep(r, {}); !kept) return kept.error();
+        if (auto kept = write_family_files(r, {}); !kept) return kept.error();
         return r;
     };
-    // Nothing can be proved on a CPU: what was, on a GPU, stays proved.
+    // Nothing can be proved on a CPU, but an earlier proof on a GPU stays valid.
     if (options.device == "cpu")
-        if (auto earlier = finished_before(r.folder, options)) return *earlier;
+        if (auto earlier = earlier_result(r.folder, options)) return *earlier;
     const auto file = r.folder / "written.cu";
     if (auto written = write_file_atomic(file, "// fact-arguments: plain\n" + source); !written)
         return written.error();

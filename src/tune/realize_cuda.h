@@ -1,4 +1,4 @@
-// A family whose one kernel is written in CUDA (dsl/cuda_text.h).
+// A family whose kernel is written in CUDA (dsl/cuda_text.h).
 #pragma once
 
 #include "match/patterns/pattern.h"
@@ -6,8 +6,8 @@
 
 namespace fact::tune {
 
-// Compiled, proved in full and timed as a CUDA file that the user gives. Without a GPU it is
-// compiled only, and such a family is never realized: there is no text that could be proved.
+// The kernel is compiled, proved in full and timed, as a user's CUDA file is. Without a GPU it is
+// only compiled and the family is not realized: there is no text that could be proved.
 Result<Realization> realize_cuda(const match::Pattern& pattern, const std::string& source,
                                  const RealizeOptions& options);
 

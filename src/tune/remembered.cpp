@@ -13,7 +13,7 @@
 #include "support/files.h"
 #include "support/hash.h"
 #include "support/version.h"
-#include "tune/kept.h"
+#include "tune/family_files.h"
 
 namespace fact::tune {
 
@@ -21,10 +21,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Slower than promised by more than this, relative to torch, the schedule is not the best any more.
+// If it is slower than recorded by more than this, relative to torch, a new search is needed.
 constexpr double kDisappointing = 1.1;
 
-// The torch subgraph, how the kernel is bound to it, by whatever names, and how torch adds up.
+// A hash of the torch subgraph, of the kernel's binding without names, and of torch's accumulation.
 std::string call_identity(graph::FusedCall call, const TorchPrecision& precision) {
     std::map<std::string, std::string> renamed;
     for (auto& value : call.original.values) {
@@ -43,7 +43,7 @@ std::string call_identity(graph::FusedCall call, const TorchPrecision& precision
     call.original.in_spec.clear(), call.original.out_spec.clear();
     call.original.torch_version.clear(), call.original.schema_version.clear();
     auto text = graph::to_json(call);
-    // What TF32 is allowed in is a flag of its own.
+    // Whether TF32 is allowed is a separate field of the work.
     TorchPrecision usual;
     usual.tf32 = precision.tf32;
     if (precision != usual) text += describe(precision);
@@ -58,13 +58,13 @@ std::optional<graph::FusedCall> read_call(const RealizeOptions& options) {
     return std::move(*call);
 }
 
-// What FACT itself puts into a compiled kernel and its launch.
+// A hash of FACT's own part in a compiled kernel and its launch.
 std::string code_of(const Candidate& candidate, const jit::Toolchain& toolchain) {
     return short_hash(jit::code_hash(candidate.source, toolchain.kernels_folder) +
                       to_json(candidate.record));
 }
 
-// The candidate that the record's schedule gives today; nothing where it gives another kernel.
+// The candidate that the record's schedule gives now; nullopt if that is another kernel.
 std::optional<Candidate> again(const match::Pattern& pattern, const registry::Record& record,
                                const jit::Toolchain& toolchain) {
     auto candidates = schedule_candidates(pattern, 1, {record.schedule});
@@ -77,7 +77,7 @@ std::optional<Candidate> again(const match::Pattern& pattern, const registry::Re
     return *usable;
 }
 
-// Of the same work on this GPU, by another compiler or of another subgraph: the latest.
+// The latest record of the same work on this GPU with another compiler or subgraph.
 const registry::Record* known_elsewhere(const std::vector<registry::Entry>& entries,
                                         const registry::Work& work, int limit) {
     const registry::Record* found = nullptr;
@@ -188,7 +188,8 @@ Memory recall(const match::Pattern& pattern, const RealizeOptions& options, int 
     memory.work = work_of(pattern, std::move(*call), options);
     const auto& registry = *options.registry;
     const auto& work = *memory.work;
-    // A user's own file wants to be measured; without a GPU nothing is believed, only begun with.
+    // A user's own file has to be measured; without a GPU records only give schedules to start
+    // with.
     if (!options.retune && options.also.empty() && options.device != "cpu") {
         auto exact = registry.find(work.gpu, registry::key(work, options.toolchain.version));
         if (exact && exact->effort < limit) exact.reset();
@@ -215,7 +216,7 @@ Memory recall(const match::Pattern& pattern, const RealizeOptions& options, int 
 Result<Realization> realize_remembered(const match::Pattern& pattern, const Memory& memory,
                                        const RealizeOptions& options) {
     const fs::path folder = fs::absolute(options.run_folder / "kernels" / pattern.family);
-    if (auto earlier = finished_before(folder, options)) {
+    if (auto earlier = earlier_result(folder, options)) {
         const auto winner =
             std::ranges::find(earlier->candidates, earlier->winner, &CandidateResult::name);
         if (winner != earlier->candidates.end() && earlier->measured &&
@@ -229,7 +230,8 @@ Result<Realization> realize_remembered(const match::Pattern& pattern, const Memo
     fs::remove(folder / "result.json", ignored);
     if (auto written = write_file_atomic(folder / "kernel.fact", pattern.kernel); !written)
         return written.error();
-    if (auto kept = keep(r, Winner{memory.candidate, *memory.compiled}); !kept) return kept.error();
+    if (auto kept = write_family_files(r, Winner{memory.candidate, *memory.compiled}); !kept)
+        return kept.error();
     return r;
 }
 
@@ -242,12 +244,12 @@ bool keeps_promise(const Realization& r, const registry::Record& record) {
 Result<> remember(const Realization& r, const Memory& memory,
                   const std::vector<Candidate>& candidates, const RealizeOptions& options,
                   int effort) {
-    // Without a GPU there is nothing to know.
+    // Without a GPU nothing was measured.
     if (options.device == "cpu") return Ok{};
     if (!options.registry || !memory.work || !r.realized || !r.measured || r.resumed) return Ok{};
     const auto winner = std::ranges::find(candidates, r.winner, &Candidate::name);
     const auto result = std::ranges::find(r.candidates, r.winner, &CandidateResult::name);
-    // A user's file is no schedule that could be lowered again.
+    // A user's file has no schedule that could be lowered again.
     if (winner == candidates.end() || winner->schedule.empty() || result == r.candidates.end())
         return Ok{};
     registry::Record record;

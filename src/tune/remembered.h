@@ -1,10 +1,11 @@
-// What the registry knows of a pattern, and what it is told.
+// Reads the registry's record of a pattern, and writes new ones.
 //
-// How far a record is believed:
-//   the same work, subgraph, compiler and code    nothing is done again where its cubin is at hand
+// How much a record saves:
+//   same work, subgraph, compiler and FACT code,
+//   and its cubin is available                    everything
 //   the same, but another compiler or subgraph,
 //   or no cubin                                   it alone is compiled, verified and measured
-//   other code of FACT's, other extents           its schedule is tried first
+//   other FACT code, other extents                its schedule is tried first
 #pragma once
 
 #include <optional>
@@ -18,41 +19,41 @@
 
 namespace fact::tune {
 
-// The pattern, with the subgraph that it is checked against, as the registry files it.
+// The pattern and the subgraph that it is checked against, as the registry describes them.
 registry::Work work_of(const match::Pattern& pattern, graph::FusedCall call,
                        const RealizeOptions& options);
 
-// The torch subgraph of the options' call, how the kernel is bound to it and how torch adds up
-// 16-bit products, where that is not its default, as a hash that no name is part of; "" where the
+// A hash of the torch subgraph of the options' call, of how the kernel is bound to it and, if it is
+// not torch's default, of how torch accumulates 16-bit products. Independent of names; "" if the
 // call cannot be read.
 std::string call_identity(const RealizeOptions& options);
 
-// Whether TF32 is allowed where the pattern multiplies.
+// Whether the pattern's products or convolutions may use TF32.
 inline bool allowed_tf32(const match::Pattern& pattern, const RealizeOptions& options) {
     return options.precision.tf32.in(pattern.convolution);
 }
 
 struct Memory {
-    std::optional<registry::Work> work;  // nothing without a registry, or where there is no call
+    std::optional<registry::Work> work;  // nullopt without a registry or a call
     std::string torch;                   // version that traced the subgraph
     // A record of exactly this work whose search was as wide as this one would be, and the
-    // candidate that its schedule still gives.
+    // candidate with its schedule.
     std::optional<registry::Record> record;
     Candidate candidate;
-    // The record's cubin, where everything is as it was and nothing has to be done again.
+    // The record's cubin, if nothing has changed and nothing has to be done again.
     std::optional<jit::Artifact> compiled;
     std::vector<std::string> first;  // schedules to try before others
 };
 
-// `limit`: how many candidates a search would take. Nothing is known without a registry.
+// `limit`: how many candidates a search would consider.
 Memory recall(const match::Pattern& pattern, const RealizeOptions& options, int limit);
 
-// The family's files and result from a record with its cubin; an earlier result of the same kernel
-// in the run folder is read instead, since it also tells of the candidates that lost.
+// Writes the family's files and result from a record and its cubin. An earlier result of the same
+// kernel in the run folder is preferred, since it also has the candidates that lost.
 Result<Realization> realize_remembered(const match::Pattern& pattern, const Memory& memory,
                                        const RealizeOptions& options);
 
-// Whether a kernel that was measured again keeps what its record promised, relative to torch.
+// Whether a kernel, measured again, is as fast relative to torch as its record says.
 bool keeps_promise(const Realization& r, const registry::Record& record);
 
 // Puts a measured result into the registry. `effort`: how wide the search was.

@@ -22,16 +22,16 @@ using verify::Outcome;
 using verify::Proof;
 using Clock = std::chrono::steady_clock;
 
-// How long a candidate is measured, and how far it is proven.
+// How long a candidate is measured, and how thoroughly it is proved.
 struct Rung {
     double single_ms, sustained_ms;
     Proof proof;
 };
-constexpr Rung kFirst{80, 0, Proof::quick};         // of all
-constexpr Rung kContender{200, 360, Proof::quick};  // of the best few
-constexpr Rung kWinner{400, 960, Proof::full};      // what is reported
+constexpr Rung kFirst{80, 0, Proof::quick};         // for all
+constexpr Rung kContender{200, 360, Proof::quick};  // for the best few
+constexpr Rung kWinner{400, 960, Proof::full};      // gives the reported times
 
-// The best few of a search among so many.
+// How many of the candidates are measured on a hot GPU.
 int max_contenders(std::size_t candidates) {
     return candidates <= 4 ? 2 : candidates <= 32 ? 3 : 6;
 }
@@ -50,7 +50,7 @@ class Searcher {
     void take(const std::vector<std::size_t>& which, std::vector<Result<jit::Artifact>> artifacts);
     void refuse(std::size_t i, Outcome outcome, const std::string& why);
     Result<> measure(WorkerSession& session, std::size_t i, const Rung& rung);
-    sol::Standing standing_before(std::size_t i) const;
+    sol::SearchState standing_before(std::size_t i) const;
     std::string untried_because(std::size_t i);
     Result<> measure_all(WorkerSession& session);
     Result<> choose_winner(WorkerSession& session);
@@ -69,7 +69,7 @@ class Searcher {
     const Clock::time_point started_ = Clock::now();
     std::mutex saying_;
     SearchResult found_;
-    std::vector<bool> built_;  // the compiler was asked
+    std::vector<bool> built_;  // whether it was sent to the compiler
     std::vector<std::optional<jit::Artifact>> compiled_;
 };
 
@@ -96,7 +96,8 @@ void Searcher::refuse(std::size_t i, Outcome outcome, const std::string& why) {
     settle(i, reply);
 }
 
-// What is compiled next: as many as are measured before a search may stop, and all the user's.
+// The candidates to compile next: as many as a search measures before it may stop, and all of the
+// user's files.
 std::vector<std::size_t> Searcher::next_batch(std::size_t from) const {
     std::vector<std::size_t> which;
     int scheduled = 0;
@@ -104,7 +105,7 @@ std::vector<std::size_t> Searcher::next_batch(std::size_t from) const {
         const Candidate& candidate = request_.candidates[i];
         if (!candidate.unsupported.empty()) continue;
         if (!candidate.from_file && options_.stop_early && timed() &&
-            ++scheduled > sol::Rules().least_measured)
+            ++scheduled > sol::Rules().min_measured)
             break;
         which.push_back(i);
     }
@@ -172,8 +173,8 @@ Result<> Searcher::measure(WorkerSession& session, std::size_t i, const Rung& ru
 }
 
 // What is known before the candidate is tried.
-sol::Standing Searcher::standing_before(std::size_t i) const {
-    sol::Standing standing;
+sol::SearchState Searcher::standing_before(std::size_t i) const {
+    sol::SearchState standing;
     standing.bound_us = request_.bound_us;
     const int best = best_of(found_.results);
     if (best < 0) return standing;
@@ -188,19 +189,18 @@ sol::Standing Searcher::standing_before(std::size_t i) const {
     return standing;
 }
 
-// Why the candidate is not tried, or "": that holds for those after it too where `found_.stopped`
-// says it.
+// Why the candidate is not tried, or "". If `found_.stopped` is set, it holds for all later ones.
 std::string Searcher::untried_because(std::size_t i) {
     if (!timed() || request_.candidates[i].from_file) return "";
     if (!found_.stopped.empty()) return found_.stopped;
-    const sol::Standing standing = standing_before(i);
+    const sol::SearchState standing = standing_before(i);
     if (standing.best_us <= 0) return "";
-    if (out_of_time()) return found_.stopped = "the time for it was used up";
+    if (out_of_time()) return found_.stopped = "its time budget was used up";
     if (!options_.stop_early) return "";
     if (const sol::Verdict verdict = sol::decide(standing); !verdict.go_on)
         return found_.stopped = verdict.reason;
     if (!built_[i] && !sol::may_be_best(request_.candidates[i].expected_us, standing))
-        return "the model expects it to be slower than the best so far";
+        return "the cost model expects it to be slower than the best so far";
     return "";
 }
 
@@ -226,8 +226,8 @@ Result<> Searcher::measure_all(WorkerSession& session) {
     return Ok{};
 }
 
-// The best few once more, long enough to heat the GPU: at its power limit another kernel may be the
-// fastest. What wins is proven in full, and one that fails now gives way to the next.
+// Measures the best few again, long enough to heat the GPU: at its power limit another kernel may
+// be the fastest. The winner is proved in full; if it fails, the next one takes its place.
 Result<> Searcher::choose_winner(WorkerSession& session) {
     std::vector<bool> proven(found_.results.size());
     for (;;) {
@@ -276,8 +276,8 @@ Result<SearchResult> Searcher::run() {
     auto worker = find_worker(options_.worker);
     if (!worker) return worker.error();
     const auto first = next_batch(0);
-    // With a GPU the compilers work while the worker prepares. Without one the text is all that is
-    // proven, and one that computes something else is not worth compiling.
+    // With a GPU the compilers work while the worker prepares. Without one only the text is proved,
+    // and a wrong text is not worth compiling.
     std::future<std::vector<Result<jit::Artifact>>> building;
     if (timed()) building = std::async(std::launch::async, [&] { return build(first); });
     say("checking the kernel text");

@@ -1,5 +1,5 @@
 // Compiles candidates, verifies and times them in a worker, picks the best. Successive halving: all
-// are measured briefly until the bound or the model says that nothing better is to come, the best
+// are measured briefly until the bound or the cost model says that nothing better is left, the best
 // few of them longer and on a hot GPU, and the winner is proven in full.
 #pragma once
 
@@ -18,34 +18,34 @@ namespace fact::tune {
 struct SearchRequest {
     std::vector<Candidate> candidates;  // most promising first
     verify::OpenRequest open;
-    double hard_us = 0;                                    // nothing real is faster; 0: not known
-    double bound_us = 0;                                   // the calibrated one; 0: not known
-    std::filesystem::path scratch;                         // for records while they are tried
-    std::function<void(const CandidateResult&)> finished;  // as each one's fate is known
+    double hard_us = 0;                                    // the hard bound; 0: not known
+    double bound_us = 0;                                   // the calibrated bound; 0: not known
+    std::filesystem::path scratch;                         // for launch records during the search
+    std::function<void(const CandidateResult&)> finished;  // called once per candidate
 };
 
 struct SearchResult {
     verify::OpenReply opened;               // its error says why nothing was tried
-    std::vector<CandidateResult> results;   // as in the request
-    int winner = -1;                        // index, or none passed
-    int measurements = 0;                   // asked of the worker
-    double prepare_seconds = 0;             // that the worker took to open the call
-    std::string stopped;                    // why some were not tried; "" when all were
+    std::vector<CandidateResult> results;   // in the order of the request
+    int winner = -1;                        // index; -1: none passed
+    int measurements = 0;                   // requested from the worker
+    double prepare_seconds = 0;             // the worker's time to open the call
+    std::string stopped;                    // why some were not tried; "" if all were
     std::optional<jit::Artifact> artifact;  // the winner's
     verify::CandidateReply best;            // the winner's last measurement, sustained with a GPU
 };
 
-// An Error only where nothing could be tried, or on Ctrl-C.
+// An Error only if nothing could be tried, or on Ctrl-C.
 Result<SearchResult> search(const SearchRequest& request, const RealizeOptions& options);
 
-// Searches, and keeps the winner's files and result.json in kernels/<family>; what an earlier run
-// finished with the same key is read instead.
+// Searches, and writes the winner's files and result.json to kernels/<family>. The result of an
+// earlier run with the same key is read instead.
 Result<Realization> realize_candidates(const match::Pattern& pattern,
                                        const std::vector<Candidate>& candidates,
                                        const RealizeOptions& options);
 
-// Everything the result of these candidates follows from: equal key, same work. The compile keys
-// stand for sources, skeletons and compiler.
+// A key of everything the result of these candidates depends on: equal key, same work. The compile
+// keys cover sources, skeletons and compiler.
 std::string result_key(const match::Pattern& pattern, const std::vector<Candidate>& candidates,
                        const RealizeOptions& options);
 

@@ -44,7 +44,7 @@ CandidateReply fate(Outcome outcome, std::string why) {
 
 const Error kInterrupted{"interrupted", ""};
 
-// The pattern's id: whoever reads a reason knows it by that, and not by a path.
+// The pattern's id, which users know better than the path.
 std::string call_name(const verify::OpenRequest& request) {
     return std::filesystem::path(request.call).stem().string();
 }

@@ -1,5 +1,5 @@
-// A conversation with fact-worker about one fused call. The worker may crash or hang: that costs
-// the candidate it was on, and the next one gets a fresh worker.
+// A conversation with fact-worker about one fused call. The worker may crash or hang: only the
+// current candidate is lost, and the next one gets a fresh worker.
 #pragma once
 
 #include <optional>
@@ -10,31 +10,31 @@
 
 namespace fact::tune {
 
-// The most memory a worker may hold: FACT_WORKER_MEMORY in GiB, else half of the machine's.
+// The most memory a worker may use: FACT_WORKER_MEMORY in GiB, else half of the machine's.
 Result<std::uint64_t> worker_memory();
 
-// `given`, else FACT_WORKER; an Error where neither names a program.
+// `given`, else FACT_WORKER; an Error if neither names a program.
 Result<std::string> find_worker(const std::string& given);
 
-// A worker that finished its family well serves the next: starting PyTorch and a GPU takes seconds.
+// A worker left over from one family for the next: starting PyTorch and a GPU takes seconds.
 struct IdleWorker {
     std::optional<LineProcess> process;
 };
 
 class WorkerSession {
   public:
-    // Prepares the call in a worker: the idle one where there is one, else one that it starts.
+    // Prepares the call in a worker: the idle one, if there is one, else a new one.
     static Result<WorkerSession> open(std::string worker, verify::OpenRequest request,
                                       Seconds deadline, IdleWorker* idle = nullptr);
 
     WorkerSession(WorkerSession&& other) noexcept;
     WorkerSession& operator=(WorkerSession&& other) noexcept;
-    ~WorkerSession();  // leaves a healthy worker where it was told to
+    ~WorkerSession();  // leaves a healthy worker in `idle`
 
     const verify::OpenReply& opened() const { return opened_; }
 
-    // Every fate of the candidate is a reply; an Error only where no worker can be started again
-    // (a GPU that is gone, for one), or on Ctrl-C.
+    // Every outcome of the candidate is a reply; an Error only if no worker can be started again
+    // (for example because the GPU is gone), or on Ctrl-C.
     Result<verify::CandidateReply> measure(const verify::CandidateRequest& request,
                                            Seconds deadline);
 

@@ -7,7 +7,7 @@
 #include "support/files.h"
 #include "support/hash.h"
 #include "support/version.h"
-#include "tune/kept.h"
+#include "tune/family_files.h"
 #include "tune/search.h"
 
 namespace fact::tune {
@@ -48,13 +48,13 @@ Result<std::optional<Realization>> verified_before(const match::Pattern& pattern
     r->folder = fs::absolute(options.run_folder / "kernels" / pattern.family);
     r->resumed = true;
     r->remembered = true;
-    if (auto earlier = finished_before(r->folder, options); earlier && earlier->key == r->key)
+    if (auto earlier = earlier_result(r->folder, options); earlier && earlier->key == r->key)
         return std::optional(*earlier);
     std::error_code ignored;
     fs::remove(r->folder / "result.json", ignored);
     if (auto written = write_file_atomic(r->folder / "kernel.fact", pattern.kernel); !written)
         return written.error();
-    if (auto kept = keep(*r, Winner{*winner, *compiled}); !kept) return kept.error();
+    if (auto kept = write_family_files(*r, Winner{*winner, *compiled}); !kept) return kept.error();
     return std::optional(std::move(*r));
 }
 

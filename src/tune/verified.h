@@ -1,5 +1,5 @@
-// What was verified without a GPU: nothing was measured, so that it is no knowledge for the
-// registry, but the same check need not be made twice. Files of the artifact store's results/.
+// Results verified without a GPU: nothing was measured, so they do not go to the registry, but the
+// same check need not be made twice. They are files in results/ of the artifact store.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace fact::tune {
 
-// The family's files and result from an earlier check of the same candidates against the same
-// subgraph, where the winner's cubin is at hand; nothing where there is none.
+// Writes the family's files and result from an earlier check of the same candidates against the
+// same subgraph; nullopt if there is none or the winner's cubin is not available.
 Result<std::optional<Realization>> verified_before(const match::Pattern& pattern,
                                                    const Memory& memory,
                                                    const std::vector<Candidate>& candidates,
                                                    const RealizeOptions& options);
 
-// Keeps a result that verified_before can give again; one that a GPU measured is not its business.
+// Stores a result for verified_before; does nothing if a GPU measured it.
 Result<> remember_verified(const Realization& r, const match::Pattern& pattern,
                            const Memory& memory, const std::vector<Candidate>& candidates,
                            const RealizeOptions& options);

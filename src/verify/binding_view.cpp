@@ -11,7 +11,7 @@ struct Merged {
     bool fits = true;
 };
 
-// Dimensions of extent one say nothing about the layout: torch leaves any stride there.
+// Dimensions of extent one say nothing about the layout: torch allows any stride there.
 Merged merge(const std::vector<int>& group, std::span<const std::int64_t> sizes,
              std::span<const std::int64_t> strides) {
     Merged merged;
@@ -27,7 +27,7 @@ Merged merge(const std::vector<int>& group, std::span<const std::int64_t> sizes,
     return merged;
 }
 
-// Makes the view that of a half; false where there is none.
+// Restricts the view to a half; false if the dimension has none.
 bool take_half(const graph::Half& half, View& view) {
     const auto dim = static_cast<std::size_t>(half.dim);
     if (dim >= view.sizes.size() || view.sizes[dim] % 2 != 0) return false;
@@ -58,7 +58,7 @@ Result<View> view_through(const graph::Binding& binding, std::span<const std::in
         }
         const auto merged = merge(group, sizes, strides);
         if (!merged.fits)
-            return Error{fmt::format("dimensions {} of {} do not lie behind one another in memory",
+            return Error{fmt::format("dimensions {} of {} are not adjacent in memory",
                                      fmt::join(group, ", "), binding.value),
                          {}};
         view.sizes.push_back(merged.size);

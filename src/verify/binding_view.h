@@ -12,13 +12,13 @@ namespace fact::verify {
 
 struct View {
     std::vector<std::int64_t> sizes, strides;  // in elements
-    std::int64_t offset = 0;                   // of the first one, where the kernel sees a half
+    std::int64_t offset = 0;                   // of the first element, if the kernel sees a half
     bool operator==(const View&) const = default;
 };
 
-// The dimensions the binding names, each group merged into one. An Error says which group's strides
-// do not allow that, that a dimension has no halves, or which dimension is missing from the binding
-// without being a broadcast.
+// The dimensions that the binding names, each group merged into one. An Error says which group's
+// strides do not allow that, which dimension cannot be halved, or which one is missing from the
+// binding without being a broadcast.
 Result<View> view_through(const graph::Binding& binding, std::span<const std::int64_t> sizes,
                           std::span<const std::int64_t> strides);
 

@@ -112,7 +112,7 @@ void ExtentClasses::visit(const Node& node) {
         return;
     }
     if (visit_part(node)) return;
-    if (node.target.starts_with("aten.new_")) return;  // as it says: only the type is its operand's
+    if (node.target.starts_with("aten.new_")) return;  // only the type comes from its operand
     visit_pointwise(node, graph::tensor_inputs(node));
 }
 
@@ -134,8 +134,9 @@ void ExtentClasses::visit_pointwise(const Node& node, const std::vector<ValueId>
     }
 }
 
-// Walks both shapes in step: one dimension against one ties; one against several goes with the
-// outermost of them, and the inner ones stay; several against several is not understood.
+// Walks both shapes in step: one dimension is tied to one; one that corresponds to several is tied
+// to the outermost of them, and the inner ones are fixed; several against several is not
+// understood.
 void ExtentClasses::visit_view(const Node& node) {
     const auto in = graph::tensor_inputs(node).at(0), out = node.outputs[0];
     const auto significant = [&](ValueId value) {

@@ -1,4 +1,4 @@
-// Which dimensions of a graph's values have extents in proportion to one another.
+// Which dimensions of a graph's values have extents that are proportional to one another.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,7 @@ class ExtentClasses {
     void visit_selected(const graph::Node& node);
     void visit_gathered(const graph::Node& node);
     void visit_differences(const graph::Node& node);
-    // False, and nothing done, where the node is of another kind.
+    // These return false, without doing anything, if the node is of another kind.
     bool visit_part(const graph::Node& node);
     bool visit_halving(const graph::Node& node);
     bool visit_split(const graph::Node& node);
@@ -45,21 +45,21 @@ class ExtentClasses {
     void fix_all(const graph::Node& node);
     int find(int element) const;
     int rank(graph::ValueId value) const;
-    // The node's `dim`, counted from the front.
+    // The node's argument `dim`, counted from the front.
     static int along(const graph::Node& node, int rank, std::int64_t otherwise = 0);
     std::int64_t extent(graph::ValueId value, int dim) const;
 
     const graph::Graph& graph_;
-    std::vector<int> first_;  // of each value's dimensions
+    std::vector<int> first_;  // for each value, the element of its first dimension
     std::vector<int> parent_;
     std::vector<bool> fixed_;
 };
 
-// The halves a node takes where the graph takes both: then they are in proportion to the whole, and
-// not just its first few. Nothing for x[0] and x[1].
+// The halving that a node belongs to, if the graph takes both halves: then they are proportional to
+// the whole, and not just its first few elements. nullopt for x[0] and x[1].
 std::optional<graph::Halving> both_halves(const graph::Graph& graph, const graph::Node& node);
 
-// Positions of the operands of a product among the node's tensors, if the node is one.
+// The operands of a product; nullopt if the node is none.
 struct ProductOperands {
     graph::ValueId a, b;
     bool b_is_nk = false;  // linear's weight

@@ -1,4 +1,4 @@
-// Extents across operators that take parts of tensors, or put parts together.
+// Extents across operators that take parts of tensors or join them.
 #include <algorithm>
 
 #include "graph/arguments.h"
@@ -38,14 +38,14 @@ void ExtentClasses::visit_slice(const Node& node) {
         const bool first = graph::int_argument(node, "start").value_or(0) == 0 &&
                            graph::int_argument(node, "step").value_or(1) == 1 &&
                            graph::int_argument(node, "end") == extent(out, d);
-        // The first of however many; the first few of something may be fewer.
+        // A single first element exists at any extent; the first few may not.
         if (first && extent(out, d) == 1) continue;
         fix(in, d);
         if (!first || extent(in, d) == extent(out, d)) fix(out, d);
     }
 }
 
-// A half is in proportion to the whole.
+// A half is proportional to the whole.
 bool ExtentClasses::visit_halving(const Node& node) {
     if (node.target != "aten.glu.default" && !both_halves(graph_, node)) return false;
     const auto in = graph::tensor_inputs(node).at(0);
@@ -54,7 +54,7 @@ bool ExtentClasses::visit_halving(const Node& node) {
     return true;
 }
 
-// Several parts along one dimension, which each lacks where it is a single element.
+// Several parts along one dimension, which the parts lack if they are single elements.
 bool ExtentClasses::visit_split(const Node& node) {
     const bool unbound = node.target == "aten.unbind.int";
     if (!unbound && node.target != "aten.split.Tensor" && node.target != "aten.chunk.default" &&
@@ -81,7 +81,7 @@ void ExtentClasses::visit_selected(const Node& node) {
         if (d != dim) tie(in, d, out, d > dim ? d - 1 : d);
 }
 
-// Numbers of places along one dimension, which has to have them all.
+// Positions along one dimension, which has to keep its extent.
 void ExtentClasses::visit_gathered(const Node& node) {
     const auto in = graph::tensor_argument(node, "self"),
                at = graph::tensor_argument(node, "index");
@@ -97,7 +97,7 @@ void ExtentClasses::visit_gathered(const Node& node) {
     }
 }
 
-// Where the parts are put one after the other, or side by side, extents stay.
+// The extent of the dimension along which parts are joined is fixed.
 void ExtentClasses::visit_joined(const Node& node) {
     const auto out = node.outputs[0];
     const int dim = along(node, rank(out));
@@ -115,8 +115,8 @@ void ExtentClasses::visit_joined(const Node& node) {
         }
 }
 
-// x[i, j]: the indices make the result as pointwise operators do. One that is as long as what it
-// looks into names its places (a range, in the masks of models), and is as long in every size.
+// x[i, j]: the indices are combined like operands of a pointwise operator. An index as long as the
+// dimension it selects from lists its positions (a range, in masks), and changes with it.
 void ExtentClasses::visit_lookup(const Node& node) {
     auto indices = graph::tensor_inputs(node);
     const ValueId from = indices.front();
@@ -135,7 +135,7 @@ void ExtentClasses::visit_lookup(const Node& node) {
     }
 }
 
-// Of neighbours; what is put before the first keeps as many of them as there were.
+// Differences of neighbours; with a value prepended there are as many as elements.
 void ExtentClasses::visit_differences(const Node& node) {
     const auto reads = graph::tensor_inputs(node);
     const ValueId in = reads.front(), out = node.outputs[0];

@@ -1,4 +1,4 @@
-// Extents across operators that look along dimensions, and across products other than matrices'.
+// Extents across operators that work along dimensions, and across products other than of matrices.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -39,7 +39,7 @@ bool ExtentClasses::visit_einsum(const Node& node) {
     return true;
 }
 
-// Of single points: weight[O, C, 1, 1] by input[B, C, H, W].
+// Only 1x1 convolutions: weight[O, C, 1, 1] by input[B, C, H, W].
 bool ExtentClasses::visit_convolution(const Node& node) {
     const auto reads = graph::tensor_inputs(node);
     if (node.target != "aten.conv2d.default" || reads.size() < 2) return false;
@@ -100,7 +100,7 @@ bool ExtentClasses::visit_loss(const Node& node) {
     return true;
 }
 
-// Scores of [B, C, ...] and for each the number of a class, or a probability of every one.
+// Scores [B, C, ...] with, for each position, a class number or a probability per class.
 bool ExtentClasses::visit_classes(const Node& node) {
     const auto reads = graph::tensor_inputs(node);
     if (reads.size() != 2 || rank(reads[0]) < 2) return false;

@@ -13,7 +13,7 @@ namespace {
 using graph::Graph;
 using graph::Node;
 
-// Operators that make a tensor of torch's default type when no dtype is given.
+// Operators that make a tensor of torch's default type if no dtype is given.
 constexpr std::array<std::string_view, 12> kFactories{
     "aten.full.",         "aten.zeros.", "aten.ones.",     "aten.empty.",
     "aten.arange.",       "aten.eye.",   "aten.linspace.", "aten.rand.",

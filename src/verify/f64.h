@@ -1,4 +1,4 @@
-// The graph as it would be computed without rounding: the oracle.
+// The graph rewritten to f64, as the oracle.
 #pragma once
 
 #include "graph/graph.h"
@@ -7,7 +7,7 @@
 namespace fact::verify {
 
 // Metadata asserts are dropped; floating values, casts and factory dtypes become f64; integer and
-// boolean operations stay. Floating inputs are to be given as f64. An Error names a node whose
+// boolean operations stay. Floating inputs have to be passed as f64. An Error names a node whose
 // meaning depends on the bits of a narrower type.
 Result<graph::Graph> f64_rewriting(const graph::Graph& graph);
 

@@ -1,4 +1,4 @@
-// What a check found wrong with a kernel: more than that it is incorrect, which rule it broke.
+// What a check found wrong with a kernel: not only that it is incorrect, but which rule it broke.
 #pragma once
 
 #include <optional>
@@ -23,17 +23,17 @@ enum class Finding {
     too_much_memory,
 };
 
-// Stable, in words: "wrote outside its buffers"; "" for none.
+// A stable name in words: "wrote outside its buffers"; "" for none.
 std::string_view name(Finding finding);
 std::optional<Finding> finding_from_name(std::string_view name);
 
-// What one step of the proof says; `why` has the particulars.
+// The result of one step of the proof; `why` has the details.
 struct Verdict {
     Finding finding = Finding::none;
     std::string why;
     bool passed() const { return finding == Finding::none; }
 };
-// "wrote outside its buffers: 12 bytes after y"; "" when passed.
+// "wrote outside its buffers: 12 bytes after y"; "" if passed.
 std::string text(const Verdict& verdict);
 
 }  // namespace fact::verify

@@ -17,8 +17,8 @@ using graph::ValueId;
 constexpr std::array<std::string_view, 6> kComparisons{"aten.eq.", "aten.ne.", "aten.lt.",
                                                        "aten.le.", "aten.gt.", "aten.ge."};
 
-// Results are calculated element by element. What is not listed here, and does not only move them,
-// may take them for places or lengths.
+// Operators that compute element by element. Any other, unless it only moves elements, may use the
+// integers as positions or lengths.
 constexpr std::array<std::string_view, 15> kElementwise{
     "aten._to_copy.", "aten.to.",      "aten.type_as.", "aten.where.",   "aten.masked_fill.",
     "aten.add.",      "aten.sub.",     "aten.rsub.",    "aten.mul.",     "aten.div.",

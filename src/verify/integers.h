@@ -1,4 +1,4 @@
-// Which integers an input of a call can be given.
+// Which integers are valid for an input of a call.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,14 @@
 namespace fact::verify {
 
 struct IntegerUse {
-    // Nothing is looked up, counted or shaped by it: it is compared, converted or calculated with.
+    // It is only compared, converted or calculated with, and not used as an index, a count or a
+    // size.
     bool any_value = false;
-    bool becomes_floating = false;       // so that its size shows in the results
+    bool becomes_floating = false;       // so its magnitude affects the results
     std::vector<std::int64_t> compared;  // the numbers it is compared with
 };
 
-// What becomes of the integers of `input`, through views and copies of them.
+// How the integers of `input` are used, following views and copies.
 IntegerUse integer_use(const graph::Graph& graph, graph::ValueId input);
 
 }  // namespace fact::verify

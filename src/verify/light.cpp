@@ -8,7 +8,7 @@ Verdict judge_speed(const CandidateReply& reply, double hard_us) {
     for (const Times* times : {&reply.single, &reply.sustained})
         if (hard_us > 0 && times->runs > 0 && times->median_us < hard_us)
             return {Finding::faster_than_light,
-                    fmt::format("took {:.2f} us where the GPU needs at least {:.2f}: it cannot "
+                    fmt::format("took {:.2f} us, but the GPU needs at least {:.2f}: it cannot "
                                 "have done the work",
                                 times->median_us, hard_us)};
     return {};

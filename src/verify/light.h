@@ -1,4 +1,4 @@
-// Times no kernel can have that did its work.
+// Rejects times that no kernel can have that did its work.
 #pragma once
 
 #include "verify/finding.h"
@@ -6,11 +6,11 @@
 
 namespace fact::verify {
 
-// Judges the times of a reply, single and sustained, against the least the GPU's datasheet allows;
-// passed where nothing was timed, or no bound is known (`hard_us` 0).
+// Judges the times of a reply, single and sustained, against the hard bound; passes if nothing was
+// timed or no bound is known (`hard_us` 0).
 Verdict judge_speed(const CandidateReply& reply, double hard_us);
 
-// Turns a reply with such a time into a rejection, whatever else it says.
+// Turns a reply with a time below the bound into a rejection, whatever else it says.
 void reject_faster_than_light(CandidateReply& reply, double hard_us);
 
 }  // namespace fact::verify

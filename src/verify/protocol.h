@@ -1,6 +1,6 @@
-// What the tuner and the torch worker say to each other: one JSON object a line, both ways.
-// A request is {"open": {...}} or {"candidate": {...}}, a reply the plain object; to_json writes
-// the whole line, without its end.
+// The protocol of the tuner and the torch worker: one JSON object per line in both directions.
+// A request is {"open": {...}} or {"candidate": {...}}, a reply the plain object; to_json returns
+// the whole line without the newline.
 #pragma once
 
 #include <optional>
@@ -28,10 +28,11 @@ struct ErrorPair {
 struct Check {
     std::string distribution;  // "normal", "large", "positive", "zero_tail", ...
     int seed = 0;
-    ErrorPair eager, kernel;  // the worst output of each
+    ErrorPair eager, kernel;  // each for its worst output
     bool passed = false;
-    std::string why;  // when it did not pass
-    // The largest share that a row, a column or a magnitude took of the error allowed in it.
+    std::string why;  // why it did not pass
+    // The largest error of a part of an output (a row, a column, elements of one magnitude), as a
+    // share of the error allowed there.
     double slice = 0;
 };
 
@@ -39,16 +40,16 @@ struct Check {
 struct OpenRequest {
     std::string call;         // path of the FusedCall's JSON
     std::string kernel_text;  // path of the kernel text
-    // Path of the model's archive, or "". Buffers among the call's constants are read from it: a
-    // mask of zeros and ones must not become noise. Parameters stay random.
+    // Path of the model's archive, or "". Buffers among the call's constants are read from it,
+    // since a mask of zeros and ones must not become noise. Parameters are random.
     std::string weights;
     std::string device = "cpu";
-    // The user's: the baseline is timed under it. Proofs compare with torch in the precision that
-    // the text claims.
+    // The user's setting, under which the baseline is timed. Proofs compare with torch in the
+    // precision that the text claims.
     TorchPrecision precision;
     bool check_text = true;  // run the interpreter against the oracle (on the CPU, shrunk)
-    // Somebody wrote the text for this very call: it must not have the values of buffers in it, nor
-    // leave out what ordinary inputs do not reach.
+    // A model or a person wrote the text for this very call: it must not contain the values of
+    // buffers, nor omit what ordinary inputs do not reach.
     bool authored = false;
 };
 struct OpenReply {
@@ -57,20 +58,20 @@ struct OpenReply {
     std::string note;  // e.g. how extents were shrunk
 };
 
-// How much of docs/verification.md a candidate goes through. Quick is enough to rank candidates;
-// what is kept went through all of it.
+// How much of the proof of docs/verification.md a candidate goes through. `quick` is enough to rank
+// candidates; a kernel that is used went through all of it.
 enum class Proof { quick, full };
 
 // Verifies a compiled kernel against the oracle and times it beside the baseline.
 struct CandidateRequest {
     std::string cubin, record;  // paths
-    // How long to measure single launches and, where that is not 0, back to back ones: kernel and
-    // baseline in turns.
+    // How long to measure single launches and, if not 0, back-to-back ones: kernel and baseline in
+    // turns.
     double single_ms = 600, sustained_ms = 0;
     std::string fault;  // tests only, on the CPU: "hang", "crash", or a simulated fault
     Proof proof = Proof::full;
 };
-// A launch of the kernel, waited for before the next: all together may take longer than the call.
+// One launch of the kernel, timed with a wait before the next: the sum may exceed the call's time.
 struct LaunchTime {
     std::string entry;  // Launch::entry
     double us = 0;
@@ -80,9 +81,9 @@ struct CandidateReply {
     std::string why;
     std::vector<Check> checks;
     Times single, baseline_single, sustained, baseline_sustained;
-    Finding finding = Finding::none;        // which check rejected it; why begins with its name
-    std::string note;                       // the other sizes it was proven at, or why at none
-    std::vector<LaunchTime> launches = {};  // with a full proof on a GPU
+    Finding finding = Finding::none;        // which check rejected it; `why` begins with its name
+    std::string note;                       // the other sizes it was proved at, or why at none
+    std::vector<LaunchTime> launches = {};  // only with a full proof on a GPU
 };
 
 std::string to_json(const OpenRequest&);

@@ -18,8 +18,8 @@ using graph::Graph;
 using graph::TensorType;
 using graph::ValueId;
 
-// Strides of a dense tensor follow its new sizes, dimension order kept; others stay, which leaves
-// a view into the same, larger storage.
+// A dense tensor stays dense, in the same order of dimensions; other strides do not change, which
+// gives a view into the same, larger storage.
 void set_sizes(TensorType& type, const std::vector<std::int64_t>& sizes) {
     std::vector<std::size_t> order(sizes.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -39,7 +39,7 @@ void set_sizes(TensorType& type, const std::vector<std::int64_t>& sizes) {
     if (dense) type.strides = strides;
 }
 
-// Where a slice ends, and how far a range counts from 0.
+// The end of a slice, or of a range that starts from 0.
 void rewrite_end(graph::Node& node, const std::vector<std::int64_t>& before,
                  const std::vector<std::int64_t>& after) {
     const bool slice = node.target == "aten.slice.Tensor";
@@ -53,7 +53,7 @@ void rewrite_end(graph::Node& node, const std::vector<std::int64_t>& before,
     }
 }
 
-// Where halves begin and end. False, and nothing done, where the graph takes no halves.
+// The start and end of halves. Returns false, without doing anything, if the graph takes no halves.
 bool rewrite_half(graph::Node& node, const Graph& original, const Graph& resized) {
     const auto halving = both_halves(original, node);
     if (!halving || halving->place != graph::HalfPlace::outer) return false;
@@ -67,8 +67,8 @@ bool rewrite_half(graph::Node& node, const Graph& original, const Graph& resized
     return true;
 }
 
-// Lists of sizes among the arguments (view, expand, full, ...) are those of the result. Others are
-// numbers of dimensions, or lengths of parts.
+// The list arguments that are sizes of the result (view, expand, full, ...). Others are dimensions,
+// or lengths of parts.
 constexpr std::array<std::string_view, 3> kSizes{"size", "shape", "repeats"};
 
 void rewrite_sizes(graph::Node& node, const std::vector<std::int64_t>& before,
@@ -83,8 +83,8 @@ void rewrite_sizes(graph::Node& node, const std::vector<std::int64_t>& before,
     }
 }
 
-// The symbol that an extent of the kernel text is in proportion to; nothing where it is a number or
-// the product of several.
+// The symbol that an extent of the kernel text is proportional to; nullopt if it is a number or has
+// several symbols as factors.
 std::optional<ir::DimId> symbol_of(const ir::Kernel& kernel, ir::DimId dim) {
     if (kernel[dim].factors.empty()) return kernel[dim].extent ? std::nullopt : std::optional(dim);
     std::optional<ir::DimId> found;
@@ -96,8 +96,8 @@ std::optional<ir::DimId> symbol_of(const ir::Kernel& kernel, ir::DimId dim) {
     return found;
 }
 
-// Extents the kernel text writes as numbers cannot change, those it gives one name change together.
-// Parts of one tensor stay as long as they are: the text may tell them apart.
+// Extents that are literals in the kernel text cannot change; those with the same name change
+// together. Parts of one tensor keep their lengths: the text may distinguish them.
 void follow_text(const graph::FusedCall& call, const ir::Kernel& kernel, ExtentClasses& classes) {
     std::map<ir::DimId, std::pair<ValueId, int>> named;
     const auto follow = [&](const ir::Tensor& tensor, const graph::Binding& binding,
@@ -131,14 +131,14 @@ void follow_text(const graph::FusedCall& call, const ir::Kernel& kernel, ExtentC
     for (const auto& output : kernel.outputs) find(output.tensor, call.results, false);
 }
 
-// Odd, and more than one tile where the extent allows it.
+// Odd, and more than one tile if the extent allows it.
 std::int64_t odd_below(std::int64_t before, std::int64_t wish) {
     if (before > wish) return wish;
     if (before < 3) return before + 1;
     return before - 1 - before % 2;
 }
 
-// A multiple of 8 elements but of no more, one TMA can step over.
+// A multiple of 8 elements but not of 16: a stride that TMA supports.
 std::int64_t eights_below(std::int64_t before, std::int64_t wish) {
     if (before > wish) return wish;
     const auto below = (before - 1) / 8 * 8;
@@ -149,11 +149,11 @@ enum class Rows { odd, aligned, kept };
 
 Factors changed(const Resizable& resizable, Rows rows) {
     Factors factors = resizable.factors();
-    std::int64_t odd = 333, eights = 264;  // two tiles of 128, or one of 256, and a rest
+    std::int64_t odd = 333, eights = 264;  // two tiles of 128, or one of 256, and a remainder
     for (auto& [c, factor] : factors) {
         if (resizable.innermost(c) && rows != Rows::odd) {
             if (rows == Rows::aligned) factor.now = eights_below(factor.before, eights);
-            eights += 16;  // extents that differ tell M from N
+            eights += 16;  // different extents, so that mixing up M and N shows
         } else {
             factor.now = odd_below(factor.before, odd);
             odd += 2;
@@ -238,7 +238,7 @@ std::vector<Resized> other_sizes(const graph::FusedCall& call, const ir::Kernel&
         Resized resized{call, {}};
         resized.call.original = resizable.with(factors);
         while (work(resized.call.original) > max_products) {
-            // Rows keep what they have: only their number is free of rules.
+            // Rows keep their length: only their number can change freely.
             auto largest = factors.end();
             for (auto at = factors.begin(); at != factors.end(); ++at)
                 if (at->second.now > 3 && (rows == Rows::odd || !resizable.innermost(at->first)) &&

@@ -16,8 +16,8 @@ using graph::ValueId;
 
 // Few enough to be quick, enough for a wrong stride to show.
 constexpr std::int64_t kMinExtent = 2;
-// An element of a result costs about as much as so many multiplications of a product: it is
-// interpreted by itself, and compared with f64 in many ways.
+// The cost of one element of a result in multiplications of a product: each is interpreted
+// separately, and compared with f64 in many ways.
 constexpr double kElement = 16;
 
 double elements(const TensorType& type) {

@@ -19,7 +19,7 @@ ErrorPair relative(const Difference& d) {
 ErrorPair floor_of(DType output) {
     switch (output) {
         // One rounding of the result: half a unit in the last place at the largest magnitude, and
-        // about a quarter of that on average. It matters where eager is exact by luck.
+        // about a quarter of that on average. It matters if eager happens to be exact.
         case DType::bf16:
             return {0x1p-8, 0x1p-10};
         case DType::f16:
@@ -49,7 +49,7 @@ Grain grain_of(DType output, bool tf32) {
             return {floor_of(output), 0x1p-12, 0x1p-24};
         case DType::f32:
             if (tf32) return {floor_of(DType::f16), 0x1p-12, 0x1p-126};
-            [[fallthrough]];  // f32 operands are split in parts that leave out as much as the floor
+            [[fallthrough]];  // splitting f32 operands loses as much as the floor allows
         case DType::f64:
         case DType::boolean:
         case DType::u8:

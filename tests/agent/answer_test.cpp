@@ -48,7 +48,7 @@ TEST(Prompt, PlacesAreFilledOnceAndNoneIsForgotten) {
     const auto file = folder.path() / "p.md";
     std::ofstream(file) << "a {{x}} b {{y}}\n";
     EXPECT_EQ(*fill_prompt(file, {{"x", "{{y}}"}, {"y", "2"}}), "a {{y}} b 2\n");
-    EXPECT_NE(fill_prompt(file, {{"x", "1"}}).error().message.find("nothing fills {{y}}"),
+    EXPECT_NE(fill_prompt(file, {{"x", "1"}}).error().message.find("there is no value for {{y}}"),
               std::string::npos);
     EXPECT_LT(fill_prompt(file, {{"x", std::string(1 << 20, 'x')}, {"y", ""}})->size(), 50'000u);
     EXPECT_EQ(bounded({"one", "two", "three"}, 8), "one\ntwo\n... and 1 more");
@@ -117,8 +117,8 @@ TEST(Command, AnswersOrSaysWhyNot) {
     EXPECT_EQ(answer->text, "what was asked");
     EXPECT_EQ(answer->tokens_in, 4);
     EXPECT_EQ(ask("echo no; echo why >&2; exit 4").error().message,
-              "the program that answers ended with exit code 4: why\n");
-    EXPECT_EQ(ask("exit 3").error().message, "the program that answers ended with exit code 3");
+              "the answering program ended with exit code 4: why\n");
+    EXPECT_EQ(ask("exit 3").error().message, "the answering program ended with exit code 3");
     EXPECT_EQ(ask("sleep 60", {}, 0.2).error().message, "no answer within 0 s");
     EXPECT_EQ(ask("yes").error().message, "the answer has more than 4 MB");
     EXPECT_EQ(ask("echo").error().message, "the answer is empty");

@@ -29,19 +29,19 @@ const auto kFits = [](const std::string&) { return true; };
 
 TEST(Generalize, NumbersBecomeSymbolsAndWhatOperatorsFixBecomesANumber) {
     const auto text = with_dims("G*8", "G", "8", "1024");
-    EXPECT_EQ(generalized(text, group_norm(), {{"B", 4}, {"G", 32}}, kFits),
+    EXPECT_EQ(generalize(text, group_norm(), {{"B", 4}, {"G", 32}}, kFits),
               with_dims("32*Q", "32", "Q", "P"));
 }
 
 TEST(Generalize, ASymbolThatHappensToEqualAFixedNumberStays) {
     const auto text = with_dims("32*C", "32", "C", "N");
-    EXPECT_EQ(generalized(text, group_norm(), {{"B", 32}, {"C", 8}, {"N", 32}}, kFits), text);
+    EXPECT_EQ(generalize(text, group_norm(), {{"B", 32}, {"C", 8}, {"N", 32}}, kFits), text);
 }
 
 TEST(Generalize, WhatNoLongerFitsIsTakenBack) {
     const auto text = with_dims("256", "32", "8", "1024");
     const auto fits = [](const std::string& other) { return other.find("256") != other.npos; };
-    EXPECT_EQ(generalized(text, group_norm(), {{"B", 4}}, fits), with_dims("256", "32", "8", "P"));
+    EXPECT_EQ(generalize(text, group_norm(), {{"B", 4}}, fits), with_dims("256", "32", "8", "P"));
 }
 
 }  // namespace

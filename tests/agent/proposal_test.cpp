@@ -180,10 +180,10 @@ TEST(Bind, SaysWhatDoesNotFit) {
          "the dimensions of the text do not fit the tensors of the proposal"},
         {"kernel f(x: f32[B, M, P*Q], norm_weight: f32[P*Q]) -> (n1: f32[B, M, P*Q]) { n1 = "
          "tanh(x) * norm_weight }",
-         "the extent of P cannot be told from the tensors"},
+         "the tensors do not determine the extent of P"},
         {"kernel f(x: f32[R, K], norm_weight: f32[K]) -> (n1: f32[R, K]) where R % 3 == 0 { n1 = "
          "tanh(x) * norm_weight }",
-         "the text wants R to be a multiple of 3, but it is 128"},
+         "the text requires R to be a multiple of 3, but it is 128"},
     };
     for (const auto& [text, message] : wrong) {
         Diagnostics diagnostics;

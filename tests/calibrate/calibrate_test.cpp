@@ -120,7 +120,7 @@ TEST(Check, ProductsAreSummedAgain) {
     };
     EXPECT_EQ(wrong_products(text(x), text(w), text(right), DType::f32), "");
     EXPECT_EQ(wrong_products(text(x), text(w), text(wrong), DType::f32),
-              "column 1 is 17.3 where 17 is right");
+              "column 1 is 17.3 instead of 17");
     const std::uint16_t hx[] = {ir::bf16_from_f32(1), ir::bf16_from_f32(2)},
                         hw[] = {ir::bf16_from_f32(3), ir::bf16_from_f32(4)},
                         hy[] = {ir::bf16_from_f32(11)}, none[] = {0x7fc0};

@@ -46,7 +46,7 @@ TEST(Choose, OfOverlappingPatternsTheOneThatSavesMoreIsKept) {
     const auto choices = choose(kGraph, {candidate(small), candidate(large)});
     EXPECT_FALSE(choices[0].fused);
     EXPECT_TRUE(choices[1].fused);
-    EXPECT_NE(choices[0].why.find("takes a part of it, and that saves more"), std::string::npos);
+    EXPECT_NE(choices[0].why.find("overlaps it and saves more"), std::string::npos);
 }
 
 // A norm and a product, or the two as one: what they save together decides, not which saves most.
@@ -61,9 +61,9 @@ TEST(Choose, ThePairIsComparedWithTheTwoAsOne) {
                      candidate(both, {together, together, together, 50}, {120, 120, 120, 50})});
         EXPECT_NE(choices[2].fused, choices[0].fused);
         EXPECT_EQ(choices[0].fused, choices[1].fused);
-        EXPECT_EQ(choices[choices[2].fused ? 0 : 2].why,
-                  choices[2].fused ? "p0b takes a part of it, and that saves more"
-                                   : "n0 takes a part of it, and that saves more");
+        EXPECT_EQ(choices[choices[2].fused ? 0 : 2].why, choices[2].fused
+                                                             ? "p0b overlaps it and saves more"
+                                                             : "n0 overlaps it and saves more");
         return choices[2].fused;
     };
     EXPECT_TRUE(fused(99));

@@ -108,7 +108,7 @@ class Generator : Parts {
     void groups() {
         const DType dtype = floating();
         const DimId g = kernel().dim("4"), d = dim("D", {3, 16, 40});
-        const DimId channels = kernel().dim_product({g, d});
+        const DimId channels = kernel().factored_dim({g, d});
         const DimId rows = m();
         const ExprId x = b_.view(param("x", dtype, {rows, channels}), {rows, g, d});
         const ExprId normal = layer_norm(x, {d});
@@ -123,7 +123,7 @@ class Generator : Parts {
         const DimId half = kernel().dim(pick({"4", "8", "24", "64"}));
         const bool pairs = chance(40);
         const Dims apart{rows, heads, pairs ? half : two, pairs ? two : half};
-        const DimId whole = kernel().dim_product({apart.begin() + 1, apart.end()});
+        const DimId whole = kernel().factored_dim({apart.begin() + 1, apart.end()});
         program_.extents.resize(kernel().dims.size(), ir::kUnknownExtent);
         ExprId x;
         if (chance(50)) {

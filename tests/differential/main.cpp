@@ -96,7 +96,7 @@ Result<> run_on_gpu(const Case& one, const std::string& cubin,
         if (auto done = add(argument(t, nullptr), &t.data); !done) return done;
     for (const auto& t : outputs)
         if (auto done = add(argument(t, nullptr), nullptr); !done) return done;
-    if (auto why = kernel->refuses(tensors); !why.empty()) return Error{"refused: " + why, ""};
+    if (auto why = kernel->why_refused(tensors); !why.empty()) return Error{"refused: " + why, ""};
     for (const auto& arg : kernel->workspaces(tensors))
         if (auto done = add(arg, nullptr); !done) return done;
     if (auto done = kernel->launch(tensors, {}, nullptr); !done) return done;

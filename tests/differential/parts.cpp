@@ -73,7 +73,7 @@ ExprId Parts::laid_out(const std::string& stem, DType dtype, Dims dims) {
     // The heads of a projection, say: two neighbours as one dimension.
     const auto first = memory.begin() + static_cast<std::ptrdiff_t>(below(memory.size() - 1));
     Dims merged(memory.begin(), first);
-    merged.push_back(kernel().dim_product({first[0], first[1]}));
+    merged.push_back(kernel().factored_dim({first[0], first[1]}));
     merged.insert(merged.end(), first + 2, memory.end());
     program_.extents.resize(kernel().dims.size(), ir::kUnknownExtent);
     const ExprId apart = b_.view(param(stem, dtype, std::move(merged)), std::move(memory));

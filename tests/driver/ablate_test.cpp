@@ -52,7 +52,7 @@ TEST_F(Ablate, WhatElseTakesTheSamePlaceIsTried) {
     EXPECT_EQ(b.instead.median_us, 300);  // the first two nodes as one, and the third
     EXPECT_TRUE(a.kept);
     EXPECT_FALSE(b.kept);
-    EXPECT_EQ(chosen.choices[1].why, "the whole module is faster with others in its place");
+    EXPECT_EQ(chosen.choices[1].why, "the whole module is faster with other patterns in its place");
     EXPECT_TRUE(chosen.choices[2].fused);
     EXPECT_TRUE(chosen.choices[3].fused);
     EXPECT_EQ(chosen.fused(), 2);
@@ -119,7 +119,7 @@ TEST_F(Ablate, NothingIsFusedWhereTheModuleWasFaster) {
     ASSERT_TRUE(done) << done.error().text();
     EXPECT_EQ(done->all.median_us, 1050);
     EXPECT_EQ(chosen.fused(), 0);
-    EXPECT_EQ(chosen.choices[0].why, "the whole module is faster as it was");
+    EXPECT_EQ(chosen.choices[0].why, "the original module is faster");
 }
 
 // A model's kernel that takes the place of the rules': what the rules alone would have given is

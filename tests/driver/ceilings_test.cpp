@@ -42,13 +42,13 @@ Calibration h200() {
 
 TEST(Ceilings, TheTablesUntilSomethingWasMeasured) {
     const Cache cache;
-    EXPECT_EQ(cache.find("h200").source, "the table's, measured on an H200");
-    EXPECT_EQ(cache.find("b200").source, "the table's, scaled from what an H200 reaches");
+    EXPECT_EQ(cache.find("h200").source, "from the table, measured on an H200");
+    EXPECT_EQ(cache.find("b200").source, "from the table, scaled from what an H200 reaches");
     EXPECT_EQ(cache.find("").gpu.name, "h200") << "typical of its architecture";
     cache.keep("h200", to_json(h200()));
     EXPECT_EQ(cache.find("h200").source, "calibrated 2026-03-01 on NVIDIA H200");
     EXPECT_EQ(cache.find("").gpu.calibrated_bf16_tflops, 700);
-    EXPECT_EQ(cache.find("b200").source, "the table's, scaled from what an H200 reaches");
+    EXPECT_EQ(cache.find("b200").source, "from the table, scaled from what an H200 reaches");
 }
 
 TEST(Ceilings, AQuickCalibrationIsCalledSo) {
@@ -64,7 +64,7 @@ TEST(Ceilings, OfAnotherGpuIsPassedOver) {
     cache.keep("h100-sxm", to_json(h200()));
     const auto found = cache.find("h100-sxm");
     EXPECT_EQ(found.gpu.calibrated_memory_tbs, find_gpu("h100-sxm")->calibrated_memory_tbs);
-    EXPECT_NE(found.source.find("h100-sxm.json was passed over: it is of h200"), std::string::npos)
+    EXPECT_NE(found.source.find("h100-sxm.json was ignored: it is for h200"), std::string::npos)
         << found.source;
 }
 

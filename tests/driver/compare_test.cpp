@@ -111,7 +111,7 @@ TEST_F(CompareRuns, OtherModulesAndOtherGpusAreSaid) {
     const auto done = compare_runs(a, b);
     ASSERT_TRUE(done) << done.error().text();
     ASSERT_EQ(done->notes.size(), 3u);
-    EXPECT_NE(done->notes[0].find("not the same (4 and 3 operators)"), std::string::npos);
+    EXPECT_NE(done->notes[0].find("the modules differ (4 and 3 operators)"), std::string::npos);
     EXPECT_NE(done->notes[1].find("GPUs differ"), std::string::npos);
     EXPECT_EQ(done->notes[2], "the whole module was timed in neither run");
     EXPECT_TRUE(done->agent.empty());

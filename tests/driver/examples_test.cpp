@@ -17,8 +17,8 @@ index::Example called(const std::string& name) {
     return example;
 }
 
-const Advice kAdvice{{{called("near"), 1}, {called("other"), 7}, {called("far"), 20}},
-                     {{"Short", {}, "Do this.", "3 of 3."}}};
+const RelatedExamples kAdvice{{{called("near"), 1}, {called("other"), 7}, {called("far"), 20}},
+                              {{"Short", {}, "Do this.", "3 of 3."}}};
 
 TEST(InPrompt, HasCardsAndTimesOfWhatIsNear) {
     EXPECT_EQ(in_prompt({{kAdvice.examples.front()}, kAdvice.cards}, 3'000),

@@ -111,19 +111,19 @@ TEST_F(Runs, TheJournalGrowsByLines) {
 TEST_F(Runs, WhatAMeasurementFollowsFromFindsItAgain) {
     Environment environment;
     environment.store = folder_.path() / "store";
-    EXPECT_FALSE(recalled(environment, "bench", "inputs"));
-    ASSERT_TRUE(memorize(environment, "bench", "inputs", "result"));
-    EXPECT_EQ(recalled(environment, "bench", "inputs"), "result");
-    EXPECT_FALSE(recalled(environment, "bench", "other"));
-    EXPECT_FALSE(recalled(environment, "ablation", "inputs"));
+    EXPECT_FALSE(find_memo(environment, "bench", "inputs"));
+    ASSERT_TRUE(store_memo(environment, "bench", "inputs", "result"));
+    EXPECT_EQ(find_memo(environment, "bench", "inputs"), "result");
+    EXPECT_FALSE(find_memo(environment, "bench", "other"));
+    EXPECT_FALSE(find_memo(environment, "ablation", "inputs"));
     environment.gpu = gpu::DeviceInfo{};
     environment.gpu->name = "NVIDIA H200";
-    EXPECT_FALSE(recalled(environment, "bench", "inputs"));
+    EXPECT_FALSE(find_memo(environment, "bench", "inputs"));
     environment.gpu->driver_version = "1";
-    ASSERT_TRUE(memorize(environment, "bench", "inputs", "measured"));
-    EXPECT_EQ(recalled(environment, "bench", "inputs"), "measured");
+    ASSERT_TRUE(store_memo(environment, "bench", "inputs", "measured"));
+    EXPECT_EQ(find_memo(environment, "bench", "inputs"), "measured");
     environment.gpu->driver_version = "2";
-    EXPECT_FALSE(recalled(environment, "bench", "inputs"));
+    EXPECT_FALSE(find_memo(environment, "bench", "inputs"));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST(Errors, OtherSpellingsHaveTheirCure) {
         {"`pow(x, 2.0)`", BODY("y = c ** 2")},
         {"`take(x, over: 3, at: 0)`", BODY("y = c[:, 0]")},
         {"`x: f32[M, G*16]`", "kernel f(x: f32[M, N/16]) -> (y: f32[M]) {\n  y = x\n}\n"},
-        {"`tanh(...)`", BODY("y = torch.tanh(c)")},
+        {"`tanh(x, ...)`", BODY("y = torch.tanh(c)")},
         {"`gelu_tanh(x)`", BODY("y = gelu(c, approximate: tanh)")},
         {"Leave out the right operand's `.T`",
          "kernel f(x: f32[M, K], w: f32[K, N]) -> (y: f32[M, N]) {\n  y = x @ w.T\n}\n"},

@@ -30,7 +30,7 @@ class Generator {
             if (below(3) == 0)
                 kernel_.dims.push_back({fmt::format("P{}", kernel_.dims.size()), {}, factors});
             else
-                kernel_.dim_product(factors);
+                kernel_.factored_dim(factors);
         }
         for (int rules = below(3); rules > 0; --rules)
             kernel_.multiples.push_back({kernel_.dim(names[below(5)]), 1 + below(9)});
@@ -178,7 +178,7 @@ class Generator {
             dims.insert(dims.erase(at), factors.begin(), factors.end());
         } else if (at + 1 != dims.end()) {
             if (kernel_.factors({at[0], at[1]}).size() > kMaxRank) return;
-            at[0] = kernel_.dim_product({at[0], at[1]});
+            at[0] = kernel_.factored_dim({at[0], at[1]});
             dims.erase(at + 1);
         }
         const std::set<ir::DimId> distinct(dims.begin(), dims.end());

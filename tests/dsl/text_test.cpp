@@ -295,10 +295,10 @@ TEST(Text, SchedulesAttachToProducts) {
     EXPECT_EQ(found.product, "acc");
     EXPECT_EQ(found.arch, "sm90a");
     ASSERT_EQ(found.choices.size(), 8u);
-    const schedule::Given expected{schedule::Tile{128, 256, 64}, schedule::Cluster{2, 1},
-                                   schedule::Mainloop::pingpong, 4,
-                                   schedule::Raster::n,          2,
-                                   schedule::Scheduler::streamk};
+    const schedule::PartialSchedule expected{schedule::Tile{128, 256, 64}, schedule::Cluster{2, 1},
+                                             schedule::Mainloop::pingpong, 4,
+                                             schedule::Raster::n,          2,
+                                             schedule::Scheduler::streamk};
     EXPECT_EQ(found.choices[7], expected);
     EXPECT_EQ(to_text(found), block);
 }
@@ -309,7 +309,7 @@ TEST(Text, SchedulesMayLeaveThingsOut) {
         "kernel f(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n  y = relu(x @ w.T)\n}\n"
         "schedule f on sm90a { stages 3 scheduler persistent(swizzle: {1, 2}) }\n");
     ASSERT_EQ(program.schedules.size(), 2u);
-    EXPECT_EQ(program.schedules[0].choices, std::vector<schedule::Given>{{}});
+    EXPECT_EQ(program.schedules[0].choices, std::vector<schedule::PartialSchedule>{{}});
     EXPECT_EQ(to_text(program.schedules[0]), "schedule f on sm90a {\n}\n");
     ASSERT_EQ(program.schedules[1].choices.size(), 2u);
     EXPECT_EQ(program.schedules[1].choices[1].stages, 3);
@@ -321,7 +321,7 @@ TEST(Text, SchedulesMayLeaveThingsOut) {
 }
 
 TEST(Text, CorrelatedChoicesPrintAsSeveralBlocks) {
-    schedule::Given a, b;
+    schedule::PartialSchedule a, b;
     a.tile = schedule::Tile{128, 128, 64};
     b.tile = schedule::Tile{64, 64, 64};
     b.stages = 3;

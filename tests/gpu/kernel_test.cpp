@@ -109,7 +109,7 @@ TEST_P(KernelOnGpu, LaunchesWhatTheRecordSays) {
 
     const auto launched = [&](std::int64_t rows) {
         x.sizes[0] = rows;
-        EXPECT_EQ(kernel->refuses({&x, 1}), "");
+        EXPECT_EQ(kernel->why_refused({&x, 1}), "");
         memory.clear(address, 8);
         auto done = kernel->launch({&x, 1}, {}, nullptr);
         EXPECT_TRUE(done.ok()) << done.error().text();

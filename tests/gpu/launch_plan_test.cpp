@@ -54,11 +54,11 @@ std::vector<TensorArg> product_tensors(std::int64_t m, std::int64_t n, std::int6
 
 TEST(LaunchPlan, AcceptsWhatTmaCanAddress) {
     EXPECT_EQ(inconsistency(product_record()), "");
-    EXPECT_EQ(refuses(product_record(), product_tensors(1000, 1032, 776)), "");
+    EXPECT_EQ(why_refused(product_record(), product_tensors(1000, 1032, 776)), "");
     // A row of one element wide enough never steps: its stride does not matter.
     auto one_row = product_tensors(1, 1032, 776);
     one_row[0].strides[0] = 3;
-    EXPECT_EQ(refuses(product_record(), one_row), "");
+    EXPECT_EQ(why_refused(product_record(), one_row), "");
 }
 
 TEST(LaunchPlan, RefusesByName) {
@@ -66,15 +66,16 @@ TEST(LaunchPlan, RefusesByName) {
     const auto refusal = [&](auto change) {
         auto tensors = product_tensors(512, 768, 256);
         change(tensors);
-        return refuses(record, tensors);
+        return why_refused(record, tensors);
     };
-    EXPECT_EQ(refusal([](auto& t) { t.pop_back(); }), "3 tensors given where the kernel has 4");
+    EXPECT_EQ(refusal([](auto& t) { t.pop_back(); }),
+              "3 tensors were given, but the kernel takes 4");
     EXPECT_EQ(refusal([](auto& t) { t[0] = tensor(DType::bf16, {2, 512, 256}); }),
-              "x has 3 dimensions where the kernel has 2");
+              "x has 3 dimensions, but the kernel takes 2");
     EXPECT_EQ(refusal([](auto& t) { t[1].dtype = DType::f16; }),
-              "w is f16 where the kernel has bf16");
+              "w is f16, but the kernel takes bf16");
     EXPECT_EQ(refusal([](auto& t) { t[1] = tensor(DType::bf16, {768, 264}); }),
-              "w has 264 in dimension 1 where x has 256 in dimension 1");
+              "w has 264 in dimension 1, but x has 256 in dimension 1");
     EXPECT_EQ(refusal([](auto& t) { t[0].sizes[0] = 0; }), "x is empty");
     EXPECT_EQ(refusal([](auto& t) { t[0].strides = {1, 512}; }),
               "x is not contiguous in its last dimension (stride 512)");
@@ -92,24 +93,24 @@ TEST(LaunchPlan, NamesTheLineOfTheKernelText) {
     record.params[0].origin = record.params[1].origin = "mlp.fact:2";
     auto tensors = product_tensors(512, 768, 256);
     tensors[0].strides[0] = 257;
-    EXPECT_EQ(refuses(record, tensors),
+    EXPECT_EQ(why_refused(record, tensors),
               "x (mlp.fact:2) has a stride of 514 bytes in dimension 0; TMA takes positive "
               "multiples of 16 below 2^40");
     tensors[1] = tensor(DType::bf16, {768, 264});
-    EXPECT_EQ(refuses(record, tensors),
-              "w (mlp.fact:2) has 264 in dimension 1 where x (mlp.fact:2) has 256 in dimension 1");
+    EXPECT_EQ(why_refused(record, tensors),
+              "w (mlp.fact:2) has 264 in dimension 1, but x (mlp.fact:2) has 256 in dimension 1");
 }
 
 TEST(LaunchPlan, RefusesExtentsTheTextRulesOut) {
     auto record = product_record();
     record.extent_rules = {{{{{0, 1}}}, {{}, 64}, true}};
     EXPECT_EQ(inconsistency(record), "");
-    EXPECT_EQ(refuses(record, product_tensors(512, 768, 256)), "");
-    EXPECT_EQ(refuses(record, product_tensors(512, 768, 264)),
-              "x has 264 in dimension 1 where the kernel takes multiples of 64");
+    EXPECT_EQ(why_refused(record, product_tensors(512, 768, 256)), "");
+    EXPECT_EQ(why_refused(record, product_tensors(512, 768, 264)),
+              "x has 264 in dimension 1, but the kernel takes multiples of 64");
     record.extent_rules = {{{{{0, 1}}, 1, 1, {{1, 0}}}, {{}, 5}, true}};
-    EXPECT_EQ(refuses(record, product_tensors(512, 16, 128)),
-              "x gives 8 in dimension 1 where the kernel takes multiples of 5");
+    EXPECT_EQ(why_refused(record, product_tensors(512, 16, 128)),
+              "x gives 8 in dimension 1, but the kernel takes multiples of 5");
     record.extent_rules[0].of.dims.clear();
     EXPECT_NE(inconsistency(record), "");
 }
@@ -119,7 +120,7 @@ TEST(LaunchPlan, RefusesExtentsThatOverflow) {
     record.launches[0].grid = LinearGrid{{{{0, 0}}}, 256};
     auto& fields = std::get<StructParam>(record.launches[0].params[3]);
     fields.members[1].field = ExtentField{{{0, 0}, {0, 1}}};
-    EXPECT_EQ(refuses(record, product_tensors(1 << 20, 768, 1 << 12)),
+    EXPECT_EQ(why_refused(record, product_tensors(1 << 20, 768, 1 << 12)),
               "dimension 0 of x times dimension 1 of x is 4294967296, more than kernels count to "
               "(2147418112)");
 }
@@ -127,13 +128,13 @@ TEST(LaunchPlan, RefusesExtentsThatOverflow) {
 // The last tile goes over the edge: an extent of 2^31 - 1 would do so in 32 bits, too.
 TEST(LaunchPlan, RefusesDimensionsNearTheEndOf32Bits) {
     auto record = product_record();
-    EXPECT_EQ(refuses(record, product_tensors(kMaxCount, 8, 8)), "");
-    EXPECT_EQ(refuses(record, product_tensors(kMaxCount + 1, 8, 8)),
+    EXPECT_EQ(why_refused(record, product_tensors(kMaxCount, 8, 8)), "");
+    EXPECT_EQ(why_refused(record, product_tensors(kMaxCount + 1, 8, 8)),
               "x has 2147418113 in dimension 0, more than kernels count to (2147418112)");
     // Whatever it is bound to: a row kernel may take it apart and have no field for the whole.
     record.launches[0].params.clear();
     record.launches[0].grid = LinearGrid{{{{0, 1}}}, 256};
-    EXPECT_NE(refuses(record, product_tensors(std::int64_t{1} << 32, 8, 8)), "");
+    EXPECT_NE(why_refused(record, product_tensors(std::int64_t{1} << 32, 8, 8)), "");
 }
 
 TEST(LaunchPlan, RefusesMoreTilesThanCanBeNumbered) {
@@ -148,7 +149,7 @@ TEST(LaunchPlan, RefusesMoreTilesThanCanBeNumbered) {
     record.launches = {launch};
     ASSERT_EQ(inconsistency(record), "");
     const auto refusal = [&](std::vector<std::int64_t> sizes) {
-        return refuses(record, std::vector{tensor(DType::bf16, std::move(sizes))});
+        return why_refused(record, std::vector{tensor(DType::bf16, std::move(sizes))});
     };
     EXPECT_EQ(refusal({1 << 20, 1 << 10, 1 << 14}), "");  // 2^30 tiles
     EXPECT_EQ(refusal({1 << 21, 1 << 10, 1 << 14}),
@@ -165,17 +166,18 @@ TEST(LaunchPlan, RefusesKTilesThatCannotBeNumbered) {
     auto& grid = std::get<PersistentGrid>(record.launches[0].grid);
     grid.k = {{0, 1}}, grid.tile_k = 64, grid.max_blocks = 144;
     const std::int64_t most = kMaxCount / 288 * 64;
-    EXPECT_EQ(refuses(record, product_tensors(8, 8, most)), "");
-    EXPECT_EQ(refuses(record, product_tensors(8, 8, most + 64)),
-              "linear would divide tiles of 7456313 k-tiles, more than it can number (7456312)");
+    EXPECT_EQ(why_refused(record, product_tensors(8, 8, most)), "");
+    EXPECT_EQ(
+        why_refused(record, product_tensors(8, 8, most + 64)),
+        "linear would cut tiles of 7456313 k-tiles along K, more than it can number (7456312)");
 }
 
 TEST(LaunchPlan, RefusesWhatTheRecordCountsTo) {
     auto record = product_record();
     record.counts = {{{{0, 0}, {1, 0}}, 16}};
     EXPECT_EQ(inconsistency(record), "");
-    EXPECT_EQ(refuses(record, product_tensors(8192, 8192, 64)), "");
-    EXPECT_EQ(refuses(record, product_tensors(16384, 8192, 64)),
+    EXPECT_EQ(why_refused(record, product_tensors(8192, 8192, 64)), "");
+    EXPECT_EQ(why_refused(record, product_tensors(16384, 8192, 64)),
               "dimension 0 of x times dimension 0 of w times 16 is 2147483648, more than kernels "
               "count to (2147418112)");
     record.counts = {{{{4, 0}}}};
@@ -188,14 +190,15 @@ TEST(LaunchPlan, AlignmentIsOfEveryStep) {
     record.alignments = {{0, 16}};
     EXPECT_EQ(inconsistency(record), "");
     auto tensors = product_tensors(512, 768, 256);
-    EXPECT_EQ(refuses(record, tensors), "");
-    const std::string why = "x does not start, end and step at multiples of 16 bytes";
+    EXPECT_EQ(why_refused(record, tensors), "");
+    const std::string why =
+        "x has an address, row length or stride that is not a multiple of 16 bytes";
     tensors[0].strides[0] = 260;
-    EXPECT_EQ(refuses(record, tensors), why);
+    EXPECT_EQ(why_refused(record, tensors), why);
     tensors[0].strides[0] = 1;  // rows that overlap: a step of one element is one all the same
-    EXPECT_EQ(refuses(record, tensors), why);
+    EXPECT_EQ(why_refused(record, tensors), why);
     tensors[0].strides[0] = 0;
-    EXPECT_EQ(refuses(record, tensors), "");
+    EXPECT_EQ(why_refused(record, tensors), "");
 }
 
 TEST(LaunchPlan, ARowMayBeSeveralDimensions) {
@@ -208,13 +211,15 @@ TEST(LaunchPlan, ARowMayBeSeveralDimensions) {
     record.alignments = {{0, 16, 2}};
     EXPECT_EQ(inconsistency(record), "");
     std::vector<TensorArg> tensors = {tensor(DType::bf16, {5, 24, 2})};
-    EXPECT_EQ(refuses(record, tensors), "");
+    EXPECT_EQ(why_refused(record, tensors), "");
     tensors[0].strides = {96, 4, 1};
-    EXPECT_EQ(refuses(record, tensors), "x is not contiguous in its last 2 dimensions");
+    EXPECT_EQ(why_refused(record, tensors), "x is not contiguous in its last 2 dimensions");
     tensors[0].strides = {52, 2, 1};
-    EXPECT_EQ(refuses(record, tensors), "x does not start, end and step at multiples of 16 bytes");
+    EXPECT_EQ(why_refused(record, tensors),
+              "x has an address, row length or stride that is not a multiple of 16 bytes");
     tensors[0] = tensor(DType::bf16, {5, 3, 2});
-    EXPECT_EQ(refuses(record, tensors), "x does not start, end and step at multiples of 16 bytes");
+    EXPECT_EQ(why_refused(record, tensors),
+              "x has an address, row length or stride that is not a multiple of 16 bytes");
     record.alignments[0].row_dims = 0;
     EXPECT_NE(inconsistency(record), "");
 }
@@ -224,8 +229,8 @@ TEST(LaunchPlan, WorkspaceRowsMustBeAddressableToo) {
     record.workspaces = {{DType::f32, {{{{0, 0}}}, {{{0, 1}}}}, 2}};
     record.launches[0].params = {TensorMapParam{4, {2, 1, 0, kNoDim}, {32, 64, 1, 1}}};
     EXPECT_EQ(inconsistency(record), "");
-    EXPECT_EQ(refuses(record, product_tensors(64, 64, 100)), "");
-    EXPECT_EQ(refuses(record, product_tensors(64, 64, 102)),
+    EXPECT_EQ(why_refused(record, product_tensors(64, 64, 100)), "");
+    EXPECT_EQ(why_refused(record, product_tensors(64, 64, 102)),
               "workspace 0 has a stride of 408 bytes in dimension 1; TMA takes positive multiples "
               "of 16 below 2^40");
 }

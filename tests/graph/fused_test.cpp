@@ -14,7 +14,7 @@ using testing::GraphBuilder;
 using testing::Sizes;
 using testing::tensor;
 
-TEST(Together, OutputsOfOneTensorLieSideBySide) {
+TEST(OutputGroup, OutputsOfOneTensorLieSideBySide) {
     GraphBuilder b;
     const auto x = b.input("x", tensor({2, 5, 8}));
     // Heads before rows, as attention reads them: [2, 5, 4 * 3] transposed.
@@ -23,7 +23,7 @@ TEST(Together, OutputsOfOneTensorLieSideBySide) {
     b.output(b.node("v", "aten.h.default", {{"self", x}}, tensor({2, 5, 6})));
     FusedCall call{"l00", "linears", {}, {}, std::move(b.graph)};
     call.results = {{"y", "q", {{0}, {2}, {1, 3}}}, {"y", "v", {{0}, {1}, {2}}}};
-    const auto found = outputs_together(call);
+    const auto found = group_outputs(call);
     ASSERT_EQ(found.size(), 2u);
     EXPECT_EQ(found[0].outputs, (std::vector<std::size_t>{0, 2}));
     EXPECT_EQ(found[0].length, 2 * 5 * (12 + 6));
@@ -55,12 +55,12 @@ TEST(FusedJson, RefusesDimensionsThatATensorDoesNotHave) {
     EXPECT_EQ(refusal([](FusedCall& call) { call.params[0].dims[1] = {2}; }),
               "cannot read the fused call: x has no dimension 2");
     EXPECT_EQ(refusal([](FusedCall& call) { call.results[0].dims = {{0}, {1, 0}}; }),
-              "cannot read the fused call: dimension 0 of q twice");
+              "cannot read the fused call: dimension 0 of q is bound twice");
 }
 
 TEST(FusedJson, RefusesPartsThatCannotLieSideBySide) {
     const std::string_view message =
-        "cannot read the fused call: the parts of y cannot lie side by side";
+        "cannot read the fused call: the parts of y cannot be placed side by side";
     EXPECT_EQ(refusal([](FusedCall& call) { call.results[1].dims.clear(); }), message);
     EXPECT_EQ(refusal([](FusedCall& call) { call.results[1].value = "z"; }), message);
     EXPECT_EQ(refusal([](FusedCall& call) { call.original.values[2].type->sizes[1] = 0; }),

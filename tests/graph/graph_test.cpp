@@ -76,7 +76,7 @@ TEST(Graph, VerifiesSoundness) {
     EXPECT_EQ(problem([](Graph& g) { g.nodes[1].outputs = {ValueId{2}}; }),
               "'sum' is defined twice");
     EXPECT_EQ(problem([](Graph& g) { g.values[2].producer = NodeId{1}; }),
-              "'sum' names another producer than the one it has");
+              "'sum' does not name the node that produces it");
     EXPECT_EQ(problem([](Graph& g) { g.values[1].name = "x"; }), "two values are called 'x'");
     EXPECT_EQ(problem([](Graph& g) { g.nodes[1].name = "sum"; }), "two nodes are called 'sum'");
     EXPECT_EQ(problem([](Graph& g) { g.values[0].type->strides.pop_back(); }),

@@ -49,7 +49,9 @@ TEST(Cards, WhatIsWrongIsNamedByItsLine) {
 TEST(Cards, FitWhatTheyAreAbout) {
     const auto cards = cards_from_file(kTwo);
     ASSERT_TRUE(cards);
-    const auto fit = [&](const Features& features) { return titles(fitting(*cards, features, 3)); };
+    const auto fit = [&](const Features& features) {
+        return titles(fitting_cards(*cards, features, 3));
+    };
     EXPECT_EQ(fit(of(linear_text("acc"), {{"K", 768}})), "Short sums; ");
     EXPECT_EQ(fit(of(linear_text("acc", "f16"), {{"K", 1024}})), "Short sums; ");
     EXPECT_EQ(fit(of(linear_text("acc"), {{"K", 4096}})), "");
@@ -63,7 +65,7 @@ TEST(Cards, TheMostParticularComeFirst) {
         "## A\nApplies: product\nx\nEvidence: 1\n## B\nApplies: product, gelu\nx\nEvidence: 1\n"
         "## C\nApplies: product >= 2\nx\nEvidence: 1\n## D\nApplies: gelu\nx\nEvidence: 1\n");
     ASSERT_TRUE(cards) << cards.error().message;
-    EXPECT_EQ(titles(fitting(*cards, of(linear_text("gelu(acc)")), 2)), "B; A; ");
+    EXPECT_EQ(titles(fitting_cards(*cards, of(linear_text("gelu(acc)")), 2)), "B; A; ");
 }
 
 // A card that fits nothing we know how to write is a mistake in its conditions.

@@ -79,7 +79,7 @@ TEST_F(Folder, OfAnotherArchitectureIsAnError) {
         const auto read = read_collection(folder_.path(), arch);
         ASSERT_FALSE(read) << arch;
         EXPECT_TRUE(read.error().bad_input);
-        EXPECT_EQ(read.error().hint, "there are for sm90a");
+        EXPECT_EQ(read.error().hint, "there are some for sm90a");
     }
 }
 

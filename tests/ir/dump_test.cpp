@@ -8,7 +8,7 @@ namespace {
 TEST(Dump, ListsEveryKindOfNode) {
     Kernel kernel{"all", {}, {}, {}, {}};
     const DimId m = kernel.dim("M"), n = kernel.dim("N"), d = kernel.dim("8"), e = kernel.dim("E");
-    const DimId product = kernel.dim_product({n, d});
+    const DimId product = kernel.factored_dim({n, d});
     kernel.params = {{"q", {DType::bf16, {m, d}}, {}},
                      {"k", {DType::bf16, {n, d}}, {}},
                      {"v", {DType::bf16, {n, e}}, {}}};

@@ -78,7 +78,7 @@ TEST(Interpreter, ComputesALinearLayer) {
 TEST(Interpreter, FlipsAlongAnyDimension) {
     Kernel kernel{"flips", {}, {}, {}, {}};
     const DimId m = kernel.dim("M"), two = kernel.dim("2"), three = kernel.dim("3");
-    const DimId both = kernel.dim_product({two, three});
+    const DimId both = kernel.factored_dim({two, three});
     kernel.params = {{"x", {DType::f32, {m, both}}, {}}};
     Builder b(kernel);
     const ExprId x = b.view(b.param(0), {m, two, three});

@@ -124,7 +124,7 @@ TEST(Verify, SaysWhatIsIllFormed) {
     EXPECT_EQ(broken([](Fixture& f, ExprId) { f.kernel.params[0].type.dims = {f.m, f.m}; }),
               "tensor 'x' repeats dimension 'M'");
     EXPECT_EQ(broken([](Fixture& f, ExprId) { f.builder.index(f.kernel.dim("Q")); }),
-              "no parameter tells the extent of dimension 'Q'");
+              "no parameter determines the extent of dimension 'Q'");
     EXPECT_EQ(broken([](Fixture& f, ExprId) { f.kernel.outputs[0].value = ExprId{99}; }),
               "output 'y' has no value");
 }
@@ -133,7 +133,7 @@ TEST(Typing, AViewHasADimensionOnce) {
     Kernel kernel;
     Builder b(kernel);
     const DimId n = kernel.dim("N");
-    kernel.params.push_back({"x", {DType::f32, {kernel.dim_product({n, n})}}, {}});
+    kernel.params.push_back({"x", {DType::f32, {kernel.factored_dim({n, n})}}, {}});
     const auto typing = type_of(kernel, View{b.param(0)}, {DType::f32, {n, n}});
     ASSERT_TRUE(std::holds_alternative<TypeError>(typing));
     EXPECT_EQ(std::get<TypeError>(typing).fault, Fault::repeated_dim);

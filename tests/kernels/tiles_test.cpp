@@ -67,7 +67,7 @@ TEST(Tiles, WhoFinishesAStreamedTileKnowsItsHelpers) {
     for (const Grid& grid : grids()) {
         std::vector<int> others(static_cast<std::size_t>(grid.tiles)), known(others);
         for (int cluster = 0; cluster < grid.clusters; ++cluster) {
-            const StreamedTiles work{grid.tiles, grid.k_tiles, cluster, grid.clusters};
+            const StreamKTiles work{grid.tiles, grid.k_tiles, cluster, grid.clusters};
             for (int i = 0; work.at(i).k_count > 0; ++i) {
                 const Stretch stretch = work.at(i);
                 const auto tile = static_cast<std::size_t>(stretch.tile);
@@ -85,13 +85,13 @@ TEST(Tiles, WhoFinishesAStreamedTileKnowsItsHelpers) {
 TEST(Tiles, HelpersOfAStreamedTileHaveLowerNumbers) {
     for (const Grid& grid : grids())
         for (int cluster = 0; cluster < grid.clusters; ++cluster) {
-            const StreamedTiles work{grid.tiles, grid.k_tiles, cluster, grid.clusters};
+            const StreamKTiles work{grid.tiles, grid.k_tiles, cluster, grid.clusters};
             for (int i = 0; work.at(i).k_count > 0; ++i) {
                 const Stretch stretch = work.at(i);
                 const int helpers = stretch.k_first == 0 ? work.helpers(stretch) : 0;
                 ASSERT_LE(helpers, cluster);
                 for (int h = 1; h <= helpers; ++h) {
-                    const StreamedTiles other{grid.tiles, grid.k_tiles, cluster - h, grid.clusters};
+                    const StreamKTiles other{grid.tiles, grid.k_tiles, cluster - h, grid.clusters};
                     const Stretch first = other.at(other.waves());
                     ASSERT_EQ(first.tile, stretch.tile);
                     ASSERT_GT(first.k_first, 0);
@@ -106,7 +106,7 @@ TEST(Tiles, AreNumberedUpToTheMost) {
     const WholeTiles whole{kMost, 1, kBlocks - 1, kBlocks};
     EXPECT_EQ(whole.at((kMost - 1) / kBlocks + 1).k_count, 0);
     const int depth = kMost / (2 * kBlocks);
-    const StreamedTiles last{2 * kBlocks - 1, depth, 0, kBlocks};
+    const StreamKTiles last{2 * kBlocks - 1, depth, 0, kBlocks};
     const Stretch stretch = last.at(1);
     EXPECT_EQ(stretch.tile, 2 * kBlocks - 2);
     EXPECT_EQ(stretch.k_first + stretch.k_count, depth);

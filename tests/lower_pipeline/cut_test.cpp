@@ -209,7 +209,7 @@ TEST(Cut, LogarithmsAloneAreWrittenOut) {
 TEST(Cut, HeadsAreTurnedBehindTheirProduct) {
     Fixture f("heads");
     const ir::DimId h = f.kernel.dim("H"), two = f.kernel.dim("2"), half = f.kernel.dim("64");
-    const ir::DimId columns = f.kernel.dim_product({h, two, half});
+    const ir::DimId columns = f.kernel.factored_dim({h, two, half});
     const ExprId w = f.param("w", DType::bf16, {columns, f.k}), turned = f.b.transpose(w);
     const ExprId acc = f.b.product(f.param("x", DType::bf16, {f.m, f.k}), turned);
     const ExprId heads = f.b.view(acc, {f.m, h, two, half});
@@ -231,7 +231,7 @@ TEST(Cut, HeadsAreTurnedBehindTheirProduct) {
 TEST(Cut, ABiasBeforeAFlipIsPartOfTheEpilogue) {
     Fixture f("biased");
     const ir::DimId h = f.kernel.dim("H"), two = f.kernel.dim("2"), half = f.kernel.dim("64");
-    const ir::DimId columns = f.kernel.dim_product({h, two, half});
+    const ir::DimId columns = f.kernel.factored_dim({h, two, half});
     const ExprId w = f.param("w", DType::bf16, {columns, f.k}), turned = f.b.transpose(w);
     const ExprId acc = f.b.product(f.param("x", DType::bf16, {f.m, f.k}), turned);
     const ExprId sum = f.b.binary(BinaryOp::add, acc, f.param("bias", DType::bf16, {columns}));

@@ -13,7 +13,7 @@ namespace {
 struct Products {
     ir::Kernel kernel;
     ir::DimId m = kernel.dim("M"), g = kernel.dim("G"), d = kernel.dim("D"), h = kernel.dim("H");
-    ir::DimId gd = kernel.dim_product({g, d}), dh = kernel.dim_product({d, h});
+    ir::DimId gd = kernel.factored_dim({g, d}), dh = kernel.factored_dim({d, h});
 
     Products() {
         kernel.name = "products";
@@ -35,7 +35,7 @@ TEST(ExtentTerms, FactorsFollowFromProducts) {
 
 TEST(ExtentTerms, ASecondProductMustAgree) {
     Products p;
-    p.kernel.params.push_back({"again", {DType::f32, {p.kernel.dim_product({p.h, p.m})}}, {}});
+    p.kernel.params.push_back({"again", {DType::f32, {p.kernel.factored_dim({p.h, p.m})}}, {}});
     const ExtentTerms terms(p.kernel);
     const ExtentRule rule = terms.rule(p.kernel.dim("H*M")).value();
     EXPECT_FALSE(rule.multiple);
@@ -63,7 +63,7 @@ TEST(ExtentTerms, ConstantsThatMakeNoIntAreReadOffTheTensors) {
 // A product whose factors only another stage takes apart is one dimension here.
 TEST(ExtentTerms, AProductMayStayWhole) {
     ir::Kernel kernel;
-    const auto m = kernel.dim("M"), gd = kernel.dim_product({kernel.dim("G"), kernel.dim("D")});
+    const auto m = kernel.dim("M"), gd = kernel.factored_dim({kernel.dim("G"), kernel.dim("D")});
     kernel.params = {{"x", {DType::f32, {m, gd}}, {}}};
     EXPECT_EQ(ExtentTerms(kernel).extent(gd), (ExtentField{{{0, 1}}}));
     EXPECT_FALSE(ExtentTerms(kernel).rule(gd));
@@ -75,7 +75,7 @@ TEST(ExtentTerms, AStageIsGivenWhatTellsItsExtents) {
     kernel.name = "apart";
     ir::Builder b(kernel);
     const auto m = kernel.dim("M"), g = kernel.dim("G"), d = kernel.dim("D"), n = kernel.dim("N");
-    kernel.params = {{"x", {DType::bf16, {m, kernel.dim_product({g, d})}}, {}},
+    kernel.params = {{"x", {DType::bf16, {m, kernel.factored_dim({g, d})}}, {}},
                      {"w", {DType::bf16, {g, n, d}}, {}}};
     const auto x = b.permute(b.view(b.param(0), {m, g, d}), {g, m, d});
     const auto y = b.product(x, b.transpose(b.param(1)));

@@ -112,7 +112,7 @@ TEST(Statistics, OfABatchAreFoundMatrixByMatrix) {
     const auto& found = lowered->record.workspaces.back();
     ASSERT_EQ(found.sizes.size(), 2u);
     EXPECT_EQ(found.sizes[0].dims, (std::vector<DimOf>{{2, 0}}));
-    EXPECT_EQ(found.sizes[1].over, 16);
+    EXPECT_EQ(found.sizes[1].divisor, 16);
 }
 
 TEST(Statistics, ComeBeforeAProductThatDividesTiles) {

@@ -67,7 +67,7 @@ TEST(LowerRows, GroupNormTakesAProductOfDimensionsApart) {
     Fixture f;
     f.kernel.name = "group_norm";
     const auto m = f.kernel.dim("M"), d = f.kernel.dim("D"), eight = f.kernel.dim("8");
-    const auto channels = f.kernel.dim_product({eight, d});
+    const auto channels = f.kernel.factored_dim({eight, d});
     const auto s = f.kernel.dim("S");
     const auto x =
         f.b.view(f.b.param(f.param("x", DType::f32, {m, channels, s})), {m, eight, d, s});
@@ -161,7 +161,7 @@ TEST(LowerRows, HeadsAreRowsInsideADimension) {
     const auto b = f.kernel.dim("B"), m = f.kernel.dim("M"), h = f.kernel.dim("H"),
                d = f.kernel.dim("64");
     const auto x = f.b.view(
-        f.b.param(f.param("x", DType::f16, {b, m, f.kernel.dim_product({h, d})})), {b, m, h, d});
+        f.b.param(f.param("x", DType::f16, {b, m, f.kernel.factored_dim({h, d})})), {b, m, h, d});
     const auto square = f.b.reduce(ReduceOp::sum, f.b.binary(BinaryOp::mul, x, x), {d});
     f.output("y", DType::f16, f.b.binary(BinaryOp::mul, x, f.b.unary(UnaryOp::rsqrt, square)));
     f.output("norm", DType::f32, square);
@@ -202,7 +202,7 @@ TEST(LowerRows, ShortRowsStayInAThread) {
     Fixture f;
     f.kernel.name = "max_pool";
     const auto m = f.kernel.dim("M"), p = f.kernel.dim("P"), four = f.kernel.dim("4");
-    const auto x = f.b.param(f.param("x", DType::f16, {m, f.kernel.dim_product({p, four})}));
+    const auto x = f.b.param(f.param("x", DType::f16, {m, f.kernel.factored_dim({p, four})}));
     f.output("y", DType::f16, f.b.reduce(ReduceOp::max, f.b.view(x, {m, p, four}), {four}));
     expect_golden_kernel(f.kernel);
 }
@@ -261,7 +261,7 @@ struct Rotary : Fixture {
 TEST(LowerRows, AHalfReadsTheOtherOne) {
     Rotary f;
     f.kernel.name = "rotary";
-    const auto head = f.kernel.dim_product({f.two, f.half});
+    const auto head = f.kernel.factored_dim({f.two, f.half});
     const auto x = f.b.param(f.param("x", DType::bf16, {f.t, f.h, f.two, f.half}));
     const std::vector<ir::DimId> apart{f.t, f.two, f.half};
     const auto cosine = f.b.view(f.b.param(f.param("c2", DType::bf16, {f.t, head})), apart);
@@ -274,7 +274,7 @@ TEST(LowerRows, AHalfReadsTheOtherOne) {
 TEST(LowerRows, PairsAreReadTogether) {
     Rotary f;
     f.kernel.name = "rotary_pairs";
-    const auto heads = f.kernel.dim_product({f.h, f.half, f.two});
+    const auto heads = f.kernel.factored_dim({f.h, f.half, f.two});
     const auto x = f.b.param(f.param("x", DType::f32, {f.t, heads}));
     const auto cosine = f.b.param(f.param("cosine", DType::f32, {f.t, f.half}));
     const auto sine = f.b.param(f.param("sine", DType::f32, {f.t, f.half}));
@@ -288,7 +288,7 @@ TEST(LowerRows, RowsOfSeveralDimensionsLieInOnePiece) {
     Rotary f;
     f.kernel.name = "pairs_apart";
     const auto x =
-        f.b.param(f.param("x", DType::bf16, {f.t, f.kernel.dim_product({f.h, f.half, f.two})}));
+        f.b.param(f.param("x", DType::bf16, {f.t, f.kernel.factored_dim({f.h, f.half, f.two})}));
     const auto cosine = f.b.param(f.param("cosine", DType::bf16, {f.t, f.half, f.two}));
     const auto y = f.rotated(f.b.view(x, {f.t, f.h, f.half, f.two}), cosine, cosine);
     f.output("y", DType::bf16, y);
@@ -324,7 +324,7 @@ TEST(LowerRows, WhatIsCountedInIntsIsInTheRecord) {
     Fixture f;
     f.kernel.name = "counted";
     const auto m = f.kernel.dim("M"), n = f.kernel.dim("N"), k = f.kernel.dim("K");
-    const auto both = f.kernel.dim_product({m, n});
+    const auto both = f.kernel.factored_dim({m, n});
     const auto x = f.b.param(f.param("x", DType::f32, {m, n, k}));
     const auto rows = f.b.view(x, {both, k});
     const auto mean =

@@ -94,7 +94,7 @@ ir::Kernel rotary(bool bias = false, const char* depth = "64") {
     k.name = bias ? "linear_bias_rotary" : "linear_rotary";
     const auto m = k.dim("M"), d = k.dim("K"), g = k.dim("G"), two = k.dim("2");
     const auto half = k.dim(depth);
-    const auto head = k.dim_product({two, half}), n = k.dim_product({g, two, half});
+    const auto head = k.factored_dim({two, half}), n = k.factored_dim({g, two, half});
     k.params = {{"x", {DType::bf16, {m, d}}, {}},
                 {"w", {DType::bf16, {n, d}}, {}},
                 {"cosine", {DType::bf16, {m, head}}, {}},
@@ -178,7 +178,8 @@ TEST(LowerSm90, ColumnsOfOneTileChangePlaces) {
     parting.tile.n = 192;  // a head and a half
     const auto parted = lower(rotary(), parting);
     ASSERT_FALSE(parted.ok());
-    EXPECT_NE(parted.error().message.find("128 columns go together"), std::string::npos);
+    EXPECT_NE(parted.error().message.find("groups of 128 columns must stay in one tile"),
+              std::string::npos);
 }
 
 // Along a row only what varies there is fetched anew. Parameters step aside that are called as

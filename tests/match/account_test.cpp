@@ -49,7 +49,7 @@ TEST(Account, WhatIsNoWorkSaysSo) {
     const auto found = net.discover();
     std::vector<std::string> said;
     for (const auto& item : found.idle) said.push_back(item.node + ": " + item.reason);
-    EXPECT_EQ(said, (std::vector<std::string>{"turned: it only changes how a tensor is looked at",
+    EXPECT_EQ(said, (std::vector<std::string>{"turned: it is a view, which moves no data",
                                               "two: it is a single number",
                                               "indices: it makes a constant"}));
     EXPECT_EQ(testing::reason_for(found, "noise"), "it draws random numbers: it stays with torch");

@@ -235,7 +235,7 @@ TEST(Attention, RepeatedHeadsAreReadOnce) {
     KnownValues known(net.graph, {});
     auto call = read_attention_chain(net.graph, facts, known, *net.graph[scores].producer);
     ASSERT_TRUE(call);
-    read_as_it_lies(net.graph, facts, *call);
+    look_through_movement(net.graph, facts, *call);
     const auto written = write_attention(net.graph, facts, *call, {}, *find_gpu("h200"));
     ASSERT_TRUE(written) << written.error().text();
     EXPECT_EQ(written->pattern.kernel,

@@ -44,7 +44,7 @@ TEST(Candidates, WhatLooksAlongRowsIsOfferedBesideAndAsLargeAsItMayBe) {
 
 TEST(Candidates, NothingIsBesideAttentionInOneKernel) {
     Candidate whole = candidate(1, {1, 2, 3}, 1), part = candidate(1, {1}, 5);
-    whole.whole = true;
+    whole.whole_attention = true;
     EXPECT_EQ(sizes(choose({part, whole})), std::vector<std::size_t>{3});
 }
 

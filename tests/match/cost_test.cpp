@@ -71,7 +71,8 @@ kernel linear(x: bf16[M, K], g: bf16[K], w: bf16[N, K]) -> (y: bf16[M, N]) {
     const auto gpu = find_gpu("h200");
     ASSERT_TRUE(gpu);
     const auto expected = [&](std::size_t kernel, bool g, bool w) {
-        Written written{program->kernels[kernel], {{"M", 128}, {"N", 4096}, {"K", 4096}}, {}, {}};
+        WrittenKernel written{
+            program->kernels[kernel], {{"M", 128}, {"N", 4096}, {"K", 4096}}, {}, {}};
         for (const auto& [tensor, constant] : {std::pair{"x", false}, {"g", g}, {"w", w}}) {
             written.params.push_back({tensor, tensor, {}});
             written.params.back().constant = constant;

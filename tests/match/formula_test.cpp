@@ -25,7 +25,7 @@ struct FormulaRows {
         return b.binary(BinaryOp::div, b.reduce(ir::ReduceOp::sum, of, {n}), b.extent(n));
     }
     std::optional<Meanings> read(ExprId id, const Formula& formula) {
-        Numbering numbering(kernel, Apart::rounding);
+        Numbering numbering(kernel, Ignored::rounding);
         return FormulaReader(numbering, n).read(id, formula);
     }
 };

@@ -198,7 +198,7 @@ TEST(KnownValues, ComparedRangesMakeATriangle) {
                {kRows, kRows});
     EXPECT_EQ(net.sight(added, MaskMeaning::add), kCausal);
     KnownValues known(net.graph, {});
-    EXPECT_EQ(known.nodes_behind(added).size(), 4u);
+    EXPECT_EQ(known.producers_of(added).size(), 4u);
 }
 
 // Where positions start again, another sequence begins: rows see only their own.

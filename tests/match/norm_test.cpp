@@ -162,7 +162,7 @@ TEST(Norm, RowsMustLieInOnePieceAndFit) {
     const auto found = net.discover();
     EXPECT_TRUE(found.patterns.empty());
     EXPECT_EQ(reason_for(found, "d"), "each of its rows is a single number");
-    EXPECT_EQ(reason_for(found, "a"), "the rows of turned do not lie in one piece");
+    EXPECT_EQ(reason_for(found, "a"), "the rows of turned are not contiguous");
     EXPECT_EQ(reason_for(found, "b"), "its rows are longer than 16384 elements");
     EXPECT_EQ(reason_for(found, "c"),
               "only the statistics of its rows are used, not the normalised rows");

@@ -81,7 +81,7 @@ TEST(Region, BooleanEndIsCutBackToTheLastFloatingValue) {
     const auto found = net.discover();
     ASSERT_EQ(found.patterns.size(), 1u);
     EXPECT_EQ(found.patterns[0].nodes, (Names{"y", "r"}));
-    EXPECT_EQ(reason_for(found, "positive"), "a kernel cannot end in bool");
+    EXPECT_EQ(reason_for(found, "positive"), "a kernel cannot have a result of type bool");
 }
 
 TEST(Region, MaskIsComputedInsideUnlessOthersNeedIt) {

@@ -132,7 +132,8 @@ TEST(Rowwise, IndicesThatAreReadStopIt) {
     const auto found = net.discover();
     ASSERT_EQ(found.patterns.size(), 1u);
     EXPECT_EQ(found.patterns[0].nodes, Names{"y"});
-    EXPECT_EQ(reason_for(found, "top"), "where is also read");
+    EXPECT_EQ(reason_for(found, "top"),
+              "where is also used elsewhere, and the kernel cannot write it");
 }
 
 TEST(Rowwise, EinsumIsAProductInAnyOrder) {

@@ -51,8 +51,8 @@ TEST(SharedWalks, JoiningComparesEachPairOnce) {
         return top;
     };
     const ExprId first = tower(false), second = tower(true), other = w.doubled(z);
-    EXPECT_EQ(joined(w.kernel, first, second, w.two), first);
-    const ExprId both = joined(w.kernel, first, other, w.two);
+    EXPECT_EQ(join_halves(w.kernel, first, second, w.two), first);
+    const ExprId both = join_halves(w.kernel, first, other, w.two);
     EXPECT_TRUE(std::holds_alternative<ir::Select>(w.kernel[both].node));
 }
 
@@ -64,7 +64,7 @@ TEST(SharedWalks, JoiningTakesOutAnyNumberOfFactors) {
         first = w.b.binary(BinaryOp::mul, factor, first);
         second = w.b.binary(BinaryOp::mul, factor, second);
     }
-    const ExprId both = joined(w.kernel, first, second, w.two);
+    const ExprId both = join_halves(w.kernel, first, second, w.two);
     const auto& product = std::get<ir::Binary>(w.kernel[both].node);
     EXPECT_EQ(product.a, factor);
     // Each factor is written once more, around one choice.
@@ -164,7 +164,7 @@ TEST(SharedWalks, AProductTakesOnlySoMuchAlong) {
     const auto found = net.discover();
     ASSERT_EQ(found.patterns.size(), 1u);
     EXPECT_EQ(found.patterns[0].nodes.size(), 201u);
-    EXPECT_EQ(testing::reason_for(found, "y200"), "the product takes 200 operators along already");
+    EXPECT_EQ(testing::reason_for(found, "y200"), "the product has already absorbed 200 operators");
 }
 
 TEST(SharedWalks, WhatComesBesideAProductIsNotFollowedForEver) {

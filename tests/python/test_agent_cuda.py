@@ -82,8 +82,8 @@ class Cuda(Agents):
             ("It depends.", "no code block"),
             ("```\n__global__ void f() {}\n```", "no entry point"),
             ("```\nextern \"C\" __global__ void f() {} // FACT_ENTRY\n```", "no entry point"),
-            ("```\n#include \"/etc/hostname\"\nvoid FACT_ENTRY();\n```", "it may not have #include"),
-            ("```\n#include <../../etc/hostname>\nvoid FACT_ENTRY();\n```", "it may not have #include"),
+            ("```\n#include \"/etc/hostname\"\nvoid FACT_ENTRY();\n```", "it must not contain #include"),
+            ("```\n#include <../../etc/hostname>\nvoid FACT_ENTRY();\n```", "it must not contain #include"),
             ("```\n// fact-fault: none\nvoid FACT_ENTRY();\n```", "no entry point"),
         ):
             subprocess.run(["rm", "-rf", self.folder / "run"], check=True)
@@ -99,7 +99,7 @@ class Cuda(Agents):
         text += "\n" + TEXT
         report = self.optimize(self.answers(fenced(text), fenced(text)), "--no-bench")
         self.assertEqual(report["agent"]["accepted"], 0)
-        self.assertIn("texts are in the kernel language", report["agent"]["proposals"][0]["outcome"])
+        self.assertIn("the text has to be in the kernel language", report["agent"]["proposals"][0]["outcome"])
         done = self.fact("optimize", self.source, "--agent-writes", "python")
         self.assertEqual(done.returncode, 2)
 

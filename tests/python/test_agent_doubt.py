@@ -77,7 +77,7 @@ class Doubt(Agents):
         find = json.dumps({"proposals": [{"nodes": NODES}]})
         report = self.optimize(self.answers(fenced(late), find=find))
         row = report["agent"]["proposals"][0]
-        self.assertTrue(row["outcome"].startswith("thrown out"), row)
+        self.assertTrue(row["outcome"].startswith("rejected"), row)
         self.assertTrue(report["agrees"])
         self.assertTrue(report["package"])
         fused = [one["id"] for one in report["patterns"] if one["fused"]]

@@ -135,7 +135,7 @@ class Loop(Agents):
         for price in ("2", "2,", "a,b", "-1,2", "1,nan", "1,2,3", "1;2"):
             done = self.fact("optimize", self.source, "--agent-price=" + price, "--run-dir", "run")
             self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn("dollars for a million tokens", done.stderr)
+            self.assertIn("dollars per million tokens", done.stderr)
             self.assertFalse((self.folder / "run").exists())
 
     def test_who_is_no_agent(self):

@@ -273,7 +273,7 @@ class Bench(unittest.TestCase):
         self.assertEqual(code, 0, printed)
         [one] = result["fallbacks"]
         self.assertEqual((one["pattern"], one["calls"], one["fallbacks"]), ("p01_linear_gelu", 1, 1))
-        self.assertIn("x is f32 where the kernel has bf16", one["reason"])
+        self.assertIn("x is f32, but the kernel takes bf16", one["reason"])
         said = "p01_linear_gelu ran as torch's operators, not as its kernel, in 1 of 1 calls: x is f32"
         self.assertIn(said, result["note"])
         self.assertIn(said, printed)

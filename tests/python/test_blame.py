@@ -126,7 +126,7 @@ class OneLine(unittest.TestCase):
             def __str__(self):
                 raise ValueError("no")
 
-        self.assertIn("x: fails: Mute: (its message cannot be made)", blame("x", Mute(), "fails"))
+        self.assertIn("x: fails: Mute: (its message cannot be shown)", blame("x", Mute(), "fails"))
         error = ValueError("a\nb")
         error.__notes__ = ["a note"]
         self.assertEqual(blame("x", error, "fails"), "x: fails: ValueError: a\n    b\n    a note")

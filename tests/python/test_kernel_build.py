@@ -37,7 +37,7 @@ class Emit(KernelCommands):
         self.done("emit", "-", "--set", "N=2147418112", input=text)
         result = self.kernel("emit", "-", "--set", "N=4294967296", input=text)
         self.assertNotEqual(result.returncode, 0, result.stdout)
-        self.assertIn("x has 4294967296 along N, more than kernels count to", result.stderr)
+        self.assertIn("x has 4294967296 elements along N, more than kernels count to", result.stderr)
 
     def test_the_sizes_choose(self):
         small = self.done("emit", "-", "--set", "M=128,N=128,K=4096", input=MLP)
@@ -86,7 +86,7 @@ class Build(KernelCommands):
     def test_cubin_record_and_source(self):
         self.write("mlp.fact", MLP + SCHEDULE)
         text = self.done("build", "mlp.fact", "-o", "out")
-        self.assertRegex(text, r"registers: \d+ a thread, \d+ bytes spilled\n")
+        self.assertRegex(text, r"registers: \d+ per thread, \d+ bytes spilled\n")
         self.assertRegex(text, r"shared memory: \d{5,6} bytes\n")
         self.assertRegex(text, r"compiled in \d+\.\d s\n")
         out = self.folder / "out"

@@ -217,7 +217,7 @@ class Run(KernelCommands):
     def test_bad_arrays(self):
         self.write("text.npy", "not an array")
         run = lambda *more: self.kernel("run", "-", *more, input=MLP)
-        self.refused(run("--in", "x=text.npy"), "text.npy is not a whole .npy file", "numpy.save")
+        self.refused(run("--in", "x=text.npy"), "text.npy is not a complete .npy file", "numpy.save")
         self.refused(run("--in", "x=missing.npy"), "missing.npy")
         self.refused(run("--in", "x"), "--in x=file.npy")
         self.refused(run("--in", "q=text.npy"), "no parameter 'q'", "x, w, b")

@@ -205,7 +205,7 @@ class Package(unittest.TestCase):
         for name in manifest["files"]:
             others = {path: file for path, file in manifest["files"].items() if path != name}
             (self.folder / "manifest.json").write_text(json.dumps(manifest | {"files": others}))
-            with self.assertRaisesRegex(RuntimeError, f"{name} is needed, and its manifest"):
+            with self.assertRaisesRegex(RuntimeError, f"{name} is needed, but the manifest"):
                 self.load()
 
     def test_a_wrong_text_that_was_sealed(self):

@@ -172,10 +172,10 @@ class SpeedOfLight(unittest.TestCase):
     def test_a_broken_calibration_is_passed_over_and_said_to_be(self):
         wrong = json.loads(json.dumps(CALIBRATION))
         wrong["ceilings"][1]["value"] = 9.9
-        for text, reason in (("{", "not a calibration"), (json.dumps(wrong), "no measurement")):
+        for text, reason in (("{", "not a calibration"), (json.dumps(wrong), "data sheet's peak")):
             self.calibrate(text)
             light = self.counted(BLOCK, "--gpu", "h200")
-            self.assertIn("the table's", light["ceilings"])
+            self.assertIn("from the table", light["ceilings"])
             self.assertIn(reason, light["ceilings"])
         self.refused(self.fact("calibrate", "--show", "-o", "none.json"), 2, "none.json")
 

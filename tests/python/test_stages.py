@@ -47,7 +47,7 @@ class Stages(CommandLine):
         seal(self.folder / "package", calls=[])
         result = self.fact("optimize", "plain.py", "-o", "package")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("package is an earlier run's and was left as it is", result.stdout)
+        self.assertIn("package is from an earlier run and was not changed", result.stdout)
         self.assertEqual((self.folder / "package" / "graph.json").read_text(), "{}")
 
     def test_a_product_no_kernel_can_address(self):

@@ -42,7 +42,7 @@ class Running(unittest.TestCase):
         self.assertEqual([warning.category for warning in said], [fact.FallbackWarning])
         self.assertRegex(
             str(said[0].message),
-            "^p01_linear_gelu runs as torch's operators, not as its kernel: x is f64 where the kernel has f32",
+            "^p01_linear_gelu runs as torch's operators, not as its kernel: x is f64, but the kernel takes f32",
         )
         self.assertEqual(pathlib.Path(said[0].filename).name, pathlib.Path(__file__).name)
         (pattern,) = package.status().patterns

@@ -30,12 +30,12 @@ class Sustained(unittest.TestCase):
 
     def test_no_graph_that_takes_longer_than_a_call(self):
         again = self.repeatable(gpu=2180, host=2500, replay=4830)
-        self.assertEqual(again[:2], ("call", "calls, which the host holds up"))
+        self.assertEqual(again[:2], ("call", "calls, limited by the host"))
         self.assertEqual(again.refused, {"median_us": 4830})
 
     def test_calls_where_nothing_can_be_captured(self):
         again = self.repeatable(gpu=100, host=400, replay=None)
-        self.assertEqual(again, ("call", "calls, which the host holds up", None))
+        self.assertEqual(again, ("call", "calls, limited by the host", None))
 
 
 class Summary(unittest.TestCase):

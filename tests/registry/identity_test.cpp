@@ -87,10 +87,10 @@ TEST(RuleIdentity, IsBlindToNamesAndNumbersOnly) {
 }
 
 TEST(Nameless, TakesOutTheKernelsNameWhereverItStands) {
-    EXPECT_EQ(nameless("kernel mlp(x: f32[M])\nschedule mlp.acc on sm90a { }\nmlp_2"),
+    EXPECT_EQ(without_kernel_name("kernel mlp(x: f32[M])\nschedule mlp.acc on sm90a { }\nmlp_2"),
               "kernel _(x: f32[M])\nschedule _.acc on sm90a { }\nmlp_2");
-    EXPECT_EQ(nameless("no name"), "no name");
-    EXPECT_EQ(nameless(""), "");
+    EXPECT_EQ(without_kernel_name("no name"), "no name");
+    EXPECT_EQ(without_kernel_name(""), "");
 }
 
 TEST(GpuFolder, IsAPlainName) {

@@ -51,7 +51,7 @@ TEST(Report, WithoutAGpuItSaysWhatWasNotMeasured) {
   p01_linear       block.py:12, mlp.up  bf16                                                         -  not fused: no candidate passed
   error of the interpreted text: largest, over the output's largest magnitude, against f64
 
-candidates that were thrown out:
+rejected candidates:
   linear s01: timed out: no answer in 20 s
 
 the run:
@@ -91,7 +91,7 @@ TEST(Report, AModuleWithoutPatternsHasAReportToo) {
     r.no_package = "nothing to fuse: 1 operator\n";
     r.why_not_measured = "there is no usable GPU";  // nothing was there to be measured
     r.left_alone = {{"sin", "aten.sin.default", "no product is next to it", {}}};
-    r.idle = {{"view", "aten.view.default", "it only changes how a tensor is looked at", {}}};
+    r.idle = {{"view", "aten.view.default", "it is a view, which moves no data", {}}};
     r.operators = {2, 0, 0, 1, 1};
     EXPECT_EQ(to_text(r), R"(plain.py, no GPU
 
@@ -273,9 +273,9 @@ TEST(Report, EqualReasonsAreJoined) {
         many.back().where.line = i + 1;
     }
     EXPECT_TRUE(reasons(many, 2).ends_with("  and 3 more\n"));
-    many.front().reason = many[1].reason = match::kNothingNear;
+    many.front().reason = many[1].reason = match::kNothingToFuseWith;
     const auto shown = reasons(many, 3);
-    EXPECT_EQ(shown.find(match::kNothingNear), std::string::npos) << shown;
+    EXPECT_EQ(shown.find(match::kNothingToFuseWith), std::string::npos) << shown;
     EXPECT_TRUE(shown.ends_with("  and 2 more\n")) << shown;
 }
 

@@ -90,7 +90,7 @@ TEST(SpeedOfLight, Text) {
   ---------------  -----  --------  -----  ------  ------  ----------  -------  --------
   p00_linear_relu      2  net.py:7  550 G  302 MB  550 us      687 us   754 us     1.10x
   p00b_linear *        1  net.py:7  550 G  302 MB  550 us      687 us   687 us     1.00x
-  * not counted below: it gains nothing, or another pattern of its product more
+  * not counted below: it gains nothing, or another pattern of its product gains more
 
   operator                       count  source     flops   bytes     hard  calibrated  unfused  headroom
   -----------------------------  -----  --------  ------  ------  -------  ----------  -------  --------
@@ -105,7 +105,7 @@ TEST(SpeedOfLight, Text) {
   patterns fused as discovered                    1.19 ms     1.51 ms            1.04x
   one ideal program                       302 MB  1.10 ms     1.37 ms            1.15x
   5 operators, 1.10 T flops
-  1 operator counted by bytes alone: nothing is known of the arithmetic
+  1 operator counted by bytes alone: the arithmetic is not known
 )");
 }
 

@@ -28,7 +28,7 @@ TEST(Schedule, IsSpelledAsInTheLanguage) {
 TEST(Schedule, FewTilesAreDividedAlongK) {
     Problem p;
     p.m = 256, p.n = 256, p.k = 524288;
-    EXPECT_TRUE(divides_depth(candidates_on_sm90(p).front().scheduler));
+    EXPECT_TRUE(splits_depth(candidates_on_sm90(p).front().scheduler));
     for (const Schedule& s : candidates_on_sm90(minigpt_up()))
         EXPECT_EQ(s.scheduler, Scheduler::persistent);
 }
@@ -94,7 +94,7 @@ TEST(Schedule, LongSumsKeepTwoLevels) {
         const auto candidates = candidates_on_sm90(p);
         ASSERT_FALSE(candidates.empty());
         for (const Schedule& s : candidates) {
-            if (divides_depth(s.scheduler)) continue;  // short stretches of the sum
+            if (splits_depth(s.scheduler)) continue;  // short stretches of the sum
             EXPECT_LE(accumulators_on_sm90(s, p), 64);
         }
     }
@@ -162,7 +162,7 @@ TEST(Schedule, EachRefusalSaysWhy) {
     EXPECT_NE(why(divided).find("spills"), std::string::npos);
     divided = {{128, 128, 64}, {1, 1}, Mainloop::pingpong};
     divided.scheduler = Scheduler::splitk;
-    EXPECT_NE(why(divided).find("take turns"), std::string::npos);
+    EXPECT_NE(why(divided).find("ping-pong needs two tiles"), std::string::npos);
 
     Problem single = p;
     single.operands = single.output = DType::f32, single.split = true;

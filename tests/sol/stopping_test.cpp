@@ -5,14 +5,14 @@
 namespace fact::sol {
 namespace {
 
-Standing standing(double bound, double best, std::vector<Tried> tried,
-                  std::vector<double> remaining) {
+SearchState standing(double bound, double best, std::vector<Trial> tried,
+                     std::vector<double> remaining) {
     return {bound, best, std::move(tried), std::move(remaining)};
 }
 
 Rules early() {
     Rules rules;
-    rules.least_measured = 3;
+    rules.min_measured = 3;
     return rules;
 }
 
@@ -32,17 +32,17 @@ TEST(Stopping, StopsWithinFivePercentOfTheBound) {
 
 TEST(Stopping, StopsWhenTheModelExpectsLittle) {
     // Measured is 1.2 times the model, so that 100 is expected to take 120: nothing better.
-    const std::vector<Tried> tried{{100, 120}, {110, 132}, {120, 144}};
+    const std::vector<Trial> tried{{100, 120}, {110, 132}, {120, 144}};
     const auto none = decide(standing(50, 120, tried, {100, 130}), early());
     EXPECT_FALSE(none.go_on);
-    EXPECT_EQ(none.reason, "the model expects under 1 % more");
+    EXPECT_EQ(none.reason, "the model expects a gain of less than 1 %");
     EXPECT_FALSE(decide(standing(50, 120, tried, {99.5}), early()).go_on) << "0.5 % more";
     EXPECT_TRUE(decide(standing(50, 120, tried, {98}), early()).go_on) << "2 % more";
 }
 
 TEST(Stopping, DoesNotBelieveAModelItCannotCorrect) {
     EXPECT_TRUE(decide(standing(50, 120, {{100, 120}, {110, 132}}, {200}), early()).go_on);
-    const std::vector<Tried> tried{{100, 120}, {110, 132}, {120, 144}};
+    const std::vector<Trial> tried{{100, 120}, {110, 132}, {120, 144}};
     EXPECT_TRUE(decide(standing(50, 120, tried, {200, 0}), early()).go_on)
         << "one has no model time";
 }
@@ -54,7 +54,7 @@ TEST(Stopping, EndsWithTheCandidates) {
 
 TEST(Stopping, CorrectsTheModelCarefully) {
     // Ratios 1.0, 1.2, 1.3, 1.5, 2.0: the first quartile is 1.2.
-    const std::vector<Tried> tried{{100, 120}, {100, 200}, {100, 100}, {100, 150}, {100, 130}};
+    const std::vector<Trial> tried{{100, 120}, {100, 200}, {100, 100}, {100, 150}, {100, 130}};
     const std::vector<double> remaining{90, 80, 0};
     EXPECT_DOUBLE_EQ(expected_best(tried, remaining), 96);
     EXPECT_DOUBLE_EQ(expected_best({}, remaining), 0);
@@ -62,7 +62,7 @@ TEST(Stopping, CorrectsTheModelCarefully) {
 
 TEST(Pruning, ComparesTheCorrectedModelWithTheBest) {
     // 1.2 times the model: 99 may take 118.8, 101 would take 121.2.
-    const Standing now = standing(50, 120, {{100, 120}, {110, 132}, {120, 144}}, {});
+    const SearchState now = standing(50, 120, {{100, 120}, {110, 132}, {120, 144}}, {});
     EXPECT_TRUE(may_be_best(99, now, early()));
     EXPECT_FALSE(may_be_best(101, now, early()));
     EXPECT_TRUE(may_be_best(0, now, early())) << "the model knows nothing of it";

@@ -109,7 +109,7 @@ TEST(Npy, SaysWhatIsWrong) {
     EXPECT_NE(refused(file(good, "", 9)).find("version 9"), std::string::npos);
     EXPECT_EQ(
         refused(file(good, std::string(15, 0))),
-        "x.npy is not a whole .npy file: shape (4) of float32 does not fit into its 15 bytes");
+        "x.npy is not a complete .npy file: shape (4) of float32 does not fit into its 15 bytes");
     EXPECT_NE(refused(file(good, std::string(17, 0))).find("1 bytes follow"), std::string::npos);
     EXPECT_NE(refused(file("{'descr': '>f4', 'fortran_order': False, 'shape': (0,)}", ""))
                   .find("type '>f4'"),

@@ -56,8 +56,7 @@ TEST(Calibration, FasterThanThePeakIsNoMeasurement) {
     const auto spec = with_ceilings(*find_gpu("h200"), fast);
     ASSERT_FALSE(spec.ok());
     EXPECT_EQ(spec.error().message,
-              "memory_read came out as 5.2, where the data sheet's peak is 4.8: that was no "
-              "measurement");
+              "memory_read was measured as 5.2, but the data sheet's peak is 4.8");
 }
 
 TEST(Calibration, WhatIsMissingIsNamed) {

@@ -82,8 +82,9 @@ TEST(Extents, TheTextsConstraintsHold) {
         EXPECT_FALSE(extents);
         return extents ? "" : extents.error().message;
     };
-    EXPECT_EQ(refused({"M=150"}), "kernel f: dimension M has 150 elements, no multiple of 100");
-    EXPECT_EQ(refused({"N=50", "D=8"}), "kernel f: dimension N has 50 elements, no multiple of 24");
+    EXPECT_EQ(refused({"M=150"}), "kernel f: dimension M has 150 elements, not a multiple of 100");
+    EXPECT_EQ(refused({"N=50", "D=8"}),
+              "kernel f: dimension N has 50 elements, not a multiple of 24");
     EXPECT_EQ(refused({"N=48", "D=8", "H=3"}),
               "kernel f: dimension N has 48 elements, its factors 72");
 }

@@ -17,17 +17,17 @@ TEST(ByDevice, EveryGpuHasItsOwnAndIsAskedOnce) {
         if (device == 2) return Error{"compiled for another GPU", {}};
         return "on GPU " + std::to_string(device);
     });
-    EXPECT_FALSE(table.known(1));
+    EXPECT_FALSE(table.if_made(1));
     EXPECT_EQ(*table.on(1), "on GPU 1");
     EXPECT_EQ(*table.on(0), "on GPU 0");
     EXPECT_EQ(table.on(2).error().message, "compiled for another GPU");
     EXPECT_EQ(table.on(2).error().message, "compiled for another GPU");
     EXPECT_EQ(*table.on(1), "on GPU 1");
     EXPECT_EQ(asked, (std::vector{1, 0, 2}));
-    ASSERT_TRUE(table.known(1));
-    EXPECT_EQ(**table.known(1), "on GPU 1");
-    EXPECT_FALSE(table.known(2)->ok());
-    EXPECT_FALSE(table.known(3));
+    ASSERT_TRUE(table.if_made(1));
+    EXPECT_EQ(**table.if_made(1), "on GPU 1");
+    EXPECT_FALSE(table.if_made(2)->ok());
+    EXPECT_FALSE(table.if_made(3));
 }
 
 TEST(ByDevice, OneThreadMakesItForAll) {
@@ -42,7 +42,7 @@ TEST(ByDevice, OneThreadMakesItForAll) {
         threads.emplace_back([&, i] {
             const auto device = static_cast<c10::DeviceIndex>(i % 2);
             EXPECT_EQ(*table.on(device), device + 10);
-            EXPECT_EQ(**table.known(device), device + 10);
+            EXPECT_EQ(**table.if_made(device), device + 10);
         });
     for (auto& thread : threads) thread.join();
     EXPECT_EQ(made, 2);

@@ -33,9 +33,9 @@ TEST(PreparedWorkspaces, OthersLookAtWhatIsKept) {
     const auto found = prepared_workspaces(record);
     ASSERT_EQ(found.size(), 2u);
     EXPECT_EQ(found.at({1}).kept, std::vector{0});
-    EXPECT_TRUE(found.at({1}).passing.empty());
+    EXPECT_TRUE(found.at({1}).temporary.empty());
     EXPECT_EQ(found.at({0, 1}).kept, (std::vector{0, 2}));
-    EXPECT_EQ(found.at({0, 1}).passing, std::vector{1});
+    EXPECT_EQ(found.at({0, 1}).temporary, std::vector{1});
 }
 
 TEST(PreparedWeights, AChangeOfOneIsAChangeOfTheSet) {
@@ -188,7 +188,7 @@ TEST(PreparedWeights, ThreadsFindWhatOneOfThemMade) {
                     if (turn % 50 == 0) prepared.forget();
                     continue;
                 }
-                const std::lock_guard alone(PreparedWeights::one_at_a_time());
+                const std::lock_guard alone(PreparedWeights::preparation_mutex());
                 if (prepared.find({0}, {w}, {})) continue;
                 auto memory = prepared.captured({0}, {w});
                 const int number = ++made;

@@ -241,11 +241,11 @@ TEST_F(ProofOf, ATouchedRowFindsFingerprints) {
     EXPECT_TRUE(bench.check(cases_[0])->passed());
     // A seed that leaves the first row alone.
     for (int seed = 1001;; ++seed) {
-        const auto touched = oracle_->touched(cases_[0], seed);
-        if (touched.inputs[0][0][0].item<float>() != cases_[0].inputs[0][0][0].item<float>())
+        const auto changed = oracle_->with_one_row_changed(cases_[0], seed);
+        if (changed.inputs[0][0][0].item<float>() != cases_[0].inputs[0][0][0].item<float>())
             continue;
-        EXPECT_EQ(touched.inputs[0].ne(cases_[0].inputs[0]).any(1).sum().item<std::int64_t>(), 1);
-        EXPECT_FALSE(bench.check(touched)->passed());
+        EXPECT_EQ(changed.inputs[0].ne(cases_[0].inputs[0]).any(1).sum().item<std::int64_t>(), 1);
+        EXPECT_FALSE(bench.check(changed)->passed());
         break;
     }
 }
@@ -278,7 +278,7 @@ TEST(OracleOf, WhatIsCopiedRunsOnce) {
         const auto oracle = Oracle::make(call, c10::kCPU, {});
         ASSERT_TRUE(oracle.ok()) << oracle.error().text();
         const auto drawn = oracle->draw("normal", 1);
-        const auto run = oracle->repeated(drawn.inputs);
+        const auto run = oracle->baseline(drawn.inputs);
         EXPECT_TRUE(run()[0].equal(drawn.eager[0]));
         drawn.inputs[1].mul_(3);
         EXPECT_EQ(run()[0].equal(drawn.eager[0]), copied);

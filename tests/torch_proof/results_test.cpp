@@ -23,17 +23,19 @@ TEST(Results, ThoseOfTheirOwnAreLeftAlone) {
     Tensors results{counted(), counted().t()};
     const void* first = results[0].const_data_ptr();
     const void* second = results[1].const_data_ptr();
-    const auto got = apart(std::move(results), {counted()},
-                           {layout_of(type({3, 4}, {4, 1})), layout_of(type({4, 3}, {1, 4}))});
+    const auto got =
+        with_own_memory(std::move(results), {counted()},
+                        {layout_of(type({3, 4}, {4, 1})), layout_of(type({4, 3}, {1, 4}))});
     EXPECT_EQ(got[0].const_data_ptr(), first);
     EXPECT_EQ(got[1].const_data_ptr(), second);
 }
 
 TEST(Results, InputsPartsOfThemAndOfOtherResultsAreCopied) {
     const auto input = counted(), made = counted();
-    const auto got = apart({input, input.t(), made, made.slice(1, 0, 2)}, {input},
-                           {layout_of(type({3, 4}, {4, 1})), layout_of(type({4, 3}, {1, 4})),
-                            layout_of(type({3, 4}, {4, 1})), layout_of(type({3, 2}, {4, 1}))});
+    const auto got =
+        with_own_memory({input, input.t(), made, made.slice(1, 0, 2)}, {input},
+                        {layout_of(type({3, 4}, {4, 1})), layout_of(type({4, 3}, {1, 4})),
+                         layout_of(type({3, 4}, {4, 1})), layout_of(type({3, 2}, {4, 1}))});
     EXPECT_TRUE(at::equal(got[0], input));
     EXPECT_TRUE(at::equal(got[1], input.t()));
     EXPECT_TRUE(at::equal(got[3], made.slice(1, 0, 2)));
@@ -43,8 +45,9 @@ TEST(Results, InputsPartsOfThemAndOfOtherResultsAreCopied) {
 }
 
 TEST(Results, TheyLieAsWasSaid) {
-    const auto got = apart({counted(), counted().slice(0, 1).slice(1, 1)}, {},
-                           {layout_of(type({3, 4}, {1, 3})), layout_of(type({2, 3}, {4, 1}))});
+    const auto got =
+        with_own_memory({counted(), counted().slice(0, 1).slice(1, 1)}, {},
+                        {layout_of(type({3, 4}, {1, 3})), layout_of(type({2, 3}, {4, 1}))});
     EXPECT_TRUE(at::equal(got[0], counted()));
     EXPECT_EQ(got[0].strides(), (std::vector<std::int64_t>{1, 3}));
     // Not where it began, which was no multiple of 16 bytes.
@@ -55,7 +58,8 @@ TEST(Results, TheyLieAsWasSaid) {
 TEST(Results, StridesOfSingleElementsCostNoCopy) {
     Tensors results{counted().view({1, 3, 4})};
     const void* data = results[0].const_data_ptr();
-    const auto got = apart(std::move(results), {}, {layout_of(type({1, 3, 4}, {99, 4, 1}))});
+    const auto got =
+        with_own_memory(std::move(results), {}, {layout_of(type({1, 3, 4}, {99, 4, 1}))});
     EXPECT_EQ(got[0].const_data_ptr(), data);
     EXPECT_EQ(got[0].stride(0), 99);
 }
@@ -65,12 +69,12 @@ TEST(Results, SharedElementsGetTheirOwn) {
     EXPECT_EQ(layout_of(type({3, 4}, {2, 1}))->strides, (std::vector<std::int64_t>{4, 1}));
     EXPECT_EQ(layout_of(type({3, 2}, {4, 1}))->strides, (std::vector<std::int64_t>{4, 1}));
     const auto row = counted().slice(0, 0, 1);
-    const auto got = apart({row.expand({3, 4})}, {}, {layout_of(type({3, 4}, {0, 1}))});
+    const auto got = with_own_memory({row.expand({3, 4})}, {}, {layout_of(type({3, 4}, {0, 1}))});
     EXPECT_EQ(got[0].strides(), (std::vector<std::int64_t>{4, 1}));
 }
 
 TEST(Results, OtherSizesThanWereTracedAreRefused) {
-    EXPECT_ANY_THROW(apart({counted()}, {}, {layout_of(type({4, 3}, {3, 1}))}));
+    EXPECT_ANY_THROW(with_own_memory({counted()}, {}, {layout_of(type({4, 3}, {3, 1}))}));
 }
 
 }  // namespace

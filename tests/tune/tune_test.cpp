@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "stand_ins.h"
-#include "tune/kept.h"
+#include "tune/family_files.h"
 
 namespace fact::tune {
 namespace {
@@ -138,9 +138,9 @@ TEST_F(Tune, DamagedFilesOfARunAreMadeAgain) {
     proven.cubin = cubin;
     proven.sha256 = first.files.at("kernel.cubin");
     Realization r = first;
-    EXPECT_TRUE(keep(r, Winner{candidates[0], proven}).ok());
+    EXPECT_TRUE(write_family_files(r, Winner{candidates[0], proven}).ok());
     ASSERT_TRUE(write_file_atomic(cubin, "// behave:passed 1\n").ok());
-    const auto kept = keep(r, Winner{candidates[0], proven});
+    const auto kept = write_family_files(r, Winner{candidates[0], proven});
     ASSERT_FALSE(kept.ok());
     EXPECT_NE(kept.error().message.find("was changed while it was in use"), std::string::npos);
 }
@@ -189,7 +189,7 @@ TEST_F(Tune, StopsWhereNothingBetterIsToCome) {
     }
     const auto r = realized(candidates);
     EXPECT_EQ(r.winner, "s0");
-    EXPECT_EQ(r.stopped, "the model expects under 1 % more");
+    EXPECT_EQ(r.stopped, "the model expects a gain of less than 1 %");
     EXPECT_EQ(r.candidates[7].outcome, Outcome::passed);
     EXPECT_EQ(r.candidates[8].outcome, Outcome::untried);
     EXPECT_EQ(r.candidates[8].why, r.stopped);
@@ -215,7 +215,7 @@ TEST_F(Tune, ABudgetEndsWithTheBestSoFar) {
     const auto r = realized({candidate("s00", "incorrect"), candidate("s01", "passed 90"),
                              candidate("s02", "passed 70")});
     EXPECT_EQ(r.winner, "s01");
-    EXPECT_EQ(r.stopped, "the time for it was used up");
+    EXPECT_EQ(r.stopped, "its time budget was used up");
     EXPECT_EQ(r.candidates[2].outcome, Outcome::untried);
 }
 
@@ -225,7 +225,7 @@ TEST_F(Tune, WrongTextIsNotCompiled) {
     const auto r = realized({candidate("s00", "passed 90")});
     EXPECT_FALSE(r.realized);
     EXPECT_EQ(r.why,
-              "the kernel text does not compute what the model does (normal, seed 1): off by 2");
+              "the kernel text does not compute what the module does (normal, seed 1): off by 2");
     EXPECT_FALSE(fs::exists(options_.store));
 }
 

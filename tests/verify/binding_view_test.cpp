@@ -30,8 +30,7 @@ TEST(BindingView, KeepsPitchesAndOrder) {
 TEST(BindingView, RefusesWhatCannotBeMerged) {
     const auto gap = view({{0, 1}, {2}}, {4, 8, 16}, {256, 16, 1});
     ASSERT_FALSE(gap.ok());
-    EXPECT_EQ(gap.error().message,
-              "dimensions 0, 1 of value do not lie behind one another in memory");
+    EXPECT_EQ(gap.error().message, "dimensions 0, 1 of value are not adjacent in memory");
 }
 
 TEST(BindingView, MissingDimensionsMustBeBroadcast) {

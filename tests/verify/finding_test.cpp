@@ -42,7 +42,7 @@ TEST(Light, NothingIsFaster) {
     EXPECT_EQ(reply.outcome, Outcome::incorrect);
     EXPECT_EQ(reply.finding, Finding::faster_than_light);
     EXPECT_EQ(reply.why,
-              "faster than light: took 5.00 us where the GPU needs at least 9.90: it cannot have "
+              "faster than light: took 5.00 us, but the GPU needs at least 9.90: it cannot have "
               "done the work");
     auto honest = timed(20, 21);
     reject_faster_than_light(honest, 9.9);

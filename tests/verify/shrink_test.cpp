@@ -292,7 +292,7 @@ TEST(Shrink, AttentionFollowsItsText) {
     ir::Kernel kernel;
     const ir::DimId b = kernel.dim("B"), heads = kernel.dim("G"), times = kernel.dim("4");
     const ir::DimId m = kernel.dim("M"), n = kernel.dim("N"), d = kernel.dim("D");
-    const ir::DimId all = kernel.dim_product({heads, times});
+    const ir::DimId all = kernel.factored_dim({heads, times});
     kernel.params = {{"q", {DType::bf16, {b, all, m, d}}, {}},
                      {"k", {DType::bf16, {b, heads, n, d}}, {}},
                      {"v", {DType::bf16, {b, heads, n, d}}, {}}};

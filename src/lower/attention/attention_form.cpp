@@ -23,12 +23,12 @@ class AttentionReader {
     Result<AttentionForm> run() {
         const ir::Tensor& output = kernel_.outputs.front().tensor;
         const Dims& dims = output.type.dims;
-        // The stage may end with its rounding, between reorderings.
+        // The stage may end with casts and reorderings.
         ir::ExprId value = ir::behind_reorderings(kernel_, kernel_.outputs.front().value);
         while (const auto* cast = std::get_if<ir::Cast>(&kernel_[value].node))
             value = ir::behind_reorderings(kernel_, cast->x);
         const auto* node = std::get_if<ir::Attention>(&kernel_[value].node);
-        if (!node) return cannot("something beside attention");
+        if (!node) return cannot("something other than attention");
         form_.node = *node;
         form_.span = kernel_[value].span;
         form_.dtype = kernel_[node->q].type.dtype;
@@ -56,9 +56,9 @@ class AttentionReader {
             if (std::string why = unplaced(*to, to == &form_.q); !why.empty()) return cannot(why);
             if (to->features != static_cast<int>(param(*to).type.dims.size()) - 1)
                 return cannot("an operand not contiguous along its features");
-            // Kernels multiply 16-bit numbers, whatever their operands are.
+            // Kernels multiply 16-bit numbers even if the operands are f32.
             if (extents_[ir::index(features)] * 2 % 16 != 0)
-                return cannot("rows of features that are no multiple of 16 bytes");
+                return cannot("rows of features whose length is not a multiple of 16 bytes");
         }
         form_.y = {static_cast<int>(kernel_.params.size()), position(dims, form_.m),
                    position(dims, form_.e), places_in_batch(dims)};
@@ -67,7 +67,7 @@ class AttentionReader {
         const auto scale = static_cast<float>(node->scale);
         if (!(scale > 0) || !std::isfinite(scale))
             return cannot("a scale that is not a positive f32");
-        // Scores under a cap are exact to 1e-7 of it.
+        // The error of capped scores is about 1e-7 of the cap.
         if (node->cap && !(*node->cap >= 1e-4 && *node->cap <= 1e4))
             return cannot(fmt::format("a cap of {}", *node->cap));
         if (node->bias) {
@@ -81,7 +81,7 @@ class AttentionReader {
     }
 
   private:
-    Error cannot(const std::string& what) const { return no_attention(kernel_, what); }
+    Error cannot(const std::string& what) const { return attention_error(kernel_, what); }
 
     // The second output; returns what is wrong with it.
     std::string read_log_sums(ir::ExprId attention) {
@@ -96,12 +96,12 @@ class AttentionReader {
         form_.log_sums = {static_cast<int>(kernel_.params.size()) + 1, position(dims, form_.m), -1,
                           places_in_batch(dims)};
         if (!contains(dims, form_.batch))
-            return "heads that only the logarithm of the sums keeps apart";
+            return "heads that are separate only in the logarithm of the sums";
         return "";
     }
 
-    // Heads that share keys, [G, R] where k and v have G, may be one dimension of q and of the
-    // output: then they are one of the batch, and k's place is a share of it.
+    // Heads that share keys, [G, R] where k and v have G, may be one dimension G*R of q and of the
+    // output. Then it is one batch dimension, and k's index is its index divided by R.
     void merge_heads(const Dims& output) {
         Dims& batch = form_.batch;
         for (const ir::DimId dim : output) {
@@ -134,7 +134,7 @@ class AttentionReader {
         return places;
     }
 
-    // Which dimension of an operand has no part in the skeleton.
+    // Why the skeleton cannot take the operand's dimensions, or "".
     std::string unplaced(const AttentionOperand& operand, bool rows_of_q) const {
         const Dims& dims = param(operand).type.dims;
         std::size_t placed = 2;
@@ -154,7 +154,7 @@ class AttentionReader {
     const ir::Kernel& kernel_;
     const std::vector<std::int64_t>& extents_;
     AttentionForm form_;
-    ir::DimId shared_{};  // of k and v, where heads share keys
+    ir::DimId shared_{};  // the head dimension of k and v, if heads share keys
 };
 
 }  // namespace
@@ -164,10 +164,10 @@ Result<AttentionForm> attention_form(const ir::Kernel& kernel,
     return AttentionReader(kernel, extents).run();
 }
 
-Error no_attention(const ir::Kernel& kernel, const std::string& what) {
+Error attention_error(const ir::Kernel& kernel, const std::string& what) {
     return Error{
         fmt::format("kernel {}: {} does not fit the attention skeleton", kernel.name, what),
-        "It is written out as products and a softmax."};
+        "It is expanded into products and a softmax."};
 }
 
 }  // namespace fact::lower

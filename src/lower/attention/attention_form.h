@@ -1,4 +1,5 @@
-// Which tensors a kernel that is one attention reads and writes, and how: what its skeletons share.
+// A kernel seen as what the attention skeletons compute: which tensors it reads and writes, and
+// how.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,11 @@
 
 namespace fact::lower {
 
-inline constexpr int kMaxFeatures = 256;  // of a head: sums of more do not fit into registers
+inline constexpr int kMaxFeatures = 256;  // per head: sums over more do not fit into registers
 
-// A tensor and which of its dimensions plays which part; -1: none.
+// A tensor and the roles of its dimensions; -1: it has no such dimension.
 struct AttentionOperand {
-    int tensor = -1;  // parameters, then the output
+    int tensor = -1;  // counted over parameters, then outputs
     int rows = -1, features = -1;
     std::vector<int> batch;
 };
@@ -30,18 +31,18 @@ struct AttentionForm {
     std::int64_t depth = 0, width = 0;  // extents of d and e
     AttentionOperand q, k, v, y;
     std::optional<AttentionOperand> log_sums;  // its second output, without features
-    int heads = -1;            // which of the batch is of heads that share keys; -1: none
-    std::int64_t repeats = 1;  // how many neighbours share them
+    int heads = -1;            // index in `batch` of the heads, if some share keys; -1: none do
+    std::int64_t repeats = 1;  // how many neighbouring heads share keys
     std::optional<ProductForm> bias;
 
     std::size_t num_batches() const { return lower::num_batches(batch); }
 };
 
-// `extents`: of the kernel's dimensions by id; the features' must be known. An Error says what no
-// skeleton of attention can express.
+// `extents`: of the kernel's dimensions by id; those of the features must be known. An Error says
+// what no attention skeleton can express.
 Result<AttentionForm> attention_form(const ir::Kernel& kernel,
                                      const std::vector<std::int64_t>& extents);
-// The same for what one of them cannot.
-Error no_attention(const ir::Kernel& kernel, const std::string& what);
+// The Error for what one of the attention skeletons cannot express.
+Error attention_error(const ir::Kernel& kernel, const std::string& what);
 
 }  // namespace fact::lower

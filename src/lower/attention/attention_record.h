@@ -1,4 +1,4 @@
-// What the launch records of all attention skeletons say the same way.
+// The parts of launch records that all attention skeletons share.
 #pragma once
 
 #include <vector>
@@ -12,15 +12,15 @@ namespace fact::lower {
 
 // `AttentionExtents` as the kernels take them.
 StructParam attention_extents(const ir::Kernel& kernel, const AttentionForm& form);
-// `LogSums`, where there are any.
+// `LogSums`; the form must have log_sums.
 StructParam log_sums_param(const AttentionForm& form);
-// Tiles of so many rows.
+// A grid over tiles of `rows` rows.
 PersistentGrid attention_grid(const AttentionForm& form, int rows);
-// What pairs of the bias's operands are aligned to.
+// The alignment that operands of the bias need if they are read in pairs.
 std::vector<Alignment> bias_alignments(const ir::Kernel& kernel, const AttentionForm& form);
-// A row and a window are added where a row sees as far on either side.
+// Sums that must fit 32 bits: kernels add a row and a window if a row sees both sides.
 std::vector<ExtentField> attention_counts(const AttentionForm& form);
-// Kernels are written for the features they were given.
+// The extents of the features, which are constants in the emitted kernel.
 std::vector<FixedExtent> fixed_features(const AttentionForm& form);
 
 }  // namespace fact::lower

@@ -1,4 +1,4 @@
-// What the sources of all attention skeletons say the same way.
+// The parts of the emitted source that all attention skeletons share.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace fact::lower {
 
-// Members of `Config`: what is computed of the scores.
+// Members of `Config`: how scores are computed.
 void emit_score_constants(emit::CodeWriter& out, const AttentionForm& form);
-// Which heads share keys.
+// Members of `Config`: which heads share keys.
 void emit_head_constants(emit::CodeWriter& out, const AttentionForm& form);
-// `struct Bias` and a line after it, where there is a bias.
+// `struct Bias` and an empty line, if there is a bias.
 void emit_bias(emit::CodeWriter& out, const ir::Kernel& kernel, const AttentionForm& form);
 
-// Whether the kernel takes a parameter `bias`, and what the skeleton is given for it.
+// Whether the kernel takes a parameter `bias`, and the argument that the skeleton gets for it.
 bool takes_bias(const AttentionForm& form);
 std::string bias_argument(const AttentionForm& form);
 

@@ -34,16 +34,16 @@ StageKind kind_of(const ir::Kernel& stage) {
 
 class Assembler {
   public:
-    Assembler(const ir::Kernel& kernel, const KeptValues& kept)
+    Assembler(const ir::Kernel& kernel, const StoredValues& stored)
         : kernel_(kernel),
-          kept_(kept),
-          kept_values_(kept.all()),
+          stored_(stored),
+          stored_ids_(stored.all()),
           num_params_(static_cast<int>(kernel.params.size())),
           bound_(num_params_ + static_cast<int>(kernel.outputs.size())) {
         pipeline_.kernel = kernel;
         for (std::size_t i = 0; i < kernel.outputs.size(); ++i)
             outputs_of_[kernel.outputs[i].value].push_back(num_params_ + static_cast<int>(i));
-        for (const auto& [id, why] : kept.reasons) {
+        for (const auto& [id, why] : stored.reasons) {
             const ir::Expr& expr = kernel[id];
             const std::string name =
                 expr.name.empty() ? fmt::format("t{}", pipeline_.intermediates.size()) : expr.name;
@@ -54,22 +54,23 @@ class Assembler {
     }
 
     Pipeline run() {
-        const auto roots = stage_roots(kernel_, kept_);
-        std::vector<ExprId> alone;  // what one stage computes and writes
+        const auto roots = stage_roots(kernel_, stored_);
+        std::vector<ExprId> alone;  // outputs that one stage computes and writes
         for (const ExprId root : roots)
-            if (!is_kept(root) && outputs_of_[root].size() == 1) alone.push_back(root);
-        const auto groups = row_groups(kernel_, alone, kept_values_);
-        const auto together = kept_groups(kernel_, kept_values_);
+            if (!is_stored(root) && outputs_of_[root].size() == 1) alone.push_back(root);
+        const auto groups = row_groups(kernel_, alone, stored_ids_);
+        const auto intermediates = stored_groups(kernel_, stored_ids_);
         std::set<ExprId> done;  // attentions with several outputs, by their weighted sums
         for (const ExprId root : roots) {
             const auto ends = ends_with(root);
-            if (const auto group = together.find(root); ends.empty() && group != together.end())
+            if (const auto group = intermediates.find(root);
+                ends.empty() && group != intermediates.end())
                 add(writes_of(group->second), false);
             if (!ends.empty() && done.insert(ends.front()).second) add(writes_of(ends), false);
-            if (!ends.empty() && !is_kept(root)) continue;
-            if (is_kept(root) || outputs_of_[root].size() > 1) {
+            if (!ends.empty() && !is_stored(root)) continue;
+            if (is_stored(root) || outputs_of_[root].size() > 1) {
                 for (const int output : outputs_of_[root])
-                    add({to_output(root, output)}, is_kept(root));
+                    add({to_output(root, output)}, is_stored(root));
             } else if (const auto group = groups.find(root); group != groups.end()) {
                 add(writes_of(group->second), false);
             }
@@ -85,11 +86,11 @@ class Assembler {
         int tensor = 0;
     };
 
-    bool is_kept(ExprId id) const { return kept_values_.contains(id); }
+    bool is_stored(ExprId id) const { return stored_ids_.contains(id); }
 
-    // What the stage of an attention writes that has several outputs, this one among them.
+    // All outputs of the attention that writes `root`; empty if it has only one.
     std::vector<ExprId> ends_with(ExprId root) const {
-        for (const auto& ends : kept_.together)
+        for (const auto& ends : stored_.attention_outputs)
             if (std::find(ends.begin(), ends.end(), root) != ends.end()) return ends;
         return {};
     }
@@ -105,14 +106,14 @@ class Assembler {
     std::vector<Write> writes_of(const std::vector<ExprId>& roots) const {
         std::vector<Write> writes;
         for (const ExprId root : roots)
-            writes.push_back(is_kept(root) ? to_memory(root)
-                                           : to_output(root, outputs_of_.at(root).front()));
+            writes.push_back(is_stored(root) ? to_memory(root)
+                                             : to_output(root, outputs_of_.at(root).front()));
         return writes;
     }
 
     void add(const std::vector<Write>& writes, bool reads_itself) {
         std::vector<ExprId> written;
-        std::set<ExprId> taken = kept_values_;
+        std::set<ExprId> taken = stored_ids_;
         for (const Write& write : writes) {
             written.push_back(write.root);
             if (!reads_itself) taken.erase(write.root);
@@ -137,24 +138,24 @@ class Assembler {
     }
 
     const ir::Kernel& kernel_;
-    const KeptValues& kept_;
-    std::set<ExprId> kept_values_;
+    const StoredValues& stored_;
+    std::set<ExprId> stored_ids_;
     int num_params_, bound_;           // tensors: parameters, outputs, then intermediates
-    std::map<ExprId, int> tensor_of_;  // of kept values
+    std::map<ExprId, int> tensor_of_;  // of stored values
     std::map<ExprId, std::vector<int>> outputs_of_;
     Pipeline pipeline_;
 };
 
 }  // namespace
 
-std::set<ExprId> KeptValues::all() const {
+std::set<ExprId> StoredValues::all() const {
     std::set<ExprId> ids;
     for (const auto& [id, why] : reasons) ids.insert(id);
     return ids;
 }
 
-std::vector<ExprId> stage_roots(const ir::Kernel& kernel, const KeptValues& kept) {
-    std::set<ExprId> all = kept.all();
+std::vector<ExprId> stage_roots(const ir::Kernel& kernel, const StoredValues& stored) {
+    std::set<ExprId> all = stored.all();
     for (const ir::Output& output : kernel.outputs) all.insert(output.value);
     return {all.begin(), all.end()};
 }
@@ -166,8 +167,8 @@ Extracted extract_stage(const ir::Kernel& kernel, const std::vector<ExprId>& roo
     return part;
 }
 
-Pipeline assemble(const ir::Kernel& kernel, const KeptValues& kept) {
-    return Assembler(kernel, kept).run();
+Pipeline assemble(const ir::Kernel& kernel, const StoredValues& stored) {
+    return Assembler(kernel, stored).run();
 }
 
 }  // namespace fact::lower

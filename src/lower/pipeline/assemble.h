@@ -1,4 +1,4 @@
-// The stages of a kernel, once it is known which of its values are kept in memory between them.
+// The stages of a kernel, once it is known which of its values are stored in memory between them.
 #pragma once
 
 #include <map>
@@ -12,22 +12,23 @@
 
 namespace fact::lower {
 
-struct KeptValues {
-    std::map<ir::ExprId, std::string> reasons;      // why each of them is
-    std::vector<std::vector<ir::ExprId>> together;  // what attentions write, weighted sums first
+struct StoredValues {
+    std::map<ir::ExprId, std::string> reasons;  // why each of them is stored
+    std::vector<std::vector<ir::ExprId>>
+        attention_outputs;  // what attentions write, weighted sums first
 
     std::set<ir::ExprId> all() const;
 };
 
-// What stages write: kept values and outputs, operands first.
-std::vector<ir::ExprId> stage_roots(const ir::Kernel& kernel, const KeptValues& kept);
+// What stages write: stored values and outputs, operands first.
+std::vector<ir::ExprId> stage_roots(const ir::Kernel& kernel, const StoredValues& stored);
 
-// The kernel of a stage that writes the roots and reads those of `taken`. An epilogue reads what is
-// beside its sums at flipped places, too.
+// The kernel of a stage that writes the roots and reads the values in `taken`. Flips of a product's
+// epilogue are moved to what it reads (flips_at_leaves).
 Extracted extract_stage(const ir::Kernel& kernel, const std::vector<ir::ExprId>& roots,
                         const std::set<ir::ExprId>& taken);
 
-// An output is written by the stage that computes it, unless others read it unrounded.
-Pipeline assemble(const ir::Kernel& kernel, const KeptValues& kept);
+// The stage that computes an output writes it, unless other stages need its unrounded value.
+Pipeline assemble(const ir::Kernel& kernel, const StoredValues& stored);
 
 }  // namespace fact::lower

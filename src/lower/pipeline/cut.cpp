@@ -21,7 +21,7 @@ namespace {
 
 using ir::ExprId;
 
-// The values kept in memory grow until every stage between them is one that a skeleton holds.
+// Stores more and more values in memory until one skeleton can compute each stage between them.
 class Cutter {
   public:
     Cutter(const ir::Kernel& kernel, bool two_sums) : kernel_(kernel), two_sums_(two_sums) {}
@@ -30,21 +30,21 @@ class Cutter {
         const auto live = ir::reachable(kernel_);
         for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
             if (live[i] && kernel_.exprs[i].stored)
-                keep(static_cast<ExprId>(i), "the pipeline says so");
+                store(static_cast<ExprId>(i), "the pipeline says so");
         for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
-            if (live[i]) keep_operands(static_cast<ExprId>(i));
+            if (live[i]) store_operands(static_cast<ExprId>(i));
         while (settle()) {
         }
         if (!problem_.empty())
             return Error{problem_, "Write the kernel in parts, or leave this part to another one."};
-        return assemble(kernel_, kept_);
+        return assemble(kernel_, stored_);
     }
 
   private:
-    bool kept(ExprId id) const { return kept_.reasons.contains(id); }
+    bool is_stored(ExprId id) const { return stored_.reasons.contains(id); }
     bool is_param(ExprId id) const { return std::holds_alternative<ir::Param>(kernel_[id].node); }
-    void keep(ExprId id, std::string why) {
-        if (!is_param(id)) kept_.reasons.try_emplace(id, std::move(why));
+    void store(ExprId id, std::string why) {
+        if (!is_param(id)) stored_.reasons.try_emplace(id, std::move(why));
     }
 
     bool is_attention(ExprId root) const {
@@ -53,16 +53,16 @@ class Cutter {
             if (const auto* cast = std::get_if<ir::Cast>(&kernel_[root].node)) x = cast->x;
             if (const auto* permute = std::get_if<ir::Permute>(&kernel_[root].node)) x = permute->x;
             if (const auto* view = std::get_if<ir::View>(&kernel_[root].node)) x = view->x;
-            if (x == root || kept(x)) break;
+            if (x == root || is_stored(x)) break;
             root = x;
         }
         return std::holds_alternative<ir::Attention>(kernel_[root].node) ||
                std::holds_alternative<ir::LogSumExp>(kernel_[root].node);
     }
 
-    // Behind reorderings and other names, which the skeletons read through.
+    // The value behind permutes and renamings, which the skeletons handle when they read.
     ExprId behind_permutes(ExprId id) const {
-        while (!kept(id)) {
+        while (!is_stored(id)) {
             if (const auto* permute = std::get_if<ir::Permute>(&kernel_[id].node))
                 id = permute->x;
             else if (ir::is_renaming(kernel_, id))
@@ -74,48 +74,48 @@ class Cutter {
     }
 
     // Products and attention read their operands from memory.
-    void keep_operands(ExprId id) {
+    void store_operands(ExprId id) {
         const ir::Node& node = kernel_[id].node;
-        // One kernel knows a dimension by one name.
+        // Within one kernel a dimension has one name.
         if (ir::is_renaming(kernel_, id)) {
             ExprId x = id;
-            while (!kept(x) && ir::is_renaming(kernel_, x))
+            while (!is_stored(x) && ir::is_renaming(kernel_, x))
                 x = std::get<ir::View>(kernel_[x].node).x;
-            keep(x, "it is read under other names");
+            store(x, "it is read under other names");
         } else if (const auto* product = std::get_if<ir::Product>(&node)) {
-            keep(behind_permutes(product->a), "a product reads it");
-            keep(behind_permutes(product->b), "a product reads it");
+            store(behind_permutes(product->a), "a product reads it");
+            store(behind_permutes(product->b), "a product reads it");
         } else if (const auto* attention = std::get_if<ir::Attention>(&node)) {
             const char* const why = "attention is a kernel of its own";
             const ExprId last = attention_end(kernel_, id).last;
-            if (!is_only_output(kernel_, last)) keep(last, why);
+            if (!is_only_output(kernel_, last)) store(last, why);
             std::vector<ExprId> ends{last};
             for (const ExprId sums : log_sums_of(kernel_, id)) {
-                if (!is_one_output(kernel_, sums, DType::f32)) keep(sums, why);
+                if (!is_one_output(kernel_, sums, DType::f32)) store(sums, why);
                 ends.push_back(sums);
             }
-            if (ends.size() > 1) kept_.together.push_back(std::move(ends));
+            if (ends.size() > 1) stored_.attention_outputs.push_back(std::move(ends));
             for (const ExprId x : attention_reads(kernel_, *attention))
-                keep(x, "attention reads it");
+                store(x, "attention reads it");
         }
     }
 
-    // What is computed in one go with `root`: everything down to parameters and kept values.
+    // What the stage of `root` computes: everything down to parameters and stored values.
     std::vector<ExprId> cone(ExprId root) const {
-        const auto given = [&](ExprId id) { return id != root && kept(id); };
-        const auto needed = ir::needed_for(kernel_, {root}, given);
+        const auto in_memory = [&](ExprId id) { return id != root && is_stored(id); };
+        const auto needed = ir::needed_for(kernel_, {root}, in_memory);
         std::vector<ExprId> all;
         for (std::size_t i = 0; i < needed.size(); ++i) {
             const auto id = static_cast<ExprId>(i);
-            if (needed[i] && !given(id) && !is_param(id)) all.push_back(id);
+            if (needed[i] && !in_memory(id) && !is_param(id)) all.push_back(id);
         }
         return all;
     }
 
-    // Finds one more value to keep; false when nothing is left to do.
+    // Stores one more value; false if nothing is left to do.
     bool settle() {
-        std::map<ExprId, int> users;  // of products and reductions: stages that need them
-        for (const ExprId root : stage_roots(kernel_, kept_)) {
+        std::map<ExprId, int> users;  // how many stages need a product or reduction
+        for (const ExprId root : stage_roots(kernel_, stored_)) {
             std::vector<ExprId> products, reductions;
             for (const ExprId id : cone(root)) {
                 const ir::Node& node = kernel_[id].node;
@@ -124,8 +124,8 @@ class Cutter {
             }
             for (const auto* heavy : {&products, &reductions})
                 for (const ExprId id : *heavy)
-                    if (++users[id] > 1 && id != root && !kept(id)) {
-                        keep(id, "several kernels need it");
+                    if (++users[id] > 1 && id != root && !is_stored(id)) {
+                        store(id, "several kernels need it");
                         return true;
                     }
             if (settle_stage(root, products, reductions)) return true;
@@ -138,71 +138,72 @@ class Cutter {
                       const std::vector<ExprId>& reductions) {
         if (is_attention(root)) return false;
         if (!products.empty() && reductions.empty()) {
-            const auto form = product_form(extract_stage(kernel_, {root}, kept_set(root)).kernel);
+            const auto form =
+                product_form(extract_stage(kernel_, {root}, stored_except(root)).kernel);
             if (form && (two_sums_ || !form->takes_two_sums())) return false;
-            // The last product of several is fused with what follows, the others are read.
+            // Of several products only the last is fused with what follows; it reads the others.
             for (const ExprId id : products)
                 if (id != products.back()) {
-                    keep(id, "one kernel computes one product");
+                    store(id, "one kernel computes one product");
                     return true;
                 }
             if (products.back() != root) {
-                keep(products.back(), "what follows does not fit into its epilogue");
+                store(products.back(), "what follows does not fit into its epilogue");
                 return true;
             }
             if (form) throw InternalError("a product alone takes two sums");
-            return keep_operand_copy(products.back(), form.error().message);
+            return store_operand_copy(products.back(), form.error().message);
         }
         if (!products.empty())
-            if (const auto value = reduced_beside(kernel_, cone(root))) {
-                keep(*value, "a reduction is beside the product");
+            if (const auto value = row_value_for_epilogue(kernel_, cone(root))) {
+                store(*value, "a reduction is beside the product");
                 return true;
             }
-        // What the first reduction reads holds as much of the epilogue as a product can take along.
+        // Cutting at the operand of the first reduction leaves the longest epilogue to the product.
         for (const ExprId id : products) {
             for (const ExprId reduction : reductions) {
                 const ExprId x = std::get<ir::Reduce>(kernel_[reduction].node).x;
                 const auto inside = cone(x);
                 if (std::find(inside.begin(), inside.end(), id) == inside.end()) continue;
-                keep(x, "a reduction reads it");
+                store(x, "a reduction reads it");
                 return true;
             }
-            keep(id, "a reduction is beside it");
+            store(id, "a reduction is beside it");
             return true;
         }
-        const auto form = rows_form(extract(kernel_, root, kept_set(root)).kernel);
+        const auto form = rows_form(extract(kernel_, root, stored_except(root)).kernel);
         if (form) return false;
-        // Reductions over other dimensions than the last one's come first, on their own.
+        // Reductions over other dimensions than the last one's become stages of their own.
         for (const ExprId id : reductions)
             if (id != root) {
-                keep(id, "its rows are others than those of what follows");
+                store(id, "its rows are others than those of what follows");
                 return true;
             }
         problem_ = form.error().message;
         return false;
     }
 
-    // An operand no skeleton can address as it lies is copied into a plain layout first.
-    bool keep_operand_copy(ExprId product_id, const std::string& why) {
+    // An operand whose layout no skeleton can address is first copied into a plain layout.
+    bool store_operand_copy(ExprId product_id, const std::string& why) {
         const auto& product = std::get<ir::Product>(kernel_[product_id].node);
         for (const ExprId operand : {product.a, product.b})
-            if (std::holds_alternative<ir::Permute>(kernel_[operand].node) && !kept(operand)) {
-                keep(operand, "a product cannot read it as it lies");
+            if (std::holds_alternative<ir::Permute>(kernel_[operand].node) && !is_stored(operand)) {
+                store(operand, "a product cannot read it as it lies");
                 return true;
             }
         problem_ = why;
         return false;
     }
 
-    std::set<ExprId> kept_set(ExprId root) const {
-        std::set<ExprId> all = kept_.all();
+    std::set<ExprId> stored_except(ExprId root) const {
+        std::set<ExprId> all = stored_.all();
         all.erase(root);
         return all;
     }
 
     const ir::Kernel& kernel_;
     bool two_sums_;
-    KeptValues kept_;
+    StoredValues stored_;
     std::string problem_;
 };
 

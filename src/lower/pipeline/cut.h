@@ -1,5 +1,5 @@
-// Cuts a kernel into what single skeletons can hold: products with their epilogues, attention, and
-// row kernels, with named values kept in memory between them.
+// Cuts a kernel into stages that one skeleton each can compute: products with their epilogues,
+// attention, and row kernels. Intermediates are stored in memory between them.
 #pragma once
 
 #include <optional>
@@ -20,16 +20,16 @@ std::string_view describe(StageKind kind);
 struct Stage {
     StageKind kind{};
     ir::Kernel kernel;
-    // Which tensor of the pipeline each of the kernel's own is.
+    // The pipeline's tensor for each of the kernel's parameters and outputs.
     std::vector<int> params, outputs;
-    std::optional<RowStatistics> statistics = {};  // that the product's kernel finds itself
+    std::optional<RowStatistics> statistics = {};  // computed by the product's kernel itself
 };
 
 struct Pipeline {
     ir::Kernel kernel;  // the whole: its parameters and outputs are the first tensors
     std::vector<ir::Tensor> intermediates;  // the tensors after those, contiguous
     std::vector<Stage> stages;              // in the order they run
-    std::vector<std::string> cuts;          // a sentence for each value kept, and why
+    std::vector<std::string> cuts;          // a sentence per stored value: why it is stored
 
     int num_tensors() const {
         return static_cast<int>(kernel.params.size() + kernel.outputs.size() +
@@ -37,13 +37,13 @@ struct Pipeline {
     }
 };
 
-// For every tensor of the pipeline the parameters its values follow from, in ascending order. What
-// only tells a stage its extents is among them.
+// For every tensor of the pipeline, the parameters that it is computed from, in ascending order.
+// Parameters that only supply extents are included.
 std::vector<std::vector<int>> origins(const Pipeline& pipeline);
-// Whether all that the stage writes is kept between stages.
+// Whether the stage writes only intermediates.
 bool writes_intermediates(const Pipeline& pipeline, const Stage& stage);
 
-// With `two_sums`, epilogues may take a second sum of the tile: ProductForm::takes_two_sums().
+// With `two_sums`, epilogues may use a second sum of the tile: ProductForm::takes_two_sums().
 // An Error names what no skeleton can compute.
 Result<Pipeline> cut(const ir::Kernel& kernel, bool two_sums);
 

@@ -10,7 +10,7 @@
 
 #include "ir/extents.h"
 #include "ir/needed.h"
-#include "ir/opaque_products.h"
+#include "ir/opaque_dims.h"
 #include "ir/reorderings.h"
 
 namespace fact::lower {
@@ -20,7 +20,7 @@ namespace {
 using ir::ExprId;
 using ir::index;
 
-// Names of tensors must differ, and an intermediate may be called like a parameter.
+// A name that no tensor has yet: an intermediate may have the name of a parameter.
 std::string unique(const ir::Kernel& kernel, const std::string& wanted) {
     const auto taken = [&](const std::string& name) {
         for (const ir::Tensor& param : kernel.params)
@@ -34,12 +34,12 @@ std::string unique(const ir::Kernel& kernel, const std::string& wanted) {
     return name;
 }
 
-// Whether the parameters tell every extent the kernel needs.
-bool tells_extents(const ir::Kernel& kernel) {
-    std::vector<bool> given(kernel.dims.size());
+// Whether the parameters supply every extent that the kernel needs.
+bool supplies_extents(const ir::Kernel& kernel) {
+    std::vector<bool> declared(kernel.dims.size());
     for (const ir::Tensor& param : kernel.params)
-        for (const ir::DimId dim : param.type.dims) given[ir::index(dim)] = true;
-    const auto known = ir::known_dims(kernel, std::move(given));
+        for (const ir::DimId dim : param.type.dims) declared[ir::index(dim)] = true;
+    const auto known = ir::known_dims(kernel, std::move(declared));
     return std::all_of(kernel.exprs.begin(), kernel.exprs.end(), [&](const ir::Expr& expr) {
         const auto is_known = [&](ir::DimId dim) { return bool{known[index(dim)]}; };
         bool all_known = true;
@@ -48,19 +48,19 @@ bool tells_extents(const ir::Kernel& kernel) {
     });
 }
 
-// All parameters of the whole, less those that are not needed.
+// Tries all parameters of the whole, and drops those that are not needed.
 void add_witnesses(const ir::Kernel& whole, Extracted& part) {
-    if (tells_extents(part.kernel)) return;
-    const std::vector<ir::Tensor> own = part.kernel.params;
+    if (supplies_extents(part.kernel)) return;
+    const std::vector<ir::Tensor> read = part.kernel.params;
     std::vector<std::uint32_t> all(whole.params.size());
     std::iota(all.begin(), all.end(), 0);
     const auto take = [&](const std::vector<std::uint32_t>& witnesses) {
-        part.kernel.params = own;
+        part.kernel.params = read;
         part.witnesses = witnesses;
         for (const std::uint32_t i : witnesses)
             part.kernel.params.push_back({unique(part.kernel, whole.params[i].name),
                                           whole.params[i].type, whole.params[i].span});
-        return tells_extents(part.kernel);
+        return supplies_extents(part.kernel);
     };
     for (std::size_t i = all.size(); i-- > 0;) {
         auto fewer = all;
@@ -73,11 +73,11 @@ void add_witnesses(const ir::Kernel& whole, Extracted& part) {
 }  // namespace
 
 Extracted extract(const ir::Kernel& whole, const std::vector<ExprId>& roots,
-                  const std::set<ExprId>& kept) {
-    // What a leaf is in memory: a leaf under other names is read as it lies.
+                  const std::set<ExprId>& stored) {
+    // The tensor that a leaf reads. A renamed leaf reads the original.
     const auto source_of = [&](ExprId id) -> std::optional<ExprId> {
         for (;; id = std::get<ir::View>(whole[id].node).x) {
-            if (kept.contains(id) || std::holds_alternative<ir::Param>(whole[id].node)) return id;
+            if (stored.contains(id) || std::holds_alternative<ir::Param>(whole[id].node)) return id;
             if (!ir::is_renaming(whole, id)) return std::nullopt;
         }
     };
@@ -89,7 +89,7 @@ Extracted extract(const ir::Kernel& whole, const std::vector<ExprId>& roots,
     part.kernel.dims = whole.dims;
     part.kernel.source = whole.source;
     std::map<ExprId, ExprId> moved;
-    // A parameter is one expression, however often the whole names it, for each way it is read.
+    // One parameter for each tensor and each list of names that its dimensions are read under.
     std::map<std::uint32_t, ExprId> params;
     std::map<std::pair<ExprId, std::vector<ir::DimId>>, std::uint32_t> numbers;
     for (std::size_t i = 0; i < needed.size(); ++i) {

@@ -1,4 +1,4 @@
-// A part of a kernel as a kernel of its own.
+// Makes a part of a kernel a kernel of its own.
 #pragma once
 
 #include <set>
@@ -10,18 +10,19 @@ namespace fact::lower {
 
 struct Extracted {
     ir::Kernel kernel;
-    std::vector<ir::ExprId> leaves;  // what each of its parameters is in the whole
-    // Parameters of the whole that follow: not read, but they tell extents that the leaves do not.
+    std::vector<ir::ExprId> leaves;  // the value of the whole that each parameter is
+    // Parameters of the whole, appended after those: they are not read, but supply extents that the
+    // leaves do not.
     std::vector<std::uint32_t> witnesses;
 };
 
-// The kernel that computes the roots from parameters and from the values in `kept`. Its outputs
+// The kernel that computes the roots from parameters and from the values in `stored`. Its outputs
 // have the roots' types and names.
 Extracted extract(const ir::Kernel& whole, const std::vector<ir::ExprId>& roots,
-                  const std::set<ir::ExprId>& kept);
+                  const std::set<ir::ExprId>& stored);
 inline Extracted extract(const ir::Kernel& whole, ir::ExprId root,
-                         const std::set<ir::ExprId>& kept) {
-    return extract(whole, std::vector{root}, kept);
+                         const std::set<ir::ExprId>& stored) {
+    return extract(whole, std::vector{root}, stored);
 }
 
 }  // namespace fact::lower

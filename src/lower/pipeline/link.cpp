@@ -17,7 +17,8 @@ std::size_t at(int i) {
     return static_cast<std::size_t>(i);
 }
 
-// Renumbers the tensors of stages, and says extents of kept values in terms of bound tensors.
+// Renumbers the tensors of stages, and expresses extents of intermediates by those of bound
+// tensors.
 class RecordLinker {
   public:
     explicit RecordLinker(const Pipeline& pipeline)
@@ -25,9 +26,9 @@ class RecordLinker {
         const ir::Kernel& kernel = pipeline.kernel;
         record_.kernel = kernel.name;
         bind_tensors(kernel, record_);
-        for (const ir::Tensor& kept : pipeline.intermediates) {
-            Workspace workspace{kept.type.dtype, {}, 1};
-            for (const ir::DimId dim : kept.type.dims)
+        for (const ir::Tensor& tensor : pipeline.intermediates) {
+            Workspace workspace{tensor.type.dtype, {}, 1};
+            for (const ir::DimId dim : tensor.type.dims)
                 workspace.sizes.push_back(extent_of(kernel, {dim}));
             record_.workspaces.push_back(std::move(workspace));
         }
@@ -68,7 +69,8 @@ class RecordLinker {
   private:
     int number(int tensor) const { return numbers_[at(tensor)]; }
 
-    // What a pass of the stage's own says of itself; of all others it is what the stage reads.
+    // The parameters that a launch prepares values from. A pass inside the stage names them itself;
+    // otherwise it is all that the stage reads, if it writes only intermediates.
     std::vector<int> prepared_from(const Stage& stage, const Launch& launch) const {
         std::set<int> params;
         const auto add = [&](int tensor) {
@@ -94,7 +96,9 @@ class RecordLinker {
     void renumber(TileGrid& grid) const {
         renumber(grid.m), renumber(grid.n), renumber(grid.batch);
     }
-    void renumber(ExtentField& extent) const { renumber(extent.dims), renumber(extent.divided); }
+    void renumber(ExtentField& extent) const {
+        renumber(extent.dims), renumber(extent.divisor_dims);
+    }
     void renumber(LinearGrid& grid) const { renumber(grid.count); }
     void renumber(TensorMapParam& map) const { map.tensor = number(map.tensor); }
     void renumber(StructParam& param) const {
@@ -105,7 +109,7 @@ class RecordLinker {
                        member.field);
     }
 
-    // Extents are rules of the whole: stages share its dimensions.
+    // Stages share the dimensions of the whole kernel, so the rule is one of the whole.
     void fix(const FixedExtent& fixed) {
         const ExtentRule rule{extent_of(pipeline_.kernel, {fixed.dim}),
                               {{}, static_cast<int>(fixed.extent)}};
@@ -114,11 +118,11 @@ class RecordLinker {
             rules.push_back(rule);
     }
 
-    // A workspace's size, and what is counted, may only follow from what the caller binds.
+    // Sizes of workspaces, and counts, must be computed from tensors that the caller binds.
     ExtentField in_bound_terms(const ExtentField& size) const {
-        ExtentField result{{}, size.times, size.over};
+        ExtentField result{{}, size.factor, size.divisor};
         for (const DimOf& dim : size.dims) multiply(result, in_bound_terms(dim));
-        for (const DimOf& dim : size.divided) multiply(result, inverse(in_bound_terms(dim)));
+        for (const DimOf& dim : size.divisor_dims) multiply(result, inverse(in_bound_terms(dim)));
         return result;
     }
     ExtentField in_bound_terms(const DimOf& dim) const {
@@ -138,7 +142,7 @@ struct Unit {
     std::string body;
 };
 
-// A stage's text without what the whole file says once.
+// Separates a stage's includes from its body, and drops the using-directive: the file has it once.
 Unit unit_of(std::string_view source) {
     Unit unit;
     while (!source.empty()) {

@@ -8,8 +8,8 @@
 
 namespace fact::lower {
 
-// `stages` as lowered one by one, in the pipeline's order. Values kept between them become
-// workspaces; the launches run in order, and say which parameters these values follow from.
+// `stages` are lowered one by one, in the pipeline's order. Intermediates become workspaces; the
+// launches run in order, and name the parameters that the intermediates are computed from.
 Lowered link(const Pipeline& pipeline, const std::vector<Lowered>& stages);
 
 }  // namespace fact::lower

@@ -27,7 +27,7 @@ void verify(std::string_view pass, const ir::Kernel& kernel) {
         throw InternalError(fmt::format("kernel {} after pass {}: {}", kernel.name, pass, problem));
 }
 
-// A stage's outputs are there when it runs: they tell extents as its parameters do.
+// At launch a stage's outputs are bound like its parameters, so both supply extents.
 void verify_stage(ir::Kernel stage) {
     for (const ir::Output& output : stage.outputs)
         stage.params.push_back({output.tensor.name + " in memory", output.tensor.type, {}});
@@ -52,8 +52,7 @@ class Lowerer {
     Result<Pipeline> stages() {
         auto pipeline = cut_to_fit();
         if (!pipeline) return pipeline;
-        take_statistics_along(*pipeline,
-                              [this](const Stage& stage) { return finds_statistics(stage); });
+        merge_statistics(*pipeline, [this](const Stage& stage) { return finds_statistics(stage); });
         if (pipeline->stages.size() == 1) pipeline->stages.front().kernel.name = kernel_.name;
         return pipeline;
     }
@@ -100,13 +99,13 @@ class Lowerer {
         const auto two_sums = [](Skeleton skeleton) { return info(skeleton).two_sums; };
         if (std::ranges::any_of(skeletons_of(facts_.arch, facts_.tma), two_sums)) {
             auto pipeline = cut(kernel_, true);
-            if (!pipeline || hold_two_sums(*pipeline)) return pipeline;
+            if (!pipeline || can_take_two_sums(*pipeline)) return pipeline;
         }
         return cut(kernel_, false);
     }
 
-    // Whether skeletons that give the epilogue two sums take the products that want them.
-    bool hold_two_sums(const Pipeline& pipeline) const {
+    // Whether some skeleton can compute every product whose epilogue takes two sums.
+    bool can_take_two_sums(const Pipeline& pipeline) const {
         return std::ranges::all_of(pipeline.stages, [&](const Stage& stage) {
             if (stage.kind != StageKind::product) return true;
             const auto form = product_form(stage.kernel);
@@ -126,7 +125,7 @@ class Lowerer {
         throw InternalError("a stage of no kind");
     }
 
-    // Kept values start and step at 16 bytes where their rows do.
+    // Intermediates are allocated at 16 bytes.
     Result<Lowered> rows(const Stage& stage) const {
         RowsFacts facts{options_.arch, facts_.extents, {}};
         for (std::size_t d = 0; d < options_.assumed.size(); ++d)
@@ -135,13 +134,13 @@ class Lowerer {
             for (const int tensor : *tensors) {
                 const auto at = static_cast<std::size_t>(tensor);
                 const auto bound = kernel_.params.size() + kernel_.outputs.size();
-                const bool given = at < std::min(bound, facts_.alignment.size());
-                facts.alignment.push_back(given ? facts_.alignment[at] : 16);
+                const bool known = at < std::min(bound, facts_.alignment.size());
+                facts.alignment.push_back(known ? facts_.alignment[at] : 16);
             }
         return lower_rows(stage.kernel, facts);
     }
 
-    // The one the caller wants, or the most promising.
+    // The caller's schedule, or else the most promising one.
     std::optional<schedule::Schedule> schedule_of(const ProductPlan& plan) const {
         if (const auto* wanted = options_.schedule ? options_.schedule(plan.product) : nullptr)
             return *wanted;
@@ -172,32 +171,32 @@ class Lowerer {
     TensorFacts facts_;
 };
 
-// Whether attention can copy these, where they are parameters, and store the outputs, of which
-// logarithms of sums are stored one by one.
+// Whether parameters among the operands, and the outputs, are aligned for wide copies. Logarithms
+// of sums are stored one by one and need no alignment.
 bool aligned(const ir::Kernel& kernel, const std::vector<ir::ExprId>& operands,
              const std::vector<int>& alignment) {
     constexpr int kCopyBytes = 16;
-    const auto reached = [&](std::size_t tensor) {
+    const auto is_aligned = [&](std::size_t tensor) {
         return tensor >= alignment.size() || alignment[tensor] >= kCopyBytes;
     };
     for (const ir::ExprId id : operands)
         if (const auto* param = std::get_if<ir::Param>(&kernel[id].node);
-            param && !reached(param->index))
+            param && !is_aligned(param->index))
             return false;
     for (std::size_t i = 0; i < kernel.outputs.size(); ++i) {
         const ir::ExprId value = ir::behind_reorderings(kernel, kernel.outputs[i].value);
         if (std::holds_alternative<ir::LogSumExp>(kernel[value].node)) continue;
-        if (!reached(kernel.params.size() + i)) return false;
+        if (!is_aligned(kernel.params.size() + i)) return false;
     }
     return true;
 }
 
-// The attentions that a skeleton takes, at these extents: those whose stage it can lower.
-std::set<ir::ExprId> held_by_skeleton(const ir::Kernel& kernel, const LowerOptions& options) {
-    std::set<ir::ExprId> held;
+// The attentions that a skeleton can compute at these extents: those whose stage it can lower.
+std::set<ir::ExprId> computed_by_skeleton(const ir::Kernel& kernel, const LowerOptions& options) {
+    std::set<ir::ExprId> computed;
     std::vector<std::int64_t> extents = options.extents;
     extents.resize(kernel.dims.size(), ir::kUnknownExtent);
-    if (!ir::solve_extents(kernel, extents).empty()) return held;
+    if (!ir::solve_extents(kernel, extents).empty()) return computed;
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
         const auto id = static_cast<ir::ExprId>(i);
         const auto* node = std::get_if<ir::Attention>(&kernel[id].node);
@@ -207,20 +206,20 @@ std::set<ir::ExprId> held_by_skeleton(const ir::Kernel& kernel, const LowerOptio
         const std::set<ir::ExprId> operands(reads.begin(), reads.end());
         const AttentionEnd end = attention_end(kernel, id);
         std::vector<ir::ExprId> written = log_sums_of(kernel, id);
-        // Stored twice, it would be computed twice, and the logarithms with it.
+        // Two outputs would mean two attention kernels, each with the logarithms of sums.
         if (!written.empty() &&
             std::ranges::count(kernel.outputs, end.last, &ir::Output::value) > 1)
             continue;
         written.insert(written.begin(), end.last);
         ir::Kernel part = extract(kernel, written, operands).kernel;
         part.outputs.front().tensor.type.dtype = kernel[node->q].type.dtype;
-        if (end.narrow && attention(part, extents, options).ok()) held.insert(id);
+        if (end.narrow && attention(part, extents, options).ok()) computed.insert(id);
     }
-    return held;
+    return computed;
 }
 
-// An output is stored under whatever names its value's dimensions have.
-void store_under_own_names(ir::Kernel& kernel) {
+// Gives outputs the dimension names of their values, so that no renaming view is needed.
+void drop_renamings_of_outputs(ir::Kernel& kernel) {
     for (ir::Output& output : kernel.outputs)
         while (ir::is_renaming(kernel, output.value) && !kernel[output.value].stored) {
             output.value = std::get<ir::View>(kernel[output.value].node).x;
@@ -228,24 +227,25 @@ void store_under_own_names(ir::Kernel& kernel) {
         }
 }
 
-// Where a skeleton holds attention it stays whole; else it is written out.
+// Expands every attention that no skeleton can compute.
 ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options) {
-    store_under_own_names(kernel);
-    const auto held = held_by_skeleton(kernel, options);
-    return ir::expand_attention(kernel, [&](ir::ExprId id) { return held.contains(id); });
+    drop_renamings_of_outputs(kernel);
+    const auto keep = computed_by_skeleton(kernel, options);
+    return ir::expand_attention(kernel, [&](ir::ExprId id) { return keep.contains(id); });
 }
 
-// What the launcher would refuse, said before anything is compiled.
-Result<> countable(const ir::Kernel& kernel, const LowerOptions& options) {
+// An Error if an extent is larger than the launcher accepts, before anything is compiled.
+Result<> check_extents(const ir::Kernel& kernel, const LowerOptions& options) {
     const auto check = [&](const ir::Tensor& tensor) -> Result<> {
         for (const ir::DimId dim : tensor.type.dims)
             if (const std::size_t d = ir::index(dim);
                 d < options.extents.size() && options.extents[d] > kMaxCount)
                 return Error{
-                    fmt::format("kernel {}: {} has {} along {}, more than kernels count to ({})",
+                    fmt::format("kernel {}: {} has {} elements along {}, more than kernels count "
+                                "to ({})",
                                 kernel.name, tensor.name, options.extents[d], kernel[dim].name,
                                 kMaxCount),
-                    "Take the dimension apart, or leave it to PyTorch."};
+                    "Split the dimension, or leave it to PyTorch."};
         return Ok{};
     };
     for (const ir::Tensor& param : kernel.params)
@@ -260,7 +260,7 @@ Result<> countable(const ir::Kernel& kernel, const LowerOptions& options) {
 Result<Lowered> lower(const ir::Kernel& kernel, const LowerOptions& options) {
     verify("checked", kernel);
     if (auto known = check_arch(options.arch); !known) return known.error();
-    if (auto done = countable(kernel, options); !done) return done.error();
+    if (auto done = check_extents(kernel, options); !done) return done.error();
     if (options.after) options.after("checked", ir::dump(kernel));
     const ir::Kernel whole = expanded(kernel, options);
     verify("expanded", whole);

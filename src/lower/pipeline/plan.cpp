@@ -41,31 +41,32 @@ class Planner {
     }
 
   private:
-    long extent(ir::DimId dim, long otherwise) const {
+    long extent(ir::DimId dim, long if_unknown) const {
         const std::int64_t known = facts_.extents[ir::index(dim)];
-        return known == ir::kUnknownExtent ? otherwise : known;
+        return known == ir::kUnknownExtent ? if_unknown : known;
     }
 
-    // The bytes that divide a row, as far as the extents tell, and the tensor's start and strides.
+    // Bytes, at most 16, that divide a row, as far as its extent is known, the tensor's start and
+    // its strides.
     int alignment(const ir::Tensor& tensor, int place) const {
         const int element = info(tensor.type.dtype).bytes;
         if (tensor.type.dims.empty()) return element;
         const long bytes = extent(tensor.type.dims.back(), 1) * element;
-        int divides = element;
-        while (divides < 16 && bytes % (2 * divides) == 0) divides *= 2;
-        return std::min(divides, given(place));
+        int divisor = element;
+        while (divisor < 16 && bytes % (2 * divisor) == 0) divisor *= 2;
+        return std::min(divisor, caller_alignment(place));
     }
 
-    int given(int place) const {
+    int caller_alignment(int place) const {
         const auto at = static_cast<std::size_t>(place);
         return at < facts_.alignment.size() ? facts_.alignment[at] : 16;
     }
 
-    // What a tensor map can address: rows of whole 16 bytes, which unknown extents are taken to be.
+    // Whether a tensor map can address it: rows are multiples of 16 bytes, or of unknown extent.
     bool addressable(const ir::Tensor& tensor, int place) const {
         if (tensor.type.dims.empty()) return false;
         const long row = extent(tensor.type.dims.back(), 16);
-        return row * info(tensor.type.dtype).bytes % 16 == 0 && given(place) == 16;
+        return row * info(tensor.type.dtype).bytes % 16 == 0 && caller_alignment(place) == 16;
     }
 
     bool takes_tensor_maps(const ProductForm& form) const {
@@ -73,7 +74,7 @@ class Planner {
             const auto at = static_cast<std::size_t>(i);
             return addressable(stage_.kernel.params[at], stage_.params[at]);
         };
-        // The second operand of an f32 product is laid out anew, along K.
+        // A pass rewrites the second operand of an f32 product, contiguous along K.
         const auto& b = stage_.kernel.params[static_cast<std::size_t>(form.b.param)];
         if (b.type.dtype == DType::f32 && extent(form.k, 16) % 4 != 0) return false;
         return operand(form.a.param) && operand(form.b.param) &&

@@ -1,4 +1,4 @@
-// Which skeleton computes a product, and what a schedule for it has to know.
+// Which skeleton computes a product, and the problem that its schedule depends on.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 namespace fact::lower {
 
 struct ProductPlan {
-    std::string product;  // as the text calls it; "" when it has no name
+    std::string product;  // its name in the text; "" if it has none
     Skeleton skeleton{};
     schedule::Problem problem;
-    std::vector<int> alignment;  // bytes, of each parameter and output of the stage
+    std::vector<int> alignment;  // in bytes, of each parameter and output of the stage
 };
 
 // What is known of the tensors of a pipeline.
@@ -22,7 +22,7 @@ struct TensorFacts {
     std::string arch;
     std::vector<std::int64_t> extents;  // of dimensions, kUnknownExtent where not known
     std::vector<int> alignment;         // bytes that divide start and strides; missing: 16
-    bool tma = true;                    // whether skeletons that need tensor maps are wanted
+    bool tma = true;                    // whether skeletons that need tensor maps are allowed
 };
 
 // An Error says what no skeleton can express.

@@ -11,38 +11,38 @@ namespace {
 
 using ir::ExprId;
 
-// How many tensors both would read; 0 where they are no one kernel.
-std::size_t num_shared(const ir::Kernel& kernel, const std::set<ExprId>& kept, ExprId root,
+// How many tensors both read; 0 if one row kernel cannot compute them with the members.
+std::size_t num_shared(const ir::Kernel& kernel, const std::set<ExprId>& stored, ExprId root,
                        ExprId last, const std::vector<ExprId>& members) {
     if (kernel.factors(kernel[root].type.dims) != kernel.factors(kernel[last].type.dims)) return 0;
-    const Extracted one = extract(kernel, root, kept), two = extract(kernel, last, kept);
+    const Extracted one = extract(kernel, root, stored), two = extract(kernel, last, stored);
     std::vector<ExprId> more = members;
     more.push_back(root);
-    const auto all = rows_form(extract(kernel, more, kept).kernel);
+    const auto all = rows_form(extract(kernel, more, stored).kernel);
     if (!all) return 0;
     // Reducing in another order would read memory in another order.
     for (const Extracted* part : {&one, &two})
-        if (const auto own = rows_form(part->kernel);
-            !own || (!own->over.empty() && own->over != all->over))
+        if (const auto form = rows_form(part->kernel);
+            !form || (!form->over.empty() && form->over != all->over))
             return 0;
-    const Extracted both = extract(kernel, std::vector{root, last}, kept);
+    const Extracted both = extract(kernel, std::vector{root, last}, stored);
     return one.leaves.size() + two.leaves.size() - both.leaves.size();
 }
 
-// Whether an output is computed, or read from the first, before the second is there.
+// Whether an output is computed between the two.
 bool written_between(const ir::Kernel& kernel, ExprId first, ExprId second) {
     return std::ranges::any_of(kernel.outputs, [&](const ir::Output& output) {
         return output.value >= first && output.value <= second;
     });
 }
 
-// Whether kept values are reductions of the same tensors.
+// Whether the intermediates are reductions of the same tensors, which one row kernel can compute.
 bool one_row_kernel(const ir::Kernel& kernel, const std::vector<ExprId>& members,
-                    std::set<ExprId> kept) {
-    for (const ExprId id : members) kept.erase(id);
-    const Extracted all = extract(kernel, members, kept);
+                    std::set<ExprId> stored) {
+    for (const ExprId id : members) stored.erase(id);
+    const Extracted all = extract(kernel, members, stored);
     for (const ExprId id : members) {
-        const Extracted part = extract(kernel, id, kept);
+        const Extracted part = extract(kernel, id, stored);
         const auto form = rows_form(part.kernel);
         if (!form || form->over.empty() || part.leaves != all.leaves ||
             kernel[id].type.dims != kernel[members.front()].type.dims)
@@ -55,7 +55,7 @@ bool one_row_kernel(const ir::Kernel& kernel, const std::vector<ExprId>& members
 
 std::map<ExprId, std::vector<ExprId>> row_groups(const ir::Kernel& kernel,
                                                  const std::vector<ExprId>& roots,
-                                                 const std::set<ExprId>& kept) {
+                                                 const std::set<ExprId>& stored) {
     std::map<ExprId, std::vector<ExprId>> groups;
     std::vector<ExprId> backwards = roots;
     std::sort(backwards.rbegin(), backwards.rend());
@@ -63,7 +63,7 @@ std::map<ExprId, std::vector<ExprId>> row_groups(const ir::Kernel& kernel,
         std::size_t most = 0;
         ExprId with = root;
         for (const auto& [last, members] : groups)
-            if (const auto shared = num_shared(kernel, kept, root, last, members); shared > most)
+            if (const auto shared = num_shared(kernel, stored, root, last, members); shared > most)
                 most = shared, with = last;
         groups[with].push_back(root);
     }
@@ -71,14 +71,14 @@ std::map<ExprId, std::vector<ExprId>> row_groups(const ir::Kernel& kernel,
     return groups;
 }
 
-std::map<ExprId, std::vector<ExprId>> kept_groups(const ir::Kernel& kernel,
-                                                  const std::set<ExprId>& kept) {
+std::map<ExprId, std::vector<ExprId>> stored_groups(const ir::Kernel& kernel,
+                                                    const std::set<ExprId>& stored) {
     std::map<ExprId, std::vector<ExprId>> groups;
     std::vector<ExprId> group;
-    for (const ExprId id : kept) {
-        const bool waited_for = !group.empty() && written_between(kernel, group.back(), id);
+    for (const ExprId id : stored) {
+        const bool separated = !group.empty() && written_between(kernel, group.back(), id);
         group.push_back(id);
-        if (group.size() > 1 && (waited_for || !one_row_kernel(kernel, group, kept))) {
+        if (group.size() > 1 && (separated || !one_row_kernel(kernel, group, stored))) {
             group.pop_back();
             groups[group.back()] = group;
             group = {id};

@@ -1,4 +1,4 @@
-// Outputs of a kernel, and values kept between its stages, that one row kernel can write.
+// Which outputs and intermediates one row kernel writes together.
 #pragma once
 
 #include <map>
@@ -9,16 +9,16 @@
 
 namespace fact::lower {
 
-// The roots, grouped under the last of each group: rows of one group are the same, and all its
-// members read some of the memory that the last one reads. What is no row kernel stays alone.
-// `kept` are values that stages read from memory.
+// Groups of `roots` (values to be written), each by its last member: all members have the same row
+// dimensions and read a tensor that the last one reads. A value that no row kernel can compute is a
+// group by itself. `stored` are values that stages read from memory.
 std::map<ir::ExprId, std::vector<ir::ExprId>> row_groups(const ir::Kernel& kernel,
                                                          const std::vector<ir::ExprId>& roots,
-                                                         const std::set<ir::ExprId>& kept);
+                                                         const std::set<ir::ExprId>& stored);
 
-// Kept values under the last of those that one row kernel writes, since they come of the same rows:
-// a mean and a deviation. Most are alone.
-std::map<ir::ExprId, std::vector<ir::ExprId>> kept_groups(const ir::Kernel& kernel,
-                                                          const std::set<ir::ExprId>& kept);
+// The same for intermediates that are reductions of the same tensors, such as a mean and a
+// deviation. Most groups have one member.
+std::map<ir::ExprId, std::vector<ir::ExprId>> stored_groups(const ir::Kernel& kernel,
+                                                            const std::set<ir::ExprId>& stored);
 
 }  // namespace fact::lower

@@ -1,4 +1,4 @@
-// The lowerings of all skeletons: the one place that chooses between the folders of src/lower/
+// Calls the lowering of a skeleton: the one place that chooses between the folders of src/lower/
 // named after architectures.
 #pragma once
 
@@ -14,25 +14,25 @@
 
 namespace fact::lower {
 
-// Those that run on the architecture, the preferred one first; `tma`: also those that need tensor
-// maps. None where there are no kernels for it.
+// The skeletons that run on the architecture, the preferred one first; with `tma` also those that
+// need tensor maps. Empty if there are no kernels for it.
 std::vector<Skeleton> skeletons_of(std::string_view arch, bool tma);
 
-// What a product is compiled for: the GPU, and the bytes that divide each tensor of the stage.
+// What a product is compiled for: the GPU, and the alignment in bytes of each tensor of the stage.
 struct ProductTarget {
     std::string_view arch;
     const std::vector<int>& alignment;
 };
 
-// What a schedule has to know of the kernel's product, extents left at 0; an Error says what the
-// skeleton cannot express.
+// The problem that a schedule depends on, without extents; an Error says what the skeleton cannot
+// express.
 Result<schedule::Problem> problem_of(Skeleton skeleton, const ir::Kernel& kernel,
                                      const ProductTarget& target);
 
 Result<Lowered> lower_product(Skeleton skeleton, const Stage& stage,
                               const schedule::Schedule& schedule, const ProductTarget& target);
 
-// By the first skeleton that takes it.
+// By the first skeleton that can compute it.
 Result<Lowered> lower_attention(const std::vector<Skeleton>& skeletons, const ir::Kernel& kernel,
                                 const std::vector<std::int64_t>& extents, std::string_view arch);
 

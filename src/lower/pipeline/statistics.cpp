@@ -8,7 +8,7 @@ namespace fact::lower {
 
 namespace {
 
-// The only stage that reads what this one writes.
+// The stage that reads what this one writes; nullptr if there are several or none.
 Stage* reader_of(Pipeline& pipeline, const Stage& writer) {
     Stage* reader = nullptr;
     for (Stage& stage : pipeline.stages)
@@ -20,8 +20,8 @@ Stage* reader_of(Pipeline& pipeline, const Stage& writer) {
     return reader;
 }
 
-// The parameters of the epilogue that the row stage's numbers are; nothing where the rows, in the
-// order of the product's, are not its first operand.
+// The epilogue's parameters that the row stage writes; nullopt if the stage's rows are not the
+// product's first operand, with dimensions in the product's order.
 std::optional<std::vector<int>> epilogue_params(const Stage& product, const Stage& rows) {
     const auto form = product_form(product.kernel);
     const auto tensor = [&](int param) { return product.params[static_cast<std::size_t>(param)]; };
@@ -41,7 +41,7 @@ std::optional<std::vector<int>> epilogue_params(const Stage& product, const Stag
 
 }  // namespace
 
-void take_statistics_along(Pipeline& pipeline, const std::function<bool(const Stage&)>& may) {
+void merge_statistics(Pipeline& pipeline, const std::function<bool(const Stage&)>& is_supported) {
     for (std::size_t i = 0; i < pipeline.stages.size();) {
         const Stage& rows = pipeline.stages[i++];
         if (rows.kind != StageKind::rows || rows.params.size() != 1 ||
@@ -52,7 +52,7 @@ void take_statistics_along(Pipeline& pipeline, const std::function<bool(const St
         auto params = epilogue_params(*product, rows);
         if (!params) continue;
         auto statistics = row_statistics(rows.kernel, std::move(*params));
-        if (!statistics || !may(*product)) continue;
+        if (!statistics || !is_supported(*product)) continue;
         product->statistics = std::move(statistics);
         pipeline.stages.erase(pipeline.stages.begin() + static_cast<std::ptrdiff_t>(--i));
     }

@@ -1,4 +1,4 @@
-// Statistics of rows, which the kernel of the product that reads them finds by itself.
+// Statistics of rows that the product which reads them can compute in its own kernel.
 #pragma once
 
 #include <functional>
@@ -7,8 +7,8 @@
 
 namespace fact::lower {
 
-// Row stages that only find statistics of a product's first operand, for that product's epilogue,
-// become a part of its stage where `may` says that its kernel can.
-void take_statistics_along(Pipeline& pipeline, const std::function<bool(const Stage&)>& may);
+// Merges row stages that only compute statistics of a product's first operand, for that product's
+// epilogue, into the product's stage, if `is_supported` for that stage.
+void merge_statistics(Pipeline& pipeline, const std::function<bool(const Stage&)>& is_supported);
 
 }  // namespace fact::lower

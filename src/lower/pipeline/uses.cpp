@@ -17,8 +17,8 @@ bool is_output(const ir::Kernel& kernel, ir::ExprId id) {
                        [&](const ir::Output& output) { return output.value == id; });
 }
 
-// What attention reads for an operand: what lies behind reorderings. Where that was computed and
-// its features are no dimension of it ([M, H*D]), it is written with them apart.
+// The value that attention reads as an operand: the one behind reorderings. If that is an
+// intermediate without a separate dimension of features ([M, H*D]), it is stored split.
 ir::ExprId operand_of(const ir::Kernel& kernel, ir::ExprId id) {
     const ir::ExprId behind = ir::behind_reorderings(kernel, id);
     const ir::DimId features = kernel[id].type.dims.back();
@@ -36,7 +36,7 @@ ir::ExprId operand_of(const ir::Kernel& kernel, ir::ExprId id) {
     return id;
 }
 
-// Behind the reorderings that alone read it, where that is an output.
+// The reordered value, if that is an f32 output and nothing else reads `id`; else `id`.
 ir::ExprId log_sums_end(const ir::Kernel& kernel, ir::ExprId id) {
     ir::ExprId last = id;
     for (;;) {
@@ -51,11 +51,11 @@ ir::ExprId log_sums_end(const ir::Kernel& kernel, ir::ExprId id) {
     return is_one_output(kernel, last, DType::f32) ? last : id;
 }
 
-// Whether it reorders a parameter whose neighbours in memory are neither in one row of the scores
-// nor in one column, and which serves several batches: one pass that lays it out anew costs less
-// than reading a whole sector for every score. `rank` is the scores'.
-bool lies_across(const ir::Kernel& kernel, ir::ExprId id, ir::DimId m, ir::DimId n,
-                 std::size_t rank) {
+// Whether it permutes a parameter that is contiguous along neither rows nor columns of the scores
+// and is shared by several batches: copying it once costs less than reading a whole memory sector
+// for every score. `rank` is that of the scores.
+bool needs_copy(const ir::Kernel& kernel, ir::ExprId id, ir::DimId m, ir::DimId n,
+                std::size_t rank) {
     const auto* permute = std::get_if<ir::Permute>(&kernel[id].node);
     const auto* param = permute ? std::get_if<ir::Param>(&kernel[permute->x].node) : nullptr;
     if (!param) return false;
@@ -64,8 +64,8 @@ bool lies_across(const ir::Kernel& kernel, ir::ExprId id, ir::DimId m, ir::DimId
            dims.size() < rank;
 }
 
-// Whether attention computes it for each of its scores; all else it reads.
-bool computed_by_scores(const ir::Node& node) {
+// Whether the attention kernel computes it per score; anything else it reads from memory.
+bool computed_per_score(const ir::Node& node) {
     return std::visit(
         overloaded{
             [](const one_of<ir::Literal, ir::Index, ir::Unary, ir::Binary, ir::Select, ir::Cast,
@@ -148,11 +148,11 @@ std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Atte
         open.pop_back();
         if (!seen.insert(id).second) continue;
         const ir::Expr& expr = kernel[id];
-        if (!computed_by_scores(expr.node) || expr.stored ||
-            lies_across(kernel, id, m, n, rows.size()))
+        if (!computed_per_score(expr.node) || expr.stored ||
+            needs_copy(kernel, id, m, n, rows.size()))
             reads.push_back(id);
         else
-            // The first operand is looked at next.
+            // Inserted in reverse, so that the first operand is popped next.
             ir::for_each_operand(expr.node, [&, at = open.size()](ir::ExprId x) {
                 open.insert(open.begin() + static_cast<std::ptrdiff_t>(at), x);
             });
@@ -160,10 +160,10 @@ std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Atte
     return reads;
 }
 
-std::optional<ir::ExprId> reduced_beside(const ir::Kernel& kernel,
-                                         const std::vector<ir::ExprId>& stage) {
-    std::set<ir::ExprId> reduced, multiplied,
-        read_elsewhere;  // in another shape, or with a product
+std::optional<ir::ExprId> row_value_for_epilogue(const ir::Kernel& kernel,
+                                                 const std::vector<ir::ExprId>& stage) {
+    std::set<ir::ExprId> reduced, multiplied;  // computed from a reduction, from a product
+    std::set<ir::ExprId> read_elsewhere;       // in another shape, or with a product
     for (const ir::ExprId id : stage) {
         const ir::Node& node = kernel[id].node;
         bool reduces = std::holds_alternative<ir::Reduce>(node);

@@ -1,4 +1,4 @@
-// Who reads a value, and what may be computed in one go with it.
+// Which expressions read a value, and what one stage can compute together with it.
 #pragma once
 
 #include <optional>
@@ -8,31 +8,31 @@
 
 namespace fact::lower {
 
-// Expressions that some output needs; one that reads it twice is there twice. Logarithms of sums
-// are computed beside an attention, not from it.
+// The live expressions that read `id`; one that reads it twice is listed twice. LogSumExp is left
+// out: it is computed together with an attention, not from its result.
 std::vector<ir::ExprId> users_of(const ir::Kernel& kernel, ir::ExprId id);
-// Whether an output stores it and nothing else reads it.
+// Whether it is an output and nothing else reads it.
 bool is_only_output(const ir::Kernel& kernel, ir::ExprId id);
-// Whether that is one output, of this type.
+// The same, and it is only one output, of this type.
 bool is_one_output(const ir::Kernel& kernel, ir::ExprId id, DType dtype);
 
-// Where the stage of an attention ends: behind the reorderings and the rounding to its operands'
-// type that alone read it.
+// The last value of an attention's stage: it includes reorderings and the cast to the operands'
+// type as long as nothing else reads the value.
 struct AttentionEnd {
     ir::ExprId last{};
-    bool narrow = false;  // what is stored there has the operands' type
+    bool narrow = false;  // it is stored in the operands' type
 };
 AttentionEnd attention_end(const ir::Kernel& kernel, ir::ExprId attention);
-// What its kernel writes beside, of the logarithms of its sums: each where it is an f32 output,
-// reordered maybe, else as it is.
+// The LogSumExp values that its kernel also writes. If a reordered one is an f32 output, that
+// output is returned.
 std::vector<ir::ExprId> log_sums_of(const ir::Kernel& kernel, ir::ExprId attention);
-// What it reads from memory: its operands behind reorderings; of its bias, which the kernel
-// computes itself, what is not pointwise or lies so that its rows are far apart in memory.
+// What it reads from memory: its operands without reorderings. The kernel computes the bias itself,
+// except for parts that are not pointwise or whose layout makes reads slow.
 std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Attention& node);
 
-// Of a stage with a product, what follows from reductions that read no product, as far as it has
-// their shape: a row's deviation, which an epilogue reads. Nothing where there is no such.
-std::optional<ir::ExprId> reduced_beside(const ir::Kernel& kernel,
-                                         const std::vector<ir::ExprId>& stage);
+// In a stage with a product, a value computed from reductions but from no product, up to where its
+// shape changes or a product's epilogue reads it: the deviation of a row, for example.
+std::optional<ir::ExprId> row_value_for_epilogue(const ir::Kernel& kernel,
+                                                 const std::vector<ir::ExprId>& stage);
 
 }  // namespace fact::lower

@@ -59,7 +59,7 @@ std::string ExpressionText::use(ir::ExprId id) const {
     throw InternalError("a value is used before it was computed");
 }
 
-// Where a float is wanted: an integer would pick another overload or divide as one.
+// Converts integers: they would select another overload, or divide as integers.
 std::string ExpressionText::as_float(ir::ExprId id) const {
     const std::string text = use(id);
     return info((*kernel_)[id].type.dtype).floating ? text
@@ -70,7 +70,7 @@ std::string ExpressionText::matched(ir::ExprId id, bool floating) const {
     return floating ? as_float(id) : use(id);
 }
 
-// An operand of min and max: there is none of two types.
+// An operand of min and max, which need operands of the same type.
 std::string ExpressionText::integer(ir::ExprId id, bool wide) const {
     const bool widens = wide && (*kernel_)[id].type.dtype != DType::i64;
     return widens ? fmt::format("int64_t{{{}}}", use(id)) : use(id);
@@ -98,7 +98,7 @@ std::string ExpressionText::value(ir::ExprId id) const {
         expr.node);
 }
 
-// What stays an integer is none of F's functions: a float would not hold all of its bits.
+// Integers do not use the functions of F: a float cannot represent all of them.
 std::string ExpressionText::unary(const ir::Unary& n) const {
     const ir::UnaryInfo& function = ir::info(n.op);
     const bool integer = !info((*kernel_)[n.x].type.dtype).floating && !function.of_integer.empty();
@@ -142,7 +142,7 @@ std::string ExpressionText::binary(const ir::Binary& n) const {
     throw InternalError("an operator that C++ does not have");
 }
 
-// Small integer powers multiply: exact where powf is slow.
+// Small powers without powf, which is slow.
 std::string ExpressionText::power(const ir::Binary& n, const std::string& a,
                                   const std::string& b) const {
     if (const auto* exponent = std::get_if<ir::Literal>(&(*kernel_)[n.b].node)) {
@@ -153,7 +153,7 @@ std::string ExpressionText::power(const ir::Binary& n, const std::string& a,
     return fmt::format("F::pow({}, {})", a, b);
 }
 
-// Division by a power of two is a multiplication, to the bit.
+// Division by a power of two is exactly a multiplication.
 std::string ExpressionText::quotient(const ir::Binary& n, const std::string& a,
                                      const std::string& b) const {
     if (const auto* divisor = std::get_if<ir::Literal>(&(*kernel_)[n.b].node)) {

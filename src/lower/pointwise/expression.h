@@ -1,5 +1,4 @@
-// Pointwise expressions of the IR as CUDA text: one way of writing each, whatever skeleton the text
-// stands in.
+// Pointwise expressions of the IR as CUDA text, spelled the same way for every skeleton.
 #pragma once
 
 #include <functional>
@@ -11,32 +10,32 @@
 
 namespace fact::lower {
 
-// Names and values inside one function of emitted code. Copying one opens a scope: what the copy
-// declares, the original does not know.
+// Names and values inside one function of emitted code. A copy is an inner scope: what it declares
+// is unknown to the original.
 class ExpressionText {
   public:
-    // How coordinates and extents are spelled where the text will stand.
+    // How the emitted code spells a coordinate or an extent.
     using Spell = std::function<std::string(ir::DimId)>;
 
     ExpressionText(const ir::Kernel& kernel, Spell coordinate, Spell extent)
         : kernel_(&kernel), coordinate_(std::move(coordinate)), extent_(std::move(extent)) {}
 
-    // Keeps a word from being taken as a name.
+    // Prevents a word from being used as a name.
     void reserve(const std::string& word) { taken_[word] = 1; }
-    // The expression is there already, under this name or text.
+    // The expression is already available, under this name or text.
     void set(ir::ExprId id, std::string text) { names_[id] = std::move(text); }
     bool has(ir::ExprId id) const { return names_.contains(id); }
 
-    // Writes "float const name = ...;" for an expression whose operands are there. Literals and
-    // permutations need no line: they are written where they are used.
+    // Writes "float const name = ...;" for an expression whose operands are available. Literals and
+    // permutations are inlined where they are used.
     void declare(emit::CodeWriter& writer, ir::ExprId id);
-    // The same for one whose text is known: a load, say.
+    // The same with a given text, such as a load.
     void declare(emit::CodeWriter& writer, ir::ExprId id, const std::string& text);
-    // The name of a value, or the text of one that needs none.
+    // The name of a value, or its text if it is inlined.
     std::string use(ir::ExprId id) const;
-    // The expression in terms of its operands' names.
+    // The text of the expression, with its operands' names.
     std::string value(ir::ExprId id) const;
-    // A name like the wanted one that is not taken yet.
+    // The wanted name, changed if it is already in use.
     std::string fresh(const std::string& wanted);
 
   private:

@@ -13,29 +13,29 @@ namespace fact::lower {
 
 namespace {
 
-// Names that the functor has of its own, those within its functions, and types of members.
-constexpr std::array<std::string_view, 22> kTaken{
+// Names of the functor's own members, of locals in its functions, and of member types.
+constexpr std::array<std::string_view, 22> kReservedNames{
     "Slab",        "Fetched",       "kFlip",      "kPeriod",  "fetch",  "fetch_right",
     "read_staged", "slab",          "left",       "at",       "i",      "F",
     "column",      "across",        "Row",        "Column",   "Matrix", "Scalar",
     "Repeated",    "StridedMatrix", "StridedRow", "Functions"};
 
-// A member of the functor: a parameter that is called as something of its own steps aside.
+// The functor's member for a parameter, renamed if the functor itself uses the name.
 std::string member_name(const ir::Kernel& kernel, const ir::Tensor& param) {
     std::string name = emit::identifier(param.name);
-    if (std::ranges::find(kTaken, name) == kTaken.end()) return name;
+    if (std::ranges::find(kReservedNames, name) == kReservedNames.end()) return name;
     do name += "_";
     while (std::ranges::any_of(
         kernel.params, [&](const ir::Tensor& p) { return emit::identifier(p.name) == name; }));
     return name;
 }
 
-// Whether partners of a flip lie in one slab: what is fetched for it then holds both.
+// Whether both values that a flip swaps are in one slab, so that one fetch has both.
 bool flips_in_slab(const ProductForm& form) {
     return form.flip < kSlabColumns;
 }
 
-// What is fetched of a parameter at the flipped places.
+// The member of `Fetched` for a parameter's flipped columns.
 std::string flipped_name(const ir::Kernel& kernel, const ir::Tensor& param) {
     std::string name = member_name(kernel, param) + "_flipped";
     while (std::ranges::any_of(kernel.params,
@@ -61,7 +61,7 @@ void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const Product
         if (at != form.batch.end()) return fmt::format("slab.batch[{}]", at - form.batch.begin());
         const auto part = column_part(kernel, form.n, dim);
         if (!part) throw InternalError("an index the product does not have");
-        // The columns of a slab are in one part where these are wide enough.
+        // If a part is a multiple of a slab wide, all columns of a slab have the same coordinate.
         std::string text = part->inner % kSlabColumns == 0 ? "slab.column" : "slab.column_of(i)";
         if (part->inner > 1) text += fmt::format(" / {}", part->inner);
         if (part->extent > 0) text += fmt::format(" % {}", part->extent);
@@ -103,23 +103,23 @@ void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const Product
                 kernel.line_of(kernel[form.result].span));
 }
 
-// What a slab needs of an operand.
+// One member of `Fetched`: what a slab needs of an operand.
 struct Part {
-    enum class Where { straight, flipped, staged };
+    enum class Where { unflipped, flipped, staged };
     std::string name, type, member;
-    Where where = Where::straight;
+    Where where = Where::unflipped;
     bool varies_along_n = true;
 
     std::string fetch() const {
         switch (where) {
-            case Where::straight:
+            case Where::unflipped:
                 return member + ".fetch(slab)";
             case Where::flipped:
                 return member + ".fetch(across)";
             case Where::staged:
                 return "{}";
         }
-        throw InternalError("an operand that comes from nowhere");
+        throw InternalError("an operand of unknown origin");
     }
 };
 
@@ -137,38 +137,37 @@ std::vector<Part> parts_of(const ir::Kernel& kernel, const ProductForm& form) {
             part.where = staged;
             part.type = fmt::format("StagedMatrix<{}>", info(param.type.dtype).cuda);
         }
-        const bool apart = extra.flipped && !flips_in_slab(form);
-        if (extra.straight || !apart) parts.push_back(part);
-        if (!apart) continue;
+        const bool fetched_twice = extra.flipped && !flips_in_slab(form);
+        if (extra.unflipped || !fetched_twice) parts.push_back(part);
+        if (!fetched_twice) continue;
         part.name = flipped_name(kernel, param), part.where = flipped;
         parts.push_back(std::move(part));
     }
     return parts;
 }
 
-// After how many columns all that is read along a row begins anew; 0: it does not.
+// After how many columns all operands that vary along N repeat; 0: they do not.
 int period_of(const ProductForm& form) {
     int period = 0;
     for (const EpilogueForm& extra : form.extras) {
         if (extra.n < 0) continue;
         if (extra.period == 0) return 0;
         if (extra.flipped && extra.period % (2 * form.flip) != 0)
-            throw InternalError("a period that parts columns which change places");
+            throw InternalError("a period that separates flipped columns");
         period = std::lcm(std::max(period, 1), extra.period);
     }
     return period;
 }
 
-// Gives the parts of what a slab needs; those that do not vary along N as `left` has them, if it is
-// at hand.
+// Emits `fetch`, or `fetch_right`, which copies parts that do not vary along N from `left`.
 void emit_fetch(emit::CodeWriter& writer, const std::vector<Part>& parts, int flip,
                 bool from_left) {
     std::vector<std::string> texts;
     bool across = false;
     for (const Part& part : parts) {
-        const bool kept = from_left && !part.varies_along_n;
-        texts.push_back(kept ? "left." + part.name : part.fetch());
-        across |= !kept && part.where == Part::Where::flipped;
+        const bool copied = from_left && !part.varies_along_n;
+        texts.push_back(copied ? "left." + part.name : part.fetch());
+        across |= !copied && part.where == Part::Where::flipped;
     }
     auto fetch = writer.block(
         from_left ? "__device__ Fetched fetch_right(Slab const& slab, Fetched const& left) const"

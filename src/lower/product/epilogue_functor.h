@@ -1,4 +1,4 @@
-// The pointwise part of a kernel as one functor of emitted CUDA.
+// Emits the pointwise part of a kernel as one functor.
 #pragma once
 
 #include <string>
@@ -13,18 +13,18 @@ namespace fact::lower {
 std::string operand_type(const ir::Kernel& kernel, const EpilogueForm& extra);
 // A type of the skeletons that depends on the batch: "Extents", or "ExtentsOf<3>".
 std::string batch_type(std::string_view name, std::size_t num_batches);
-// The argument its templates take where a batch has more than two dimensions: ", 3".
+// The template argument for a batch of more than two dimensions: ", 3"; else "".
 std::string batch_argument(std::size_t num_batches);
-// Which of them a tensor has, as bits: "0b01" for the first alone.
+// Which batch dimensions a tensor has, as bits: "0b01" for only the first.
 std::string batch_bits(const std::vector<int>& places);
 
-// Whether the functor has members: every extra operand but a staged one.
+// Whether the functor has members: every extra operand except a staged one.
 bool has_members(const ProductForm& form);
 
 struct FunctorOptions {
     std::string_view name = "Finish";
-    // For a skeleton that goes from slab to slab along a row: with `fetch_right`, which fetches
-    // only what varies along N, and the period of all that does.
+    // For a skeleton that goes from slab to slab along a row: also emits `fetch_right`, which
+    // fetches only what varies along N, and the common period of those tensors.
     bool walked = false;
 };
 void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form,

@@ -49,7 +49,7 @@ std::string precision_name(const schedule::Problem& problem, std::string_view sp
     return std::string(problem.split ? split : "tf32");
 }
 
-// A suffix keeps a kernel's name out of the way of what the skeletons call their own parts.
+// The suffix avoids collisions with names in the skeletons.
 std::string product_entry(const ir::Kernel& kernel) {
     return kernel.name + "_kernel";
 }

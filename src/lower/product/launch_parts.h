@@ -1,4 +1,4 @@
-// What the launch records of all product skeletons say the same way.
+// The parts of launch records that all product skeletons share.
 #pragma once
 
 #include <string>
@@ -14,21 +14,21 @@ namespace fact::lower {
 
 // Where the product's extents are found among the bound tensors.
 struct ProductDims {
-    std::vector<DimOf> m, n, k, batch;        // `batch`: all of it together
-    std::vector<std::vector<DimOf>> batches;  // each of its dimensions, ProductForm::num_batches()
+    std::vector<DimOf> m, n, k, batch;        // `batch`: all batch dimensions
+    std::vector<std::vector<DimOf>> batches;  // one by one, ProductForm::num_batches() of them
 };
 ProductDims product_dims(const ir::Kernel& kernel, const ProductForm& form);
 
-// `Extents` and `Finish` as the kernel takes them: the functor's members one after another.
+// `Extents` and `Finish` (the functor's members one after another) as the kernel takes them.
 StructParam extents_param(const ProductDims& dims);
 StructParam functor_param(const ProductForm& form);
-// `WalkOrder`: numbers of the schedule that no code depends on.
+// `WalkOrder`: the entries of the schedule that are not compiled into the kernel.
 StructParam order_param(const schedule::Schedule& schedule);
 
-// What the product is computed in: "bf16", "tf32", or `split` where operands are split ("f16x3").
+// The precision of the product: "bf16", "tf32", or `split` if operands are split ("f16x3").
 std::string precision_name(const schedule::Problem& problem, std::string_view split);
 
-// The product's entry in the cubin.
+// The name of the product's entry in the cubin.
 std::string product_entry(const ir::Kernel& kernel);
 
 }  // namespace fact::lower

@@ -1,4 +1,4 @@
-// Columns of a product that are made up of several dimensions, and change places among them.
+// Columns of a product whose dimension is factored, and flips of a factor.
 #include <algorithm>
 
 #include "ir/reorderings.h"

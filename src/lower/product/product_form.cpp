@@ -34,7 +34,8 @@ class Analysis {
             return cannot_express(kernel_, "",
                                   fmt::format("{} products in one kernel", products_.size()));
         form_.product = products_.front();
-        if (!foreign_.empty()) return cannot_express(kernel_, "", foreign_ + " beside the product");
+        if (!foreign_.empty())
+            return cannot_express(kernel_, "", foreign_ + " besides the product");
         if (std::string why = operands(); !why.empty()) return cannot_express(kernel_, "", why);
         if (std::string why = flips(); !why.empty()) return cannot_express(kernel_, "", why);
         if (std::string why = extras(); !why.empty()) return cannot_express(kernel_, "", why);
@@ -86,7 +87,7 @@ class Analysis {
         }
     }
 
-    // Whether what the epilogue needs of it ends here.
+    // Whether the epilogue's expression ends here: a product or a parameter, possibly flipped.
     bool is_leaf(ir::ExprId id) {
         const ir::Expr& expr = kernel_[id];
         if (std::holds_alternative<ir::Product>(expr.node)) {
@@ -135,7 +136,7 @@ class Analysis {
         return products_.size() > 1 ? second_operand(product) : "";
     }
 
-    // Two products go together where they differ in the tensor that is their second operand.
+    // Two products share a tile if they differ only in the tensor that is their second operand.
     std::string second_operand(const ir::Product& first) {
         form_.second = products_.back();
         const auto& product = std::get<ir::Product>(kernel_[form_.second].node);
@@ -183,23 +184,23 @@ class Analysis {
         return place_extras();
     }
 
-    // Sums of one product, and what is read beside them, may change places with those of columns
-    // nearby, always as far apart.
+    // A flip may swap columns at a fixed distance, of the product and of what the epilogue reads.
     std::string flips() {
         for (const ir::ExprId id : form_.epilogue) {
             const auto* flip = std::get_if<ir::Flip>(&kernel_[id].node);
             if (!flip) continue;
             const auto part = column_part(kernel_, form_.n, flip->dim);
-            const bool apart =
+            const bool swaps_pairs =
                 part && part->extent == 2 && (part->inner == 1 || part->inner % 8 == 0);
-            if (!apart || (form_.flip != 0 && form_.flip != part->inner) || products_.size() > 1 ||
+            if (!swaps_pairs || (form_.flip != 0 && form_.flip != part->inner) ||
+                products_.size() > 1 ||
                 (ir::behind_reorderings(kernel_, flip->x) != form_.product &&
                  !flipped_param(kernel_, id)))
                 return fmt::format("a flip along {}", kernel_[flip->dim].name);
             form_.flip = static_cast<int>(part->inner);
         }
-        // What is read beside the sums is fetched a slab at a time: partners lie in one, or a whole
-        // number of them apart.
+        // Operands of the epilogue are fetched a slab at a time: swapped columns must be in one
+        // slab, or a whole number of slabs apart.
         const bool whole = form_.flip == 0 || form_.flip % kSlabColumns == 0 ||
                            kSlabColumns % (2 * form_.flip) == 0;
         if (!whole && !flipped_params_.empty())
@@ -207,7 +208,7 @@ class Analysis {
         return "";
     }
 
-    // Coordinates that the skeleton knows.
+    // Only coordinates along rows, columns and batches are available.
     std::string indices() const {
         for (const ir::ExprId id : form_.epilogue)
             if (const auto* index = std::get_if<ir::Index>(&kernel_[id].node))
@@ -218,14 +219,14 @@ class Analysis {
     }
 
     std::string place_extras() {
-        const std::set<int> straight(extra_params_.begin(), extra_params_.end());
+        const std::set<int> unflipped(extra_params_.begin(), extra_params_.end());
         const std::set<int> flipped(flipped_params_.begin(), flipped_params_.end());
-        std::set<int> all = straight;
+        std::set<int> all = unflipped;
         all.insert(flipped.begin(), flipped.end());
         for (const int param : all) {
             const ir::Tensor& tensor = kernel_.params[static_cast<std::size_t>(param)];
             EpilogueForm extra = placed(param, tensor.type.dims);
-            extra.straight = straight.contains(param);
+            extra.unflipped = unflipped.contains(param);
             extra.flipped = flipped.contains(param);
             if (std::string why = repeat(tensor, extra); !why.empty()) return why;
             form_.extras.push_back(std::move(extra));
@@ -233,7 +234,8 @@ class Analysis {
         return "";
     }
 
-    // An operand may have the columns' last factors alone: it begins anew along the others.
+    // An operand may have only the last factors of the columns' dimension: it repeats along the
+    // others.
     std::string repeat(const ir::Tensor& tensor, EpilogueForm& extra) const {
         const auto& dims = tensor.type.dims;
         std::size_t known = static_cast<std::size_t>(
@@ -247,7 +249,8 @@ class Analysis {
         for (const ir::DimId dim : own) period *= kernel_[dim].extent.value_or(0);
         if (known + 1 < dims.size() || !ends || extra.n >= 0 || period == 0 ||
             period % kSlabColumns != 0)
-            return fmt::format("{}, which has some of the columns' dimensions", tensor.name);
+            return fmt::format("{}, which has only some factors of the columns' dimension",
+                               tensor.name);
         extra.n = static_cast<int>(dims.size()) - 1;
         extra.paired = true;
         extra.period = static_cast<int>(period);
@@ -281,9 +284,9 @@ class Analysis {
     const ir::Kernel& kernel_;
     ProductForm form_;
     std::vector<bool> seen_;
-    std::vector<int> extra_params_, flipped_params_;  // read at their places, or flipped
+    std::vector<int> extra_params_, flipped_params_;  // read unflipped; read flipped
     std::vector<ir::ExprId> products_;
-    std::string foreign_;  // what the epilogue cannot hold, if anything
+    std::string foreign_;  // something that an epilogue cannot compute, or ""
 };
 
 }  // namespace
@@ -318,7 +321,7 @@ schedule::Problem problem_of(const ir::Kernel& kernel, const ProductForm& form) 
     problem.a = form.a.major;
     problem.b = form.b.major;
     problem.products = form.second == kNoProduct ? 1 : 2;
-    if (form.flip > 0) problem.together = 2 * form.flip;
+    if (form.flip > 0) problem.unsplit_columns = 2 * form.flip;
     for (const EpilogueForm& extra : form.extras)
         problem.full_operands += extra.m >= 0 && extra.n >= 0 && extra.period == 0;
     problem.staged = form.staged >= 0;

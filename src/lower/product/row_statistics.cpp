@@ -21,14 +21,17 @@ bool is_pointwise(const ir::Node& node) {
            std::holds_alternative<ir::Select>(node);
 }
 
-// What the roots are computed from, themselves included and `given` left out, operands first.
+// What the roots need, including themselves but not `available`, operands first.
 std::vector<ExprId> computed_for(const ir::Kernel& kernel, const std::vector<ExprId>& roots,
-                                 const std::vector<ExprId>& given) {
-    const auto is_given = [&](ExprId id) { return std::ranges::find(given, id) != given.end(); };
-    const auto needed = ir::needed_for(kernel, roots, is_given);
+                                 const std::vector<ExprId>& available) {
+    const auto is_available = [&](ExprId id) {
+        return std::ranges::find(available, id) != available.end();
+    };
+    const auto needed = ir::needed_for(kernel, roots, is_available);
     std::vector<ExprId> all;
     for (std::size_t i = 0; i < needed.size(); ++i)
-        if (const auto id = static_cast<ExprId>(i); needed[i] && !is_given(id)) all.push_back(id);
+        if (const auto id = static_cast<ExprId>(i); needed[i] && !is_available(id))
+            all.push_back(id);
     return all;
 }
 
@@ -42,18 +45,18 @@ ExprId summed(const ir::Kernel& kernel, ExprId sum) {
     return std::get<ir::Reduce>(kernel[sum].node).x;
 }
 
-// Whether it is (x - mean) * (x - mean), by the mean that `sum` gives.
+// Whether it is (x - mean) * (x - mean) with mean = sum / extent.
 bool is_squared_distance(const ir::Kernel& kernel, ExprId id, ExprId sum) {
     const auto binary = [&](ExprId of, ir::BinaryOp op) {
         const auto* node = std::get_if<ir::Binary>(&kernel[of].node);
         return node && node->op == op ? node : nullptr;
     };
     const auto* square = binary(id, ir::BinaryOp::mul);
-    const auto* apart =
+    const auto* distance =
         square && square->a == square->b ? binary(square->a, ir::BinaryOp::sub) : nullptr;
-    const auto* mean = apart ? binary(apart->b, ir::BinaryOp::div) : nullptr;
+    const auto* mean = distance ? binary(distance->b, ir::BinaryOp::div) : nullptr;
     const ExprId x = rows_of(kernel);
-    return mean && apart->a == x && mean->a == sum && summed(kernel, sum) == x &&
+    return mean && distance->a == x && mean->a == sum && summed(kernel, sum) == x &&
            std::holds_alternative<ir::Extent>(kernel[mean->b].node);
 }
 
@@ -67,28 +70,28 @@ class FunctionText {
             text_.reserve(word);
     }
 
-    void give(ExprId id, std::string name) {
+    void set(ExprId id, std::string name) {
         text_.set(id, std::move(name));
-        given_.push_back(id);
+        available_.push_back(id);
     }
-    // All that the root is made of, as far as it is not there yet; then what it is.
+    // Declares what the root needs and is not available yet, and returns the root's text.
     std::string compute(ExprId root) {
-        for (const ExprId id : computed_for(kernel_, {root}, given_)) {
+        for (const ExprId id : computed_for(kernel_, {root}, available_)) {
             if (id == root) return text_.value(root);
             if (std::holds_alternative<ir::Extent>(kernel_[id].node))
                 text_.set(id, "count");
             else
                 text_.declare(writer_, id);
-            given_.push_back(id);
+            available_.push_back(id);
         }
         return text_.use(root);
     }
-    // The same, for others to read it by its name.
+    // The same, but also declares the root and returns its name.
     std::string declare(ExprId root) {
         const std::string value = compute(root);
         if (!text_.has(root)) {
             text_.declare(writer_, root, value);
-            given_.push_back(root);
+            available_.push_back(root);
         }
         return text_.use(root);
     }
@@ -101,7 +104,7 @@ class FunctionText {
     emit::CodeWriter& writer_;
     const ir::Kernel& kernel_;
     ExpressionText text_;
-    std::vector<ExprId> given_;
+    std::vector<ExprId> available_;
 };
 
 }  // namespace
@@ -117,7 +120,7 @@ std::optional<RowStatistics> row_statistics(const ir::Kernel& rows, std::vector<
             sums.push_back(static_cast<ExprId>(i));
         else if (!is_pointwise(rows.exprs[i].node))
             return std::nullopt;
-        // The kernel is told one extent, a row's length.
+        // The emitted functions know only one extent, the length of a row.
         if (const auto* extent = std::get_if<ir::Extent>(&rows.exprs[i].node);
             extent && extent->dim != dims.back())
             return std::nullopt;
@@ -135,7 +138,7 @@ std::optional<RowStatistics> row_statistics(const ir::Kernel& rows, std::vector<
             return std::nullopt;
         results.push_back(output.value);
     }
-    // They follow from the sums alone, and terms from an element alone.
+    // Results may depend only on the sums, and terms only on one element.
     const auto made = computed_for(rows, results, sums);
     if (std::ranges::find(made, rows_of(rows)) != made.end()) return std::nullopt;
     const ir::Type& term = rows[summed(rows, sums.front())].type;
@@ -154,7 +157,7 @@ void emit_row_values(emit::CodeWriter& writer, const RowStatistics& statistics) 
     if (!statistics.squares) {
         auto term = writer.block("__device__ static float term(float x)");
         FunctionText text(writer, kernel);
-        text.give(rows_of(kernel), "x");
+        text.set(rows_of(kernel), "x");
         const ExprId root = summed(kernel, statistics.sum);
         writer.line(fmt::format("return {};", text.compute(root)),
                     kernel.line_of(kernel[root].span));
@@ -164,8 +167,8 @@ void emit_row_values(emit::CodeWriter& writer, const RowStatistics& statistics) 
                     "sum,{} int count)",
                     statistics.squares ? " float squares," : ""));
     FunctionText text(writer, kernel);
-    text.give(statistics.sum, "sum");
-    if (statistics.squares) text.give(*statistics.squares, "squares");
+    text.set(statistics.sum, "sum");
+    if (statistics.squares) text.set(*statistics.squares, "squares");
     for (std::size_t i = 0; i < kernel.outputs.size(); ++i)
         writer.line(fmt::format("values[{}][row] = {};", i, text.declare(kernel.outputs[i].value)));
 }

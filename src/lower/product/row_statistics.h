@@ -1,5 +1,5 @@
-// Numbers of each row that a product's epilogue reads, as far as they follow from sums along the
-// rows of the first operand: the product's own kernel finds them (kernels/sm90/row_statistics.cuh).
+// Values per row that a product's epilogue reads and that are computed from sums along the rows of
+// the first operand: the product's kernel computes them itself (kernels/sm90/row_statistics.cuh).
 #pragma once
 
 #include <optional>
@@ -11,15 +11,15 @@
 namespace fact::lower {
 
 struct RowStatistics {
-    ir::Kernel kernel;  // from the rows, its only parameter, to the numbers
+    ir::Kernel kernel;  // computes the values from the rows, its only parameter
     ir::ExprId sum{};   // along a row
-    // Along a row, of the squared distances from the mean: then `sum` is the row's own.
+    // The sum of squared distances from the mean; then `sum` is that of the row's elements.
     std::optional<ir::ExprId> squares = {};
-    std::vector<int> params;  // of the product's kernel: where it reads the numbers
+    std::vector<int> params;  // parameters of the product's kernel that the values replace
 };
 
-// What the row kernel computes as statistics, which a product reads at `params`; nothing where it
-// is something else.
+// The row kernel as statistics, which a product reads as its parameters `params`; nullopt if it
+// computes something else.
 std::optional<RowStatistics> row_statistics(const ir::Kernel& rows, std::vector<int> params);
 
 // `struct RowValues { ... }`.

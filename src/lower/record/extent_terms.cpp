@@ -9,9 +9,9 @@ namespace fact::lower {
 
 namespace {
 
-// Takes out what is both multiplied and divided by.
+// Removes what is both multiplied and divided by.
 void cancel(ExtentField& extent) {
-    std::erase_if(extent.divided, [&](const DimOf& dim) {
+    std::erase_if(extent.divisor_dims, [&](const DimOf& dim) {
         const auto same = std::find(extent.dims.begin(), extent.dims.end(), dim);
         if (same == extent.dims.end()) return false;
         extent.dims.erase(same);
@@ -21,20 +21,21 @@ void cancel(ExtentField& extent) {
 
 }  // namespace
 
-void multiply(ExtentField& by, const ExtentField& more) {
-    by.dims.insert(by.dims.end(), more.dims.begin(), more.dims.end());
-    by.divided.insert(by.divided.end(), more.divided.begin(), more.divided.end());
-    by.times *= more.times;
-    by.over *= more.over;
-    cancel(by);
+void multiply(ExtentField& extent, const ExtentField& factor) {
+    extent.dims.insert(extent.dims.end(), factor.dims.begin(), factor.dims.end());
+    extent.divisor_dims.insert(extent.divisor_dims.end(), factor.divisor_dims.begin(),
+                               factor.divisor_dims.end());
+    extent.factor *= factor.factor;
+    extent.divisor *= factor.divisor;
+    cancel(extent);
 }
 
 ExtentField inverse(const ExtentField& extent) {
-    return {extent.divided, extent.over, extent.times, extent.dims};
+    return {extent.divisor_dims, extent.divisor, extent.factor, extent.dims};
 }
 
 ExtentTerms::ExtentTerms(const ir::Kernel& kernel)
-    : kernel_(kernel), places_(kernel.dims.size()), told_by_(kernel.dims.size()) {
+    : kernel_(kernel), places_(kernel.dims.size()), derived_from_(kernel.dims.size()) {
     int number = 0;
     const auto note = [&](const ir::Tensor& tensor) {
         for (std::size_t i = 0; i < tensor.type.dims.size(); ++i)
@@ -52,7 +53,7 @@ ExtentTerms::ExtentTerms(const ir::Kernel& kernel)
             for (const ir::DimId factor : kernel.dims[d].factors)
                 if (!known(factor)) missing.push_back(factor);
             if (missing.size() != 1) continue;
-            told_by_[ir::index(missing[0])] = static_cast<ir::DimId>(d);
+            derived_from_[ir::index(missing[0])] = static_cast<ir::DimId>(d);
             learned = true;
         }
     }
@@ -63,13 +64,13 @@ ExtentField ExtentTerms::extent(ir::DimId dim) const {
     if (own.extent) return {{}, static_cast<int>(*own.extent)};
     if (!places(dim).empty()) return {{places(dim).front()}};
     ExtentField result;
-    if (const auto whole = told_by_[ir::index(dim)]) {
+    if (const auto whole = derived_from_[ir::index(dim)]) {
         result.dims = {places(*whole).front()};
         for (const ir::DimId factor : kernel_[*whole].factors)
             if (factor != dim) multiply(result, inverse(extent(factor)));
         return result;
     }
-    if (own.factors.empty()) throw InternalError("no tensor tells the extent of " + own.name);
+    if (own.factors.empty()) throw InternalError("no tensor has the extent of " + own.name);
     for (const ir::DimId factor : own.factors) multiply(result, extent(factor));
     return result;
 }
@@ -78,7 +79,7 @@ std::optional<ExtentRule> ExtentTerms::rule(ir::DimId dim) const {
     ExtentRule rule{{{places(dim).front()}}, {}};
     for (const ir::DimId factor : kernel_.factors({dim})) {
         if (!known(factor)) return std::nullopt;
-        if (told_by_[ir::index(factor)] == dim)
+        if (derived_from_[ir::index(factor)] == dim)
             rule.multiple = true;
         else
             multiply(rule.extent, extent(factor));
@@ -91,9 +92,9 @@ ExtentField extent_of(const ir::Kernel& kernel, const std::vector<ir::DimId>& di
     ExtentField field;
     for (const ir::DimId dim : dims) {
         ExtentField one = terms.extent(dim);
-        // Constants of several dimensions may be too many for one number: then tensors tell.
+        // If the product of constants overflows an int, use the tensor's size instead.
         constexpr std::int64_t kMost = std::numeric_limits<int>::max();
-        if (std::int64_t{field.times} * one.times > kMost && !terms.places(dim).empty())
+        if (std::int64_t{field.factor} * one.factor > kMost && !terms.places(dim).empty())
             one = {{terms.places(dim).front()}};
         multiply(field, one);
     }

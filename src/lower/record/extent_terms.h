@@ -1,4 +1,4 @@
-// The extents of a kernel's dimensions in terms of the tensors a call binds.
+// The extents of a kernel's dimensions, expressed by the sizes of the tensors that a call binds.
 #pragma once
 
 #include <optional>
@@ -9,31 +9,30 @@
 
 namespace fact::lower {
 
-void multiply(ExtentField& by, const ExtentField& more);
+void multiply(ExtentField& extent, const ExtentField& factor);
 ExtentField inverse(const ExtentField& extent);
 
 class ExtentTerms {
   public:
     explicit ExtentTerms(const ir::Kernel& kernel);
 
-    // Where the dimension stands among the tensors: parameters, then outputs.
+    // Where the dimension occurs among the tensors: parameters, then outputs.
     const std::vector<DimOf>& places(ir::DimId dim) const { return places_[ir::index(dim)]; }
-    // Its extent. Throws InternalError when no tensor tells it: the IR's verifier asks that some
-    // does.
+    // Its extent. Throws InternalError if no tensor supplies it, which the IR's verifier rules out.
     ExtentField extent(ir::DimId dim) const;
-    // What must hold of a constant or a product that some tensor has; nothing where a stage knows
-    // the product but not its factors.
+    // What must hold for a constant or factored dimension that some tensor has; nullopt if a stage
+    // knows its extent but not those of its factors.
     std::optional<ExtentRule> rule(ir::DimId dim) const;
 
   private:
     bool known(ir::DimId dim) const {
-        return kernel_[dim].extent || !places(dim).empty() || told_by_[ir::index(dim)];
+        return kernel_[dim].extent || !places(dim).empty() || derived_from_[ir::index(dim)];
     }
 
     const ir::Kernel& kernel_;
     std::vector<std::vector<DimOf>> places_;
-    // Of a factor that no tensor has: the product its extent follows from.
-    std::vector<std::optional<ir::DimId>> told_by_;
+    // For a factor that no tensor has: the factored dimension that its extent is computed from.
+    std::vector<std::optional<ir::DimId>> derived_from_;
 };
 
 // The product of the dimensions' extents.

@@ -1,4 +1,4 @@
-// What every lowering ends in.
+// The result of every lowering.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace fact::lower {
 
-// An extent that the text says as a number, though the kernel does not.
+// An extent that the emitted source has as a number, though the kernel has it as a symbol.
 struct FixedExtent {
     ir::DimId dim{};
     std::int64_t extent = 0;

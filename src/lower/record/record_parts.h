@@ -1,4 +1,4 @@
-// What every lowering writes into a launch record the same way.
+// The parts of launch records that all lowerings share.
 #pragma once
 
 #include <string_view>
@@ -23,8 +23,8 @@ class StructBuilder {
 // The kernel's parameters and outputs, and what must hold between their extents.
 void bind_tensors(const ir::Kernel& kernel, LaunchRecord& record);
 
-// Whether kernels for this GPU may start before the one before them has ended.
-inline bool can_wait(std::string_view arch) {
+// Whether kernels on this GPU may start before the previous one has ended.
+inline bool can_start_early(std::string_view arch) {
     const Arch* known = find_arch(arch);
     return known && known->early_start;
 }

@@ -22,20 +22,20 @@ std::optional<ir::Kernel> in_chunks(const ir::Kernel& kernel, const RowsForm& fo
             return std::nullopt;
     if (length <= (form.rows.size() == 1 ? 0 : kLongRow)) return std::nullopt;
     std::int64_t chunk = 0;
-    for (const std::int64_t unit : {256, 8})  // whole warps have something to do, or whole vectors
+    for (const std::int64_t unit : {256, 8})  // whole warps, or else whole vectors
         for (std::int64_t most = kMaxChunk; most >= kMinChunk && chunk == 0; most -= unit)
             if (length % most == 0) chunk = most;
     if (chunk == 0) return std::nullopt;
-    ir::Kernel apart = kernel;
+    ir::Kernel chunked = kernel;
     const auto part = [&](std::int64_t extent) {
-        apart.dims.push_back({std::to_string(extent), extent});
-        return static_cast<ir::DimId>(apart.dims.size() - 1);
+        chunked.dims.push_back({std::to_string(extent), extent});
+        return static_cast<ir::DimId>(chunked.dims.size() - 1);
     };
     const ir::DimId outer = part(length / chunk), inner = part(chunk);
-    ir::Dim& whole = apart.dims[ir::index(dim)];
+    ir::Dim& whole = chunked.dims[ir::index(dim)];
     whole.extent.reset();
     whole.factors = {outer, inner};
-    return apart;
+    return chunked;
 }
 
 }  // namespace fact::lower

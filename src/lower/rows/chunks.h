@@ -9,8 +9,8 @@
 namespace fact::lower {
 
 // The same kernel with its last dimension split into outer * inner, inner short enough for a row.
-// Nothing if it reduces or flips, if no factor suits, or, unless that is its only dimension, if the
-// dimension is short enough as it is.
+// nullopt if the kernel reduces or flips that dimension, if no factor suits, or, unless it is the
+// only dimension, if it is short enough without splitting.
 std::optional<ir::Kernel> in_chunks(const ir::Kernel& kernel, const RowsForm& form,
                                     const RowsFacts& facts);
 

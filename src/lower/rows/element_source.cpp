@@ -1,5 +1,5 @@
-// Row kernels that read memory element by element, once for every reduction: rows of any length,
-// lying in any way.
+// Emits row kernels that read memory element by element, once per reduction: for rows of any length
+// and layout.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class ElementWriter : RowsText {
         return fmt::format("widen({})", element(kernel_.params[param.index], flips));
     }
 
-    // Opens the lambda over a row; its scope knows what was declared for the row.
+    // The head of a lambda over the elements of a row.
     std::string lambda() const {
         return form_.over.size() == 1
                    ? fmt::format("[&](int {})", coordinates_.at(form_.over.front()))

@@ -14,17 +14,17 @@ namespace {
 using ir::ExprId;
 using ir::index;
 
-void turn(Flips& flips, ir::DimId dim) {
+void toggle(Flips& flips, ir::DimId dim) {
     if (!flips.erase(dim)) flips.insert(dim);
 }
 
-class Pusher {
+class FlipMover {
   public:
-    explicit Pusher(const ir::Kernel& kernel) : from_(kernel), made_(kernel.exprs.size()) {}
+    explicit FlipMover(const ir::Kernel& kernel) : from_(kernel), made_(kernel.exprs.size()) {}
 
     ir::Kernel run() {
         for (const ir::Output& output : from_.outputs) made_[index(output.value)][{}] = {};
-        for (std::size_t i = from_.exprs.size(); i-- > 0;) want_operands(i);
+        for (std::size_t i = from_.exprs.size(); i-- > 0;) request_operands(i);
         to_ = from_;
         to_.exprs.clear();
         for (std::size_t i = 0; i < from_.exprs.size(); ++i)
@@ -34,7 +34,7 @@ class Pusher {
     }
 
   private:
-    // What stays one value, however it is read.
+    // Whether flips stop here: it is computed once and read backwards.
     bool is_whole(const ir::Expr& expr) const {
         return std::visit(
             overloaded{
@@ -46,21 +46,21 @@ class Pusher {
             expr.node);
     }
 
-    // Those of the flips that the operand of a node has a dimension for.
-    Flips of_operand(const ir::Expr& expr, Flips flips, ExprId operand) const {
+    // The flips of an operand if the node is read with `flips`.
+    Flips operand_flips(const ir::Expr& expr, Flips flips, ExprId operand) const {
         if (is_whole(expr)) return {};
-        if (const auto* flip = std::get_if<ir::Flip>(&expr.node)) turn(flips, flip->dim);
+        if (const auto* flip = std::get_if<ir::Flip>(&expr.node)) toggle(flips, flip->dim);
         const auto dims = from_.factors(from_[operand].type.dims);
         std::erase_if(flips, [&](ir::DimId dim) { return !contains(dims, dim); });
         return flips;
     }
 
-    void want_operands(std::size_t i) {
+    void request_operands(std::size_t i) {
         const ir::Expr& expr = from_.exprs[i];
         if (is_whole(expr) && !made_[i].empty()) made_[i][{}] = {};
         for (const auto& [flips, id] : made_[i])
             ir::for_each_operand(expr.node, [&](ExprId x) {
-                made_[index(x)].try_emplace(of_operand(expr, flips, x));
+                made_[index(x)].try_emplace(operand_flips(expr, flips, x));
             });
     }
 
@@ -69,13 +69,13 @@ class Pusher {
         if (is_whole(expr) && !flips.empty())
             return flipped(made_[i].at({}), flips, expr.type.dims);
         if (const auto* flip = std::get_if<ir::Flip>(&expr.node))
-            return made_[index(flip->x)].at(of_operand(expr, flips, flip->x));
+            return made_[index(flip->x)].at(operand_flips(expr, flips, flip->x));
         const bool leaf = std::holds_alternative<ir::Param>(expr.node) ||
                           std::holds_alternative<ir::Index>(expr.node);
         const ir::Expr whole = expr;
         ir::for_each_operand(
-            expr.node, [&](ExprId& x) { x = made_[index(x)].at(of_operand(whole, flips, x)); });
-        // One name a value: the one that is read forwards has it.
+            expr.node, [&](ExprId& x) { x = made_[index(x)].at(operand_flips(whole, flips, x)); });
+        // Names are unique: the value that is not flipped keeps it.
         if (!flips.empty()) expr.name.clear();
         const auto dims = expr.type.dims;
         const ExprId id = to_.add(std::move(expr));
@@ -84,24 +84,24 @@ class Pusher {
 
     ExprId flipped(ExprId id, const Flips& flips, const std::vector<ir::DimId>& dims) {
         ir::Builder b(to_);
-        std::vector<ir::DimId> apart;  // what is flipped, and no more
+        std::vector<ir::DimId> split;  // only dimensions with a flipped factor are split
         for (const ir::DimId dim : dims) {
             const auto factors = to_.factors({dim});
             const bool whole = std::none_of(factors.begin(), factors.end(),
                                             [&](ir::DimId f) { return flips.contains(f); });
             if (whole)
-                apart.push_back(dim);
+                split.push_back(dim);
             else
-                apart.insert(apart.end(), factors.begin(), factors.end());
+                split.insert(split.end(), factors.begin(), factors.end());
         }
-        id = b.view(id, apart);
+        id = b.view(id, split);
         for (const ir::DimId dim : flips) id = b.flip(id, dim);
         return b.view(id, dims);
     }
 
     const ir::Kernel& from_;
     ir::Kernel to_;
-    std::vector<std::map<Flips, ExprId>> made_;  // by expression: the ways it is wanted
+    std::vector<std::map<Flips, ExprId>> made_;  // by expression and flips: the new expression
 };
 
 }  // namespace
@@ -110,7 +110,7 @@ ir::Kernel flips_at_leaves(const ir::Kernel& kernel) {
     const bool any = std::any_of(kernel.exprs.begin(), kernel.exprs.end(), [](const ir::Expr& e) {
         return std::holds_alternative<ir::Flip>(e.node);
     });
-    return any ? Pusher(kernel).run() : kernel;
+    return any ? FlipMover(kernel).run() : kernel;
 }
 
 std::optional<FlippedLeaf> flipped_leaf(const ir::Kernel& kernel, ExprId id) {
@@ -118,7 +118,7 @@ std::optional<FlippedLeaf> flipped_leaf(const ir::Kernel& kernel, ExprId id) {
     FlippedLeaf found;
     for (;;) {
         if (const auto* flip = std::get_if<ir::Flip>(&kernel[id].node)) {
-            turn(found.flips, flip->dim);
+            toggle(found.flips, flip->dim);
             id = flip->x;
         } else if (const auto* view = std::get_if<ir::View>(&kernel[id].node)) {
             id = view->x;
@@ -139,7 +139,7 @@ FlipSpan flip_span(const ir::Kernel& kernel, const std::vector<ir::DimId>& dims,
     return span;
 }
 
-std::map<std::uint32_t, std::set<Flips>> ways_read(const ir::Kernel& kernel) {
+std::map<std::uint32_t, std::set<Flips>> flips_per_param(const ir::Kernel& kernel) {
     std::map<std::uint32_t, std::set<Flips>> ways;
     std::vector<bool> needed(kernel.exprs.size());
     for (const ir::Output& output : kernel.outputs) needed[index(output.value)] = true;

@@ -1,5 +1,5 @@
-// Flips of a row kernel, and of what follows a product: a value that is read backwards is computed
-// from operands read backwards.
+// Flips in row kernels and epilogues: a flipped value is computed from operands that are read
+// backwards.
 #pragma once
 
 #include <map>
@@ -11,10 +11,10 @@
 
 namespace fact::lower {
 
-using Flips = std::set<ir::DimId>;  // along which dimensions something is read backwards
+using Flips = std::set<ir::DimId>;  // dimensions along which something is read backwards
 
-// The same kernel with flips of parameters, coordinates and products alone, whatever stood between
-// them and the flip computed a second time.
+// The same kernel with flips of parameters, coordinates and products only. What was computed
+// between these and a flip is computed a second time.
 ir::Kernel flips_at_leaves(const ir::Kernel& kernel);
 
 struct FlippedLeaf {  // a parameter or a coordinate
@@ -22,17 +22,17 @@ struct FlippedLeaf {  // a parameter or a coordinate
     Flips flips;
 };
 
-// What a Flip node of such a kernel reads; nothing for other nodes.
+// What a Flip node of such a kernel reads; nullopt for other nodes.
 std::optional<FlippedLeaf> flipped_leaf(const ir::Kernel& kernel, ir::ExprId id);
 
-// How many elements along `dims`, the last of them fastest, lie between an element and its partner
-// along the flipped one, and how many have their partner among themselves.
+// Where a flip along `flipped` moves elements in an array over `dims`, the last of them fastest.
 struct FlipSpan {
-    std::int64_t step = 1, length = 1;
+    std::int64_t step = 1;    // elements from one index of the flipped dimension to the next
+    std::int64_t length = 1;  // elements of the group that is flipped within itself
 };
 FlipSpan flip_span(const ir::Kernel& kernel, const std::vector<ir::DimId>& dims, ir::DimId flipped);
 
-// The ways in which such a kernel reads each of its parameters.
-std::map<std::uint32_t, std::set<Flips>> ways_read(const ir::Kernel& kernel);
+// The sets of dimensions along which such a kernel reads each of its parameters backwards.
+std::map<std::uint32_t, std::set<Flips>> flips_per_param(const ir::Kernel& kernel);
 
 }  // namespace fact::lower

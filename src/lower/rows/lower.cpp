@@ -10,7 +10,7 @@ namespace fact::lower {
 namespace {
 
 Lowered with_vectors(const ir::Kernel& kernel, const VectorForm& form, const std::string& arch) {
-    const ir::DimId row = form.rows.over.front();
+    const ir::DimId row = form.dims.over.front();
     ir::Kernel bound = kernel;
     if (!kernel[row].extent) bound.dims[ir::index(row)].extent = form.length;
     Lowered lowered{vector_rows_source(bound, form), vector_rows_record(bound, form, arch)};
@@ -24,11 +24,11 @@ Result<Lowered> lower_rows(const ir::Kernel& whole, const RowsFacts& facts) {
     const ir::Kernel kernel = flips_at_leaves(whole);
     const auto form = rows_form(kernel);
     if (!form) return form.error();
-    if (const auto apart = in_chunks(kernel, *form, facts)) {
-        const auto chunks = rows_form(*apart);
-        const auto vectors = chunks ? vector_form(*apart, *chunks, facts) : std::nullopt;
+    if (const auto chunked = in_chunks(kernel, *form, facts)) {
+        const auto chunks = rows_form(*chunked);
+        const auto vectors = chunks ? vector_form(*chunked, *chunks, facts) : std::nullopt;
         if (vectors) {
-            Lowered lowered = with_vectors(*apart, *vectors, facts.arch);
+            Lowered lowered = with_vectors(*chunked, *vectors, facts.arch);
             const ir::DimId whole = form->rows.back();
             if (!kernel[whole].extent)
                 lowered.fixed.push_back({whole, facts.extents[ir::index(whole)]});

@@ -12,14 +12,14 @@
 namespace fact::lower {
 
 struct RowsFacts {
-    std::string arch;                        // what the record says the cubin is for
-    std::vector<std::int64_t> extents = {};  // of dimensions; missing: not known
+    std::string arch;                        // the GPU that the cubin is for
+    std::vector<std::int64_t> extents = {};  // by dimension id; missing: not known
     // Bytes that divide the start and every stride of each parameter and output; missing: 16.
     std::vector<int> alignment = {};
 };
 
-// Rows that lie in one piece, are not too long and of a length that is known are kept in registers:
-// the kernel is then for that length alone. Others are read as often as they are reduced.
+// Contiguous rows of known length that are not too long are held in registers; the kernel is then
+// for that length only. Other rows are read once per reduction.
 Result<Lowered> lower_rows(const ir::Kernel& kernel, const RowsFacts& facts);
 
 }  // namespace fact::lower

@@ -41,8 +41,8 @@ bool in_one_thread(const ir::Kernel& kernel, const RowsForm& form) {
     return length <= kShortRow;
 }
 
-// Whether all that varies along a row is contiguous across the rows.
-bool side_by_side(const ir::Kernel& kernel, const RowsForm& form) {
+// Whether all tensors that vary along a row are contiguous across the rows.
+bool contiguous_across_rows(const ir::Kernel& kernel, const RowsForm& form) {
     if (form.rows.empty()) return false;
     const auto along = [&](ir::DimId dim) {
         return std::find(form.over.begin(), form.over.end(), dim) != form.over.end();
@@ -62,18 +62,18 @@ bool side_by_side(const ir::Kernel& kernel, const RowsForm& form) {
 
 RowShape row_shape(const ir::Kernel& kernel, const RowsForm& form) {
     if (in_one_thread(kernel, form)) return {"ThreadRow", "a thread a row", kRowThreads};
-    if (side_by_side(kernel, form)) return {"ColumnRow", "a block 32 rows", 32};
+    if (contiguous_across_rows(kernel, form)) return {"ColumnRow", "a block 32 rows", 32};
     return {"BlockRow", "a block a row", 1};
 }
 
 namespace {
 
-// So many extents of two and more are beyond any int.
+// A product of this many extents, each at least two, exceeds any int.
 constexpr std::size_t kMaxFactors = 31;
 
-// Of every value the dimensions whose extents, or coordinates along them, it is the product of;
-// none where it is something else. Operands stand before their uses.
-std::vector<std::vector<ir::DimId>> multiplied(const ir::Kernel& kernel) {
+// For every value that is a product of extents or coordinates, their dimensions; empty for other
+// values.
+std::vector<std::vector<ir::DimId>> multiplied_dims(const ir::Kernel& kernel) {
     std::vector<std::vector<ir::DimId>> of(kernel.exprs.size());
     for (std::size_t i = 0; i < of.size(); ++i) {
         const ir::Node& node = kernel.exprs[i].node;
@@ -92,19 +92,21 @@ std::vector<std::vector<ir::DimId>> multiplied(const ir::Kernel& kernel) {
     return of;
 }
 
-// Such values are ints. A tensor's own dimension fits into one, which the launcher sees to.
+// What the launcher must check: values that are products of extents or coordinates are ints in the
+// kernel. It checks the tensors' own dimensions anyway.
 std::vector<ExtentField> counts_of(const ir::Kernel& kernel) {
     std::vector<ExtentField> counts;
     const ExtentTerms terms(kernel);
     const auto live = ir::reachable(kernel);
-    const auto products = multiplied(kernel);
+    const auto products = multiplied_dims(kernel);
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
         if (!live[i]) continue;
         const auto& dims = products[i];
         if (dims.empty() || (dims.size() == 1 && !terms.places(dims.front()).empty())) continue;
         ExtentField count = extent_of(kernel, dims);
-        // No more than one dimension.
-        if (count.dims.empty() || (count.dims.size() == 1 && count.times <= count.over)) continue;
+        // At most one dimension's extent: checked anyway.
+        if (count.dims.empty() || (count.dims.size() == 1 && count.factor <= count.divisor))
+            continue;
         if (std::find(counts.begin(), counts.end(), count) == counts.end())
             counts.push_back(std::move(count));
     }
@@ -140,7 +142,7 @@ StructBuilder arguments_of(const ir::Kernel& kernel, const RowsForm& form,
     return arguments;
 }
 
-// How many of a tensor's own dimensions, which may be products, make up its rows.
+// How many of a tensor's dimensions, which may be factored, make up its rows.
 int row_dims(const ir::Kernel& kernel, const std::vector<ir::DimId>& row, std::size_t tensor) {
     const auto& dims =
         (tensor < kernel.params.size() ? kernel.params[tensor]
@@ -160,34 +162,35 @@ LaunchRecord rows_record(const ir::Kernel& kernel, const RowsForm& form, std::st
     StructBuilder arguments = arguments_of(kernel, form, record);
     Launch launch;
     launch.entry = kernel.name + "_kernel";
-    launch.grid = LinearGrid{extent_of(kernel, form.rows), shape.rows_a_block};
+    launch.grid = LinearGrid{extent_of(kernel, form.rows), shape.rows_per_block};
     launch.block = kRowThreads;
     launch.params = {arguments.finish()};
-    launch.waits = can_wait(arch);
+    launch.waits = can_start_early(arch);
     record.launches = {launch};
     return record;
 }
 
 LaunchRecord vector_rows_record(const ir::Kernel& kernel, const VectorForm& form,
                                 std::string_view arch) {
-    LaunchRecord record = record_of(
-        kernel, arch,
-        form.threads == 1 ? "a thread a row" : fmt::format("{} threads a row", form.threads));
+    LaunchRecord record = record_of(kernel, arch,
+                                    form.threads_per_row == 1
+                                        ? "a thread a row"
+                                        : fmt::format("{} threads a row", form.threads_per_row));
     for (std::size_t i = 0; i < form.access.size(); ++i) {
         const int tensor = static_cast<int>(i);
-        const int dims = form.access[i] > 0 ? row_dims(kernel, form.rows.over, i) : 1;
+        const int dims = form.access[i] > 0 ? row_dims(kernel, form.dims.over, i) : 1;
         if (dims > 1 || form.access[i] > info(record.spec(tensor).dtype).bytes)
             record.alignments.push_back({tensor, form.access[i], dims});
     }
-    StructBuilder arguments = arguments_of(kernel, form.rows, record);
-    const ExtentField rows = extent_of(kernel, form.rows.rows);
-    if (form.rows.rows.size() > 1) arguments.add(rows);
+    StructBuilder arguments = arguments_of(kernel, form.dims, record);
+    const ExtentField rows = extent_of(kernel, form.dims.rows);
+    if (form.dims.rows.size() > 1) arguments.add(rows);
     Launch launch;
     launch.entry = kernel.name + "_kernel";
-    launch.grid = LinearGrid{rows, form.rows_a_block()};
-    launch.block = form.block();
+    launch.grid = LinearGrid{rows, form.rows_per_block()};
+    launch.block = form.threads_per_block();
     launch.params = {arguments.finish()};
-    launch.waits = can_wait(arch);
+    launch.waits = can_start_early(arch);
     record.launches = {launch};
     return record;
 }

@@ -1,4 +1,4 @@
-// The launch record of a row kernel, and what it shares with the emitted text.
+// The launch record of a row kernel, and what it shares with the emitted source.
 #pragma once
 
 #include "lower/rows/vector_form.h"
@@ -6,16 +6,15 @@
 
 namespace fact::lower {
 
-// The dimensions whose extents are members of the arguments, in their order: all that are no
-// constants.
+// The dimensions whose extents are members of the arguments, in order: all that are not constant.
 std::vector<ir::DimId> extent_fields(const ir::Kernel& kernel, const RowsForm& form);
 
-// How threads share the rows, as types of rows.cuh: a thread takes a row that is short and known to
-// be; a block takes 32 at a time where neighbouring rows are neighbours in memory; else a block
-// takes one.
+// How threads share the rows, as types of rows.cuh: a thread takes a row if its length is known and
+// short; a thread block takes 32 rows at a time if neighbouring rows are neighbours in memory; else
+// a thread block takes one row.
 struct RowShape {
     std::string_view type, schedule;
-    int rows_a_block = 1;
+    int rows_per_block = 1;
 };
 RowShape row_shape(const ir::Kernel& kernel, const RowsForm& form);
 

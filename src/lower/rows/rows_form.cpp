@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "ir/dims.h"
-#include "ir/opaque_products.h"
+#include "ir/opaque_dims.h"
 #include "ir/typing.h"
 #include "support/result.h"
 
@@ -26,8 +26,8 @@ Dims without(const Dims& all, const Dims& some) {
     return left;
 }
 
-// What of a node is more than a row kernel computes; "" for all others.
-std::string_view beyond_rows(const ir::Node& node) {
+// A name for nodes that no row kernel can compute; "" for all others.
+std::string_view unsupported_node(const ir::Node& node) {
     return std::visit(
         overloaded{
             [](const ir::Product&) { return "a product"; },
@@ -56,7 +56,7 @@ Result<RowsForm> rows_form(const ir::Kernel& kernel) {
         if (ir::repeats_factors(kernel, expr.type.dims))
             return cannot(fmt::format("a value {} that has a factor twice",
                                       ir::to_string(kernel, expr.type.dims)));
-        if (const std::string_view why = beyond_rows(expr.node); !why.empty())
+        if (const std::string_view why = unsupported_node(expr.node); !why.empty())
             return cannot(std::string(why));
         const auto* reduce = std::get_if<ir::Reduce>(&expr.node);
         if (!reduce) continue;
@@ -75,7 +75,7 @@ Result<RowsForm> rows_form(const ir::Kernel& kernel) {
         else if (!same_set(form.rows, rows))
             return cannot("outputs of several shapes");
     }
-    // Everything must be known from the row, or the row and a place in it.
+    // Every value may depend only on the row and the position in it.
     for (const ir::ExprId id : form.order)
         for (const ir::DimId dim : kernel.factors(kernel[id].type.dims))
             if (!contains(form.rows, dim) && !contains(form.over, dim))

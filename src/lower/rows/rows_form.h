@@ -10,8 +10,8 @@
 namespace fact::lower {
 
 struct RowsForm {
-    std::vector<ir::DimId> rows;    // one row for each choice of these; products taken apart
-    std::vector<ir::DimId> over;    // what a row is made of; empty: a single element
+    std::vector<ir::DimId> rows;    // dimensions that number the rows; factored ones are split
+    std::vector<ir::DimId> over;    // dimensions along a row; empty: a row is a single element
     std::vector<ir::ExprId> order;  // what is computed, operands first
 };
 

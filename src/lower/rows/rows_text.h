@@ -1,5 +1,4 @@
-// What the texts of all row kernels have in common: how coordinates, extents and values are
-// spelled.
+// Emits what all row kernels have in common: coordinates, extents and values.
 #pragma once
 
 #include <map>
@@ -27,25 +26,25 @@ class RowsText {
     RowsText(const RowsText&) = delete;
     RowsText& operator=(const RowsText&) = delete;
 
-    // How a parameter's value at a place in the row is read.
+    // The text that reads a parameter at a position in the row.
     virtual std::string load(const ir::Param& param, const Flips& flips) const = 0;
 
     // The struct Arguments; `more` are int members after the extents.
     void arguments(const std::vector<std::string>& more = {});
     std::string function_type() const;
     std::string extent(ir::DimId dim) const;
-    // The product of the extents; 64 bits wide unless it is known to fit into 32.
+    // The product of the extents; in 64 bits if `wide`.
     std::string count(const Dims& dims, bool wide = true) const;
 
     // Gives the dimension's coordinate a name.
     void name_coordinate(ir::DimId dim);
-    // A product of dimensions is walked by its factors.
+    // The coordinate of a factored dimension is computed from those of its factors.
     std::string coordinate(ir::DimId dim, const Flips& flips = {}) const;
     // The coordinates of a tensor's dimensions.
     std::string coordinates(const Dims& dims, const Flips& flips) const;
     // "args.x(m, n)".
     std::string element(const ir::Tensor& tensor, const Flips& flips = {}) const;
-    // The coordinates along `dims` from one number, the last of them running fastest.
+    // Declares the coordinates along `dims`, computed from one number; the last runs fastest.
     void decompose(const std::string& number, const Dims& dims, bool wide = true);
 
     std::string flipped(const FlippedLeaf& leaf) const;
@@ -53,9 +52,9 @@ class RowsText {
     bool varies(ir::ExprId id) const { return contains_row(kernel_[id].type.dims); }
     bool in_row(const ir::Output& output) const { return contains_row(output.tensor.type.dims); }
 
-    // Declares what `root` needs: of a whole row (`inside` false), or of a place in it.
+    // Declares what `root` needs: values of the whole row (`inside` false), or of one position.
     void declare(ExpressionText& text, ir::ExprId root, bool inside);
-    // The last line of a function over a row that is reduced.
+    // The return statement of a function that a reduction calls per element.
     void return_reduced(const ExpressionText& text, ir::ExprId reduction, ir::ExprId x);
     void write_value(const ExpressionText& text, const ir::Output& output);
 

@@ -1,4 +1,4 @@
-// The two ways a row kernel is written.
+// The two kinds of emitted row kernels.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace fact::lower {
 
-// Over kernels/common/rows.cuh.
+// With kernels/common/rows.cuh.
 std::string element_rows_source(const ir::Kernel& kernel, const RowsForm& form);
-// Over kernels/common/vector_rows.cuh; `kernel` has the row's length as a constant.
+// With kernels/common/vector_rows.cuh; `kernel` has the row's length as a constant.
 std::string vector_rows_source(const ir::Kernel& kernel, const VectorForm& form);
 
 }  // namespace fact::lower

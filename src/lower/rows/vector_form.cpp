@@ -10,34 +10,34 @@ namespace fact::lower {
 
 namespace {
 
-// Counted in registers a thread, of which a few dozen more go to addresses and temporaries: half of
-// what 1024 threads a multiprocessor may have each.
+// Registers per thread for elements of the row; a few dozen more are needed for addresses and
+// temporaries. With 1024 threads per multiprocessor each may have about twice as many.
 constexpr double kMaxHeld = 40;
 constexpr int kMaxVector = 8, kMaxThreads = 1024;
 constexpr std::int64_t kLongestPieces = 1024;
-constexpr double kMinAhead = 32;  // bytes that each of those should have on their way
+constexpr double kMinPrefetch = 32;  // bytes that each thread should have in flight
 
 class Chooser {
   public:
     Chooser(const ir::Kernel& kernel, const RowsForm& form, const RowsFacts& facts)
         : kernel_(kernel), facts_(facts) {
-        result_.rows = form;
+        result_.dims = form;
     }
 
     std::optional<VectorForm> run() {
         if (!find_row() || !find_tensors()) return std::nullopt;
         choose_vector();
         if (!choose_threads()) return std::nullopt;
-        // What is read backwards along the row, a thread must have.
+        // A thread must have all elements that it reads backwards along the row.
         if (result_.vector % backwards_ != 0) return std::nullopt;
         return result_;
     }
 
   private:
-    // What is reduced over, or where nothing is, the last dimension of the output; where that is
-    // flipped, and so no longer than what a thread reads at a time, with those before it.
+    // The row is what is reduced over, or in a pointwise kernel the last dimension of the output.
+    // If that is flipped, and so at most as long as one vector, dimensions before it are added.
     bool find_row() {
-        RowsForm& form = result_.rows;
+        RowsForm& form = result_.dims;
         if (form.over.empty()) {
             if (form.rows.empty()) return false;
             form.over = {form.rows.back()};
@@ -64,7 +64,7 @@ class Chooser {
     }
 
     bool find_pieces() {
-        RowsForm& form = result_.rows;
+        RowsForm& form = result_.dims;
         result_.length = *kernel_[form.over.front()].extent;
         while (form.rows.size() > 1) {
             const auto more = kernel_[form.rows.back()].extent;
@@ -76,10 +76,10 @@ class Chooser {
         return true;
     }
 
-    // Every tensor along the row has it as the fastest part of its last dimension; of several
-    // dimensions some may also be missing, and it is then read element by element.
+    // Every tensor that varies along the row must be contiguous along it. If the row has several
+    // dimensions, a tensor may lack some, and is then read element by element.
     bool find_tensors() {
-        const auto& row = result_.rows.over;
+        const auto& row = result_.dims.over;
         const auto along = [&](const ir::Tensor& tensor) -> std::optional<bool> {
             const auto dims = kernel_.factors(tensor.type.dims);
             const auto times = std::count_if(dims.begin(), dims.end(), [&](ir::DimId dim) {
@@ -90,7 +90,7 @@ class Chooser {
                 return true;
             return times == 0 || length > 1 ? std::optional(false) : std::nullopt;
         };
-        auto ways = ways_read(kernel_);
+        auto ways = flips_per_param(kernel_);
         for (std::size_t i = 0; i < kernel_.params.size(); ++i) {
             const ir::Tensor& tensor = kernel_.params[i];
             const auto is = along(tensor);
@@ -102,16 +102,16 @@ class Chooser {
             result_.access.push_back(*is ? info(tensor.type.dtype).bytes : 0);
             if (!*is) continue;
             any_ = true;
-            std::set<Flips> rows;  // those it is read from for one
+            std::set<Flips> rows;  // the rows of it that are read for one row
             for (Flips flips : ways[static_cast<std::uint32_t>(i)]) {
                 for (const ir::DimId dim : row)
                     if (flips.erase(dim) > 0)
                         backwards_ = std::max(backwards_, flip_span(kernel_, row, dim).length);
                 rows.insert(flips);
             }
-            // The same for all rows.
+            // Every row reads the same elements: not loaded again.
             if (kernel_.factors(tensor.type.dims).size() == row.size()) continue;
-            held_ahead_ += static_cast<double>(rows.size()) * info(tensor.type.dtype).bytes / 4;
+            prefetched_ += static_cast<double>(rows.size()) * info(tensor.type.dtype).bytes / 4;
             narrowest_ = std::min(narrowest_, info(tensor.type.dtype).bytes);
         }
         for (const ir::Output& output : kernel_.outputs) {
@@ -131,15 +131,16 @@ class Chooser {
         for (std::size_t i = 0; i < result_.access.size(); ++i) {
             int& bytes = result_.access[i];
             if (bytes == 0) continue;
-            const int given = i < facts_.alignment.size() ? facts_.alignment[i] : 16;
-            const int most = std::min(std::min(16, bytes * result_.vector), std::max(given, bytes));
+            const int alignment = i < facts_.alignment.size() ? facts_.alignment[i] : 16;
+            const int most =
+                std::min(std::min(16, bytes * result_.vector), std::max(alignment, bytes));
             while (2 * bytes <= most) bytes *= 2;
         }
     }
 
-    // Registers a thread that has so many elements needs for them.
-    double held(int elements, bool ahead) const {
-        return elements * (1 + (ahead ? held_ahead_ : 0));
+    // Registers that a thread needs for its elements.
+    double held(int elements, bool prefetch) const {
+        return elements * (1 + (prefetch ? prefetched_ : 0));
     }
 
     bool choose_threads() {
@@ -148,41 +149,42 @@ class Chooser {
         const auto elements = [&](int threads) {
             return static_cast<int>(ceil_div(vectors, threads)) * vector;
         };
-        // Several rows a warp where rows are short, and then a warp each, as long as that fits.
-        // What a row's threads read together should be whole sectors of the cache.
+        // Short rows share a warp; longer ones have a warp each, as long as they fit into its
+        // registers. The threads of a row should together read whole cache sectors.
         const auto sector = std::min<std::int64_t>(32, result_.length * narrowest_);
         for (int threads = 1; threads <= 32; threads *= 2) {
-            result_.threads = threads;
+            result_.threads_per_row = threads;
             const double most = threads < 32 ? kMaxHeld * 0.6 : kMaxHeld;
             if (threads * vector * narrowest_ >= sector && held(elements(threads), true) <= most)
                 return true;
         }
-        // Then a block, of few threads with several vectors each unless many would have none.
+        // Longer rows have a thread block each: few threads with several vectors each, unless that
+        // leaves many threads idle.
         double least_idle = 0;
         int best = 0;
         for (int steps = std::max(1, 16 / vector); steps >= 1; --steps) {
             const int threads = static_cast<int>(round_up(ceil_div(vectors, steps), 32));
             const double idle = 1.0 * threads * ceil_div(vectors, threads) / vectors;
             if (threads > kMaxThreads || held(steps * vector, true) > kMaxHeld) continue;
-            if (best > 0 && 4 * held_ahead_ * steps * vector < kMinAhead) break;
+            if (best > 0 && 4 * prefetched_ * steps * vector < kMinPrefetch) break;
             if (best == 0 || idle < least_idle - 0.02) best = threads, least_idle = idle;
         }
         if (best == 0) {
             best = kMaxThreads;
-            result_.ahead = false;
-            if (held(elements(best), false) + elements(best) * held_ahead_ > kMaxHeld) return false;
+            result_.prefetch = false;
+            if (held(elements(best), false) + elements(best) * prefetched_ > kMaxHeld) return false;
         }
-        result_.threads = best;
+        result_.threads_per_row = best;
         return true;
     }
 
     const ir::Kernel& kernel_;
     const RowsFacts& facts_;
     VectorForm result_;
-    double held_ahead_ = 0;  // registers for what is loaded ahead, an element
-    int narrowest_ = 8;
+    double prefetched_ = 0;  // registers per element for what is prefetched
+    int narrowest_ = 8;      // bytes of the smallest element type
     bool any_ = false;
-    std::int64_t backwards_ = 1;  // elements that have to be read together
+    std::int64_t backwards_ = 1;  // how many neighbouring elements one thread must have
 };
 
 }  // namespace

@@ -9,20 +9,21 @@
 namespace fact::lower {
 
 struct VectorForm {
-    // Its `over` is never empty: of a pointwise kernel it is the last dimension. It is several only
-    // where their extents are constants and they are contiguous together.
-    RowsForm rows;
+    // Unlike in other forms, `over` is never empty: for a pointwise kernel it is the last
+    // dimension. It is several only if they are constants and contiguous together.
+    RowsForm dims;
     std::int64_t length = 0;
-    int vector = 1;           // elements that a thread reads at a time
-    int threads = 32;         // of a row
-    bool ahead = true;        // whether the next row is loaded before this one is computed
-    std::vector<int> access;  // bytes at a time, of parameters and outputs; 0: not along the row
+    int vector = 1;  // elements that a thread reads at a time
+    int threads_per_row = 32;
+    bool prefetch = true;     // whether the next row is loaded before this one is computed
+    std::vector<int> access;  // bytes per access to parameters and outputs; 0: not along the row
 
-    int block() const { return threads <= 32 ? 128 : threads; }  // as in vector_rows.cuh
-    int rows_a_block() const { return block() / threads; }
+    // As in vector_rows.cuh.
+    int threads_per_block() const { return threads_per_row <= 32 ? 128 : threads_per_row; }
+    int rows_per_block() const { return threads_per_block() / threads_per_row; }
 };
 
-// Nothing where rows do not lie in one piece, are too long, or of a length that is not known.
+// nullopt if rows are not contiguous, are too long, or have an unknown length.
 std::optional<VectorForm> vector_form(const ir::Kernel& kernel, const RowsForm& form,
                                       const RowsFacts& facts);
 

@@ -1,11 +1,11 @@
-// Row kernels that hold a row in registers.
+// Emits row kernels that hold a row in registers.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
 #include "ir/needed.h"
-#include "lower/rows/kept.h"
+#include "lower/rows/register_values.h"
 #include "lower/rows/rows_text.h"
 #include "lower/rows/source.h"
 
@@ -16,7 +16,7 @@ namespace {
 class VectorWriter : RowsText {
   public:
     VectorWriter(const ir::Kernel& kernel, const VectorForm& form)
-        : RowsText(kernel, form.rows), vectors_(form) {}
+        : RowsText(kernel, form.dims), vectors_(form) {}
 
     std::string write() {
         for (const char* word : {"args", "row", "team", "in", "i", "F", "Row", "Inputs"})
@@ -39,18 +39,19 @@ class VectorWriter : RowsText {
 
   private:
     void shape() {
-        const std::string threads = vectors_.threads == 1
-                                        ? "a thread"
-                                        : fmt::format("each of {} threads", vectors_.threads);
+        const std::string threads =
+            vectors_.threads_per_row == 1
+                ? "a thread"
+                : fmt::format("each of {} threads", vectors_.threads_per_row);
         out_.line(fmt::format("// {} elements, {} at a time by {}{}.", vectors_.length,
                               vectors_.vector, threads,
-                              vectors_.ahead ? ", the next row on its way meanwhile" : ""));
+                              vectors_.prefetch ? ", the next row on its way meanwhile" : ""));
         out_.line(fmt::format("using Row = VectorRow<{}, {}, {}, {}>;", vectors_.length,
-                              vectors_.vector, vectors_.threads, vectors_.ahead));
+                              vectors_.vector, vectors_.threads_per_row, vectors_.prefetch));
     }
 
     bool along(std::size_t tensor) const { return vectors_.access[tensor] > 0; }
-    // Along the row and of several rows: read from memory once.
+    // Whether it varies along the row and from row to row: each element is read once.
     bool streamed(std::size_t param) const {
         return along(param) &&
                kernel_.factors(kernel_.params[param].type.dims).size() > form_.over.size();
@@ -62,7 +63,7 @@ class VectorWriter : RowsText {
     }
 
     void inputs() {
-        for (const auto& [param, ways] : ways_read(kernel_))
+        for (const auto& [param, ways] : flips_per_param(kernel_))
             for (const Flips& flips : ways)
                 if (streamed(param)) name_share(param, without_row(flips));
         auto block = out_.block("struct Inputs", ";");
@@ -121,7 +122,7 @@ class VectorWriter : RowsText {
                                 repeated_.emplace(i, text_.fresh(kernel_.params[i].name + "_row"))
                                     .first->second,
                                 start(kernel_.params[i]), row_number()));
-        kept_ = kept_values(kernel_, form_);
+        in_registers_ = values_in_registers(kernel_, form_);
         for (const ir::ExprId id : form_.order)
             if (const auto* reduce = std::get_if<ir::Reduce>(&kernel_[id].node)) {
                 store();
@@ -138,7 +139,7 @@ class VectorWriter : RowsText {
         return fmt::format("widen({})", element(kernel_.params[param.index], flips));
     }
 
-    // Which of a thread's elements is the one at `i` read backwards.
+    // The index of the thread's element that a flipped read at `i` gets.
     std::string place_of(const Flips& flips) const {
         std::string at = "i";
         for (const ir::DimId dim : form_.over) {
@@ -152,7 +153,7 @@ class VectorWriter : RowsText {
         return at;
     }
 
-    // The coordinates at a place of the row.
+    // Spells the coordinates at element `i` of the row.
     void walk_row() {
         std::int64_t inner = 1;
         for (std::size_t i = form_.over.size(); i-- > 0;) {
@@ -164,17 +165,18 @@ class VectorWriter : RowsText {
         }
     }
 
-    // What is needed of a value along the row before a function can compute it at a place.
+    // Declares everything that a function over the row needs to compute `root`.
     void prepare(ir::ExprId root) {
         walk_row();
         const auto read =
             ir::needed_for(kernel_, {root}, [&](ir::ExprId id) { return !varies(id); });
         for (const ir::ExprId id : form_.order)
-            if (kept_.contains(id) && !text_.has(id) && read[ir::index(id)]) keep(id);
+            if (in_registers_.contains(id) && !text_.has(id) && read[ir::index(id)])
+                hold_in_registers(id);
         declare(text_, root, false);
     }
 
-    void keep(ir::ExprId id) {
+    void hold_in_registers(ir::ExprId id) {
         declare(text_, id, false);
         const std::string name = text_.fresh(kernel_[id].name);
         {
@@ -201,7 +203,7 @@ class VectorWriter : RowsText {
         text_.set(id, name);
     }
 
-    // Writes the outputs that need no other reduction: the sooner, the less waits for the last.
+    // Writes the outputs that need no further reduction, as early as possible.
     void store() {
         for (std::size_t i = 0; i < kernel_.outputs.size(); ++i) {
             if (!ready(kernel_.outputs[i].value) || !stored_.insert(i).second) continue;
@@ -242,10 +244,10 @@ class VectorWriter : RowsText {
     }
 
     const VectorForm& vectors_;
-    // Rows that are loaded, by parameter and by what is flipped on the way to them.
+    // Names of loaded rows, by parameter and by the flipped dimensions.
     std::map<std::pair<std::size_t, Flips>, std::string> shares_;
-    std::map<std::size_t, std::string> repeated_;  // parameters, and what their rows are called
-    std::set<ir::ExprId> kept_;
+    std::map<std::size_t, std::string> repeated_;  // by parameter: the name of its row
+    std::set<ir::ExprId> in_registers_;
     std::set<std::size_t> stored_;  // outputs
 };
 

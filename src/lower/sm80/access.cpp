@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kWidest = 16;
 
-// The largest power of two, up to kWidest, that divides what the caller knows of the tensor.
+// The largest power of two, up to kWidest, that divides the tensor's known alignment.
 int alignment_of(std::span<const int> alignment, std::size_t tensor) {
     const int known = tensor < alignment.size() ? alignment[tensor] : kWidest;
     return std::min(kWidest, known & -known);

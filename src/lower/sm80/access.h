@@ -1,4 +1,5 @@
-// How wide the kernel reads and writes each tensor, given what divides their addresses and strides.
+// How wide the kernel reads and writes each tensor, depending on the alignment of addresses and
+// strides.
 #pragma once
 
 #include <span>
@@ -9,12 +10,12 @@
 namespace fact::lower::sm80 {
 
 struct CopyBytes {
-    int a = 16, b = 16;  // of one copy of an operand: a power of two, at least an element
+    int a = 16, b = 16;  // per copy of an operand: a power of two, at least an element
 };
 CopyBytes copy_bytes(const ir::Kernel& kernel, const ProductForm& form,
                      std::span<const int> alignment);
 
-// Takes pairs from tensors of the epilogue that are not aligned to them.
+// Clears `paired` for tensors of the epilogue that are not aligned to pairs.
 void drop_unaligned_pairs(const ir::Kernel& kernel, std::span<const int> alignment,
                           ProductForm& form);
 

@@ -100,7 +100,7 @@ class AttentionWriter {
         out.line("}");
     }
 
-    // Copies are of 16 bytes, stores of pairs.
+    // The kernel copies 16 bytes at a time, and stores pairs.
     void alignments(std::vector<Alignment>& rules) const {
         rules = bias_alignments(kernel_, form_);
         const auto need = [&](int tensor, int bytes) {
@@ -127,7 +127,7 @@ Result<Lowered> lower_attention(const ir::Kernel& kernel, const std::vector<std:
     const auto form = attention_form(kernel, extents);
     if (!form) return form.error();
     if (form->dtype != DType::bf16 && form->dtype != DType::f16)
-        return no_attention(kernel, "f32 operands");
+        return attention_error(kernel, "f32 operands");
     const AttentionShape shape = attention_shape(
         form->depth, form->width, extents[ir::index(form->m)], form->bias.has_value());
     const AttentionWriter writer(kernel, *form, shape);

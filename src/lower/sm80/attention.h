@@ -1,4 +1,4 @@
-// From a kernel that is one attention to CUDA source over kernels/sm80/attention.cuh. It runs on
+// From a kernel that is one attention to CUDA source with kernels/sm80/attention.cuh. It runs on
 // any GPU from sm80 on.
 #pragma once
 
@@ -12,9 +12,9 @@
 
 namespace fact::lower::sm80 {
 
-// `extents`: of the kernel's dimensions by id; the features' must be known. `arch`: the GPU the
-// cubin is compiled for. An Error says what the skeleton cannot express: then attention is written
-// out as products and a softmax.
+// `extents`: of the kernel's dimensions by id; those of the features must be known. `arch`: the GPU
+// that the cubin is compiled for. An Error says what the skeleton cannot express; then attention is
+// expanded into products and a softmax.
 Result<Lowered> lower_attention(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents,
                                 std::string_view arch);
 

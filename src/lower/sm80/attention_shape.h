@@ -1,4 +1,4 @@
-// How much of q, k and v the attention skeleton holds at a time.
+// The sizes of the tiles of q, k and v in the attention skeleton.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@ namespace fact::lower::sm80 {
 // As kernels/sm80/attention_tiles.cuh lays it out.
 struct AttentionShape {
     static constexpr int kThreads = 128, kStages = 2;
-    // What a block may have on every GPU from sm80 on: an A100 has more.
+    // What a thread block may use on every GPU from sm80 on; an A100 has more.
     static constexpr int kMaxShared = 99 * 1024;
 
-    int rows = 128, columns = 64;  // of a block's scores
-    int depth = 0, width = 0;      // features of q and k, of v
+    int rows = 128, columns = 64;  // of a thread block's scores
+    int depth = 0, width = 0;      // features of q and k; of v
 
     int shared_bytes() const;
 };
 
-// For heads of these features, kMaxFeatures at the most, and so many rows (or kUnknownExtent);
-// `biased`: something is added to the scores.
+// `depth`, `width`: features, at most kMaxFeatures; `rows` may be kUnknownExtent; `biased`: a bias
+// is added to the scores.
 AttentionShape attention_shape(std::int64_t depth, std::int64_t width, std::int64_t rows,
                                bool biased);
 

@@ -60,7 +60,7 @@ class SourceWriter {
             return kernel_.params[static_cast<std::size_t>(operand.param)].name;
         };
         const std::string a = "operand_" + name(form_.a);
-        // A product of a tensor with itself still reads it twice.
+        // If both operands are the same tensor, it still has two parameters.
         const std::string b =
             "operand_" + name(form_.b) + (form_.a.param == form_.b.param ? "_right" : "");
         const std::string y = "output_" + kernel_.outputs.front().tensor.name;

@@ -1,5 +1,5 @@
-// From a checked kernel and a schedule to CUDA source over the skeleton of kernels/sm80, with the
-// record that launches it. It runs on any GPU from sm80 on, and needs no alignment.
+// From a checked kernel and a schedule to CUDA source with the skeleton of kernels/sm80, and its
+// launch record. It runs on any GPU from sm80 on, and needs no alignment.
 #pragma once
 
 #include <string>
@@ -15,13 +15,13 @@ namespace fact::lower::sm80 {
 
 struct Options {
     std::string arch = "sm80";  // the GPU the cubin is compiled for: "sm90a" on a Hopper
-    // Bytes that divide the address, the row's length and every stride but the contiguous one of
-    // each parameter, then of each output. Wide copies need many; whoever is not named has 16.
+    // Bytes that divide the address, the row's length and every stride but the contiguous one, of
+    // each parameter, then of each output; missing: 16. Wide copies need wide alignment.
     std::vector<int> alignment = {};
 };
 
-// What a schedule has to know of the kernel's product, extents left at 0; an Error says what the
-// skeleton cannot express.
+// The problem that a schedule depends on, without extents; an Error says what the skeleton cannot
+// express.
 Result<schedule::Problem> problem_of(const ir::Kernel& kernel, const Options& options = {});
 
 Result<Lowered> lower(const ir::Kernel& kernel, const schedule::Schedule& schedule,

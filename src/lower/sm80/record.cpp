@@ -15,7 +15,7 @@ StructParam source(const OperandForm& operand) {
     return strided(operand.param, operand.outer, operand.k, operand.batch);
 }
 
-// What each tensor must be aligned to, those left out that any tensor is.
+// The alignment that each tensor needs, if more than that of its elements.
 std::vector<Alignment> alignments(const ir::Kernel& kernel, const ProductForm& form,
                                   const CopyBytes& copies) {
     std::map<int, int> needed;

@@ -1,5 +1,5 @@
-// The launch record of a product: plain pointers, strides and extents, and the alignment that the
-// chosen widths of access need.
+// The launch record of a product: plain pointers, strides and extents, and the alignment that its
+// accesses need.
 #pragma once
 
 #include <string_view>
@@ -13,10 +13,10 @@
 
 namespace fact::lower::sm80 {
 
-// A pointer and its strides, the matrix's first: Source and Destination of kernels/sm80.
+// A pointer and its strides, those of the matrix first: Source and Destination of kernels/sm80.
 StructParam strided(int tensor, int rows, int columns, const std::vector<int>& batch);
 
-// `schedule` has its number of stages settled.
+// `schedule.stages` must not be 0.
 LaunchRecord product_record(const ir::Kernel& kernel, const ProductForm& form,
                             const CopyBytes& copies, const schedule::Schedule& schedule,
                             const schedule::Problem& problem, std::string_view arch);

@@ -113,7 +113,7 @@ class AttentionWriter {
     }
 
   private:
-    // f32 numbers are multiplied in f16, a factor for every block of rows.
+    // f32 operands are multiplied in f16, with a scale factor for every block of rows.
     bool scaled() const { return form_.dtype == DType::f32; }
     DType element() const { return scaled() ? DType::f16 : form_.dtype; }
     std::vector<ScaledOperand> scaled_operands() const {
@@ -125,7 +125,7 @@ class AttentionWriter {
                 one(form_.v, shape_.columns, width)};
     }
 
-    // Boxes of 128 bytes a row.
+    // Boxes with rows of 128 bytes.
     TensorMapParam map(const AttentionOperand& at, int box_rows) const {
         return matrix_map(at.tensor, at.features, at.rows, at.batch, 128 / info(form_.dtype).bytes,
                           box_rows);
@@ -146,9 +146,9 @@ Result<Lowered> lower_attention(const ir::Kernel& kernel,
     const auto form = attention_form(kernel, extents);
     if (!form) return form.error();
     if (form->dtype == DType::f32 && form->node.precision == ir::Precision::exact)
-        return no_attention(kernel, "f32 operands that keep their precision");
+        return attention_error(kernel, "f32 operands that keep their precision");
     if (form->num_batches() > TensorMapParam::kMaxDims - 2)
-        return no_attention(kernel, "more batch dimensions than a tensor map can have");
+        return attention_error(kernel, "more batch dimensions than a tensor map can have");
     const AttentionShape shape =
         attention_shape(form->depth, form->width, extents[ir::index(form->m)],
                         form->node.causal || form->node.window || form->node.bias);

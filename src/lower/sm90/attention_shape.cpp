@@ -9,7 +9,7 @@ namespace fact::lower::sm90 {
 namespace {
 
 constexpr int kMaxShared = 227 * 1024;
-// Of products with v.
+// The widths that products with v can have.
 constexpr int kWidths[] = {32, 64, 96, 128, 192, kMaxFeatures};
 
 }  // namespace
@@ -29,10 +29,10 @@ AttentionShape attention_shape(std::int64_t depth, std::int64_t width, std::int6
     shape.depth = static_cast<int>(round_up(depth, 16));
     shape.width = *std::ranges::find_if(kWidths, [&](int most) { return width <= most; });
     const int features = std::max(shape.depth, shape.width);
-    // Scores, weights and sums of a block live in registers: the more features, the fewer columns.
+    // Scores, weights and sums are held in registers: the more features, the fewer columns.
     shape.columns = features <= 128 ? 128 : features <= 192 ? 96 : 64;
-    // Few features leave room for a third group, which pays where many rows see all columns; what a
-    // mask needs takes that room.
+    // Few features leave registers for a third group, which pays if many rows see all columns; a
+    // mask needs those registers.
     shape.groups = features <= 64 && rows >= 1024 && !masked ? 3 : 2;
     shape.row_stages = 2;
     if (shape.shared_bytes() > kMaxShared) shape.row_stages = 1;

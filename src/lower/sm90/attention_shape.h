@@ -1,4 +1,4 @@
-// How much of q, k and v the attention skeleton holds at a time.
+// The sizes of the tiles of q, k and v in the attention skeleton.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ struct AttentionShape {
     static constexpr int kStages = 2, kStoreBuffers = 2;
 
     int groups = 2;            // consumer groups, of 64 rows each
-    int columns = 128;         // of a block
-    int depth = 0, width = 0;  // features of q and k, of v, rounded up to what products take
+    int columns = 128;         // of a tile of k and v
+    int depth = 0, width = 0;  // features of q and k; of v; rounded up to what products take
     int row_stages = 2;        // tiles of q
 
     int rows() const { return 64 * groups; }
@@ -21,7 +21,7 @@ struct AttentionShape {
     int shared_bytes() const;
 };
 
-// For heads of these features, kMaxFeatures at the most; `masked`: rows do not see all columns.
+// `depth`, `width`: features, at most kMaxFeatures; `masked`: rows do not see all columns.
 AttentionShape attention_shape(std::int64_t depth, std::int64_t width, std::int64_t rows,
                                bool masked);
 

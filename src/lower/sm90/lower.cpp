@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kMaxBatches = TensorMapParam::kMaxDims - 2;
 
-// A whole matrix of the output's type and layout, such as a residual: read as the output is
-// written, at its own places. Only one, since it shares the output's boxes.
+// The index of a matrix with the output's type and layout, such as a residual, which is loaded
+// through the output's store buffers; only one can be. -1: there is none.
 int staged_extra(const ir::Kernel& kernel, const ProductForm& form) {
     for (std::size_t i = 0; i < form.extras.size(); ++i) {
         const EpilogueForm& extra = form.extras[i];
@@ -118,7 +118,7 @@ class SourceWriter {
         out_.line(fmt::format("static constexpr int kClusterM = {}, kClusterN = {};",
                               schedule_.cluster.m, schedule_.cluster.n));
         out_.line(fmt::format("static constexpr bool kPingpong = {};",
-                              yes(info(schedule_.mainloop).own_tiles)));
+                              yes(info(schedule_.mainloop).tile_per_group)));
         out_.line(fmt::format("static constexpr Deal kDeal = Deal::{};", deal()));
         if (single) {
             out_.line(fmt::format("static constexpr Major kMajorA = {};", major(form_.a.major)));
@@ -140,14 +140,14 @@ class SourceWriter {
         return kernel_.params[static_cast<std::size_t>(extra.tensor)].name;
     }
 
-    // A second operand that both products share, or share with the first one, has maps of its own.
+    // Both products may read the same tensor: its second map needs another name.
     std::string second_name() const {
         const int param = form_.second_b.param;
         const std::string& name = kernel_.params[static_cast<std::size_t>(param)].name;
         return param == form_.b.param || param == form_.a.param ? name + "_second" : name;
     }
 
-    // The passes over B, before the product itself.
+    // The passes over B that run before the product.
     void prepare() {
         out_.line(fmt::format("using Mainloop = Mainloop{}<Config>;",
                               problem_.split ? "Single" : "Tf32"));
@@ -174,7 +174,7 @@ class SourceWriter {
         const std::string y = kernel_.outputs.front().tensor.name;
         const bool single = problem_.operands == DType::f32;
         const int blocks = schedule_.cluster.m * schedule_.cluster.n;
-        // A product of a tensor with itself still has two maps.
+        // If both operands are the same tensor, it still has two maps.
         const std::string_view suffix = single ? "_rows" : a == b ? "_right" : "";
         std::vector<std::string> params{
             fmt::format("__grid_constant__ CUtensorMap const map_{}", a),
@@ -191,7 +191,7 @@ class SourceWriter {
                                      batch_type("Extents", form_.num_batches())));
         params.push_back("__grid_constant__ WalkOrder const order");
         if (has_members(form_)) params.push_back("__grid_constant__ Finish const finish");
-        const bool divided = schedule::divides_depth(schedule_.scheduler);
+        const bool divided = schedule::splits_depth(schedule_.scheduler);
         if (divided) params.push_back("__grid_constant__ Partials const partials");
         if (statistics_)
             params.push_back(

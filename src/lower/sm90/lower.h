@@ -1,5 +1,5 @@
-// From a checked kernel and a schedule to CUDA source over the skeletons of kernels/sm90, with the
-// record that launches it.
+// From a checked kernel and a schedule to CUDA source with the skeletons of kernels/sm90, and its
+// launch record.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@
 
 namespace fact::lower::sm90 {
 
-// What a schedule has to know of the kernel's product, extents left at 0; an Error says what the
-// sm90 skeletons cannot express.
+// The problem that a schedule depends on, without extents; an Error says what the sm90 skeletons
+// cannot express.
 Result<schedule::Problem> problem_of(const ir::Kernel& kernel);
 
-// `statistics`: what the kernel finds itself for its epilogue to read, or nullptr.
+// `statistics`: what the kernel itself computes for its epilogue, or nullptr.
 Result<Lowered> lower(const ir::Kernel& kernel, const schedule::Schedule& schedule,
                       const RowStatistics* statistics = nullptr);
 

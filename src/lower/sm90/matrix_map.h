@@ -1,4 +1,4 @@
-// How the skeletons of sm90 see a tensor: as matrices in a batch, a box of one at a time.
+// Tensor maps of the sm90 skeletons: a tensor is a batch of matrices, accessed one box at a time.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,10 @@
 
 namespace fact::lower::sm90 {
 
-inline constexpr int kStoreRows = 16;  // a warp's rows of a box that is stored
+inline constexpr int kStoreRows = 16;  // rows of a box that a warp stores
 
-// `x` and `y` are dimensions of the tensor, `batch` those after them (kNoDim: it has no such).
+// `x` and `y` are dimensions of the tensor, the contiguous one first; `batch` the others (kNoDim:
+// it lacks one).
 inline TensorMapParam matrix_map(int tensor, int x, int y, const std::vector<int>& batch, int box_x,
                                  int box_y) {
     TensorMapParam map;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kProductThreads = 384;  // kProductThreads in product.cuh
 constexpr int kMaxBlocks = 144;       // as in partials.cuh
-constexpr int kFoundRows = 16;        // RowStatistics::kBlock in row_statistics.cuh
+constexpr int kStatisticsRows = 16;   // RowStatistics::kBlock in row_statistics.cuh
 constexpr int kCountWords = 4;        // RowStatistics::Counts
 
 // As in prepare_pass.cuh.
@@ -55,20 +55,20 @@ class RecordBuilder {
     int scales_tensor() const { return output_tensor() + 2; }
     int maxima_tensor() const { return output_tensor() + 3; }
 
-    // The extra operands that are members of the functor: all but the staged one.
+    // The extra operands that are members of the functor: all except the staged one.
     std::vector<EpilogueForm> members() const {
         std::vector<EpilogueForm> all = form_.extras;
         if (form_.staged >= 0) all.erase(all.begin() + form_.staged);
         return all;
     }
 
-    // The batch dimensions that B itself has: its prepared rows hold no copy for the others.
+    // Only batch dimensions that B has: its prepared rows are not repeated along the others.
     std::vector<DimOf> batch_of_b(std::size_t i) const {
         return form_.b.batch[i] < 0 ? std::vector<DimOf>{}
                                     : std::vector<DimOf>{{form_.b.param, form_.b.batch[i]}};
     }
 
-    // A row's block of B: as many f16 parts of each number as the product multiplies.
+    // f16 numbers per row of a block of B: two for each element if operands are split.
     int block_elements() const { return kBlockDepth * (problem_.split ? 2 : 1); }
 
     // The passes over B: OperandSource and PreparedRows.
@@ -85,7 +85,7 @@ class RecordBuilder {
             {DType::f32, {batch, {dims_.n, 1, kScalesAligned}, {{}, kScalesAligned}}});
         record_.workspaces.push_back({DType::f32, {{depth, 1, kMaximumSpan}, batch, columns}});
 
-        record_.alignments.push_back({b, 16});  // the passes read four neighbours at a time
+        record_.alignments.push_back({b, 16});  // the passes read four elements at a time
 
         StructBuilder source;
         source.add(PointerField{b});
@@ -143,12 +143,12 @@ class RecordBuilder {
         launch.waits = true;
         PersistentGrid grid{dims_.m, dims_.n, dims_.batch, schedule_.tile.m,
                             columns_of(schedule_, problem_)};
-        if (divides_depth(schedule_.scheduler)) {
+        if (splits_depth(schedule_.scheduler)) {
             grid.k = dims_.k, grid.tile_k = schedule_.tile.k;
             grid.max_blocks = kMaxBlocks;
         }
         launch.grid = grid;
-        if (grid.tile_n < schedule_.swizzle)  // else a band's tiles are less than its columns
+        if (grid.tile_n < schedule_.swizzle)  // else n * swizzle / tile_n <= n, checked anyway
             record_.counts.push_back({dims_.n, schedule_.swizzle, grid.tile_n});
         launch.block = kProductThreads;
         launch.cluster = {schedule_.cluster.m, schedule_.cluster.n};
@@ -169,7 +169,7 @@ class RecordBuilder {
         launch.params.push_back(extents_param(dims_));
         launch.params.push_back(order_param(schedule_));
         if (has_members(form_)) launch.params.push_back(functor_param(form_));
-        if (divides_depth(schedule_.scheduler)) launch.params.push_back(partials());
+        if (splits_depth(schedule_.scheduler)) launch.params.push_back(partials());
         if (statistics_) launch.params.push_back(statistics());
         if (problem_.operands == DType::f32) {
             StructBuilder scales;
@@ -179,9 +179,9 @@ class RecordBuilder {
         record_.launches.push_back(launch);
     }
 
-    // Partials, and the memory for every block's sums and its two groups' marks.
+    // `Partials`, and a workspace for the sums of every thread block and the marks of its groups.
     StructParam partials() {
-        constexpr int kMarks = 2 * 8 / 4, kStartCounts = 2 * 8 / 4;  // floats' worth
+        constexpr int kMarks = 2 * 8 / 4, kStartCounts = 2 * 8 / 4;  // in units of a float
         const int workspace = record_.num_tensors();
         record_.workspaces.push_back(
             {DType::f32,
@@ -193,15 +193,15 @@ class RecordBuilder {
         return partials.finish();
     }
 
-    // RowStatistics, and the memory it counts in.
+    // `RowStatistics`, and a workspace for its counters.
     StructParam statistics() {
         const int counts = record_.num_tensors(), found = counts + 1;
         record_.alignments.push_back({form_.a.param, 16});  // rows are read in whole vectors
-        ExtentField rows{dims_.batch, kFoundRows};          // at most, when filled up to such
+        ExtentField rows{dims_.batch, kStatisticsRows};     // at most, rounded up to blocks
         rows.dims.insert(rows.dims.end(), dims_.m.begin(), dims_.m.end());
         record_.counts.push_back(std::move(rows));
         record_.workspaces.push_back({DType::i64, {}, kCountWords});
-        record_.workspaces.push_back({DType::i32, {{dims_.batch}, {dims_.m, 1, kFoundRows}}});
+        record_.workspaces.push_back({DType::i32, {{dims_.batch}, {dims_.m, 1, kStatisticsRows}}});
         StructBuilder param;
         param.add(PointerField{form_.a.param});
         param.add(StrideField{form_.a.param, form_.a.outer});

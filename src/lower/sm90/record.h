@@ -9,13 +9,13 @@
 
 namespace fact::lower::sm90 {
 
-// `schedule` has its number of stages settled; `statistics` may be nullptr.
+// `schedule.stages` must not be 0; `statistics` may be nullptr.
 LaunchRecord product_record(const ir::Kernel& kernel, const ProductForm& form,
                             const schedule::Schedule& schedule, const schedule::Problem& problem,
                             const RowStatistics* statistics);
 
-// The entries of the passes over the second operand of an f32 product: what finds its rows' largest
-// numbers, where it is split, and what prepares it.
+// The names of the passes over the second operand of an f32 product: one finds the largest number
+// of each row if operands are split, the other writes its f16 parts.
 std::string maximum_entry(const ir::Kernel& kernel);
 std::string prepare_entry(const ir::Kernel& kernel);
 

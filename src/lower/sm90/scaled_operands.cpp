@@ -14,7 +14,7 @@ namespace {
 constexpr int kScaleThreads = 256;  // as in scale_pass.cuh
 
 std::string entry_of(const std::string& kernel, const ScaledOperand& operand) {
-    return fmt::format("{}_scale_{}x{}", kernel, operand.block_rows, operand.count_features);
+    return fmt::format("{}_scale_{}x{}", kernel, operand.block_rows, operand.num_features);
 }
 
 void emit_pass(emit::CodeWriter& out, const std::string& kernel, const ScaledOperand& operand) {
@@ -25,7 +25,7 @@ void emit_pass(emit::CodeWriter& out, const std::string& kernel, const ScaledOpe
               "__grid_constant__ ScaledRows const rows"},
              ") {");
     out.line(fmt::format("    scale_pass<{}, {}>(source, rows);", operand.block_rows,
-                         operand.count_features));
+                         operand.num_features));
     out.line("}");
     out.line();
 }
@@ -77,7 +77,7 @@ ScaledTensors add_scale_pass(LaunchRecord& record, const ScaledOperand& operand)
     Launch launch;
     launch.entry = entry_of(record.kernel, operand);
     launch.grid =
-        TileGrid{rows, features, batch, operand.block_rows, operand.count_features, kMaxGridDepth};
+        TileGrid{rows, features, batch, operand.block_rows, operand.num_features, kMaxGridDepth};
     launch.block = kScaleThreads;
     launch.params = {source.finish(), to.finish()};
     launch.prepares_from = {operand.param};

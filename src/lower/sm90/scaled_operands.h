@@ -1,5 +1,5 @@
-// f32 operands of attention, which a pass writes as f16 numbers before the kernel reads them:
-// kernels/sm90/scale_pass.cuh.
+// f32 operands of attention: a separate pass scales them and writes them as f16 before the kernel
+// reads them (kernels/sm90/scale_pass.cuh).
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace fact::lower::sm90 {
 
-// A parameter of matrices in a batch, and which of its dimensions plays which part (kNoDim: none).
+// A parameter of batched matrices, and the roles of its dimensions (kNoDim: none).
 struct ScaledOperand {
     int param = 0;
     int rows = 0, features = 0;
     std::vector<int> batch;
-    int block_rows = 0;      // that share a factor
-    int count_features = 0;  // known to the kernel
+    int block_rows = 0;    // how many rows share a factor
+    int num_features = 0;  // known to the kernel
 };
 
-// The workspaces of one, as tensors of the record.
+// The workspaces of a scaled operand, as tensors of the record.
 struct ScaledTensors {
     int rows = 0;     // [batch..., rows, features]
     int factors = 0;  // [batch..., blocks]
@@ -27,12 +27,12 @@ struct ScaledTensors {
     std::vector<int> batch;
 };
 
-// One pass for every size of blocks.
+// Emits one pass for every size of blocks.
 void emit_scale_passes(emit::CodeWriter& out, const std::string& kernel,
                        const std::vector<ScaledOperand>& operands);
 // Adds the pass and its workspaces.
 ScaledTensors add_scale_pass(LaunchRecord& record, const ScaledOperand& operand);
-// AttentionFactors, of q, k and v.
+// `AttentionFactors` of q, k and v.
 StructParam factors_param(const std::vector<ScaledTensors>& operands);
 
 }  // namespace fact::lower::sm90

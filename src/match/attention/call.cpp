@@ -38,7 +38,7 @@ class CallReader {
         const TensorType &q = type("query"), &k = type("key"), &v = type("value");
         const std::size_t rank = q.sizes.size();
         const TensorType& result = *graph_[node_.outputs.front()].type;
-        // Heads that share keys are the inner part of q's heads: [G, R] where k and v have G.
+        // If R heads share keys, the heads of q are [G, R] and those of k and v are G.
         Shape rows(rank - 2), keys(rank - 2), values(rank - 2);
         for (std::size_t i = 0; i + 2 < rank; ++i) {
             const Axis axis = add(result.sizes[i]);
@@ -74,13 +74,13 @@ class CallReader {
         return static_cast<Axis>(call_.extents.size() - 1);
     }
 
-    Placed placed(std::string_view name, const Shape& batch, Axis row, Axis column) const {
+    PlacedTensor placed(std::string_view name, const Shape& batch, Axis row, Axis column) const {
         return placed(*tensor(name), batch, row, column);
     }
-    Placed placed(ValueId value, Shape shape, Axis row, Axis column) const {
-        const TensorType& own = *graph_[value].type;
+    PlacedTensor placed(ValueId value, Shape shape, Axis row, Axis column) const {
+        const TensorType& type = *graph_[value].type;
         for (std::size_t i = 0; i < shape.size(); ++i)
-            if (!varies(own, i)) shape[i].clear();
+            if (!varies(type, i)) shape[i].clear();
         shape.push_back({row});
         shape.push_back({column});
         return {value, std::move(shape)};
@@ -107,44 +107,44 @@ class CallReader {
         if (k.dtype != q.dtype || v.dtype != q.dtype) return "its operands differ in type";
         const std::size_t rank = q.sizes.size();
         if (rank < 2 || rank > 4 || k.sizes.size() != rank || v.sizes.size() != rank)
-            return "its operands differ in rank, or have too many dimensions";
+            return "its operands differ in rank, or do not have 2 to 4 dimensions";
         for (std::size_t i = 0; i + 2 < rank; ++i) {
             if (!varies(q, i) && (varies(k, i) || varies(v, i)))
-                return "its queries are the same for several keys or values";
+                return "its queries are broadcast along a batch dimension of the keys or values";
             if (grouped() && (k.sizes[i] != v.sizes[i] || q.sizes[i] % k.sizes[i] != 0))
                 return "its keys and values have different numbers of heads";
         }
         return "";
     }
 
-    // A mask shows or is added, broadcast against the scores.
+    // A bool mask shows scores, any other is added to them; both are broadcast against the scores.
     std::string read_mask(const Shape& batch) {
         const auto mask = tensor("attn_mask");
         if (!mask) return "";
         const auto& type = graph_[*mask].type;
         if (!type || type->dynamic || type->sizes.size() > batch.size() + 2)
             return "its mask is not a tensor of known sizes";
-        Shape own = batch;
-        own.push_back({call_.m});
-        own.push_back({call_.n});
-        own.erase(own.begin(), own.end() - static_cast<std::ptrdiff_t>(type->sizes.size()));
-        for (std::size_t i = 0; i < own.size(); ++i)
-            if (!varies(*type, i)) own[i].clear();
+        Shape shape = batch;
+        shape.push_back({call_.m});
+        shape.push_back({call_.n});
+        shape.erase(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(type->sizes.size()));
+        for (std::size_t i = 0; i < shape.size(); ++i)
+            if (!varies(*type, i)) shape[i].clear();
         const auto meaning =
             type->dtype == DType::boolean ? MaskMeaning::show_where : MaskMeaning::add;
         const auto known = known_.of(*mask);
-        const auto sight = known ? sight_of(*known, meaning, own,
+        const auto sight = known ? sight_of(*known, meaning, shape,
                                             {call_.m, call_.n, call_.extent(call_.m),
                                              call_.extent(call_.n), kHidden})
                                  : std::nullopt;
         if (!sight) {
             call_.masks.push_back(
-                {{*mask, own}, meaning, -std::numeric_limits<double>::infinity()});
+                {{*mask, shape}, meaning, -std::numeric_limits<double>::infinity()});
             call_.zero_unseen = true;
             return "";
         }
         call_.sight.narrow(*sight);
-        call_.copied = known_.nodes_behind(*mask);
+        call_.copied = known_.producers_of(*mask);
         return "";
     }
 
@@ -168,12 +168,12 @@ Axis AttentionCall::split(Axis axis, std::int64_t inner) {
     const auto added = static_cast<Axis>(extents.size());
     extents.push_back(inner);
     extents[static_cast<std::size_t>(axis)] /= inner;
-    const auto refine = [&](Placed& tensor) {
+    const auto refine = [&](PlacedTensor& tensor) {
         for (auto& axes : tensor.shape)
             if (const auto at = std::ranges::find(axes, axis); at != axes.end())
                 axes.insert(at + 1, added);
     };
-    for (Placed* tensor : {&q, &k, &v, &result}) refine(*tensor);
+    for (PlacedTensor* tensor : {&q, &k, &v, &result}) refine(*tensor);
     for (AttentionMask& mask : masks) refine(mask.tensor);
     return added;
 }

@@ -1,5 +1,6 @@
-// Attention as one thing, however the graph spells it: torch's operator, or scores, mask, softmax
-// and mix written out.
+// One description of attention for both of its spellings in a graph: torch's operator (call.cpp),
+// or a chain of product, mask, softmax and product (chain.cpp). Functions that move its operands
+// and its result are in operands.cpp.
 #pragma once
 
 #include <optional>
@@ -16,56 +17,58 @@
 
 namespace fact::match {
 
-// A tensor that is added to the scores, or that hides some: then `low` takes their place.
+// A tensor that is added to the scores, or that hides some of them, which then become `low`.
 struct AttentionMask {
-    Placed tensor;
+    PlacedTensor tensor;
     MaskMeaning meaning = MaskMeaning::add;
     double low = 0;
-    std::optional<MaskSource> source = {};  // what the kernel makes it of
+    std::optional<MaskSource> source = {};  // if the kernel computes the mask itself
 };
 
-// result = softmax(scale * q @ k.T, capped, masked, over the columns) @ v, of what rows see.
+// result = softmax(mask(cap(scale * q @ k.T))) @ v, the softmax over the columns of each row.
 struct AttentionCall {
     graph::NodeId node{};               // torch's operator, or the softmax
     std::vector<std::int64_t> extents;  // of the axes
     Axis m = 0, n = 0, d = 0, e = 0;    // rows, columns, features of q and k, features of v
-    Placed q, k, v, result;
+    PlacedTensor q, k, v, result;
     std::vector<AttentionMask> masks;
     Sight sight;
-    bool zero_unseen = false;  // rows that see nothing are 0, not NaN
+    bool zero_unseen = false;  // rows that see no column give 0, not NaN
     double scale = 1;
     std::optional<double> cap = {};  // scaled scores s become cap * tanh(s / cap)
-    std::set<graph::NodeId> nodes;   // what the kernel computes instead
-    std::set<graph::NodeId> copied;  // what makes a mask that the kernel knows by itself
+    std::set<graph::NodeId> nodes;   // what the kernel replaces
+    std::set<graph::NodeId> copied;  // producers of masks and factors that the kernel replaces
 
     std::int64_t extent(Axis axis) const { return extents[static_cast<std::size_t>(axis)]; }
-    // The axes that q has beside its rows and features, outer first.
+    // The axes of q other than its rows and features, outermost first.
     std::vector<Axis> batch() const;
-    // Makes the inner part of an axis an axis of its own, and returns it.
+    // Splits off the inner `inner` elements of an axis as a new axis, and returns that.
     Axis split(Axis axis, std::int64_t inner);
 };
 
 bool is_attention(const graph::Node& node);
 
-// An Error says why torch's operator is left to it.
+// Reads torch's operator. An Error says why it is left to torch.
 Result<AttentionCall> read_attention(const graph::Graph& graph, KnownValues& known,
                                      graph::NodeId node);
 
-// The chain that begins with this product; nothing where it is none, or where others read what is
-// inside.
+// Reads the chain that begins with this product; nullopt if there is none, or if other nodes read
+// its intermediate values.
 std::optional<AttentionCall> read_attention_chain(const graph::Graph& graph, const Facts& facts,
                                                   KnownValues& known, graph::NodeId product);
 
-// Looks through permutes of the operands that nobody else needs, and takes them along.
-void read_permuted(const graph::Graph& graph, const Facts& facts, AttentionCall& call);
-// Through reshapes, copies, repeated heads and factors too: the kernel then reads what they read.
-void read_as_it_lies(const graph::Graph& graph, const Facts& facts, AttentionCall& call);
+// Reads the operands from before their permutes, if nothing else uses those; they become part of
+// the call.
+void look_through_permutes(const graph::Graph& graph, const Facts& facts, AttentionCall& call);
+// The same also for reshapes, copies, repeated heads and constant factors.
+void look_through_movement(const graph::Graph& graph, const Facts& facts, AttentionCall& call);
 
-// Makes the kernel read what masks are made of, where that is less. Returns whether there are any.
-bool take_masks_apart(const graph::Graph& graph, KnownValues& known, AttentionCall& call);
+// Lets the kernel compute masks from the tensors they are made of if those are smaller. Returns
+// whether there is such a mask.
+bool compute_masks_in_kernel(const graph::Graph& graph, KnownValues& known, AttentionCall& call);
 
-// Makes the copy that follows the result the result, or else where its dimensions first come apart:
-// the kernel writes what the next operator reads.
-void write_where_wanted(const graph::Graph& graph, const Facts& facts, AttentionCall& call);
+// Lets the kernel write what the next operator reads: the copy after the result if there is one,
+// else the first view of the result none of whose dimensions merges several axes.
+void move_result_forward(const graph::Graph& graph, const Facts& facts, AttentionCall& call);
 
 }  // namespace fact::match

@@ -1,6 +1,6 @@
-// Attention written out: product, scale and mask in any order, softmax, product.
+// Attention spelled out with single operators: product, scale and mask in any order, softmax,
+// product.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -26,8 +26,7 @@ struct MaskUse {
     NodeId node{};
     std::string argument;
     MaskMeaning meaning{};
-    double low =
-        -std::numeric_limits<double>::infinity();  // what takes the place of a hidden score
+    double low = -std::numeric_limits<double>::infinity();  // replaces a hidden score
     double later_scale = 1;  // by which the masked scores are multiplied afterwards
 };
 
@@ -36,8 +35,8 @@ bool has_axis(const Shape& shape, Axis axis) {
         shape, [&](const auto& axes) { return std::ranges::find(axes, axis) != axes.end(); });
 }
 
-// What may stand between the first product and the softmax, in any order. The names of arguments
-// are those that fits() and take_mask() ask for.
+// What may be between the first product and the softmax, in any order. The argument names are not
+// free: fits() and take_mask() look for exactly these.
 enum class Effect { multiply, divide, cap, mask };
 struct Step {
     CallFormula call;
@@ -87,11 +86,11 @@ class ChainReader {
             next = only_reader();
         }
         if (!next || !is_anchor(graph_[*next]) || !take_second_product(*next)) return std::nullopt;
-        return finish();
+        return make_call();
     }
 
   private:
-    // Who reads the current value, where that is one node and nobody else.
+    // The node that reads the current value, if exactly one does and reads it once.
     std::optional<NodeId> only_reader() const {
         const auto& readers = facts_.users[graph::index(value_)];
         if (facts_.escapes[graph::index(value_)] || readers.size() != 1) return std::nullopt;
@@ -139,18 +138,18 @@ class ChainReader {
         return value ? std::optional(*value) : std::nullopt;
     }
 
-    // A number, whether torch wrote it so or as a tensor that is known.
+    // A number, given as such or as a tensor that repeats a known number.
     std::optional<double> number(const Call& call, std::string_view name) const {
         const auto at = call.find(name);
         if (at == call.end()) return std::nullopt;
-        if (const auto given = graph::as_number(at->second->value)) return given;
+        if (const auto literal = graph::as_number(at->second->value)) return literal;
         const auto value = tensor(call, name);
         const auto known = value ? known_.of(*value) : std::nullopt;
         return known ? known->number() : std::nullopt;
     }
 
-    // Whether `scores` is the current value, `factor` and `low` known numbers, and the rest
-    // tensors.
+    // Whether `scores` is the current value, `factor` and `low` are known numbers, and all other
+    // arguments are tensors.
     bool fits(const Call& call) const {
         return std::ranges::all_of(call, [&](const auto& argument) {
             const std::string& name = argument.first;
@@ -174,7 +173,7 @@ class ChainReader {
         throw InternalError("take: no such effect on scores");
     }
 
-    // Scores s / cap become tanh of it, and times the cap again.
+    // cap * tanh(scale / cap * s): the factor before the tanh is scale / cap, the one after it cap.
     bool take_cap() {
         if (inside_cap_ || !masks_.empty()) return false;
         inside_cap_ = std::exchange(scale_, 1);
@@ -182,11 +181,11 @@ class ChainReader {
     }
 
     bool take_scale(NodeId id, double factor, bool times) {
-        // A factor that is not positive would show what a mask hides.
+        // Hidden scores stay hidden only if the factor is positive.
         if (factor <= 0) return false;
         scale_ = times ? scale_ * factor : scale_ / factor;
         for (MaskUse& mask : masks_) mask.later_scale *= times ? factor : 1 / factor;
-        // The factor may be a constant tensor: the nodes that make it are copied, as a mask's are.
+        // The factor may be a constant tensor: then the kernel replaces the nodes that compute it.
         for (const ValueId value : graph::tensor_inputs(graph_[id]))
             if (value != value_) copy_producers_of(value);
         return true;
@@ -203,17 +202,17 @@ class ChainReader {
                                      : use("shows", MaskMeaning::show_where);
     }
 
-    // The second product in terms of the first one's axes.
+    // Adds the second product, weights @ v, and names its axes by those of the first.
     bool take_second_product(NodeId id) {
         const auto read = read_anchor(graph_, id);
         if (!read || read->alpha != 1 || (read->addend && read->beta != 0)) return false;
-        const bool first = read->a == value_;
-        const Shape &mixed = first ? read->space.a : read->space.b,
-                    &values = first ? read->space.b : read->space.a;
-        const Shape weights = space_.shape(value_);
-        std::map<Axis, std::vector<Axis>> names;  // of the second product's axes
-        for (std::size_t i = 0; i < mixed.size(); ++i)
-            if (!mixed[i].empty()) names[mixed[i].front()] = weights[i];
+        const bool weights_left = read->a == value_;
+        const Shape &weights_there = weights_left ? read->space.a : read->space.b,
+                    &v_shape = weights_left ? read->space.b : read->space.a;
+        const Shape weights_here = space_.shape(value_);
+        std::map<Axis, std::vector<Axis>> names;  // from the second product's axes to ours
+        for (std::size_t i = 0; i < weights_there.size(); ++i)
+            if (!weights_there[i].empty()) names[weights_there[i].front()] = weights_here[i];
         const auto& along = space_.groups().at(*softmax_);
         if (along.size() != 1 || along[0].size() != 1) return false;
         if (names[read->k] != along[0]) return false;
@@ -223,7 +222,7 @@ class ChainReader {
         for (const auto& axes : result)
             for (const Axis axis : axes) {
                 if (names.contains(axis)) continue;
-                if (has_axis(values, axis)) {
+                if (has_axis(v_shape, axis)) {
                     if (features) return false;
                     features = axis;
                     e_ = space_.add_axis(read->space.extent(axis));
@@ -243,7 +242,7 @@ class ChainReader {
             return out;
         };
         second_product_ = id;
-        space_.add_side({id, "v", first ? read->b : read->a, translated(values)});
+        space_.add_side({id, "v", weights_left ? read->b : read->a, translated(v_shape)});
         space_.place(read->result, translated(result));
         nodes_.insert(id);
         value_ = read->result;
@@ -256,7 +255,7 @@ class ChainReader {
         });
     }
 
-    std::optional<AttentionCall> finish() {
+    std::optional<AttentionCall> make_call() {
         AttentionCall call;
         call.node = *softmax_;
         call.scale = inside_cap_ ? *inside_cap_ * scale_ : scale_;
@@ -273,8 +272,8 @@ class ChainReader {
                 if (axis != call.d && !has_axis(call.k.shape, axis)) rows = axis;
         if (!rows || !has_axis(call.k.shape, n_)) return std::nullopt;
         call.m = *rows;
-        const SideUse& values = side(second_product_, "v");
-        call.v = {values.value, values.shape};
+        const SideUse& v = side(second_product_, "v");
+        call.v = {v.value, v.shape};
         call.result = {value_, space_.shape(value_)};
         for (const MaskUse& mask : masks_)
             if (!apply(mask, call)) return std::nullopt;
@@ -299,14 +298,14 @@ class ChainReader {
             const bool adds = use.meaning == MaskMeaning::add;
             if (adds ? !info(dtype).floating || dtype == DType::f64 : dtype != DType::boolean)
                 return false;
-            // With a finite `low`, a row that is hidden as a whole gets equal weights, which an
-            // added mask does not give; and a mask that is scaled after it was added is another
-            // one.
+            // With a finite `low`, a wholly hidden row gets equal weights in torch, but not in the
+            // kernel. An added mask that is scaled afterwards would have to be scaled here too.
             if (adds ? use.later_scale != 1 : std::isfinite(use.low)) return false;
             call.masks.push_back({{mask.value, mask.shape}, use.meaning, use.low});
             return true;
         }
-        // Two masks together may hide a whole row: torch and the kernel then agree only about -inf.
+        // Two masks together may hide a whole row. Torch and the kernel then agree only if hidden
+        // scores are -inf.
         const bool finite =
             use.meaning == MaskMeaning::add
                 ? std::ranges::any_of(*known->elements,
@@ -315,15 +314,15 @@ class ChainReader {
         if (!sight->is_all() && finite && masks_.size() > 1) return false;
         call.sight.narrow(*sight);
         copy_producers_of(mask.value);
-        // What it puts in the place of hidden scores may be a tensor too.
+        // `low` may be a tensor too.
         for (const ValueId value : graph::tensor_inputs(graph_[use.node]))
             if (!space_.contains(value) && known_.of(value)) copy_producers_of(value);
         return true;
     }
 
     void copy_producers_of(ValueId value) {
-        const auto behind = known_.nodes_behind(value);
-        copied_.insert(behind.begin(), behind.end());
+        const auto producers = known_.producers_of(value);
+        copied_.insert(producers.begin(), producers.end());
     }
 
     const Graph& graph_;
@@ -331,9 +330,9 @@ class ChainReader {
     KnownValues& known_;
     Anchor anchor_;
     Space space_;
-    ValueId value_{};  // where the chain has come to
+    ValueId value_{};  // the current one: the last value of the chain so far
     double scale_ = 1;
-    std::optional<double> inside_cap_;  // the scale before a tanh; scale_ is then what follows it
+    std::optional<double> inside_cap_;  // the scale before a tanh; scale_ is then the one after it
     std::vector<MaskUse> masks_;
     std::optional<NodeId> softmax_;
     NodeId second_product_{};

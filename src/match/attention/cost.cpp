@@ -9,14 +9,14 @@ using graph::Graph;
 using graph::NodeId;
 
 Cost cost_of(const Graph& graph, const std::vector<NodeId>& nodes, const AttentionCall& call,
-             const Written& written, const Options& options, const GpuSpec& gpu) {
+             const WrittenKernel& written, const Options& options, const GpuSpec& gpu) {
     Cost cost;
     std::int64_t batch = 1;
     for (const Axis axis : call.batch()) batch *= call.extent(axis);
     const auto matrices = [&](Axis rows, Axis columns) {
-        graph::TensorType made;
-        made.sizes = {batch, call.extent(rows), call.extent(columns)};
-        return made;
+        graph::TensorType type;
+        type.sizes = {batch, call.extent(rows), call.extent(columns)};
+        return type;
     };
     const auto work =
         sol::attention_work(matrices(call.m, call.d), matrices(call.n, call.d),
@@ -26,8 +26,8 @@ Cost cost_of(const Graph& graph, const std::vector<NodeId>& nodes, const Attenti
         return info(tensor.type.dtype).bytes * elements(written, tensor.type.dims);
     };
     for (const ir::Tensor& param : written.kernel.params) {
-        const bool keys = param.name == "k" || param.name == "v";
-        cost.bytes += bytes(param) * (keys ? work.keys_read : 1);
+        const bool has_columns = param.name == "k" || param.name == "v";
+        cost.bytes += bytes(param) * (has_columns ? work.keys_read : 1);
     }
     cost.bytes += bytes(written.kernel.outputs.front().tensor);
     const DType operands = graph[call.q.value].type->dtype;

@@ -1,4 +1,4 @@
-// What attention costs in one kernel, and as the operators it is made of.
+// What attention costs as one kernel, and as separate operators.
 #pragma once
 
 #include "match/attention/call.h"
@@ -9,7 +9,7 @@
 namespace fact::match {
 
 Cost cost_of(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes,
-             const AttentionCall& call, const Written& written, const Options& options,
+             const AttentionCall& call, const WrittenKernel& written, const Options& options,
              const GpuSpec& gpu);
 
 }  // namespace fact::match

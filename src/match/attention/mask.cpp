@@ -23,7 +23,8 @@ Element element(double value, MaskMeaning meaning, double hidden) {
     return Element::neither;
 }
 
-// What is looked at of each dimension, and which of them counts rows and columns; -1: none.
+// How many elements of each dimension are visited, and which dimensions are rows and columns; -1:
+// none.
 struct Walk {
     std::vector<std::int64_t> sizes;
     int row = -1, column = -1;
@@ -31,25 +32,27 @@ struct Walk {
 
 constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 
-// What was met on one side of the diagonal, by the distance from it.
+// The elements on one side of the diagonal, by their distance from it.
 struct Side {
-    std::int64_t most_shown = -1, least_hidden = kNone;
+    std::int64_t farthest_shown = -1, nearest_hidden = kNone;
 
-    void meet(std::int64_t distance, Element is) {
-        if (is == Element::shown)
-            most_shown = std::max(most_shown, distance);
+    void add(std::int64_t distance, Element element) {
+        if (element == Element::shown)
+            farthest_shown = std::max(farthest_shown, distance);
         else
-            least_hidden = std::min(least_hidden, distance);
+            nearest_hidden = std::min(nearest_hidden, distance);
     }
 };
 
 std::optional<Sight> sight_of(const Side& behind, const Side& ahead) {
-    if (behind.least_hidden == kNone && ahead.least_hidden == kNone) return Sight{};
+    if (behind.nearest_hidden == kNone && ahead.nearest_hidden == kNone) return Sight{};
     Sight sight;
-    sight.causal = ahead.most_shown < 0 && ahead.least_hidden != kNone;
-    const std::int64_t hidden =
-        sight.causal ? behind.least_hidden : std::min(behind.least_hidden, ahead.least_hidden);
-    if (hidden == 0 || std::max(behind.most_shown, ahead.most_shown) >= hidden) return std::nullopt;
+    sight.causal = ahead.farthest_shown < 0 && ahead.nearest_hidden != kNone;
+    const std::int64_t hidden = sight.causal
+                                    ? behind.nearest_hidden
+                                    : std::min(behind.nearest_hidden, ahead.nearest_hidden);
+    if (hidden == 0 || std::max(behind.farthest_shown, ahead.farthest_shown) >= hidden)
+        return std::nullopt;
     if (hidden != kNone) sight.window = hidden;
     return sight;
 }
@@ -67,22 +70,23 @@ std::optional<Sight> sight_of(const KnownTensor& mask, MaskMeaning meaning, cons
             walk.column = static_cast<int>(d);
         else if (mask.strides[d] == 0)
             walk.sizes[d] = 1;
-        // Rows or columns merged with something else: which one an element is cannot be told.
+        // If rows or columns are merged with another axis, an element's row or column is unknown.
         if (axes.size() > 1)
             for (const Axis axis : axes)
                 if (axis == frame.rows || axis == frame.columns) return std::nullopt;
     }
-    Side behind, ahead;  // the diagonal is behind
+    Side behind, ahead;  // `behind` includes the diagonal
     Place place(mask.sizes.size(), 0);
     std::int64_t left = 1;
     for (const auto size : walk.sizes) left *= size;
     for (; left > 0; --left) {
-        const Element is = element(mask.at(place), meaning, frame.hidden);
-        if (is == Element::neither) return std::nullopt;
+        const Element found = element(mask.at(place), meaning, frame.hidden);
+        if (found == Element::neither) return std::nullopt;
         const std::int64_t i = walk.row < 0 ? 0 : place[static_cast<std::size_t>(walk.row)];
         const std::int64_t j = walk.column < 0 ? 0 : place[static_cast<std::size_t>(walk.column)];
-        j > i ? ahead.meet(j - i, is) : behind.meet(i - j, is);
-        if (behind.most_shown >= behind.least_hidden || ahead.most_shown >= ahead.least_hidden)
+        j > i ? ahead.add(j - i, found) : behind.add(i - j, found);
+        if (behind.farthest_shown >= behind.nearest_hidden ||
+            ahead.farthest_shown >= ahead.nearest_hidden)
             return std::nullopt;
         for (std::size_t d = place.size(); d-- > 0;) {
             if (++place[d] < walk.sizes[d]) break;
@@ -91,10 +95,10 @@ std::optional<Sight> sight_of(const KnownTensor& mask, MaskMeaning meaning, cons
     }
     const auto sight = sight_of(behind, ahead);
     if (!sight || sight->is_all()) return sight;
-    // A mask that does not vary along the rows shows every row what it shows the first.
+    // A mask without rows or without columns repeats its first one, which no Sight describes.
     if ((walk.row < 0 && frame.num_rows > 1) || (walk.column < 0 && frame.num_columns > 1))
         return std::nullopt;
-    // The last row looks back furthest.
+    // The last row must see at least one column.
     if (sight->window.value_or(frame.num_rows) <= frame.num_rows - frame.num_columns)
         return std::nullopt;
     return sight;

@@ -1,4 +1,4 @@
-// What a mask of known elements lets each row of scores see.
+// Which columns a mask with known elements lets each row of scores see.
 #pragma once
 
 #include <algorithm>
@@ -11,18 +11,18 @@ namespace fact::match {
 
 enum class MaskMeaning {
     add,         // its numbers are added to the scores
-    hide_where,  // true hides
-    show_where,  // true shows
+    hide_where,  // true hides a score
+    show_where,  // false hides a score
 };
 
-// Row i sees columns 0 to i where it is causal, and with a window those less than it away from i.
-// Everything where it is neither: as if there were no mask.
+// The columns that row i sees: 0 to i if `causal`, and only those closer to i than `window` if
+// there is one. All columns if neither is set.
 struct Sight {
     bool causal = false;
     std::optional<std::int64_t> window = {};
 
     bool is_all() const { return !causal && !window; }
-    // Sees what both see.
+    // Leaves the columns that both see.
     void narrow(const Sight& other) {
         causal |= other.causal;
         if (other.window) window = std::min(window.value_or(*other.window), *other.window);
@@ -30,19 +30,19 @@ struct Sight {
     bool operator==(const Sight&) const = default;
 };
 
-// Added to a score, or put in its place, this leaves no weight: softmax of anything near it and of
-// an ordinary score is 0 for the former, in f32 and in every narrower type.
+// A score of about this size, or one to which this is added, gets weight 0 in a softmax beside an
+// ordinary score, in f32 and in every narrower type.
 inline constexpr double kHidden = -3e4;
 
-// `shape` says which dimension of the mask runs along the rows and which along the columns, of
-// these extents; along others it may vary too, and must mean the same everywhere. What is added
-// hides from `hidden` downwards.
+// The rows and columns of the scores that a mask applies to.
 struct MaskFrame {
     Axis rows = 0, columns = 0;
     std::int64_t num_rows = 1, num_columns = 1;
-    double hidden = kHidden;
+    double hidden = kHidden;  // an added number at or below this hides a score
 };
-// Nothing where rows see otherwise, or where one sees nothing at all.
+// What a mask of this shape lets rows see. It may have more dimensions than rows and columns, if it
+// gives the same Sight along all of them. nullopt if no Sight describes it, or if a row sees
+// nothing.
 std::optional<Sight> sight_of(const KnownTensor& mask, MaskMeaning meaning, const Shape& shape,
                               const MaskFrame& frame);
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kMaxMaskDepth = 8;
 
-// An instruction or two for every score; masks are made of little else.
+// Operators that cost an instruction or two per score; masks seldom use others.
 constexpr std::array kCheap{
     std::string_view("add"),         std::string_view("sub"),
     std::string_view("rsub"),        std::string_view("mul"),
@@ -47,20 +47,21 @@ class Finder {
     Finder(const Graph& graph, KnownValues& known, std::span<const std::int64_t> extents)
         : graph_(graph), known_(known), extents_(extents) {}
 
-    struct Way {
+    struct Plan {
         MaskSource source;
         double bytes = 0;
     };
 
-    // The value read as it is, or made of what is less to read: tensors it repeats along some axis,
-    // as arithmetic that is the same for several scores is better done once. Only a bool is made of
-    // others like it: its operators cost nothing beside the choice they are for.
-    Way best(ValueId value, const Shape& shape, int depth = 0) {
-        Way read;
+    // Reads the value, or computes it from tensors that have fewer bytes. Each of these must have
+    // fewer elements than the value, because arithmetic that is the same for several scores is
+    // better done once. A bool may also be computed from tensors as large as itself: its operators
+    // cost almost nothing.
+    Plan best(ValueId value, const Shape& shape, int depth = 0) {
+        Plan read;
         if (const auto known = known_.of(value))
             if (const auto number = known->number()) {
                 read.source.numbers[value] = *number;
-                read.source.numbered = known_.nodes_behind(value);
+                read.source.number_nodes = known_.producers_of(value);
                 return read;
             }
         read.source.reads = {{value, shape}};
@@ -68,18 +69,20 @@ class Finder {
         const auto producer = graph_[value].producer;
         if (!producer || depth == kMaxMaskDepth) return read;
         const Node& node = graph_[*producer];
-        std::optional<Way> made;
+        std::optional<Plan> compute;
         if (is_cheap(graph_, node))
-            made = from_operands(node, shape, depth);
+            compute = from_operands(node, shape, depth);
         else
-            made = through_view(node, shape, depth);
-        if (!made || made->source.nodes.empty()) return read;
-        const double most = elements(shape);
-        const bool repeats = std::ranges::all_of(
-            made->source.reads, [&](const Placed& part) { return elements(part.shape) < most; });
+            compute = through_view(node, shape, depth);
+        if (!compute || compute->source.nodes.empty()) return read;
+        const double size = elements(shape);
+        const bool all_smaller = std::ranges::all_of(
+            compute->source.reads,
+            [&](const PlacedTensor& part) { return elements(part.shape) < size; });
         const bool is_bool = graph_[value].type->dtype == DType::boolean;
-        const bool pays = repeats ? made->bytes < read.bytes : is_bool && made->bytes <= read.bytes;
-        return pays ? *made : read;
+        const bool pays =
+            all_smaller ? compute->bytes < read.bytes : is_bool && compute->bytes <= read.bytes;
+        return pays ? *compute : read;
     }
 
   private:
@@ -94,21 +97,21 @@ class Finder {
         return count;
     }
 
-    std::optional<Way> from_operands(const Node& node, const Shape& shape, int depth) {
-        Way made;
-        made.source.nodes.insert(*graph_[node.outputs.front()].producer);
+    std::optional<Plan> from_operands(const Node& node, const Shape& shape, int depth) {
+        Plan plan;
+        plan.source.nodes.insert(*graph_[node.outputs.front()].producer);
         for (const ValueId value : graph::tensor_inputs(node)) {
-            const Shape own = broadcast_shape(*graph_[value].type, shape);
-            if (!add(made, best(value, own, depth + 1))) return std::nullopt;
+            const Shape operand = broadcast_shape(*graph_[value].type, shape);
+            if (!add(plan, best(value, operand, depth + 1))) return std::nullopt;
         }
-        return made;
+        return plan;
     }
 
-    // One value is seen in one way.
-    static bool add(Way& to, const Way& from) {
+    // False if a value would be read in two different shapes.
+    static bool add(Plan& to, const Plan& from) {
         auto& reads = to.source.reads;
-        for (const Placed& read : from.source.reads) {
-            const auto at = std::ranges::find(reads, read.value, &Placed::value);
+        for (const PlacedTensor& read : from.source.reads) {
+            const auto at = std::ranges::find(reads, read.value, &PlacedTensor::value);
             if (at == reads.end())
                 reads.push_back(read);
             else if (at->shape != read.shape)
@@ -116,35 +119,36 @@ class Finder {
         }
         to.source.numbers.insert(from.source.numbers.begin(), from.source.numbers.end());
         to.source.nodes.insert(from.source.nodes.begin(), from.source.nodes.end());
-        to.source.numbered.insert(from.source.numbered.begin(), from.source.numbered.end());
+        to.source.number_nodes.insert(from.source.number_nodes.begin(),
+                                      from.source.number_nodes.end());
         to.bytes += from.bytes;
         return true;
     }
 
-    // What lies behind a view is worth looking at where something is computed there.
-    std::optional<Way> through_view(const Node& node, const Shape& shape, int depth) {
+    // The plan for the source of a view; it has no nodes if nothing is computed before the view.
+    std::optional<Plan> through_view(const Node& node, const Shape& shape, int depth) {
         const auto source = graph::tensor_argument(node, "self");
         if (!source || !graph_[*source].type) return std::nullopt;
         const auto& before = *graph_[*source].type;
-        Shape own(before.sizes.size());
+        Shape source_shape(before.sizes.size());
         if (node.target == "aten.permute.default") {
             const auto dims = graph::ints_argument(node, "dims");
             for (std::size_t i = 0; i < dims.size(); ++i)
-                own[static_cast<std::size_t>(dims[i])] = shape[i];
+                source_shape[static_cast<std::size_t>(dims[i])] = shape[i];
         } else if (node.target == "aten.expand.default") {
-            own = broadcast_shape(before, shape);
+            source_shape = broadcast_shape(before, shape);
         } else if (node.target == "aten.unsqueeze.default") {
             auto dim = static_cast<std::ptrdiff_t>(graph::number_argument(node, "dim").value_or(0));
             if (dim < 0) dim += std::ssize(shape);
-            own = shape;
-            own.erase(own.begin() + dim);
+            source_shape = shape;
+            source_shape.erase(source_shape.begin() + dim);
         } else {
             return std::nullopt;
         }
-        Way made = best(*source, own, depth + 1);
-        if (!made.source.nodes.empty())
-            made.source.nodes.insert(*graph_[node.outputs.front()].producer);
-        return made;
+        Plan plan = best(*source, source_shape, depth + 1);
+        if (!plan.source.nodes.empty())
+            plan.source.nodes.insert(*graph_[node.outputs.front()].producer);
+        return plan;
     }
 
     const Graph& graph_;
@@ -155,11 +159,11 @@ class Finder {
 }  // namespace
 
 std::optional<MaskSource> find_mask_source(const Graph& graph, KnownValues& known,
-                                           const Placed& mask,
+                                           const PlacedTensor& mask,
                                            std::span<const std::int64_t> extents) {
-    const auto way = Finder(graph, known, extents).best(mask.value, mask.shape);
-    if (way.source.nodes.empty()) return std::nullopt;
-    return way.source;
+    const auto plan = Finder(graph, known, extents).best(mask.value, mask.shape);
+    if (plan.source.nodes.empty()) return std::nullopt;
+    return plan.source;
 }
 
 }  // namespace fact::match

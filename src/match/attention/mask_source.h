@@ -1,5 +1,5 @@
-// What a mask of attention is made of, where that is less to read than the mask: a bias by head
-// joined with a padding mask, say. The kernel then joins them at every place.
+// The smaller tensors that an attention mask is computed from, for example a bias per head and a
+// padding mask. The kernel reads these and computes the mask for each score.
 #pragma once
 
 #include <map>
@@ -14,15 +14,15 @@
 namespace fact::match {
 
 struct MaskSource {
-    std::vector<Placed> reads;                 // each value once
-    std::map<graph::ValueId, double> numbers;  // tensors of one known value
-    std::set<graph::NodeId> nodes;     // pointwise operators and views that the kernel computes
-    std::set<graph::NodeId> numbered;  // what makes the numbers
+    std::vector<PlacedTensor> reads;           // each value once
+    std::map<graph::ValueId, double> numbers;  // tensors that repeat one known number
+    std::set<graph::NodeId> nodes;         // pointwise operators and views that the kernel computes
+    std::set<graph::NodeId> number_nodes;  // producers of `numbers`
 };
 
-// Nothing where the mask is best read as it is. `extents` are those of the axes.
+// nullopt if it is best to read the mask itself. `extents` are those of the axes.
 std::optional<MaskSource> find_mask_source(const graph::Graph& graph, KnownValues& known,
-                                           const Placed& mask,
+                                           const PlacedTensor& mask,
                                            std::span<const std::int64_t> extents);
 
 }  // namespace fact::match

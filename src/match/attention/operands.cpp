@@ -1,5 +1,5 @@
-// How far back the operands of attention can be read, and how far on its result can be written:
-// through whatever only moves or repeats them.
+// Reads operands of attention from before operators that only move, repeat or scale them, and
+// writes its result after operators that only move it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,13 +17,13 @@ using graph::ValueId;
 
 namespace {
 
-// One operand on its way back, with the whole call: what it takes along and what it takes apart.
-struct Way {
+// The call with one operand read from some operators further back.
+struct WalkState {
     AttentionCall call;
-    int saved = 0;  // copies and factors that need not be computed
+    int saved = 0;  // copies, repetitions and factors that need not be computed
 
-    // Axes that share a dimension with another one before them.
-    std::size_t merged(Placed AttentionCall::* operand) const {
+    // The number of axes that are not the outermost one of their dimension.
+    std::size_t merged(PlacedTensor AttentionCall::* operand) const {
         std::size_t count = 0;
         for (const auto& axes : (call.*operand).shape)
             if (!axes.empty()) count += axes.size() - 1;
@@ -31,15 +31,15 @@ struct Way {
     }
 };
 
-// The axes of a tensor handed out over other sizes, in order; axes are split where they must be.
-std::optional<Shape> regrouped(AttentionCall& call, Placed AttentionCall::* operand,
-                               const std::vector<std::int64_t>& sizes,
-                               const std::vector<std::int64_t>& before) {
-    // A repeated dimension has no axis to hand out.
-    for (std::size_t i = 0; i < before.size(); ++i)
-        if ((call.*operand).shape[i].empty() && before[i] != 1) return std::nullopt;
+// The shape of an operand of sizes `current` viewed with other sizes. Splits axes if necessary.
+std::optional<Shape> regroup_axes(AttentionCall& call, PlacedTensor AttentionCall::* operand,
+                                  const std::vector<std::int64_t>& sizes,
+                                  const std::vector<std::int64_t>& current) {
+    // A broadcast dimension has no axis that could be regrouped.
+    for (std::size_t i = 0; i < current.size(); ++i)
+        if ((call.*operand).shape[i].empty() && current[i] != 1) return std::nullopt;
     Shape shape(sizes.size());
-    std::size_t taken = 0;  // of the axes in order, those that are handed out
+    std::size_t assigned = 0;  // axes, in order
     const auto axes = [&] {
         std::vector<Axis> all;
         for (const auto& dim : (call.*operand).shape)
@@ -50,18 +50,18 @@ std::optional<Shape> regrouped(AttentionCall& call, Placed AttentionCall::* oper
     for (std::size_t i = 0; i < sizes.size(); ++i)
         for (std::int64_t left = sizes[i]; left > 1;) {
             const auto all = axes();
-            if (taken == all.size()) return std::nullopt;
-            const Axis axis = all[taken];
+            if (assigned == all.size()) return std::nullopt;
+            const Axis axis = all[assigned];
             if (call.extent(axis) > left) {
-                const bool whole =  // what a row or a feature is must not change
+                const bool fixed =  // only batch axes may be split
                     axis == call.m || axis == call.n || axis == call.d || axis == call.e;
-                if (whole || call.extent(axis) % left != 0) return std::nullopt;
+                if (fixed || call.extent(axis) % left != 0) return std::nullopt;
                 call.split(axis, call.extent(axis) / left);
             }
             if (left % call.extent(axis) != 0) return std::nullopt;
             left /= call.extent(axis);
             shape[i].push_back(axis);
-            ++taken;
+            ++assigned;
         }
     return shape;
 }
@@ -70,22 +70,22 @@ class Walker {
   public:
     Walker(const Graph& graph, const Facts& facts) : graph_(graph), facts_(facts) {}
 
-    // The call with the operand read from as far back as saves most, and is plainest.
-    AttentionCall walk(const AttentionCall& from, Placed AttentionCall::* operand) {
-        Way way{from}, best{from};
-        while (step(way, operand))
-            if (way.saved > best.saved ||
-                (way.saved == best.saved && way.merged(operand) <= best.merged(operand)))
-                best = way;
+    // The call with the operand read from where most is saved and, second, fewest axes are merged.
+    AttentionCall walk(const AttentionCall& from, PlacedTensor AttentionCall::* operand) {
+        WalkState state{from}, best{from};
+        while (step(state, operand))
+            if (state.saved > best.saved ||
+                (state.saved == best.saved && state.merged(operand) <= best.merged(operand)))
+                best = state;
         return best.call;
     }
 
   private:
-    // One node back; false where the operand is made by something else.
-    bool step(Way& way, Placed AttentionCall::* operand) {
-        Placed& tensor = way.call.*operand;
+    // Goes back by one node; false if that node cannot be skipped.
+    bool step(WalkState& state, PlacedTensor AttentionCall::* operand) {
+        PlacedTensor& tensor = state.call.*operand;
         const auto producer = graph_[tensor.value].producer;
-        if (!producer || !only_used_in(facts_, tensor.value, way.call.nodes)) return false;
+        if (!producer || !only_used_in(facts_, tensor.value, state.call.nodes)) return false;
         const Node& node = graph_[*producer];
         const auto source = graph::tensor_argument(node, "self");
         if (!source || node.outputs.size() != 1 || !graph_[*source].type) return false;
@@ -99,33 +99,33 @@ class Walker {
                 shape[static_cast<std::size_t>(dims[i])] = tensor.shape[i];
         } else if (node.target == "aten.clone.default") {
             shape = tensor.shape;
-            ++way.saved;
+            ++state.saved;
         } else if (node.target == "aten.expand.default") {
             const std::size_t added = now.sizes.size() - before.sizes.size();
             shape.assign(tensor.shape.begin() + static_cast<std::ptrdiff_t>(added),
                          tensor.shape.end());
             for (std::size_t i = 0; i < shape.size(); ++i)
                 if (before.sizes[i] != now.sizes[i + added]) shape[i].clear();
-            ++way.saved;
+            ++state.saved;
         } else if (graph::is_reshape(node)) {
-            AttentionCall apart = way.call;
-            const auto handed = regrouped(apart, operand, before.sizes, now.sizes);
-            if (!handed) return false;
-            way.call = std::move(apart);
-            shape = *handed;
+            AttentionCall with_splits = state.call;
+            const auto viewed = regroup_axes(with_splits, operand, before.sizes, now.sizes);
+            if (!viewed) return false;
+            state.call = std::move(with_splits);
+            shape = *viewed;
         } else if (const auto factor = factor_of(node); factor && operand != &AttentionCall::v) {
             shape = tensor.shape;
-            way.call.scale *= *factor;
-            ++way.saved;
+            state.call.scale *= *factor;
+            ++state.saved;
         } else {
             return false;
         }
-        way.call.nodes.insert(*producer);
-        way.call.*operand = {*source, std::move(shape)};
+        state.call.nodes.insert(*producer);
+        state.call.*operand = {*source, std::move(shape)};
         return true;
     }
 
-    // A positive number that all elements are multiplied by.
+    // The positive number by which the node multiplies all elements.
     static std::optional<double> factor_of(const Node& node) {
         const bool times = node.target.starts_with("aten.mul.");
         if (!times && !node.target.starts_with("aten.div.")) return std::nullopt;
@@ -139,12 +139,13 @@ class Walker {
     const Facts& facts_;
 };
 
-bool apart(const Placed& tensor) {
+bool has_only_single_axes(const PlacedTensor& tensor) {
     return std::ranges::all_of(tensor.shape, [](const auto& axes) { return axes.size() <= 1; });
 }
 
-// One node further on; false where the result is read by several, or by something else.
-bool step_on(const Graph& graph, const Facts& facts, AttentionCall& call, bool& copies) {
+// Moves the result past the one node that reads it; false if there are several, or if that node
+// does more than move data.
+bool step_forward(const Graph& graph, const Facts& facts, AttentionCall& call, bool& copies) {
     const ValueId value = call.result.value;
     const auto& readers = facts.users[graph::index(value)];
     if (facts.escapes[graph::index(value)] || readers.size() != 1) return false;
@@ -161,16 +162,16 @@ bool step_on(const Graph& graph, const Facts& facts, AttentionCall& call, bool& 
         for (std::size_t i = 0; i < dims.size(); ++i)
             shape[i] = call.result.shape[static_cast<std::size_t>(dims[i])];
     } else if (!copies) {
-        const auto handed = regrouped(call, &AttentionCall::result, after.sizes, now.sizes);
-        if (!handed) return false;
-        shape = *handed;
+        const auto viewed = regroup_axes(call, &AttentionCall::result, after.sizes, now.sizes);
+        if (!viewed) return false;
+        shape = *viewed;
     }
     call.nodes.insert(readers.front());
     call.result = {next, std::move(shape)};
     return true;
 }
 
-// What one operand takes along may be what another one waited for.
+// Nodes that one operand adds to the call may be the only other users of another operand.
 template <class Pass>
 void until_fixpoint(const AttentionCall& call, Pass pass) {
     for (std::size_t before = 0; before != call.nodes.size();) {
@@ -179,47 +180,47 @@ void until_fixpoint(const AttentionCall& call, Pass pass) {
     }
 }
 
-constexpr Placed AttentionCall::* kOperands[] = {&AttentionCall::q, &AttentionCall::k,
-                                                 &AttentionCall::v};
+constexpr PlacedTensor AttentionCall::* kOperands[] = {&AttentionCall::q, &AttentionCall::k,
+                                                       &AttentionCall::v};
 
 }  // namespace
 
-void read_permuted(const Graph& graph, const Facts& facts, AttentionCall& call) {
+void look_through_permutes(const Graph& graph, const Facts& facts, AttentionCall& call) {
     until_fixpoint(call, [&] {
         for (const auto operand : kOperands)
-            call.*operand = look_through(graph, facts, call.nodes, call.*operand);
+            call.*operand = before_permutes(graph, facts, call.nodes, call.*operand);
         for (AttentionMask& mask : call.masks)
-            mask.tensor = look_through(graph, facts, call.nodes, mask.tensor);
+            mask.tensor = before_permutes(graph, facts, call.nodes, mask.tensor);
     });
 }
 
-void read_as_it_lies(const Graph& graph, const Facts& facts, AttentionCall& call) {
+void look_through_movement(const Graph& graph, const Facts& facts, AttentionCall& call) {
     until_fixpoint(call, [&] {
         for (const auto operand : kOperands) call = Walker(graph, facts).walk(call, operand);
         for (AttentionMask& mask : call.masks)
-            mask.tensor = look_through(graph, facts, call.nodes, mask.tensor);
+            mask.tensor = before_permutes(graph, facts, call.nodes, mask.tensor);
     });
 }
 
-bool take_masks_apart(const Graph& graph, KnownValues& known, AttentionCall& call) {
+bool compute_masks_in_kernel(const Graph& graph, KnownValues& known, AttentionCall& call) {
     bool any = false;
     for (AttentionMask& mask : call.masks) {
         mask.source = find_mask_source(graph, known, mask.tensor, call.extents);
         if (!mask.source) continue;
         any = true;
         call.copied.insert(mask.source->nodes.begin(), mask.source->nodes.end());
-        call.copied.insert(mask.source->numbered.begin(), mask.source->numbered.end());
+        call.copied.insert(mask.source->number_nodes.begin(), mask.source->number_nodes.end());
     }
     return any;
 }
 
-void write_where_wanted(const Graph& graph, const Facts& facts, AttentionCall& call) {
-    AttentionCall way = call;
-    bool placed = apart(call.result), copies = false;
-    while (step_on(graph, facts, way, copies)) {
-        if (!apart(way.result) || (placed && !copies)) continue;
-        call = way;
-        placed = true;
+void move_result_forward(const Graph& graph, const Facts& facts, AttentionCall& call) {
+    AttentionCall moved = call;
+    bool found = has_only_single_axes(call.result), copies = false;
+    while (step_forward(graph, facts, moved, copies)) {
+        if (!has_only_single_axes(moved.result) || (found && !copies)) continue;
+        call = moved;
+        found = true;
     }
 }
 

@@ -31,13 +31,13 @@ class AttentionWriter {
 
     Result<AttentionPattern> write(const Options& options, const GpuSpec& gpu) {
         const DType dtype = type(call_.q).dtype;
-        for (const Placed* tensor : {&call_.k, &call_.v, &call_.result})
+        for (const PlacedTensor* tensor : {&call_.k, &call_.v, &call_.result})
             if (type(*tensor).dtype != dtype) return Error{"its operands differ in type", ""};
-        for (const Placed* tensor : operands())
+        for (const PlacedTensor* tensor : operands())
             if (const auto producer = graph_[tensor->value].producer;
                 producer && (call_.nodes.contains(*producer) || call_.copied.contains(*producer)))
                 return Error{
-                    "one of its operands is computed from what this attention computes on its way",
+                    "one of its operands is computed from an intermediate value of this attention",
                     ""};
         if (std::string reason = name_axes(); !reason.empty()) return Error{reason, ""};
         std::vector<ExprId> loaded;
@@ -54,7 +54,7 @@ class AttentionWriter {
         if (options.tf32.products && dtype == DType::f32) node.precision = ir::Precision::tf32;
         node.cap = call_.cap;
         for (const AttentionMask& mask : call_.masks) {
-            const auto term = masked(mask);
+            const auto term = added_term(mask);
             if (!term) return term.error();
             node.bias = node.bias ? sum(*node.bias, *term) : *term;
         }
@@ -70,20 +70,21 @@ class AttentionWriter {
     }
 
   private:
-    std::vector<const Placed*> operands() const {
-        std::vector<const Placed*> all{&call_.q, &call_.k, &call_.v};
+    std::vector<const PlacedTensor*> operands() const {
+        std::vector<const PlacedTensor*> all{&call_.q, &call_.k, &call_.v};
         for (const AttentionMask& mask : call_.masks) {
             if (!mask.source)
                 all.push_back(&mask.tensor);
             else
-                for (const Placed& part : mask.source->reads) all.push_back(&part);
+                for (const PlacedTensor& part : mask.source->reads) all.push_back(&part);
         }
         return all;
     }
 
-    const TensorType& type(const Placed& tensor) const { return *graph_[tensor.value].type; }
+    const TensorType& type(const PlacedTensor& tensor) const { return *graph_[tensor.value].type; }
 
-    // The axes a dimension is written with: those of extent one that q lacks mean nothing.
+    // The axes of a dimension that appear in the text: all but those of extent one that have no
+    // name.
     std::vector<Axis> significant(const std::vector<Axis>& axes) const {
         std::vector<Axis> kept;
         for (const Axis axis : axes)
@@ -91,35 +92,37 @@ class AttentionWriter {
         return kept;
     }
 
-    // Symbols, but numbers for axes that are only ever the inner part of a dimension: their extents
-    // cannot be told from the tensors.
+    // Names the batch axes. An axis that is outermost in some dimension of a tensor gets a letter,
+    // because its extent can be computed from that tensor; any other is named by its extent. The
+    // outer factor of a split dimension (grouped heads, G*8) is called G.
     std::string name_axes() {
         const auto operands = this->operands();
-        const auto told = [&](Axis axis) {
-            return std::ranges::any_of(operands, [&](const Placed* tensor) {
+        const auto is_outermost = [&](Axis axis) {
+            return std::ranges::any_of(operands, [&](const PlacedTensor* tensor) {
                 return std::ranges::any_of(tensor->shape, [&](const auto& axes) {
                     return !axes.empty() && axes.front() == axis;
                 });
             });
         };
         batch_ = call_.batch();
-        std::vector<std::string> free{"B", "H", "P", "S"};
-        std::ranges::reverse(free);
+        std::vector<std::string> unused_letters{"B", "H", "P", "S"};
+        std::ranges::reverse(unused_letters);
         std::set<std::int64_t> numbers;
         for (std::size_t i = 0; i < batch_.size(); ++i) {
             const Axis axis = batch_[i];
-            if (!told(axis)) {
+            if (!is_outermost(axis)) {
                 if (!numbers.insert(call_.extent(axis)).second)
-                    return "two of its dimensions are parts of the same extent";
+                    return fmt::format("two of its split head dimensions both have length {}",
+                                       call_.extent(axis));
                 names_[axis] = fmt::format("{}", call_.extent(axis));
                 continue;
             }
-            const bool outer = i + 1 < batch_.size() && !told(batch_[i + 1]);
-            if (!outer && free.empty()) return "it has more than four batch dimensions";
+            const bool outer = i + 1 < batch_.size() && !is_outermost(batch_[i + 1]);
+            if (!outer && unused_letters.empty()) return "it has more than four batch dimensions";
             if (outer && extents_.contains("G"))
                 return "its heads are grouped along two dimensions";
-            names_[axis] = outer ? "G" : free.back();
-            if (!outer) free.pop_back();
+            names_[axis] = outer ? "G" : unused_letters.back();
+            if (!outer) unused_letters.pop_back();
             extents_[names_[axis]] = call_.extent(axis);
         }
         names_[call_.m] = "M";
@@ -128,7 +131,7 @@ class AttentionWriter {
         names_[call_.e] = call_.extent(call_.e) == call_.extent(call_.d) ? "D" : "E";
         for (const Axis axis : {call_.m, call_.n, call_.d, call_.e})
             extents_[names_[axis]] = call_.extent(axis);
-        for (const Placed* tensor : {&call_.k, &call_.v, &call_.result})
+        for (const PlacedTensor* tensor : {&call_.k, &call_.v, &call_.result})
             for (const auto& axes : tensor->shape)
                 for (const Axis axis : significant(axes))
                     if (!names_.contains(axis))
@@ -140,39 +143,39 @@ class AttentionWriter {
     ir::DimId dim(const std::vector<Axis>& axes) {
         Dims factors;
         for (const Axis axis : axes) factors.push_back(dim(axis));
-        return kernel_.dim_product(factors);
+        return kernel_.factored_dim(factors);
     }
 
-    // Dimensions in memory order: of the kernel, and the axes of each.
-    struct Order {
-        Laid laid;
-        Dims dims;
-        std::vector<Axis> axes;
+    // A tensor as the kernel declares it, outermost dimension first.
+    struct MemoryOrder {
+        KernelTensor tensor;
+        Dims dims;               // of the kernel
+        std::vector<Axis> axes;  // of all these dimensions, in order
     };
-    Result<Order> lay(const Placed& tensor) {
-        Order order{{tensor.value, {}, {}, 16}, {}, {}};
+    Result<MemoryOrder> memory_order(const PlacedTensor& tensor) {
+        MemoryOrder order{{tensor.value, {}, {}, 16}, {}, {}};
         const TensorType& own = type(tensor);
-        std::vector<int> seen;
+        std::vector<int> read_dims;
         for (std::size_t i = 0; i < tensor.shape.size(); ++i)
-            if (!significant(tensor.shape[i]).empty()) seen.push_back(static_cast<int>(i));
+            if (!significant(tensor.shape[i]).empty()) read_dims.push_back(static_cast<int>(i));
         const auto stride = [&](int at) {
             const auto i = static_cast<std::size_t>(at);
             return own.sizes[i] == 1 ? std::numeric_limits<std::int64_t>::max() : own.strides[i];
         };
-        std::ranges::stable_sort(seen, std::ranges::greater(), stride);
-        if (seen.empty() ||
-            (stride(seen.back()) != 1 && own.sizes[static_cast<std::size_t>(seen.back())] != 1))
+        std::ranges::stable_sort(read_dims, std::ranges::greater(), stride);
+        if (read_dims.empty() || (stride(read_dims.back()) != 1 &&
+                                  own.sizes[static_cast<std::size_t>(read_dims.back())] != 1))
             return Error{fmt::format("{} has no contiguous dimension", graph_[tensor.value].name),
                          ""};
-        std::vector<std::int64_t> strides;  // of what is ever stepped along
-        for (const int at : seen) {
+        std::vector<std::int64_t> strides;  // of dimensions with more than one element
+        for (const int at : read_dims) {
             const auto axes = significant(tensor.shape[static_cast<std::size_t>(at)]);
-            order.laid.dims.push_back({at});
+            order.tensor.dims.push_back({at});
             order.dims.push_back(dim(axes));
             order.axes.insert(order.axes.end(), axes.begin(), axes.end());
             if (own.sizes[static_cast<std::size_t>(at)] > 1) strides.push_back(stride(at));
         }
-        order.laid.alignment = graph::alignment(own.offset, strides, own.dtype);
+        order.tensor.alignment = graph::alignment(own.offset, strides, own.dtype);
         return order;
     }
 
@@ -182,12 +185,14 @@ class AttentionWriter {
         return out;
     }
 
-    // A parameter as attention sees it: batches, then these two.
-    Result<ExprId> load(const Placed& tensor, const std::string& name, Axis row, Axis column) {
-        const auto order = lay(tensor);
+    // Adds a parameter and loads it with the dimension order of ir::Attention: batches, row,
+    // column.
+    Result<ExprId> load(const PlacedTensor& tensor, const std::string& name, Axis row,
+                        Axis column) {
+        const auto order = memory_order(tensor);
         if (!order) return order.error();
         kernel_.params.push_back({name, {type(tensor).dtype, order->dims}, {}});
-        params_.push_back(bind(graph_, facts_, name, order->laid));
+        params_.push_back(bind(graph_, facts_, name, order->tensor));
         std::vector<Axis> wanted = batch_;
         wanted.insert(wanted.end(), {row, column});
         std::erase_if(wanted, [&](Axis axis) {
@@ -197,24 +202,25 @@ class AttentionWriter {
         return build_.permute(build_.view(param, dims(order->axes)), dims(wanted));
     }
 
-    // What a mask adds to the scores.
-    Result<ExprId> masked(const AttentionMask& mask) {
-        const auto read =
-            mask.source ? made(mask) : load(mask.tensor, name_mask(mask.tensor), call_.m, call_.n);
+    // The term that stands for the mask in the sum with the scores.
+    Result<ExprId> added_term(const AttentionMask& mask) {
+        const auto read = mask.source ? computed_mask(mask)
+                                      : load(mask.tensor, name_mask(mask.tensor), call_.m, call_.n);
         if (!read || mask.meaning == MaskMeaning::add) return read;
         const ExprId low = build_.literal(mask.low), zero = build_.literal(0.0);
         const bool hides = mask.meaning == MaskMeaning::hide_where;
         return build_.select(*read, hides ? low : zero, hides ? zero : low);
     }
 
-    // A mask that the kernel makes of its parts.
-    Result<ExprId> made(const AttentionMask& mask) {
-        return write_mask(
-            graph_, kernel_, *mask.source, mask.tensor.value, scores(),
-            [&](const Placed& part) { return load(part, name_mask(part), call_.m, call_.n); });
+    // A mask that the kernel computes from smaller tensors.
+    Result<ExprId> computed_mask(const AttentionMask& mask) {
+        return write_mask(graph_, kernel_, *mask.source, mask.tensor.value, score_dims(),
+                          [&](const PlacedTensor& part) {
+                              return load(part, name_mask(part), call_.m, call_.n);
+                          });
     }
 
-    std::string name_mask(const Placed& tensor) const {
+    std::string name_mask(const PlacedTensor& tensor) const {
         const std::string stem = type(tensor).dtype == DType::boolean ? "mask" : "bias";
         std::string name = stem;
         for (int i = 1;
@@ -224,7 +230,7 @@ class AttentionWriter {
         return name;
     }
 
-    Dims scores() {
+    Dims score_dims() {
         std::vector<Axis> axes = batch_;
         axes.insert(axes.end(), {call_.m, call_.n});
         return dims(axes);
@@ -232,29 +238,28 @@ class AttentionWriter {
 
     ExprId sum(ExprId a, ExprId b) {
         std::vector<ExprId> terms{a, b};
-        bring_together(kernel_, terms, scores());
+        expand_one_operand(kernel_, terms, score_dims());
         return build_.binary(ir::BinaryOp::add, terms[0], terms[1]);
     }
 
     Result<> write_result(const ir::Attention& node) {
         const ExprId value = build_.attention(node);
         kernel_.exprs[ir::index(value)].name = "o";
-        const auto order = lay(call_.result);
+        const auto order = memory_order(call_.result);
         if (!order) return order.error();
         const Dims wanted = dims(order->axes), has = kernel_[value].type.dims;
         if (wanted.size() != has.size() || !std::ranges::is_permutation(wanted, has))
             return Error{"its result has a dimension that none of q, k and v has", ""};
         const ExprId stored = build_.view(build_.permute(value, wanted), order->dims);
         kernel_.outputs.push_back({{"y", {type(call_.result).dtype, order->dims}, {}}, stored});
-        results_.push_back(bind(graph_, facts_, "y", order->laid));
+        results_.push_back(bind(graph_, facts_, "y", order->tensor));
         return Ok{};
     }
 
     AttentionPattern assembled(const Options& options, const GpuSpec& gpu) {
         std::set<NodeId> all = call_.nodes, own = call_.nodes;
         all.insert(call_.copied.begin(), call_.copied.end());
-        // Operators whose results only this attention uses belong to the pattern; others are
-        // copied.
+        // Copied operators whose results only this attention uses become nodes of the pattern.
         for (auto id = call_.copied.rbegin(); id != call_.copied.rend(); ++id)
             if (std::ranges::all_of(graph_[*id].outputs, [&](ValueId value) {
                     return only_used_in(facts_, value, own);
@@ -264,7 +269,7 @@ class AttentionWriter {
         found.nodes.assign(own.begin(), own.end());
         std::ranges::set_difference(all, own, std::back_inserter(found.copied));
         Pattern& pattern = found.pattern;
-        const Written written{kernel_, extents_, params_, results_};
+        const WrittenKernel written{kernel_, extents_, params_, results_};
         pattern = assemble(graph_, {all.begin(), all.end()}, {call_.result.value}, written);
         pattern.nodes.clear();
         for (const NodeId id : found.nodes) pattern.nodes.push_back(graph_[id].name);
@@ -273,7 +278,7 @@ class AttentionWriter {
         pattern.where = graph_[call_.node].where;
         pattern.problem = problem();
         pattern.cost = cost_of(graph_, found.nodes, call_, written, options, gpu);
-        finish(graph_, pattern);
+        set_priority_and_family(graph_, pattern);
         found.one_kernel = one_kernel(written, options);
         return found;
     }
@@ -288,7 +293,7 @@ class AttentionWriter {
         return problem;
     }
 
-    bool one_kernel(const Written& written, const Options& options) const {
+    bool one_kernel(const WrittenKernel& written, const Options& options) const {
         lower::LowerOptions lowering;
         lowering.arch = options.arch;
         lowering.extents.resize(kernel_.dims.size());
@@ -299,8 +304,8 @@ class AttentionWriter {
             for (const auto& binding : *bindings) lowering.alignment.push_back(binding.alignment);
         const auto stages = lower::stages(kernel_, lowering);
         if (!stages || stages->stages.back().kind != lower::StageKind::attention) return false;
-        // A kernel before it may write the bias in another layout, but nothing as large as the
-        // scores.
+        // A kernel before it may write the bias in another layout, but not if that is as large as
+        // the scores, which attention in one kernel keeps out of memory.
         double scores = 1;
         for (const Axis axis : batch_) scores *= static_cast<double>(call_.extent(axis));
         scores *= static_cast<double>(call_.extent(call_.m) * call_.extent(call_.n));

@@ -17,7 +17,7 @@ struct AttentionPattern {
     bool one_kernel = false;
 };
 
-// What the kernel's text and bindings become for a call. An Error says what cannot be addressed.
+// An Error says what the kernel language cannot express.
 Result<AttentionPattern> write_attention(const graph::Graph& graph, const Facts& facts,
                                          const AttentionCall& call, const Options& options,
                                          const GpuSpec& gpu);

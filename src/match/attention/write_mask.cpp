@@ -25,7 +25,8 @@ bool holds(const Dims& dims, ir::DimId dim) {
     return std::ranges::find(dims, dim) != dims.end();
 }
 
-// Operators that give one of their operands back, or a bool.
+// Operators whose result is one of their operands or arguments, possibly cast: rounding it changes
+// nothing unless an argument does not fit the type.
 bool is_exact(const Node& node) {
     for (const std::string_view name : {"where", "masked_fill", "clone", "_to_copy"})
         if (node.target.starts_with(fmt::format("aten.{}.", name))) return true;
@@ -35,7 +36,11 @@ bool is_exact(const Node& node) {
 class MaskWriter {
   public:
     MaskWriter(const Graph& graph, ir::Kernel& kernel, const Dims& order)
-        : graph_(graph), kernel_(kernel), build_(kernel), order_(order), forms_(kernel, none_) {}
+        : graph_(graph),
+          kernel_(kernel),
+          build_(kernel),
+          order_(order),
+          forms_(kernel, empty_layout_) {}
 
     void set(ValueId value, ExprId expr) { values_[value] = expr; }
     ExprId get(ValueId value) const { return values_.at(value); }
@@ -50,23 +55,24 @@ class MaskWriter {
         const ValueId output = node.outputs.front();
         const PointwiseOp* op = find_pointwise(node);
         const auto reads = graph::tensor_inputs(node);
-        if (!op) {  // a view: dimensions are found by name
+        if (!op) {  // a view: the kernel's dimensions have names and need no reordering
             set(output, get(reads.front()));
             return;
         }
         std::vector<ExprId> operands;
         for (const ValueId value : reads) operands.push_back(get(value));
-        bring_together(kernel_, operands, order_);
-        std::map<ValueId, ExprId> given;
-        for (std::size_t i = 0; i < reads.size(); ++i) given[reads[i]] = operands[i];
-        Translation translation(graph_, node, kernel_, forms_.aligner(),
-                                [&](const std::string&, ValueId value) { return given.at(value); });
-        set(output, rounded(node, positive(op->build(translation))));
+        expand_one_operand(kernel_, operands, order_);
+        std::map<ValueId, ExprId> operand_of;
+        for (std::size_t i = 0; i < reads.size(); ++i) operand_of[reads[i]] = operands[i];
+        Translation translation(
+            graph_, node, kernel_, forms_.aligner(),
+            [&](const std::string&, ValueId value) { return operand_of.at(value); });
+        set(output, round_as_torch(node, without_negation(op->build(translation))));
     }
 
   private:
-    // A choice by what is not hidden, instead of by what is.
-    ExprId positive(ExprId x) {
+    // select(not c, a, b) as select(c, b, a).
+    ExprId without_negation(ExprId x) {
         const auto* select = std::get_if<ir::Select>(&kernel_[x].node);
         if (!select) return x;
         const auto [condition, a, b] = *select;
@@ -75,23 +81,23 @@ class MaskWriter {
         return build_.select(unary->x, b, a);
     }
 
-    ExprId rounded(const Node& node, ExprId x) {
+    ExprId round_as_torch(const Node& node, ExprId x) {
         const DType dtype = graph_[node.outputs.front()].type->dtype;
         if (!info(dtype).floating || dtype == DType::f32 || kernel_[x].type.dtype == dtype)
             return x;
-        return is_exact(node) && holds_numbers(node, dtype) ? x : build_.cast(dtype, x);
+        return is_exact(node) && represents_numbers(node, dtype) ? x : build_.cast(dtype, x);
     }
 
-    // Whether the type holds the numbers among the node's arguments.
-    bool holds_numbers(const Node& node, DType dtype) const {
-        const auto held = [&](double number) { return ir::round_to(number, dtype) == number; };
+    // Whether the type represents all numbers among the node's arguments exactly.
+    bool represents_numbers(const Node& node, DType dtype) const {
+        const auto exact = [&](double number) { return ir::round_to(number, dtype) == number; };
         return std::ranges::all_of(node.inputs, [&](const auto& argument) {
             const auto* number = std::get_if<double>(&argument.value);
             const auto* whole = std::get_if<std::int64_t>(&argument.value);
             const auto* value = std::get_if<ValueId>(&argument.value);
             const auto known = value ? numbers_.find(*value) : numbers_.end();
-            return (!number || held(*number)) && (!whole || held(static_cast<double>(*whole))) &&
-                   (known == numbers_.end() || held(known->second));
+            return (!number || exact(*number)) && (!whole || exact(static_cast<double>(*whole))) &&
+                   (known == numbers_.end() || exact(known->second));
         });
     }
 
@@ -99,7 +105,7 @@ class MaskWriter {
     ir::Kernel& kernel_;
     ir::Builder build_;
     const Dims& order_;
-    const Layout none_;
+    const Layout empty_layout_;
     Forms forms_;
     std::map<ValueId, ExprId> values_;
     std::map<ValueId, double> numbers_;
@@ -107,7 +113,7 @@ class MaskWriter {
 
 }  // namespace
 
-void bring_together(ir::Kernel& kernel, std::vector<ExprId>& operands, const Dims& order) {
+void expand_one_operand(ir::Kernel& kernel, std::vector<ExprId>& operands, const Dims& order) {
     Dims all;
     for (const ir::DimId dim : order)
         if (std::ranges::any_of(operands,
@@ -121,9 +127,9 @@ void bring_together(ir::Kernel& kernel, std::vector<ExprId>& operands, const Dim
 
 Result<ExprId> write_mask(const Graph& graph, ir::Kernel& kernel, const MaskSource& source,
                           ValueId mask, const Dims& order,
-                          const std::function<Result<ExprId>(const Placed&)>& load) {
+                          const std::function<Result<ExprId>(const PlacedTensor&)>& load) {
     MaskWriter writer(graph, kernel, order);
-    for (const Placed& part : source.reads) {
+    for (const PlacedTensor& part : source.reads) {
         const auto read = load(part);
         if (!read) return read.error();
         writer.set(part.value, *read);

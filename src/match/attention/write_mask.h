@@ -1,4 +1,4 @@
-// A mask that the kernel makes of its parts, as an expression.
+// The expression of an attention mask that the kernel computes from smaller tensors.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,16 @@
 
 namespace fact::match {
 
-// Operands of one elementwise operator, of which one then has all dimensions; `order` names those
-// dimensions in the order they get.
-void bring_together(ir::Kernel& kernel, std::vector<ir::ExprId>& operands,
-                    const std::vector<ir::DimId>& order);
+// Expands one operand of an elementwise operator to all dimensions of the operands, in the order of
+// `order`: the language requires that one operand has them all.
+void expand_one_operand(ir::Kernel& kernel, std::vector<ir::ExprId>& operands,
+                        const std::vector<ir::DimId>& order);
 
-// The mask's value out of what it reads, which `load` gives. Where torch rounds what it computes on
-// the way, so does the expression. An Error says what cannot be read.
+// The mask's value, computed from the tensors that `load` loads and rounded wherever torch rounds
+// an intermediate value. An Error says which tensor cannot be read.
 Result<ir::ExprId> write_mask(const graph::Graph& graph, ir::Kernel& kernel,
                               const MaskSource& source, graph::ValueId mask,
                               const std::vector<ir::DimId>& order,
-                              const std::function<Result<ir::ExprId>(const Placed&)>& load);
+                              const std::function<Result<ir::ExprId>(const PlacedTensor&)>& load);
 
 }  // namespace fact::match

@@ -20,7 +20,7 @@ using graph::ValueId;
 
 namespace {
 
-// Torch's alpha and beta: one where they were left out.
+// Torch's alpha or beta: 1 if it was left out.
 std::optional<double> factor(const Node& node, std::string_view name) {
     return graph::find_argument(node, name) ? graph::number_argument(node, name) : 1.0;
 }
@@ -34,8 +34,8 @@ std::string unusable(const Graph& graph, ValueId id) {
     return "";
 }
 
-// The operand's axes: its last two dimensions are `rows` and `columns`, those before are the
-// result's, matched from the right.
+// The operand's axes: `rows` and `columns` for its last two dimensions, for those before them the
+// result's batch axes, matched from the right.
 Shape operand_shape(const TensorType& type, const Shape& result, Axis rows, Axis columns) {
     const std::size_t rank = type.sizes.size();
     Shape shape(rank);
@@ -43,9 +43,9 @@ Shape operand_shape(const TensorType& type, const Shape& result, Axis rows, Axis
     shape[rank - 1] = {columns};
     for (std::size_t i = 2; i < rank; ++i) {
         const auto& axes = result[result.size() - 1 - i];
-        const std::size_t own = rank - 1 - i;
-        // Expanded and repeated dimensions cost nothing when the kernel does not know of them.
-        if (type.sizes[own] > 1 && type.strides[own] != 0) shape[own] = axes;
+        const std::size_t dim = rank - 1 - i;
+        // The kernel reads a broadcast dimension only once if the operand does not have it.
+        if (type.sizes[dim] > 1 && type.strides[dim] != 0) shape[dim] = axes;
     }
     return shape;
 }
@@ -67,24 +67,25 @@ std::string place_matrices(const Graph& graph, Anchor& anchor) {
     return "";
 }
 
-bool all(const Node& node, std::string_view name, std::int64_t wanted) {
+bool all_equal(const Node& node, std::string_view name, std::int64_t wanted) {
     const auto* argument = graph::find_argument(node, name);
     if (!argument) return true;
     const auto* list = std::get_if<std::vector<std::int64_t>>(argument);
     return list && std::ranges::all_of(*list, [&](auto x) { return x == wanted; });
 }
 
-// A convolution of single points is a product: weight[O, C] by input[B, C, points].
+// A 1x1 convolution is a product: weight[O, C] by input[B, C, pixels].
 std::string place_convolution(const Graph& graph, Anchor& anchor) {
     const Node& node = graph[anchor.node];
     const TensorType& weight = *graph[anchor.a].type;
     const TensorType& input = *graph[anchor.b].type;
     const auto* groups = graph::find_argument(node, "groups");
     const auto* number = groups ? std::get_if<std::int64_t>(groups) : nullptr;
-    const bool points = weight.sizes.size() == 4 && weight.sizes[2] == 1 && weight.sizes[3] == 1 &&
-                        all(node, "stride", 1) && all(node, "padding", 0) &&
-                        (!groups || (number && *number == 1)) && input.sizes.size() == 4;
-    if (!points) return "convolutions of more than single points are left to torch";
+    const bool plain_1x1 = weight.sizes.size() == 4 && weight.sizes[2] == 1 &&
+                           weight.sizes[3] == 1 && all_equal(node, "stride", 1) &&
+                           all_equal(node, "padding", 0) && (!groups || (number && *number == 1)) &&
+                           input.sizes.size() == 4;
+    if (!plain_1x1) return "convolutions other than plain 1x1 ones are left to torch";
     Space& space = anchor.space;
     Shape shape;
     for (const auto size : graph[anchor.result].type->sizes)
@@ -97,9 +98,9 @@ std::string place_convolution(const Graph& graph, Anchor& anchor) {
     return "";
 }
 
-// "bijl,lk->bijk": one letter is summed, the others are in the result.
+// "bijl,lk->bijk": sums over one letter, the others are in the result.
 std::string place_einsum(const Graph& graph, Anchor& anchor) {
-    static constexpr const char* kOther = "only products that sum over one index are taken";
+    static constexpr const char* kOther = "only einsums that sum over one index are fused";
     const auto read = graph::read_einsum(graph[anchor.node]);
     if (!read || read->inputs.size() != 2) return kOther;
     const std::string &first = read->inputs[0], &second = read->inputs[1], &result = read->result;
@@ -137,7 +138,7 @@ std::string place_einsum(const Graph& graph, Anchor& anchor) {
     return "";
 }
 
-// Names the axes of operands and result. Returns why that cannot be, or "".
+// Names the axes of operands and result. Returns why that is impossible, or "".
 std::string place(const Graph& graph, Anchor& anchor) {
     switch (anchor.form) {
         case ProductForm::matrices:

@@ -1,5 +1,5 @@
-// Products in the graph: linear, addmm, mm, bmm, baddbmm, matmul, einsum and convolutions of single
-// points read as one thing.
+// One description of all matrix products in the graph: linear, addmm, mm, bmm, baddbmm, matmul,
+// einsum and 1x1 convolutions.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@
 
 namespace fact::match {
 
-// In place of the product's node where there is none: then `a`, `b` and the result are one value,
-// which the region starts from.
+// Anchor::node of a region without a product: `a`, `b` and `result` are then all the one value that
+// the region starts from.
 inline constexpr graph::NodeId kNoProduct{0xffffffff};
 
 // result = alpha * (a @ b) + beta * addend; `space` names the axes of operands and result.
@@ -28,25 +28,25 @@ struct Anchor {
     Axis k = 0;
     Space space;
 
-    // A linear cut in two (match/regions/packed.h): the nodes that cut it, and their halves.
-    // Without a second one they gate, too, and the first is what they give.
+    // A linear whose result is cut into two halves (match/regions/packed.h).
     struct Cut {
-        std::vector<graph::NodeId> nodes;
-        graph::ValueId first{};
-        std::optional<graph::ValueId> second;
-        bool stepped = false;
+        std::vector<graph::NodeId> nodes;      // that cut it
+        graph::ValueId first{};                // the first half; after aten.glu, the gated result
+        std::optional<graph::ValueId> second;  // the second half; none after aten.glu
+        bool stepped = false;                  // the halves alternate element by element
     };
     std::optional<Cut> cut = {};
-    std::optional<graph::Half> half = {};  // the part of `b` that is multiplied
+    std::optional<graph::Half> half = {};  // the half of `b` that this product multiplies by
 };
 
-// Arguments that a linear cut in two has besides its own.
+// Names of additional arguments of a linear cut in two.
 inline constexpr const char* kSecondWeight = "second weight";
 inline constexpr const char* kSecondBias = "second bias";
 
 bool is_anchor(const graph::Node& node);
 
-// An Error says why the product cannot be taken: its dtype, its rank, an empty or varying extent.
+// An Error says why no kernel computes the product: its dtype, its rank, an empty or varying
+// extent.
 Result<Anchor> read_anchor(const graph::Graph& graph, graph::NodeId node);
 
 }  // namespace fact::match

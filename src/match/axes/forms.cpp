@@ -7,8 +7,8 @@ namespace fact::match {
 using ir::DimId;
 using ir::ExprId;
 
-Forms::Forms(ir::Kernel& kernel, const Layout& layout, bool parts)
-    : kernel_(kernel), build_(kernel), layout_(layout), parts_(parts) {
+Forms::Forms(ir::Kernel& kernel, const Layout& layout, bool always_split)
+    : kernel_(kernel), build_(kernel), layout_(layout), always_split_(always_split) {
     for (const Atom& one : layout.atoms) atom_dims_.push_back(kernel.dim(one.name));
     auto dims = layout.batches;
     dims.insert(dims.end(), {layout.m, layout.n, layout.k});
@@ -19,7 +19,7 @@ Forms::Forms(ir::Kernel& kernel, const Layout& layout, bool parts)
 DimId Forms::dim(const Atoms& atoms) {
     std::vector<DimId> factors;
     for (const int one : atoms) factors.push_back(atom_dims_[static_cast<std::size_t>(one)]);
-    return kernel_.dim_product(factors);
+    return kernel_.factored_dim(factors);
 }
 
 std::vector<DimId> Forms::dims(const std::vector<Atoms>& order) {
@@ -28,26 +28,25 @@ std::vector<DimId> Forms::dims(const std::vector<Atoms>& order) {
     return out;
 }
 
-// The first atom of a dimension.
-int Forms::atom(DimId dim) const {
+int Forms::first_atom(DimId dim) const {
     const auto at = std::ranges::find(atom_dims_, kernel_.factors({dim}).front());
     return static_cast<int>(at - atom_dims_.begin());
 }
 
 std::vector<DimId> Forms::sorted(std::vector<DimId> dims) const {
-    std::ranges::sort(dims, {}, [&](DimId dim) { return atom(dim); });
+    std::ranges::sort(dims, {}, [&](DimId dim) { return first_atom(dim); });
     return dims;
 }
 
 std::vector<int> Forms::atoms_of(ExprId x) const {
     std::vector<int> atoms;
-    for (const DimId dim : kernel_.factors(kernel_[x].type.dims)) atoms.push_back(atom(dim));
+    for (const DimId dim : kernel_.factors(kernel_[x].type.dims)) atoms.push_back(first_atom(dim));
     std::ranges::sort(atoms);
     return atoms;
 }
 
-// Whether it has some atoms of a dimension and lacks others.
-bool Forms::has_parts(ExprId x) const {
+// Whether `x` has some but not all atoms of a merged dimension.
+bool Forms::has_partial_dim(ExprId x) const {
     const auto atoms = atoms_of(x);
     return std::ranges::any_of(composites_, [&](const Atoms& dim) {
         const auto has = std::ranges::count_if(
@@ -56,53 +55,53 @@ bool Forms::has_parts(ExprId x) const {
     });
 }
 
-ExprId Forms::apart(ExprId x) {
+ExprId Forms::split(ExprId x) {
     return build_.view(x, kernel_.factors(kernel_[x].type.dims));
 }
 
-ExprId Forms::whole(ExprId x) {
+ExprId Forms::merge(ExprId x) {
     std::vector<DimId> dims;
     const auto atoms = atoms_of(x);
     for (std::size_t i = 0; i < atoms.size();) {
-        Atoms together{atoms[i]};
-        for (const Atoms& dim : composites_)
-            if (dim.front() == atoms[i] &&
-                std::ranges::includes(atoms, dim))  // atoms of a dimension are neighbours
-                together = dim;
-        dims.push_back(dim(together));
-        i += together.size();
+        Atoms merged{atoms[i]};
+        for (const Atoms& composite : composites_)
+            if (composite.front() == atoms[i] &&
+                std::ranges::includes(atoms, composite))  // its atoms are neighbours
+                merged = composite;
+        dims.push_back(dim(merged));
+        i += merged.size();
     }
     return build_.view(x, dims);
 }
 
 void Forms::align(std::vector<ExprId>& operands) {
     if (operands.empty()) return;
-    const bool parts =
-        parts_ || std::ranges::any_of(operands, [&](ExprId x) { return has_parts(x); });
+    const bool splits = always_split_ ||
+                        std::ranges::any_of(operands, [&](ExprId x) { return has_partial_dim(x); });
     std::vector<DimId> all;
     for (ExprId& x : operands) {
-        x = parts ? apart(x) : whole(x);
+        x = splits ? split(x) : merge(x);
         for (const DimId dim : kernel_[x].type.dims)
             if (std::ranges::find(all, dim) == all.end()) all.push_back(dim);
     }
-    const bool nested = std::ranges::any_of(
+    const bool one_has_all = std::ranges::any_of(
         operands, [&](ExprId x) { return kernel_[x].type.dims.size() == all.size(); });
-    if (!nested) operands.front() = spread(operands.front(), all);
+    if (!one_has_all) operands.front() = broadcast(operands.front(), all);
 }
 
-// A row next to a column: the language combines operands only when one has every dimension, and
-// comparing with a coordinate gives a value its dimension.
-ExprId Forms::spread(ExprId x, const std::vector<DimId>& dims) {
+// For a row combined with a column, say: the language requires that one operand has all dimensions.
+// Comparing a value with a coordinate gives it the coordinate's dimension.
+ExprId Forms::broadcast(ExprId x, const std::vector<DimId>& dims) {
     ExprId wide = x;
     for (const DimId dim : dims)
-        if (const auto& own = kernel_[wide].type.dims; std::ranges::find(own, dim) == own.end()) {
+        if (const auto& has = kernel_[wide].type.dims; std::ranges::find(has, dim) == has.end()) {
             const ExprId below = build_.binary(ir::BinaryOp::lt, wide, build_.index(dim));
             wide = build_.select(below, wide, wide);
         }
     return build_.permute(wide, sorted(kernel_[wide].type.dims));
 }
 
-std::vector<std::vector<DimId>> Forms::look_along(ExprId& x, const AxisGroups& groups) {
+std::vector<std::vector<DimId>> Forms::expose_axes(ExprId& x, const AxisGroups& groups) {
     const auto has = atoms_of(x);
     std::vector<Atoms> wanted;
     for (const auto& axes : groups) {
@@ -112,30 +111,29 @@ std::vector<std::vector<DimId>> Forms::look_along(ExprId& x, const AxisGroups& g
                     axes, layout_.atoms[static_cast<std::size_t>(one)].axes.front()) != axes.end())
                 atoms.push_back(one);
     }
-    const bool parts =
-        parts_ || has_parts(x) || std::ranges::any_of(wanted, [&](const Atoms& atoms) {
+    const bool splits =
+        always_split_ || has_partial_dim(x) || std::ranges::any_of(wanted, [&](const Atoms& atoms) {
             return std::ranges::any_of(composites_, [&](const Atoms& dim) {
                 const auto in = std::ranges::count_if(
                     dim, [&](int one) { return std::ranges::binary_search(atoms, one); });
                 return in > 0 && in < static_cast<std::ptrdiff_t>(dim.size());
             });
         });
-    x = parts ? apart(x) : whole(x);
+    x = splits ? split(x) : merge(x);
     std::vector<std::vector<DimId>> found;
     for (const Atoms& atoms : wanted) {
         auto& dims = found.emplace_back();
-        for (const DimId own : kernel_[x].type.dims)
-            if (std::ranges::binary_search(atoms, atom(own))) dims.push_back(own);
+        for (const DimId dim : kernel_[x].type.dims)
+            if (std::ranges::binary_search(atoms, first_atom(dim))) dims.push_back(dim);
     }
     return found;
 }
 
 ExprId Forms::arrange(ExprId x, const std::vector<Atoms>& order) {
     const auto wanted = dims(order);
-    const ExprId together = whole(x);
-    if (sorted(kernel_[together].type.dims) == sorted(wanted))
-        return build_.permute(together, wanted);
-    return build_.view(build_.permute(apart(x), kernel_.factors(wanted)), wanted);
+    const ExprId merged = merge(x);
+    if (sorted(kernel_[merged].type.dims) == sorted(wanted)) return build_.permute(merged, wanted);
+    return build_.view(build_.permute(split(x), kernel_.factors(wanted)), wanted);
 }
 
 }  // namespace fact::match

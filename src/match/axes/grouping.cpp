@@ -9,10 +9,10 @@ bool holds(const Group& group, Axis axis) {
 }
 
 Grouping::Grouping(const graph::Graph& graph, const Space& space, Axis k,
-                   std::vector<Placed> tensors)
+                   std::vector<PlacedTensor> tensors)
     : graph_(graph), space_(space), k_(k), tensors_(std::move(tensors)) {
     keep_axes();
-    for (const auto& tensor : tensors_) dims_.push_back(seen_dims(tensor));
+    for (const auto& tensor : tensors_) dims_.push_back(tensor_dims(tensor));
 }
 
 void Grouping::swap_operands() {
@@ -32,7 +32,8 @@ Role Grouping::role(Axis axis) const {
     return a ? Role::m : b ? Role::n : Role::other;
 }
 
-// Axes of extent one are dropped, but rows, columns and the sum keep at least one axis each.
+// Drops axes of extent one, except that rows, columns and the summed dimension keep at least one
+// axis each.
 void Grouping::keep_axes() {
     Group units;
     bool wide[5] = {};
@@ -56,11 +57,11 @@ void Grouping::keep_axes() {
     }
 }
 
-std::vector<SeenDim> Grouping::seen_dims(const Placed& tensor) const {
+std::vector<TensorDim> Grouping::tensor_dims(const PlacedTensor& tensor) const {
     const auto& type = *graph_[tensor.value].type;
-    std::vector<SeenDim> dims;
+    std::vector<TensorDim> dims;
     for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
-        SeenDim dim{static_cast<int>(i), type.sizes[i], type.strides[i], {}};
+        TensorDim dim{static_cast<int>(i), type.sizes[i], type.strides[i], {}};
         if (tensor.half && tensor.half->dim == dim.at) {
             dim.extent /= 2;
             if (tensor.half->stepped) dim.stride *= 2;
@@ -74,11 +75,11 @@ std::vector<SeenDim> Grouping::seen_dims(const Placed& tensor) const {
 
 Axis Grouping::innermost(std::size_t tensor) const {
     const auto& dims = dims_[tensor];
-    const SeenDim* best = nullptr;
+    const TensorDim* best = nullptr;
     for (const auto& dim : dims)
         if (!best || (dim.extent > 1 && (best->extent == 1 || dim.stride <= best->stride)))
             best = &dim;
-    return best ? best->axes.back() : -1;
+    return best ? best->axes.back() : kNoAxis;
 }
 
 std::string Grouping::merge() {
@@ -120,14 +121,14 @@ void Grouping::append(Group& first, Group& second) {
     std::erase(groups_, Group{});
 }
 
-std::optional<std::vector<SeenDim>> Grouping::dims_of(std::size_t tensor,
-                                                      const Group& group) const {
+std::optional<std::vector<TensorDim>> Grouping::dims_of(std::size_t tensor,
+                                                        const Group& group) const {
     const auto& dims = dims_[tensor];
-    std::vector<SeenDim> found;
+    std::vector<TensorDim> found;
     std::size_t covered = 0;
     while (covered < group.size()) {
         const auto dim = std::ranges::find_if(
-            dims, [&](const SeenDim& d) { return d.axes.front() == group[covered]; });
+            dims, [&](const TensorDim& d) { return d.axes.front() == group[covered]; });
         if (dim == dims.end()) break;
         if (covered + dim->axes.size() > group.size()) return std::nullopt;
         if (!std::equal(dim->axes.begin(), dim->axes.end(), group.begin() + covered))
@@ -136,7 +137,7 @@ std::optional<std::vector<SeenDim>> Grouping::dims_of(std::size_t tensor,
         covered += dim->axes.size();
         found.push_back(*dim);
     }
-    const bool touched = std::ranges::any_of(dims, [&](const SeenDim& d) {
+    const bool touched = std::ranges::any_of(dims, [&](const TensorDim& d) {
         return std::ranges::any_of(d.axes, [&](Axis axis) { return holds(group, axis); });
     });
     if (covered != group.size() && (touched || covered > 0)) return std::nullopt;

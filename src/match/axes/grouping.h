@@ -11,54 +11,56 @@
 
 namespace fact::match {
 
-// A tensor of the region: a graph value and the axes its dimensions run over.
-struct Placed {
+// A tensor of a region: a graph value and the axes its dimensions run over.
+struct PlacedTensor {
     graph::ValueId value{};
     Shape shape;
-    std::optional<graph::Half> half = {};  // all that the region sees of it
-    bool operator==(const Placed&) const = default;
+    std::optional<graph::Half> half = {};  // the only part that the region reads, if not all
+    bool operator==(const PlacedTensor&) const = default;
 };
 
-using Group = std::vector<Axis>;  // merged, outer first
+using Group = std::vector<Axis>;  // axes merged into one dimension, outermost first
 
 enum class Role { batch, m, n, k, other };  // other: in neither operand
 
-// One dimension of a tensor that the kernel sees.
-struct SeenDim {
-    int at = 0;  // in the graph's tensor
+// One dimension of a tensor as the kernel reads or writes it.
+struct TensorDim {
+    int at = 0;  // its number in the graph's tensor
     std::int64_t extent = 1, stride = 0;
     Group axes;
 };
 
-constexpr std::size_t kFirstResult = 2;  // among a grouping's tensors: behind the operands
+constexpr std::size_t kFirstResult = 2;  // in the list of a grouping's tensors
 
 class Grouping {
   public:
-    // Tensors: the operands a and b, then the results, then what else is read.
-    Grouping(const graph::Graph& graph, const Space& space, Axis k, std::vector<Placed> tensors);
+    // `tensors` are the operands a and b, then the results, then the side operands.
+    Grouping(const graph::Graph& graph, const Space& space, Axis k,
+             std::vector<PlacedTensor> tensors);
 
-    // Puts axes together that share a dimension of some tensor, and then whatever all tensors let
-    // merge. Returns why the first cannot be, or "".
+    // Merges axes that share a dimension of some tensor, then all others that the strides of all
+    // tensors let merge. Returns why axes of one dimension cannot be merged, or "".
     std::string merge();
     void swap_operands();
 
     std::vector<Group>& groups() { return groups_; }
-    const std::vector<Placed>& tensors() const { return tensors_; }
+    const std::vector<PlacedTensor>& tensors() const { return tensors_; }
     Role role(Axis axis) const;
     bool lacks(std::size_t operand, const Group& group) const {
         return !in_operand(operand, group.front());
     }
     std::int64_t extent(const Group& group) const;
-    // The axis that varies fastest in a tensor's memory; -1 where it has none.
+    // The axis that varies fastest in a tensor's memory; kNoAxis if the tensor has no axes.
     Axis innermost(std::size_t tensor) const;
-    // A tensor's dimensions of a group, outer first; nullopt unless they are whole, in the group's
-    // order and evenly spaced.
-    std::optional<std::vector<SeenDim>> dims_of(std::size_t tensor, const Group& group) const;
+    // The dimensions of a tensor that make up a group, outermost first; none if the tensor does not
+    // have the group, nullopt if they contain other axes too, are in another order or cannot be
+    // addressed with one stride.
+    std::optional<std::vector<TensorDim>> dims_of(std::size_t tensor, const Group& group) const;
 
   private:
     bool in_operand(std::size_t operand, Axis axis) const;
     void keep_axes();
-    std::vector<SeenDim> seen_dims(const Placed& tensor) const;
+    std::vector<TensorDim> tensor_dims(const PlacedTensor& tensor) const;
     bool join(Axis outer, Axis inner);
     void append(Group& first, Group& second);
     bool can_merge(const Group& outer, const Group& inner) const;
@@ -66,9 +68,9 @@ class Grouping {
     const graph::Graph& graph_;
     const Space& space_;
     Axis k_;
-    std::vector<Placed> tensors_;
-    std::vector<std::vector<SeenDim>> dims_;  // of each tensor
-    Group kept_;
+    std::vector<PlacedTensor> tensors_;
+    std::vector<std::vector<TensorDim>> dims_;  // of each tensor
+    Group kept_;                                // the axes that are not dropped
     std::vector<Group> groups_;
 };
 

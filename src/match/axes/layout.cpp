@@ -19,23 +19,23 @@ class Planner {
 
     Result<Layout> plan(std::size_t num_results) {
         Layout layout;
-        // Behind a reduction the product is not the result, and lies as it likes.
+        // After a reduction the product itself is not stored, so its orientation is free.
         const Axis fastest = grouping_.innermost(kFirstResult);
         layout.swapped = unreduced() && fastest >= 0 && grouping_.role(fastest) == Role::m;
         if (layout.swapped) grouping_.swap_operands();
         if (std::string reason = grouping_.merge(); !reason.empty()) return Error{reason, ""};
         if (std::string reason = name_dims(layout); !reason.empty()) return Error{reason, ""};
-        std::vector<Laid> laid;
+        std::vector<KernelTensor> kernel_tensors;
         for (std::size_t i = 0; i < grouping_.tensors().size(); ++i) {
-            auto one = lay(i, layout);
-            if (!one) return one.error();
-            laid.push_back(*one);
+            auto tensor = kernel_tensor(i, layout);
+            if (!tensor) return tensor.error();
+            kernel_tensors.push_back(*tensor);
         }
-        layout.a = laid[0];
-        layout.b = laid[1];
-        const auto sides = laid.begin() + static_cast<long>(kFirstResult + num_results);
-        layout.results.assign(laid.begin() + kFirstResult, sides);
-        layout.sides.assign(sides, laid.end());
+        layout.a = kernel_tensors[0];
+        layout.b = kernel_tensors[1];
+        const auto sides = kernel_tensors.begin() + static_cast<long>(kFirstResult + num_results);
+        layout.results.assign(kernel_tensors.begin() + kFirstResult, sides);
+        layout.sides.assign(sides, kernel_tensors.end());
         return layout;
     }
 
@@ -46,9 +46,9 @@ class Planner {
 
     bool unreduced() const { return space_.groups().empty(); }
 
-    // The group that is the product's rows or columns: the contiguous one if there is such, else
-    // the largest; the others become batches that the other operand lacks.
-    std::optional<Group> take(Role wanted, Axis contiguous) {
+    // Removes and returns the group for the product's rows or columns: the contiguous one if there
+    // is one, else the largest. The remaining ones become batches that the other operand lacks.
+    std::optional<Group> take_group(Role wanted, Axis contiguous) {
         auto& groups = grouping_.groups();
         const auto size = [&](const Group& group) { return grouping_.extent(group); };
         auto best = groups.end();
@@ -66,45 +66,47 @@ class Planner {
         return taken;
     }
 
-    // Whether an operator looks along one of two neighbouring axes and not along the other; or
-    // where heads are rotated, a tensor is the same for all of one.
-    bool apart(Axis x, Axis y) const {
+    // Whether two neighbouring axes must be different atoms: a row-wise operator works along only
+    // one of them or, if there are halves, a tensor runs over only one of them.
+    bool must_separate(Axis x, Axis y) const {
         for (const auto& [node, groups] : space_.groups())
             for (const auto& axes : groups)
                 if (holds(axes, x) != holds(axes, y)) return true;
-        const auto runs_over = [](const Placed& tensor, Axis axis) {
+        const auto runs_over = [](const PlacedTensor& tensor, Axis axis) {
             return std::ranges::any_of(tensor.shape,
                                        [&](const Group& axes) { return holds(axes, axis); });
         };
         return space_.has_halves() &&
-               std::ranges::any_of(grouping_.tensors(), [&](const Placed& tensor) {
+               std::ranges::any_of(grouping_.tensors(), [&](const PlacedTensor& tensor) {
                    return runs_over(tensor, x) != runs_over(tensor, y);
                });
     }
 
-    // Adds the atoms of a dimension. All but the outermost are numbers.
+    // Adds the atoms of a dimension: a single one is called `name`, else the first is called
+    // `outer` and the others by their extents.
     Atoms add_atoms(Layout& layout, const Group& group, std::string name, std::string outer) {
         std::vector<Group> runs{{group.front()}};
         for (std::size_t i = 1; i < group.size(); ++i)
-            if (apart(group[i - 1], group[i]))
+            if (must_separate(group[i - 1], group[i]))
                 runs.push_back({group[i]});
             else
                 runs.back().push_back(group[i]);
         Atoms added;
         for (std::size_t i = 0; i < runs.size(); ++i) {
             const std::int64_t size = grouping_.extent(runs[i]);
-            std::string called = runs.size() == 1 ? name : i == 0 ? outer : std::to_string(size);
-            // What is flipped has a constant extent.
-            if (space_.is_halved(runs[i].front())) called = std::to_string(size);
+            std::string atom = runs.size() == 1 ? name : i == 0 ? outer : std::to_string(size);
+            // The kernel flips this dimension, which must have a constant extent.
+            if (space_.is_halved(runs[i].front())) atom = std::to_string(size);
             added.push_back(static_cast<int>(layout.atoms.size()));
-            layout.atoms.push_back({std::move(called), runs[i], size});
+            layout.atoms.push_back({std::move(atom), runs[i], size});
         }
         return added;
     }
 
-    // Without a product all of one value's dimensions are alike.
+    // Without a product, all dimensions have the role `batch`: the contiguous one becomes N, the
+    // last of the others M.
     std::string name_rows(Layout& layout) {
-        const auto n = take(Role::batch, grouping_.innermost(kFirstResult));
+        const auto n = take_group(Role::batch, grouping_.innermost(kFirstResult));
         if (!n) return "it is a single number";
         const auto& groups = grouping_.groups();
         for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -125,11 +127,11 @@ class Planner {
 
     std::string name_dims(Layout& layout) {
         if (k_ == kNoAxis) return name_rows(layout);
-        // The columns had best be what is contiguous: in the result, or in the operand where a
-        // reduction stands between.
-        const auto m = take(Role::m, grouping_.innermost(0));
-        const auto n = take(Role::n, grouping_.innermost(unreduced() ? kFirstResult : 1));
-        const auto k = take(Role::k, k_);
+        // The columns should be contiguous in the result or, if a reduction follows the product, in
+        // the operand.
+        const auto m = take_group(Role::m, grouping_.innermost(0));
+        const auto n = take_group(Role::n, grouping_.innermost(unreduced() ? kFirstResult : 1));
+        const auto k = take_group(Role::k, k_);
         if (!m || !n || !k) return "a row or column dimension is broadcast or missing";
         std::vector<Group> others;
         bool a_lacks = false, b_lacks = false;
@@ -173,15 +175,15 @@ class Planner {
         std::vector<int> at;
     };
 
-    // The tensor's dimensions that these atoms are, as one where the strides allow it, else in as
-    // few parts as possible; `wrong` where not even atom by atom.
+    // The tensor's dimensions for these atoms: one if the strides allow it, else as few as
+    // possible. Sets `mismatch` if an atom does not match dimensions of the tensor.
     std::vector<Entry> entries(std::size_t tensor, const Layout& layout, const Atoms& dim,
-                               bool& wrong) const {
+                               bool& mismatch) const {
         const auto entry = [&](const Atoms& atoms, bool& fits) -> std::optional<Entry> {
             Group axes;
             for (const int atom : atoms) {
-                const auto& own = layout.atoms[static_cast<std::size_t>(atom)].axes;
-                axes.insert(axes.end(), own.begin(), own.end());
+                const auto& merged = layout.atoms[static_cast<std::size_t>(atom)].axes;
+                axes.insert(axes.end(), merged.begin(), merged.end());
             }
             const auto dims = grouping_.dims_of(tensor, axes);
             fits = dims.has_value();
@@ -200,7 +202,7 @@ class Planner {
                 if (part) found.push_back(std::move(*part));
                 if (fits || count == 1) break;
             }
-            wrong |= !fits;
+            mismatch |= !fits;
             first += count;
         }
         return found;
@@ -208,64 +210,64 @@ class Planner {
 
     std::vector<Atoms> all_dims(const Layout& layout) const {
         std::vector<Atoms> dims = layout.batches;
-        for (const Atoms& own : {layout.m, layout.n, layout.k})
-            if (!own.empty()) dims.push_back(own);
+        for (const Atoms& dim : {layout.m, layout.n, layout.k})
+            if (!dim.empty()) dims.push_back(dim);
         for (int atom = dims.back().back() + 1; atom < static_cast<int>(layout.atoms.size());
              ++atom)
             dims.push_back({atom});
         return dims;
     }
 
-    Result<Laid> lay(std::size_t tensor, const Layout& layout) const {
+    Result<KernelTensor> kernel_tensor(std::size_t tensor, const Layout& layout) const {
         std::vector<Entry> found;
         for (const Atoms& dim : all_dims(layout)) {
-            bool wrong = false;
-            for (auto& entry : entries(tensor, layout, dim, wrong))
+            bool mismatch = false;
+            for (auto& entry : entries(tensor, layout, dim, mismatch))
                 found.push_back(std::move(entry));
-            if (wrong)
+            if (mismatch)
                 return Error{fmt::format("the strides of {} do not let its dimensions be merged as "
                                          "the product needs",
                                          name(tensor)),
                              ""};
         }
-        // A dimension of extent one has no stride to speak of: it goes outermost.
+        // The stride of a dimension of extent one is arbitrary: it goes outermost.
         std::ranges::stable_sort(found, std::ranges::greater(), [](const Entry& entry) {
             return entry.extent == 1 ? std::numeric_limits<std::int64_t>::max() : entry.stride;
         });
-        const Placed& placed = grouping_.tensors()[tensor];
-        Laid laid{placed.value, {}, {}, 16, placed.half};
+        const PlacedTensor& placed = grouping_.tensors()[tensor];
+        KernelTensor result{placed.value, {}, {}, 16, placed.half};
         if (!found.empty() && found.back().extent > 1 && found.back().stride != 1)
             return Error{fmt::format("{} has no contiguous dimension", name(tensor)), ""};
         for (auto& entry : found) {
-            laid.order.push_back(entry.atoms);
-            laid.dims.push_back(entry.at);
+            result.order.push_back(entry.atoms);
+            result.dims.push_back(entry.at);
         }
-        laid.alignment = alignment(placed, found);
-        const bool plain =
+        result.alignment = alignment(placed, found);
+        const bool of_product =
             k_ != kNoAxis && (tensor < kFirstResult || (tensor == kFirstResult && unreduced()));
-        if (!plain) return laid;
-        const Atoms& inner = laid.order.back();
-        const Atoms& own = tensor == 0 ? layout.m : layout.n;
-        if (inner != own && (tensor == kFirstResult || inner != layout.k))
+        if (!of_product) return result;
+        const Atoms& inner = result.order.back();
+        const Atoms& matrix_dim = tensor == 0 ? layout.m : layout.n;
+        if (inner != matrix_dim && (tensor == kFirstResult || inner != layout.k))
             return Error{fmt::format("the contiguous dimension of {} is not one of its matrix "
                                      "dimensions",
                                      name(tensor)),
                          ""};
-        return laid;
+        return result;
     }
 
-    int alignment(const Placed& placed, const std::vector<Entry>& entries) const {
+    int alignment(const PlacedTensor& placed, const std::vector<Entry>& entries) const {
         const auto& type = *graph_[placed.value].type;
-        std::int64_t together = type.offset;
-        if (placed.half) {  // the second one's start
+        std::int64_t offset = type.offset;  // a common divisor of all starts
+        if (placed.half) {                  // the second half starts further on
             const auto dim = static_cast<std::size_t>(placed.half->dim);
             const std::int64_t step = placed.half->stepped ? 1 : type.sizes[dim] / 2;
-            together = std::gcd(together, placed.half->number * step * type.strides[dim]);
+            offset = std::gcd(offset, placed.half->number * step * type.strides[dim]);
         }
         std::vector<std::int64_t> strides;
         for (const auto& entry : entries)
             if (entry.extent > 1) strides.push_back(entry.stride);
-        return graph::alignment(together, strides, type.dtype);
+        return graph::alignment(offset, strides, type.dtype);
     }
 
     const graph::Graph& graph_;
@@ -282,12 +284,13 @@ std::int64_t Layout::extent(const Atoms& dim) const {
     return product;
 }
 
-Result<Layout> lay_out(const graph::Graph& graph, const Space& space, Axis k, const Parts& parts) {
-    std::vector<Placed> tensors{parts.a, parts.b};
-    tensors.insert(tensors.end(), parts.results.begin(), parts.results.end());
-    tensors.insert(tensors.end(), parts.sides.begin(), parts.sides.end());
-    return Planner(graph, space, k, Grouping(graph, space, k, std::move(tensors)))
-        .plan(parts.results.size());
+Result<Layout> plan_layout(const graph::Graph& graph, const Space& space, Axis k,
+                           const RegionTensors& tensors) {
+    std::vector<PlacedTensor> all{tensors.a, tensors.b};
+    all.insert(all.end(), tensors.results.begin(), tensors.results.end());
+    all.insert(all.end(), tensors.sides.begin(), tensors.sides.end());
+    return Planner(graph, space, k, Grouping(graph, space, k, std::move(all)))
+        .plan(tensors.results.size());
 }
 
 }  // namespace fact::match

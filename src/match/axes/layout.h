@@ -13,43 +13,45 @@
 
 namespace fact::match {
 
-// Axes that always go together: a symbol of the kernel, or a number ("16") where its extent cannot
-// be told from the tensors because it is only ever a part of a dimension.
+// Axes that no operator or tensor separates. Its name is a symbol of the kernel ("B", "M", "N",
+// "K"), or its extent ("16") if it is always the inner part of a dimension, since an extent can be
+// read only off a whole dimension or its outermost part.
 struct Atom {
-    std::string name;        // "B", "M", "N", "K"
-    std::vector<Axis> axes;  // merged, outer first
+    std::string name;
+    std::vector<Axis> axes;  // merged, outermost first
     std::int64_t extent = 1;
 };
 
-using Atoms = std::vector<int>;  // one dimension: the product of these, outer first
+using Atoms = std::vector<int>;  // one dimension, as indices of its atoms, outermost first
 
-// The same as a kernel takes it, dimensions in memory order.
-struct Laid {
+// A tensor as the kernel declares it, dimensions in memory order.
+struct KernelTensor {
     graph::ValueId value{};
     std::vector<Atoms> order;
-    std::vector<std::vector<int>> dims;  // graph dimensions of each
+    std::vector<std::vector<int>> dims;  // for each, the dimensions of the graph's tensor
     int alignment = 16;                  // bytes that divide its start and every stride, at most 16
     std::optional<graph::Half> half = {};
 };
 
 struct Layout {
-    std::vector<Atom> atoms;  // of the batches, M, N, K, and of dimensions the product lacks
+    std::vector<Atom> atoms;  // of the batches, M, N, K, then of dimensions the product lacks
     std::vector<Atoms> batches;
-    Atoms m, n, k;  // without a product: rows, what lies in one piece, and nothing
-    Laid a, b;
-    std::vector<Laid> results, sides;
+    Atoms m, n, k;  // without a product: the rows, the contiguous dimension, and nothing
+    KernelTensor a, b;
+    std::vector<KernelTensor> results, sides;
     bool swapped = false;  // computes the transposed product: `a` is the anchor's b
 
     std::int64_t extent(const Atoms& dim) const;
 };
 
-// What a kernel is made of, as the graph has it.
-struct Parts {
-    Placed a, b;
-    std::vector<Placed> results, sides;
+// The tensors of a kernel as the graph has them.
+struct RegionTensors {
+    PlacedTensor a, b;
+    std::vector<PlacedTensor> results, sides;
 };
 
 // An Error says what the kernel language cannot address.
-Result<Layout> lay_out(const graph::Graph& graph, const Space& space, Axis k, const Parts& parts);
+Result<Layout> plan_layout(const graph::Graph& graph, const Space& space, Axis k,
+                           const RegionTensors& tensors);
 
 }  // namespace fact::match

@@ -26,9 +26,9 @@ Shape broadcast_shape(const graph::TensorType& type, const Shape& result) {
     Shape shape(type.sizes.size());
     for (std::size_t i = 0; i < shape.size(); ++i) {
         if (i >= result.size()) break;
-        const std::size_t own = shape.size() - 1 - i;
-        const bool repeats = type.sizes[own] == 1 || type.strides[own] == 0;
-        if (!repeats) shape[own] = result[result.size() - 1 - i];
+        const std::size_t dim = shape.size() - 1 - i;
+        const bool repeats = type.sizes[dim] == 1 || type.strides[dim] == 0;
+        if (!repeats) shape[dim] = result[result.size() - 1 - i];
     }
     return shape;
 }
@@ -87,18 +87,19 @@ std::string Space::absorb_pointwise(const Graph& graph, NodeId id) {
             if (half && half != axis) return "it combines halves of two different splits";
             half = axis;
         }
-        const Shape& own = shapes_.at(*value);
-        const auto& own_sizes = sizes_of(graph, *value);
-        for (std::size_t i = 0; i < own.size(); ++i) {
-            const std::size_t from = own.size() - 1 - i, to = sizes.size() - 1 - i;
-            if (own_sizes[from] != sizes[to]) continue;
-            if (covered[to] && shape[to] != own[from])
+        const Shape& operand = shapes_.at(*value);
+        const auto& operand_sizes = sizes_of(graph, *value);
+        for (std::size_t i = 0; i < operand.size(); ++i) {
+            const std::size_t from = operand.size() - 1 - i, to = sizes.size() - 1 - i;
+            if (operand_sizes[from] != sizes[to]) continue;
+            if (covered[to] && shape[to] != operand[from])
                 return "it combines the product with a reordering of itself";
-            shape[to] = own[from];
+            shape[to] = operand[from];
             covered[to] = true;
         }
     }
-    // What a reduction left may meet dimensions of other tensors; a whole product stays as it is.
+    // After a reduction, side operands may add dimensions; a product that was not reduced must keep
+    // its size.
     const bool reduced = count(shape) * (half ? 2 : 1) < product_size_;
     for (std::size_t i = 0; i < sizes.size(); ++i)
         if (!covered[i] && sizes[i] != 1) {
@@ -150,7 +151,7 @@ std::string Space::absorb_view(const Graph& graph, const Node& node) {
 Result<Shape> Space::regrouped(const Shape& from, const std::vector<std::int64_t>& sizes) {
     const Error regroups{"it regroups the product's dimensions", ""};
     Shape shape(sizes.size());
-    std::vector<Axis> wide, unit;  // axes still to be handed out, innermost last
+    std::vector<Axis> wide, unit;  // axes not yet assigned, the next one last
     for (const auto& axes : from)
         for (const Axis axis : axes) (extent(axis) == 1 ? unit : wide).push_back(axis);
     std::ranges::reverse(wide);
@@ -189,7 +190,7 @@ std::optional<Shape> Space::orientation(ValueId side_value) const {
     return shape;
 }
 
-std::string Space::absorb_second(const Graph& graph, const Anchor& linear) {
+std::string Space::absorb_second_linear(const Graph& graph, const Anchor& linear) {
     const auto placed = orientation(linear.result);
     if (!placed) return "it is used in two orientations";
     if (placed->size() != a.size() || placed->back() != b.front() ||

@@ -1,12 +1,13 @@
 // Which axes of a product's result each tensor of a region runs over.
 //
-// An axis is a dimension of the product that nothing in the region splits. Every value of the
-// region runs over some of the axes, in an order that permutes and views may change: operands that
-// are broadcast, and what a reduction leaves, run over fewer. A side operand may add axes of its
-// own where the product's have been reduced away.
+// An axis is a dimension of the product, or a part of one, that nothing in the region splits. Every
+// value of the region runs over some of the axes, in an order that permutes and views may change;
+// broadcast operands and results of reductions run over fewer. After a reduction, a side operand
+// may add axes that the product does not have.
 //
-// A half of a value lacks an axis of extent two, and so does what is computed from both halves:
-// it is known for each of the two places along the axis, until a join puts one for each together.
+// A half of a value lacks an axis of extent two, and so does everything computed from halves: the
+// kernel computes it for both places along that axis, until a join (cat or stack) restores the
+// axis.
 #pragma once
 
 #include <map>
@@ -23,20 +24,21 @@ namespace fact::match {
 using Axis = int;
 inline constexpr Axis kNoAxis = -1;
 
-// For each dimension of a tensor, the axes it runs over, outer first; none where the tensor is
-// broadcast or the dimension's extent is one.
+// For each dimension of a tensor, the axes it runs over, outermost first; none if the tensor is
+// broadcast along it or its extent is one.
 using Shape = std::vector<std::vector<Axis>>;
 
-// A tensor from outside the region, as one argument of one of its nodes.
+// A tensor from outside the region, as an argument of one of the region's nodes.
 struct SideUse {
     graph::NodeId node{};
     std::string argument;
     graph::ValueId value{};
     Shape shape;
-    std::optional<graph::Half> half = {};  // all that is read of it
+    std::optional<graph::Half> half = {};  // the only part that is read, if not all
 };
 
-// Axes that an operator looks along together: what a reduction runs over, what an index counts.
+// Axes that a row-wise operator treats as one: those a reduction sums over, or those whose position
+// an index counts.
 using AxisGroups = std::vector<std::vector<Axis>>;
 
 struct Anchor;
@@ -55,30 +57,29 @@ class Space {
     bool contains(graph::ValueId value) const { return shapes_.contains(value); }
     const Shape& shape(graph::ValueId value) const { return shapes_.at(value); }
     const std::vector<SideUse>& sides() const { return sides_; }
-    // The axis of which the value is one of two halves, or is computed from them.
+    // The axis along which the value is one of two halves, or is computed from halves.
     std::optional<Axis> halved(graph::ValueId value) const;
-    // Whether some value is a half along the axis, or along any.
+    // Whether some value is a half along this axis; along any axis.
     bool is_halved(Axis axis) const;
     bool has_halves() const { return !halves_.empty(); }
-    // What each node that looks along axes looks along.
+    // The axes that each row-wise, halving or joining node works along.
     const std::map<graph::NodeId, AxisGroups>& groups() const { return groups_; }
 
     // Adds an argument from outside the region.
     void add_side(SideUse side) { sides_.push_back(std::move(side)); }
-    // The same, broadcast against `result`.
+    // The same for an argument that is broadcast against `result`.
     void add_side(const graph::Graph& graph, graph::NodeId node, std::string argument,
                   graph::ValueId value, const Shape& result);
 
-    // Takes a node that reads the region into it: a pointwise or rowwise operator, permute, view,
-    // clone, what takes halves apart or joins them. Returns why not, or "".
+    // Adds a node that reads the region: a pointwise or row-wise operator, permute, view, clone, or
+    // an operator that takes or joins halves. Returns why that is impossible, or "".
     std::string absorb(const graph::Graph& graph, graph::NodeId node);
-    // Takes the pointwise producer of side operands into the region. Returns why not, or "".
+    // The same for the pointwise producer of a side operand.
     std::string absorb_producer(const graph::Graph& graph, graph::NodeId node);
-    // The same for another linear of the product's first operand. Returns why not, or "".
-    std::string absorb_second(const graph::Graph& graph, const Anchor& linear);
+    // The same for a second linear that reads the product's first operand.
+    std::string absorb_second_linear(const graph::Graph& graph, const Anchor& linear);
 
-    // The same elements in the same order as dimensions of these sizes, for which axes may be
-    // split.
+    // The shape of a view with these sizes. Splits axes if necessary.
     Result<Shape> regrouped(const Shape& shape, const std::vector<std::int64_t>& sizes);
 
   private:
@@ -89,10 +90,12 @@ class Space {
                                const graph::Halving& halving);
     std::string absorb_joining(const graph::Graph& graph, graph::NodeId id,
                                const graph::Joining& joining);
-    // How all uses of a side operand see it; nothing where they differ or there are none.
+    // The shape in which all uses read a side operand; nullopt if they differ or there are none.
     std::optional<Shape> orientation(graph::ValueId side_value) const;
-    // Where in the axes of a value's dimension the inner `extent` elements begin.
-    std::optional<std::size_t> part(graph::ValueId value, std::size_t dim, std::int64_t extent);
+    // The first of the axes of a value's dimension that make up its inner `extent` elements. Splits
+    // an axis if necessary.
+    std::optional<std::size_t> begin_of_part(graph::ValueId value, std::size_t dim,
+                                             std::int64_t extent);
     std::int64_t count(const Shape& shape) const;
     void split(Axis axis, std::int64_t inner);
 

@@ -1,5 +1,5 @@
-// Operators that look at a part of a dimension: halves and what joins them, and what looks along
-// rows.
+// Operators that work on a part of a dimension or along one: those that take and join halves, and
+// row-wise ones.
 #include <algorithm>
 
 #include "match/axes/space.h"
@@ -24,10 +24,10 @@ bool holds(const List& list, const Item& item) {
 std::string Space::absorb_halving(const Graph& graph, NodeId id, const graph::Halving& halving) {
     if (halved(halving.source)) return "it takes a part of a half";
     const auto& sizes = graph[halving.source].type->sizes;
-    // Where the dimension is one axis yet, it is split.
+    // The two halves become an axis of their own.
     const bool outer = halving.place == graph::HalfPlace::outer;
     const std::int64_t inner = outer ? sizes[halving.dim] / 2 : 2;
-    const auto begin = part(halving.source, halving.dim, inner);
+    const auto begin = begin_of_part(halving.source, halving.dim, inner);
     if (!begin) return "it regroups the product's dimensions";
     Shape shape = shapes_.at(halving.source);
     auto& axes = shape[halving.dim];
@@ -37,7 +37,7 @@ std::string Space::absorb_halving(const Graph& graph, NodeId id, const graph::Ha
     if (wide.empty()) return "it takes a part of what is broadcast";
     const Axis axis = outer ? wide.front() : wide.back();
     if (extent(axis) != 2) return "it takes a part of the product";
-    const bool rows = std::ranges::any_of(a, [&](const auto& own) { return holds(own, axis); });
+    const bool rows = std::ranges::any_of(a, [&](const auto& dim) { return holds(dim, axis); });
     if (rows) return "it takes a part of the product's rows";
     std::erase(axes, axis);
     if (halving.place == graph::HalfPlace::single)
@@ -73,12 +73,14 @@ std::string Space::absorb_rowwise(const Graph& graph, NodeId id) {
     if (std::string reason = unsupported_rowwise(graph, node); !reason.empty()) return reason;
     const RowwiseOp& op = *find_rowwise(node);
     const ValueId source = std::get<ValueId>(node.inputs.front().value);
-    if (!contains(source)) return "the product is not what it looks along";
+    if (!contains(source)) return "its first input is not computed from the product";
     if (halved(source)) return "it reduces over one of two halves";
     const auto wanted = dim_groups(graph, node);
-    std::vector<std::size_t> begin;  // of each group's part, before axes are listed: parts split
+    // Where each group's part begins; found before axes are listed, because finding one may split
+    // axes.
+    std::vector<std::size_t> begin;
     for (const DimGroup& group : *wanted) {
-        const auto at = group.part ? part(source, group.part->dim, group.part->extent) : 0;
+        const auto at = group.part ? begin_of_part(source, group.part->dim, group.part->extent) : 0;
         if (!at) return "it regroups the product's dimensions";
         begin.push_back(*at);
     }
@@ -106,32 +108,33 @@ std::string Space::absorb_rowwise(const Graph& graph, NodeId id) {
         const auto* value = std::get_if<ValueId>(&argument.value);
         if (!value || *value == source) continue;
         if (contains(*value)) return "its parameters are computed from the product";
-        if (by_channel(node))
+        if (has_channel_params(node))
             add_side({id, argument.name, *value, channel});
         else
             add_side(graph, id, argument.name, *value, from);
     }
     groups_[id] = std::move(groups);
     place(node.outputs.front(), std::move(shape));
-    // Statistics, where the operator has them as results.
-    if (by_channel(node))
+    // Statistics, if they are results of the operator.
+    if (has_channel_params(node))
         for (std::size_t i = 1; i < node.outputs.size(); ++i)
             if (graph[node.outputs[i]].type->sizes.size() == 1) place(node.outputs[i], channel);
     return "";
 }
 
-std::optional<std::size_t> Space::part(ValueId value, std::size_t dim, std::int64_t extent) {
+std::optional<std::size_t> Space::begin_of_part(ValueId value, std::size_t dim,
+                                                std::int64_t extent) {
     std::int64_t inner = 1;
     const std::vector<Axis> axes = shapes_.at(value)[dim];
     for (std::size_t i = axes.size(); i-- > 0;) {
         if (inner == extent) return i + 1;
-        const std::int64_t own = this->extent(axes[i]);
-        if (extent % (inner * own) == 0) {
-            inner *= own;
+        const std::int64_t axis_extent = this->extent(axes[i]);
+        if (extent % (inner * axis_extent) == 0) {
+            inner *= axis_extent;
             continue;
         }
         const std::int64_t left = extent / inner;
-        if (extent % inner != 0 || own % left != 0) return std::nullopt;
+        if (extent % inner != 0 || axis_extent % left != 0) return std::nullopt;
         split(axes[i], left);
         return i + 1;
     }

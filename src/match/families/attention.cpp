@@ -1,4 +1,4 @@
-// Attention as a pattern of its own: torch's operator, or scores, softmax and mix written out.
+// Attention: torch's operator, or a chain of product, softmax and product.
 #include "graph/arguments.h"
 #include "match/attention/write.h"
 #include "match/families/family.h"
@@ -13,7 +13,7 @@ bool begins_attention(const Search&, const graph::Node& node) {
     return is_attention(node) || is_anchor(node);
 }
 
-// Empty where the product begins no attention: then there is nothing to say about it.
+// The Error is empty if the product simply does not begin an attention.
 Result<AttentionCall> read_call(Search& search, NodeId node) {
     if (is_attention(search.graph[node])) return read_attention(search.graph, search.known, node);
     auto chain = read_attention_chain(search.graph, search.facts, search.known, node);
@@ -21,44 +21,45 @@ Result<AttentionCall> read_call(Search& search, NodeId node) {
     return std::move(*chain);
 }
 
-// What was written out only where a skeleton holds it.
+// A chain becomes a pattern only if one attention skeleton computes it; torch's operator otherwise
+// becomes an expanded text.
 Result<AttentionPattern> write_call(Search& search, NodeId node) {
     const graph::Graph& graph = search.graph;
     const Facts& facts = search.facts;
-    const bool whole = is_attention(graph[node]);
+    const bool is_operator = is_attention(graph[node]);
     auto read = read_call(search, node);
     if (!read) return read.error();
     if (read->extent(read->n) == 1)
-        return Error{whole ? "attention over a single key is left to torch" : "", ""};
-    AttentionCall plain = *read;
-    write_where_wanted(graph, facts, plain);
-    AttentionCall furthest = plain;
-    read_permuted(graph, facts, plain);
-    read_as_it_lies(graph, facts, furthest);
-    for (const bool apart : {true, false})
-        for (AttentionCall call : {furthest, plain}) {
-            if (apart && !take_masks_apart(graph, search.known, call)) continue;
+        return Error{is_operator ? "attention over a single key is left to torch" : "", ""};
+    AttentionCall near = *read;
+    move_result_forward(graph, facts, near);
+    AttentionCall far = near;
+    look_through_permutes(graph, facts, near);
+    look_through_movement(graph, facts, far);
+    for (const bool compute_masks : {true, false})
+        for (AttentionCall call : {far, near}) {
+            if (compute_masks && !compute_masks_in_kernel(graph, search.known, call)) continue;
             auto written = write_attention(graph, facts, call, search.options, search.gpu);
             if (written && written->one_kernel) return written;
         }
-    if (!whole) return Error{"", ""};
-    // Written out, heads that share keys would be multiplied one by one.
+    if (!is_operator) return Error{"", ""};
+    // An expanded text would multiply keys once for every head that shares them.
     if (graph::flag_argument(graph[node], "enable_gqa", false))
         return Error{read->extent(read->m) == 1
                          ? "a single query of grouped heads has no kernel here"
                          : "grouped heads in this form have no kernel here",
                      ""};
-    read_permuted(graph, facts, *read);
+    look_through_permutes(graph, facts, *read);
     return write_attention(graph, facts, *read, search.options, search.gpu);
 }
 
 Result<Candidate> find_attention(Search& search, NodeId node) {
     auto found = write_call(search, node);
     if (!found) return found.error();
-    Candidate own{node, std::move(found->nodes), std::move(found->pattern), false,
-                  found->one_kernel};
-    own.copied = std::move(found->copied);
-    return own;
+    Candidate candidate{node, std::move(found->nodes), std::move(found->pattern), false,
+                        found->one_kernel};
+    candidate.copied = std::move(found->copied);
+    return candidate;
 }
 
 }  // namespace

@@ -10,15 +10,16 @@ using graph::NodeId;
 
 namespace {
 
-// A bound is no measurement: small differences between kernels of several stages say nothing.
-void even_out_gains(std::vector<Candidate>& candidates) {
-    constexpr double kNear = 0.25;  // of what the operators take one by one
+// Small differences between bounds of kernels with several stages mean nothing: candidates near the
+// best one of their anchor get its gain.
+void equalize_near_gains(std::vector<Candidate>& candidates) {
+    constexpr double kNear = 0.25;  // as a share of the separate operators' time
     std::map<NodeId, double> best;
     for (const auto& candidate : candidates) {
         if (!candidate.rowwise) continue;
-        const double own = candidate.pattern.priority;
-        auto& most = best.try_emplace(candidate.anchor, own).first->second;
-        most = std::max(most, own);
+        const double gain = candidate.pattern.priority;
+        auto& most = best.try_emplace(candidate.anchor, gain).first->second;
+        most = std::max(most, gain);
     }
     for (auto& candidate : candidates) {
         candidate.gain = candidate.pattern.priority;
@@ -29,29 +30,30 @@ void even_out_gains(std::vector<Candidate>& candidates) {
     }
 }
 
-// Of equal gain the larger region where rows are looked along, else the smaller one.
-auto rank(const Candidate& own) {
-    const auto size = static_cast<std::ptrdiff_t>(own.nodes.size());
-    return std::tuple(!own.whole, -own.gain, own.rowwise ? -size : size, own.anchor);
+// At equal gain, prefers larger candidates if they are row-wise, else smaller ones.
+auto rank(const Candidate& candidate) {
+    const auto size = static_cast<std::ptrdiff_t>(candidate.nodes.size());
+    return std::tuple(!candidate.whole_attention, -candidate.gain, candidate.rowwise ? -size : size,
+                      candidate.anchor);
 }
 
 }  // namespace
 
 std::vector<Candidate> choose(std::vector<Candidate> candidates) {
-    even_out_gains(candidates);
+    equalize_near_gains(candidates);
     std::ranges::stable_sort(candidates, {}, rank);
     std::vector<Candidate> chosen;
-    std::map<NodeId, NodeId> owner;  // which product's pattern a node is in
+    std::map<NodeId, NodeId> owner;  // the anchor of the chosen candidate that contains a node
     for (auto& candidate : candidates) {
-        const bool foreign = std::ranges::any_of(candidate.nodes, [&](NodeId node) {
+        const bool overlaps = std::ranges::any_of(candidate.nodes, [&](NodeId node) {
             const auto taken = owner.find(node);
             return taken != owner.end() && taken->second != candidate.anchor;
         });
-        const bool known = std::ranges::any_of(chosen, [&](const Candidate& other) {
+        const bool has_better = std::ranges::any_of(chosen, [&](const Candidate& other) {
             return other.anchor == candidate.anchor &&
-                   (other.whole || other.rowwise == candidate.rowwise);
+                   (other.whole_attention || other.rowwise == candidate.rowwise);
         });
-        if (foreign || known) continue;
+        if (overlaps || has_better) continue;
         for (const NodeId node : candidate.nodes) owner[node] = candidate.anchor;
         chosen.push_back(std::move(candidate));
     }

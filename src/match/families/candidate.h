@@ -1,4 +1,4 @@
-// Patterns that may be fused, and which of them are offered.
+// Patterns that were found, and the choice among those that overlap.
 #pragma once
 
 #include <vector>
@@ -12,18 +12,18 @@ struct Candidate {
     graph::NodeId anchor{};
     std::vector<graph::NodeId> nodes;
     Pattern pattern;
-    bool rowwise = false;  // it looks along rows: kernels of several stages
-    bool whole = false;    // attention in one kernel: nothing made of its parts comes near it
-    double gain = 0;       // its priority, near ones of the same product made equal
-    // A product with what is around it, or several that are computed as one.
+    bool rowwise = false;  // has row-wise operators, so the text is cut into several kernels
+    bool whole_attention = false;  // in one kernel: preferred to all fusions of its parts
+    double gain = 0;               // its priority; choose() equalizes similar ones of one product
+    // A product with the operators around it, or several products that are computed as one.
     std::vector<Region> regions = {};
     std::vector<graph::NodeId> copied = {};  // Pattern::copied
-    char id_prefix = 0;                      // where that is not its family's
+    char id_prefix = 0;                      // 0: its family's
 };
 
-// Most gain first; regions that overlap a chosen one are passed over. Only of the same product
-// there may be two, with what looks along its rows and without: measuring decides. In the order of
-// their anchors, of one anchor the larger first.
+// Chooses by gain and skips candidates that overlap a chosen one, except that one anchor may have
+// two: with and without row-wise operators; measuring decides between them. Returns them in the
+// order of their anchors, the larger candidate of an anchor first.
 std::vector<Candidate> choose(std::vector<Candidate> candidates);
 
 }  // namespace fact::match

@@ -4,11 +4,12 @@
 
 namespace fact::match {
 
-// Each in the file of its name.
+// Each is defined in the file of its name.
 extern const Family kAttention, kProducts, kLinears, kNorms, kFolds, kRotary;
 
 std::span<const Family* const> families() {
-    // Linears come before norms are folded into them, and rotary embeddings take what is left.
+    // kLinears comes before kFolds, which folds norms into joined linears too; kRotary uses what is
+    // left.
     static constexpr std::array kAll{&kAttention, &kProducts, &kLinears,
                                      &kNorms,     &kFolds,    &kRotary};
     return kAll;

@@ -1,5 +1,5 @@
-// Families of rules. Each is a file of this folder, which says what it anchors on and how it finds
-// a pattern there, and a line of families.cpp.
+// Families of rules. Each is one file of this folder, which defines what it anchors on and how it
+// finds a pattern there, and one entry of the list in families.cpp.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@
 
 namespace fact::match {
 
-// What is searched, and what has been found so far.
+// The state of the search: its input and what has been found so far.
 struct Search {
     const graph::Graph& graph;
     const Options& options;
@@ -28,22 +28,22 @@ struct Search {
     Facts facts;
     KnownValues known;
     std::vector<Candidate> chosen = {};
-    std::set<graph::NodeId> taken = {}, copied = {};    // nodes of those, and Pattern::copied
-    std::map<graph::NodeId, std::string> reasons = {};  // why a node is left
+    std::set<graph::NodeId> taken = {}, copied = {};    // their nodes, and their Pattern::copied
+    std::map<graph::NodeId, std::string> reasons = {};  // why a node is left to torch
 
     void take(Candidate candidate);
-    // The first reason for a node stands; an empty one says nothing.
+    // Records a reason unless it is empty or the node already has one.
     void note(graph::NodeId node, const std::string& reason);
-    // A better reason than what was noted before.
+    // Records a better reason than one that was noted before.
     void replace_reason(graph::NodeId node, const std::string& reason);
 };
 
 enum class Round {
-    first,   // candidates of all these families compete: of overlapping ones the best is chosen
-    second,  // candidates are added: over what is left, or as alternatives to chosen ones
+    first,   // candidates of all these families compete: the best of overlapping ones is chosen
+    second,  // all candidates are added: for remaining nodes, or as alternatives to chosen ones
 };
 
-// Finds a pattern around every node that may begin one and that no other has taken.
+// Finds a pattern around every node that may begin one and that no chosen pattern contains.
 struct Around {
     bool (*begins)(const Search& search, const graph::Node& node);
     Result<Candidate> (*find)(Search& search, graph::NodeId node);
@@ -54,7 +54,7 @@ struct Around {
         };
 };
 
-// Finds its patterns in the whole graph, or among those that were chosen.
+// Finds patterns in the whole graph, or alternatives to chosen ones.
 struct Anywhere {
     std::vector<Candidate> (*find)(Search& search);
 };
@@ -65,10 +65,10 @@ struct Family {
     std::variant<Around, Anywhere> how;
 };
 
-// In the order in which they look.
+// In the order in which they search.
 std::span<const Family* const> families();
 
-// An exception costs the pattern it was thrown for, not the run.
+// Turns an exception into an Error, so that it costs one pattern and not the run.
 template <class Find>
 auto guarded(Find find) -> decltype(find()) {
     try {

@@ -1,4 +1,5 @@
-// A product whose rows come from a norm, the two as one, beside each by itself: measuring decides.
+// A product together with the norm that its rows come from, offered beside the two separate
+// patterns: measuring decides.
 #include <algorithm>
 
 #include "match/families/joined.h"
@@ -15,16 +16,17 @@ bool holds_node(const std::vector<NodeId>& nodes, NodeId id) {
     return std::ranges::find(nodes, id) != nodes.end();
 }
 
-// Whether the norm's own pattern computes more than the norm: a sum that would be left over.
-bool takes_more(const std::vector<Candidate>& chosen, const Fold& fold) {
-    return std::ranges::any_of(chosen, [&](const Candidate& own) {
-        return own.regions.empty() && holds_node(own.nodes, fold.norm) &&
-               std::ranges::any_of(own.nodes,
+// Whether the norm's separate pattern computes more than the norm, such as a residual sum, which
+// folding the norm would leave to torch.
+bool has_larger_pattern(const std::vector<Candidate>& chosen, const Fold& fold) {
+    return std::ranges::any_of(chosen, [&](const Candidate& candidate) {
+        return candidate.regions.empty() && holds_node(candidate.nodes, fold.norm) &&
+               std::ranges::any_of(candidate.nodes,
                                    [&](NodeId id) { return !holds_node(fold.nodes, id); });
     });
 }
 
-// The same region with the norm before it.
+// The same region with the norm folded into its product.
 std::optional<Candidate> folded_candidate(const Search& search, const Candidate& plain,
                                           const Fold& fold) {
     Region region = plain.regions.front();
@@ -43,7 +45,7 @@ std::vector<Candidate> find_folds(Search& search) {
         using Found = std::optional<Candidate>;
         auto found = guarded([&]() -> Result<Found> {
             const auto fold = read_fold(search.graph, search.facts, plain.regions.front().anchor);
-            if (!fold || takes_more(search.chosen, *fold)) return Found();
+            if (!fold || has_larger_pattern(search.chosen, *fold)) return Found();
             return plain.regions.size() > 1 ? joined_candidate(search, plain.regions, &*fold)
                                             : folded_candidate(search, plain, *fold);
         });

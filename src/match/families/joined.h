@@ -1,4 +1,4 @@
-// Several linears as one candidate: linears.cpp and folds.cpp alone.
+// Several linears as one candidate; only for linears.cpp and folds.cpp.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace fact::match {
 
-// With the norm that all of them read, where there is a `fold`. Nothing where no kernel computes
-// them together.
+// With `fold`, the norm that all of them read is part of the candidate. nullopt if no one kernel
+// can compute them. Defined in linears.cpp.
 std::optional<Candidate> joined_candidate(const Search& search, std::vector<Region> group,
                                           const Fold* fold);
 

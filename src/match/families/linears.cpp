@@ -1,4 +1,5 @@
-// Linears of one input as one product, beside the patterns of the single ones: measuring decides.
+// Linears that read the same input as one product, offered beside their separate patterns:
+// measuring decides.
 #include "match/families/family.h"
 #include "match/families/joined.h"
 #include "match/linears/siblings.h"
@@ -10,7 +11,7 @@ std::optional<Candidate> joined_candidate(const Search& search, std::vector<Regi
     auto pattern = guarded([&] {
         return write_siblings(search.graph, search.facts, group, fold, search.options, search.gpu);
     });
-    if (!pattern) return std::nullopt;  // each is a pattern of its own
+    if (!pattern) return std::nullopt;
     Candidate joined{group.front().anchor.node, {}, std::move(*pattern)};
     for (const Region& region : group)
         joined.nodes.insert(joined.nodes.end(), region.nodes.begin(), region.nodes.end());
@@ -24,13 +25,13 @@ namespace {
 
 std::vector<Candidate> find_linears(Search& search) {
     std::vector<Region> linears;
-    for (const Candidate& own : search.chosen)
-        if (own.regions.size() == 1) linears.push_back(own.regions.front());
+    for (const Candidate& candidate : search.chosen)
+        if (candidate.regions.size() == 1) linears.push_back(candidate.regions.front());
     std::vector<Candidate> found;
     for (auto& group : siblings(search.graph, search.facts, linears)) {
         auto joined = joined_candidate(search, group, nullptr);
-        if (!joined) {  // those that nothing follows may not fit among the heads of others
-            std::erase_if(group, is_plain);
+        if (!joined) {  // bare linears may not divide into heads as the others do
+            std::erase_if(group, is_bare_linear);
             if (group.size() > 1) joined = joined_candidate(search, std::move(group), nullptr);
         }
         if (joined) found.push_back(std::move(*joined));

@@ -1,5 +1,5 @@
-// Norms that no product takes along: one operator, or the statistics and what is made of them
-// written out, with the pointwise operators around them.
+// Norms that no product absorbs, with the pointwise operators around them: one norm operator, or
+// statistics and arithmetic as separate operators.
 #include <fmt/format.h>
 
 #include "match/families/family.h"
@@ -14,7 +14,7 @@ using graph::NodeId;
 
 namespace {
 
-constexpr std::int64_t kLongestRow = 16384;  // what a kernel keeps in registers
+constexpr std::int64_t kLongestRow = 16384;  // elements that a kernel can keep in registers
 
 bool begins_norm(const Search& search, const graph::Node& node) {
     return is_norm(search.graph, node);
@@ -40,11 +40,11 @@ Result<Candidate> find_norm(Search& search, NodeId node) {
     pattern.problem.m /= pattern.problem.n;
     pattern.problem.k = 1;
     pattern.cost = cost_of(graph, region.nodes, pattern, search.options, search.gpu);
-    finish(graph, pattern);
+    set_priority_and_family(graph, pattern);
     return Candidate{node, region.nodes, std::move(pattern)};
 }
 
-// It says more than why some product left the norm.
+// This reason is better than why a product did not absorb the norm.
 void replace_reason(Search& search, NodeId node, const std::string& reason) {
     search.replace_reason(node, reason);
 }

@@ -1,5 +1,5 @@
-// A product with the operators after it that its kernel can compute along, and with those that only
-// make its side operands.
+// A product with the operators after it that its kernel can absorb, and with those that compute
+// only its side operands.
 #include <algorithm>
 
 #include "match/families/family.h"
@@ -13,7 +13,7 @@ using graph::NodeId;
 
 namespace {
 
-// How far each product reaches; a linear that is cut in two also as two products.
+// The growth of each product, and of each linear that is cut in two also as two products.
 std::vector<Growth> growths_of(Search& search) {
     std::vector<Growth> growths;
     for (std::size_t i = 0; i < search.graph.nodes.size(); ++i) {
@@ -37,7 +37,7 @@ bool has_rowwise(const graph::Graph& graph, const Region& region) {
                                [&](NodeId id) { return find_rowwise(graph[id]) != nullptr; });
 }
 
-// Whether the region is a pattern.
+// Adds the region to the candidates if a text can be written for it; returns whether it could.
 bool offer(Search& search, const Region& region, std::vector<Candidate>& found) {
     auto pattern = guarded([&] {
         return write_pattern(search.graph, search.facts, region, search.options, search.gpu);
@@ -53,17 +53,18 @@ bool offer(Search& search, const Region& region, std::vector<Candidate>& found) 
 }
 
 Result<> offer_regions(Search& search, Growth& growth, std::vector<Candidate>& found) {
-    const auto with = regions(search.graph, search.facts, growth, true);
+    const auto with_producers = regions(search.graph, search.facts, growth, true);
     const auto without = regions(search.graph, search.facts, growth, false);
-    for (std::size_t i = 0; i < with.size(); ++i)
-        if (!offer(search, with[i], found) && with[i].nodes != without[i].nodes)
+    for (std::size_t i = 0; i < with_producers.size(); ++i)
+        if (!offer(search, with_producers[i], found) && with_producers[i].nodes != without[i].nodes)
             offer(search, without[i], found);
     for (const auto& [node, reason] : growth.stops) search.note(node, reason);
     return Ok{};
 }
 
 std::vector<Candidate> find_products(Search& search) {
-    // All have grown before any is written: what one may absorb is no other's side operand.
+    // All products grow before any text is written: an operator that one product may absorb is
+    // never taken by another one as the producer of a side operand.
     auto growths = growths_of(search);
     std::vector<Candidate> found;
     for (auto& growth : growths)

@@ -1,6 +1,5 @@
-// Rotary embeddings that no product takes along: grown around a node that takes halves apart
-// (graph/halves.h), with the casts and views before it and the pointwise operators between and
-// after.
+// Rotary embeddings that no product absorbs: grown around a node that takes halves of a tensor
+// (graph/halves.h), with the casts and views before it and the pointwise operators after it.
 #include <algorithm>
 #include <optional>
 
@@ -29,10 +28,10 @@ std::vector<ValueId> roots_of(const Graph& graph, const std::set<NodeId>& taken,
         const auto producer = graph[roots.back()].producer;
         if (!producer || taken.contains(*producer)) break;
         const Node& node = graph[*producer];
-        const bool passes = node.target == "aten._to_copy.default" || graph::is_reshape(node) ||
-                            node.target == "aten.permute.default";
+        const bool only_moves = node.target == "aten._to_copy.default" || graph::is_reshape(node) ||
+                                node.target == "aten.permute.default";
         const auto reads = graph::tensor_inputs(node);
-        if (!passes || reads.size() != 1) break;
+        if (!only_moves || reads.size() != 1) break;
         roots.push_back(reads.front());
     }
     return roots;
@@ -79,7 +78,7 @@ Result<Pattern> write_rotary(const Graph& graph, const Facts& facts, const Regio
     const auto expected = staged_us(*written, options, gpu);
     if (!expected) return expected.error();
     pattern.cost.expected_us = *expected;
-    finish(graph, pattern);
+    set_priority_and_family(graph, pattern);
     return pattern;
 }
 
@@ -91,14 +90,14 @@ Result<Candidate> find_rotary(Search& search, NodeId node) {
     const Graph& graph = search.graph;
     std::optional<Candidate> best;
     std::string reason =
-        "it takes a tensor apart, and the halves are not joined again as in a rotary embedding";
+        "it splits a tensor into halves that are not joined again as in a rotary embedding";
     const ValueId source = read_halving(graph, graph[node])->source;
     for (const ValueId root : roots_of(graph, search.taken, source)) {
         auto anchor = start_at(graph, root);
         if (!anchor) continue;
         Growth growth = grow(graph, search.facts, std::move(*anchor), search.taken);
         for (const Region& region : regions(graph, search.facts, growth, true)) {
-            // Others may read the same value.
+            // A region may start from the same value and not contain this node.
             if (!joins(graph, region) || !std::ranges::binary_search(region.nodes, node)) continue;
             auto pattern = write_rotary(graph, search.facts, region, search.options, search.gpu);
             if (!pattern) {
@@ -113,7 +112,7 @@ Result<Candidate> find_rotary(Search& search, NodeId node) {
     return std::move(*best);
 }
 
-// What reads halves is left for the same reason.
+// The readers of the halves are left to torch for the same reason.
 void note_readers(Search& search, NodeId node, const std::string& reason) {
     for (const ValueId value : search.graph[node].outputs)
         for (const NodeId user : search.facts.users[graph::index(value)]) search.note(user, reason);

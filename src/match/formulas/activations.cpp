@@ -21,11 +21,12 @@ using ir::UnaryOp;
 
 namespace {
 
-// A polynomial in the activation's argument x and the transcendental t of it: (power of x, power
-// of t) -> coefficient. Comparing polynomials makes association and expansion irrelevant.
+// A polynomial in the activation's argument x and a transcendental function t of x: (power of x,
+// power of t) -> coefficient. Comparing polynomials makes association and expansion irrelevant.
 using Polynomial = std::map<std::pair<int, int>, double>;
 constexpr int kMaxDegree = 4;
-// An activation is written in few steps; deeper expressions are not walked, for they share parts.
+// Activations have few steps. Walking deeper expressions takes exponential time if they share
+// parts.
 constexpr int kMaxDepth = 9;
 
 std::optional<Polynomial> product(const Polynomial& a, const Polynomial& b) {
@@ -64,9 +65,9 @@ std::optional<Polynomial> polynomial(const Kernel& kernel, ExprId id, const Unkn
     }
     const auto* binary = std::get_if<Binary>(&node);
     if (!binary) return std::nullopt;
-    const bool known =
+    const bool polynomial_op =
         binary->op == BinaryOp::add || binary->op == BinaryOp::sub || binary->op == BinaryOp::mul;
-    if (!known) return std::nullopt;
+    if (!polynomial_op) return std::nullopt;
     const auto a = polynomial(kernel, binary->a, unknowns, depth + 1);
     const auto b = a ? polynomial(kernel, binary->b, unknowns, depth + 1) : std::nullopt;
     if (!b) return std::nullopt;
@@ -104,11 +105,10 @@ const std::array<Form, 3>& forms() {
     return table;
 }
 
-// Subexpressions of `id` through sums and products: where an activation's x may be. Nothing that
-// polynomial() does not get to.
+// Subexpressions of `id` that may be an activation's x, no deeper than polynomial() walks.
 std::vector<ExprId> subexpressions(const Kernel& kernel, ExprId id) {
     std::vector<ExprId> found{id};
-    std::size_t level = 0;  // where those begin that are `depth` away
+    std::size_t level = 0;  // the first one at `depth`
     for (int depth = 0; depth < kMaxDepth && level < found.size(); ++depth) {
         const std::size_t end = found.size();
         for (; level < end; ++level) {
@@ -122,7 +122,7 @@ std::vector<ExprId> subexpressions(const Kernel& kernel, ExprId id) {
     return found;
 }
 
-// x of t = inner(argument(x)), when `t` is such an expression.
+// The x for which `t` is inner(argument(x)).
 std::optional<ExprId> argument_of(const Kernel& kernel, ExprId t, const Form& form) {
     const auto* unary = std::get_if<Unary>(&kernel[t].node);
     if (!unary || unary->op != form.inner) return std::nullopt;

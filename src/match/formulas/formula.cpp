@@ -28,19 +28,21 @@ std::optional<ExprId> FormulaReader::mean_of(ExprId id) {
 bool FormulaReader::fits(ExprId id, const Formula& formula, Meanings& meanings,
                          const Continue& rest) {
     const auto& parts = formula.parts;
-    const auto one = [&](std::optional<ExprId> x) {
+    const auto fits_part = [&](std::optional<ExprId> x) {
         return x && fits(*x, parts.front(), meanings, rest);
     };
     return std::visit(
         overloaded{
             [&](formula::Any any) { return fits_letter(id, any.letter, meanings, rest); },
-            [&](formula::Number own) { return fits_number(id, own.letter, meanings, rest); },
-            [&](formula::Unary own) {
+            [&](formula::Number number) { return fits_number(id, number.letter, meanings, rest); },
+            [&](formula::Unary wanted) {
                 const auto* unary = numbering_.as<ir::Unary>(id);
-                return unary && unary->op == own.op && one(unary->x);
+                return unary && unary->op == wanted.op && fits_part(unary->x);
             },
-            [&](formula::Binary own) { return fits_binary(id, own.op, parts, meanings, rest); },
-            [&](formula::Mean) { return one(mean_of(id)); },
+            [&](formula::Binary wanted) {
+                return fits_binary(id, wanted.op, parts, meanings, rest);
+            },
+            [&](formula::Mean) { return fits_part(mean_of(id)); },
             [&](formula::Either) {
                 return std::ranges::any_of(
                     parts, [&](const Formula& part) { return fits(id, part, meanings, rest); });
@@ -50,9 +52,9 @@ bool FormulaReader::fits(ExprId id, const Formula& formula, Meanings& meanings,
 }
 
 bool FormulaReader::fits_letter(ExprId id, char letter, Meanings& meanings, const Continue& rest) {
-    const ExprId own = numbering_.first(id);
-    const auto [at, added] = meanings.exprs.try_emplace(letter, own);
-    if (numbering_.same(at->second, own) && rest()) return true;
+    const ExprId expr = numbering_.representative(id);
+    const auto [at, added] = meanings.exprs.try_emplace(letter, expr);
+    if (numbering_.same(at->second, expr) && rest()) return true;
     if (added) meanings.exprs.erase(letter);
     return false;
 }

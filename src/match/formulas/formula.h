@@ -1,5 +1,6 @@
-// Expressions as formulas: `x - mean(x)`. A letter stands for any expression, and for the same one
-// wherever it is; sums and products match in either order.
+// Formulas that expressions are matched against, such as any('x') - mean(any('x')). A letter stands
+// for any expression, for the same one throughout a formula; sums and products match in either
+// order.
 #pragma once
 
 #include <functional>
@@ -29,7 +30,7 @@ struct Unary {
 struct Binary {
     ir::BinaryOp op;
 };
-struct Mean {};    // along the rows
+struct Mean {};    // over FormulaReader's dimension
 struct Either {};  // any of its parts, tried in order
 
 using Kind = std::variant<Any, Number, Unary, Binary, Mean, Either>;
@@ -84,10 +85,11 @@ class FormulaReader {
   public:
     FormulaReader(Numbering& numbering, ir::DimId along) : numbering_(numbering), along_(along) {}
 
-    // Nothing where the expression has another form; `known` are letters whose meaning is given.
+    // nullopt if the expression does not match. `known` are the meanings of letters that are fixed
+    // beforehand.
     std::optional<Meanings> read(ir::ExprId id, const Formula& formula, Meanings known = {});
 
-    // What the expression is the mean of, along the rows.
+    // The x for which the expression is mean(x).
     std::optional<ir::ExprId> mean_of(ir::ExprId id);
 
   private:

@@ -18,7 +18,7 @@ namespace {
 class Joiner {
   public:
     Joiner(Kernel& kernel, ir::DimId dim)
-        : kernel_(kernel), build_(kernel), dim_(dim), numbering_(kernel, Apart::order) {}
+        : kernel_(kernel), build_(kernel), dim_(dim), numbering_(kernel, Ignored::order) {}
 
     ExprId join(ExprId a, ExprId b) {
         struct Factor {
@@ -27,7 +27,7 @@ class Joiner {
         };
         std::vector<Factor> common;
         std::optional<ExprId> both;
-        while (!(both = join_whole(a, b))) {
+        while (!(both = join_without_choice(a, b))) {
             const auto x = product(a), y = product(b);
             if (x && y && same(x->a, y->a)) {
                 common.push_back({x->a, true});
@@ -36,7 +36,7 @@ class Joiner {
                 common.push_back({x->b, false});
                 a = x->a, b = y->a;
             } else {
-                both = build_.select(first(), a, b);
+                both = build_.select(at_first_place(), a, b);
                 break;
             }
         }
@@ -56,14 +56,14 @@ class Joiner {
 
     bool same(ExprId a, ExprId b) { return numbering_.same(a, b); }
 
-    // By value, as below: building expressions moves the kernel's.
+    // Returned by value because building expressions reallocates the kernel's.
     std::optional<ir::Binary> product(ExprId id) const {
         const auto* binary = std::get_if<ir::Binary>(&kernel_[id].node);
         return binary && binary->op == BinaryOp::mul ? std::optional(*binary) : std::nullopt;
     }
 
-    // Without a choice between the two, or common factors taken out.
-    std::optional<ExprId> join_whole(ExprId a, ExprId b) {
+    // Equal expressions, negated ones and sums of the same terms need no select.
+    std::optional<ExprId> join_without_choice(ExprId a, ExprId b) {
         if (same(a, b)) return a;
         if (const auto negated = operand(UnaryOp::neg, a); negated && same(*negated, b))
             return build_.binary(BinaryOp::mul, b, sign(-1));
@@ -80,12 +80,13 @@ class Joiner {
         if (y.op == BinaryOp::add && !same(x.a, y.a)) std::swap(y.a, y.b);
         if (x.op == BinaryOp::add && !same(x.a, y.a)) std::swap(x.a, x.b);
         if (!same(x.a, y.a) || !same(x.b, y.b)) return std::nullopt;
-        const ExprId b = x.op == y.op ? x.b : signed_by(x.b, sign(x.op == BinaryOp::sub ? -1 : 1));
+        const ExprId b =
+            x.op == y.op ? x.b : multiply_by_sign(x.b, sign(x.op == BinaryOp::sub ? -1 : 1));
         return build_.binary(x.op == y.op ? x.op : BinaryOp::add, x.a, b);
     }
 
-    // The sign goes to what is flipped, where that is a factor.
-    ExprId signed_by(ExprId id, ExprId sign) {
+    // In a product with something flipped, that factor gets the sign.
+    ExprId multiply_by_sign(ExprId id, ExprId sign) {
         if (const auto* binary = std::get_if<ir::Binary>(&kernel_[id].node);
             binary && binary->op == BinaryOp::mul) {
             const auto [op, a, b] = *binary;
@@ -97,14 +98,14 @@ class Joiner {
         return build_.binary(BinaryOp::mul, id, sign);
     }
 
-    ExprId first() {
+    ExprId at_first_place() {
         const ExprId index = build_.index(dim_), zero = build_.literal(0, DType::i32);
         return build_.binary(BinaryOp::eq, index, zero);
     }
 
-    ExprId sign(double at_first) {
-        const ExprId condition = first();
-        const ExprId one = build_.literal(at_first), other = build_.literal(-at_first);
+    ExprId sign(double first) {
+        const ExprId condition = at_first_place();
+        const ExprId one = build_.literal(first), other = build_.literal(-first);
         return build_.select(condition, one, other);
     }
 
@@ -116,17 +117,18 @@ class Joiner {
 
 }  // namespace
 
-ExprId joined(Kernel& kernel, ExprId first, ExprId second, ir::DimId dim) {
+ExprId join_halves(Kernel& kernel, ExprId first, ExprId second, ir::DimId dim) {
     return Joiner(kernel, dim).join(first, second);
 }
 
 std::vector<std::string> rotary_factors(const Kernel& kernel) {
-    // Sums of what is flipped and what is not are no single factor any more.
+    // A sum of something flipped and something else is the finished rotation: its factors are
+    // neither sine nor cosine.
     enum class Is { plain, flipped, sum };
     std::vector<Is> is(kernel.exprs.size(), Is::plain);
     std::vector<std::optional<std::uint32_t>> param(kernel.exprs.size());
     std::vector<std::string> names(kernel.params.size());
-    // What is rotated may have factors of its own, such as a norm's weight.
+    // Expressions that are flipped later: their factors, such as a norm's weight, do not count.
     std::vector<bool> rotated(kernel.exprs.size());
     for (std::size_t i = kernel.exprs.size(); i-- > 0;)
         if (rotated[i] || std::holds_alternative<ir::Flip>(kernel.exprs[i].node))
@@ -136,17 +138,17 @@ std::vector<std::string> rotary_factors(const Kernel& kernel) {
         const ir::Node& node = kernel.exprs[i].node;
         ir::for_each_operand(node, [&](ExprId x) { is[i] = std::max(is[i], is[ir::index(x)]); });
         if (std::holds_alternative<ir::Flip>(node)) is[i] = Is::flipped;
-        if (const auto* own = std::get_if<ir::Param>(&node)) param[i] = own->index;
+        if (const auto* load = std::get_if<ir::Param>(&node)) param[i] = load->index;
         if (const auto* view = std::get_if<ir::View>(&node)) param[i] = param[ir::index(view->x)];
         if (const auto* cast = std::get_if<ir::Cast>(&node)) param[i] = param[ir::index(cast->x)];
-        if (const auto* same = std::get_if<ir::Permute>(&node))
-            param[i] = param[ir::index(same->x)];
+        if (const auto* permute = std::get_if<ir::Permute>(&node))
+            param[i] = param[ir::index(permute->x)];
         const auto* binary = std::get_if<ir::Binary>(&node);
         if (binary && binary->op != BinaryOp::mul && is[i] == Is::flipped) is[i] = Is::sum;
         if (!binary || binary->op != BinaryOp::mul || rotated[i]) continue;
         for (const auto& [x, other] : {std::pair(binary->a, binary->b), {binary->b, binary->a}})
-            if (const auto own = param[ir::index(x)]; own && is[ir::index(other)] != Is::sum)
-                names[*own] = is[ir::index(other)] == Is::flipped ? "sine" : "cosine";
+            if (const auto factor = param[ir::index(x)]; factor && is[ir::index(other)] != Is::sum)
+                names[*factor] = is[ir::index(other)] == Is::flipped ? "sine" : "cosine";
     }
     return names;
 }

@@ -1,4 +1,4 @@
-// Two halves of a value written as one, and kernels that say nothing twice.
+// Joins the expressions of two halves of a value, and merges equal expressions of a kernel.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace fact::match {
 
-// `first` where the coordinate along `dim`, of two elements, is 0, else `second`: what they have in
-// common is written once, and what differs by its sign is multiplied by that.
-ir::ExprId joined(ir::Kernel& kernel, ir::ExprId first, ir::ExprId second, ir::DimId dim);
+// `first` at place 0 of `dim`, which has two places, and `second` at place 1. Common subexpressions
+// are used once, and those that differ only in sign are multiplied by the sign.
+ir::ExprId join_halves(ir::Kernel& kernel, ir::ExprId first, ir::ExprId second, ir::DimId dim);
 
-// What each parameter is called as a factor of a rotation: "sine" of what multiplies something
-// flipped, "cosine" of what multiplies the rest; "" for the others.
+// Names for the parameters that are factors of a rotation: "sine" if it multiplies something
+// flipped, "cosine" if it multiplies something else; "" for all other parameters.
 std::vector<std::string> rotary_factors(const ir::Kernel& kernel);
 
-// Expressions that are the same become one; the others' places are no longer read.
+// Replaces every use of an expression by the first equal one; nothing reads the others any more.
 void merge_equal(ir::Kernel& kernel);
 
 }  // namespace fact::match

@@ -9,7 +9,7 @@ using ir::ExprId;
 
 namespace {
 
-// What a norm is made of, r being its rows with or without their mean.
+// The parts of a norm; r is a row, or a row minus its mean.
 struct NormFormulas {
     Formula r = any('r');
     Formula square = either({mean(r * r) + number('e'), mean(r* r)});
@@ -18,12 +18,12 @@ struct NormFormulas {
     Formula centered = any('x') - mean(any('x'));
 };
 
-// Rounding and reordering left aside.
+// Ignores rounding and the order of dimensions.
 class NormReader {
   public:
     explicit NormReader(const ir::Kernel& kernel)
         : kernel_(kernel),
-          numbering_(kernel, Apart::rounding),
+          numbering_(kernel, Ignored::rounding),
           along_(kernel.outputs.front().tensor.type.dims.back()),
           formulas_(numbering_, along_) {
         for (const ir::Expr& expr : kernel.exprs) {
@@ -36,17 +36,17 @@ class NormReader {
 
     // row * scale * gains + shift, the factors in any order.
     std::optional<NormForm> read() {
-        ExprId normal = numbering_.first(kernel_.outputs.front().value);
+        ExprId normal = numbering_.representative(kernel_.outputs.front().value);
         if (const auto* sum = numbering_.as<ir::Binary>(normal); sum && sum->op == BinaryOp::add) {
-            const bool first = serves_rows(sum->a);
-            if (first == serves_rows(sum->b)) return std::nullopt;
-            form_.shift = first ? sum->a : sum->b;
-            normal = first ? sum->b : sum->a;
+            const bool shift_first = is_same_for_rows(sum->a);
+            if (shift_first == is_same_for_rows(sum->b)) return std::nullopt;
+            form_.shift = shift_first ? sum->a : sum->b;
+            normal = shift_first ? sum->b : sum->a;
         }
         std::optional<ExprId> row, scale;
         bool divides = false;
         for (const auto& [factor, inverse] : factors(normal)) {
-            if (serves_rows(factor) && !inverse)
+            if (is_same_for_rows(factor) && !inverse)
                 form_.gains.push_back(factor);
             else if (kernel_[factor].type.dims.size() < kernel_[normal].type.dims.size() && !scale)
                 scale = factor, divides = inverse;
@@ -66,15 +66,15 @@ class NormReader {
         bool inverse;
     };
 
-    bool is_arithmetic(ExprId id) { return arithmetic_[ir::index(numbering_.first(id))]; }
+    bool is_arithmetic(ExprId id) { return arithmetic_[ir::index(numbering_.representative(id))]; }
 
-    // A number, or a vector for all rows, made of parameters by arithmetic alone.
-    bool serves_rows(ExprId id) const {
+    // A number or a vector that all rows share, computed from parameters by arithmetic alone.
+    bool is_same_for_rows(ExprId id) const {
         const auto& dims = kernel_[id].type.dims;
         return (dims.empty() || dims == std::vector{along_}) && arithmetic_[ir::index(id)];
     }
 
-    // None where there are more than any norm has: squares of squares have no end of them.
+    // Empty if there are more than any norm has: repeated squaring doubles their number each time.
     std::vector<Factor> factors(ExprId id) {
         constexpr std::size_t kMaxFactors = 64;
         std::vector<Factor> found, open{{id, false}};
@@ -83,7 +83,7 @@ class NormReader {
             open.pop_back();
             const auto* binary = numbering_.as<ir::Binary>(next);
             const bool divides = binary && binary->op == BinaryOp::div;
-            if (!binary || (binary->op != BinaryOp::mul && !divides) || serves_rows(next) ||
+            if (!binary || (binary->op != BinaryOp::mul && !divides) || is_same_for_rows(next) ||
                 formulas_.mean_of(next)) {
                 found.push_back({next, inverse});
             } else {
@@ -95,7 +95,7 @@ class NormReader {
         return found;
     }
 
-    // A parameter of whole rows, or what is left of it without its mean.
+    // A parameter, or a parameter minus its mean.
     bool read_row(ExprId row) {
         if (const auto centered = formulas_.read(row, norm_.centered)) {
             form_.centered = true;
@@ -106,7 +106,7 @@ class NormReader {
         return param != nullptr;
     }
 
-    // One over the root of the rows' mean square and an epsilon.
+    // 1 / sqrt(mean(row * row) + eps), or its reciprocal if rows are divided by it.
     bool read_scale(ExprId scale, bool divides, ExprId row) {
         const auto read =
             formulas_.read(scale, divides ? norm_.deviation : norm_.inverse, {{{'r', row}}, {}});
@@ -119,7 +119,7 @@ class NormReader {
     ir::DimId along_;
     FormulaReader formulas_;
     NormFormulas norm_;
-    std::vector<bool> arithmetic_;  // of parameters and numbers alone
+    std::vector<bool> arithmetic_;  // which expressions are arithmetic on parameters and literals
     NormForm form_;
 };
 

@@ -1,4 +1,4 @@
-// Expressions of a kernel that compute the same, found by numbering them: each is looked at once.
+// Value numbering: finds the expressions of a kernel that compute the same, visiting each one once.
 #pragma once
 
 #include <map>
@@ -9,35 +9,36 @@
 
 namespace fact::match {
 
-// What expressions may differ in and still count as the same.
-enum class Apart {
-    order,     // of what is added or multiplied
+// The differences between expressions that are ignored.
+enum class Ignored {
+    order,     // of the operands of sums and products
     rounding,  // casts between floating types, and the order of dimensions
 };
 
 class Numbering {
   public:
-    // Expressions may be added to the kernel meanwhile.
-    Numbering(const ir::Kernel& kernel, Apart apart) : kernel_(kernel), apart_(apart) {}
+    // Expressions may be added to the kernel afterwards.
+    Numbering(const ir::Kernel& kernel, Ignored ignored) : kernel_(kernel), ignored_(ignored) {}
 
-    // The first expression that is the same.
-    ir::ExprId first(ir::ExprId id);
-    bool same(ir::ExprId a, ir::ExprId b) { return first(a) == first(b); }
-    // The node of that one, with operands that are the first of their kind.
+    // The first expression that computes the same.
+    ir::ExprId representative(ir::ExprId id);
+    bool same(ir::ExprId a, ir::ExprId b) { return representative(a) == representative(b); }
+    // The representative's node, whose operands are representatives too.
     template <class Node>
     const Node* as(ir::ExprId id) {
-        return std::get_if<Node>(&nodes_[ir::index(first(id))]);
+        return std::get_if<Node>(&nodes_[ir::index(representative(id))]);
     }
 
   private:
     void add_next();
-    bool says_nothing(const ir::Node& node, ir::ExprId& behind) const;
+    // Whether the node is a cast or permute that is ignored; then `source` is its operand.
+    bool is_ignored(const ir::Node& node, ir::ExprId& source) const;
 
     const ir::Kernel& kernel_;
-    Apart apart_;
-    std::vector<std::uint32_t> first_;
+    Ignored ignored_;
+    std::vector<std::uint32_t> representatives_;
     std::vector<ir::Node> nodes_;
-    std::map<ir::NodeShape, std::vector<std::uint32_t>> known_;  // the first ones
+    std::map<ir::NodeShape, std::vector<std::uint32_t>> distinct_;  // candidates for equality
 };
 
 }  // namespace fact::match

@@ -14,15 +14,15 @@ using Sizes = std::vector<std::int64_t>;
 
 namespace {
 
-constexpr double kMaxExact = 9007199254740992.0;  // 2^53: integers beyond it are not all doubles
+constexpr double kMaxExact = 9007199254740992.0;  // 2^53: doubles represent all integers below
 
 bool integer(const TensorType& type) {
     return type.dtype == DType::i64 || type.dtype == DType::i32;
 }
 
 // The dimension an operator works along, counted from the front.
-std::optional<std::size_t> dimension(const Node& node, std::int64_t otherwise, std::size_t rank) {
-    auto dim = graph::int_argument(node, "dim").value_or(otherwise);
+std::optional<std::size_t> dimension(const Node& node, std::int64_t fallback, std::size_t rank) {
+    auto dim = graph::int_argument(node, "dim").value_or(fallback);
     if (dim < 0) dim += static_cast<std::int64_t>(rank);
     if (dim < 0 || dim >= static_cast<std::int64_t>(rank)) return std::nullopt;
     return static_cast<std::size_t>(dim);
@@ -31,54 +31,54 @@ std::optional<std::size_t> dimension(const Node& node, std::int64_t otherwise, s
 }  // namespace
 
 std::optional<KnownTensor> known_cumsum(const Node& node, const TensorType& type,
-                                        const KnownTensor& of) {
-    const auto dim = dimension(node, 0, of.sizes.size());
-    if (!dim || !integer(type) || type.sizes != of.sizes) return std::nullopt;
+                                        const KnownTensor& source) {
+    const auto dim = dimension(node, 0, source.sizes.size());
+    if (!dim || !integer(type) || type.sizes != source.sizes) return std::nullopt;
     bool exact = true;
     const auto sum = [&](const Sizes& place, std::span<const double> before) {
-        double value = of.at(place);
+        double value = source.at(place);
         if (place[*dim] > 0) {
             std::size_t back = 1;
-            for (std::size_t d = *dim + 1; d < of.sizes.size(); ++d)
-                back *= static_cast<std::size_t>(of.sizes[d]);
+            for (std::size_t d = *dim + 1; d < source.sizes.size(); ++d)
+                back *= static_cast<std::size_t>(source.sizes[d]);
             value += before[before.size() - back];
         }
         exact = exact && std::abs(value) < (type.dtype == DType::i32 ? 2147483648.0 : kMaxExact);
         return value;
     };
-    auto result = gathered(type.sizes, sum);
+    auto result = generate_elements(type.sizes, sum);
     return exact ? result : std::nullopt;
 }
 
 std::optional<KnownTensor> known_diff(const Node& node, const TensorType& type,
-                                      const KnownTensor& of,
+                                      const KnownTensor& source,
                                       const std::optional<KnownTensor>& prepend) {
-    const auto dim = dimension(node, -1, of.sizes.size());
+    const auto dim = dimension(node, -1, source.sizes.size());
     if (!dim || !integer(type) || graph::int_argument(node, "n").value_or(1) != 1)
         return std::nullopt;
-    if (prepend && prepend->sizes.size() != of.sizes.size()) return std::nullopt;
+    if (prepend && prepend->sizes.size() != source.sizes.size()) return std::nullopt;
     const std::int64_t first = prepend ? prepend->sizes[*dim] : 0;
-    Sizes expected = of.sizes;
+    Sizes expected = source.sizes;
     expected[*dim] += first - 1;
     if (expected != type.sizes) return std::nullopt;
     const auto joined = [&](Sizes place) {
         if (place[*dim] < first) return prepend->at(place);
         place[*dim] -= first;
-        return of.at(place);
+        return source.at(place);
     };
-    return gathered(type.sizes, [&](const Sizes& place, std::span<const double>) {
+    return generate_elements(type.sizes, [&](const Sizes& place, std::span<const double>) {
         Sizes next = place;
         ++next[*dim];
         return joined(std::move(next)) - joined(place);
     });
 }
 
-std::optional<KnownTensor> known_index(const TensorType& type, const KnownTensor& of,
+std::optional<KnownTensor> known_index(const TensorType& type, const KnownTensor& source,
                                        const std::vector<KnownTensor>& indices) {
-    if (indices.empty() || indices.size() > of.sizes.size()) return std::nullopt;
+    if (indices.empty() || indices.size() > source.sizes.size()) return std::nullopt;
     std::size_t rank = 0;  // of the indices, broadcast
-    for (const KnownTensor& one : indices) rank = std::max(rank, one.sizes.size());
-    const std::size_t rest = of.sizes.size() - indices.size();
+    for (const KnownTensor& index : indices) rank = std::max(rank, index.sizes.size());
+    const std::size_t rest = source.sizes.size() - indices.size();
     if (type.sizes.size() != rank + rest) return std::nullopt;
     bool inside = true;
     const auto read = [&](const Sizes& place, std::span<const double>) {
@@ -89,14 +89,14 @@ std::optional<KnownTensor> known_index(const TensorType& type, const KnownTensor
             for (std::size_t d = 0; d < index.sizes.size(); ++d)
                 at.push_back(index.sizes[d] == 1 ? 0 : place[rank - index.sizes.size() + d]);
             auto value = static_cast<std::int64_t>(index.at(at));
-            if (value < 0) value += of.sizes[i];
-            if (value < 0 || value >= of.sizes[i]) return inside = false, 0.0;
+            if (value < 0) value += source.sizes[i];
+            if (value < 0 || value >= source.sizes[i]) return inside = false, 0.0;
             from.push_back(value);
         }
         from.insert(from.end(), place.begin() + static_cast<std::ptrdiff_t>(rank), place.end());
-        return of.at(from);
+        return source.at(from);
     };
-    auto result = gathered(type.sizes, read);
+    auto result = generate_elements(type.sizes, read);
     return inside ? result : std::nullopt;
 }
 

@@ -1,5 +1,5 @@
-// Operators over known tensors whose elements come from other places than their own: running sums,
-// differences of neighbours, gathering. Models tell packed sequences apart with them.
+// Operators over known tensors whose elements depend on elements at other places: running sums,
+// differences of neighbours, indexing. Models use them to find the boundaries of packed sequences.
 #pragma once
 
 #include <optional>
@@ -10,18 +10,20 @@
 
 namespace fact::match {
 
-// Of integers alone: floating sums depend on their order. Nothing where the arguments are others
-// than a plain `dim`.
+// Running sum along `dim`. nullopt unless elements are integers (floating sums depend on their
+// order) and every sum is exact.
 std::optional<KnownTensor> known_cumsum(const graph::Node& node, const graph::TensorType& type,
-                                        const KnownTensor& of);
+                                        const KnownTensor& source);
 
-// Of neighbours along `dim`, once; `prepend` stands before the first.
+// Differences of neighbouring integers along `dim`, with `prepend` before the first element.
+// nullopt for differences of a higher order.
 std::optional<KnownTensor> known_diff(const graph::Node& node, const graph::TensorType& type,
-                                      const KnownTensor& of,
+                                      const KnownTensor& source,
                                       const std::optional<KnownTensor>& prepend);
 
-// of[indices[0], indices[1], ...]: integers for the first dimensions, broadcast against each other.
-std::optional<KnownTensor> known_index(const graph::TensorType& type, const KnownTensor& of,
+// source[indices[0], indices[1], ...]: integer indices for the first dimensions, broadcast against
+// each other.
+std::optional<KnownTensor> known_index(const graph::TensorType& type, const KnownTensor& source,
                                        const std::vector<KnownTensor>& indices);
 
 }  // namespace fact::match

@@ -34,7 +34,7 @@ void for_each_place(const Sizes& sizes, const std::function<void(const Sizes&)>&
     }
 }
 
-// The tensor over more or larger dimensions, matched from the right; nothing where it does not fit.
+// The tensor broadcast to `sizes`; nullopt if it does not broadcast.
 std::optional<KnownTensor> expanded(const KnownTensor& tensor, const Sizes& sizes) {
     if (tensor.sizes.size() > sizes.size()) return std::nullopt;
     KnownTensor wide = tensor;
@@ -62,8 +62,8 @@ KnownTensor packed(const Sizes& sizes, std::shared_ptr<const std::vector<double>
     return result;
 }
 
-// In memory order, so that any reshaping of it is a view. What only puts in or takes out dimensions
-// of one element is a view as it is: repeated dimensions stay repeated.
+// Copies the elements in memory order, unless only dimensions of one element are added or removed:
+// then strides, including zeros, are kept.
 std::optional<KnownTensor> reshaped(const KnownTensor& tensor, const Sizes& sizes) {
     if (count(tensor.sizes) != count(sizes)) return std::nullopt;
     if (const auto number = tensor.number()) return filled(sizes, *number);
@@ -85,7 +85,7 @@ std::optional<KnownTensor> reshaped(const KnownTensor& tensor, const Sizes& size
     return packed(sizes, std::move(elements));
 }
 
-// Whether every element is that of the same place with 0 in this dimension.
+// Whether elements do not change along this dimension.
 bool repeats(const KnownTensor& tensor, std::size_t dim) {
     bool same = true;
     for_each_place(tensor.sizes, [&](const Sizes& place) {
@@ -120,9 +120,9 @@ std::optional<KnownTensor> map_elements(
     const std::function<double(std::span<const double>)>& operation) {
     std::vector<KnownTensor> wide;
     for (const KnownTensor& operand : operands) {
-        auto one = expanded(operand, sizes);
-        if (!one) return std::nullopt;
-        wide.push_back(std::move(*one));
+        auto broadcast = expanded(operand, sizes);
+        if (!broadcast) return std::nullopt;
+        wide.push_back(std::move(*broadcast));
     }
     Sizes varied(sizes.size(), 1);
     for (std::size_t d = 0; d < sizes.size(); ++d)
@@ -136,10 +136,10 @@ std::optional<KnownTensor> map_elements(
     bool wraps = false;
     for_each_place(varied, [&](const Sizes& place) {
         for (std::size_t i = 0; i < wide.size(); ++i) values[i] = wide[i].at(place);
-        const double exact = operation(values), held = ir::round_to(exact, dtype);
-        // Torch's integers wrap around; whoever counts on that is left alone.
-        wraps = wraps || (integer && std::abs(held - exact) >= 1);
-        elements->push_back(held);
+        const double exact = operation(values), rounded = ir::round_to(exact, dtype);
+        // Torch's integers wrap around, which is not reproduced here.
+        wraps = wraps || (integer && std::abs(rounded - exact) >= 1);
+        elements->push_back(rounded);
     });
     if (wraps) return std::nullopt;
     KnownTensor result{sizes, Sizes(sizes.size(), 0), 0, std::move(elements)};
@@ -151,7 +151,7 @@ std::optional<KnownTensor> map_elements(
     return result;
 }
 
-std::optional<KnownTensor> gathered(
+std::optional<KnownTensor> generate_elements(
     const Sizes& sizes,
     const std::function<double(const Sizes&, std::span<const double>)>& element) {
     if (count(sizes) == 0 || count(sizes) > kMaxKnown) return std::nullopt;
@@ -165,23 +165,23 @@ std::optional<KnownTensor> gathered(
     return result;
 }
 
-std::optional<KnownTensor> known_view(const Node& node, const Sizes& sizes, KnownTensor of) {
+std::optional<KnownTensor> known_view(const Node& node, const Sizes& sizes, KnownTensor source) {
     const auto dim = graph::int_argument(node, "dim").value_or(0);
-    const bool inside = dim >= 0 && dim < static_cast<std::int64_t>(of.sizes.size());
+    const bool inside = dim >= 0 && dim < static_cast<std::int64_t>(source.sizes.size());
     const auto at = static_cast<std::size_t>(inside ? dim : 0);
     const auto motion = graph::facts_of(node).motion;
-    if (motion == graph::Motion::same) return of;
-    if (motion == graph::Motion::reshape) return reshaped(of, sizes);
-    if (motion == graph::Motion::expand) return expanded(of, sizes);
+    if (motion == graph::Motion::same) return source;
+    if (motion == graph::Motion::reshape) return reshaped(source, sizes);
+    if (motion == graph::Motion::expand) return expanded(source, sizes);
     if (node.target == "aten.permute.default") {
         const auto order = graph::ints_argument(node, "dims");
-        if (order.size() != of.sizes.size()) return std::nullopt;
-        KnownTensor result = of;
+        if (order.size() != source.sizes.size()) return std::nullopt;
+        KnownTensor result = source;
         for (std::size_t d = 0; d < order.size(); ++d) {
             const auto from = static_cast<std::size_t>(order[d]);
             if (from >= order.size()) return std::nullopt;
-            result.sizes[d] = of.sizes[from];
-            result.strides[d] = of.strides[from];
+            result.sizes[d] = source.sizes[from];
+            result.strides[d] = source.strides[from];
         }
         return result;
     }
@@ -190,20 +190,20 @@ std::optional<KnownTensor> known_view(const Node& node, const Sizes& sizes, Know
         // Canonical slices have explicit bounds inside the tensor.
         const auto start = graph::int_argument(node, "start"),
                    end = graph::int_argument(node, "end"), step = graph::int_argument(node, "step");
-        if (!start || !end || !step || *start < 0 || *end > of.sizes[at] || *step < 1)
+        if (!start || !end || !step || *start < 0 || *end > source.sizes[at] || *step < 1)
             return std::nullopt;
-        of.offset += *start * of.strides[at];
-        of.strides[at] *= *step;
-        of.sizes[at] = ceil_div(*end - *start, *step);
-        return of;
+        source.offset += *start * source.strides[at];
+        source.strides[at] *= *step;
+        source.sizes[at] = ceil_div(*end - *start, *step);
+        return source;
     }
     if (node.target == "aten.select.int") {
         const auto index = graph::int_argument(node, "index");
-        if (!index || *index < 0 || *index >= of.sizes[at]) return std::nullopt;
-        of.offset += *index * of.strides[at];
-        of.sizes.erase(of.sizes.begin() + dim);
-        of.strides.erase(of.strides.begin() + dim);
-        return of;
+        if (!index || *index < 0 || *index >= source.sizes[at]) return std::nullopt;
+        source.offset += *index * source.strides[at];
+        source.sizes.erase(source.sizes.begin() + dim);
+        source.strides.erase(source.strides.begin() + dim);
+        return source;
     }
     return std::nullopt;
 }

@@ -1,5 +1,5 @@
-// Operators over tensors whose elements are known: torch's views, factories and the pointwise ones
-// that masks are made of.
+// Building blocks for computing tensors whose elements are known: constants, pointwise operators,
+// element by element, views.
 #pragma once
 
 #include <functional>
@@ -10,25 +10,28 @@
 
 namespace fact::match {
 
-inline constexpr std::int64_t kMaxKnown = std::int64_t{1} << 24;  // elements: 4096 by 4096
+inline constexpr std::int64_t kMaxKnown = std::int64_t{1} << 24;  // elements: 4096 x 4096
 
 // A tensor that repeats one number.
 KnownTensor filled(const std::vector<std::int64_t>& sizes, double value);
 
-// `operation` of the operands' elements, broadcast to `sizes` and rounded to the type. Dimensions
-// that no operand varies along stay repeated. Nothing where it is too large.
+// Applies `operation` to the operands' elements, broadcast to `sizes`, and rounds to the type.
+// Dimensions that no operand varies along have stride zero. nullopt if the result is too large, if
+// operands do not broadcast, or if an integer would overflow.
 std::optional<KnownTensor> map_elements(
     const std::vector<std::int64_t>& sizes, DType dtype, const std::vector<KnownTensor>& operands,
     const std::function<double(std::span<const double>)>& operation);
 
-// A tensor made element by element, in memory order; `element` is given the place and the elements
-// before it. Dimensions along which nothing changes are repeated. Nothing where it is too large.
-std::optional<KnownTensor> gathered(const std::vector<std::int64_t>& sizes,
-                                    const std::function<double(const std::vector<std::int64_t>&,
-                                                               std::span<const double>)>& element);
+// Computes a tensor element by element, in memory order; `element` gets the coordinates and all
+// elements before. Dimensions along which nothing changes get stride zero. nullopt if it is too
+// large.
+std::optional<KnownTensor> generate_elements(
+    const std::vector<std::int64_t>& sizes,
+    const std::function<double(const std::vector<std::int64_t>&, std::span<const double>)>&
+        element);
 
-// The result of a view of a known tensor; nothing where the node is no view.
+// The result of a view of a known tensor; nullopt if the node is not a view.
 std::optional<KnownTensor> known_view(const graph::Node& node,
-                                      const std::vector<std::int64_t>& sizes, KnownTensor of);
+                                      const std::vector<std::int64_t>& sizes, KnownTensor source);
 
 }  // namespace fact::match

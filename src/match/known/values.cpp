@@ -20,14 +20,14 @@ using Operands = std::span<const double>;
 
 namespace {
 
-constexpr std::size_t kLarge = std::size_t{1} << 20;
-constexpr int kMaxChain = 200;  // operators from what is made of nothing: masks have a dozen
+constexpr std::size_t kLarge = std::size_t{1} << 20;  // elements
+constexpr int kMaxChain = 200;                        // operators in a row; masks have a dozen
 
 struct Pointwise {
     std::string_view name;  // without "aten." and the overload
     std::vector<std::string_view> operands;
     double (*compute)(Operands);
-    bool bool_only = false;  // of integers it means something else
+    bool bool_only = false;  // `compute` is wrong for integers
 };
 
 const std::vector<Pointwise> kPointwise{
@@ -55,7 +55,7 @@ const std::vector<Pointwise> kPointwise{
     {"_to_copy", {"self"}, [](Operands x) { return x[0]; }},
 };
 
-// "eq" of "aten.eq.Scalar".
+// "eq" for "aten.eq.Scalar".
 std::string_view short_name(const Node& node) {
     std::string_view name = node.target;
     if (!name.starts_with("aten.")) return {};
@@ -63,7 +63,7 @@ std::string_view short_name(const Node& node) {
     return name.substr(0, name.find('.'));
 }
 
-// A number or a flag among the arguments.
+// An argument that is a number or a flag.
 std::optional<double> constant_argument(const Node& node, std::string_view name) {
     if (const auto number = graph::number_argument(node, name)) return number;
     const auto* argument = graph::find_argument(node, name);
@@ -71,8 +71,8 @@ std::optional<double> constant_argument(const Node& node, std::string_view name)
     return flag ? std::optional<double>(*flag ? 1 : 0) : std::nullopt;
 }
 
-// Tensors made of nothing but their sizes.
-std::optional<KnownTensor> made(const Node& node, const TensorType& type) {
+// Tensors made from sizes and numbers alone, such as zeros and arange.
+std::optional<KnownTensor> factory_result(const Node& node, const TensorType& type) {
     const std::string_view name = short_name(node);
     const auto repeat = [&](double value) {
         return filled(type.sizes, ir::round_to(value, type.dtype));
@@ -85,11 +85,11 @@ std::optional<KnownTensor> made(const Node& node, const TensorType& type) {
     }
     if (name != "arange" || type.sizes.size() != 1 || type.sizes[0] > kMaxKnown)
         return std::nullopt;
-    const auto given = [&](std::string_view argument, double otherwise) {
+    const auto number_or = [&](std::string_view argument, double fallback) {
         return graph::find_argument(node, argument) ? graph::number_argument(node, argument)
-                                                    : otherwise;
+                                                    : fallback;
     };
-    const auto start = given("start", 0), step = given("step", 1);
+    const auto start = number_or("start", 0), step = number_or("step", 1);
     if (!start || !step) return std::nullopt;
     auto elements = std::make_shared<std::vector<double>>();
     for (std::int64_t i = 0; i < type.sizes[0]; ++i)
@@ -98,22 +98,22 @@ std::optional<KnownTensor> made(const Node& node, const TensorType& type) {
 }
 
 // The part of a matrix on one side of a diagonal.
-std::optional<KnownTensor> triangle(const Node& node, const TensorType& type, KnownTensor of) {
+std::optional<KnownTensor> triangle(const Node& node, const TensorType& type, KnownTensor source) {
     const std::size_t rank = type.sizes.size();
     if (rank < 2 || type.sizes[rank - 1] > kMaxKnown || type.sizes[rank - 2] > kMaxKnown)
         return std::nullopt;
-    const auto counted = [](std::int64_t extent) {
+    const auto iota = [](std::int64_t extent) {
         auto elements = std::make_shared<std::vector<double>>();
         for (std::int64_t i = 0; i < extent; ++i) elements->push_back(static_cast<double>(i));
         return elements;
     };
-    const KnownTensor row{{type.sizes[rank - 2], 1}, {1, 0}, 0, counted(type.sizes[rank - 2])};
-    const KnownTensor column{{type.sizes[rank - 1]}, {1}, 0, counted(type.sizes[rank - 1])};
+    const KnownTensor row{{type.sizes[rank - 2], 1}, {1, 0}, 0, iota(type.sizes[rank - 2])};
+    const KnownTensor column{{type.sizes[rank - 1]}, {1}, 0, iota(type.sizes[rank - 1])};
     const double diagonal = graph::number_argument(node, "diagonal").value_or(0);
     const bool lower = node.target == "aten.tril.default";
-    return map_elements(type.sizes, type.dtype, {std::move(of), row, column}, [&](Operands x) {
-        const double off = x[2] - x[1] - diagonal;  // above zero: right of the diagonal
-        return (lower ? off <= 0 : off >= 0) ? x[0] : 0.0;
+    return map_elements(type.sizes, type.dtype, {std::move(source), row, column}, [&](Operands x) {
+        const double distance = x[2] - x[1] - diagonal;  // positive right of the diagonal
+        return (lower ? distance <= 0 : distance >= 0) ? x[0] : 0.0;
     });
 }
 
@@ -139,15 +139,15 @@ std::optional<KnownTensor> KnownValues::of(ValueId value) {
     return find(value, true);
 }
 
-// Large ones on the way are kept only where they are read again: all of a mask's would be several
-// times its size.
+// Large intermediate values are cached only if they are read more than once: those of one mask
+// would together be several times its size.
 std::optional<KnownTensor> KnownValues::find(ValueId value, bool keep) {
     if (const auto found = known_.find(value); found != known_.end()) return found->second;
     if (depth_ == kMaxChain) return std::nullopt;
     ++depth_;
     auto computed = compute(value);
     --depth_;
-    // The graph's own type is the last word on what it is.
+    // The sizes must agree with the graph.
     if (computed && (!graph_[value].type || computed->sizes != graph_[value].type->sizes))
         computed.reset();
     if (keep || !computed || computed->elements->size() <= kLarge || shared_.contains(value))
@@ -159,9 +159,9 @@ std::optional<KnownTensor> KnownValues::load(ValueId value) const {
     const auto found = weights_.find(value);
     if (found == weights_.end()) return std::nullopt;
     const TensorType& type = found->second->type;
-    const std::int64_t own = graph::storage_length(type.sizes, type.strides);
-    const std::int64_t length = type.offset + own;
-    if (own == 0 || length > kMaxKnown) return std::nullopt;
+    const std::int64_t extent = graph::storage_length(type.sizes, type.strides);
+    const std::int64_t length = type.offset + extent;
+    if (extent == 0 || length > kMaxKnown) return std::nullopt;
     auto elements = std::make_shared<std::vector<double>>(static_cast<std::size_t>(length));
     ir::load(found->second->storage.data(), type.dtype, 0, 1, length, elements->data());
     return KnownTensor{type.sizes, type.strides, type.offset, std::move(elements)};
@@ -174,7 +174,7 @@ std::optional<KnownTensor> KnownValues::compute(ValueId value) {
     if (!producer) return load(value);
     const Node& node = graph_[*producer];
     if (node.outputs.size() != 1) return std::nullopt;
-    if (auto tensor = made(node, *type)) return tensor;
+    if (auto tensor = factory_result(node, *type)) return tensor;
 
     const std::string_view name = short_name(node);
     const auto row = std::ranges::find(kPointwise, name, &Pointwise::name);
@@ -215,7 +215,7 @@ std::optional<KnownTensor> KnownValues::compute(ValueId value) {
     return known_view(node, type->sizes, std::move(*source));
 }
 
-// The integers that each of the first dimensions is read at.
+// The indices of aten.index: integers for each of the first dimensions.
 std::optional<std::vector<KnownTensor>> KnownValues::find_indices(const Node& node) {
     const auto* argument = graph::find_argument(node, "indices");
     if (argument == nullptr) return std::nullopt;
@@ -226,7 +226,7 @@ std::optional<std::vector<KnownTensor>> KnownValues::find_indices(const Node& no
         listed = list->size();
     else if (const auto* plain = std::get_if<std::vector<ValueId>>(argument))
         listed = plain->size();
-    if (values.size() != listed + 1) return std::nullopt;  // a dimension is taken whole
+    if (values.size() != listed + 1) return std::nullopt;  // a dimension has no index
     for (std::size_t i = 1; i < values.size(); ++i) {
         auto index = find(values[i], false);
         if (!index || graph_[values[i]].type->dtype != DType::i64) return std::nullopt;
@@ -235,7 +235,7 @@ std::optional<std::vector<KnownTensor>> KnownValues::find_indices(const Node& no
     return found;
 }
 
-std::set<NodeId> KnownValues::nodes_behind(ValueId value) const {
+std::set<NodeId> KnownValues::producers_of(ValueId value) const {
     std::set<NodeId> found;
     std::vector<ValueId> open{value};
     while (!open.empty()) {
@@ -243,8 +243,8 @@ std::set<NodeId> KnownValues::nodes_behind(ValueId value) const {
         const auto producer = graph_[last].producer;
         open.pop_back();
         if (!producer || !found.insert(*producer).second) continue;
-        // "Like that one" asks for its sizes, not for what it holds.
-        if (made(graph_[*producer], *graph_[last].type)) continue;
+        // Factories such as zeros_like depend on the sizes of their argument, not on its contents.
+        if (factory_result(graph_[*producer], *graph_[last].type)) continue;
         const auto reads = graph::tensor_inputs(graph_[*producer]);
         open.insert(open.end(), reads.begin(), reads.end());
     }

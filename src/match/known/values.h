@@ -1,4 +1,4 @@
-// What values hold that depend on nothing but the module's buffers and on numbers: masks above all.
+// The contents of values that depend only on the module's buffers and on numbers, such as masks.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,20 @@ struct KnownTensor {
     std::shared_ptr<const std::vector<double>> elements;
 
     double at(std::span<const std::int64_t> where) const;
-    // The only value there is, where it has one element or repeats one.
+    // The element, if it has or repeats only one.
     std::optional<double> number() const;
 };
 
 class KnownValues {
   public:
-    // Both must outlive it.
+    // Both arguments must outlive this object.
     KnownValues(const graph::Graph& graph, std::span<const graph::Weight> weights);
 
-    // Nothing where the value depends on an input or a parameter, on a buffer the module writes
-    // to, on an operator that is not in the small list here, or is very large.
+    // nullopt if the value is very large, or if it depends on an input, on a parameter, on a buffer
+    // that the module writes to, or on an operator that is not implemented here.
     std::optional<KnownTensor> of(graph::ValueId value);
-    // The nodes that compute a known value from buffers and numbers.
-    std::set<graph::NodeId> nodes_behind(graph::ValueId value) const;
+    // All nodes that compute a known value from buffers and numbers.
+    std::set<graph::NodeId> producers_of(graph::ValueId value) const;
 
   private:
     std::optional<KnownTensor> find(graph::ValueId value, bool keep);
@@ -45,8 +45,8 @@ class KnownValues {
 
     const graph::Graph& graph_;
     std::map<graph::ValueId, const graph::Weight*> weights_;
-    std::set<graph::ValueId> shared_;  // read more than once
-    int depth_ = 0;                    // of what is being computed
+    std::set<graph::ValueId> shared_;  // values that are read more than once
+    int depth_ = 0;                    // of the recursion in find()
     std::map<graph::ValueId, std::optional<KnownTensor>> known_;
 };
 

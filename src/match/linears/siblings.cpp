@@ -30,14 +30,14 @@ std::int64_t columns_of(const Graph& graph, const Region& region) {
     return graph[region.anchor.b].type->sizes[0];
 }
 
-// Whether whoever reads the value, or a view of it, goes by its strides: torch's own operators do,
-// but for one that is told how memory lies.
-bool goes_by_strides(const Graph& graph, const Facts& facts, ValueId value) {
+// Whether all readers of the value and of its views follow its strides, since a sibling's result is
+// not contiguous. Torch's operators do, except as_strided.
+bool readers_follow_strides(const Graph& graph, const Facts& facts, ValueId value) {
     std::vector<ValueId> open{value};
     while (!open.empty()) {
         const ValueId last = open.back();
         open.pop_back();
-        if (facts.escapes[graph::index(last)]) return false;  // the caller may not
+        if (facts.escapes[graph::index(last)]) return false;  // the caller may not follow them
         for (const NodeId id : facts.users[graph::index(last)]) {
             const graph::Node& user = graph[id];
             if (!user.target.starts_with("aten.") || user.target.starts_with("aten.as_strided"))
@@ -57,28 +57,29 @@ bool may_join(const Graph& graph, const Facts& facts, const Region& region) {
            is_matrix(*graph[anchor.b].type) && region.b.value == anchor.b &&
            columns_of(graph, region) > 0 && columns_of(graph, region) % 8 == 0 &&
            constant(anchor.b) && (!anchor.addend || constant(*anchor.addend)) &&
-           goes_by_strides(graph, facts, region.outputs.front()) &&
+           readers_follow_strides(graph, facts, region.outputs.front()) &&
            std::ranges::none_of(region.nodes,
                                 [&](NodeId id) { return find_rowwise(graph[id]) != nullptr; });
 }
 
-// Nothing but the weight and the bias may run along all columns.
-bool runs_along(const Layout& layout, const Laid& side) {
+// Whether the tensor runs over the outermost part of the columns, and so over all linears.
+bool spans_columns(const Layout& layout, const KernelTensor& side) {
     const int outer = layout.n.front();
     return std::ranges::any_of(
         side.order, [&](const Atoms& dim) { return std::ranges::find(dim, outer) != dim.end(); });
 }
 
-// What a parameter of the kernel is to the linear: its input, its weight, then the sides.
+// The kernel's parameters are the input, the weight, then the side operands.
 enum class Kind { weight, bias, other };
 Kind kind_of(const Layout& layout, std::size_t param) {
     if (param == 1) return Kind::weight;
-    return param > 1 && runs_along(layout, layout.sides[param - 2]) ? Kind::bias : Kind::other;
+    return param > 1 && spans_columns(layout, layout.sides[param - 2]) ? Kind::bias : Kind::other;
 }
 
-// What is computed along: equal for regions that differ in their weights alone.
-std::string manner(const Graph& graph, const Facts& facts, const Region& region) {
-    if (is_plain(region)) return "";
+// Equal for regions that differ only in their weights, biases and numbers of columns; "" if nothing
+// follows the linear or no kernel can be written.
+std::string epilogue_key(const Graph& graph, const Facts& facts, const Region& region) {
+    if (is_bare_linear(region)) return "";
     const auto layout = layout_of(graph, region);
     if (!layout) return "";
     const auto written = write_kernel(graph, facts, region, *layout, false);
@@ -101,61 +102,62 @@ std::string manner(const Graph& graph, const Facts& facts, const Region& region)
     return text;
 }
 
-std::string objection(const Graph& graph, const Region& region, const Layout& layout) {
-    if (layout.swapped) return "linears of one input are not computed the other way round";
+std::string reason_not_to_join(const Graph& graph, const Region& region, const Layout& layout) {
+    if (layout.swapped) return "linears of one input are not joined if they are transposed";
     auto rows = layout.a.order;
     rows.back() = layout.n;
     if (layout.a.order.back() != layout.k || layout.results[0].order != rows ||
         layout.b.order != std::vector{layout.n, layout.k})
-        return "linears of one input are joined where their results lie as it does";
-    for (const Laid& side : layout.sides)
-        if (runs_along(layout, side) && side.value != region.anchor.addend)
-            return fmt::format("{} is as wide as one of the linears", graph[side.value].name);
+        return "linears of one input are joined only if their results have its memory layout";
+    for (const KernelTensor& side : layout.sides)
+        if (spans_columns(layout, side) && side.value != region.anchor.addend)
+            return fmt::format("{} runs along the columns of one of the linears",
+                               graph[side.value].name);
     return "";
 }
 
-// Which dimensions of a linear's result those of the joined one are, where nothing follows it: they
-// lie as the input's do.
-Result<std::vector<std::vector<int>>> plain_dims(const Graph& graph, const Region& linear,
-                                                 const Layout& layout) {
+// The binding of a bare linear's result: for each dimension of the joined result, the dimensions of
+// the linear's, which are those of the input.
+Result<std::vector<std::vector<int>>> bare_dims(const Graph& graph, const Region& linear,
+                                                const Layout& layout) {
     auto rows = graph[layout.a.value].type->sizes;
-    auto own = graph[linear.anchor.result].type->sizes;
-    rows.pop_back(), own.pop_back();
-    if (rows != own) return Error{"linears of one input see it in different shapes", ""};
+    auto result_rows = graph[linear.anchor.result].type->sizes;
+    rows.pop_back(), result_rows.pop_back();
+    if (rows != result_rows) return Error{"linears of one input read it in different shapes", ""};
     auto dims = layout.a.dims;
-    dims.back() = {static_cast<int>(own.size())};
+    dims.back() = {static_cast<int>(result_rows.size())};
     return dims;
 }
 
 }  // namespace
 
-bool is_plain(const Region& region) {
+bool is_bare_linear(const Region& region) {
     return region.nodes.size() == 1;
 }
 
 std::vector<std::vector<Region>> siblings(const Graph& graph, const Facts& facts,
                                           const std::vector<Region>& linears) {
-    constexpr std::size_t kMost = 8;               // more of one input are modules set side by side
-    using Key = std::tuple<ValueId, bool, DType>;  // the input, whether with a bias, the results
+    constexpr std::size_t kMost = 8;  // more linears of one input are usually unrelated modules
+    using Key = std::tuple<ValueId, bool, DType>;  // the input, whether with a bias, result type
     std::map<Key, std::map<std::string, std::vector<Region>>> found;
     for (const Region& region : linears)
         if (may_join(graph, facts, region)) {
             const Key key{region.anchor.a, region.anchor.addend.has_value(),
                           graph[region.outputs.front()].type->dtype};
-            const std::string how = manner(graph, facts, region);
-            if (is_plain(region) || !how.empty()) found[key][how].push_back(region);
+            const std::string epilogue = epilogue_key(graph, facts, region);
+            if (is_bare_linear(region) || !epilogue.empty()) found[key][epilogue].push_back(region);
         }
     std::vector<std::vector<Region>> groups;
-    for (auto& [key, by_manner] : found) {
+    for (auto& [key, by_epilogue] : found) {
         const auto columns = [&](const auto& entry) {
             std::int64_t all = 0;
             for (const Region& region : entry.second) all += columns_of(graph, region);
             return std::pair(!entry.first.empty(), all);
         };
-        auto group = std::ranges::max_element(by_manner, {}, columns)->second;
-        if (!is_plain(group.front()))
-            if (const auto plain = by_manner.find(""); plain != by_manner.end())
-                group.insert(group.end(), plain->second.begin(), plain->second.end());
+        auto group = std::ranges::max_element(by_epilogue, {}, columns)->second;
+        if (!is_bare_linear(group.front()))
+            if (const auto bare = by_epilogue.find(""); bare != by_epilogue.end())
+                group.insert(group.end(), bare->second.begin(), bare->second.end());
         if (group.size() > 1 && group.size() <= kMost) groups.push_back(std::move(group));
     }
     return groups;
@@ -170,22 +172,23 @@ Result<Pattern> write_siblings(const Graph& graph, const Facts& facts,
     std::vector<ValueId> outputs;
     for (const Region& region : group) {
         auto& [columns, plain_from] = *joined.siblings;
-        if (is_plain(region) && !is_plain(group.front()) && !plain_from) plain_from = columns;
+        if (is_bare_linear(region) && !is_bare_linear(group.front()) && !plain_from)
+            plain_from = columns;
         columns += columns_of(graph, region);
         nodes.insert(region.nodes.begin(), region.nodes.end());
         outputs.push_back(region.outputs.front());
     }
     if (fold && !fold_into(graph, facts, *fold, joined, {nodes.begin(), nodes.end()}))
-        return Error{"others read the norm, too", ""};
+        return Error{"the norm is also used elsewhere", ""};
     const auto layout = layout_of(graph, joined);
     if (!layout) return layout.error();
-    if (std::string why = objection(graph, joined, *layout); !why.empty())
+    if (std::string why = reason_not_to_join(graph, joined, *layout); !why.empty())
         return Error{std::move(why), ""};
     auto written = write_kernel(graph, facts, joined, *layout, options.tf32.products);
     if (!written) return written.error();
 
-    // Every linear's weight, bias and result are parts of the first one's.
-    const auto in_all = [&](const graph::Binding& first, auto value_of) {
+    // The kernel's weight, bias and result are bound to those of all linears, one after another.
+    const auto bind_all = [&](const graph::Binding& first, auto value_of) {
         std::vector<graph::Binding> parts;
         for (const Region& region : group) {
             parts.push_back(first);
@@ -198,17 +201,17 @@ Result<Pattern> write_siblings(const Graph& graph, const Facts& facts,
         const graph::Binding& param = written->params[i];
         std::vector<graph::Binding> parts{param};
         if (kind_of(*layout, i) == Kind::weight)
-            parts = in_all(param, [](const Region& region) { return region.anchor.b; });
+            parts = bind_all(param, [](const Region& region) { return region.anchor.b; });
         if (kind_of(*layout, i) == Kind::bias)
-            parts = in_all(param, [](const Region& region) { return *region.anchor.addend; });
+            parts = bind_all(param, [](const Region& region) { return *region.anchor.addend; });
         params.insert(params.end(), parts.begin(), parts.end());
     }
     written->params = std::move(params);
     for (std::size_t i = 1; i < group.size(); ++i) {
         auto part = written->results.front();
         part.value = graph[outputs[i]].name;
-        if (is_plain(group[i])) {
-            auto dims = plain_dims(graph, group[i], *layout);
+        if (is_bare_linear(group[i])) {
+            auto dims = bare_dims(graph, group[i], *layout);
             if (!dims) return dims.error();
             part.dims = std::move(*dims);
         }
@@ -217,7 +220,7 @@ Result<Pattern> write_siblings(const Graph& graph, const Facts& facts,
     nodes.insert(joined.nodes.begin(), joined.nodes.end());
     joined.nodes.assign(nodes.begin(), nodes.end());
     joined.outputs = std::move(outputs);
-    auto pattern = complete(graph, joined, *layout, *written, options, gpu);
+    auto pattern = pattern_of(graph, joined, *layout, *written, options, gpu);
     if (pattern) pattern->rule = "linears";
     return pattern;
 }

@@ -1,6 +1,6 @@
-// Linears that read the same input as one product, by their weights behind one another. What
-// follows them in the same way (a rotary embedding of queries and of keys) is computed along, and
-// linears that nothing follows (values) may be among them.
+// Linears that read the same input, computed as one product with their concatenated weights. They
+// may be followed by the same operators (as queries and keys are by a rotary embedding), which
+// become part of the kernel; bare linears, which nothing follows (as values), may be among them.
 #pragma once
 
 #include <vector>
@@ -11,18 +11,18 @@
 
 namespace fact::match {
 
-// Whether the linear is all there is: nothing is computed along.
-bool is_plain(const Region& region);
+// Whether the region is a linear and nothing else.
+bool is_bare_linear(const Region& region);
 
-// Groups of two and more among regions of linears, each the linear with what is computed along: all
-// of a group read the same value, have a bias or none and results of one type, and those that
-// compute something along come first and do the same. Only 16-bit linears whose weights are
-// constants and whose results stay in the graph.
+// Groups of at least two among regions of linears. All linears of a group read the same value, all
+// or none have a bias, and their results have one type. Those that are followed by operators come
+// first, and these operators are the same for all. Only 16-bit linears whose weights are constants
+// and whose results are not results of the module.
 std::vector<std::vector<Region>> siblings(const graph::Graph& graph, const Facts& facts,
                                           const std::vector<Region>& linears);
 
-// The group as one pattern, with the norm that all of it read where there is a `fold`. An Error
-// says what keeps them from being one kernel.
+// The group as one pattern; with `fold`, the norm that all of them read is folded into it. An Error
+// says why they cannot be one kernel.
 Result<Pattern> write_siblings(const graph::Graph& graph, const Facts& facts,
                                const std::vector<Region>& group, const Fold* fold,
                                const Options& options, const GpuSpec& gpu);

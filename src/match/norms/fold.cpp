@@ -22,9 +22,9 @@ bool is_16bit(DType dtype) {
     return dtype == DType::bf16 || dtype == DType::f16;
 }
 
-// Norms that `value` may be computed by, the nearest first.
+// Norm operators and means that `value` may depend on, the nearest first.
 std::vector<NodeId> norms_before(const Graph& graph, ValueId value) {
-    constexpr std::size_t kMost = 16;  // operators that a norm is written out as
+    constexpr std::size_t kMost = 16;  // operators that a module spells a norm with
     std::set<NodeId> seen;
     std::vector<NodeId> norms;
     std::deque<ValueId> open{value};
@@ -56,7 +56,7 @@ std::set<std::uint32_t> params_of(const ir::Kernel& kernel, ir::ExprId id) {
     return found;
 }
 
-// The norm around a node as it is folded, if `result` is all that comes of it.
+// The norm around a node, if `result` is its only result.
 std::optional<Fold> fold_of(const Graph& graph, const Facts& facts, NodeId norm, ValueId result) {
     const NormRegion region = grow_norm(graph, facts, {}, norm, false);
     if (region.outputs != std::vector{result}) return std::nullopt;
@@ -66,7 +66,7 @@ std::optional<Fold> fold_of(const Graph& graph, const Facts& facts, NodeId norm,
     if (!form) return std::nullopt;
     Fold fold{region.nodes, norm, {}, std::move(written->kernel), *form, {}};
     std::map<std::string, int> count;
-    const auto take = [&](const std::string& argument, ir::ExprId vector) {
+    const auto add_vectors = [&](const std::string& argument, ir::ExprId vector) {
         for (const std::uint32_t param : params_of(fold.kernel, vector)) {
             const auto value = value_called(graph, fold.nodes, written->params[param].value);
             const int number = ++count[argument];
@@ -76,8 +76,8 @@ std::optional<Fold> fold_of(const Graph& graph, const Facts& facts, NodeId norm,
         }
     };
     fold.x = *value_called(graph, fold.nodes, written->params[form->x].value);
-    for (const ir::ExprId gain : form->gains) take("gain", gain);
-    if (form->shift) take("shift", *form->shift);
+    for (const ir::ExprId gain : form->gains) add_vectors("gain", gain);
+    if (form->shift) add_vectors("shift", *form->shift);
     return fold;
 }
 
@@ -107,7 +107,7 @@ std::optional<Fold> read_fold(const Graph& graph, const Facts& facts, const Anch
             return type.dtype == dtype && facts.constant[graph::index(value)] &&
                    !type.sizes.empty() && type.sizes.back() == sum;
         });
-        // A weight times a small gain is not a normal number of f16 any more.
+        // A weight times a small gain may be subnormal in f16.
         if (!plain || (dtype == DType::f16 && !fold->form.gains.empty())) continue;
         fold->nodes.insert(fold->nodes.end(), views.begin(), views.end());
         return fold;
@@ -116,17 +116,17 @@ std::optional<Fold> read_fold(const Graph& graph, const Facts& facts, const Anch
 }
 
 bool fold_into(const Graph& graph, const Facts& facts, const Fold& fold, Region& region,
-               const std::vector<NodeId>& also) {
+               const std::vector<NodeId>& other_readers) {
     const auto constant = [&](ValueId value) {
         return static_cast<bool>(facts.constant[graph::index(value)]);
     };
     std::set<NodeId> nodes(region.nodes.begin(), region.nodes.end()), readers = nodes;
-    readers.insert(also.begin(), also.end());
+    readers.insert(other_readers.begin(), other_readers.end());
     if (!only_used_in(facts, region.anchor.a, readers) || !constant(region.anchor.b)) return false;
     for (const SideUse& side : region.sides) {
         if (region.second == side.node && side.argument == "weight" && !constant(side.value))
             return false;
-        // What the epilogue reads of the norm would not be there any more.
+        // The epilogue reads a value of the norm, which would no longer be computed.
         const auto producer = graph[side.value].producer;
         if (producer && std::ranges::find(fold.nodes, *producer) != fold.nodes.end()) return false;
     }
@@ -135,7 +135,7 @@ bool fold_into(const Graph& graph, const Facts& facts, const Fold& fold, Region&
     if (!rows) return false;
     space.a = std::move(*rows);
     nodes.insert(fold.nodes.begin(), fold.nodes.end());
-    region.a = look_through(graph, facts, nodes, {fold.x, space.a});
+    region.a = before_permutes(graph, facts, nodes, {fold.x, space.a});
     for (const auto& [param, vector] : fold.vectors) {
         Shape along(graph[vector.value].type->sizes.size());
         along.back() = {region.anchor.k};

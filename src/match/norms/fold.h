@@ -1,4 +1,4 @@
-// Which norm may be folded into a product, and how it becomes a part of the product's region.
+// Finds a norm that can be folded into a product, and adds it to the product's region.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace fact::match {
 
-// The norm whose result is the product's first operand: of 16-bit rows as long as the product's
-// sum, by vectors of the same type that are constant, as the weight must be. In f16 only one
-// without a gain.
+// The norm whose result is the product's first operand, if its rows are 16-bit and as long as the
+// dimension that the product sums over, and its vectors are constants of the same type. In f16 only
+// a norm without a gain.
 std::optional<Fold> read_fold(const graph::Graph& graph, const Facts& facts, const Anchor& anchor);
 
-// Makes the norm a part of the region. False where others read the norm too than the region and
-// `also`, or a weight is not constant.
+// Adds the norm to the region. False if a node outside the region and `other_readers` reads the
+// norm, or if a weight is not constant.
 bool fold_into(const graph::Graph& graph, const Facts& facts, const Fold& fold, Region& region,
-               const std::vector<graph::NodeId>& also = {});
+               const std::vector<graph::NodeId>& other_readers = {});
 
 }  // namespace fact::match

@@ -30,7 +30,7 @@ class Grower {
         for (const NodeId last : after_) {
             if (type_sizes(last) != rows_) continue;
             NodeSet nodes = up_to(last);
-            if (nodes.size() > best.size() && outputs(nodes).size() == 1 && !goes_round(nodes))
+            if (nodes.size() > best.size() && outputs(nodes).size() == 1 && !makes_cycle(nodes))
                 best = std::move(nodes);
         }
         if (best.empty()) return {};
@@ -39,8 +39,8 @@ class Grower {
     }
 
   private:
-    // A value of whole rows, or of one element a row.
-    bool of_rows(ValueId value) const {
+    // Whether the value has whole rows, or one element per row.
+    bool has_rows(ValueId value) const {
         const auto& type = graph_[value].type;
         if (!type || type->dynamic || type->sizes.size() != rows_.size()) return false;
         return std::equal(rows_.begin(), rows_.end() - 1, type->sizes.begin()) &&
@@ -49,15 +49,15 @@ class Grower {
 
     bool computable(NodeId id) const {
         const Node& node = graph_[id];
-        if (taken_.contains(id) || node.outputs.empty() || !of_rows(node.outputs.front()))
+        if (taken_.contains(id) || node.outputs.empty() || !has_rows(node.outputs.front()))
             return false;
-        if (looks_along_rows(graph_, node))
-            return of_rows(std::get<ValueId>(node.inputs.front().value));
+        if (is_over_rows(graph_, node))
+            return has_rows(std::get<ValueId>(node.inputs.front().value));
         return unsupported_pointwise(graph_, node).empty();
     }
 
-    // What makes a vector for all rows of others, such as 1 + w.
-    bool serves_rows(NodeId id) const {
+    // Whether the node computes a vector that all rows share, such as 1 + w.
+    bool computes_vector(NodeId id) const {
         const Node& node = graph_[id];
         if (taken_.contains(id) || node.outputs.size() != 1) return false;
         const auto& type = graph_[node.outputs.front()].type;
@@ -73,20 +73,20 @@ class Grower {
         return read;
     }
 
-    // Whether something that comes after these nodes is read by them again.
-    bool goes_round(const NodeSet& nodes) const {
-        std::vector<NodeId> after;
+    // Whether these nodes read something that is computed from their results outside.
+    bool makes_cycle(const NodeSet& nodes) const {
+        std::vector<NodeId> outside;
         for (const NodeId id : nodes)
             for (const ValueId value : graph_[id].outputs)
-                std::ranges::copy(used_outside(facts_, value, nodes), std::back_inserter(after));
-        return comes_back(graph_, facts_, nodes, std::move(after));
+                std::ranges::copy(used_outside(facts_, value, nodes), std::back_inserter(outside));
+        return feeds_back(graph_, facts_, nodes, std::move(outside));
     }
 
     const std::vector<std::int64_t>& type_sizes(NodeId id) const {
         return graph_[graph_[id].outputs.front()].type->sizes;
     }
 
-    // What can be computed from the norm on, itself first.
+    // Finds the norm and everything after it that the kernel can compute.
     void find_after() {
         constexpr std::size_t kMost = 64;
         NodeSet open{norm_};
@@ -100,7 +100,7 @@ class Grower {
         }
     }
 
-    // What `last` needs of that, and what serves nothing else before it.
+    // The nodes of after_ that `last` needs, and operators before them that nothing else uses.
     NodeSet up_to(NodeId last) const {
         constexpr std::size_t kMost = 128;
         NodeSet nodes{last};
@@ -110,9 +110,9 @@ class Grower {
                 for (const ValueId value : graph::tensor_inputs(graph_[id])) {
                     const auto producer = graph_[value].producer;
                     if (!producer || nodes.contains(*producer)) continue;
-                    const bool can = computable(*producer) || serves_rows(*producer);
+                    const bool possible = computable(*producer) || computes_vector(*producer);
                     if (!after_.contains(*producer) &&
-                        (!can || nodes.size() >= kMost || !only_used_in(facts_, value, nodes)))
+                        (!possible || nodes.size() >= kMost || !only_used_in(facts_, value, nodes)))
                         continue;
                     nodes.insert(*producer);
                     changed = true;
@@ -128,7 +128,7 @@ class Grower {
                    reads, [&](ValueId value) { return graph_[value].type->sizes == rows_; });
     }
 
-    // The sum that is normalised, and goes on beside it.
+    // Adds the residual sum that is normalised; others may read it too.
     void take_residual(NodeSet& nodes) const {
         for (const NodeId id : nodes)
             for (const ValueId value : graph::tensor_inputs(graph_[id])) {
@@ -138,7 +138,7 @@ class Grower {
                     continue;
                 NodeSet more = nodes;
                 more.insert(*producer);
-                if (goes_round(more)) continue;
+                if (makes_cycle(more)) continue;
                 nodes = std::move(more);
                 return;
             }
@@ -154,9 +154,9 @@ class Grower {
 
 }  // namespace
 
-bool looks_along_rows(const Graph& graph, const Node& node) {
+bool is_over_rows(const Graph& graph, const Node& node) {
     const RowwiseOp* op = find_rowwise(node);
-    if (!op || by_channel(node) || !unsupported_rowwise(graph, node).empty()) return false;
+    if (!op || has_channel_params(node) || !unsupported_rowwise(graph, node).empty()) return false;
     const auto& sizes = graph[std::get<ValueId>(node.inputs.front().value)].type->sizes;
     const auto groups = dim_groups(graph, node);
     return groups && groups->size() == 1 && !groups->front().part &&
@@ -167,7 +167,7 @@ bool looks_along_rows(const Graph& graph, const Node& node) {
 bool is_norm(const Graph& graph, const Node& node) {
     const RowwiseOp* op = find_rowwise(node);
     return op && (op->kind == RowwiseKind::norm || op->kind == RowwiseKind::mean) &&
-           looks_along_rows(graph, node);
+           is_over_rows(graph, node);
 }
 
 NormRegion grow_norm(const Graph& graph, const Facts& facts, const std::set<NodeId>& taken,

@@ -1,4 +1,4 @@
-// The operators around a norm that one pass over its rows can compute.
+// A norm and the operators around it that one kernel can compute in one pass over the rows.
 #pragma once
 
 #include <set>
@@ -9,19 +9,20 @@ namespace fact::match {
 
 struct NormRegion {
     std::vector<graph::NodeId> nodes;     // in execution order
-    std::vector<graph::ValueId> outputs;  // what others read of them, the norm's own result last
-    std::vector<std::int64_t> rows;       // the sizes of what is normalised
+    std::vector<graph::ValueId> outputs;  // values that others read, the normalised one last
+    std::vector<std::int64_t> rows;       // the sizes of the tensor that is normalised
 };
 
-// Whether the node looks along the last dimension alone and keeps the rank.
-bool looks_along_rows(const graph::Graph& graph, const graph::Node& node);
+// Whether the node is a row-wise operator over just the last dimension, and keeps the rank.
+bool is_over_rows(const graph::Graph& graph, const graph::Node& node);
 
-// Whether a norm may be grown around the node: a norm, or a mean along the last dimension.
+// Whether a norm may be found around the node: a norm operator, or a mean over the last dimension.
 bool is_norm(const graph::Graph& graph, const graph::Node& node);
 
-// The largest set of pointwise operators and reductions of rows around `node` of which others read
-// only the last one's rows, with what makes their weights; and, with `residual`, before them a sum
-// that others may read too. No outputs where there is none.
+// The largest set of pointwise operators and row reductions around `node` of which others read only
+// the last result, with the operators that compute their weights. With `residual`, it includes the
+// sum before the norm, which others may read too. The result has no outputs if there is no such
+// set.
 NormRegion grow_norm(const graph::Graph& graph, const Facts& facts,
                      const std::set<graph::NodeId>& taken, graph::NodeId node,
                      bool residual = true);

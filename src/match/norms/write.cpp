@@ -22,13 +22,14 @@ using ir::ExprId;
 
 namespace {
 
-// Writes the kernel of a region: dimensions before the last are rows, merged as all tensors allow.
+// Writes the kernel of a region. The dimensions before the last one are merged as far as the
+// strides of all tensors allow.
 class NormWriter {
   public:
     NormWriter(const Graph& graph, const Facts& facts, const NormRegion& region, NodeId norm)
         : graph_(graph), facts_(facts), region_(region), norm_(norm), build_(kernel_) {}
 
-    Result<Written> write() {
+    Result<WrittenKernel> write() {
         if (std::string reason = find_tensors(); !reason.empty()) return Error{reason, ""};
         merge_rows();
         if (layout_.atoms.empty()) return Error{"it is a single row", ""};
@@ -39,12 +40,12 @@ class NormWriter {
         for (const Atom& atom : layout_.atoms) extents_[atom.name] = atom.extent;
 
         for (const ValueId value : inputs_) {
-            auto laid = lay(value);
-            if (!laid) return laid.error();
-            add_param(*laid);
+            auto tensor = kernel_tensor(value);
+            if (!tensor) return tensor.error();
+            add_param(*tensor);
         }
         for (const NodeId id : region_.nodes)
-            if (find_rowwise(graph_[id]) && !looks_along(graph_[id]))
+            if (find_rowwise(graph_[id]) && !has_real_rows(graph_[id]))
                 return Error{"each of its rows is a single number", ""};
         for (const NodeId id : region_.nodes) write_node(graph_[id]);
         for (const ValueId value : region_.outputs)
@@ -54,15 +55,15 @@ class NormWriter {
         if (std::string wrong = ir::verify(kernel_); !wrong.empty())
             throw InternalError(
                 fmt::format("{} gives a bad kernel: {}", graph_[norm_].name, wrong));
-        return Written{std::move(kernel_), std::move(extents_), std::move(params_),
-                       std::move(results_)};
+        return WrittenKernel{std::move(kernel_), std::move(extents_), std::move(params_),
+                             std::move(results_)};
     }
 
   private:
     const TensorType& type(ValueId value) const { return *graph_[value].type; }
     int last() const { return static_cast<int>(region_.rows.size()) - 1; }
 
-    // The rows' dimension that a tensor's own one is, matched from the right.
+    // The axis, a dimension of the normalised tensor, that a tensor's dimension runs over.
     int axis(ValueId value, std::size_t dim) const {
         return static_cast<int>(region_.rows.size() + dim - type(value).sizes.size());
     }
@@ -70,7 +71,8 @@ class NormWriter {
         return type(value).sizes[dim] == 1 || type(value).strides[dim] == 0;
     }
 
-    bool looks_along(const Node& node) const {
+    // Whether the rows it reads have more than one different element.
+    bool has_real_rows(const Node& node) const {
         const auto* source = std::get_if<ValueId>(&node.inputs.front().value);
         return source && !repeats(*source, type(*source).sizes.size() - 1);
     }
@@ -96,12 +98,12 @@ class NormWriter {
         for (const ValueId value : region_.outputs) {
             const DType dtype = type(value).dtype;
             if (dtype != DType::bf16 && dtype != DType::f16 && dtype != DType::f32)
-                return fmt::format("a kernel cannot end in {}", info(dtype).name);
+                return fmt::format("a kernel cannot have a result of type {}", info(dtype).name);
         }
         return "";
     }
 
-    // The tensor's dimension for an axis; nothing where it is broadcast along it.
+    // The tensor's dimension for an axis; nullopt if the tensor is broadcast along it.
     std::optional<std::size_t> dim_of(ValueId value, int wanted) const {
         for (std::size_t i = 0; i < type(value).sizes.size(); ++i)
             if (axis(value, i) == wanted && !repeats(value, i)) return i;
@@ -135,10 +137,10 @@ class NormWriter {
         }
     }
 
-    // A tensor's dimensions in memory order.
-    Result<Laid> lay(ValueId value) const {
+    // The tensor with its dimensions in memory order.
+    Result<KernelTensor> kernel_tensor(ValueId value) const {
         const TensorType& own = type(value);
-        Laid laid{value, {}, {}, 16};
+        KernelTensor tensor{value, {}, {}, 16};
         std::vector<int> atoms;
         const auto dims_of = [&](int atom) {
             std::vector<int> dims;
@@ -155,32 +157,32 @@ class NormWriter {
         if (!atoms.empty() && stride(atoms.back()) != 1)
             return Error{fmt::format("{} has no contiguous dimension", graph_[value].name), ""};
         if (dim_of(value, last()) && atoms.back() != layout_.n.front())
-            return Error{fmt::format("the rows of {} do not lie in one piece", graph_[value].name),
-                         ""};
-        std::int64_t together = own.offset;
+            return Error{fmt::format("the rows of {} are not contiguous", graph_[value].name), ""};
+        std::int64_t common_divisor = own.offset;  // of its start and all strides, in elements
         for (const int atom : atoms) {
-            laid.order.push_back({atom});
-            laid.dims.push_back(dims_of(atom));
-            if (atom != atoms.back()) together = std::gcd(together, stride(atom));
+            tensor.order.push_back({atom});
+            tensor.dims.push_back(dims_of(atom));
+            if (atom != atoms.back()) common_divisor = std::gcd(common_divisor, stride(atom));
         }
-        if (together != 0)
-            laid.alignment =
-                static_cast<int>(std::gcd(together * info(own.dtype).bytes, std::int64_t{16}));
-        return laid;
+        if (common_divisor != 0)
+            tensor.alignment = static_cast<int>(
+                std::gcd(common_divisor * info(own.dtype).bytes, std::int64_t{16}));
+        return tensor;
     }
 
-    void add_param(const Laid& laid) {
-        const bool row = laid.order.size() == 1 && laid.order.front() == layout_.n;
-        const std::string stem = row ? "w" : laid.order.size() > 1 ? "x" : "c";
+    void add_param(const KernelTensor& tensor) {
+        const bool row = tensor.order.size() == 1 && tensor.order.front() == layout_.n;
+        const std::string stem = row ? "w" : tensor.order.size() > 1 ? "x" : "c";
         std::string name = stem;
         for (int i = 2;
              std::ranges::find(kernel_.params, name, &ir::Tensor::name) != kernel_.params.end();
              ++i)
             name = fmt::format("{}{}", stem, i);
-        kernel_.params.push_back({name, {type(laid.value).dtype, forms_->dims(laid.order)}, {}});
-        params_.push_back(match::bind(graph_, facts_, name, laid));
+        kernel_.params.push_back(
+            {name, {type(tensor.value).dtype, forms_->dims(tensor.order)}, {}});
+        params_.push_back(match::bind(graph_, facts_, name, tensor));
         const ExprId loaded = build_.param(static_cast<std::uint32_t>(kernel_.params.size() - 1));
-        values_[laid.value] = build_.permute(loaded, forms_->sorted(kernel_[loaded].type.dims));
+        values_[tensor.value] = build_.permute(loaded, forms_->sorted(kernel_[loaded].type.dims));
     }
 
     void write_node(const Node& node) {
@@ -194,7 +196,7 @@ class NormWriter {
             [&](const std::string& argument, ValueId) { return operands.at(argument); });
         if (const RowwiseOp* op = find_rowwise(node)) {
             const ValueId source = std::get<ValueId>(node.inputs.front().value);
-            const ExprId x = rounded(source);
+            const ExprId x = round_as_torch(source);
             const std::vector<std::vector<ir::DimId>> along{{forms_->dim(layout_.n)}};
             values_[node.outputs.front()] = op->build(translation, x, along).front();
             return;
@@ -206,21 +208,22 @@ class NormWriter {
         values_[node.outputs.front()] = find_pointwise(node)->build(translation);
     }
 
-    // As torch has it in memory: statistics are of the rounded values, and so is what goes on.
-    ExprId rounded(ValueId value) {
+    // Rounds a value as torch stores it: statistics and everything else are computed from rounded
+    // values.
+    ExprId round_as_torch(ValueId value) {
         const DType dtype = type(value).dtype;
         ExprId& x = values_.at(value);
         const bool read = std::ranges::find(inputs_, value) != inputs_.end();
-        const bool said =
+        const bool is_rounded =
             std::holds_alternative<ir::Cast>(kernel_[x].node) && kernel_[x].type.dtype == dtype;
-        if (!read && !said && dtype != DType::f32 && info(dtype).floating)
+        if (!read && !is_rounded && dtype != DType::f32 && info(dtype).floating)
             x = build_.cast(dtype, x);
         return x;
     }
 
     std::string write_output(ValueId value) {
-        const auto laid = lay(value);
-        if (!laid) return laid.error().message;
+        const auto tensor = kernel_tensor(value);
+        if (!tensor) return tensor.error().message;
         const bool is_last = value == region_.outputs.back();
         const std::string name = is_last ? "y" : "s";
         ExprId result = values_.at(value);
@@ -228,10 +231,10 @@ class NormWriter {
             cast && is_last && kernel_[result].type.dtype == type(value).dtype &&
             info(kernel_[cast->x].type.dtype).floating)
             result = cast->x;  // storing rounds anyway
-        const ExprId stored = forms_->arrange(result, laid->order);
+        const ExprId stored = forms_->arrange(result, tensor->order);
         kernel_.outputs.push_back(
-            {{name, {type(value).dtype, forms_->dims(laid->order)}, {}}, stored});
-        results_.push_back(match::bind(graph_, facts_, name, *laid));
+            {{name, {type(value).dtype, forms_->dims(tensor->order)}, {}}, stored});
+        results_.push_back(match::bind(graph_, facts_, name, *tensor));
         return "";
     }
 
@@ -258,8 +261,8 @@ class NormWriter {
 
 }  // namespace
 
-Result<Written> write_norm(const Graph& graph, const Facts& facts, const NormRegion& region,
-                           NodeId norm) {
+Result<WrittenKernel> write_norm(const Graph& graph, const Facts& facts, const NormRegion& region,
+                                 NodeId norm) {
     return NormWriter(graph, facts, region, norm).write();
 }
 

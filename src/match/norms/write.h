@@ -7,8 +7,8 @@
 
 namespace fact::match {
 
-// An Error says what keeps the region of `norm` from being a kernel.
-Result<Written> write_norm(const graph::Graph& graph, const Facts& facts, const NormRegion& region,
-                           graph::NodeId norm);
+// An Error says why the region around `norm` cannot be one kernel.
+Result<WrittenKernel> write_norm(const graph::Graph& graph, const Facts& facts,
+                                 const NormRegion& region, graph::NodeId norm);
 
 }  // namespace fact::match

@@ -9,8 +9,8 @@ namespace fact::match {
 
 namespace {
 
-// Left out, or the factor that torch adds by where none is given.
-bool says_nothing(const graph::Argument& argument) {
+// None, or the default of torch's `alpha`.
+bool has_no_effect(const graph::Argument& argument) {
     const auto* number = std::get_if<std::int64_t>(&argument);
     const auto* real = std::get_if<double>(&argument);
     return std::holds_alternative<graph::None>(argument) || (number && *number == 1) ||
@@ -23,7 +23,7 @@ CallFormula::CallFormula(const char* formula) {
     const std::string_view text = formula;
     const std::size_t open = text.find('('), close = text.find(')');
     if (open == text.npos || close != text.size() - 1)
-        throw InternalError("a formula of a call is written name(argument, ...)");
+        throw InternalError("the formula of a call must have the form name(argument, ...)");
     operator_ = text.substr(0, open);
     for (std::string_view rest = text.substr(open + 1, close - open - 1); !rest.empty();) {
         const std::size_t comma = std::min(rest.find(", "), rest.size());
@@ -39,7 +39,7 @@ std::optional<CallFormula::Arguments> CallFormula::read(const graph::Node& node)
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (i < names_.size())
             found[names_[i]] = &node.inputs[i];
-        else if (!says_nothing(node.inputs[i].value))
+        else if (!has_no_effect(node.inputs[i].value))
             return std::nullopt;
     }
     return found;

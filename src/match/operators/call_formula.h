@@ -1,5 +1,5 @@
-// A call of a torch operator as a formula: "masked_fill(scores, hides, low)". Names stand for the
-// arguments in their order, whichever overload it is; what they must be is the reader's to say.
+// A call of a torch operator as a formula: "masked_fill(scores, hides, low)". It names the first
+// arguments of any overload of the operator; the caller checks what they are.
 #pragma once
 
 #include <map>
@@ -14,10 +14,10 @@ namespace fact::match {
 
 class CallFormula {
   public:
-    CallFormula(const char* formula);  // not explicit: tables of them are written as texts
+    CallFormula(const char* formula);  // not explicit, so that tables can list string literals
 
     using Arguments = std::map<std::string, const graph::NamedArgument*, std::less<>>;
-    // Nothing where it is another operator, or where a further argument changes what it computes.
+    // nullopt if the node is another operator, or if it has a further argument with an effect.
     std::optional<Arguments> read(const graph::Node& node) const;
 
   private:

@@ -87,8 +87,8 @@ ExprId hardtanh(T& t) {
 
 ExprId clamp(T& t) {
     ExprId x = t.operand("self");
-    if (t.given("min")) x = t.build.binary(BinaryOp::max, x, t.operand("min"));
-    if (t.given("max")) x = t.build.binary(BinaryOp::min, x, t.operand("max"));
+    if (t.has("min")) x = t.build.binary(BinaryOp::max, x, t.operand("min"));
+    if (t.has("max")) x = t.build.binary(BinaryOp::min, x, t.operand("max"));
     return x;
 }
 
@@ -117,7 +117,7 @@ ExprId softplus(T& t) {
     const double beta = t.number("beta", 1), threshold = t.number("threshold", 20);
     const ExprId x = t.operand("self"), steep = scaled(t, x, beta);
     const ExprId soft = scaled(t, t.build.unary(UnaryOp::softplus, steep), 1 / beta);
-    if (threshold == 20) return soft;
+    if (threshold == 20) return soft;  // the language's softplus is itself linear from there on
     const ExprId linear = t.build.binary(BinaryOp::gt, steep, t.build.literal(threshold));
     return t.build.select(linear, x, soft);
 }
@@ -176,17 +176,17 @@ ExprId masked_fill(T& t) {
 ExprId cast(T& t) {
     const ExprId x = t.operand("self");
     const DType from = t.type_of("self"), to = t.result_type();
-    // Floating values are f32 inside a kernel: only narrowing them says anything.
+    // Floating values are f32 inside a kernel, so a cast to f32 changes nothing.
     if (from == to || (info(from).floating && to == DType::f32)) return x;
     return t.build.cast(to, x);
 }
 
-ExprId same(T& t) {
+ExprId identity(T& t) {
     return t.operand("self");
 }
 
 ExprId constant(T& t) {
-    const std::string_view name = t.given("fill_value") ? "fill_value" : "s";
+    const std::string_view name = t.has("fill_value") ? "fill_value" : "s";
     const DType dtype = t.result_type() == DType::boolean ? DType::boolean : DType::f32;
     return t.build.literal(t.number(name, 0), dtype);
 }
@@ -267,7 +267,7 @@ const std::vector<PointwiseOp> kPointwiseOps{
     {"aten.masked_fill.Scalar", "mask", kMasked, masked_fill},
     {"aten.masked_fill.Tensor", "mask", kMasked, masked_fill},
     {"aten._to_copy.default", "", kSelf, cast},
-    {"aten.clone.default", "", kSelf, same},
+    {"aten.clone.default", "", kSelf, identity},
     {"aten.full.default", "", kNone, constant},
     {"aten.scalar_tensor.default", "", kNone, constant},
 };

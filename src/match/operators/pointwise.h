@@ -1,4 +1,4 @@
-// Pointwise operators of torch and what they are in the kernel language: one table.
+// The table of torch's pointwise operators and their translations to the kernel language.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ namespace fact::match {
 
 struct PointwiseOp {
     std::string_view target;  // "aten.add.Tensor"
-    // Its part in a kernel's name; "" of comparisons, logic and copies. That and "mask" may give
-    // bool.
+    // Its part in a kernel's name; "" for comparisons, logic, copies and constants. Only operators
+    // with the tag "" or "mask" may have a bool result, and naming.cpp calls operands of "" masks.
     std::string_view tag;
     std::vector<std::string_view> tensors;  // arguments that may be tensors
     ir::ExprId (*build)(Translation&);
@@ -23,11 +23,12 @@ struct PointwiseOp {
 // The table's row for a node, or nullptr.
 const PointwiseOp* find_pointwise(const graph::Node& node);
 
-// Why a kernel cannot read the value, or with `result` compute it; or "".
+// Why a kernel cannot read the value or, with `result`, compute it; or "". In unsupported.cpp, like
+// the next one.
 std::string unsupported_type(const graph::Graph& graph, graph::ValueId value, bool result);
 
-// Why a kernel cannot compute the node, or "": not pointwise, an element type it lacks, an
-// argument it cannot take.
+// Why a kernel cannot compute the node (not pointwise, an unsupported element type or argument), or
+// "".
 std::string unsupported_pointwise(const graph::Graph& graph, const graph::Node& node);
 
 }  // namespace fact::match

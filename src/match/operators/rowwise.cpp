@@ -39,7 +39,7 @@ std::vector<std::size_t> from_dim(std::size_t first, std::size_t rank) {
     return dims;
 }
 
-// Argument "dim", one or several; all dimensions where there is none.
+// The argument "dim", one or several; all dimensions if it is missing.
 Groups along_dim(const Graph& graph, const Node& node) {
     const std::size_t rank = sizes_of_input(graph, node).size();
     Ints wanted = graph::ints_argument(node, "dim");
@@ -70,7 +70,7 @@ Groups along_group(const Graph& graph, const Node& node) {
 
 Groups along_channel(const Graph& graph, const Node& node) {
     if (!graph::flag_argument(node, "use_input_stats", true))
-        return Error{"it normalises by running values", ""};
+        return Error{"it normalises by running statistics", ""};
     if (graph::tensor_argument(node, "running_mean"))
         return Error{"it updates running statistics in place: that stays with torch", ""};
     return std::vector<DimGroup>{{from_dim(2, sizes_of_input(graph, node).size()), {}}};
@@ -102,7 +102,7 @@ Groups rows_and_columns(const Graph& graph, const Node& node) {
     return std::vector<DimGroup>{{{rank - 2}, {}}, {{rank - 1}, {}}};
 }
 
-// Over nothing but dimensions of extent one, a reduction changes nothing.
+// `dims` is empty if all reduced dimensions have extent one: then nothing changes.
 template <ReduceOp op>
 std::vector<ExprId> reduce(T& t, ExprId x, const Dims& dims) {
     return {dims[0].empty() ? x : t.build.reduce(op, x, dims[0])};
@@ -128,8 +128,8 @@ std::vector<ExprId> log_softmax(T& t, ExprId x, const Dims& dims) {
 }
 
 ExprId affine(T& t, ExprId x) {
-    if (t.given("weight")) x = t.combine(BinaryOp::mul, x, t.operand("weight"));
-    if (t.given("bias")) x = t.combine(BinaryOp::add, x, t.operand("bias"));
+    if (t.has("weight")) x = t.combine(BinaryOp::mul, x, t.operand("weight"));
+    if (t.has("bias")) x = t.combine(BinaryOp::add, x, t.operand("bias"));
     return x;
 }
 
@@ -139,12 +139,12 @@ std::vector<ExprId> layer_norm(T& t, ExprId x, const Dims& dims) {
 }
 
 std::vector<ExprId> rms_norm(T& t, ExprId x, const Dims& dims) {
-    // Torch computes in f32 whatever the type, and takes that type's epsilon where none is given.
+    // Torch computes in f32 whatever the type, and its default is the epsilon of f32.
     const ExprId eps = t.build.literal(t.number("eps", std::numeric_limits<float>::epsilon()));
     return {affine(t, composite(t, "rms_norm", x, dims[0], {{"eps", eps}}))};
 }
 
-// The result, the mean and the inverse deviation.
+// Returns the result, the mean and the inverse standard deviation.
 std::vector<ExprId> batch_statistics(T& t, ExprId x, const Dims& dims) {
     const ExprId mean = composite(t, "mean", x, dims[0]);
     const ExprId centered = t.build.binary(BinaryOp::sub, x, mean);
@@ -233,10 +233,10 @@ Groups dim_groups(const Graph& graph, const Node& node) {
         case Along::matrix:
             return rows_and_columns(graph, node);
     }
-    throw InternalError("dim_groups: no such way to look along");
+    throw InternalError("dim_groups: no such Along");
 }
 
-bool by_channel(const Node& node) {
+bool has_channel_params(const Node& node) {
     switch (graph::facts_of(node).along) {
         case Along::group:
         case Along::channel:
@@ -250,7 +250,7 @@ bool by_channel(const Node& node) {
         case Along::matrix:
             return false;
     }
-    throw InternalError("by_channel: no such way to look along");
+    throw InternalError("has_channel_params: no such Along");
 }
 
 std::string unsupported_rowwise(const Graph& graph, const Node& node) {
@@ -267,7 +267,7 @@ std::string unsupported_rowwise(const Graph& graph, const Node& node) {
         return reason;
     if (graph[node.outputs.front()].type->dtype == DType::boolean) return "it computes bool";
     const DType input = graph[std::get<ValueId>(node.inputs.front().value)].type->dtype;
-    if (!info(input).floating) return fmt::format("it looks along {}", info(input).name);
+    if (!info(input).floating) return fmt::format("its input is {}", info(input).name);
     const auto groups = dim_groups(graph, node);
     return groups ? "" : groups.error().message;
 }

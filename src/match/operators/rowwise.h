@@ -1,5 +1,5 @@
-// Operators of torch that look along dimensions: reductions, softmax, norms, pooling, triangles.
-// One table, as for the pointwise ones.
+// The table of torch's row-wise operators, whose elements depend on others along some dimensions:
+// reductions, softmax, norms, pooling, triangles.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,8 @@
 
 namespace fact::match {
 
-// Dimensions of the operator's input that belong together: whole ones, and the inner part of one.
+// Dimensions of the input that an operator treats as one: whole ones, and the inner part of
+// another.
 struct DimGroup {
     struct Part {
         std::size_t dim = 0;
@@ -24,14 +25,14 @@ struct DimGroup {
     std::optional<Part> part;
 };
 
-// What families of rules look for among them.
+// The kinds that families of rules look for.
 enum class RowwiseKind { other, mean, softmax, norm };
 
 struct RowwiseOp {
-    std::string_view target, tag;
-    std::string_view input;  // the argument it looks along
-    bool reduces = false;    // the result lacks the first group
-    // The results, from the input and the kernel's dimensions of each group.
+    std::string_view target, tag;  // as in PointwiseOp
+    std::string_view input;        // the name of its first argument
+    bool reduces = false;          // the result does not have the dimensions of the first group
+    // Builds the results from the input and the kernel's dimensions of each group.
     std::vector<ir::ExprId> (*build)(Translation&, ir::ExprId,
                                      const std::vector<std::vector<ir::DimId>>&);
     RowwiseKind kind = RowwiseKind::other;
@@ -40,10 +41,11 @@ struct RowwiseOp {
 // The table's row for a node, or nullptr.
 const RowwiseOp* find_rowwise(const graph::Node& node);
 
-// What it looks along: a reduction's dimensions, or what it counts. An Error says why not.
+// The dimensions that it works along: those it reduces or normalises over, or those whose index it
+// compares. An Error says why a kernel cannot compute it.
 Result<std::vector<DimGroup>> dim_groups(const graph::Graph& graph, const graph::Node& node);
-// Whether its other tensors run along dimension 1, else along the last ones.
-bool by_channel(const graph::Node& node);
+// Whether its parameters (weight, bias, statistics) run along dimension 1, not along the last ones.
+bool has_channel_params(const graph::Node& node);
 
 // Why a kernel cannot compute the node, or "".
 std::string unsupported_rowwise(const graph::Graph& graph, const graph::Node& node);

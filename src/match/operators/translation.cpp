@@ -22,7 +22,7 @@ ExprId Translation::combine(ir::BinaryOp op, ExprId a, ExprId b) {
     return build.binary(op, operands[0], operands[1]);
 }
 
-bool Translation::given(std::string_view name) const {
+bool Translation::has(std::string_view name) const {
     const auto* argument = graph::find_argument(node_, name);
     return argument && !std::holds_alternative<graph::None>(*argument);
 }
@@ -32,19 +32,19 @@ bool Translation::is_number(std::string_view name) const {
     return argument && !std::holds_alternative<ValueId>(*argument);
 }
 
-double Translation::number(std::string_view name, double otherwise) const {
+double Translation::number(std::string_view name, double fallback) const {
     const auto* argument = graph::find_argument(node_, name);
-    if (!argument) return otherwise;
+    if (!argument) return fallback;
     if (const auto* value = std::get_if<bool>(argument)) return *value ? 1 : 0;
     if (const auto* value = std::get_if<std::int64_t>(argument)) return static_cast<double>(*value);
     if (const auto* value = std::get_if<double>(argument)) return *value;
-    return otherwise;
+    return fallback;
 }
 
-std::string Translation::text(std::string_view name, std::string_view otherwise) const {
+std::string Translation::text(std::string_view name, std::string_view fallback) const {
     const auto* argument = graph::find_argument(node_, name);
     const auto* value = argument ? std::get_if<std::string>(argument) : nullptr;
-    return value ? *value : std::string(otherwise);
+    return value ? *value : std::string(fallback);
 }
 
 DType Translation::result_type() const {

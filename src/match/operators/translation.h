@@ -1,4 +1,5 @@
-// One node of the graph on its way into a kernel: its operands as expressions, its plain arguments.
+// What the translation of one node into a kernel needs: its operands as expressions and its other
+// arguments.
 #pragma once
 
 #include <functional>
@@ -13,7 +14,7 @@ namespace fact::match {
 
 class Translation {
   public:
-    // A tensor argument as an expression, and operands brought to dimensions in common.
+    // Load makes an expression of a tensor argument; Align brings operands to common dimensions.
     using Load = std::function<ir::ExprId(const std::string&, graph::ValueId)>;
     using Align = std::function<void(std::vector<ir::ExprId>&)>;
 
@@ -29,14 +30,14 @@ class Translation {
     ir::Kernel& kernel;
     ir::Builder build;
 
-    // The argument as an expression, whether torch wrote a tensor or a number.
+    // The argument, a tensor or a number, as an expression.
     ir::ExprId operand(const std::string& name);
-    // Two values that may have their dimensions in different forms.
+    // A binary operator on values whose dimensions may have different forms.
     ir::ExprId combine(ir::BinaryOp op, ir::ExprId a, ir::ExprId b);
-    bool given(std::string_view name) const;  // neither absent nor None
+    bool has(std::string_view name) const;  // neither absent nor None
     bool is_number(std::string_view name) const;
-    double number(std::string_view name, double otherwise) const;
-    std::string text(std::string_view name, std::string_view otherwise) const;
+    double number(std::string_view name, double fallback) const;
+    std::string text(std::string_view name, std::string_view fallback) const;
     DType result_type() const;
     // The argument's element type; numbers count as f32.
     DType type_of(std::string_view name) const;

@@ -1,4 +1,4 @@
-// What keeps a kernel from reading a value or computing a pointwise operator.
+// Why a kernel cannot read a value or compute a pointwise operator.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -54,13 +54,13 @@ std::string unsupported_pointwise(const Graph& graph, const Node& node) {
     for (const auto& argument : node.inputs)
         if (const auto* number = std::get_if<std::int64_t>(&argument.value))
             if (*number != static_cast<std::int32_t>(*number))
-                return fmt::format("its argument {} is beyond 32 bits", argument.name);
+                return fmt::format("its argument {} does not fit in 32 bits", argument.name);
     const ValueId result = node.outputs.front();
     if (std::string reason = unsupported_type(graph, result, true); !reason.empty()) return reason;
     const bool logical = op->tag.empty() || op->tag == "mask";
     const bool gives_bool = graph[result].type->dtype == DType::boolean;
     if (node.target.starts_with("aten.bitwise_") && !gives_bool)
-        return "bitwise operators are taken on bool only";
+        return "bitwise operators are supported on bool only";
     if (gives_bool && !logical) return "arithmetic on bool is left to torch";
     return "";
 }

@@ -23,41 +23,41 @@ struct Cost {
     double unfused_bytes = 0;          // what the separate operators move
     double hard_us = 0, bound_us = 0;  // datasheet, calibrated
     double unfused_us = 0;             // calibrated bound of the operators one by one
-    double expected_us = 0;            // that of the kernels the text is cut into, one by one
-    // Of its products, where that is less than the operators do: scores that a causal mask hides
-    // need no computing. 0: what the operators do.
+    double expected_us = 0;            // sum of the bounds of the kernels the text is cut into
+    // Flops of its products, if fewer than those of the operators: scores that a causal mask hides
+    // need not be computed. 0 means the same as the operators.
     double product_flops = 0;
 };
 
-// Whose text it is: a family's of src/match/families, somebody's who wrote it for a set of
-// operators of the run, or one that was learned from such.
+// Who wrote the text: a family of src/match/families, an agent during this run, or an agent in an
+// earlier run whose text became a learned rule.
 enum class Author { rules, agent, learned };
 std::string_view name(Author author);
 
 struct Pattern {
-    // "p03_linear_gelu", of a norm "n00_layer_norm_rows", "r00_rotary", of several linears
-    // "l00_linears_bias"; unique in the graph.
+    // "p03_linear_gelu", "n00_layer_norm_rows" (a norm), "r00_rotary", "l00_linears_bias" (several
+    // linears); unique in the graph.
     std::string id;
-    std::string rule;  // "linear", "matmul", ...: to be read, not to be compared
+    std::string rule;  // "linear", "matmul", ...: for people to read; code must not depend on it
     Author author = Author::rules;
-    bool convolution = false;        // torch has a TF32 setting of its own for it
+    bool convolution = false;        // torch has a separate TF32 setting for convolutions
     std::vector<std::string> nodes;  // names, in execution order
-    // Nodes that make a constant from buffers and numbers, which the kernel knows by itself (a
-    // causal mask): part of the original, but others may read them too.
+    // Nodes that compute something the kernel has built in or computes itself, such as a causal
+    // mask. They are part of the original, but other nodes may read them too.
     std::vector<std::string> copied = {};
     std::vector<std::string> inputs, outputs;  // graph values
-    std::string kernel;                        // kernel text, one kernel
+    std::string kernel;                        // a text with one kernel
     std::vector<graph::Binding> params, results;
     std::map<std::string, std::int64_t> extents;  // of the kernel's dimensions
     schedule::Problem problem;                    // of its product
     Cost cost;
-    double priority = 0;  // microseconds the bound says can be saved
+    double priority = 0;  // microseconds that can be saved according to the bounds
     graph::Provenance where;
     std::string family;  // patterns with the same text and problem share one realization
 };
 
-// Of pointwise work that has nothing to be fused with: the least of reasons.
-inline constexpr std::string_view kNothingNear =
+// The least informative reason: for pointwise operators without anything to fuse them with.
+inline constexpr std::string_view kNothingToFuseWith =
     "no matrix product, norm or attention is next to it";
 
 struct LeftAlone {
@@ -65,19 +65,18 @@ struct LeftAlone {
     graph::Provenance where;
 };
 
-// Every operator of a graph is in a pattern (among its nodes or what it copies) or in one of the
-// other two.
+// Every operator of a graph is in a pattern (in `nodes` or `copied`) or in one of the other lists.
 struct Discovery {
     std::vector<Pattern> patterns;
-    std::vector<LeftAlone> left_alone;  // work that stays torch's
-    std::vector<LeftAlone> idle;        // what is no work for a kernel: views, single numbers
+    std::vector<LeftAlone> left_alone;  // work that is left to torch
+    std::vector<LeftAlone> idle;        // no work for a kernel: views, single numbers
 };
 
 struct Options {
-    std::string arch{kUsualArch};
+    std::string arch{kDefaultArch};
     std::string gpu = "h200";
-    Tf32 tf32 = {};                        // where kernels may compute in it
-    std::optional<GpuSpec> ceilings = {};  // of that GPU, where they are not the table's
+    Tf32 tf32 = {};                        // which kernels may compute in TF32
+    std::optional<GpuSpec> ceilings = {};  // replace the table's numbers for `gpu`
 };
 
 std::string to_json(const Discovery& discovery);

@@ -135,10 +135,10 @@ Cost read_cost(const json& parts) {
 }
 
 Author read_author(const json& object, const char* key) {
-    const std::string written = text(object, key);
+    const std::string wanted = text(object, key);
     for (const Author author : {Author::rules, Author::agent, Author::learned})
-        if (name(author) == written) return author;
-    throw graph::SchemaError(std::string(key) + ": nobody is called " + written);
+        if (name(author) == wanted) return author;
+    throw graph::SchemaError(std::string(key) + ": no author is called " + wanted);
 }
 
 Pattern read_pattern(const json& parts) {
@@ -221,10 +221,10 @@ std::string to_json(const Discovery& discovery) {
                              {"idle", to_parts(discovery.idle)}});
 }
 
-Result<Discovery> discovery_from_json(std::string_view written) {
+Result<Discovery> discovery_from_json(std::string_view text) {
     return graph::decoding<Discovery>(
         "cannot read the discovery", "Run `fact discover` again.", [&] {
-            const json parts = graph::parse_json(written);
+            const json parts = graph::parse_json(text);
             Discovery discovery;
             for (const auto& item : graph::to_array(field(parts, "patterns")))
                 discovery.patterns.push_back(

@@ -1,4 +1,4 @@
-// What was discovered, as a table for people.
+// Prints the discovered patterns as a table for people.
 #pragma once
 
 #include <string>

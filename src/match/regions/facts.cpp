@@ -16,17 +16,17 @@ Facts::Facts(const Graph& graph)
     : users(graph::users(graph)),
       escapes(graph::escapes(graph)),
       constant(graph.values.size(), false) {
-    std::set<std::string_view> written;  // buffers that a call changes
+    std::set<std::string_view> changed;  // buffers that a call writes to
     for (const auto& output : graph.outputs)
-        if (!output.mutates.empty()) written.insert(output.mutates);
+        if (!output.mutates.empty()) changed.insert(output.mutates);
     for (const auto& input : graph.inputs)
         constant[graph::index(input.value)] =
-            input.kind != graph::InputKind::user && !written.contains(input.fqn);
+            input.kind != graph::InputKind::user && !changed.contains(input.fqn);
     for (const auto& node : graph.nodes) {
         const auto reads = graph::tensor_inputs(node);
         if (!graph::is_plain_view(node) || reads.empty() || !constant[graph::index(reads.front())])
             continue;
-        // What does not lie in its order is copied to be reshaped, at every call anew.
+        // Reshaping a tensor that is not dense copies it in every call.
         if (node.target == "aten.reshape.default" && !graph::is_dense(*graph[reads.front()].type))
             continue;
         for (const ValueId value : node.outputs) constant[graph::index(value)] = true;
@@ -44,7 +44,7 @@ std::vector<NodeId> used_outside(const Facts& facts, ValueId value, const std::s
     return outside;
 }
 
-bool comes_back(const Graph& graph, const Facts& facts, const std::set<NodeId>& nodes,
+bool feeds_back(const Graph& graph, const Facts& facts, const std::set<NodeId>& nodes,
                 std::vector<NodeId> outside) {
     std::set<NodeId> seen;
     while (!outside.empty()) {

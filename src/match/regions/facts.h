@@ -1,4 +1,4 @@
-// What is asked of a graph again and again, worked out once.
+// Properties of a graph that are needed often, computed once.
 #pragma once
 
 #include <set>
@@ -11,19 +11,21 @@ namespace fact::match {
 struct Facts {
     explicit Facts(const graph::Graph& graph);
 
+    // For each value:
     std::vector<std::vector<graph::NodeId>> users;
-    std::vector<bool> escapes;
-    std::vector<bool> constant;             // values that are a weight, or a view of one
-    std::set<graph::NodeId> after_product;  // filled by grow: what some product may absorb
+    std::vector<bool> escapes;   // it is a result of the module
+    std::vector<bool> constant;  // it is a weight or unchanging buffer, or a view of one
+
+    std::set<graph::NodeId> after_product;  // filled by grow(): what some product may absorb
 };
 
-// Whether nobody but these nodes reads the value.
+// Whether only these nodes read the value.
 bool only_used_in(const Facts& facts, graph::ValueId value, const std::set<graph::NodeId>& nodes);
-// The nodes beside these that do.
+// The other nodes that read the value.
 std::vector<graph::NodeId> used_outside(const Facts& facts, graph::ValueId value,
                                         const std::set<graph::NodeId>& nodes);
-// Whether something that comes of the nodes of `outside` is read by `nodes` again.
-bool comes_back(const graph::Graph& graph, const Facts& facts, const std::set<graph::NodeId>& nodes,
+// Whether `nodes` read anything that is computed from results of the nodes of `outside`.
+bool feeds_back(const graph::Graph& graph, const Facts& facts, const std::set<graph::NodeId>& nodes,
                 std::vector<graph::NodeId> outside);
 
 }  // namespace fact::match

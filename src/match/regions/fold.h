@@ -1,6 +1,6 @@
-// A norm folded into the product that reads it. The rows' factor comes out of the sum, the gain
-// goes into the weight, and what the mean and the shift add is a vector of the weight's: the
-// product reads the rows as they are.
+// A norm folded into the product that reads it, so that the product reads the rows that were not
+// normalised. The gain is multiplied into the weight, the factor of each row is applied to the
+// sums, and the mean and the shift become terms added to them.
 //
 // (layer_norm(x) * g + b) @ w.T = (x @ (w * g).T - mean(x) * sum(w * g)) / deviation + sum(w * b)
 #pragma once
@@ -20,15 +20,15 @@ namespace fact::match {
 
 struct Fold {
     std::vector<graph::NodeId> nodes;  // of the norm, and views between it and the product
-    graph::NodeId norm{};              // the one that its vectors are said to be arguments of
+    graph::NodeId norm{};              // whose arguments the vectors are taken to be
     graph::ValueId x{};                // what is normalised
-    ir::Kernel kernel;                 // the norm by itself,
-    NormForm form;                     // and what it is made of
-    struct Vector {                    // a parameter of that kernel
-        std::string argument;          // "gain" or "shift", numbered from the second on
+    ir::Kernel kernel;                 // computes the norm alone
+    NormForm form;                     // of that kernel
+    struct Vector {
+        std::string argument;  // "gain" or "shift", with a number from the second on
         graph::ValueId value{};
     };
-    std::map<std::uint32_t, Vector> vectors;
+    std::map<std::uint32_t, Vector> vectors;  // by the number of that kernel's parameter
 };
 
 }  // namespace fact::match

@@ -16,7 +16,7 @@ bool is_last(std::int64_t dim, std::size_t rank) {
     return dim == -1 || dim == static_cast<std::int64_t>(rank) - 1;
 }
 
-// Who takes which half of the value.
+// The nodes that take the two halves of the value.
 std::optional<Anchor::Cut> read_cut(const Graph& graph, const Facts& facts, ValueId whole) {
     const auto& users = facts.users[graph::index(whole)];
     const std::size_t rank = graph[whole].type->sizes.size();

@@ -1,5 +1,5 @@
-// A linear whose result is cut in two, as packed gates are: two products of one matrix with the
-// halves of one weight.
+// A linear whose result is cut into two halves, as gates with one packed weight are: it becomes two
+// products of one matrix with the halves of the weight.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace fact::match {
 
-// The linear as two: its result is that of the first half, the second half's weight and the halves
-// of a bias are side operands. With aten.glu, which cuts and gates at once, the result is the gated
-// one. Nothing where somebody reads the whole, where other parts are read than halves of its
-// columns, or only one of the two.
+// The linear as two products. Its result is that of the first half; the weight of the second half
+// and the halves of a bias are side operands. If aten.glu, which cuts and gates at once, follows,
+// the result is the gated one. nullopt if a node reads the whole result or a part that is not half
+// of its columns, or if only one half is used.
 std::optional<Anchor> read_packed(const graph::Graph& graph, const Facts& facts,
                                   const Anchor& linear);
 

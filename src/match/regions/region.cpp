@@ -41,8 +41,8 @@ NodeSet needed(const Graph& graph, const Growth& growth, NodeId last) {
     return found;
 }
 
-// Halves are of use only where something whole is made of them.
-void drop_loose_halves(const Graph& graph, const Space& space, Growth& growth) {
+// Drops operators on halves that nothing within reach joins again.
+void drop_unjoined_halves(const Graph& graph, const Space& space, Growth& growth) {
     NodeSet used;
     for (const NodeId id : growth.reach)
         if (!space.halved(graph[id].outputs.front())) used.merge(needed(graph, growth, id));
@@ -52,8 +52,9 @@ void drop_loose_halves(const Graph& graph, const Space& space, Growth& growth) {
     std::erase_if(growth.reach, [&](NodeId id) { return !used.contains(id); });
 }
 
-// A side operand that is another product of the same matrix is computed along: both share a tile.
-bool take_second(const Graph& graph, Region& region, NodeId producer) {
+// Adds a second linear of the same input, whose result is a side operand: both are computed in one
+// tile.
+bool take_second_linear(const Graph& graph, Region& region, NodeId producer) {
     const DType dtype = graph[region.anchor.a].type->dtype;
     if (region.second || region.anchor.cut || region.anchor.form != graph::ProductForm::linear ||
         dtype == DType::f32)
@@ -61,13 +62,13 @@ bool take_second(const Graph& graph, Region& region, NodeId producer) {
     const auto anchor = read_anchor(graph, producer);
     if (!anchor || anchor->form != graph::ProductForm::linear || anchor->a != region.anchor.a)
         return false;
-    if (!region.anchor.space.absorb_second(graph, *anchor).empty()) return false;
+    if (!region.anchor.space.absorb_second_linear(graph, *anchor).empty()) return false;
     region.second = producer;
     return true;
 }
 
-// Producers of side operands that nobody else reads: pointwise ones such as a mask's comparison,
-// and one more product of the same matrix.
+// Adds producers of side operands that nothing else reads: pointwise ones, such as the comparison
+// that makes a mask, and a second linear of the same input.
 void take_producers(const Graph& graph, const Facts& facts, Region& region, NodeSet& nodes) {
     Space& space = region.anchor.space;
     const std::int64_t limit = count(*graph[region.outputs.front()].type);
@@ -76,15 +77,15 @@ void take_producers(const Graph& graph, const Facts& facts, Region& region, Node
         for (const auto& side : space.sides()) {
             const auto producer = graph[side.value].producer;
             if (!producer) continue;
-            // The product itself reads it, too: then it has to be there.
+            // The product itself reads it too, so it must be in memory.
             if (side.value == region.anchor.a || side.value == region.anchor.b) continue;
-            // What a product adds by itself is read: its sum is written before all else.
+            // The addend of a product is loaded before any node of the region is written.
             if (is_anchor(graph[side.node])) continue;
             if (facts.after_product.contains(*producer)) continue;
             if (!only_used_in(facts, side.value, nodes)) continue;
             if (count(*graph[side.value].type) > limit) continue;
             if (is_anchor(graph[*producer])) {
-                if (!take_second(graph, region, *producer)) continue;
+                if (!take_second_linear(graph, region, *producer)) continue;
             } else {
                 Space grown = space;
                 if (!grown.absorb_producer(graph, *producer).empty()) continue;
@@ -97,8 +98,8 @@ void take_producers(const Graph& graph, const Facts& facts, Region& region, Node
     }
 }
 
-// What others read of the nodes beside the result of `last`: the statistics of a norm become
-// results too. Returns why that cannot be, or "".
+// Lists the result of `last`, then the statistics of norms that other nodes read. Returns why a
+// value that others read cannot be a result, or "".
 std::string find_outputs(const Graph& graph, const Facts& facts, const NodeSet& nodes, NodeId last,
                          std::vector<ValueId>& outputs) {
     outputs = {graph[last].outputs.front()};
@@ -108,7 +109,7 @@ std::string find_outputs(const Graph& graph, const Facts& facts, const NodeSet& 
             const bool escapes = facts.escapes[graph::index(value)];
             const auto outside = used_outside(facts, value, nodes);
             if (!escapes && outside.empty()) continue;
-            if (value != graph[id].outputs.front() && !comes_back(graph, facts, nodes, outside)) {
+            if (value != graph[id].outputs.front() && !feeds_back(graph, facts, nodes, outside)) {
                 outputs.push_back(value);
                 continue;
             }
@@ -119,10 +120,11 @@ std::string find_outputs(const Graph& graph, const Facts& facts, const NodeSet& 
     return "";
 }
 
-// Why no region with this node is convex: one of its operands is made outside from what the product
-// or a node of `inside` gives. "" where that is not so. In a deep network every later residual is
-// such a node, and growing through them all would take as long as the network is deep, squared.
-std::string returns_to(const Graph& graph, const NodeSet& inside, NodeId first, NodeId id) {
+// Why no region with this node is convex: one of its operands is computed outside from a result of
+// the product or of a node of `inside`. "" if that is not so. In a deep network every later
+// residual is such a node, and growing through them all would take time quadratic in the network's
+// depth.
+std::string cycle_reason(const Graph& graph, const NodeSet& inside, NodeId first, NodeId id) {
     NodeSet seen;
     std::vector<NodeId> open{id};
     while (!open.empty()) {
@@ -143,8 +145,8 @@ std::string returns_to(const Graph& graph, const NodeSet& inside, NodeId first, 
 
 }  // namespace
 
-Placed look_through(const Graph& graph, const Facts& facts, std::set<NodeId>& nodes,
-                    Placed tensor) {
+PlacedTensor before_permutes(const Graph& graph, const Facts& facts, std::set<NodeId>& nodes,
+                             PlacedTensor tensor) {
     while (const auto producer = graph[tensor.value].producer) {
         const Node& node = graph[*producer];
         if (node.target != "aten.permute.default") break;
@@ -183,10 +185,10 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& take
             continue;
         if (growth.reach.size() == kMaxTaken) {
             growth.stops[id] =
-                fmt::format("the product takes {} operators along already", kMaxTaken);
+                fmt::format("the product has already absorbed {} operators", kMaxTaken);
             continue;
         }
-        if (std::string reason = returns_to(graph, inside, growth.anchor.node, id);
+        if (std::string reason = cycle_reason(graph, inside, growth.anchor.node, id);
             !reason.empty()) {
             growth.stops[id] = std::move(reason);
             continue;
@@ -202,7 +204,7 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& take
         for (const ValueId value : graph[id].outputs)
             if (space.contains(value)) open_users(value);
     }
-    drop_loose_halves(graph, space, growth);
+    drop_unjoined_halves(graph, space, growth);
     facts.after_product.insert(growth.reach.begin(), growth.reach.end());
     return growth;
 }
@@ -211,7 +213,7 @@ std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& grow
                             bool producers) {
     std::vector<NodeId> ends = growth.reach;
     const bool product = growth.anchor.node != kNoProduct;
-    // Of a linear cut in two there is no whole, unless what cuts it makes one.
+    // The whole result of a linear cut in two does not exist, except after aten.glu.
     const auto& cut = growth.anchor.cut;
     if (product && !cut) ends.insert(ends.begin(), growth.anchor.node);
     if (cut && !cut->second) ends.insert(ends.begin(), cut->nodes.front());
@@ -220,7 +222,8 @@ std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& grow
         NodeSet nodes = needed(graph, growth, last);
         const DType dtype = graph[graph[last].outputs.front()].type->dtype;
         if (dtype != DType::bf16 && dtype != DType::f16 && dtype != DType::f32) {
-            growth.stops[last] = fmt::format("a kernel cannot end in {}", info(dtype).name);
+            growth.stops[last] =
+                fmt::format("a kernel cannot have a result of type {}", info(dtype).name);
             continue;
         }
         Region region{growth.anchor, {}, {}, {}, {}, {}};
@@ -237,23 +240,25 @@ std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& grow
         if (cut && region.outputs.size() > 1) reason = "a half of it is also used by others";
         for (const ValueId value : region.outputs)
             if (reason.empty() && (!space.contains(value) || space.halved(value)))
-                reason = fmt::format("{} is also read", graph[value].name);
+                reason = fmt::format("{} is also used elsewhere, and the kernel cannot write it",
+                                     graph[value].name);
         if (!reason.empty()) {
             growth.stops[last] = std::move(reason);
             continue;
         }
         if (producers) take_producers(graph, facts, region, nodes);
         if (product) {
-            region.a = look_through(graph, facts, nodes, {region.anchor.a, space.a});
-            region.b =
-                look_through(graph, facts, nodes, {region.anchor.b, space.b, region.anchor.half});
+            region.a = before_permutes(graph, facts, nodes, {region.anchor.a, space.a});
+            region.b = before_permutes(graph, facts, nodes,
+                                       {region.anchor.b, space.b, region.anchor.half});
         } else {
             region.a = region.b = {region.anchor.a, space.shape(region.anchor.a)};
         }
         for (const auto& side : space.sides()) {
-            Placed seen = look_through(graph, facts, nodes, {side.value, side.shape, side.half});
+            PlacedTensor source =
+                before_permutes(graph, facts, nodes, {side.value, side.shape, side.half});
             region.sides.push_back(
-                {side.node, side.argument, seen.value, std::move(seen.shape), seen.half});
+                {side.node, side.argument, source.value, std::move(source.shape), source.half});
         }
         region.nodes.assign(nodes.begin(), nodes.end());
         found.push_back(std::move(region));

@@ -1,4 +1,4 @@
-// A product and the operators around it that one kernel text can say.
+// A product and the operators around it that one kernel text can compute.
 #pragma once
 
 #include <map>
@@ -15,48 +15,49 @@
 
 namespace fact::match {
 
-// Of linears that are one product (match/linears/siblings.h): the columns of all, and from which
-// on these are linears without anything else.
+// Several linears that are computed as one product (match/linears/siblings.h).
 struct Siblings {
-    std::int64_t columns = 0;
+    std::int64_t columns = 0;  // of all of them
+    // Columns from here on belong to linears that nothing follows.
     std::optional<std::int64_t> plain_from = {};
 };
 
-// Nothing that reads its results is read by it, so it is convex.
+// A region is convex: it reads nothing that is computed from its own results.
 struct Region {
     Anchor anchor;                        // its space covers the whole region
     std::vector<graph::NodeId> nodes;     // in execution order
     std::vector<graph::ValueId> outputs;  // the last node's, then statistics that others read
-    Placed a, b;
+    PlacedTensor a, b;
     std::vector<SideUse> sides;
-    // A linear of the same input whose result only the region reads: the other half of a gate.
+    // A second linear of the same input, whose result only the region reads: the other half of a
+    // gate.
     std::optional<graph::NodeId> second = {};
-    std::optional<Fold> fold = {};          // the norm of its rows
-    std::optional<Siblings> siblings = {};  // linears of the same input that are computed along
+    std::optional<Fold> fold = {};  // the norm that is folded into the product
+    std::optional<Siblings> siblings = {};
 };
 
-// What a product may take along at most. Each end within its reach is a region that is written out,
-// so that the time for all goes by the square of this; real epilogues have a few dozen operators.
+// The most operators that a product absorbs. A kernel text is written for every operator that a
+// region may end in, so the time is quadratic in this; real epilogues have a few dozen operators.
 inline constexpr std::size_t kMaxTaken = 200;
 
 struct Growth {
     Anchor anchor;
-    std::vector<graph::NodeId> reach;  // consumers the anchor could absorb, in execution order
-    std::map<graph::NodeId, std::string> stops;  // consumers it could not, and why
+    std::vector<graph::NodeId> reach;  // consumers the anchor can absorb, in execution order
+    std::map<graph::NodeId, std::string> stops;  // consumers it cannot absorb, and why
 };
 
-// How far the operators after a product could be computed with it; those of `taken` are not.
+// Finds the operators after a product that can be computed with it; leaves out those of `taken`.
 Growth grow(const graph::Graph& graph, Facts& facts, Anchor anchor,
             const std::set<graph::NodeId>& taken = {});
 
-// The regions that end within the growth, smallest first: each takes what its last value needs,
-// and with `producers` also pointwise operators that only serve its side operands.
+// One region for each operator within reach that may be the last one, smallest first. Each contains
+// what its last operator needs, and with `producers` also pointwise operators that compute only its
+// side operands.
 std::vector<Region> regions(const graph::Graph& graph, const Facts& facts, Growth& growth,
                             bool producers);
 
-// Looks through permutes that nobody but `nodes` needs, and takes them along: the kernel reads the
-// tensor as it lies.
-Placed look_through(const graph::Graph& graph, const Facts& facts, std::set<graph::NodeId>& nodes,
-                    Placed tensor);
+// The tensor before all permutes that only `nodes` use; adds those permutes to `nodes`.
+PlacedTensor before_permutes(const graph::Graph& graph, const Facts& facts,
+                             std::set<graph::NodeId>& nodes, PlacedTensor tensor);
 
 }  // namespace fact::match

@@ -19,10 +19,10 @@ double add_operators(const Graph& graph, const std::vector<NodeId>& nodes, const
                      const GpuSpec& gpu, Cost& cost) {
     double flops = 0;
     for (const NodeId id : nodes) {
-        const sol::NodeWork own = sol::work_of(graph, graph[id]);
-        const sol::Work work = sol::as_work(own, sol::By::torch, options.tf32);
+        const sol::NodeWork node_work = sol::work_of(graph, graph[id]);
+        const sol::Work work = sol::as_work(node_work, sol::Runner::torch, options.tf32);
         flops += work.flops;
-        cost.unfused_bytes += own.bytes();
+        cost.unfused_bytes += node_work.bytes();
         cost.unfused_us += sol::kernel_bound(work, gpu).calibrated_us;
     }
     return flops;
@@ -37,12 +37,12 @@ Cost cost_of(const Graph& graph, const Region& region, const Layout& layout, con
     for (const Atoms& dim : layout.batches) cost.flops *= static_cast<double>(layout.extent(dim));
     if (region.second || region.anchor.cut) cost.flops *= 2;
 
-    // A value bound twice is read from memory once, its halves are two.
+    // A value that is bound twice is read from memory once, but each of its halves counts.
     std::map<std::pair<ValueId, int>, double> reads;
-    const auto read = [&](const Laid& laid) {
-        double bytes = info(graph[laid.value].type->dtype).bytes;
-        for (const Atoms& dim : laid.order) bytes *= static_cast<double>(layout.extent(dim));
-        auto& most = reads[{laid.value, laid.half ? laid.half->number : 0}];
+    const auto read = [&](const KernelTensor& tensor) {
+        double bytes = info(graph[tensor.value].type->dtype).bytes;
+        for (const Atoms& dim : tensor.order) bytes *= static_cast<double>(layout.extent(dim));
+        auto& most = reads[{tensor.value, tensor.half ? tensor.half->number : 0}];
         most = std::max(most, bytes);
     };
     read(layout.a);
@@ -52,7 +52,7 @@ Cost cost_of(const Graph& graph, const Region& region, const Layout& layout, con
     for (const ValueId value : region.outputs) cost.bytes += sol::stored_bytes(*graph[value].type);
 
     const DType operands = graph[region.anchor.a].type->dtype;
-    const auto unit = sol::kernel_unit(operands, rounded(region, options));
+    const auto unit = sol::kernel_unit(operands, uses_tf32(region, options));
     const auto fused = sol::kernel_bound({cost.flops, cost.bytes, unit}, gpu);
     cost.hard_us = fused.hard_us;
     cost.bound_us = fused.calibrated_us;
@@ -72,14 +72,14 @@ Cost cost_of(const Graph& graph, const std::vector<NodeId>& nodes, const Pattern
     add(pattern.outputs);
     cost.flops = add_operators(graph, nodes, options, gpu, cost);
     const sol::NodeWork one = sol::work_of(graph, graph[nodes.front()]);
-    const auto unit = sol::as_work(one, sol::By::torch, options.tf32).unit;
+    const auto unit = sol::as_work(one, sol::Runner::torch, options.tf32).unit;
     const auto fused = sol::kernel_bound({cost.flops, cost.bytes, unit}, gpu);
     cost.hard_us = fused.hard_us;
     cost.bound_us = cost.expected_us = fused.calibrated_us;
     return cost;
 }
 
-double elements(const Written& written, const std::vector<ir::DimId>& dims) {
+double elements(const WrittenKernel& written, const std::vector<ir::DimId>& dims) {
     double product = 1;
     for (const ir::DimId factor : written.kernel.factors(dims)) {
         const auto& named = written.kernel[factor];
@@ -89,7 +89,7 @@ double elements(const Written& written, const std::vector<ir::DimId>& dims) {
     return product;
 }
 
-Result<std::vector<StageCost>> stage_costs(const Written& written, const Options& options,
+Result<std::vector<StageCost>> stage_costs(const WrittenKernel& written, const Options& options,
                                            const GpuSpec& gpu) {
     const Arch* arch = find_arch(options.arch);
     const bool two_sums = arch && info(arch->skeletons.front()).two_sums;
@@ -102,7 +102,7 @@ Result<std::vector<StageCost>> stage_costs(const Written& written, const Options
             return binding.tensor != name || binding.constant;
         });
     };
-    const auto once = [&](const lower::Stage& stage) {
+    const auto runs_once = [&](const lower::Stage& stage) {
         return lower::writes_intermediates(*pipeline, stage) &&
                std::ranges::all_of(stage.outputs, [&](int output) {
                    return std::ranges::all_of(origins[static_cast<std::size_t>(output)], constant);
@@ -111,7 +111,7 @@ Result<std::vector<StageCost>> stage_costs(const Written& written, const Options
     const auto count = [&](const std::vector<ir::DimId>& dims) { return elements(written, dims); };
     std::vector<StageCost> costs;
     for (const lower::Stage& stage : pipeline->stages) {
-        if (once(stage)) continue;
+        if (runs_once(stage)) continue;
         sol::Work work{0, 0, sol::Unit::tensor_16bit};
         std::vector<std::string> names;
         const auto move = [&](const ir::Tensor& tensor) {
@@ -130,10 +130,10 @@ Result<std::vector<StageCost>> stage_costs(const Written& written, const Options
             }
         const auto least = sol::kernel_bound(work, gpu);
         const double moving_us = sol::bound({0, work.bytes, work.unit}, gpu).hard_us;
-        // Attention computes no scores that its mask hides.
-        const bool all = stage.kind != lower::StageKind::attention;
+        // Attention need not compute scores that its mask hides, so flops do not bound it.
+        const bool needs_all_flops = stage.kind != lower::StageKind::attention;
         costs.push_back({fmt::format("{}", fmt::join(names, ", ")), stage.kind, work,
-                         all ? least.hard_us : moving_us, least.calibrated_us,
+                         needs_all_flops ? least.hard_us : moving_us, least.calibrated_us,
                          sol::bound({work.flops, 0, work.unit}, gpu).calibrated_us,
                          sol::bound({0, work.bytes, work.unit}, gpu).calibrated_us,
                          stage.kernel.name});
@@ -141,7 +141,7 @@ Result<std::vector<StageCost>> stage_costs(const Written& written, const Options
     return costs;
 }
 
-Result<double> staged_us(const Written& written, const Options& options, const GpuSpec& gpu) {
+Result<double> staged_us(const WrittenKernel& written, const Options& options, const GpuSpec& gpu) {
     const auto costs = stage_costs(written, options, gpu);
     if (!costs) return costs.error();
     double total = 0;

@@ -1,4 +1,4 @@
-// What a region costs fused, and as the operators it is made of.
+// What a region costs as fused kernels, and as separate operators.
 #pragma once
 
 #include "lower/pipeline/cut.h"
@@ -11,42 +11,43 @@
 
 namespace fact::match {
 
-// Whether an fp32 product is computed in TF32: torch has one setting for products and another for
-// convolutions, those of single points among them.
-inline bool rounded(const Region& region, const Options& options) {
+// Whether an fp32 product is computed in TF32. Torch has one setting for products and another for
+// convolutions, which 1x1 convolutions follow.
+inline bool uses_tf32(const Region& region, const Options& options) {
     return options.tf32.in(region.anchor.form == graph::ProductForm::convolution);
 }
 
 Cost cost_of(const graph::Graph& graph, const Region& region, const Layout& layout,
              const Options& options, const GpuSpec& gpu);
 
-// The same without a product: one pass over the pattern's inputs and outputs.
+// The same for a pattern without a product: one pass over its inputs and outputs.
 Cost cost_of(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes,
              const Pattern& pattern, const Options& options, const GpuSpec& gpu);
 
-// Adds what the operators take one by one; returns their flops.
+// Adds the cost of the separate operators to cost.unfused_bytes and cost.unfused_us; returns their
+// flops.
 double add_operators(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes,
                      const Options& options, const GpuSpec& gpu, Cost& cost);
 
-// Elements of a tensor of the kernel.
-double elements(const Written& written, const std::vector<ir::DimId>& dims);
+// The number of elements of a tensor of the kernel with these dimensions.
+double elements(const WrittenKernel& written, const std::vector<ir::DimId>& dims);
 
-// A kernel of those that the compiler cuts a text into.
+// One of the kernels that a text is cut into.
 struct StageCost {
-    std::string outputs;  // names of what it writes
+    std::string outputs;  // names of the tensors it writes
     lower::StageKind kind{};
     sol::Work work;
     double hard_us = 0, bound_us = 0;         // datasheet, calibrated
-    double arithmetic_us = 0, memory_us = 0;  // what sets it, where a launch takes less
-    std::string kernel;                       // its name: the entries of its launches begin so
+    double arithmetic_us = 0, memory_us = 0;  // calibrated, each without the other
+    std::string kernel;                       // the common prefix of its launches' entry names
 };
 
-// Those that run in every call: values kept in memory between them are written and read. What
-// follows from constants alone is computed before. An Error says what no kernel can compute.
-Result<std::vector<StageCost>> stage_costs(const Written& written, const Options& options,
+// The kernels that run in every call; those that depend only on constants run once, before.
+// Intermediate tensors count as written and read. An Error says what no kernel can compute.
+Result<std::vector<StageCost>> stage_costs(const WrittenKernel& written, const Options& options,
                                            const GpuSpec& gpu);
 
-// What all of them take, one after the other.
-Result<double> staged_us(const Written& written, const Options& options, const GpuSpec& gpu);
+// The sum of their calibrated bounds.
+Result<double> staged_us(const WrittenKernel& written, const Options& options, const GpuSpec& gpu);
 
 }  // namespace fact::match

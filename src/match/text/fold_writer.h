@@ -1,4 +1,5 @@
-// A folded norm as a kernel says it: the weight its product takes, and what becomes of the sums.
+// Writes a folded norm (match/regions/fold.h): the weight that includes the gain, and the terms
+// that turn sums of plain rows into sums of normalised rows.
 #pragma once
 
 #include <map>
@@ -12,19 +13,19 @@ namespace fact::match {
 
 class FoldWriter {
   public:
-    // `x` are the rows in the kernel, `k` their dimension, `vectors` what the parameters of
-    // Fold::vectors are there.
+    // `x` are the rows in the kernel and `k` is their dimension; `vectors` are the expressions in
+    // the kernel of Fold::vectors, by the same numbers.
     FoldWriter(ir::Kernel& kernel, const Fold& fold, ir::ExprId x, ir::DimId k,
                std::map<std::uint32_t, ir::ExprId> vectors);
 
-    // The weight that the rows are multiplied with in place of `weight`.
-    ir::ExprId scaled(ir::ExprId weight);
-    // The sums as they are for normalised rows.
-    ir::ExprId normal(ir::ExprId sums, ir::ExprId weight);
+    // The weight times the gain, by which the plain rows are multiplied.
+    ir::ExprId with_gain(ir::ExprId weight);
+    // The sums of normalised rows, computed from those of plain rows.
+    ir::ExprId normalised(ir::ExprId sums, ir::ExprId weight);
 
   private:
-    ir::ExprId copied(ir::ExprId vector);
-    ir::ExprId copied(const ir::Expr& expr, const std::vector<ir::ExprId>& copies);
+    ir::ExprId copy(ir::ExprId vector);
+    ir::ExprId copy(const ir::Expr& expr, const std::vector<ir::ExprId>& copies);
     ir::ExprId mean(ir::ExprId rows);
     ir::ExprId named(ir::ExprId expr, std::string name);
     void write_statistics();
@@ -35,8 +36,8 @@ class FoldWriter {
     ir::ExprId x_;
     ir::DimId k_;
     std::map<std::uint32_t, ir::ExprId> vectors_;
-    std::map<ir::ExprId, ir::ExprId> scaled_;   // by weight
-    std::optional<ir::ExprId> mean_, inverse_;  // of the rows; one over the deviation
+    std::map<ir::ExprId, ir::ExprId> with_gain_;  // by weight
+    std::optional<ir::ExprId> mean_, inverse_;    // of the rows; 1 / standard deviation
 };
 
 }  // namespace fact::match

@@ -1,5 +1,5 @@
-// What writes a region as a kernel, node by node: shared by write_kernel.cpp, write_product.cpp,
-// write_halves.cpp and write_rows.cpp alone.
+// Writes a region as a kernel, node by node. Only for write_kernel.cpp, write_product.cpp,
+// write_halves.cpp and write_rows.cpp, which define its functions.
 #pragma once
 
 #include <array>
@@ -20,38 +20,39 @@ namespace fact::match {
 
 using Use = std::pair<graph::NodeId, std::string>;  // an argument of a node
 
-// Sides that are the same tensor, seen the same way, are one parameter.
-std::vector<Placed> number_sides(const Region& region, std::map<Use, std::size_t>& number);
+// The distinct side operands: uses of the same tensor in the same shape share one parameter, whose
+// number goes to `number`.
+std::vector<PlacedTensor> number_sides(const Region& region, std::map<Use, std::size_t>& number);
 
 class KernelWriter {
   public:
     KernelWriter(const graph::Graph& graph, const Facts& facts, const Region& region,
                  const Layout& layout, bool allow_tf32);
-    Result<Written> write();
+    Result<WrittenKernel> write();
 
   private:
     void add_params();
-    void add_param(const std::string& name, const Laid& laid);
+    void add_param(const std::string& name, const KernelTensor& tensor);
     std::string name_side(std::size_t side);
     std::string unique(const std::string& name) const;
     std::uint32_t param_of(graph::NodeId node, const std::string& argument) const;
-    // A parameter with its dimensions in the layout's order.
+    // Loads a parameter and permutes it to the layout's order of dimensions.
     ir::ExprId load(std::uint32_t param);
     void tag(ir::ExprId expr, std::string text);
 
     // The products, in write_product.cpp.
     void start_fold();
     bool has_two_products() const { return region_.second || region_.anchor.cut; }
-    // Whether the node cuts the product in two.
+    // Whether the node is one that cuts the product's result in two.
     bool is_cut(graph::NodeId node) const;
     void write_product();
-    void write_second(graph::NodeId node);
+    void write_second_linear(graph::NodeId node);
     void write_cut(const Anchor::Cut& cut);
     ir::ExprId multiply(std::uint32_t a, std::uint32_t b, const std::string& name);
     ir::ExprId scaled(ir::ExprId x, double factor);
     ir::ExprId add_to(ir::ExprId x, ir::ExprId addend, double factor);
 
-    // Both say why the node's operands do not go together, or "".
+    // Both return why the node cannot be written, or "".
     std::string write_node(graph::NodeId node);
     std::string write_rowwise(graph::NodeId node);
     void write_pointwise(graph::NodeId node, const PointwiseOp& op);
@@ -59,7 +60,7 @@ class KernelWriter {
     ir::ExprId before_column(std::int64_t column, ir::ExprId value);
 
     using Operands = std::map<std::string, ir::ExprId>;  // by argument
-    // Halves as they are at one of the two places.
+    // The operands; for halves, their expressions at one of the two places.
     Operands operands_of(graph::NodeId node, int place);
     ir::ExprId operand(graph::NodeId node, const std::string& argument, graph::ValueId value);
     void align(Operands& operands);
@@ -84,14 +85,14 @@ class KernelWriter {
     std::optional<FoldWriter> fold_;
     MatrixDims matrix_;
     std::map<Use, std::size_t> side_of_;
-    std::size_t num_operands_ = 2;  // parameters before the sides
+    std::size_t num_operands_ = 2;  // parameters before the side operands
     std::map<std::uint32_t, ir::ExprId> loaded_;
     using Halves = std::array<ir::ExprId, 2>;  // at each of the two places
     std::map<graph::ValueId, ir::ExprId> values_;
     std::map<graph::ValueId, Halves> halves_;
-    bool joins_ = false;
+    bool joins_ = false;                // a node joins halves
     std::set<graph::ValueId> derived_;  // values computed from the product
-    std::vector<std::string> tags_;
+    std::vector<std::string> tags_;     // by expression: its part in the kernel's name
     std::vector<graph::Binding> params_, results_;
 };
 

@@ -36,31 +36,31 @@ std::string kernel_name(const std::string& base, const ir::Kernel& kernel,
     }
     std::string name = base;
     for (const auto& part : parts) name += "_" + part;
-    // The bare word is a function of the language.
+    // "matmul" alone is a function of the language.
     return name == "matmul" ? "plain_matmul" : name;
 }
 
-std::string combination_tag(std::string_view op, const MatrixDims& matrix,
+std::string combination_tag(std::string_view tag, const MatrixDims& matrix,
                             const std::vector<ir::DimId>& dims) {
-    if (op == "add") {
+    if (tag == "add") {
         if (dims.empty()) return "shift";
         if (is_row(matrix, dims)) return "bias";
         if (is_matrix(matrix, dims)) return "residual";
     }
-    if ((op == "mul" || op == "div") && dims.empty()) return "scale";
-    return std::string(op);
+    if ((tag == "mul" || tag == "div") && dims.empty()) return "scale";
+    return std::string(tag);
 }
 
-std::string side_name(std::string_view op, std::string_view argument, DType dtype,
+std::string side_name(std::string_view tag, std::string_view argument, DType dtype,
                       const MatrixDims& matrix, const std::vector<ir::DimId>& dims) {
-    if (argument == "mask" || argument == "condition" || dtype == DType::boolean || op.empty())
+    if (argument == "mask" || argument == "condition" || dtype == DType::boolean || tag.empty())
         return "mask";
-    if (op == "add" || op == "sub") {
+    if (tag == "add" || tag == "sub") {
         if (is_row(matrix, dims)) return "bias";
         return is_matrix(matrix, dims) ? "residual" : "addend";
     }
-    if (op == "mul" || op == "div") return is_matrix(matrix, dims) ? "factor" : "scale";
-    if (op == "mask") return "other";
+    if (tag == "mul" || tag == "div") return is_matrix(matrix, dims) ? "factor" : "scale";
+    if (tag == "mask") return "other";
     return "side";
 }
 

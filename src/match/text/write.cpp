@@ -23,8 +23,8 @@ schedule::Problem problem_of(const Graph& graph, const Region& region, const Lay
     problem.operands = graph[region.anchor.a].type->dtype;
     problem.output = graph[region.outputs.front()].type->dtype;
     problem.split = problem.operands == DType::f32 && !allow_tf32;
-    const auto major = [&](const Laid& laid) {
-        return laid.order.back() == layout.k ? schedule::Major::k : schedule::Major::mn;
+    const auto major = [&](const KernelTensor& tensor) {
+        return tensor.order.back() == layout.k ? schedule::Major::k : schedule::Major::mn;
     };
     problem.a = major(layout.a);
     problem.b = major(layout.b);
@@ -41,7 +41,7 @@ schedule::Problem problem_of(const Graph& graph, const Region& region, const Lay
     return problem;
 }
 
-// Everything a realization depends on, and nothing of the place it was found at.
+// Everything that a realization depends on, and nothing about where the pattern was found.
 std::string family_key(const Graph& graph, const Pattern& pattern) {
     const auto& p = pattern.problem;
     std::string key = fmt::format("{}\n{}x{}x{}x{} {} {} {} {} {} {}", pattern.kernel, p.batch, p.m,
@@ -65,7 +65,7 @@ std::string family_key(const Graph& graph, const Pattern& pattern) {
 }  // namespace
 
 Pattern assemble(const Graph& graph, const std::vector<NodeId>& nodes,
-                 const std::vector<ValueId>& outputs, const Written& written) {
+                 const std::vector<ValueId>& outputs, const WrittenKernel& written) {
     Pattern pattern;
     const std::set<NodeId> inside(nodes.begin(), nodes.end());
     for (const NodeId id : nodes) {
@@ -87,23 +87,24 @@ Pattern assemble(const Graph& graph, const std::vector<NodeId>& nodes,
     return pattern;
 }
 
-void finish(const Graph& graph, Pattern& pattern) {
+void set_priority_and_family(const Graph& graph, Pattern& pattern) {
     pattern.priority = pattern.cost.unfused_us - pattern.cost.expected_us;
     pattern.family = fmt::format("{}_{}", pattern.id, short_hash(family_key(graph, pattern)));
 }
 
-Result<Pattern> complete(const Graph& graph, const Region& region, const Layout& layout,
-                         const Written& written, const Options& options, const GpuSpec& gpu) {
+Result<Pattern> pattern_of(const Graph& graph, const Region& region, const Layout& layout,
+                           const WrittenKernel& written, const Options& options,
+                           const GpuSpec& gpu) {
     Pattern pattern = assemble(graph, region.nodes, region.outputs, written);
     pattern.rule = region.anchor.rule;
     pattern.convolution = region.anchor.form == graph::ProductForm::convolution;
-    pattern.problem = problem_of(graph, region, layout, rounded(region, options));
+    pattern.problem = problem_of(graph, region, layout, uses_tf32(region, options));
     pattern.cost = cost_of(graph, region, layout, options, gpu);
     const auto expected = staged_us(written, options, gpu);
     if (!expected) return expected.error();
     pattern.cost.expected_us = *expected;
     pattern.where = graph[region.anchor.node].where;
-    finish(graph, pattern);
+    set_priority_and_family(graph, pattern);
     return pattern;
 }
 
@@ -111,9 +112,9 @@ Result<Pattern> write_pattern(const Graph& graph, const Facts& facts, const Regi
                               const Options& options, const GpuSpec& gpu) {
     const auto layout = layout_of(graph, region);
     if (!layout) return layout.error();
-    const auto written = write_kernel(graph, facts, region, *layout, rounded(region, options));
+    const auto written = write_kernel(graph, facts, region, *layout, uses_tf32(region, options));
     if (!written) return written.error();
-    return complete(graph, region, *layout, *written, options, gpu);
+    return pattern_of(graph, region, *layout, *written, options, gpu);
 }
 
 }  // namespace fact::match

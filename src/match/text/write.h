@@ -9,19 +9,21 @@
 
 namespace fact::match {
 
-// The whole pattern, its id still the kernel's name. An Error says what keeps it from being one.
+// The whole pattern; its id is the kernel's name for now. An Error says why it cannot be one.
 Result<Pattern> write_pattern(const graph::Graph& graph, const Facts& facts, const Region& region,
                               const Options& options, const GpuSpec& gpu);
 
-// The same of a region whose kernel is written; nodes and outputs are the region's.
-Result<Pattern> complete(const graph::Graph& graph, const Region& region, const Layout& layout,
-                         const Written& written, const Options& options, const GpuSpec& gpu);
+// The same for a region whose kernel has been written.
+Result<Pattern> pattern_of(const graph::Graph& graph, const Region& region, const Layout& layout,
+                           const WrittenKernel& written, const Options& options,
+                           const GpuSpec& gpu);
 
-// What every pattern has from its nodes and its kernel; rule, problem, cost and place are left.
+// A pattern with everything that follows from its nodes and its kernel; the caller sets rule,
+// problem, cost and where, and then calls set_priority_and_family.
 Pattern assemble(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes,
-                 const std::vector<graph::ValueId>& outputs, const Written& written);
-// Priority and family follow from the rest. One of a family is proved for all of it, so that the
-// same text for other operators is another family.
-void finish(const graph::Graph& graph, Pattern& pattern);
+                 const std::vector<graph::ValueId>& outputs, const WrittenKernel& written);
+// One pattern of a family is proved for all of them, so the family depends on the operators and not
+// only on the text.
+void set_priority_and_family(const graph::Graph& graph, Pattern& pattern);
 
 }  // namespace fact::match

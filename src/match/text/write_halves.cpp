@@ -1,4 +1,4 @@
-// Halves of a value and what joins them, as a kernel says it.
+// Writes operators that take halves of a value, compute with them and join them.
 #include <algorithm>
 
 #include "match/formulas/halves.h"
@@ -10,14 +10,14 @@ using graph::NodeId;
 using graph::ValueId;
 using ir::ExprId;
 
-// The dimension of the two places, which `x` then has.
+// The dimension of two elements along which values are halved; gives `x` the form that has it.
 ir::DimId KernelWriter::halved_dim(NodeId id, ExprId& x) {
-    const auto dims = forms_->look_along(x, region_.anchor.space.groups().at(id)).front();
-    if (dims.size() != 1) throw InternalError("a half without a place for the other one");
+    const auto dims = forms_->expose_axes(x, region_.anchor.space.groups().at(id)).front();
+    if (dims.size() != 1) throw InternalError("halves need one dimension of two elements");
     return dims.front();
 }
 
-// What reads a half, at both places.
+// Writes an operator that reads a half, once for each of the two places.
 void KernelWriter::write_half(NodeId id, const PointwiseOp* op) {
     const graph::Node& node = graph_[id];
     const ValueId output = node.outputs.front();
@@ -32,7 +32,7 @@ void KernelWriter::write_half(NodeId id, const PointwiseOp* op) {
     }
 }
 
-// At its own place a half is the value itself, at the other the value flipped.
+// At its own place a half is the value itself, at the other place the flipped value.
 void KernelWriter::write_halving(NodeId id, const graph::Halving& halving) {
     ExprId x = values_.at(halving.source);
     const ir::DimId dim = halved_dim(id, x);
@@ -49,13 +49,13 @@ void KernelWriter::write_joining(NodeId id, const graph::Joining& joining) {
     ExprId first = halves_.at(joining.halves[0])[0], second = halves_.at(joining.halves[1])[1];
     const ir::DimId dim = halved_dim(id, first);
     halved_dim(id, second);
-    const ExprId result = joined(kernel_, first, second, dim);
+    const ExprId result = join_halves(kernel_, first, second, dim);
     values_[graph_[id].outputs.front()] = result;
     tag(result, "rotary");
     joins_ = true;
 }
 
-// The sums and products of a rotation go without saying.
+// Leaves the sums and products of a rotation out of the kernel's name, and names its factors.
 void KernelWriter::name_rotary() {
     for (std::string& text : tags_)
         if (text == "mul" || text == "add" || text == "sub" || text == "neg") text.clear();

@@ -18,10 +18,10 @@ using graph::NodeId;
 using graph::ValueId;
 using ir::ExprId;
 
-std::vector<Placed> number_sides(const Region& region, std::map<Use, std::size_t>& number) {
-    std::vector<Placed> sides;
+std::vector<PlacedTensor> number_sides(const Region& region, std::map<Use, std::size_t>& number) {
+    std::vector<PlacedTensor> sides;
     for (const auto& side : region.sides) {
-        const Placed placed{side.value, side.shape, side.half};
+        const PlacedTensor placed{side.value, side.shape, side.half};
         const auto at = std::ranges::find(sides, placed);
         number[{side.node, side.argument}] = static_cast<std::size_t>(at - sides.begin());
         if (at == sides.end()) sides.push_back(placed);
@@ -38,7 +38,7 @@ KernelWriter::KernelWriter(const Graph& graph, const Facts& facts, const Region&
       allow_tf32_(allow_tf32),
       build_(kernel_) {}
 
-Result<Written> KernelWriter::write() {
+Result<WrittenKernel> KernelWriter::write() {
     number_sides(region_, side_of_);
     for (const Atom& atom : layout_.atoms) extents_[atom.name] = atom.extent;
     forms_.emplace(kernel_, layout_, region_.anchor.space.has_halves());
@@ -46,9 +46,9 @@ Result<Written> KernelWriter::write() {
     add_params();
     const bool product = region_.anchor.node != kNoProduct;
     if (has_two_products() && layout_.swapped)
-        return Error{"two products of one matrix are not computed the other way round", ""};
+        return Error{"two products of one matrix cannot be computed transposed", ""};
     if (region_.fold && layout_.swapped)
-        return Error{"a norm is folded into the product of its rows, not into its transpose", ""};
+        return Error{"a norm cannot be folded into a product that is computed transposed", ""};
     if (product)
         write_product();
     else
@@ -66,10 +66,10 @@ Result<Written> KernelWriter::write() {
     if (joins_) merge_equal(kernel_);
     ir::drop_dead(kernel_);
     if (std::string wrong = ir::verify(kernel_); !wrong.empty())
-        throw InternalError(fmt::format("region of {} gives a bad kernel: {}",
+        throw InternalError(fmt::format("the region of {} gives a bad kernel: {}",
                                         graph_[region_.anchor.result].name, wrong));
-    return Written{std::move(kernel_), std::move(extents_), std::move(params_),
-                   std::move(results_)};
+    return WrittenKernel{std::move(kernel_), std::move(extents_), std::move(params_),
+                         std::move(results_)};
 }
 
 void KernelWriter::add_params() {
@@ -82,10 +82,10 @@ void KernelWriter::add_params() {
         add_param(name_side(i), layout_.sides[i]);
 }
 
-void KernelWriter::add_param(const std::string& name, const Laid& laid) {
+void KernelWriter::add_param(const std::string& name, const KernelTensor& tensor) {
     kernel_.params.push_back(
-        {name, {graph_[laid.value].type->dtype, forms_->dims(laid.order)}, {}});
-    params_.push_back(bind(graph_, facts_, name, laid));
+        {name, {graph_[tensor.value].type->dtype, forms_->dims(tensor.order)}, {}});
+    params_.push_back(bind(graph_, facts_, name, tensor));
 }
 
 std::string KernelWriter::name_side(std::size_t side) {
@@ -133,7 +133,7 @@ void KernelWriter::tag(ExprId expr, std::string text) {
 std::string KernelWriter::write_node(NodeId id) {
     const Node& node = graph_[id];
     if (region_.second == id) {
-        write_second(id);
+        write_second_linear(id);
         return "";
     }
     const ValueId output = node.outputs.front();
@@ -212,63 +212,66 @@ ExprId KernelWriter::build(const Node& node, const PointwiseOp& op, const Operan
 
 void KernelWriter::write_outputs() {
     for (std::size_t i = 0; i < region_.outputs.size(); ++i) {
-        const Laid& laid = layout_.results[i];
-        const DType dtype = graph_[laid.value].type->dtype;
-        ExprId value = values_.at(laid.value);
+        const KernelTensor& tensor = layout_.results[i];
+        const DType dtype = graph_[tensor.value].type->dtype;
+        ExprId value = values_.at(tensor.value);
         // Storing rounds anyway.
         if (const auto* cast = std::get_if<ir::Cast>(&kernel_[value].node))
             if (kernel_[value].type.dtype == dtype && info(kernel_[cast->x].type.dtype).floating)
                 value = cast->x;
         if (region_.siblings && region_.siblings->plain_from)
             value = before_column(*region_.siblings->plain_from, value);
-        const ExprId stored = forms_->arrange(value, laid.order);
+        const ExprId stored = forms_->arrange(value, tensor.order);
         if (std::holds_alternative<ir::Permute>(kernel_[stored].node) && stored != value)
             tag(stored, "permuted");
         tags_.resize(kernel_.exprs.size());
         const std::string name = i == 0 ? "y" : fmt::format("y{}", i + 1);
-        kernel_.outputs.push_back({{name, {dtype, forms_->dims(laid.order)}, {}}, stored});
-        results_.push_back(bind(graph_, facts_, name, laid));
+        kernel_.outputs.push_back({{name, {dtype, forms_->dims(tensor.order)}, {}}, stored});
+        results_.push_back(bind(graph_, facts_, name, tensor));
     }
 }
 
-// `value` in the columns before this one, in the others the product itself.
+// `value` in the columns before `column`, the product itself in the others.
 ExprId KernelWriter::before_column(std::int64_t column, ExprId value) {
     std::vector<ExprId> both{value, values_.at(region_.anchor.result)};
     forms_->align(both);
     const auto& dims = kernel_[both[0]].type.dims;
-    ir::DimId counted = matrix_.n;
-    if (std::ranges::find(dims, counted) == dims.end()) {  // taken apart: heads are counted
+    ir::DimId indexed = matrix_.n;
+    if (std::ranges::find(dims, indexed) == dims.end()) {  // split into heads: compare their index
         const Atoms heads{layout_.n.front()};
-        counted = forms_->dim(heads);
+        indexed = forms_->dim(heads);
         column = column * layout_.extent(heads) / layout_.extent(layout_.n);
     }
     const ExprId limit = build_.literal(static_cast<double>(column), DType::i32);
-    const ExprId before = build_.binary(ir::BinaryOp::lt, build_.index(counted), limit);
+    const ExprId before = build_.binary(ir::BinaryOp::lt, build_.index(indexed), limit);
     return build_.select(before, both[0], both[1]);
 }
 
 graph::Binding bind(const Graph& graph, const Facts& facts, const std::string& name,
-                    const Laid& laid) {
-    return {name,           graph[laid.value].name,
-            laid.dims,      static_cast<bool>(facts.constant[graph::index(laid.value)]),
-            laid.alignment, laid.half};
+                    const KernelTensor& tensor) {
+    return {name,
+            graph[tensor.value].name,
+            tensor.dims,
+            static_cast<bool>(facts.constant[graph::index(tensor.value)]),
+            tensor.alignment,
+            tensor.half};
 }
 
 Result<Layout> layout_of(const Graph& graph, const Region& region) {
     std::map<Use, std::size_t> ignored;
-    Parts parts{region.a, region.b, {}, number_sides(region, ignored)};
+    RegionTensors tensors{region.a, region.b, {}, number_sides(region, ignored)};
     for (const ValueId value : region.outputs)
-        parts.results.push_back({value, region.anchor.space.shape(value)});
-    auto layout = lay_out(graph, region.anchor.space, region.anchor.k, parts);
+        tensors.results.push_back({value, region.anchor.space.shape(value)});
+    auto layout = plan_layout(graph, region.anchor.space, region.anchor.k, tensors);
     if (!layout) return layout;
     if (region.anchor.node != kNoProduct) {
         std::set<int> read;
-        const auto add = [&](const Laid& laid) {
-            for (const Atoms& dim : laid.order) read.insert(dim.begin(), dim.end());
+        const auto add = [&](const KernelTensor& tensor) {
+            for (const Atoms& dim : tensor.order) read.insert(dim.begin(), dim.end());
         };
         add(layout->a), add(layout->b);
-        for (const Laid& side : layout->sides) add(side);
-        for (const Laid& result : layout->results)
+        for (const KernelTensor& side : layout->sides) add(side);
+        for (const KernelTensor& result : layout->results)
             for (const Atoms& dim : result.order)
                 for (const int atom : dim)
                     if (!read.contains(atom))
@@ -276,20 +279,20 @@ Result<Layout> layout_of(const Graph& graph, const Region& region) {
                                      ""};
     }
     if (!region.siblings) return layout;
-    // More of what the columns are counted in: heads, or single ones.
+    // The outermost part of the columns (heads, or single columns) grows to that of all siblings.
     Atom& outer = layout->atoms[static_cast<std::size_t>(layout->n.front())];
     const std::int64_t inner = layout->extent(layout->n) / outer.extent;
     const auto& [columns, plain_from] = *region.siblings;
     if (region.anchor.space.is_halved(outer.axes.front()))
-        return Error{"linears of one input are joined where their halves are those of heads", ""};
+        return Error{"linears of one input are joined only if each head has its own halves", ""};
     if (columns % inner != 0 || plain_from.value_or(0) % inner != 0)
-        return Error{"linears of one input are joined where all have heads of one size", ""};
+        return Error{"linears of one input are joined only if all have heads of one size", ""};
     outer.extent = columns / inner;
     return layout;
 }
 
-Result<Written> write_kernel(const Graph& graph, const Facts& facts, const Region& region,
-                             const Layout& layout, bool allow_tf32) {
+Result<WrittenKernel> write_kernel(const Graph& graph, const Facts& facts, const Region& region,
+                                   const Layout& layout, bool allow_tf32) {
     return KernelWriter(graph, facts, region, layout, allow_tf32).write();
 }
 

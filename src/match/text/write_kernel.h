@@ -13,20 +13,21 @@
 
 namespace fact::match {
 
-struct Written {
+// A kernel and what binds to its tensors.
+struct WrittenKernel {
     ir::Kernel kernel;
     std::map<std::string, std::int64_t> extents;  // of its dimensions
     std::vector<graph::Binding> params, results;
 };
 
-// How the region's tensors lie; an Error says what the kernel language cannot address.
+// An Error says what the kernel language cannot address.
 Result<Layout> layout_of(const graph::Graph& graph, const Region& region);
 
-// An Error says what keeps the region from being a kernel.
-Result<Written> write_kernel(const graph::Graph& graph, const Facts& facts, const Region& region,
-                             const Layout& layout, bool allow_tf32);
+// An Error says why the region cannot be one kernel.
+Result<WrittenKernel> write_kernel(const graph::Graph& graph, const Facts& facts,
+                                   const Region& region, const Layout& layout, bool allow_tf32);
 
 graph::Binding bind(const graph::Graph& graph, const Facts& facts, const std::string& name,
-                    const Laid& laid);
+                    const KernelTensor& tensor);
 
 }  // namespace fact::match

@@ -1,4 +1,4 @@
-// The product of a region, or its two of one matrix, as a kernel says it.
+// Writes the product of a region, or its two products of one matrix.
 #include <algorithm>
 
 #include "match/text/kernel_writer.h"
@@ -35,7 +35,7 @@ void KernelWriter::write_product() {
     if (region_.anchor.cut) write_cut(*region_.anchor.cut);
 }
 
-// The other half of a linear cut in two; what gates at once is written out.
+// Writes the second half of a linear cut in two, and the gate if aten.glu cuts it.
 void KernelWriter::write_cut(const Anchor::Cut& cut) {
     const NodeId linear = region_.anchor.node;
     ExprId second = multiply(0, param_of(linear, kSecondWeight), "acc2");
@@ -52,8 +52,8 @@ void KernelWriter::write_cut(const Anchor::Cut& cut) {
     tag(gated, "glu");
 }
 
-// Another linear of the same input.
-void KernelWriter::write_second(NodeId id) {
+// A second linear of the same input.
+void KernelWriter::write_second_linear(NodeId id) {
     ExprId result = multiply(0, param_of(id, "weight"), "acc2");
     for (const auto& side : region_.sides)
         if (side.node == id && side.argument != "weight")
@@ -63,17 +63,17 @@ void KernelWriter::write_second(NodeId id) {
 }
 
 ExprId KernelWriter::multiply(std::uint32_t a, std::uint32_t b, const std::string& name) {
-    // The order is batches, M, N, K, but b goes in as [..., K, N].
+    // The layout's order is batches, M, N, K, but ir::Product takes b as [..., K, N].
     auto b_dims = forms_->sorted(kernel_.params[b].type.dims);
     std::swap(b_dims[b_dims.size() - 2], b_dims.back());
     const auto precision = allow_tf32_ && kernel_.params[0].type.dtype == DType::f32
                                ? ir::Precision::tf32
                                : ir::Precision::exact;
     const ExprId weight = build_.param(b);
-    const ExprId turned = build_.permute(fold_ ? fold_->scaled(weight) : weight, b_dims);
-    const ExprId product = build_.product(load(a), turned, precision);
+    const ExprId permuted = build_.permute(fold_ ? fold_->with_gain(weight) : weight, b_dims);
+    const ExprId product = build_.product(load(a), permuted, precision);
     kernel_.exprs[ir::index(product)].name = name;
-    return fold_ ? fold_->normal(product, weight) : product;
+    return fold_ ? fold_->normalised(product, weight) : product;
 }
 
 ExprId KernelWriter::scaled(ExprId x, double factor) {

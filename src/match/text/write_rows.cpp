@@ -1,4 +1,4 @@
-// What looks along rows of a value, as a kernel says it.
+// Writes row-wise operators.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,15 +15,15 @@ std::string KernelWriter::write_rowwise(graph::NodeId id) {
     const graph::Node& node = graph_[id];
     const RowwiseOp& op = *find_rowwise(node);
     ExprId x = values_.at(std::get<ValueId>(node.inputs.front().value));
-    // Torch rounds here, and what a reduction reads is kept in memory: no wider than torch's.
-    const DType rounded = graph_[std::get<ValueId>(node.inputs.front().value)].type->dtype;
-    if (rounded != DType::f32 && info(rounded).floating) x = build_.cast(rounded, x);
-    const auto dims = forms_->look_along(x, region_.anchor.space.groups().at(id));
+    // Torch rounds here, and the value may be stored for the reduction: in torch's type, not wider.
+    const DType dtype = graph_[std::get<ValueId>(node.inputs.front().value)].type->dtype;
+    if (dtype != DType::f32 && info(dtype).floating) x = build_.cast(dtype, x);
+    const auto dims = forms_->expose_axes(x, region_.anchor.space.groups().at(id));
     for (const auto& group : dims) {
         if (group.empty() && !op.reduces)
-            return fmt::format("{} looks along a single element", node.name);
+            return fmt::format("{} works along a dimension of one element", node.name);
         if (group.size() > 1 && dims.size() > 1)
-            return fmt::format("{} counts along a dimension in parts", node.name);
+            return fmt::format("{} needs the index along a dimension that is split", node.name);
     }
     Translation translation(
         graph_, node, kernel_, forms_->aligner(),

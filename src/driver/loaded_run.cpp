@@ -1,4 +1,4 @@
-#include "driver/desk.h"
+#include "driver/loaded_run.h"
 
 #include "driver/ceilings.h"
 
@@ -13,7 +13,7 @@ std::filesystem::file_time_type time_of(const RunFolder& run) {
 
 }  // namespace
 
-Result<Desk> open_desk(const RunFolder& run) {
+Result<LoadedRun> load_run(const RunFolder& run) {
     const auto settings = run.settings();
     if (!settings) return settings.error();
     const auto written = time_of(run);
@@ -27,17 +27,17 @@ Result<Desk> open_desk(const RunFolder& run) {
     if (!precision) return precision.error();
     auto options = match_options(*ceilings, settings->arch, precision->tf32);
     auto bounds = sol::node_bounds(found->graph, options.tf32, ceilings->gpu);
-    return Desk{run,
-                std::move(*environment),
-                std::move(options),
-                std::move(*found),
-                std::move(bounds),
-                {},
-                written};
+    return LoadedRun{run,
+                     std::move(*environment),
+                     std::move(options),
+                     std::move(*found),
+                     std::move(bounds),
+                     {},
+                     written};
 }
 
-bool is_stale(const Desk& desk) {
-    return time_of(desk.run) != desk.written;
+bool is_stale(const LoadedRun& loaded) {
+    return time_of(loaded.run) != loaded.written;
 }
 
 }  // namespace fact::driver

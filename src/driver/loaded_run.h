@@ -1,4 +1,4 @@
-// A run folder with its graph read, ready for many actions.
+// A run folder with its graph and its discovery loaded, on which the actions of `fact act` work.
 #pragma once
 
 #include <vector>
@@ -12,20 +12,20 @@
 
 namespace fact::driver {
 
-struct Desk {
+struct LoadedRun {
     RunFolder run;
     Environment environment;
     match::Options options;
     Discovered found;
     std::vector<sol::NodeBound> bounds;  // of every operator
-    // How kernels for texts are realized; what the user gave for other patterns (`also`) is not.
+    // How kernels for texts are realized, without the user's CUDA files (`also`).
     RealizeRequest realizing = {};
-    std::filesystem::file_time_type written = {};  // discovery.json, as it was read
+    std::filesystem::file_time_type written = {};  // when discovery.json was written
 };
 
-// Whether the run's patterns have changed since the desk read them.
-bool is_stale(const Desk& desk);
+// Whether the run's patterns have changed since it was loaded.
+bool is_stale(const LoadedRun& loaded);
 
-Result<Desk> open_desk(const RunFolder& run);
+Result<LoadedRun> load_run(const RunFolder& run);
 
 }  // namespace fact::driver

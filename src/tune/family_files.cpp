@@ -1,4 +1,4 @@
-#include "tune/kept.h"
+#include "tune/family_files.h"
 
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ std::string damage(const Realization& r) {
     return "";
 }
 
-std::optional<Realization> finished_before(const fs::path& folder, const RealizeOptions& options) {
+std::optional<Realization> earlier_result(const fs::path& folder, const RealizeOptions& options) {
     auto text = read_file(folder / "result.json");
     if (!text) return std::nullopt;
     auto earlier = realization_from_json(*text);
@@ -42,7 +42,7 @@ std::optional<Realization> finished_before(const fs::path& folder, const Realize
     return *earlier;
 }
 
-Result<> keep(Realization& r, const std::optional<Winner>& winner) {
+Result<> write_family_files(Realization& r, const std::optional<Winner>& winner) {
     r.files.clear();
     if (winner) {
         auto text = read_file(r.folder / "kernel.fact");

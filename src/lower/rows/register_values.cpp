@@ -1,4 +1,4 @@
-#include "lower/rows/kept.h"
+#include "lower/rows/register_values.h"
 
 #include <algorithm>
 #include <map>
@@ -10,17 +10,18 @@ namespace fact::lower {
 
 namespace {
 
-constexpr int kCheap = 4;  // instructions that are rather repeated
+constexpr int kCheap = 4;  // fewer instructions are repeated
 
-class Keeper {
+class RegisterChooser {
   public:
-    Keeper(const ir::Kernel& kernel, const RowsForm& form) : kernel_(kernel), form_(form) {}
+    RegisterChooser(const ir::Kernel& kernel, const RowsForm& form)
+        : kernel_(kernel), form_(form) {}
 
     std::set<ir::ExprId> run() {
         for (const ir::ExprId id : form_.order)
             if (const auto* reduce = std::get_if<ir::Reduce>(&kernel_[id].node)) pass(reduce->x);
         for (const ir::Output& output : kernel_.outputs) pass(output.value);
-        return kept_;
+        return chosen_;
     }
 
   private:
@@ -36,9 +37,9 @@ class Keeper {
         while (!open.empty()) {
             const ir::ExprId id = open.back();
             open.pop_back();
-            if (!varies(id) || kept_.contains(id) || seen.contains(id)) continue;
+            if (!varies(id) || chosen_.contains(id) || seen.contains(id)) continue;
             if (computed_.contains(id) && !is_cheap(id)) {
-                kept_.insert(id);
+                chosen_.insert(id);
                 continue;
             }
             seen.insert(id);
@@ -47,7 +48,7 @@ class Keeper {
         computed_.insert(seen.begin(), seen.end());
     }
 
-    // The first operand last, so that it is the next.
+    // In reverse, so that the first operand is popped next.
     void push_operands(ir::ExprId id, std::vector<ir::ExprId>& open) const {
         const auto at = std::ssize(open);
         ir::for_each_operand(kernel_[id].node,
@@ -59,14 +60,14 @@ class Keeper {
         for (int all = 0; !open.empty();) {
             const ir::ExprId next = open.back();
             open.pop_back();
-            if (!varies(next) || kept_.contains(next)) continue;
+            if (!varies(next) || chosen_.contains(next)) continue;
             if ((all += cost(kernel_[next])) >= kCheap) return false;
             push_operands(next, open);
         }
         return true;
     }
 
-    // Instructions an element, roughly, beside those of its operands.
+    // Instructions per element, roughly, without those of its operands.
     static int cost(const ir::Expr& expr) {
         return std::visit(
             overloaded{
@@ -88,13 +89,13 @@ class Keeper {
 
     const ir::Kernel& kernel_;
     const RowsForm& form_;
-    std::set<ir::ExprId> kept_, computed_;
+    std::set<ir::ExprId> chosen_, computed_;
 };
 
 }  // namespace
 
-std::set<ir::ExprId> kept_values(const ir::Kernel& kernel, const RowsForm& form) {
-    return Keeper(kernel, form).run();
+std::set<ir::ExprId> values_in_registers(const ir::Kernel& kernel, const RowsForm& form) {
+    return RegisterChooser(kernel, form).run();
 }
 
 }  // namespace fact::lower

@@ -1,4 +1,4 @@
-#include "schedule/given.h"
+#include "schedule/partial_schedule.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@ Problem problem() {
     return p;
 }
 
-TEST(Given, SaysWhatIsThereAndWhatIsNot) {
-    Given given;
+TEST(PartialSchedule, SaysWhatIsThereAndWhatIsNot) {
+    PartialSchedule given;
     EXPECT_EQ(to_string(given), "");
     EXPECT_EQ(open_entries(given),
               (std::vector<std::string>{"tile", "cluster", "mainloop", "stages", "scheduler"}));
@@ -28,13 +28,13 @@ TEST(Given, SaysWhatIsThereAndWhatIsNot) {
     given.mainloop = Mainloop::cooperative;
     given.raster = Raster::n;
     EXPECT_TRUE(open_entries(given).empty());
-    EXPECT_EQ(to_string(given), to_string(given.over({})));
+    EXPECT_EQ(to_string(given), to_string(given.applied_to({})));
 }
 
-TEST(Given, IsCompletedByTheMostPromising) {
+TEST(PartialSchedule, IsCompletedByTheMostPromising) {
     const auto ranked = candidates_on_sm90(problem());
     EXPECT_EQ(completions({}, ranked), ranked);
-    Given pingpong;
+    PartialSchedule pingpong;
     pingpong.mainloop = Mainloop::pingpong;
     const auto some = completions(pingpong, ranked);
     ASSERT_FALSE(some.empty());
@@ -45,9 +45,9 @@ TEST(Given, IsCompletedByTheMostPromising) {
     }
 }
 
-TEST(Given, WhatNoCandidateHasIsPutIntoAllOfThem) {
+TEST(PartialSchedule, WhatNoCandidateHasIsPutIntoAllOfThem) {
     const auto ranked = candidates_on_sm90(problem());
-    Given odd;
+    PartialSchedule odd;
     odd.swizzle = 5;
     odd.scheduler = Scheduler::persistent;
     const auto all = completions(odd, ranked);
@@ -57,7 +57,7 @@ TEST(Given, WhatNoCandidateHasIsPutIntoAllOfThem) {
         EXPECT_EQ(all[i].swizzle, 5);
         EXPECT_EQ(std::count(all.begin(), all.end(), all[i]), 1);
     }
-    EXPECT_EQ(completions(odd, {}), std::vector{odd.over({})});
+    EXPECT_EQ(completions(odd, {}), std::vector{odd.applied_to({})});
 }
 
 }  // namespace

@@ -1,0 +1,121 @@
+#include "ir/opaque_dims.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "ir/extents.h"
+#include "ir/typing.h"
+
+namespace fact::ir {
+namespace {
+
+// The dimensions whose extents can be computed from those of the parameters and outputs.
+std::vector<bool> computable_dims(const Kernel& kernel) {
+    std::vector<bool> declared(kernel.dims.size());
+    for (const Tensor& param : kernel.params)
+        for (const DimId dim : param.type.dims) declared[index(dim)] = true;
+    for (const Output& output : kernel.outputs)
+        for (const DimId dim : output.tensor.type.dims) declared[index(dim)] = true;
+    return known_dims(kernel, std::move(declared));
+}
+
+// A dimension whose extent is known but not those of all its factors. The one with the fewest
+// factors comes first, since longer ones may contain it.
+std::optional<DimId> dim_with_unknown_factors(const Kernel& kernel) {
+    const auto known = computable_dims(kernel);
+    std::optional<DimId> found;
+    for (std::size_t d = 0; d < kernel.dims.size(); ++d) {
+        const auto& factors = kernel.dims[d].factors;
+        const bool factors_known = std::all_of(factors.begin(), factors.end(), [&](DimId factor) {
+            return bool{known[index(factor)]};
+        });
+        if (factors_known || !known[d]) continue;
+        if (!found || factors.size() < kernel[*found].factors.size()) found = static_cast<DimId>(d);
+    }
+    return found;
+}
+
+// An unused identifier for what was a factored dimension: "H*W" becomes "H_W".
+std::string unused_identifier(const Kernel& kernel, std::string name) {
+    std::replace(name.begin(), name.end(), '*', '_');
+    if (name[0] >= '0' && name[0] <= '9') name.insert(0, 1, 'n');
+    const auto taken = [&] {
+        const auto same = [&](const auto& named) { return named.name == name; };
+        return std::any_of(kernel.dims.begin(), kernel.dims.end(), same) ||
+               std::any_of(kernel.params.begin(), kernel.params.end(), same) ||
+               std::any_of(kernel.outputs.begin(), kernel.outputs.end(),
+                           [&](const Output& output) { return same(output.tensor); });
+    };
+    while (taken()) name += '_';
+    return name;
+}
+
+void make_opaque(Kernel& kernel, DimId id) {
+    Dim& dim = kernel.dims[index(id)];
+    const auto factors = std::exchange(dim.factors, {});
+    if (dim.name.find('*') != std::string::npos) dim.name = unused_identifier(kernel, dim.name);
+    if (factors.size() < 2) return;  // a single factor is an alias: longer ones do not contain it
+    for (Dim& other : kernel.dims) {
+        const auto run =
+            std::search(other.factors.begin(), other.factors.end(), factors.begin(), factors.end());
+        if (run == other.factors.end()) continue;
+        *run = id;
+        other.factors.erase(run + 1, run + std::ssize(factors));
+    }
+}
+
+void make_unknown_opaque(Kernel& kernel) {
+    while (const auto found = dim_with_unknown_factors(kernel)) make_opaque(kernel, *found);
+}
+
+// The dimension with the fewest factors that shares one of them with another of `dims`.
+std::optional<DimId> dim_sharing_a_factor(const Kernel& kernel, const std::vector<DimId>& dims) {
+    const auto all = kernel.factors(dims);
+    std::optional<DimId> found;
+    for (const DimId dim : dims) {
+        const auto& factors = kernel[dim].factors;
+        const bool shares = std::any_of(factors.begin(), factors.end(), [&](DimId factor) {
+            return std::count(all.begin(), all.end(), factor) > 1;
+        });
+        if (shares && (!found || factors.size() < kernel[*found].factors.size())) found = dim;
+    }
+    return found;
+}
+
+// Whether every expression still has a type, over dimensions whose extents are computable.
+bool is_well_formed(const Kernel& kernel) {
+    const auto known = computable_dims(kernel);
+    const auto is_known = [&](DimId dim) { return bool{known[index(dim)]}; };
+    return std::all_of(kernel.exprs.begin(), kernel.exprs.end(), [&](const Expr& expr) {
+        bool all_known = true;
+        for_each_dim(expr.node, [&](DimId dim) { all_known = all_known && is_known(dim); });
+        return all_known && std::holds_alternative<Type>(type_of(kernel, expr.node, expr.type)) &&
+               std::all_of(expr.type.dims.begin(), expr.type.dims.end(), is_known);
+    });
+}
+
+}  // namespace
+
+bool repeats_factors(const Kernel& kernel, const std::vector<DimId>& dims) {
+    auto all = kernel.factors(dims);
+    std::sort(all.begin(), all.end());
+    return std::adjacent_find(all.begin(), all.end()) != all.end();
+}
+
+void make_opaque(Kernel& kernel) {
+    make_unknown_opaque(kernel);
+    for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
+        while (repeats_factors(kernel, kernel.exprs[i].type.dims)) {
+            const auto found = dim_sharing_a_factor(kernel, kernel.exprs[i].type.dims);
+            if (!found) break;
+            Kernel changed = kernel;
+            make_opaque(changed, *found);
+            make_unknown_opaque(changed);
+            if (!is_well_formed(changed)) break;
+            kernel = std::move(changed);
+        }
+    }
+}
+
+}  // namespace fact::ir

@@ -13,6 +13,7 @@
 #include "driver/realize.h"
 #include "dsl/cuda_text.h"
 #include "support/files.h"
+#include "support/json_fields.h"
 
 namespace fact::driver {
 
@@ -163,7 +164,7 @@ Result<Json> prove(Desk& desk, const Target& target, const std::string& text) {
                                   target.interface ? &*target.interface : nullptr);
     Json reply{{"proposal", id}, {"accepted", false}};
     if (!diagnostics.items().empty()) {
-        reply["diagnostics"] = Json::parse(render_json(diagnostics, id, text), nullptr, false);
+        reply["diagnostics"] = parse_json(render_json(diagnostics, id, text));
         reply["rendered"] = shortened(render_all(diagnostics, id, text));
     }
     if (!authored) {

@@ -17,6 +17,7 @@
 #include "package/operators.h"
 #include "support/files.h"
 #include "support/hash.h"
+#include "support/json_fields.h"
 #include "support/result.h"
 #include "torch/contract.h"
 #include "torch/kernel_files.h"
@@ -135,7 +136,7 @@ Result<std::shared_ptr<Package>> Package::open_archive(const fs::path& file,
     auto state = std::make_unique<State>();
     auto original = graph::read_pt2_extra(file, "fact.json");
     if (!original) return original.error();
-    state->original = json::parse(*original, nullptr, false);
+    state->original = try_parse_json(*original).value_or(json());
     state->without_weights =
         state->original.is_object() && state->original.value("without_weights", json()) == true;
     state->graph = graph::canonicalize(archive->graph);

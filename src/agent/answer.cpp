@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "support/json_fields.h"
+
 namespace fact::agent {
 
 namespace {
@@ -13,9 +15,6 @@ using Json = nlohmann::json;
 
 // No sensible answer is longer.
 constexpr std::size_t kLongestAnswer = 1 << 17;
-
-// Deeper than any answer that makes sense; a parser must not be taken down by brackets.
-constexpr int kMaxDepth = 16;
 
 // From a brace to the one that closes it; "" where none does.
 std::string balanced(const std::string& text, std::size_t begin) {
@@ -32,7 +31,6 @@ std::string balanced(const std::string& text, std::size_t begin) {
         }
         if (c == '"') quoted = true;
         if (c == '{' || c == '[') ++depth;
-        if (depth > kMaxDepth) return {};
         if ((c == '}' || c == ']') && --depth == 0) return text.substr(begin, i + 1 - begin);
     }
     return {};
@@ -51,8 +49,9 @@ std::optional<Json> find_list(const std::string& answer, const char* key) {
     int tries = 0;
     for (auto at = answer.find('{'); at != std::string::npos && tries < 32;
          at = answer.find('{', at + 1), ++tries) {
-        auto json = Json::parse(balanced(answer, at), nullptr, false);
-        if (json.is_object() && json.contains(key) && json[key].is_array()) return json[key];
+        const auto json = try_parse_json(balanced(answer, at));
+        if (json && json->is_object() && json->contains(key) && (*json)[key].is_array())
+            return (*json)[key];
     }
     return std::nullopt;
 }

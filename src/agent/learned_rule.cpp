@@ -13,6 +13,7 @@
 #include "graph/arguments.h"
 #include "match/text/write.h"
 #include "support/hash.h"
+#include "support/json_fields.h"
 
 namespace fact::agent {
 
@@ -256,25 +257,25 @@ std::string to_json(const LearnedRule& rule) {
                 {"evidence", rule.evidence},
                 {"params", rule.params},
                 {"results", rule.results},
-                {"call", Json::parse(graph::to_json(call))}}
+                {"call", parse_json(graph::to_json(call))}}
                .dump(1) +
            "\n";
 }
 
 Result<LearnedRule> rule_from_json(std::string_view text) {
-    const auto json = Json::parse(text, nullptr, false);
-    try {
-        if (json.at("format").get<int>() != kFormat)
+    auto read = decoding<LearnedRule>("not a learned rule", "", [&]() -> Result<LearnedRule> {
+        const auto json = parse_json(text);
+        if (get_int(json, "format") != kFormat)
             return Error{"a learned rule of another format", "learn it again", true};
         LearnedRule rule;
-        rule.name = json.at("name").get<std::string>();
-        rule.text = json.at("text").get<std::string>();
+        rule.name = get_text(json, "name");
+        rule.text = get_text(json, "text");
         if (dsl::cuda_source(rule.text))
             return Error{"a rule is a text of the kernel language, not CUDA", "", true};
-        rule.evidence = json.at("evidence").get<std::string>();
-        rule.params = json.at("params").get<std::vector<std::string>>();
-        rule.results = json.at("results").get<std::vector<std::string>>();
-        auto call = graph::fused_call_from_json(json.at("call").dump());
+        rule.evidence = get_text(json, "evidence");
+        rule.params = get_texts(json, "params");
+        rule.results = get_texts(json, "results");
+        auto call = graph::fused_call_from_json(field(json, "call").dump());
         if (!call) return blame_input(call.error());
         rule.original = std::move(call->original);
         const bool sound = rule.params.size() == rule.original.inputs.size() &&
@@ -285,9 +286,9 @@ Result<LearnedRule> rule_from_json(std::string_view text) {
             return Error{fmt::format("the rule's content does not match its name {}", rule.name),
                          "rules cannot be edited; learn a new one", true};
         return rule;
-    } catch (const Json::exception& error) {
-        return Error{fmt::format("not a learned rule: {}", error.what()), "", true};
-    }
+    });
+    if (!read) return blame_input(read.error());
+    return read;
 }
 
 }  // namespace fact::agent

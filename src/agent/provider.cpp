@@ -6,6 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "support/json_fields.h"
+
 namespace fact::agent {
 
 namespace {
@@ -47,7 +49,7 @@ class CommandProvider : public Provider {
 
   private:
     static Result<Answer> unpacked(Answer answer) {
-        const auto json = Json::parse(answer.text, nullptr, false);
+        const auto json = try_parse_json(answer.text).value_or(Json());
         const auto text_of = [&](const char* name) -> const std::string* {
             const auto at = json.is_object() ? json.find(name) : json.end();
             return at == json.end() ? nullptr : at->get_ptr<const std::string*>();

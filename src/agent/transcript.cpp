@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "support/files.h"
+#include "support/json_fields.h"
 
 namespace fact::agent {
 
@@ -22,6 +23,20 @@ bool holds_secret(std::string_view name) {
     for (const auto* part : {"KEY", "TOKEN", "SECRET", "PASSWORD"})
         if (name.find(part) != std::string_view::npos) return true;
     return false;
+}
+
+Exchange exchange_from(const Json& json) {
+    Exchange one;
+    one.question.stage = get_text(json, "stage");
+    one.question.about = get_text(json, "about", "");
+    one.question.attempt = get_int(json, "attempt", 0);
+    one.question.prompt = get_text(json, "prompt", "");
+    one.answer.text = get_text(json, "answer");
+    one.answer.tokens_in = get_int(json, "tokens_in", 0);
+    one.answer.tokens_out = get_int(json, "tokens_out", 0);
+    one.answer.seconds = get_finite(json, "seconds", 0);
+    one.error = get_text(json, "error", "");
+    return one;
 }
 
 }  // namespace
@@ -63,23 +78,12 @@ Result<std::vector<Exchange>> read_transcript(const std::filesystem::path& file)
         const auto line = text->substr(begin, end - begin);
         begin = end + 1;
         if (line.empty()) continue;
-        const auto json = Json::parse(line, nullptr, false);
-        try {
-            Exchange one;
-            one.question.stage = json.at("stage").get<std::string>();
-            one.question.about = json.value("about", "");
-            one.question.attempt = json.value("attempt", 0);
-            one.question.prompt = json.value("prompt", "");
-            one.answer.text = json.at("answer").get<std::string>();
-            one.answer.tokens_in = json.value("tokens_in", 0);
-            one.answer.tokens_out = json.value("tokens_out", 0);
-            one.answer.seconds = json.value("seconds", 0.0);
-            one.error = json.value("error", "");
-            all.push_back(std::move(one));
-        } catch (const Json::exception&) {
-            return Error{fmt::format("{}:{}: not a line of a transcript", file.string(), number),
-                         "transcripts are written by `fact optimize --agent`", true};
-        }
+        auto one = decoding<Exchange>(
+            fmt::format("{}:{}: not a line of a transcript", file.string(), number),
+            "transcripts are written by `fact optimize --agent`",
+            [&] { return exchange_from(parse_json(line)); });
+        if (!one) return blame_input(one.error());
+        all.push_back(std::move(*one));
     }
     return all;
 }

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "support/json_depth.h"
+#include "support/json_fields.h"
 #include "support/subprocess.h"
 
 namespace fact::cli {
@@ -24,31 +24,26 @@ int list_actions() {
     for (const auto& action : driver::actions())
         list.push_back({{"name", action.name},
                         {"summary", action.summary},
-                        {"request", nlohmann::json::parse(action.schema)}});
+                        {"request", parse_json(action.schema)}});
     print(list.dump(1) + "\n");
     return kDone;
 }
-
-constexpr int kDeepestLine = 20;
 
 // {"action": NAME, "request": {...}, "id": ...} a line; the reply's line has the same id.
 int serve(driver::LoadedRun& desk) {
     for (std::string line; !interrupted() && std::getline(std::cin, line);) {
         if (line.empty()) continue;
-        const auto asked = json_depth(line) > kDeepestLine
-                               ? nlohmann::json()
-                               : nlohmann::json::parse(line, nullptr, false);
+        const auto asked = try_parse_json(line).value_or(nlohmann::json());
         const bool plain =
             asked.is_object() && asked.contains("action") && asked["action"].is_string();
-        auto reply = plain
-                         ? nlohmann::json::parse(
-                               driver::act(desk, asked["action"].get<std::string>(),
+        auto reply =
+            plain ? parse_json(driver::act(desk, asked["action"].get<std::string>(),
                                            asked.value("request", nlohmann::json::object()).dump())
                                    .json)
-                         : nlohmann::json{
-                               {"ok", false},
-                               {"error", "a line has to be {\"action\": NAME, \"request\": {...}}"},
-                               {"hint", "see `fact act --list`"}};
+                  : nlohmann::json{
+                        {"ok", false},
+                        {"error", "a line has to be {\"action\": NAME, \"request\": {...}}"},
+                        {"hint", "see `fact act --list`"}};
         if (asked.is_object() && asked.contains("id")) reply["id"] = asked["id"];
         print(reply.dump() + "\n");
         std::cout.flush();

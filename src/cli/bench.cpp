@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "package/manifest.h"
 #include "support/files.h"
+#include "support/json_fields.h"
 
 namespace fact::cli {
 
@@ -23,21 +24,26 @@ std::string text_of(const nlohmann::json& object, const char* name) {
     return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+bool is_true(const nlohmann::json& object, const char* name) {
+    const auto found = object.find(name);
+    return found != object.end() && *found == true;
+}
+
 // What the manifest remembers, where the command line is silent.
 Result<driver::BenchRequest> complete(driver::BenchRequest request) {
     if (auto fine = package::read_manifest(request.package); !fine)
         return blame_input(fine.error());
     const auto text = read_file(request.package / package::kManifestFile);
     if (!text) return text.error();
-    const auto manifest = nlohmann::json::parse(*text, nullptr, false);
+    const auto manifest = try_parse_json(*text).value_or(nlohmann::json());
     if (request.source.empty()) request.source = text_of(manifest, "source");
     if (request.source.empty())
         return Error{"the package does not say which source it was made from",
                      "give it with --source FILE", true};
     // Not the type of its weights, which may differ, but the one it was cast to, if any.
     if (request.dtype.empty()) request.dtype = text_of(manifest, "asked_dtype");
-    request.allow_tf32 |= manifest.value("allow_tf32", nlohmann::json()) == true;
-    request.training |= manifest.value("training", nlohmann::json()) == true;
+    request.allow_tf32 |= is_true(manifest, "allow_tf32");
+    request.training |= is_true(manifest, "training");
     return request;
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/kernel_commands.h"
+#include "support/json_fields.h"
 #include "tools/check.h"
 
 namespace fact::cli {
@@ -42,7 +43,7 @@ int check(const KernelCheckOptions& options) {
         const auto checked = tools::check(*source);
         fine = fine && checked.program;
         if (!options.json) print(told(*source, checked));
-        for (auto& item : nlohmann::ordered_json::parse(
+        for (auto& item : parse_json<nlohmann::ordered_json>(
                  render_json(checked.diagnostics, source->name, source->text)))
             items.push_back(std::move(item));
     }

@@ -36,7 +36,7 @@ Json emitted_json(const EmittedKernel& kernel) {
             {"schedule", record.schedule},
             {"text", text},
             {"source", source},
-            {"record", Json::parse(to_json(record))},
+            {"record", json_of(record)},
             {"note", kernel.note}};
 }
 

@@ -7,6 +7,7 @@
 #include "registry/identity.h"
 #include "report/report.h"
 #include "report/spelling.h"
+#include "support/json_fields.h"
 #include "support/table.h"
 
 namespace fact::cli {
@@ -50,9 +51,8 @@ int list(const RegistryListOptions& options) {
     const auto entries = filtered(std::move(listing), options.filter);
     if (options.json) {
         auto all = nlohmann::ordered_json::array();
-        for (const auto& entry : entries)
-            all.push_back(nlohmann::ordered_json::parse(registry::to_json(entry.record)));
-        print(all.dump(1) + "\n");
+        for (const auto& entry : entries) all.push_back(registry::json_of(entry.record));
+        print(dump_json(all));
     } else if (entries.empty()) {
         print(fmt::format(
             "no records{}\n`fact optimize` on a machine with a GPU makes them, `fact registry "

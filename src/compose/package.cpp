@@ -13,6 +13,7 @@
 #include "package/classes.h"
 #include "package/files.h"
 #include "package/operators.h"
+#include "support/json_fields.h"
 
 namespace fact::compose {
 
@@ -76,9 +77,9 @@ std::string manifest(const Package& package, const package::Files& written) {
              {"namespaces", called_namespaces(package)},
              {"classes", package::classes_of({package.graph.in_spec, package.graph.out_spec})},
              {"files", files}};
-    if (auto original = Json::parse(package.original, nullptr, false); original.is_object())
-        all["original"] = std::move(original);
-    return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+    if (auto original = try_parse_json<Json>(package.original); original && original->is_object())
+        all["original"] = std::move(*original);
+    return dump_json(all);
 }
 
 Result<> fill(const Package& package, const fs::path& folder) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "driver/action_requests.h"
-#include "support/json_depth.h"
+#include "support/json_fields.h"
 
 namespace fact::driver {
 
@@ -13,7 +13,6 @@ namespace {
 
 // No sensible request is longer.
 constexpr std::size_t kLargestRequest = 1 << 18;
-constexpr int kDeepestRequest = 16;
 
 struct Row {
     ActionInfo info;
@@ -76,7 +75,7 @@ std::string dumped(const Json& json) {
 
 // The first field that the schema does not have; "" if all are known.
 std::string unknown_field(const Json& request, std::string_view schema) {
-    const auto known = Json::parse(schema)["properties"];
+    const auto known = parse_json(schema)["properties"];
     for (const auto& [name, value] : request.items())
         if (!known.contains(name)) return name;
     return {};
@@ -105,10 +104,7 @@ Reply act(LoadedRun& loaded, std::string_view action, std::string_view request) 
         return failed({fmt::format("the request has {} bytes; the limit is {}", request.size(),
                                    kLargestRequest),
                        ""});
-    const auto json = request.empty() ? Json::object()
-                      : json_depth(request) > kDeepestRequest
-                          ? Json()
-                          : Json::parse(request, nullptr, false);
+    const auto json = request.empty() ? Json::object() : try_parse_json(request).value_or(Json());
     if (!json.is_object())
         return failed(
             {"the request is not a JSON object", fmt::format("its schema: {}", row->info.schema)});

@@ -4,6 +4,7 @@
 #include "agent/proposal.h"
 #include "driver/action_requests.h"
 #include "support/files.h"
+#include "support/json_fields.h"
 
 namespace fact::driver {
 
@@ -38,10 +39,10 @@ Result<agent::NodeSet> find_proposal(const LoadedRun& loaded, const std::string&
     const auto file = loaded.run.path() / "agent" / "proposals" / (id + ".json");
     const auto text = is_plain_name(id) ? read_file(file) : Result<std::string>(Error{"", ""});
     if (!text) return Error{fmt::format("there is no proposal '{}'", id), "`propose` first", true};
-    const auto json = Json::parse(*text, nullptr, false);
-    if (!json.is_object())
+    const auto json = try_parse_json(*text);
+    if (!json || !json->is_object())
         return Error{file.string() + " is damaged", "propose the same operators again", true};
-    const auto names = names_field(json, "nodes");
+    const auto names = names_field(*json, "nodes");
     if (!names) return names.error();
     return agent::node_set(loaded.found.graph, *names);
 }

@@ -13,6 +13,7 @@
 #include "driver/realize.h"
 #include "dsl/cuda_text.h"
 #include "support/files.h"
+#include "support/json_fields.h"
 
 namespace fact::driver {
 
@@ -166,7 +167,7 @@ Result<Json> prove(LoadedRun& loaded, const Target& target, const std::string& t
                                   target.interface ? &*target.interface : nullptr);
     Json reply{{"proposal", id}, {"accepted", false}};
     if (!diagnostics.items().empty()) {
-        reply["diagnostics"] = Json::parse(render_json(diagnostics, id, text), nullptr, false);
+        reply["diagnostics"] = parse_json(render_json(diagnostics, id, text));
         reply["rendered"] = shortened(render_all(diagnostics, id, text));
     }
     if (!authored) {

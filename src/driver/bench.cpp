@@ -7,6 +7,7 @@
 #include "driver/memo.h"
 #include "driver/run_state.h"
 #include "support/files.h"
+#include "support/json_fields.h"
 #include "support/progress.h"
 #include "tune/gpu_turn.h"
 
@@ -18,31 +19,30 @@ namespace {
 
 using Json = nlohmann::json;
 
-Times times(const Json& json) {
-    if (!json.is_object()) return {};
-    return {json.value("median_us", 0.0), json.value("low_us", 0.0), json.value("high_us", 0.0),
-            json.value("runs", 0)};
+Times times(const Json& row, const char* key) {
+    const Json* json = optional_field(row, key);
+    if (!json || !json->is_object()) return {};
+    return {get_finite(*json, "median_us", 0), get_finite(*json, "low_us", 0),
+            get_finite(*json, "high_us", 0), get_int(*json, "runs", 0)};
 }
 
 Result<Benched> parse(const std::string& text) {
-    Benched out;
-    out.json = text;
-    try {
-        const auto json = Json::parse(text);
-        for (const auto& row : json.at("rows"))
-            out.whole.push_back({row.at("name").get<std::string>(),
-                                 times(row.value("single", Json())),
-                                 times(row.value("sustained", Json())), row.value("why", ""),
-                                 row.value("peak_bytes", 0.0), row.value("sustained_of", "")});
+    return decoding<Benched>("the benchmark's result cannot be read", "", [&] {
+        Benched out;
+        out.json = text;
+        const auto json = parse_json(text);
+        for (const auto& row : to_array(field(json, "rows")))
+            out.whole.push_back({get_text(row, "name"), times(row, "single"),
+                                 times(row, "sustained"), get_text(row, "why", ""),
+                                 get_finite(row, "peak_bytes", 0),
+                                 get_text(row, "sustained_of", "")});
         // Null where nothing was compared.
-        if (const auto agrees = json.value("agrees", Json()); agrees.is_boolean())
-            out.agrees = agrees.get<bool>();
-        out.note = json.value("note", "");
-        out.date = json.value("date", "");
-    } catch (const Json::exception& error) {
-        return Error{fmt::format("the benchmark's result cannot be read: {}", error.what()), {}};
-    }
-    return out;
+        if (const Json* agrees = optional_field(json, "agrees"); agrees && agrees->is_boolean())
+            out.agrees = to_bool(*agrees);
+        out.note = get_text(json, "note", "");
+        out.date = get_text(json, "date", "");
+        return out;
+    });
 }
 
 // The result of an earlier run.

@@ -10,6 +10,7 @@
 #include "driver/runs.h"
 #include "match/patterns/pattern.h"
 #include "support/files.h"
+#include "support/json_fields.h"
 
 namespace fact::driver {
 
@@ -34,7 +35,7 @@ Result<ReadRun> read_run(const fs::path& folder) {
         return Error{
             fmt::format("{} has no report: the run is {}", folder.string(), summary->progress()),
             fmt::format("`fact runs resume {}` finishes it", folder.string()), true};
-    auto report = ReportJson::parse(*text, nullptr, false);
+    auto report = try_parse_json(*text).value_or(ReportJson());
     const auto found = read_file(run.discovery());
     auto discovery =
         found ? match::discovery_from_json(*found) : Result<match::Discovery>(found.error());
@@ -58,8 +59,8 @@ ReportJson agent_of(const ReportJson& report) {
 Times times_of(const ReportJson& json, const char* name) {
     const auto at = json.find(name);
     if (at == json.end() || !at->is_object()) return {};
-    return {at->value("median_us", 0.0), at->value("p10_us", 0.0), at->value("p90_us", 0.0),
-            at->value("runs", 0)};
+    return {get_finite(*at, "median_us", 0), get_finite(*at, "p10_us", 0),
+            get_finite(*at, "p90_us", 0), get_int(*at, "runs", 0)};
 }
 
 report::ComparedRun described(const ReadRun& run) {
@@ -69,7 +70,7 @@ report::ComparedRun described(const ReadRun& run) {
         text_of(run.report, "not_measured"), text_of(run.report, "whole_from_earlier_run")};
     for (const auto& row : run.report["patterns"]) {
         ++out.patterns;
-        out.fused += row.value("fused", false);
+        out.fused += get_bool(row, "fused", false);
     }
     return out;
 }
@@ -166,7 +167,7 @@ std::vector<Known> known(const ReadRun& run, bool same_graph) {
 void add_side(const ReportJson& row, std::string& id, bool& fused, std::string& why, Times& single,
               Times& sustained) {
     id = text_of(row, "id");
-    fused = row.value("fused", false);
+    fused = get_bool(row, "fused", false);
     why = text_of(row, "why");
     single = times_of(row, "single");
     sustained = times_of(row, "sustained");
@@ -267,13 +268,11 @@ Result<report::Comparison> compare_runs(const fs::path& a, const fs::path& b) {
     const auto left = read_run(a), right = read_run(b);
     if (!left) return left.error();
     if (!right) return right.error();
-    try {
-        return compared(*left, *right);
-    } catch (const ReportJson::exception& error) {
-        return Error{fmt::format("a report of {} and {} is damaged: {}", a.string(), b.string(),
-                                 error.what()),
-                     "run the same `fact optimize` again", true};
-    }
+    auto both = decoding<report::Comparison>(
+        fmt::format("a report of {} and {} is damaged", a.string(), b.string()),
+        "run the same `fact optimize` again", [&] { return compared(*left, *right); });
+    if (!both) return blame_input(both.error());
+    return both;
 }
 
 }  // namespace fact::driver

@@ -13,6 +13,7 @@
 #include "match/discover.h"
 #include "support/diagnostics.h"
 #include "support/files.h"
+#include "support/json_fields.h"
 
 namespace fact::driver {
 
@@ -106,12 +107,13 @@ Result<TorchPrecision> precision_of(const fs::path& archive, bool allow_tf32) {
     if (!extra) return blame_input(extra.error());
     TorchPrecision precision;
     // Archives of torch.export.save itself have no such text.
-    const auto json = nlohmann::json::parse(*extra, nullptr, false);
-    if (json.is_object() && json.contains("precision")) {
-        auto read = torch_precision_from_json(json.at("precision").dump());
-        if (!read)
-            return Error{fmt::format("{}: {}", archive.string(), read.error().message),
-                         "trace the module again", true};
+    const auto json = try_parse_json(*extra);
+    if (json && json->is_object() && json->contains("precision")) {
+        const auto read = decoding<TorchPrecision>(
+            archive.string() + ": torch's precision settings cannot be read",
+            "trace the module again",
+            [&] { return torch_precision_from(field(*json, "precision")); });
+        if (!read) return blame_input(read.error());
         precision = *read;
     }
     if (allow_tf32) precision.tf32 = true;

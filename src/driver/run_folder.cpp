@@ -6,6 +6,7 @@
 
 #include "support/files.h"
 #include "support/hash.h"
+#include "support/json_fields.h"
 
 namespace fact::driver {
 
@@ -14,10 +15,6 @@ namespace fs = std::filesystem;
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
-
-std::string dump(const OrderedJson& json) {
-    return json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
-}
 
 OrderedJson to_json(const Settings& s) {
     return {{"source", s.source},     {"dtype", s.dtype},
@@ -48,13 +45,12 @@ Result<> reading(const fs::path& folder, auto&& read) {
     if (!fs::exists(folder / "run.json", ignored)) return Ok{};
     const auto text = read_file(folder / "run.json");
     if (!text) return text.error();
-    try {
-        read(OrderedJson::parse(*text));
-    } catch (const OrderedJson::exception& error) {
-        return Error{fmt::format("{}: {}", (folder / "run.json").string(), error.what()),
-                     "remove that file", true};
-    }
-    return Ok{};
+    auto done = decoding<Ok>((folder / "run.json").string(), "remove that file", [&] {
+        read(parse_json(*text));
+        return Ok{};
+    });
+    if (!done) return blame_input(done.error());
+    return done;
 }
 
 }  // namespace
@@ -65,7 +61,7 @@ Result<> RunFolder::check_ours() const {
     for (const auto& entry : fs::directory_iterator(folder_, ignored))
         holds = holds || entry.path().filename() != ".lock";
     bool run = false;
-    auto done = reading(folder_, [&](const OrderedJson& json) {
+    auto done = reading(folder_, [&](const nlohmann::json& json) {
         run = json.is_object() && json.contains("source") && json.contains("arch");
     });
     if (!holds || (done && run)) return Ok{};
@@ -83,13 +79,13 @@ Result<FileLock> RunFolder::lock() const {
 
 Result<Settings> RunFolder::settings() const {
     Settings settings;
-    auto done = reading(folder_, [&](const OrderedJson& json) {
-        settings.source = json.value("source", "");
-        settings.dtype = json.value("dtype", "");
-        settings.arch = json.value("arch", settings.arch);
-        settings.allow_tf32 = json.value("allow_tf32", false);
-        settings.training = json.value("training", false);
-        settings.without_weights = json.value("without_weights", false);
+    auto done = reading(folder_, [&](const nlohmann::json& json) {
+        settings.source = get_text(json, "source", "");
+        settings.dtype = get_text(json, "dtype", "");
+        settings.arch = get_text(json, "arch", settings.arch);
+        settings.allow_tf32 = get_bool(json, "allow_tf32", false);
+        settings.training = get_bool(json, "training", false);
+        settings.without_weights = get_bool(json, "without_weights", false);
     });
     if (!done) return done.error();
     return settings;
@@ -97,18 +93,20 @@ Result<Settings> RunFolder::settings() const {
 
 Result<std::optional<Asked>> RunFolder::asked() const {
     std::optional<Asked> asked;
-    auto done = reading(folder_, [&](const OrderedJson& json) {
-        if (!json.contains("optimize")) return;
-        const auto& o = json.at("optimize");
-        asked = Asked{o.value("folder", ""),
-                      o.value("output", ""),
-                      {o.value("effort", 0), o.value("budget_s", 0.0), o.value("stop_early", true)},
-                      o.value("jobs", 0),
+    auto done = reading(folder_, [&](const nlohmann::json& json) {
+        const auto* optimize = json.is_object() ? optional_field(json, "optimize") : nullptr;
+        if (!optimize) return;
+        const auto& o = *optimize;
+        asked = Asked{get_text(o, "folder", ""),
+                      get_text(o, "output", ""),
+                      {get_int(o, "effort", 0), get_finite(o, "budget_s", 0),
+                       get_bool(o, "stop_early", true)},
+                      get_int(o, "jobs", 0),
                       {},
-                      o.value("bench", true),
-                      o.value("registry", true),
-                      o.value("rules", true)};
-        asked->also = o.value("also", std::vector<std::string>{});
+                      get_bool(o, "bench", true),
+                      get_bool(o, "registry", true),
+                      get_bool(o, "rules", true)};
+        if (optional_field(o, "also")) asked->also = get_texts(o, "also");
     });
     if (!done) return done.error();
     return asked;
@@ -117,7 +115,7 @@ Result<std::optional<Asked>> RunFolder::asked() const {
 Result<> RunFolder::remember(const Settings& settings, const std::optional<Asked>& asked) const {
     OrderedJson json = to_json(settings);
     if (asked) json["optimize"] = to_json(*asked);
-    return write_file_atomic(folder_ / "run.json", dump(json));
+    return write_file_atomic(folder_ / "run.json", dump_json(json));
 }
 
 bool RunFolder::current(const std::string& stage, const std::string& inputs) const {
@@ -138,7 +136,7 @@ fs::path default_run_folder(const Settings& settings) {
     auto identity = settings;
     if (!factory) identity.source = fs::absolute(settings.source).lexically_normal().string();
     return fs::path(".fact") / "runs" /
-           fmt::format("{}-{}", stem, short_hash(dump(to_json(identity))).substr(0, 8));
+           fmt::format("{}-{}", stem, short_hash(dump_json(to_json(identity))).substr(0, 8));
 }
 
 }  // namespace fact::driver

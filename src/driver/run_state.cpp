@@ -9,6 +9,7 @@
 
 #include "support/clock.h"
 #include "support/files.h"
+#include "support/json_fields.h"
 #include "support/subprocess.h"
 
 namespace fact::driver {
@@ -32,15 +33,15 @@ std::optional<RunState> run_state(const RunFolder& run) {
     if (!text) return std::nullopt;
     RunState s;
     try {
-        const auto json = OrderedJson::parse(*text);
-        s.stage = json.at("stage");
-        s.state = json.at("state");
-        s.started = json.at("started");
-        s.changed = json.at("changed");
-        s.device = json.at("device");
-        s.why = json.at("why");
-        s.process = json.at("process");
-    } catch (const OrderedJson::exception&) {
+        const auto json = parse_json(*text);
+        s.stage = get_text(json, "stage");
+        s.state = get_text(json, "state");
+        s.started = get_text(json, "started");
+        s.changed = get_text(json, "changed");
+        s.device = get_text(json, "device");
+        s.why = get_text(json, "why");
+        s.process = get_int(json, "process");
+    } catch (const SchemaError&) {
         return std::nullopt;
     }
     if (s.state == "running" && !alive(s.process)) s.state = "interrupted";
@@ -82,14 +83,13 @@ void RunWatch::write(std::string_view state) {
                               {"started", now_.started}, {"changed", now_.changed},
                               {"device", now_.device},   {"why", now_.why},
                               {"process", now_.process}};
-    (void)write_file_atomic(state_file(run_),
-                            json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
+    (void)write_file_atomic(state_file(run_), dump_json(json));
 }
 
 Result<> append_journal(const RunFolder& run, std::string_view stage, std::string_view json) {
-    const auto result = OrderedJson::parse(json, nullptr, false);
-    if (result.is_discarded()) throw InternalError("a journal entry that is no JSON");
-    const OrderedJson line = {{"stage", stage}, {"when", utc_now()}, {"result", result}};
+    const auto result = try_parse_json<OrderedJson>(json);
+    if (!result) throw InternalError("a journal entry that is no JSON");
+    const OrderedJson line = {{"stage", stage}, {"when", utc_now()}, {"result", *result}};
     return append_to_file(run.path() / "journal.jsonl",
                           line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
 }

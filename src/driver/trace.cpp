@@ -11,6 +11,7 @@
 
 #include "support/files.h"
 #include "support/hash.h"
+#include "support/json_fields.h"
 
 namespace fact::driver {
 
@@ -74,12 +75,12 @@ bool unchanged(const fs::path& file, const nlohmann::json& stamp) {
     if (stamp.is_null()) return false;  // it was edited while it was being traced
     std::error_code ignored;
     if (stamp.contains("absent")) return !fs::exists(file, ignored);
-    if (stamp.contains("listing")) return names_in(file) == stamp["listing"].get<std::string>();
+    if (stamp.contains("listing")) return names_in(file) == get_text(stamp, "listing");
     const auto now = status_of(file);
-    if (!now || now->size != stamp.at("size").get<std::int64_t>()) return false;
-    if (stamp.contains("mtime_ns")) return now->mtime_ns == stamp["mtime_ns"].get<std::int64_t>();
+    if (!now || now->size != get_int(stamp, "size")) return false;
+    if (stamp.contains("mtime_ns")) return now->mtime_ns == get_int(stamp, "mtime_ns");
     const auto text = read_file(file);
-    return text && sha256_hex(*text) == stamp.at("sha256").get<std::string>();
+    return text && sha256_hex(*text) == get_text(stamp, "sha256");
 }
 
 // Identifies everything the archive depends on, and the archive itself; "" if that is not known or
@@ -104,17 +105,17 @@ std::string module_identity(const Environment& environment, const TraceRequest& 
                            request.device, environment.python,
                            environment.gpu ? environment.gpu->name : "");
     try {
-        const auto json = nlohmann::json::parse(*listing);
-        out += json.value("torch", "") + "\n";
-        for (const auto& [file, stamp] : json.at("files").items()) {
+        const auto json = parse_json(*listing);
+        out += get_text(json, "torch", "") + "\n";
+        for (const auto& [file, stamp] : to_object(field(json, "files")).items()) {
             if (!unchanged(file, stamp)) return {};
             out += file + " " + stamp.dump() + "\n";
         }
-        for (const auto& name : json.at("variables")) {
-            const char* value = std::getenv(name.get<std::string>().c_str());
-            out += name.get<std::string>() + (value ? fmt::format("={}\n", value) : "\n");
+        for (const auto& name : get_texts(json, "variables")) {
+            const char* value = std::getenv(name.c_str());
+            out += name + (value ? fmt::format("={}\n", value) : "\n");
         }
-    } catch (const nlohmann::json::exception&) {
+    } catch (const SchemaError&) {
         return {};
     }
     return out;

@@ -8,6 +8,7 @@
 #include "driver/memo.h"
 #include "driver/run_state.h"
 #include "support/files.h"
+#include "support/json_fields.h"
 #include "tune/gpu_turn.h"
 
 namespace fact::driver {
@@ -17,22 +18,21 @@ namespace fs = std::filesystem;
 namespace {
 
 Times times_from(const nlohmann::json& json) {
-    return {json.at("median_us").get<double>(), json.at("low_us").get<double>(),
-            json.at("high_us").get<double>(), json.at("runs").get<int>()};
+    return {get_finite(json, "median_us"), get_finite(json, "low_us"), get_finite(json, "high_us"),
+            get_int<int>(json, "runs")};
 }
 
 // Reads the output of fact.ablate.
 Result<TrialTimes> read_times(const std::string& text, std::size_t packages, std::string how) {
-    try {
-        const auto json = nlohmann::json::parse(text);
-        TrialTimes times{times_from(json.at("eager")), {}, std::move(how), false};
-        for (std::size_t i = 0; i < packages; ++i)
-            times.trials.push_back(times_from(json.at("times").at(i)));
+    return decoding<TrialTimes>("the times of the trial packages cannot be read", "", [&] {
+        const auto json = parse_json(text);
+        TrialTimes times{times_from(field(json, "eager")), {}, std::move(how), false};
+        const auto& trials = to_array(field(json, "times"));
+        if (trials.size() < packages)
+            throw SchemaError(fmt::format("times: {} of {}", trials.size(), packages));
+        for (std::size_t i = 0; i < packages; ++i) times.trials.push_back(times_from(trials[i]));
         return times;
-    } catch (const nlohmann::json::exception& error) {
-        return Error{
-            fmt::format("the times of the trial packages cannot be read: {}", error.what()), {}};
-    }
+    });
 }
 
 Result<std::string> measure(const Environment& environment, const Settings& settings,

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "graph/json_fields.h"
+#include "support/json_fields.h"
 #include "support/result.h"
 
 namespace fact::graph {
@@ -97,7 +97,7 @@ Argument argument_from_json(const json& written, const ValueNames& names) {
     if (kind == "float") return to_double(body);
     if (kind == "string") return to_text(body);
     if (kind == "bools") return to_list<bool>(body, to_bool);
-    if (kind == "ints") return to_list<std::int64_t>(body, to_int);
+    if (kind == "ints") return to_list<std::int64_t>(body, to_int<>);
     if (kind == "floats") return to_list<double>(body, to_double);
     if (kind == "strings") return to_list<std::string>(body, to_text);
     if (kind == "dtype") return DTypeArg{to_dtype(body)};

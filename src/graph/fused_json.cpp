@@ -5,7 +5,7 @@
 
 #include "graph/fused.h"
 #include "graph/graph_json_parts.h"
-#include "graph/json_fields.h"
+#include "support/json_fields.h"
 
 namespace fact::graph {
 

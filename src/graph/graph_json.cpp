@@ -7,9 +7,9 @@
 
 #include "graph/argument_json.h"
 #include "graph/graph_json_parts.h"
-#include "graph/json_fields.h"
 #include "graph/pt2_fields.h"
 #include "support/enum_table.h"
+#include "support/json_fields.h"
 
 namespace fact::graph {
 

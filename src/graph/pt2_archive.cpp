@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "graph/json_fields.h"
 #include "graph/pt2_fields.h"
 #include "graph/pt2_program.h"
 #include "graph/zip_reader.h"
+#include "support/json_fields.h"
 
 namespace fact::graph {
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "graph/json_fields.h"
+#include "support/json_fields.h"
 
 namespace fact::graph {
 
@@ -168,7 +168,7 @@ Argument read_argument(const json& argument, const ValueNames& names) {
     if (tag == "as_float") return to_double(body);
     if (tag == "as_string") return to_text(body);
     if (tag == "as_bools") return to_list<bool>(body, to_bool);
-    if (tag == "as_ints") return to_list<std::int64_t>(body, to_int);
+    if (tag == "as_ints") return to_list<std::int64_t>(body, to_int<>);
     if (tag == "as_floats") return to_list<double>(body, to_double);
     if (tag == "as_strings") return to_list<std::string>(body, to_text);
     if (tag == "as_scalar_type") {

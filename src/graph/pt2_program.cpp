@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "graph/json_fields.h"
 #include "graph/pt2_fields.h"
 #include "graph/pt2_provenance.h"
+#include "support/json_fields.h"
 
 namespace fact::graph {
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "graph/json_fields.h"
+#include "support/json_fields.h"
 
 namespace fact::graph {
 

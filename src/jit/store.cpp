@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "jit/compile_key.h"
 #include "jit/compile_log.h"
 #include "jit/headers.h"
 #include "support/files.h"
 #include "support/hash.h"
+#include "support/json_fields.h"
 
 namespace fact::jit {
 
@@ -35,20 +37,21 @@ Result<Artifact> find_entry(const fs::path& store, const std::string& key,
     artifact.key = key;
     artifact.cached = true;
     try {
-        const json meta = json::parse(*text);
+        const json meta = parse_json(*text);
         const auto cubin = read_file(artifact.cubin);
         if (!cubin) return cubin.error();
-        artifact.sha256 = meta.at("cubin").at("sha256");
-        if (cubin->size() != meta.at("cubin").at("size").get<std::size_t>() ||
+        const json& compiled = field(meta, "cubin");
+        artifact.sha256 = get_text(compiled, "sha256");
+        if (std::cmp_not_equal(cubin->size(), get_int(compiled, "size")) ||
             sha256_hex(*cubin) != artifact.sha256)
             return unusable(entry, "its cubin is not the one that was compiled");
-        artifact.headers = meta.at("headers");
+        artifact.headers = get_text(meta, "headers");
         if (!headers_unchanged(artifact.headers, toolchain, store))
             return unusable(entry, "a header that was read has changed");
-        artifact.seconds = meta.at("seconds");
-        artifact.registers = meta.at("registers");
-        artifact.spill_bytes = meta.at("spill_bytes");
-    } catch (const json::exception& error) {
+        artifact.seconds = get_finite(meta, "seconds");
+        artifact.registers = get_int<int>(meta, "registers");
+        artifact.spill_bytes = get_int<int>(meta, "spill_bytes");
+    } catch (const SchemaError& error) {
         return unusable(entry, error.what());
     }
     artifact.fitness = resources_in(*log).fitness();

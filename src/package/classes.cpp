@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "graph/json_fields.h"
+#include "support/json_fields.h"
 
 namespace fact::package {
 
@@ -12,15 +12,14 @@ namespace {
 using nlohmann::json;
 
 void collect(const json& spec, std::set<std::string>& found) {
-    const auto* type = graph::optional_field(spec, "type");
+    const auto* type = optional_field(spec, "type");
     if (!type) return;  // a leaf
-    const auto& name = graph::to_text(*type);
+    const auto& name = to_text(*type);
     if (name == "collections.namedtuple")
-        found.insert(graph::to_text(graph::field(spec, "context")));
+        found.insert(to_text(field(spec, "context")));
     else if (!name.starts_with("builtins.") && !name.starts_with("collections."))
         found.insert(name);
-    for (const json& child : graph::to_array(graph::field(spec, "children_spec")))
-        collect(child, found);
+    for (const json& child : to_array(field(spec, "children_spec"))) collect(child, found);
 }
 
 }  // namespace
@@ -29,9 +28,9 @@ std::vector<std::string> classes_of(const std::vector<std::string_view>& specs) 
     std::set<std::string> found;
     for (const auto text : specs) {
         try {
-            const json spec = graph::parse_json(text);
+            const json spec = parse_json(text);
             if (spec.is_array() && spec.size() == 2) collect(spec[1], found);
-        } catch (const graph::SchemaError&) {
+        } catch (const SchemaError&) {
         }
     }
     return {found.begin(), found.end()};

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "graph/json_fields.h"
 #include "support/files.h"
 #include "support/hash.h"
+#include "support/json_fields.h"
 
 namespace fact::package {
 
@@ -15,9 +15,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using graph::field;
-using graph::optional_field;
-using graph::SchemaError;
 using nlohmann::json;
 
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
@@ -38,21 +35,12 @@ void check_path(const std::string& path) {
 }
 
 File file_from(const json& value) {
-    const auto size = graph::to_int(field(value, "size"));
-    const auto& sha256 = graph::to_text(field(value, "sha256"));
+    const auto size = get_int(value, "size");
+    const auto& sha256 = get_text(value, "sha256");
     const bool hex =
         sha256.size() == 64 && sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
     if (size < 0 || !hex) throw SchemaError("no size and SHA-256");
     return {static_cast<std::uint64_t>(size), sha256};
-}
-
-std::vector<std::string> texts(const json& object, const char* key) {
-    std::vector<std::string> out;
-    graph::at(key, [&] {
-        for (const json& text : graph::to_array(field(object, key)))
-            out.push_back(graph::to_text(text));
-    });
-    return out;
 }
 
 void check_version(const json& all) {
@@ -70,16 +58,15 @@ void check_version(const json& all) {
 Manifest read(const json& all) {
     check_version(all);
     Manifest out;
-    for (const auto& [path, file] : graph::to_object(field(all, "files")).items()) {
+    for (const auto& [path, file] : to_object(field(all, "files")).items()) {
         check_path(path);
-        out.files.emplace(path, graph::at(path, [&] { return file_from(file); }));
+        out.files.emplace(path, at(path, [&] { return file_from(file); }));
     }
-    out.calls = texts(all, "calls");
-    out.namespaces = texts(all, "namespaces");
-    out.classes = texts(all, "classes");
+    out.calls = get_texts(all, "calls");
+    out.namespaces = get_texts(all, "namespaces");
+    out.classes = get_texts(all, "classes");
     if (const json* original = optional_field(all, "original"))
-        if (const json* without = optional_field(*original, "without_weights"))
-            out.without_weights = graph::to_bool(*without);
+        out.without_weights = get_bool(*original, "without_weights", false);
     return out;
 }
 
@@ -87,7 +74,7 @@ Manifest read(const json& all) {
 
 Result<Manifest> manifest_from_json(std::string_view text) {
     try {
-        Manifest manifest = read(graph::parse_json(text));
+        Manifest manifest = read(parse_json(text));
         manifest.identity = sha256_hex(text);
         return manifest;
     } catch (const SchemaError& error) {

@@ -4,40 +4,30 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <utility>
 
 #include "registry/identity.h"
+#include "support/json_fields.h"
 
 namespace fact::registry {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// A count or an extent; what is none, or too large to be one, is thrown.
-template <class Whole>
-Whole whole(const Json& json) {
-    const bool fits = json.is_number_unsigned()  ? std::in_range<Whole>(json.get<std::uint64_t>())
-                      : json.is_number_integer() ? std::in_range<Whole>(json.get<std::int64_t>())
-                                                 : false;
-    if (!fits)
-        throw std::runtime_error(fmt::format("{} is not a count", json.dump().substr(0, 40)));
-    return json.get<Whole>();
-}
+using Parsed = nlohmann::json;
 
 Json json_of(const Times& t) {
     return {
         {"median_us", t.median_us}, {"low_us", t.low_us}, {"high_us", t.high_us}, {"runs", t.runs}};
 }
 
-Times times_from(const Json& json) {
-    Times t{json.at("median_us"), json.at("low_us"), json.at("high_us"),
-            whole<int>(json.at("runs"))};
+Times times_from(const Parsed& json) {
+    Times t{get_finite(json, "median_us"), get_finite(json, "low_us"), get_finite(json, "high_us"),
+            get_int<int>(json, "runs")};
     if (t.runs < 0 || t.median_us < 0 || (t.runs > 0 && t.median_us == 0))
-        throw std::runtime_error("a time of no duration");
+        throw SchemaError("a time of no duration");
     if (t.runs > 0 && !(t.low_us <= t.median_us && t.median_us <= t.high_us))
-        throw std::runtime_error("a median outside of its spread");
+        throw SchemaError("a median outside of its spread");
     return t;
 }
 
@@ -45,8 +35,8 @@ Json json_of(const Errors& e) {
     return {{"largest", e.largest}, {"rms", e.rms}};
 }
 
-Errors errors_from(const Json& json) {
-    return {json.at("largest"), json.at("rms")};
+Errors errors_from(const Parsed& json) {
+    return {get_finite(json, "largest"), get_finite(json, "rms")};
 }
 
 Json json_of(const std::vector<Check>& checks) {
@@ -59,11 +49,11 @@ Json json_of(const std::vector<Check>& checks) {
     return list;
 }
 
-std::vector<Check> checks_from(const Json& list) {
+std::vector<Check> checks_from(const Parsed& list) {
     std::vector<Check> checks;
-    for (const auto& json : list)
-        checks.push_back({json.at("distribution"), whole<int>(json.at("seed")),
-                          errors_from(json.at("eager")), errors_from(json.at("kernel"))});
+    for (const auto& json : to_array(list))
+        checks.push_back({get_text(json, "distribution"), get_int<int>(json, "seed"),
+                          errors_from(field(json, "eager")), errors_from(field(json, "kernel"))});
     return checks;
 }
 
@@ -95,55 +85,57 @@ Json json_of(const Work& w) {
             {"text", w.text}};
 }
 
-Work work_from(const Json& json) {
+Work work_from(const Parsed& json) {
     Work w;
-    w.rule = json.at("rule");
-    w.dtype = json.at("dtype");
-    w.output = json.at("output");
-    w.split = json.at("split");
-    w.allow_tf32 = json.at("allow_tf32");
-    w.a_along_k = json.at("a_along_k");
-    w.b_along_k = json.at("b_along_k");
-    w.m = whole<decltype(w.m)>(json.at("m"));
-    w.n = whole<decltype(w.n)>(json.at("n"));
-    w.k = whole<decltype(w.k)>(json.at("k"));
-    w.batch = whole<decltype(w.batch)>(json.at("batch"));
-    for (const auto& [name, extent] : json.at("extents").items())
-        w.extents[name] = whole<std::int64_t>(extent);
-    for (const auto& tensor : json.at("tensors")) {
+    w.rule = get_text(json, "rule");
+    w.dtype = get_text(json, "dtype");
+    w.output = get_text(json, "output");
+    w.split = get_bool(json, "split");
+    w.allow_tf32 = get_bool(json, "allow_tf32");
+    w.a_along_k = get_bool(json, "a_along_k");
+    w.b_along_k = get_bool(json, "b_along_k");
+    w.m = get_int(json, "m");
+    w.n = get_int(json, "n");
+    w.k = get_int(json, "k");
+    w.batch = get_int(json, "batch");
+    for (const auto& [name, extent] : to_object(field(json, "extents")).items())
+        w.extents[name] = to_int(extent);
+    for (const auto& tensor : to_array(field(json, "tensors"))) {
         std::vector<int> dims;
-        for (const auto& dim : tensor.at("dims")) dims.push_back(whole<int>(dim));
-        w.tensors.push_back({tensor.at("name"), tensor.at("constant"),
-                             whole<int>(tensor.at("alignment")), std::move(dims)});
+        for (const auto& dim : to_array(field(tensor, "dims"))) dims.push_back(to_int<int>(dim));
+        w.tensors.push_back({get_text(tensor, "name"), get_bool(tensor, "constant"),
+                             get_int<int>(tensor, "alignment"), std::move(dims)});
     }
-    w.arch = json.at("arch");
-    w.gpu = json.at("gpu");
-    w.call = json.at("call");
-    w.text = json.at("text");
+    w.arch = get_text(json, "arch");
+    w.gpu = get_text(json, "gpu");
+    w.call = get_text(json, "call");
+    w.text = get_text(json, "text");
     return w;
 }
 
-Record record_from(const Json& json) {
+Record record_from(const Parsed& json) {
     Record r;
-    r.work = work_from(json.at("work"));
-    const auto& toolchain = json.at("toolchain");
-    r.toolchain = {toolchain.at("versions"), toolchain.at("code"), toolchain.at("compile_key")};
-    r.kernel = json.at("kernel");
-    r.schedule = json.at("schedule");
-    r.precision = json.at("precision");
-    r.effort = whole<int>(json.at("effort"));
-    r.candidates = whole<int>(json.at("candidates"));
-    const auto& times = json.at("times");
-    r.single = times_from(times.at("single"));
-    r.torch_single = times_from(times.at("torch_single"));
-    r.sustained = times_from(times.at("held"));
-    r.torch_sustained = times_from(times.at("torch_held"));
-    r.checks = checks_from(json.at("checks"));
-    r.text_checks = checks_from(json.at("text_checks"));
-    r.note = json.at("note");
-    r.proof = json.at("proof");
-    const auto& p = json.at("provenance");
-    r.provenance = {p.at("date"), p.at("fact"), p.at("commit"), p.at("torch")};
+    r.work = work_from(field(json, "work"));
+    const auto& toolchain = field(json, "toolchain");
+    r.toolchain = {get_text(toolchain, "versions"), get_text(toolchain, "code"),
+                   get_text(toolchain, "compile_key")};
+    r.kernel = get_text(json, "kernel");
+    r.schedule = get_text(json, "schedule");
+    r.precision = get_text(json, "precision");
+    r.effort = get_int<int>(json, "effort");
+    r.candidates = get_int<int>(json, "candidates");
+    const auto& times = field(json, "times");
+    r.single = times_from(field(times, "single"));
+    r.torch_single = times_from(field(times, "torch_single"));
+    r.sustained = times_from(field(times, "held"));
+    r.torch_sustained = times_from(field(times, "torch_held"));
+    r.checks = checks_from(field(json, "checks"));
+    r.text_checks = checks_from(field(json, "text_checks"));
+    r.note = get_text(json, "note");
+    r.proof = get_text(json, "proof");
+    const auto& p = field(json, "provenance");
+    r.provenance = {get_text(p, "date"), get_text(p, "fact"), get_text(p, "commit"),
+                    get_text(p, "torch")};
     return r;
 }
 
@@ -160,57 +152,59 @@ std::string unsound(const Record& r) {
     return {};
 }
 
-Error refused(const std::string& why) {
-    return {"not a record of the registry: " + why, {}, true};
+// The whole of it, or a SchemaError.
+Record sound_record(const Parsed& json) {
+    if (!json.is_object() || !json.contains("format")) throw SchemaError("it has no format");
+    if (const int format = get_int<int>(json, "format"); format != kFormat)
+        throw SchemaError(
+            fmt::format("it is of format {}, and this FACT reads format {} only", format, kFormat));
+    Record r = record_from(json);
+    if (const auto why = unsound(r); !why.empty()) throw SchemaError(why);
+    if (const auto& said = get_text(json, "key"); said != key(r))
+        throw SchemaError(fmt::format("it calls itself {}, but its content is {}", said, key(r)));
+    return r;
 }
 
 }  // namespace
 
+Json json_of(const Record& r) {
+    return {{"format", kFormat},
+            {"key", key(r)},
+            {"work", json_of(r.work)},
+            {"kernel", r.kernel},
+            {"schedule", r.schedule},
+            {"precision", r.precision},
+            {"times",
+             {{"single", json_of(r.single)},
+              {"torch_single", json_of(r.torch_single)},
+              {"held", json_of(r.sustained)},
+              {"torch_held", json_of(r.torch_sustained)}}},
+            {"checks", json_of(r.checks)},
+            {"text_checks", json_of(r.text_checks)},
+            {"note", r.note},
+            {"proof", r.proof},
+            {"effort", r.effort},
+            {"candidates", r.candidates},
+            {"toolchain",
+             {{"versions", r.toolchain.versions},
+              {"code", r.toolchain.code},
+              {"compile_key", r.toolchain.compile_key}}},
+            {"provenance",
+             {{"date", r.provenance.date},
+              {"fact", r.provenance.fact},
+              {"commit", r.provenance.commit},
+              {"torch", r.provenance.torch}}}};
+}
+
 std::string to_json(const Record& r, int indent) {
-    const Json json = {{"format", kFormat},
-                       {"key", key(r)},
-                       {"work", json_of(r.work)},
-                       {"kernel", r.kernel},
-                       {"schedule", r.schedule},
-                       {"precision", r.precision},
-                       {"times",
-                        {{"single", json_of(r.single)},
-                         {"torch_single", json_of(r.torch_single)},
-                         {"held", json_of(r.sustained)},
-                         {"torch_held", json_of(r.torch_sustained)}}},
-                       {"checks", json_of(r.checks)},
-                       {"text_checks", json_of(r.text_checks)},
-                       {"note", r.note},
-                       {"proof", r.proof},
-                       {"effort", r.effort},
-                       {"candidates", r.candidates},
-                       {"toolchain",
-                        {{"versions", r.toolchain.versions},
-                         {"code", r.toolchain.code},
-                         {"compile_key", r.toolchain.compile_key}}},
-                       {"provenance",
-                        {{"date", r.provenance.date},
-                         {"fact", r.provenance.fact},
-                         {"commit", r.provenance.commit},
-                         {"torch", r.provenance.torch}}}};
-    return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+    return json_of(r).dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Result<Record> record_from_json(std::string_view text) {
-    try {
-        const Json json = Json::parse(text);
-        if (!json.is_object() || !json.contains("format")) return refused("it has no format");
-        if (const int format = whole<int>(json.at("format")); format != kFormat)
-            return refused(fmt::format("it is of format {}, and this FACT reads format {} only",
-                                       format, kFormat));
-        const Record r = record_from(json);
-        if (const auto why = unsound(r); !why.empty()) return refused(why);
-        if (const std::string said = json.at("key"); said != key(r))
-            return refused(fmt::format("it calls itself {}, but its content is {}", said, key(r)));
-        return r;
-    } catch (const std::exception& error) {
-        return refused(error.what());
-    }
+    auto record = decoding<Record>("not a record of the registry", "",
+                                   [&] { return sound_record(parse_json(text)); });
+    if (!record) return blame_input(record.error());
+    return record;
 }
 
 Exactness exactness(const Record& record) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -89,6 +90,7 @@ struct Record {
     bool operator==(const Record&) const = default;
 };
 
+nlohmann::ordered_json json_of(const Record& record);
 // One line where `indent` is negative; fields in a fixed order either way, with the key first.
 std::string to_json(const Record& record, int indent = 1);
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "registry/identity.h"
+#include "support/json_fields.h"
 
 namespace fact::registry {
 
@@ -43,7 +44,7 @@ Result<Imported> import_lines(const Registry& registry, std::string_view text) {
     std::vector<Record> good;
     if (auto whole = record_from_json(text)) {  // a file of the registry itself
         good.push_back(std::move(*whole));
-    } else if (nlohmann::json::accept(text)) {
+    } else if (try_parse_json(text)) {
         done.refused.push_back({1, whole.error().message});
     } else {
         int line = 0;

@@ -167,7 +167,7 @@ AgentJson texts_json(const std::vector<AgentText>& texts) {
 
 }  // namespace
 
-std::string to_json(const Agent& agent) {
+AgentJson json_of(const Agent& agent) {
     auto stages = AgentJson::array(), rows = AgentJson::array();
     for (const auto& stage : agent.stages) {
         stages.push_back(json_of(stage.use, agent.price));
@@ -208,7 +208,7 @@ std::string to_json(const Agent& agent) {
          {"brought", agent.brought ? json_of(*agent.brought) : AgentJson()},
          {"stopped", agent.stopped},
          {"proposals", rows}});
-    return all.dump(-1, ' ', false, AgentJson::error_handler_t::replace);
+    return all;
 }
 
 }  // namespace fact::report

@@ -1,6 +1,7 @@
 // What a language model did in a run, what it cost, and what was gained.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -86,7 +87,7 @@ struct Agent {
 };
 
 std::string to_text(const Agent& agent);
-std::string to_json(const Agent& agent);
+nlohmann::json json_of(const Agent& agent);
 
 // "$0.0123": at least three significant digits.
 std::string dollars_text(double dollars);

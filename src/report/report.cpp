@@ -312,7 +312,7 @@ std::string to_json(const Report& report) {
         {"ablation", json_of(report.ablation)},
         {"left_alone", alone},
         {"incidents", report.incidents},
-        {"agent", report.agent.provider.empty() ? Json() : Json::parse(to_json(report.agent))},
+        {"agent", report.agent.provider.empty() ? Json(nullptr) : Json(json_of(report.agent))},
         {"operators",
          {{"all", o.all},
           {"fused", o.fused},

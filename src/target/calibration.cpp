@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "support/json_fields.h"
+
 namespace fact {
 
 namespace {
@@ -30,15 +32,15 @@ ordered_json to_parts(const Ceiling& c) {
 
 Ceiling read_ceiling(const json& parts) {
     Ceiling c;
-    parts.at("name").get_to(c.name);
-    parts.at("unit").get_to(c.unit);
-    parts.at("value").get_to(c.value);
-    parts.at("low").get_to(c.low);
-    parts.at("high").get_to(c.high);
-    parts.at("runs").get_to(c.runs);
-    parts.at("sustained").get_to(c.sustained);
-    parts.at("sustained_runs").get_to(c.sustained_runs);
-    parts.at("how").get_to(c.how);
+    c.name = get_text(parts, "name");
+    c.unit = get_text(parts, "unit");
+    c.value = get_finite(parts, "value");
+    c.low = get_finite(parts, "low");
+    c.high = get_finite(parts, "high");
+    c.runs = get_int<int>(parts, "runs");
+    c.sustained = get_finite(parts, "sustained");
+    c.sustained_runs = get_int<int>(parts, "sustained_runs");
+    c.how = get_text(parts, "how");
     return c;
 }
 
@@ -89,23 +91,22 @@ std::string to_json(const Calibration& c) {
 }
 
 Result<Calibration> calibration_from_json(std::string_view text) {
-    try {
-        const json parts = json::parse(text);
-        if (parts.at("format") != "fact-calibration-1")
-            return Error{"it has another format", "measure again with `fact calibrate`"};
+    const std::string hint = "measure again with `fact calibrate`";
+    return decoding<Calibration>("it is not a calibration", hint, [&]() -> Result<Calibration> {
+        const json parts = parse_json(text);
+        if (field(parts, "format") != "fact-calibration-1")
+            return Error{"it has another format", hint};
         Calibration c;
-        parts.at("gpu").get_to(c.gpu);
-        parts.at("device").get_to(c.device);
-        parts.at("date").get_to(c.date);
-        parts.at("driver").get_to(c.driver);
-        parts.at("toolchain").get_to(c.toolchain);
-        parts.at("quick").get_to(c.quick);
-        for (const json& one : parts.at("ceilings")) c.ceilings.push_back(read_ceiling(one));
+        c.gpu = get_text(parts, "gpu");
+        c.device = get_text(parts, "device");
+        c.date = get_text(parts, "date");
+        c.driver = get_text(parts, "driver");
+        c.toolchain = get_text(parts, "toolchain");
+        c.quick = get_bool(parts, "quick");
+        for (const json& one : to_array(field(parts, "ceilings")))
+            c.ceilings.push_back(read_ceiling(one));
         return c;
-    } catch (const json::exception& error) {
-        return Error{fmt::format("it is not a calibration: {}", error.what()),
-                     "measure again with `fact calibrate`"};
-    }
+    });
 }
 
 Result<GpuSpec> with_ceilings(GpuSpec spec, const Calibration& calibration) {

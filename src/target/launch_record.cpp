@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "support/json_depth.h"
+#include "support/json_fields.h"
 
 namespace fact {
 namespace {
@@ -14,7 +14,6 @@ using Json = nlohmann::ordered_json;
 using ExtentProduct = std::vector<DimOf>;
 
 constexpr int kFormat = 1;
-constexpr int kMaxDepth = 64;
 
 // Writing. Every alternative of a variant is an object with its name as the only key.
 
@@ -151,198 +150,183 @@ Json write_all(const std::vector<T>& items) {
 
 // Reading. Anything unexpected throws; the one public function turns that into an Error.
 
+using Parsed = nlohmann::json;
+
 [[noreturn]] void reject(const std::string& why) {
-    throw std::runtime_error(why);
+    throw SchemaError(why);
 }
 
-// The JSON library recurses: a hostile file could overflow the stack. Records nest less than 20
-// deep.
-Json parse(std::string_view text) {
-    if (json_depth(text) > kMaxDepth) reject(fmt::format("nested more than {} deep", kMaxDepth));
-    return Json::parse(text);
-}
-
-std::pair<std::string, const Json&> alternative(const Json& json) {
+std::pair<std::string, const Parsed&> alternative(const Parsed& json) {
     if (!json.is_object() || json.size() != 1)
         reject(fmt::format("expected an object with one key, found {} with {}", json.type_name(),
                            json.size()));
     return {json.begin().key(), json.begin().value()};
 }
 
-// The library's own conversion wraps numbers that do not fit, and truncates fractions.
-int read_int(const Json& json) {
-    if (!json.is_number_integer())
-        reject(fmt::format("expected an integer, found {}", json.type_name()));
-    const bool fits = json.is_number_unsigned() ? std::in_range<int>(json.get<std::uint64_t>())
-                                                : std::in_range<int>(json.get<std::int64_t>());
-    if (!fits) reject(fmt::format("{} does not fit in 32 bits", json.dump()));
-    return json.get<int>();
-}
-
 template <std::size_t N>
-std::array<int, N> read_ints(const Json& json) {
+std::array<int, N> read_ints(const Parsed& json) {
     if (!json.is_array() || json.size() != N) reject(fmt::format("expected {} integers", N));
     std::array<int, N> result;
-    for (std::size_t i = 0; i < N; ++i) result[i] = read_int(json[i]);
+    for (std::size_t i = 0; i < N; ++i) result[i] = to_int<int>(json[i]);
     return result;
 }
 
-std::vector<int> read_list(const Json& json) {
-    if (!json.is_array()) reject("expected a list of integers");
-    std::vector<int> result;
-    for (const Json& item : json) result.push_back(read_int(item));
+template <class Read>
+auto read_all(const Parsed& json, Read read) {
+    std::vector<decltype(read(json))> result;
+    for (const Parsed& item : to_array(json)) result.push_back(read(item));
     return result;
 }
 
 // Older records have a single parameter, or -1 for none.
-std::vector<int> read_prepared(const Json& json) {
-    if (json.is_array()) return read_list(json);
-    const int param = read_int(json);
+std::vector<int> read_prepared(const Parsed& json) {
+    if (json.is_array()) return read_all(json, to_int<int>);
+    const int param = to_int<int>(json);
     return param == -1 ? std::vector<int>{} : std::vector{param};
 }
 
-DType read_dtype(const Json& json) {
-    auto name = json.get<std::string>();
+DType read_dtype(const Parsed& json) {
+    const auto& name = get_text(json, "dtype");
     if (auto dtype = dtype_from_name(name)) return *dtype;
     reject(fmt::format("unknown element type '{}'", name));
 }
 
-ExtentProduct read_product(const Json& json) {
-    ExtentProduct result;
-    for (const Json& pair : json) result.push_back({read_int(pair.at(0)), read_int(pair.at(1))});
-    return result;
+DimOf read_dim(const Parsed& json) {
+    const auto [tensor, dim] = read_ints<2>(json);
+    return {tensor, dim};
 }
 
-std::vector<ExtentProduct> read_dim_lists(const Json& json) {
-    std::vector<ExtentProduct> result;
-    for (const Json& product : json) result.push_back(read_product(product));
-    return result;
+ExtentProduct read_product(const Parsed& json) {
+    return read_all(json, read_dim);
 }
 
-ExtentField read_extent(const Json& json) {
+ExtentField read_extent(const Parsed& json) {
     if (json.is_array()) return {read_product(json)};
-    return {read_product(json.at("dims")), read_int(json.at("times")), read_int(json.at("over")),
-            json.contains("divided") ? read_product(json.at("divided")) : ExtentProduct{}};
+    const Parsed* divided = optional_field(json, "divided");
+    return {read_product(field(json, "dims")), get_int<int>(json, "times"),
+            get_int<int>(json, "over"), divided ? read_product(*divided) : ExtentProduct{}};
 }
 
-Workspace read_workspace(const Json& json) {
-    Workspace result{read_dtype(json.at("dtype")), {}, read_int(json.at("copies"))};
-    for (const Json& extent : json.at("sizes")) result.sizes.push_back(read_extent(extent));
-    return result;
+Workspace read_workspace(const Parsed& json) {
+    return {read_dtype(json), read_all(field(json, "sizes"), read_extent),
+            get_int<int>(json, "copies")};
 }
 
 // Older records have `dim` for `of`, and `factors` and `constant` for `extent`.
-ExtentRule read_rule(const Json& json) {
-    return {json.contains("of")
-                ? read_extent(json.at("of"))
-                : ExtentField{{{read_int(json.at("dim").at(0)), read_int(json.at("dim").at(1))}}},
-            json.contains("extent")
-                ? read_extent(json.at("extent"))
-                : ExtentField{read_product(json.at("factors")), read_int(json.at("constant"))},
-            json.at("multiple").get<bool>()};
+ExtentRule read_rule(const Parsed& json) {
+    const Parsed *of = optional_field(json, "of"), *extent = optional_field(json, "extent");
+    return {of ? read_extent(*of) : ExtentField{{read_dim(field(json, "dim"))}},
+            extent
+                ? read_extent(*extent)
+                : ExtentField{read_product(field(json, "factors")), get_int<int>(json, "constant")},
+            get_bool(json, "multiple")};
 }
 
-Field read_field(const Json& json) {
+Field read_field(const Parsed& json) {
     auto [kind, body] = alternative(json);
-    if (kind == "pointer") return PointerField{read_int(body)};
+    if (kind == "pointer") return PointerField{to_int<int>(body)};
     if (kind == "extent") return read_extent(body);
-    if (kind == "stride") return StrideField{read_int(body.at("tensor")), read_int(body.at("dim"))};
+    if (kind == "stride")
+        return StrideField{get_int<int>(body, "tensor"), get_int<int>(body, "dim")};
     if (kind == "token") return TokenField{};
     reject(fmt::format("unknown field '{}'", kind));
 }
 
-KernelParam read_param(const Json& json) {
+KernelParam read_param(const Parsed& json) {
     auto [kind, body] = alternative(json);
     if (kind == "tensor_map")
-        return TensorMapParam{read_int(body.at("tensor")), read_list(body.at("dims")),
-                              read_list(body.at("box")), read_int(body.at("swizzle_bytes"))};
+        return TensorMapParam{
+            get_int<int>(body, "tensor"), read_all(field(body, "dims"), to_int<int>),
+            read_all(field(body, "box"), to_int<int>), get_int<int>(body, "swizzle_bytes")};
     if (kind != "struct") reject(fmt::format("unknown kernel parameter '{}'", kind));
-    StructParam result{read_int(body.at("bytes")), {}};
-    for (const Json& member : body.at("members"))
-        result.members.push_back({read_int(member.at("offset")), read_field(member.at("field"))});
+    StructParam result{get_int<int>(body, "bytes"), {}};
+    for (const Parsed& member : to_array(field(body, "members")))
+        result.members.push_back(
+            {get_int<int>(member, "offset"), read_field(field(member, "field"))});
     return result;
 }
 
 template <class G>
-G read_tiled(const Json& body) {
+G read_tiled(const Parsed& body) {
     G grid;
-    grid.m = read_product(body.at("m"));
-    grid.n = read_product(body.at("n"));
-    grid.batch = read_product(body.at("batch"));
-    grid.tile_m = read_int(body.at("tile_m"));
-    grid.tile_n = read_int(body.at("tile_n"));
+    grid.m = read_product(field(body, "m"));
+    grid.n = read_product(field(body, "n"));
+    grid.batch = read_product(field(body, "batch"));
+    grid.tile_m = get_int<int>(body, "tile_m");
+    grid.tile_n = get_int<int>(body, "tile_n");
     return grid;
 }
 
-Grid read_grid(const Json& json) {
+Grid read_grid(const Parsed& json) {
     auto [kind, body] = alternative(json);
     if (kind == "persistent") {
         auto grid = read_tiled<PersistentGrid>(body);
-        if (body.contains("tile_k")) {
-            grid.k = read_product(body.at("k"));
-            grid.tile_k = read_int(body.at("tile_k"));
+        if (optional_field(body, "tile_k")) {
+            grid.k = read_product(field(body, "k"));
+            grid.tile_k = get_int<int>(body, "tile_k");
         }
-        if (body.contains("most_blocks")) grid.max_blocks = read_int(body.at("most_blocks"));
+        grid.max_blocks = get_int(body, "most_blocks", grid.max_blocks);
         return grid;
     }
     if (kind == "linear")
-        return LinearGrid{read_extent(body.at("count")), read_int(body.at("per_block"))};
+        return LinearGrid{read_extent(field(body, "count")), get_int<int>(body, "per_block")};
     if (kind == "tile") {
         auto grid = read_tiled<TileGrid>(body);
-        if (body.contains("most_z")) grid.max_z = read_int(body.at("most_z"));
+        grid.max_z = get_int(body, "most_z", grid.max_z);
         return grid;
     }
     reject(fmt::format("unknown grid '{}'", kind));
 }
 
-Launch read_launch(const Json& json) {
+Launch read_launch(const Parsed& json) {
     Launch result;
-    result.entry = json.at("entry").get<std::string>();
-    result.grid = read_grid(json.at("grid"));
-    result.block = read_int(json.at("block"));
-    result.cluster = read_ints<2>(json.at("cluster"));
-    result.shared_bytes = read_int(json.at("shared_bytes"));
-    for (const Json& param : json.at("params")) result.params.push_back(read_param(param));
-    if (json.contains("prepares_from"))
-        result.prepares_from = read_prepared(json.at("prepares_from"));
-    result.waits = json.value("waits", false);
+    result.entry = get_text(json, "entry");
+    result.grid = read_grid(field(json, "grid"));
+    result.block = get_int<int>(json, "block");
+    result.cluster = read_ints<2>(field(json, "cluster"));
+    result.shared_bytes = get_int<int>(json, "shared_bytes");
+    result.params = read_all(field(json, "params"), read_param);
+    if (const Parsed* from = optional_field(json, "prepares_from"))
+        result.prepares_from = read_prepared(*from);
+    result.waits = get_bool(json, "waits", false);
     return result;
 }
 
-TensorSpec read_tensor(const Json& json) {
-    return {json.at("name").get<std::string>(), read_dtype(json.at("dtype")),
-            read_int(json.at("rank")), json.value("origin", "")};
+Alignment read_alignment(const Parsed& json) {
+    return {get_int<int>(json, "tensor"), get_int<int>(json, "bytes"),
+            get_int(json, "row_dims", 1)};
 }
 
-LaunchRecord read_record(const Json& json) {
-    if (int format = read_int(json.at("format")); format != kFormat)
+TensorSpec read_tensor(const Parsed& json) {
+    return {get_text(json, "name"), read_dtype(json), get_int<int>(json, "rank"),
+            get_text(json, "origin", "")};
+}
+
+LaunchRecord read_record(const Parsed& json) {
+    if (int format = get_int<int>(json, "format"); format != kFormat)
         reject(fmt::format("it has format {}, and this version reads format {}", format, kFormat));
     LaunchRecord record;
-    record.kernel = json.at("kernel").get<std::string>();
-    record.arch = json.at("arch").get<std::string>();
-    record.schedule = json.at("schedule").get<std::string>();
-    record.precision = json.at("precision").get<std::string>();
-    for (const Json& tensor : json.at("params")) record.params.push_back(read_tensor(tensor));
-    for (const Json& tensor : json.at("outputs")) record.outputs.push_back(read_tensor(tensor));
-    record.equal_extents = read_dim_lists(json.at("equal_extents"));
+    record.kernel = get_text(json, "kernel");
+    record.arch = get_text(json, "arch");
+    record.schedule = get_text(json, "schedule");
+    record.precision = get_text(json, "precision");
+    record.params = read_all(field(json, "params"), read_tensor);
+    record.outputs = read_all(field(json, "outputs"), read_tensor);
+    record.equal_extents = read_all(field(json, "equal_extents"), read_product);
     // Only records of kernels with factored or constant dimensions have them.
-    if (json.contains("extent_rules"))
-        for (const Json& rule : json.at("extent_rules"))
-            record.extent_rules.push_back(read_rule(rule));
-    for (const Json& rule : json.at("alignments"))
-        record.alignments.push_back({read_int(rule.at("tensor")), read_int(rule.at("bytes")),
-                                     rule.contains("row_dims") ? read_int(rule["row_dims"]) : 1});
-    if (json.contains("counts"))
-        for (const Json& count : json.at("counts")) record.counts.push_back(read_extent(count));
-    for (const Json& space : json.at("workspaces"))
-        record.workspaces.push_back(read_workspace(space));
-    for (const Json& launch : json.at("launches")) record.launches.push_back(read_launch(launch));
+    if (const Parsed* rules = optional_field(json, "extent_rules"))
+        record.extent_rules = read_all(*rules, read_rule);
+    record.alignments = read_all(field(json, "alignments"), read_alignment);
+    if (const Parsed* counts = optional_field(json, "counts"))
+        record.counts = read_all(*counts, read_extent);
+    record.workspaces = read_all(field(json, "workspaces"), read_workspace);
+    record.launches = read_all(field(json, "launches"), read_launch);
     return record;
 }
 
 }  // namespace
 
-std::string to_json(const LaunchRecord& record) {
+nlohmann::ordered_json json_of(const LaunchRecord& record) {
     Json json{{"format", kFormat},
               {"kernel", record.kernel},
               {"arch", record.arch},
@@ -356,19 +340,22 @@ std::string to_json(const LaunchRecord& record) {
               {"launches", write_all(record.launches)}};
     if (!record.extent_rules.empty()) json["extent_rules"] = write_all(record.extent_rules);
     if (!record.counts.empty()) json["counts"] = write(record.counts);
+    return json;
+}
+
+std::string to_json(const LaunchRecord& record) {
     // `origin` holds a file's name, which may not be UTF-8: such bytes are replaced.
-    return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+    return dump_json(json_of(record));
 }
 
 Result<LaunchRecord> launch_record_from_json(std::string_view text) {
-    try {
-        LaunchRecord record = read_record(parse(text));
-        if (std::string problem = inconsistency(record); !problem.empty()) reject(problem);
-        return record;
-    } catch (const std::exception& problem) {
-        return Error{fmt::format("not a launch record: {}", problem.what()),
-                     "the file was damaged or written by another version: build the kernel again"};
-    }
+    return decoding<LaunchRecord>(
+        "not a launch record",
+        "the file was damaged or written by another version: build the kernel again", [&] {
+            LaunchRecord record = read_record(parse_json(text));
+            if (std::string problem = inconsistency(record); !problem.empty()) reject(problem);
+            return record;
+        });
 }
 
 }  // namespace fact

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -200,6 +201,7 @@ struct LaunchRecord {
     }
 };
 
+nlohmann::ordered_json json_of(const LaunchRecord& record);
 std::string to_json(const LaunchRecord& record);
 // An Error if the text is not a record, or inconsistency() finds a problem.
 Result<LaunchRecord> launch_record_from_json(std::string_view text);

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "support/json_fields.h"
+
 namespace fact {
 
 std::string describe(const TorchPrecision& precision) {
@@ -16,29 +18,24 @@ std::string describe(const TorchPrecision& precision) {
     return text;
 }
 
-std::string to_json(const TorchPrecision& precision) {
-    const nlohmann::ordered_json json{{"tf32_products", precision.tf32.products},
-                                      {"tf32_convolutions", precision.tf32.convolutions},
-                                      {"reduced_bf16_sums", precision.reduced_bf16_sums},
-                                      {"reduced_fp16_sums", precision.reduced_fp16_sums},
-                                      {"fp16_accumulation", precision.fp16_accumulation}};
-    return json.dump();
+nlohmann::ordered_json json_of(const TorchPrecision& precision) {
+    return {{"tf32_products", precision.tf32.products},
+            {"tf32_convolutions", precision.tf32.convolutions},
+            {"reduced_bf16_sums", precision.reduced_bf16_sums},
+            {"reduced_fp16_sums", precision.reduced_fp16_sums},
+            {"fp16_accumulation", precision.fp16_accumulation}};
 }
 
-Result<TorchPrecision> torch_precision_from_json(std::string_view text) {
+TorchPrecision torch_precision_from(const nlohmann::json& written) {
     TorchPrecision out;
-    try {
-        const auto json = nlohmann::json::parse(text);
-        const auto read = [&](const char* name, bool& value) { value = json.value(name, value); };
-        read("tf32_products", out.tf32.products);
-        read("tf32_convolutions", out.tf32.convolutions);
-        read("reduced_bf16_sums", out.reduced_bf16_sums);
-        read("reduced_fp16_sums", out.reduced_fp16_sums);
-        read("fp16_accumulation", out.fp16_accumulation);
-    } catch (const nlohmann::json::exception& error) {
-        return Error{fmt::format("torch's precision settings cannot be read: {}", error.what()),
-                     {}};
-    }
+    const auto read = [&](const char* name, bool& value) {
+        value = get_bool(written, name, value);
+    };
+    read("tf32_products", out.tf32.products);
+    read("tf32_convolutions", out.tf32.convolutions);
+    read("reduced_bf16_sums", out.reduced_bf16_sums);
+    read("reduced_fp16_sums", out.reduced_fp16_sums);
+    read("fp16_accumulation", out.fp16_accumulation);
     return out;
 }
 

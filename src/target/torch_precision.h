@@ -2,10 +2,8 @@
 // what kernels are compared with.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <string_view>
-
-#include "support/result.h"
 
 namespace fact {
 
@@ -33,8 +31,8 @@ struct TorchPrecision {
 // "fp32 products in fp32, convolutions in TF32", and other settings that are not torch's defaults.
 std::string describe(const TorchPrecision& precision);
 
-std::string to_json(const TorchPrecision& precision);
-// Settings that are not named are torch's defaults.
-Result<TorchPrecision> torch_precision_from_json(std::string_view text);
+nlohmann::ordered_json json_of(const TorchPrecision& precision);
+// Settings that are not named are torch's defaults. Throws SchemaError.
+TorchPrecision torch_precision_from(const nlohmann::json& written);
 
 }  // namespace fact

@@ -6,6 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "support/json_fields.h"
+
 namespace fact::tune {
 
 namespace {
@@ -14,16 +16,6 @@ using nlohmann::json;
 using verify::CandidateReply;
 
 // Checks and times are spelled once, by the worker's protocol.
-json reply_json(const CandidateReply& reply) {
-    return json::parse(verify::to_json(reply));
-}
-
-CandidateReply reply_from(const json& object) {
-    auto reply = verify::candidate_reply_from_json(object.dump());
-    if (!reply) throw std::runtime_error(reply.error().message);
-    return std::move(reply).value();
-}
-
 json candidate_json(const CandidateResult& candidate) {
     CandidateReply reply;
     reply.outcome = candidate.outcome;
@@ -38,7 +30,7 @@ json candidate_json(const CandidateResult& candidate) {
     reply.note = candidate.note;
     return {{"name", candidate.name},
             {"schedule", candidate.schedule},
-            {"reply", reply_json(reply)},
+            {"reply", json_of(reply)},
             {"expected_us", candidate.expected_us},
             {"compile_key", candidate.compile_key},
             {"compile_seconds", candidate.compile_seconds},
@@ -50,10 +42,10 @@ json candidate_json(const CandidateResult& candidate) {
 }
 
 CandidateResult candidate_from(const json& object) {
-    CandidateReply reply = reply_from(object.at("reply"));
+    CandidateReply reply = verify::candidate_reply_from(field(object, "reply"));
     CandidateResult candidate;
-    candidate.name = object.at("name");
-    candidate.schedule = object.at("schedule");
+    candidate.name = get_text(object, "name");
+    candidate.schedule = get_text(object, "schedule");
     candidate.outcome = reply.outcome;
     candidate.why = reply.why;
     candidate.checks = reply.checks;
@@ -64,15 +56,47 @@ CandidateResult candidate_from(const json& object) {
     candidate.launches = reply.launches;
     candidate.finding = reply.finding;
     candidate.note = reply.note;
-    candidate.expected_us = object.value("expected_us", 0.0);
-    candidate.compile_key = object.at("compile_key");
-    candidate.compile_seconds = object.at("compile_seconds");
-    candidate.measure_seconds = object.value("measure_seconds", 0.0);
-    candidate.cached = object.at("cached");
-    candidate.registers = object.at("registers");
-    candidate.spill_bytes = object.at("spill_bytes");
-    candidate.fitness = object.value("fitness", "");
+    candidate.expected_us = get_finite(object, "expected_us", 0);
+    candidate.compile_key = get_text(object, "compile_key");
+    candidate.compile_seconds = get_finite(object, "compile_seconds");
+    candidate.measure_seconds = get_finite(object, "measure_seconds", 0);
+    candidate.cached = get_bool(object, "cached");
+    candidate.registers = get_int<int>(object, "registers");
+    candidate.spill_bytes = get_int<int>(object, "spill_bytes");
+    candidate.fitness = get_text(object, "fitness", "");
     return candidate;
+}
+
+Realization realization_from(const json& object) {
+    const CandidateReply best = verify::candidate_reply_from(field(object, "best"));
+    Realization r;
+    r.family = get_text(object, "family");
+    r.kernel = get_text(object, "kernel");
+    r.key = get_text(object, "key");
+    r.realized = get_bool(object, "realized");
+    r.why = get_text(object, "why");
+    r.device = get_text(object, "device");
+    r.measured = get_bool(object, "measured");
+    r.winner = get_text(object, "winner");
+    r.schedule = get_text(object, "schedule");
+    r.precision = get_text(object, "precision");
+    r.text_checks = verify::candidate_reply_from(field(object, "text")).checks;
+    r.checks = best.checks;
+    r.single = best.single;
+    r.baseline_single = best.baseline_single;
+    r.sustained = best.sustained;
+    r.baseline_sustained = best.baseline_sustained;
+    for (const auto& candidate : to_array(field(object, "candidates")))
+        r.candidates.push_back(candidate_from(candidate));
+    r.measurements = get_int(object, "measurements", 0);
+    r.stopped = get_text(object, "stopped", "");
+    r.note = get_text(object, "note");
+    r.prepare_seconds = get_finite(object, "prepare_seconds", 0);
+    r.seconds = get_finite(object, "seconds");
+    if (const json* files = optional_field(object, "files"))
+        for (const auto& [name, hash] : to_object(*files).items()) r.files[name] = to_text(hash);
+    r.headers = get_text(object, "headers", "");
+    return r;
 }
 
 // Text from compilers and crashed programs need not be UTF-8.
@@ -104,8 +128,8 @@ std::string to_json(const Realization& r) {
                          {"winner", r.winner},
                          {"schedule", r.schedule},
                          {"precision", r.precision},
-                         {"text", reply_json(text)},
-                         {"best", reply_json(best)},
+                         {"text", json_of(text)},
+                         {"best", json_of(best)},
                          {"candidates", candidates},
                          {"measurements", r.measurements},
                          {"stopped", r.stopped},
@@ -118,40 +142,8 @@ std::string to_json(const Realization& r) {
 }
 
 Result<Realization> realization_from_json(std::string_view text) {
-    try {
-        const json object = json::parse(text);
-        const CandidateReply best = reply_from(object.at("best"));
-        Realization r;
-        r.family = object.at("family");
-        r.kernel = object.at("kernel");
-        r.key = object.at("key");
-        r.realized = object.at("realized");
-        r.why = object.at("why");
-        r.device = object.at("device");
-        r.measured = object.at("measured");
-        r.winner = object.at("winner");
-        r.schedule = object.at("schedule");
-        r.precision = object.at("precision");
-        r.text_checks = reply_from(object.at("text")).checks;
-        r.checks = best.checks;
-        r.single = best.single;
-        r.baseline_single = best.baseline_single;
-        r.sustained = best.sustained;
-        r.baseline_sustained = best.baseline_sustained;
-        for (const auto& candidate : object.at("candidates"))
-            r.candidates.push_back(candidate_from(candidate));
-        r.measurements = object.value("measurements", 0);
-        r.stopped = object.value("stopped", "");
-        r.note = object.at("note");
-        r.prepare_seconds = object.value("prepare_seconds", 0.0);
-        r.seconds = object.at("seconds");
-        r.files = object.value("files", r.files);
-        r.headers = object.value("headers", "");
-        return r;
-    } catch (const std::exception& error) {
-        return Error{fmt::format("not a result of realize: {}", error.what()),
-                     "Remove the file and realize again."};
-    }
+    return decoding<Realization>("not a result of realize", "Remove the file and realize again.",
+                                 [&] { return realization_from(parse_json(text)); });
 }
 
 std::string to_json_line(const std::string& family, const CandidateResult& candidate) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/enum_table.h"
+#include "support/json_fields.h"
 
 namespace fact::verify {
 
@@ -47,8 +48,8 @@ json number(double value) {
 }
 
 double number_from(const json& value) {
-    if (!value.is_string()) return value.get<double>();
-    const auto text = value.get<std::string>();
+    if (!value.is_string()) return to_finite(value);
+    const auto& text = to_text(value);
     if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
     return text == "-inf" ? -std::numeric_limits<double>::infinity()
                           : std::numeric_limits<double>::infinity();
@@ -62,9 +63,9 @@ json times(const Times& t) {
 }
 
 Times times_from(const json& object, const char* key) {
-    const auto& t = object.at(key);
-    return {number_from(t.at("median_us")), number_from(t.at("low_us")),
-            number_from(t.at("high_us")), t.at("runs").get<int>()};
+    const auto& t = field(object, key);
+    return {number_from(field(t, "median_us")), number_from(field(t, "low_us")),
+            number_from(field(t, "high_us")), get_int<int>(t, "runs")};
 }
 
 json errors(const ErrorPair& e) {
@@ -72,7 +73,7 @@ json errors(const ErrorPair& e) {
 }
 
 ErrorPair errors_from(const json& e) {
-    return {number_from(e.at("largest")), number_from(e.at("rms"))};
+    return {number_from(field(e, "largest")), number_from(field(e, "rms"))};
 }
 
 json checks(const std::vector<Check>& list) {
@@ -90,11 +91,13 @@ json checks(const std::vector<Check>& list) {
 
 std::vector<Check> checks_from(const json& array) {
     std::vector<Check> list;
-    for (const auto& item : array)
-        list.push_back({item.at("distribution").get<std::string>(), item.at("seed").get<int>(),
-                        errors_from(item.at("eager")), errors_from(item.at("kernel")),
-                        item.at("passed").get<bool>(), item.at("why").get<std::string>(),
-                        item.contains("slice") ? number_from(item["slice"]) : 0});
+    for (const auto& item : to_array(array)) {
+        const json* slice = optional_field(item, "slice");
+        list.push_back({get_text(item, "distribution"), get_int<int>(item, "seed"),
+                        errors_from(field(item, "eager")), errors_from(field(item, "kernel")),
+                        get_bool(item, "passed"), get_text(item, "why"),
+                        slice ? number_from(*slice) : 0});
+    }
     return list;
 }
 
@@ -103,14 +106,10 @@ std::string line(const json& object) {
     return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// Reads `text` with `read`; what json throws becomes an Error.
+// Reads `text` with `read`; what that throws becomes an Error.
 template <class T, class Read>
 Result<T> parsed(std::string_view text, std::string_view what, Read read) {
-    try {
-        return read(json::parse(text));
-    } catch (const std::exception& error) {
-        return Error{fmt::format("not a {}: {}", what, error.what()), {}};
-    }
+    return decoding<T>(fmt::format("not a {}", what), "", [&] { return read(parse_json(text)); });
 }
 
 json launches(const std::vector<LaunchTime>& times) {
@@ -137,7 +136,7 @@ std::string to_json(const OpenRequest& request) {
                    {"kernel_text", request.kernel_text},
                    {"weights", request.weights},
                    {"device", request.device},
-                   {"precision", json::parse(to_json(request.precision))},
+                   {"precision", json_of(request.precision)},
                    {"authored", request.authored},
                    {"check_text", request.check_text}}}});
 }
@@ -157,39 +156,40 @@ std::string to_json(const CandidateRequest& request) {
                    {"proof", request.proof == Proof::quick ? "quick" : "full"}}}});
 }
 
+json json_of(const CandidateReply& reply) {
+    return {{"outcome", name(reply.outcome)},
+            {"why", reply.why},
+            {"checks", checks(reply.checks)},
+            {"single", times(reply.single)},
+            {"baseline_single", times(reply.baseline_single)},
+            {"sustained", times(reply.sustained)},
+            {"baseline_sustained", times(reply.baseline_sustained)},
+            {"launches", launches(reply.launches)},
+            {"finding", name(reply.finding)},
+            {"note", reply.note}};
+}
+
 std::string to_json(const CandidateReply& reply) {
-    return line({{"outcome", name(reply.outcome)},
-                 {"why", reply.why},
-                 {"checks", checks(reply.checks)},
-                 {"single", times(reply.single)},
-                 {"baseline_single", times(reply.baseline_single)},
-                 {"sustained", times(reply.sustained)},
-                 {"baseline_sustained", times(reply.baseline_sustained)},
-                 {"launches", launches(reply.launches)},
-                 {"finding", name(reply.finding)},
-                 {"note", reply.note}});
+    return line(json_of(reply));
 }
 
 bool is_open_request(std::string_view text) {
-    const auto object = json::parse(text, nullptr, false);
-    return object.is_object() && object.contains("open");
+    const auto object = try_parse_json(text);
+    return object && object->is_object() && object->contains("open");
 }
 
 Result<OpenRequest> open_request_from_json(std::string_view text) {
     return parsed<OpenRequest>(text, "request to open a call", [](const json& whole) {
-        const auto& object = whole.at("open");
+        const auto& object = field(whole, "open");
         OpenRequest request;
-        request.call = object.at("call");
-        request.kernel_text = object.at("kernel_text");
-        request.weights = object.value("weights", "");
-        request.device = object.value("device", "cpu");
-        if (const auto given = object.find("precision"); given != object.end()) {
-            const auto precision = torch_precision_from_json(given->dump());
-            if (!precision) throw std::runtime_error(precision.error().message);
-            request.precision = *precision;
-        }
-        request.authored = object.value("authored", false);
-        request.check_text = object.value("check_text", true);
+        request.call = get_text(object, "call");
+        request.kernel_text = get_text(object, "kernel_text");
+        request.weights = get_text(object, "weights", "");
+        request.device = get_text(object, "device", "cpu");
+        if (const json* given = optional_field(object, "precision"))
+            request.precision = at("precision", [&] { return torch_precision_from(*given); });
+        request.authored = get_bool(object, "authored", false);
+        request.check_text = get_bool(object, "check_text", true);
         return request;
     });
 }
@@ -197,50 +197,53 @@ Result<OpenRequest> open_request_from_json(std::string_view text) {
 Result<OpenReply> open_reply_from_json(std::string_view text) {
     return parsed<OpenReply>(text, "reply of the worker", [](const json& object) {
         OpenReply reply;
-        reply.error = object.at("error");
-        reply.text_checks = checks_from(object.at("text_checks"));
-        reply.note = object.at("note");
+        reply.error = get_text(object, "error");
+        reply.text_checks = checks_from(field(object, "text_checks"));
+        reply.note = get_text(object, "note");
         return reply;
     });
 }
 
 Result<CandidateRequest> candidate_request_from_json(std::string_view text) {
     return parsed<CandidateRequest>(text, "request to try a candidate", [](const json& whole) {
-        const auto& object = whole.at("candidate");
+        const auto& object = field(whole, "candidate");
         CandidateRequest request;
-        request.cubin = object.value("cubin", "");
-        request.record = object.value("record", "");
-        request.single_ms = object.value("single_ms", request.single_ms);
-        request.sustained_ms = object.value("sustained_ms", 0.0);
-        request.fault = object.value("fault", "");
-        const auto proof = object.value("proof", "full");
-        if (proof != "full" && proof != "quick") throw std::runtime_error("a proof nobody knows");
+        request.cubin = get_text(object, "cubin", "");
+        request.record = get_text(object, "record", "");
+        request.single_ms = get_finite(object, "single_ms", request.single_ms);
+        request.sustained_ms = get_finite(object, "sustained_ms", 0);
+        request.fault = get_text(object, "fault", "");
+        const auto proof = get_text(object, "proof", "full");
+        if (proof != "full" && proof != "quick") throw SchemaError("a proof nobody knows");
         request.proof = proof == "quick" ? Proof::quick : Proof::full;
         return request;
     });
 }
 
+CandidateReply candidate_reply_from(const json& object) {
+    CandidateReply reply;
+    const auto outcome = outcome_from_name(get_text(object, "outcome"));
+    if (!outcome) throw SchemaError("an outcome nobody knows");
+    reply.outcome = *outcome;
+    reply.why = get_text(object, "why");
+    reply.checks = checks_from(field(object, "checks"));
+    reply.single = times_from(object, "single");
+    reply.baseline_single = times_from(object, "baseline_single");
+    reply.sustained = times_from(object, "sustained");
+    reply.baseline_sustained = times_from(object, "baseline_sustained");
+    // Results of earlier versions have none of these.
+    const auto finding = finding_from_name(get_text(object, "finding", ""));
+    if (!finding) throw SchemaError("a finding nobody knows");
+    reply.finding = *finding;
+    reply.note = get_text(object, "note", "");
+    if (const json* launches = optional_field(object, "launches"))
+        for (const auto& one : to_array(*launches))
+            reply.launches.push_back({get_text(one, "entry"), get_finite(one, "us")});
+    return reply;
+}
+
 Result<CandidateReply> candidate_reply_from_json(std::string_view text) {
-    return parsed<CandidateReply>(text, "reply of the worker", [](const json& object) {
-        CandidateReply reply;
-        const auto outcome = outcome_from_name(object.at("outcome").get<std::string>());
-        if (!outcome) throw std::runtime_error("an outcome nobody knows");
-        reply.outcome = *outcome;
-        reply.why = object.at("why");
-        reply.checks = checks_from(object.at("checks"));
-        reply.single = times_from(object, "single");
-        reply.baseline_single = times_from(object, "baseline_single");
-        reply.sustained = times_from(object, "sustained");
-        reply.baseline_sustained = times_from(object, "baseline_sustained");
-        // Results of earlier versions have none of these.
-        const auto finding = finding_from_name(object.value("finding", ""));
-        if (!finding) throw std::runtime_error("a finding nobody knows");
-        reply.finding = *finding;
-        reply.note = object.value("note", "");
-        for (const auto& one : object.value("launches", json::array()))
-            reply.launches.push_back({one.at("entry"), one.at("us")});
-        return reply;
-    });
+    return parsed<CandidateReply>(text, "reply of the worker", candidate_reply_from);
 }
 
 }  // namespace fact::verify

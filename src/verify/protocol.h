@@ -3,6 +3,7 @@
 // the whole line without the newline.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -90,11 +91,14 @@ std::string to_json(const OpenRequest&);
 std::string to_json(const OpenReply&);
 std::string to_json(const CandidateRequest&);
 std::string to_json(const CandidateReply&);
+nlohmann::json json_of(const CandidateReply&);
 // Whether the line opens a call (else it names a candidate).
 bool is_open_request(std::string_view line);
 Result<OpenRequest> open_request_from_json(std::string_view);
 Result<OpenReply> open_reply_from_json(std::string_view);
 Result<CandidateRequest> candidate_request_from_json(std::string_view);
 Result<CandidateReply> candidate_reply_from_json(std::string_view);
+// Throws SchemaError.
+CandidateReply candidate_reply_from(const nlohmann::json&);
 
 }  // namespace fact::verify

@@ -55,6 +55,18 @@ class Layout(unittest.TestCase):
         held = {file.parent.relative_to(ROOT / "src").as_posix() for file in (ROOT / "src").rglob("*.cpp")}
         self.assertEqual(held - set(declared()), {"cli"})  # the program itself
 
+    def test_json_is_parsed_in_one_place(self):
+        # Behind its guard against deep nesting, and with messages of our own.
+        parses = re.compile(r"json::(?:parse|accept|sax_parse)\(", re.I)
+        held = {
+            file.relative_to(ROOT).as_posix()
+            for folder in ("src", "torch")
+            for kind in ("*.h", "*.cpp")
+            for file in (ROOT / folder).rglob(kind)
+            if parses.search(file.read_text())
+        }
+        self.assertEqual(held, {"src/support/json_fields.cpp"})
+
     def test_files_are_short(self):
         for folder in ("src", "torch", "kernels", "python", "tests"):
             for kind in ("*.h", "*.cpp", "*.cuh", "*.py"):

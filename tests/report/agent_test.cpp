@@ -51,12 +51,12 @@ TEST(AgentReport, ByStageAndBySet) {
 
 TEST(AgentReport, MoneyOnlyWherePricesAreGiven) {
     auto agent = asked_example();
-    auto json = nlohmann::json::parse(to_json(agent));
+    auto json = json_of(agent);
     EXPECT_TRUE(json["dollars"].is_null());
     EXPECT_TRUE(json["stages"][0]["dollars"].is_null());
     EXPECT_EQ(to_text(agent).find('$'), std::string::npos);
     agent.price = {2, 10};
-    json = nlohmann::json::parse(to_json(agent));
+    json = json_of(agent);
     EXPECT_DOUBLE_EQ(json["dollars"].get<double>(), 0.019);
     EXPECT_DOUBLE_EQ(json["stages"][2]["dollars"].get<double>(), 0.006);
     EXPECT_DOUBLE_EQ(json["proposals"][0]["dollars"].get<double>(), 0.016);
@@ -67,12 +67,12 @@ TEST(AgentReport, MoneyOnlyWherePricesAreGiven) {
 
 TEST(AgentReport, WhatWasNotMeasuredIsAbsent) {
     auto agent = asked_example();
-    auto json = nlohmann::json::parse(to_json(agent));
+    auto json = json_of(agent);
     EXPECT_TRUE(json["brought"].is_null());
     EXPECT_TRUE(json["proposals"][0]["time_us"].is_null());
     EXPECT_EQ(to_text(agent).find("beyond the rules"), std::string::npos);
     agent.brought = {{200, 199, 201, 9}, {120, 119, 121, 9}, {150, 149, 151, 9}};
-    json = nlohmann::json::parse(to_json(agent));
+    json = json_of(agent);
     EXPECT_DOUBLE_EQ(json["brought"]["saved_us"].get<double>(), 30);
     EXPECT_DOUBLE_EQ(json["brought"]["share_of_eager"].get<double>(), 0.15);
     EXPECT_NE(to_text(agent).find("beyond the rules: 15.0 % of eager's time (120 us with the "

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "support/json_fields.h"
+
 namespace fact {
 namespace {
 
@@ -10,22 +14,19 @@ TEST(TorchPrecision, SurvivesJson) {
     precision.tf32 = {true, false};
     precision.reduced_bf16_sums = false;
     precision.fp16_accumulation = true;
-    const auto back = torch_precision_from_json(to_json(precision));
-    ASSERT_TRUE(back.ok());
-    EXPECT_EQ(*back, precision);
+    EXPECT_EQ(torch_precision_from(json_of(precision)), precision);
 }
 
 TEST(TorchPrecision, WhatIsNotNamedIsTorchsDefault) {
-    const auto read = torch_precision_from_json("{\"float32_matmul_precision\": \"highest\"}");
-    ASSERT_TRUE(read.ok());
-    EXPECT_EQ(*read, TorchPrecision{});
-    EXPECT_FALSE(read->tf32.products);
-    EXPECT_TRUE(read->tf32.convolutions);
+    const auto read = torch_precision_from({{"float32_matmul_precision", "highest"}});
+    EXPECT_EQ(read, TorchPrecision{});
+    EXPECT_FALSE(read.tf32.products);
+    EXPECT_TRUE(read.tf32.convolutions);
 }
 
 TEST(TorchPrecision, DamagedSettingsAreAnError) {
-    EXPECT_FALSE(torch_precision_from_json("[]").ok());
-    EXPECT_FALSE(torch_precision_from_json("{\"tf32_products\": 3}").ok());
+    EXPECT_THROW(torch_precision_from(nlohmann::json::array()), SchemaError);
+    EXPECT_THROW(torch_precision_from({{"tf32_products", 3}}), SchemaError);
 }
 
 TEST(TorchPrecision, IsSaidInWords) {

@@ -1,12 +1,11 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/graph_json_parts.h"
-#include "graph/json_fields.h"
 #include "match/patterns/pattern.h"
+#include "support/json_fields.h"
 
 namespace fact::match {
 
-using graph::field;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
@@ -61,39 +60,24 @@ ordered_json to_parts(const Cost& cost) {
             {"product_flops", cost.product_flops}};
 }
 
-std::string text(const json& object, const char* key) {
-    return graph::to_text(field(object, key));
-}
-
 double number(const json& object, const char* key) {
-    return graph::to_double(field(object, key));
-}
-
-std::vector<std::string> texts(const json& object, const char* key) {
-    std::vector<std::string> list;
-    for (const auto& item : graph::to_array(field(object, key)))
-        list.push_back(graph::to_text(item));
-    return list;
+    return to_double(field(object, key));
 }
 
 graph::Provenance read_where(const json& parts) {
-    return {text(parts, "file"), static_cast<int>(graph::to_int(field(parts, "line"))),
-            text(parts, "code"), text(parts, "module_path"), text(parts, "module_type")};
+    return {get_text(parts, "file"), get_int<int>(parts, "line"), get_text(parts, "code"),
+            get_text(parts, "module_path"), get_text(parts, "module_type")};
 }
 
 std::vector<graph::Binding> read_bindings(const json& object, const char* key) {
     std::vector<graph::Binding> list;
-    for (const auto& item : graph::to_array(field(object, key))) {
-        graph::Binding binding{text(item, "tensor"),
-                               text(item, "value"),
-                               {},
-                               graph::to_bool(field(item, "constant")),
-                               static_cast<int>(graph::to_int(field(item, "alignment"))),
-                               graph::half_of(item)};
-        for (const auto& group : graph::to_array(field(item, "dims"))) {
+    for (const auto& item : to_array(field(object, key))) {
+        graph::Binding binding{
+            get_text(item, "tensor"),   get_text(item, "value"),         {},
+            get_bool(item, "constant"), get_int<int>(item, "alignment"), graph::half_of(item)};
+        for (const auto& group : to_array(field(item, "dims"))) {
             auto& dims = binding.dims.emplace_back();
-            for (const auto& dim : graph::to_array(group))
-                dims.push_back(static_cast<int>(graph::to_int(dim)));
+            for (const auto& dim : to_array(group)) dims.push_back(to_int<int>(dim));
         }
         list.push_back(std::move(binding));
     }
@@ -101,14 +85,14 @@ std::vector<graph::Binding> read_bindings(const json& object, const char* key) {
 }
 
 DType read_dtype(const json& object, const char* key) {
-    const std::string name = text(object, key);
+    const std::string name = get_text(object, key);
     if (const auto dtype = dtype_from_name(name)) return *dtype;
-    throw graph::SchemaError(std::string(key) + ": no element type is called " + name);
+    throw SchemaError(std::string(key) + ": no element type is called " + name);
 }
 
 schedule::Major read_major(const json& object, const char* key) {
-    const std::string name = text(object, key);
-    if (name != "k" && name != "mn") throw graph::SchemaError(std::string(key) + " is k or mn");
+    const std::string name = get_text(object, key);
+    if (name != "k" && name != "mn") throw SchemaError(std::string(key) + " is k or mn");
     return name == "k" ? schedule::Major::k : schedule::Major::mn;
 }
 
@@ -116,14 +100,14 @@ schedule::Problem read_problem(const json& parts) {
     schedule::Problem problem;
     problem.operands = read_dtype(parts, "operands");
     problem.output = read_dtype(parts, "output");
-    problem.split = graph::to_bool(field(parts, "split"));
+    problem.split = get_bool(parts, "split");
     problem.a = read_major(parts, "a");
     problem.b = read_major(parts, "b");
-    problem.m = graph::to_int(field(parts, "m"));
-    problem.n = graph::to_int(field(parts, "n"));
-    problem.k = graph::to_int(field(parts, "k"));
-    problem.batch = graph::to_int(field(parts, "batch"));
-    problem.full_operands = static_cast<int>(graph::to_int(field(parts, "full_operands")));
+    problem.m = get_int(parts, "m");
+    problem.n = get_int(parts, "n");
+    problem.k = get_int(parts, "k");
+    problem.batch = get_int(parts, "batch");
+    problem.full_operands = get_int<int>(parts, "full_operands");
     return problem;
 }
 
@@ -135,28 +119,28 @@ Cost read_cost(const json& parts) {
 }
 
 Author read_author(const json& object, const char* key) {
-    const std::string wanted = text(object, key);
+    const std::string written = get_text(object, key);
     for (const Author author : {Author::rules, Author::agent, Author::learned})
-        if (name(author) == wanted) return author;
-    throw graph::SchemaError(std::string(key) + ": no author is called " + wanted);
+        if (name(author) == written) return author;
+    throw SchemaError(std::string(key) + ": no author is called " + written);
 }
 
 Pattern read_pattern(const json& parts) {
     Pattern pattern;
-    pattern.id = text(parts, "id");
-    pattern.rule = text(parts, "rule");
+    pattern.id = get_text(parts, "id");
+    pattern.rule = get_text(parts, "rule");
     pattern.author = read_author(parts, "author");
-    pattern.convolution = graph::to_bool(field(parts, "convolution"));
-    pattern.family = text(parts, "family");
-    pattern.nodes = texts(parts, "nodes");
-    if (graph::optional_field(parts, "copied")) pattern.copied = texts(parts, "copied");
-    pattern.inputs = texts(parts, "inputs");
-    pattern.outputs = texts(parts, "outputs");
-    pattern.kernel = text(parts, "kernel");
+    pattern.convolution = get_bool(parts, "convolution");
+    pattern.family = get_text(parts, "family");
+    pattern.nodes = get_texts(parts, "nodes");
+    if (optional_field(parts, "copied")) pattern.copied = get_texts(parts, "copied");
+    pattern.inputs = get_texts(parts, "inputs");
+    pattern.outputs = get_texts(parts, "outputs");
+    pattern.kernel = get_text(parts, "kernel");
     pattern.params = read_bindings(parts, "params");
     pattern.results = read_bindings(parts, "results");
     for (const auto& [name, extent] : field(parts, "extents").items())
-        pattern.extents[name] = graph::to_int(extent);
+        pattern.extents[name] = to_int(extent);
     pattern.problem = read_problem(field(parts, "problem"));
     pattern.cost = read_cost(field(parts, "cost"));
     pattern.priority = number(parts, "priority");
@@ -176,8 +160,8 @@ ordered_json to_parts(const std::vector<LeftAlone>& nodes) {
 
 std::vector<LeftAlone> read_left(const json& parts) {
     std::vector<LeftAlone> nodes;
-    for (const auto& item : graph::to_array(parts))
-        nodes.push_back({text(item, "node"), text(item, "target"), text(item, "reason"),
+    for (const auto& item : to_array(parts))
+        nodes.push_back({get_text(item, "node"), get_text(item, "target"), get_text(item, "reason"),
                          read_where(field(item, "where"))});
     return nodes;
 }
@@ -216,23 +200,21 @@ std::string to_json(const Discovery& discovery) {
                             {"cost", to_parts(pattern.cost)},
                             {"priority", pattern.priority},
                             {"where", to_parts(pattern.where)}});
-    return graph::dump_json({{"patterns", patterns},
-                             {"left_alone", to_parts(discovery.left_alone)},
-                             {"idle", to_parts(discovery.idle)}});
+    return dump_json({{"patterns", patterns},
+                      {"left_alone", to_parts(discovery.left_alone)},
+                      {"idle", to_parts(discovery.idle)}});
 }
 
-Result<Discovery> discovery_from_json(std::string_view text) {
-    return graph::decoding<Discovery>(
-        "cannot read the discovery", "Run `fact discover` again.", [&] {
-            const json parts = graph::parse_json(text);
-            Discovery discovery;
-            for (const auto& item : graph::to_array(field(parts, "patterns")))
-                discovery.patterns.push_back(
-                    graph::at("patterns", [&] { return read_pattern(item); }));
-            discovery.left_alone = read_left(field(parts, "left_alone"));
-            discovery.idle = read_left(field(parts, "idle"));
-            return discovery;
-        });
+Result<Discovery> discovery_from_json(std::string_view written) {
+    return decoding<Discovery>("cannot read the discovery", "Run `fact discover` again.", [&] {
+        const json parts = parse_json(written);
+        Discovery discovery;
+        for (const auto& item : to_array(field(parts, "patterns")))
+            discovery.patterns.push_back(at("patterns", [&] { return read_pattern(item); }));
+        discovery.left_alone = read_left(field(parts, "left_alone"));
+        discovery.idle = read_left(field(parts, "idle"));
+        return discovery;
+    });
 }
 
 }  // namespace fact::match

@@ -5,13 +5,15 @@
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "support/result.h"
 
-namespace fact::graph {
+namespace fact {
 
 // Thrown inside a decoder only; decoding() turns it into an Error.
 class SchemaError : public std::runtime_error {
@@ -20,8 +22,12 @@ class SchemaError : public std::runtime_error {
 };
 
 // Refuses nesting deeper than any real file has; accepts bare Infinity, -Infinity and NaN by
-// reading them as strings.
-nlohmann::json parse_json(std::string_view text);
+// reading them as strings. `Json` is nlohmann::json, or ordered_json where keys keep their order.
+template <class Json = nlohmann::json>
+Json parse_json(std::string_view text);
+// The same of a text that may be anything: nullopt where parse_json throws.
+template <class Json = nlohmann::json>
+std::optional<Json> try_parse_json(std::string_view text);
 
 // The member `key`; throws when `object` is not an object or lacks it.
 const nlohmann::json& field(const nlohmann::json& object, const char* key);
@@ -30,11 +36,28 @@ const nlohmann::json* optional_field(const nlohmann::json& object, const char* k
 
 const nlohmann::json& to_array(const nlohmann::json& value);
 const nlohmann::json& to_object(const nlohmann::json& value);
-std::int64_t to_int(const nlohmann::json& value);
+// `Whole` is int or std::int64_t; what does not fit is refused.
+template <class Whole = std::int64_t>
+Whole to_int(const nlohmann::json& value);
+double to_finite(const nlohmann::json& value);
 // A number, or the text "Infinity", "-Infinity", "NaN".
 double to_double(const nlohmann::json& value);
 bool to_bool(const nlohmann::json& value);
 const std::string& to_text(const nlohmann::json& value);
+
+// The member `key`, read so; what is thrown names it.
+template <class Whole = std::int64_t>
+Whole get_int(const nlohmann::json& object, const char* key);
+double get_finite(const nlohmann::json& object, const char* key);
+bool get_bool(const nlohmann::json& object, const char* key);
+const std::string& get_text(const nlohmann::json& object, const char* key);
+std::vector<std::string> get_texts(const nlohmann::json& object, const char* key);
+// The same, `otherwise` when it is missing or null.
+template <class Whole>
+Whole get_int(const nlohmann::json& object, const char* key, Whole otherwise);
+double get_finite(const nlohmann::json& object, const char* key, double otherwise);
+bool get_bool(const nlohmann::json& object, const char* key, bool otherwise);
+std::string get_text(const nlohmann::json& object, const char* key, const std::string& otherwise);
 
 // JSON has no infinities: the inverse of to_double.
 nlohmann::ordered_json from_double(double value);
@@ -45,7 +68,7 @@ std::string dump_json(const nlohmann::ordered_json& value);
 // Runs a decoder; its SchemaError becomes an Error that starts with `what`.
 template <class T>
 Result<T> decoding(const std::string& what, const std::string& hint,
-                   const std::function<T()>& decode) {
+                   const std::function<Result<T>()>& decode) {
     try {
         return decode();
     } catch (const SchemaError& error) {
@@ -55,7 +78,7 @@ Result<T> decoding(const std::string& what, const std::string& hint,
 
 // Runs `body`; a SchemaError in it is thrown again with the place put before its message.
 template <class Body>
-auto at(const std::string& place, Body body) {
+decltype(auto) at(const std::string& place, Body body) {
     try {
         return body();
     } catch (const SchemaError& error) {
@@ -63,4 +86,4 @@ auto at(const std::string& place, Body body) {
     }
 }
 
-}  // namespace fact::graph
+}  // namespace fact

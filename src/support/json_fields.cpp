@@ -1,14 +1,14 @@
-#include "graph/json_fields.h"
+#include "support/json_fields.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "support/json_depth.h"
-
-namespace fact::graph {
+namespace fact {
 
 using nlohmann::json;
 
@@ -16,6 +16,25 @@ namespace {
 
 // Real programs nest about 15 deep; more for control flow.
 constexpr int kMaxDepth = 256;
+
+// How deep brackets nest, those within strings apart: what recurses is not given more than that.
+int depth_of(std::string_view text) {
+    int depth = 0, deepest = 0;
+    bool quoted = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (quoted && c == '\\') {
+            ++i;
+        } else if (c == '"') {
+            quoted = !quoted;
+        } else if (!quoted && (c == '{' || c == '[')) {
+            deepest = std::max(deepest, ++depth);
+        } else if (!quoted && (c == '}' || c == ']')) {
+            --depth;
+        }
+    }
+    return deepest;
+}
 
 // Whether Infinity or NaN stand outside of strings.
 bool has_bare_numbers(std::string_view text) {
@@ -74,17 +93,36 @@ std::string in_plain_text(std::string_view what) {
     return text;
 }
 
+decltype(auto) read_member(const json& object, const char* key, auto read) {
+    const json& value = field(object, key);
+    return at(key, [&]() -> decltype(auto) { return read(value); });
+}
+
 }  // namespace
 
-json parse_json(std::string_view text) {
-    if (const int depth = json_depth(text); depth > kMaxDepth)
+template <class Json>
+Json parse_json(std::string_view text) {
+    if (const int depth = depth_of(text); depth > kMaxDepth)
         throw SchemaError(fmt::format("JSON nested {} deep (at most {})", depth, kMaxDepth));
     try {
-        return has_bare_numbers(text) ? json::parse(quote_bare_numbers(text)) : json::parse(text);
+        return has_bare_numbers(text) ? Json::parse(quote_bare_numbers(text)) : Json::parse(text);
     } catch (const json::exception& error) {
         throw SchemaError(fmt::format("not valid JSON ({})", in_plain_text(error.what())));
     }
 }
+template json parse_json(std::string_view text);
+template nlohmann::ordered_json parse_json(std::string_view text);
+
+template <class Json>
+std::optional<Json> try_parse_json(std::string_view text) {
+    try {
+        return parse_json<Json>(text);
+    } catch (const SchemaError&) {
+        return std::nullopt;
+    }
+}
+template std::optional<json> try_parse_json(std::string_view text);
+template std::optional<nlohmann::ordered_json> try_parse_json(std::string_view text);
 
 const json& field(const json& object, const char* key) {
     const auto found = to_object(object).find(key);
@@ -107,20 +145,26 @@ const json& to_object(const json& value) {
     return value;
 }
 
-std::int64_t to_int(const json& value) {
-    if (value.is_number_unsigned()) {
-        const auto number = value.get<std::uint64_t>();
-        if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-            throw SchemaError(fmt::format("{} does not fit 64 bits", number));
-        return static_cast<std::int64_t>(number);
-    }
-    if (!value.is_number_integer()) wrong_kind(value, "an integer of at most 64 bits");
-    return value.get<std::int64_t>();
+template <class Whole>
+Whole to_int(const json& value) {
+    constexpr int kBits = 8 * sizeof(Whole);
+    if (!value.is_number_integer())
+        wrong_kind(value, fmt::format("an integer of at most {} bits", kBits).c_str());
+    const bool fits = value.is_number_unsigned() ? std::in_range<Whole>(value.get<std::uint64_t>())
+                                                 : std::in_range<Whole>(value.get<std::int64_t>());
+    if (!fits) throw SchemaError(fmt::format("{} does not fit {} bits", value.dump(), kBits));
+    return value.get<Whole>();
+}
+template int to_int(const json& value);
+template std::int64_t to_int(const json& value);
+
+double to_finite(const json& value) {
+    if (!value.is_number()) wrong_kind(value, "a number");
+    return value.get<double>();
 }
 
 double to_double(const json& value) {
-    if (value.is_number()) return value.get<double>();
-    if (!value.is_string()) wrong_kind(value, "a number");
+    if (!value.is_string()) return to_finite(value);
     const auto& text = value.get_ref<const std::string&>();
     if (text == "Infinity") return std::numeric_limits<double>::infinity();
     if (text == "-Infinity") return -std::numeric_limits<double>::infinity();
@@ -138,6 +182,51 @@ const std::string& to_text(const json& value) {
     return value.get_ref<const std::string&>();
 }
 
+template <class Whole>
+Whole get_int(const json& object, const char* key) {
+    return read_member(object, key, to_int<Whole>);
+}
+template int get_int(const json& object, const char* key);
+template std::int64_t get_int(const json& object, const char* key);
+
+double get_finite(const json& object, const char* key) {
+    return read_member(object, key, to_finite);
+}
+
+bool get_bool(const json& object, const char* key) {
+    return read_member(object, key, to_bool);
+}
+
+const std::string& get_text(const json& object, const char* key) {
+    return read_member(object, key, to_text);
+}
+
+std::vector<std::string> get_texts(const json& object, const char* key) {
+    return read_member(object, key, [](const json& list) {
+        std::vector<std::string> texts;
+        for (const json& text : to_array(list)) texts.push_back(to_text(text));
+        return texts;
+    });
+}
+
+template <class Whole>
+Whole get_int(const json& object, const char* key, Whole otherwise) {
+    return optional_field(object, key) ? get_int<Whole>(object, key) : otherwise;
+}
+template int get_int(const json& object, const char* key, int otherwise);
+
+double get_finite(const json& object, const char* key, double otherwise) {
+    return optional_field(object, key) ? get_finite(object, key) : otherwise;
+}
+
+bool get_bool(const json& object, const char* key, bool otherwise) {
+    return optional_field(object, key) ? get_bool(object, key) : otherwise;
+}
+
+std::string get_text(const json& object, const char* key, const std::string& otherwise) {
+    return optional_field(object, key) ? get_text(object, key) : otherwise;
+}
+
 nlohmann::ordered_json from_double(double value) {
     if (std::isnan(value)) return "NaN";
     if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
@@ -148,4 +237,4 @@ std::string dump_json(const nlohmann::ordered_json& value) {
     return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace fact::graph
+}  // namespace fact

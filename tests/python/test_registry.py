@@ -221,7 +221,7 @@ class Runs(CommandLine):
         state = {"stage": "trace", "state": "running", "process": 0}  # of no process that is alive
         state |= dict.fromkeys(("started", "changed", "device", "why"), "")
         self.write("killed/state.json", json.dumps(state))
-        self.refused(self.fact("runs", "resume", "killed"), "interrupted in trace: nothing of it is kept", "again")
+        self.refused(self.fact("runs", "resume", "killed"), "interrupted in trace and left nothing to continue from", "again")
 
     def test_interrupted_resumed_finished(self):
         self.write("two.py", model(TWO_LINEARS))

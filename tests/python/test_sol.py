@@ -146,7 +146,7 @@ class SpeedOfLight(unittest.TestCase):
 
     def test_mistakes(self):
         self.refused(self.fact("sol", BLOCK, "--gpu", "h20"), 2, "'h20'", "h200", "rtx-4090")
-        self.refused(self.fact("sol"), 2, "nothing to count")
+        self.refused(self.fact("sol"), 2, "no module was given")
         self.refused(self.fact("sol", "missing.pt2"), 2, "missing.pt2")
         self.refused(self.fact("sol", "missing.py"), 2, "missing.py")
         self.refused(self.fact("sol", BLOCK, "--dtype", "bf16"), 2, "--dtype comes too late")

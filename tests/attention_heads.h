@@ -47,7 +47,7 @@ struct Heads {
             const ir::ExprId zero = build.literal(0.0);
             const ir::ExprId none = build.literal(-std::numeric_limits<double>::infinity());
             node.bias = build.select(seen, zero, none);
-            node.zero_unseen = true;
+            node.empty_rows_are_zero = true;
         }
         const ir::ExprId y = build.attention(node);
         kernel.outputs.push_back({{"y", {dtype, kernel[y].type.dims}, {}}, y});

@@ -187,7 +187,8 @@ Tensors GraphExecutor::run(const Tensors& inputs) const {
     Environment values(plan_->num_values);
     for (std::size_t i = 0; i < inputs.size(); ++i) values[index(plan_->inputs[i])] = inputs[i];
     {
-        // Above ADInplaceOrView: views of a weight then share the weight's count of changes.
+        // Operators run below Autograd but still through ADInplaceOrView, so that views of a weight
+        // share its version counter.
         at::AutoDispatchBelowAutograd below_autograd;
         for (const auto& step : plan_->steps) {
             try {

@@ -32,7 +32,8 @@ OpenTable<TextKernel>& kernels() {
     return *table;
 }
 
-// A package that was open already may have been opened with other options.
+// Throws, and closes the package for the caller, if it calls operators that these options do not
+// allow: a package that was open already may have been opened with other options.
 void check_allowed(const std::string& package, const LoadOptions& options) {
     const auto allowed = packages().at(package)->permits(options);
     if (allowed) return;
@@ -47,6 +48,7 @@ std::string open_package(const std::string& path, const std::vector<std::string>
     return package;
 }
 
+// For one more holder of a known name, such as a copy, who closes it.
 void reopen_package(const std::string& package, const std::vector<std::string>& allow) {
     const LoadOptions options{allow};
     packages().open_again(package, options);
@@ -89,6 +91,7 @@ std::string open_kernel(const std::string& folder) {
     return kernels().open(folder);
 }
 
+// As reopen_package.
 void reopen_kernel(const std::string& kernel) {
     kernels().open_again(kernel);
 }

@@ -13,7 +13,7 @@ namespace fact {
 using bf16 = __nv_bfloat16;
 
 // Converts an element to the type that arithmetic is done in: float for floating types (f64 too:
-// kernels have no f64 arithmetic), int or int64_t for integers.
+// kernels have no f64 arithmetic), int or int64_t for integers, bool for bool.
 __device__ inline float widen(float x) {
     return x;
 }
@@ -38,11 +38,15 @@ __device__ inline auto widen(Integer x) {
 }
 
 // Two neighbouring results in the output's type, rounded to nearest even.
-__device__ inline uint32_t pack(float x, float y, bf16) {
+template <class T>
+__device__ inline uint32_t pack(float x, float y);
+template <>
+__device__ inline uint32_t pack<bf16>(float x, float y) {
     __nv_bfloat162 const pair = __floats2bfloat162_rn(x, y);
     return reinterpret_cast<uint32_t const&>(pair);
 }
-__device__ inline uint32_t pack(float x, float y, half) {
+template <>
+__device__ inline uint32_t pack<half>(float x, float y) {
     __half2 const pair = __floats2half2_rn(x, y);
     return reinterpret_cast<uint32_t const&>(pair);
 }
@@ -72,7 +76,8 @@ __device__ inline float rounded(float x) {
 inline constexpr float kLog2e = 1.4426950408889634f;
 
 // Functions precise enough for results of type T: their relative error is a small part of T's
-// rounding error even where results are tiny, as those of a sigmoid far below 0 are.
+// rounding error, even for tiny results such as the sigmoid far below 0. For bf16, what would be
+// below the smallest normal number may be 0.
 template <class T>
 struct Math {
     __device__ static float tanh(float x) { return ::tanhf(x); }
@@ -88,7 +93,7 @@ struct Math<half> {
     __device__ static float exp(float x) { return __expf(x); }
     __device__ static float divide(float x, float y) { return __fdividef(x, y); }
     // (1 + tanh(x / 2)) / 2 would need one special function instead of two, but far below 0 the
-    // absolute error of tanh.approx is larger than the sigmoid.
+    // absolute error of tanh.approx (2^-11) exceeds the result itself.
     __device__ static float sigmoid(float x) { return reciprocal(1.f + power_of_two(-kLog2e * x)); }
 };
 template <>
@@ -118,8 +123,8 @@ struct Functions {
     }
     __device__ static float gelu_tanh(float x) {
         // (1 + tanh(y)) / 2 is a sigmoid of 2 y.
-        constexpr float kTwice = 2 * 0.79788456080286536f;
-        return x * M::sigmoid(x * fmaf(kTwice * 0.044715f, x * x, kTwice));
+        constexpr float kTwoSqrt2OverPi = 2 * 0.79788456080286536f;
+        return x * M::sigmoid(x * fmaf(kTwoSqrt2OverPi * 0.044715f, x * x, kTwoSqrt2OverPi));
     }
     __device__ static float silu(float x) { return x * M::sigmoid(x); }
     __device__ static float softplus(float x) { return x > 20.f ? x : ::log1pf(M::exp(x)); }

@@ -188,7 +188,7 @@ __device__ void as_operand(float const (&weights)[kCount], uint32_t (&to)[kSteps
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
             int const at = (step * 2 + i / 2) * 4 + i % 2 * 2;
-            to[step][i] = at < kCount ? pack(weights[at], weights[at + 1], Element{}) : 0;
+            to[step][i] = at < kCount ? pack<Element>(weights[at], weights[at + 1]) : 0;
         }
 }
 

@@ -86,7 +86,7 @@ struct AttentionProducts {
 #pragma unroll
             for (int d = 0; d < 2; ++d) {
                 int const at = 8 * step + 4 * d + 2 * h;
-                to.word[h][d] = pack(weights[at], weights[at + 1], Element{});
+                to.word[h][d] = pack<Element>(weights[at], weights[at + 1]);
             }
         return to;
     }

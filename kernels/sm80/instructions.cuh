@@ -9,8 +9,9 @@
 
 namespace fact::sm80 {
 
-// Copies kBytes to shared memory without waiting, or clears them if `inside` is false. cp.async
-// takes at least four bytes: two bytes are loaded and stored, and the thread waits.
+// Copies kBytes to shared memory without waiting, or clears them if `from` is not `inside` the
+// tensor. cp.async copies at least four bytes, so kBytes == 2 is a plain load and store, which
+// blocks.
 template <int kBytes>
 __device__ void copy_async(unsigned char* to, void const* from, bool inside) {
     static_assert(kBytes == 16 || kBytes == 8 || kBytes == 4 || kBytes == 2);
@@ -39,7 +40,7 @@ __device__ void wait_groups() {
 }
 
 // 16 rows (along M or N) by the depth of one mma: word[h][d] holds half h of the rows and half d of
-// the depth, as mma takes either operand.
+// the depth, the register layout that mma expects of A as well as of B.
 struct Fragment {
     uint32_t word[2][2];
 };
@@ -64,7 +65,7 @@ struct Mma<half> : cute::SM80_16x8x16_F32F16F16F32_TN {};
 template <>
 struct Mma<float> : cute::SM80_16x8x8_F32TF32TF32F32_TN {};
 
-// Adds the product of 16 rows of A and 8 columns of B, which are half h of its fragment's 16.
+// sums += A B for 16 rows of A and 8 columns of B. `b` holds 16 columns: `h` is the half to use.
 template <class Element>
 __device__ void multiply(float* sums, Fragment const& a, Fragment const& b, int h) {
     Mma<Element>::fma(sums[0], sums[1], sums[2], sums[3], a.word[0][0], a.word[1][0], a.word[0][1],

@@ -1,7 +1,7 @@
 // Attention in one pass: scores of a block of columns, a running softmax in registers, and the
 // weighted sum of v, so that no score ever reaches memory. A producer group loads; the consumer
-// groups have 64 rows of q each and take turns at the tensor cores: while one computes
-// exponentials, another multiplies. A group starts the next block's scores before it weighs the
+// groups have 64 rows of q each and take turns at the tensor cores: while one uses them,
+// another computes exponentials. A group starts the next block's scores before it weighs the
 // values of this one.
 #pragma once
 

@@ -32,7 +32,7 @@ struct HalfWidthWriter {
             uint32_t words[4];
 #pragma unroll
             for (int w = 0; w < 4; ++w)
-                words[w] = pack(values[group * 4 + w * 2], values[group * 4 + w * 2 + 1], Output{});
+                words[w] = pack<Output>(values[group * 4 + w * 2], values[group * 4 + w * 2 + 1]);
             int const row = (lane & 7) + ((lane >> 3) & 1) * 8,
                       chunk = part * 4 + group + (lane >> 4);
             unsigned char* to = box + row * 128 + ((chunk ^ (row & 7)) * 16);

@@ -70,9 +70,9 @@ Result<> Bench::prepare(const std::vector<ProductProbe>& products) {
         if (!cubin) return cubin.error();
         cubins_[keys[i]] = std::move(*cubin);
     }
-    auto held = load(ProbeKind::hold, 1);
-    if (!held) return held.error();
-    hold_ = std::move(*held);
+    auto kernel = load(ProbeKind::hold, 1);
+    if (!kernel) return kernel.error();
+    hold_kernel_ = std::move(*kernel);
     return Ok{};
 }
 
@@ -123,15 +123,15 @@ Result<> Bench::fill(const gpu::TensorArg& tensor) const {
 }
 
 Result<> Bench::hold(double us) const {
-    constexpr double kCyclesAMicrosecond = 2000;  // at about the highest clock
-    auto tensors = hold_->tensors;
+    constexpr double kCyclesPerMicrosecond = 2000;  // at about the highest clock
+    auto tensors = hold_kernel_->tensors;
     for (gpu::TensorArg& tensor : tensors)
-        tensor.sizes = {static_cast<std::int64_t>(us * kCyclesAMicrosecond)};
-    return hold_->kernel.launch(tensors, {}, nullptr);
+        tensor.sizes = {static_cast<std::int64_t>(us * kCyclesPerMicrosecond)};
+    return hold_kernel_->kernel.launch(tensors, {}, nullptr);
 }
 
-Clock Bench::clock(double more_us) const {
-    return Clock([this, more_us](double us) { return hold(us + more_us); });
+Clock Bench::clock(double extra_hold_us) const {
+    return Clock([this, extra_hold_us](double us) { return hold(us + extra_hold_us); });
 }
 
 }  // namespace fact::calibrate

@@ -22,6 +22,7 @@ struct Loaded {
     std::vector<gpu::DeviceMemory> memory;
     std::vector<gpu::TensorArg> tensors;
 
+    // Skips the launches that `prepared` names, as gpu::Kernel::launch does.
     Result<> launch(std::span<const std::vector<int>> prepared = {}) const {
         return kernel.launch(tensors, prepared, nullptr);
     }
@@ -34,25 +35,28 @@ class Bench {
     Bench(std::string arch, const Options& options) : arch_(std::move(arch)), options_(options) {}
     Bench(const Bench&) = delete;
 
-    // Compiles everything and prepares the kernel that holds the GPU.
+    // Compiles everything and loads the kernel that spins to keep the GPU busy while work is
+    // queued.
     Result<> prepare(const std::vector<ProductProbe>& products);
 
-    // With memory of its own, uninitialised.
+    // Allocates its memory, but does not initialise it.
     Result<Loaded> load(ProbeKind kind, std::int64_t elements) const;
-    // With random operands and with workspaces, launched once.
+    // Fills the operands with random numbers, allocates the workspaces and launches the kernel once
+    // to warm it up and to fill the workspaces.
     Result<Loaded> load(const ProductProbe& probe, const ProductKernel& kernel) const;
     Result<> fill(const gpu::TensorArg& tensor) const;
 
-    // A clock that keeps the queue full by holding the GPU first, `more_us` longer than usual.
-    Clock clock(double more_us = 0) const;
+    // A clock that first lets the GPU spin while the host queues the work; `extra_hold_us` is added
+    // to the spin.
+    Clock clock(double extra_hold_us = 0) const;
 
   private:
-    Result<> hold(double us) const;
+    Result<> hold(double us) const;  // lets the GPU spin
 
     std::string arch_;
     const Options& options_;
     std::map<std::string, std::string> cubins_;  // by file, or by product and schedule
-    std::optional<Loaded> hold_;
+    std::optional<Loaded> hold_kernel_;
 };
 
 }  // namespace fact::calibrate

@@ -88,7 +88,7 @@ class Calibrator {
                 if (auto done = empty->launch(); !done) return done;
             return Ok{};
         };
-        // Held for longer than the host takes to queue them all.
+        // The GPU spins for longer than the host takes to queue them all.
         const auto begin = std::chrono::steady_clock::now();
         if (auto done = work(); !done) return done;
         const std::chrono::duration<double, std::micro> host =

@@ -43,7 +43,7 @@ Result<Found> find(const DiscoverOptions& options) {
     const auto& settings = options.settings;
     const auto environment = driver::find_environment(settings.arch);
     if (!environment) return environment.error();
-    const auto ceilings = driver::find_ceilings(*environment, "", settings.arch);
+    const auto ceilings = driver::find_ceilings(*environment, /*gpu=*/"", settings.arch);
     if (!ceilings) return ceilings.error();
     const auto precision = driver::precision_of(options.archive, settings.allow_tf32);
     if (!precision) return precision.error();

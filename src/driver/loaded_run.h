@@ -18,9 +18,10 @@ struct LoadedRun {
     match::Options options;
     Discovered found;
     std::vector<sol::NodeBound> bounds;  // of every operator
-    // How kernels for texts are realized, without the user's CUDA files (`also`).
+    // How kernels for texts are realized, without the user's CUDA files (`also`); set by the
+    // caller.
     RealizeRequest realizing = {};
-    std::filesystem::file_time_type written = {};  // when discovery.json was written
+    std::filesystem::file_time_type discovery_written_at = {};  // discovery.json
 };
 
 // Whether the run's patterns have changed since it was loaded.

@@ -198,7 +198,7 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
         return watch.failed(done.error());
 
     watch.enter("discover");
-    const auto ceilings = find_ceilings(*environment, "", settings.arch);
+    const auto ceilings = find_ceilings(*environment, /*gpu=*/"", settings.arch);
     if (!ceilings) return watch.failed(ceilings.error());
     const auto precision = precision_of(run.archive(), settings.allow_tf32);
     if (!precision) return watch.failed(precision.error());

@@ -111,10 +111,10 @@ struct Tensor {
     Span span;
 };
 
-// `N = 3*H*D`, or `K % 8 == 0`, which has a divisor and no product.
+// `N = 3*H*D`, or `K % 8 == 0`, which has a divisor instead.
 struct Constraint {
     Dim dim;
-    std::optional<Dim> product;
+    std::optional<Dim> factored;  // 3*H*D
     Word divisor;
     Span span;
 };

@@ -165,7 +165,7 @@ Value Evaluator::attention(const ast::Call& call, Span span) {
             unknown_word("unseen", *word, "Use `nan`, as softmax gives, or `zero`.");
             return {};
         }
-        node.zero_unseen = word->text == "zero";
+        node.empty_rows_are_zero = word->text == "zero";
     }
     if (!read_precision((*bound)[7], node.precision)) return {};
     if (const auto* cap = std::get_if<double>(&(*bound)[8])) node.cap = *cap;

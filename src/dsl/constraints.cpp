@@ -11,7 +11,7 @@ namespace fact::dsl {
 // Before the tensors are declared, so that N and 3*H*D are one dimension in them.
 void Scope::declare_factored_dims(const std::vector<ast::Constraint>& constraints) {
     for (const ast::Constraint& constraint : constraints)
-        if (constraint.product) define_factored_dim(constraint);
+        if (constraint.factored) define_factored_dim(constraint);
 }
 
 void Scope::define_factored_dim(const ast::Constraint& constraint) {
@@ -22,10 +22,10 @@ void Scope::define_factored_dim(const ast::Constraint& constraint) {
     if (constraint.dim.factors.size() > 1 || (name.text[0] >= '0' && name.text[0] <= '9'))
         return fail(code::constraint, constraint.dim.span,
                     "The left side of '=' must be one symbol.", "Swap the sides: `N = 3*H*D`.");
-    declare_symbols({constraint.dim, *constraint.product});
+    declare_symbols({constraint.dim, *constraint.factored});
     const auto whole = factor(name);
     if (!whole) return;
-    const auto parts = factors(*constraint.product);
+    const auto parts = factors(*constraint.factored);
     if (!parts) return;
     ir::Dim& dim = kernel_.dims[ir::index(*whole)];
     if (!dim.factors.empty())
@@ -53,7 +53,7 @@ void Scope::define_factored_dim(const ast::Constraint& constraint) {
 
 void Scope::declare_multiples(const std::vector<ast::Constraint>& constraints) {
     for (const ast::Constraint& constraint : constraints) {
-        if (constraint.product) continue;
+        if (constraint.factored) continue;
         const auto dim = this->dim(constraint.dim);
         if (!dim || !builder_.check_dims({*dim}, constraint.dim.span)) continue;
         std::int32_t of = 0;

@@ -17,7 +17,7 @@ void add(const std::vector<ast::Dim>& dims, std::vector<DimensionWords>& list) {
     for (const ast::Dim& dim : dims) add(dim, list);
 }
 
-void add_of(const ast::Node& node, std::vector<DimensionWords>& list) {
+void add_dims_of(const ast::Node& node, std::vector<DimensionWords>& list) {
     std::visit(
         overloaded{[&](const ast::Index& one) { add(one.dim, list); },
                    [&](const ast::Extent& one) { add(one.dim, list); },
@@ -49,9 +49,9 @@ Dimensions find_dimensions(std::string_view text) {
         for (const ast::Tensor& output : kernel.outputs) add(output.dims, found.elsewhere);
         for (const ast::Constraint& constraint : kernel.constraints) {
             add(constraint.dim, found.elsewhere);
-            if (constraint.product) add(*constraint.product, found.elsewhere);
+            if (constraint.factored) add(*constraint.factored, found.elsewhere);
         }
-        for (const ast::Expr& expr : kernel.body.exprs) add_of(expr.node, found.elsewhere);
+        for (const ast::Expr& expr : kernel.body.exprs) add_dims_of(expr.node, found.elsewhere);
     }
     return found;
 }

@@ -23,7 +23,7 @@ struct Token {
     TokenKind kind = TokenKind::end;
     std::string_view text;
     Span span;
-    bool starts_line = false;  // a newline ends a statement
+    bool starts_line = false;  // outside brackets, such a token begins a new statement
 
     bool is(std::string_view symbol_or_word) const {
         return (kind == TokenKind::symbol || kind == TokenKind::name) && text == symbol_or_word;

@@ -107,7 +107,7 @@ class Parser {
             tokens_.take();
         } else {
             tokens_.expect("=", "'=' and a product, or '%'");
-            constraint.product = parse_dim(tokens_);
+            constraint.factored = parse_dim(tokens_);
         }
         constraint.span = {constraint.dim.span.begin, tokens_.previous_span().end};
         return constraint;

@@ -26,7 +26,8 @@ class Inheritance {
             if (block.kernel == pipeline.name) own_.emplace(block.product, block.arch);
     }
 
-    // The block for the pipeline; nullopt if it lacks the product or has its own block for it.
+    // The block for the pipeline; nullopt if it lacks the product or has its own block for it and
+    // the arch.
     std::optional<ScheduleBlock> take(const ScheduleBlock& block, const ir::Kernel& callee,
                                       const std::vector<ast::Word>& targets) const {
         const std::string name = name_of(callee, block.product, targets);
@@ -55,7 +56,7 @@ class Inheritance {
 
     const ir::Kernel& pipeline_;
     std::set<std::string> products_;
-    std::set<std::pair<std::string, std::string>> own_;  // product and target
+    std::set<std::pair<std::string, std::string>> own_;  // product and arch
 };
 
 }  // namespace

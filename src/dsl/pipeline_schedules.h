@@ -7,9 +7,10 @@
 
 namespace fact::dsl {
 
-// For every call that names its results, adds the called kernel's blocks under the names that its
-// products have in the pipeline, unless the pipeline has its own block for that product. Reports
-// too many schedules.
+// For every statement `h = f(x)` of a pipeline whose right-hand side is just a call, copies f's
+// schedule blocks to the pipeline, with the product renamed as it is there (`acc` becomes `h_acc`),
+// unless the pipeline has its own block for that product and arch. Reports an error if there are
+// then more than kMaxChoicesInAll choices.
 void inherit_schedules(const ast::File& file, Program& program, Reporter& reporter);
 
 }  // namespace fact::dsl

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "dsl/dsl.h"
 #include "dsl/name_table.h"
@@ -18,7 +19,7 @@ using ir::index;
 constexpr std::size_t kMaxColumns = 100;
 constexpr std::size_t kMaxExpression = 72;  // longer ones are split into statements
 
-struct Text {
+struct Rendered {  // an expression
     std::string text;
     int precedence = precedence::atom;
 };
@@ -28,6 +29,7 @@ std::string literal_text(double value, DType dtype) {
     if (dtype == DType::i32) return fmt::format("{}", static_cast<std::int64_t>(value));
     // The shortest digits that read back as the same double.
     std::string text = fmt::format("{}", value);
+    // No '.', no exponent, neither inf nor nan.
     const bool whole = text.find_first_of(".ein") == std::string::npos;
     return whole ? text + ".0" : text;
 }
@@ -42,7 +44,7 @@ class Printer {
 
     std::string run() {
         count_uses();
-        name_tensors();
+        name_dims_and_tensors();
         name_values();
         // Operands precede users, so no recursion is needed.
         for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
@@ -58,7 +60,7 @@ class Printer {
                 ir::for_each_operand(kernel_.exprs[i].node, [&](ExprId id) { ++uses_[index(id)]; });
     }
 
-    void name_tensors() {
+    void name_dims_and_tensors() {
         for (const ir::Dim& dim : kernel_.dims) {
             const bool named =
                 !dim.extent && (dim.factors.empty() || kernel_.is_named_factored_dim(dim));
@@ -107,15 +109,14 @@ class Printer {
         const ir::Expr& expr = kernel_.exprs[i];
         texts_[i] = text_of(expr);
         while (texts_[i].text.size() > kMaxExpression) {
-            std::size_t longest = i;
+            std::optional<std::size_t> longest;  // of the operands that can be named
             ir::for_each_operand(expr.node, [&](ExprId id) {
                 const std::size_t x = index(id);
                 if (!names_[x].empty() || is_leaf(x)) return;
-                if (longest == i || texts_[x].text.size() > texts_[longest].text.size())
-                    longest = x;
+                if (!longest || texts_[x].text.size() > texts_[*longest].text.size()) longest = x;
             });
-            if (longest == i) break;
-            names_[longest] = table_.numbered("t");
+            if (!longest) break;
+            names_[*longest] = table_.numbered("t");
             texts_[i] = text_of(expr);
         }
         if (!names_[i].empty()) return;
@@ -134,84 +135,86 @@ class Printer {
         return texts_[i].precedence < least ? fmt::format("({})", texts_[i].text) : texts_[i].text;
     }
 
-    Text infix(std::string_view symbol, int level, ExprId a, ExprId b) const {
+    Rendered infix(std::string_view symbol, int level, ExprId a, ExprId b) const {
         // Left associative, but comparisons do not chain.
         const int left = level == precedence::comparison ? level + 1 : level;
         return {fmt::format("{} {} {}", operand(a, left), symbol, operand(b, level + 1)), level};
     }
 
-    Text text_of(const ir::Expr& expr) const {
+    Rendered text_of(const ir::Expr& expr) const {
         return std::visit(
             overloaded{
-                [&](const ir::Param& n) { return Text{param_names_[n.index]}; },
+                [&](const ir::Param& n) { return Rendered{param_names_[n.index]}; },
                 [&](const ir::Literal& n) {
                     const std::string text = literal_text(n.value, expr.type.dtype);
-                    return Text{text, text[0] == '-' ? precedence::negation : precedence::atom};
+                    return Rendered{text, text[0] == '-' ? precedence::negation : precedence::atom};
                 },
                 [&](const ir::Index& n) {
-                    return Text{fmt::format("index({})", dim_names_[index(n.dim)])};
+                    return Rendered{fmt::format("index({})", dim_names_[index(n.dim)])};
                 },
                 [&](const ir::Unary& n) { return unary(n); },
                 [&](const ir::Binary& n) {
                     if (const Infix* row = find_infix(n.op))
                         return infix(row->text, row->precedence, n.a, n.b);
-                    return Text{
+                    return Rendered{
                         fmt::format("{}({}, {})", info(n.op).name, operand(n.a), operand(n.b))};
                 },
                 [&](const ir::Select& n) {
-                    return Text{fmt::format("where({}, {}, {})", operand(n.condition), operand(n.a),
-                                            operand(n.b))};
+                    return Rendered{fmt::format("where({}, {}, {})", operand(n.condition),
+                                                operand(n.a), operand(n.b))};
                 },
                 [&](const ir::Cast& n) {
-                    return Text{fmt::format("{}({})", info(expr.type.dtype).name, operand(n.x))};
+                    return Rendered{
+                        fmt::format("{}({})", info(expr.type.dtype).name, operand(n.x))};
                 },
                 [&](const ir::Permute& n) { return permute(n, expr.type.dims); },
                 [&](const ir::Expand& n) {
-                    return Text{fmt::format("{}.expand({})", operand(n.x, precedence::atom),
-                                            dims_text(expr.type.dims))};
+                    return Rendered{fmt::format("{}.expand({})", operand(n.x, precedence::atom),
+                                                dims_text(expr.type.dims))};
                 },
                 [&](const ir::View& n) {
                     const bool renames =
                         ir::is_renaming(kernel_, kernel_[n.x].type.dims, expr.type.dims);
-                    return Text{fmt::format("{}.{}({})", operand(n.x, precedence::atom),
-                                            renames ? "as" : "view", dims_text(expr.type.dims))};
+                    return Rendered{fmt::format("{}.{}({})", operand(n.x, precedence::atom),
+                                                renames ? "as" : "view",
+                                                dims_text(expr.type.dims))};
                 },
                 [&](const ir::Flip& n) {
-                    return Text{
+                    return Rendered{
                         fmt::format("flip({}, over: {})", operand(n.x), dim_names_[index(n.dim)])};
                 },
                 [&](const ir::Extent& n) {
-                    return Text{fmt::format("extent({})", dim_names_[index(n.dim)])};
+                    return Rendered{fmt::format("extent({})", dim_names_[index(n.dim)])};
                 },
                 [&](const ir::Reduce& n) { return reduce(n); },
                 [&](const ir::Attention& n) { return attention(n); },
                 [&](const ir::LogSumExp& n) {
-                    return Text{fmt::format("scores_logsumexp({})", operand(n.attention))};
+                    return Rendered{fmt::format("scores_logsumexp({})", operand(n.attention))};
                 },
                 [&](const ir::Product& n) {
                     if (n.precision == ir::Precision::exact)
                         return infix("@", precedence::product, n.a, n.b);
-                    return Text{
+                    return Rendered{
                         fmt::format("matmul({}, {}, precision: tf32)", operand(n.a), operand(n.b))};
                 },
             },
             expr.node);
     }
 
-    Text unary(const ir::Unary& node) const {
+    Rendered unary(const ir::Unary& node) const {
         if (node.op == ir::UnaryOp::logical_not)
             return {fmt::format("not {}", operand(node.x, precedence::logical_not)),
                     precedence::logical_not};
         if (node.op != ir::UnaryOp::neg)
             return {fmt::format("{}({})", info(node.op).name, operand(node.x))};
-        // `-1.0` reads as a literal, so the negation of one keeps its parentheses.
+        // `-1.0` reads as a literal, so the negation of a literal is written `-(1.0)`.
         const bool literal = std::holds_alternative<ir::Literal>(kernel_[node.x].node);
         return {fmt::format("-{}",
                             operand(node.x, literal ? precedence::atom + 1 : precedence::negation)),
                 precedence::negation};
     }
 
-    Text permute(const ir::Permute& node, const std::vector<ir::DimId>& dims) const {
+    Rendered permute(const ir::Permute& node, const std::vector<ir::DimId>& dims) const {
         const std::string x = operand(node.x, precedence::atom);
         auto swapped = kernel_[node.x].type.dims;
         if (swapped.size() >= 2) std::swap(swapped.end()[-1], swapped.end()[-2]);
@@ -219,19 +222,19 @@ class Printer {
         return {fmt::format("{}.permute({})", x, dims_text(dims))};
     }
 
-    Text reduce(const ir::Reduce& node) const {
+    Rendered reduce(const ir::Reduce& node) const {
         const std::string dims = dims_text(node.over);
         return {fmt::format("{}({}, over: {})", info(node.op).name, operand(node.x),
                             node.over.size() == 1 ? dims : "[" + dims + "]")};
     }
 
-    Text attention(const ir::Attention& node) const {
+    Rendered attention(const ir::Attention& node) const {
         std::string text =
             fmt::format("attention({}, {}, {}", operand(node.q), operand(node.k), operand(node.v));
         if (node.causal) text += ", mask: causal";
         if (node.window) text += fmt::format(", window: {}", *node.window);
         if (node.bias) text += fmt::format(", bias: {}", operand(*node.bias));
-        if (node.zero_unseen) text += ", unseen: zero";
+        if (node.empty_rows_are_zero) text += ", unseen: zero";
         if (node.precision == ir::Precision::tf32) text += ", precision: tf32";
         text += fmt::format(", scale: {}", literal_text(node.scale, DType::f32));
         if (node.cap) text += fmt::format(", cap: {}", literal_text(*node.cap, DType::f32));
@@ -306,7 +309,7 @@ class Printer {
 
     const ir::Kernel& kernel_;
     NameTable table_;
-    std::vector<Text> texts_;         // by expression
+    std::vector<Rendered> texts_;     // by expression
     std::vector<std::string> names_;  // "" for what is inlined
     std::vector<int> uses_;
     std::vector<std::string> dim_names_, param_names_, output_names_;

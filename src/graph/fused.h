@@ -21,7 +21,7 @@ struct Binding {
     std::string value;   // name of the graph value
     std::vector<std::vector<int>> dims;
     bool constant = false;          // a weight: the same tensor on every call
-    int alignment = 16;             // bytes that divide its start and every stride, at most 16
+    int alignment = 16;             // in bytes: see alignment() below
     std::optional<Half> half = {};  // the kernel sees only this half of the tensor
     bool operator==(const Binding&) const = default;
 };

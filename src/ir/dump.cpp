@@ -18,6 +18,7 @@ std::string tensor_text(const Kernel& kernel, const Tensor& tensor) {
 }
 
 std::string_view name_of(UnaryOp op) {
+    // The table's name for it is "-".
     return op == UnaryOp::neg ? "neg" : info(op).name;
 }
 
@@ -48,7 +49,7 @@ std::string node_text(const Kernel& kernel, const Node& node) {
                 return fmt::format(
                     "attention{}{}{}{} scale {}{}", n.precision == Precision::tf32 ? " tf32" : "",
                     n.causal ? " causal" : "", n.window ? fmt::format(" window {}", *n.window) : "",
-                    n.zero_unseen ? " unseen zero" : "", n.scale,
+                    n.empty_rows_are_zero ? " unseen zero" : "", n.scale,
                     n.cap ? fmt::format(" cap {}", *n.cap) : "");
             },
         },

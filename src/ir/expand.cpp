@@ -44,10 +44,10 @@ ExprId weighted_values(Kernel& kernel, const Attention& node, ExprId scores) {
     const DimId n = kernel[scores].type.dims.back();
     ExprId top = b.reduce(ReduceOp::max, scores, {n});
     // If all scores are -inf, this avoids -inf - -inf = NaN, and the weights sum to 0.
-    if (node.zero_unseen) top = b.binary(BinaryOp::max, top, b.literal(kLowest));
+    if (node.empty_rows_are_zero) top = b.binary(BinaryOp::max, top, b.literal(kLowest));
     const ExprId weights = b.unary(UnaryOp::exp, b.binary(BinaryOp::sub, scores, top));
     ExprId sum = b.reduce(ReduceOp::sum, weights, {n});
-    if (node.zero_unseen) sum = b.binary(BinaryOp::max, sum, b.literal(kTiny));
+    if (node.empty_rows_are_zero) sum = b.binary(BinaryOp::max, sum, b.literal(kTiny));
     const ExprId shares = b.binary(BinaryOp::div, weights, sum);
     return b.product(b.cast(kernel[node.v].type.dtype, shares), node.v, node.precision);
 }

@@ -173,7 +173,7 @@ class Interpreter {
         for (std::int64_t r = 0; r < scores.rows; ++r)
             unseen[r] = std::ranges::all_of(scores.row(r), [](double x) { return x == kHidden; });
         softmax_rows(scores.values, scores.rows, scores.columns);
-        if (node.zero_unseen)
+        if (node.empty_rows_are_zero)
             for (std::int64_t r = 0; r < scores.rows; ++r)
                 if (unseen[r]) std::ranges::fill(scores.row(r), 0.0);
         return multiply(std::move(scores.values), scores.dims, node.v, true, dims);

@@ -136,15 +136,15 @@ struct Product {
 // dimensions match by id, and k and v may lack some of q's (grouped heads). With a cap, scaled
 // scores s become cap * tanh(s / cap) before the bias is added. Causal: row i sees columns 0 to i.
 // With a window w, row i sees only columns less than w away from i (on both sides unless causal).
-// A row that sees no column, its scores all -inf, is NaN or, if `zero_unseen`, 0. Scores and sums
-// are f32; kernels round the probabilities to the type of v before dividing by their sum.
+// A row that sees no column, its scores all -inf, is NaN or, if `empty_rows_are_zero`, 0. Scores
+// and sums are f32; kernels round the probabilities to the type of v before dividing by their sum.
 // `precision` applies to both products if the operands are f32.
 struct Attention {
     ExprId q{}, k{}, v{};
     std::optional<ExprId> bias;
     bool causal = false;
     double scale = 1;
-    bool zero_unseen = false;
+    bool empty_rows_are_zero = false;
     Precision precision = Precision::exact;
     std::optional<double> cap = {};           // positive
     std::optional<std::int64_t> window = {};  // from 1 to kMaxWindow

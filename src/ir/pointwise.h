@@ -7,10 +7,10 @@
 
 namespace fact::ir {
 
-// A row of numbers, or one number for all of its elements.
+// `count` numbers that are `step` apart or, if `step` is 0, one number that is used `count` times.
 struct Row {
     const double* data = nullptr;
-    std::int64_t step = 1;  // 0: one number
+    std::int64_t step = 1;
 };
 
 void apply(UnaryOp op, Row x, std::int64_t count, double* out);

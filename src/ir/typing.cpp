@@ -15,11 +15,18 @@ using Typing = std::variant<Type, TypeError>;
 using Dims = std::vector<DimId>;
 
 TypeError no_broadcast(const Kernel& kernel, const Dims& a, const Dims& b) {
+    const std::string of_a = to_string(kernel, a), of_b = to_string(kernel, b);
+    // F and E after `where F = E`
+    const bool same_extents = a.size() == b.size() && kernel.factors(a) == kernel.factors(b);
     return {Fault::broadcast,
             fmt::format("Dimensions {} and {} do not broadcast: neither holds all of the other's.",
-                        to_string(kernel, a), to_string(kernel, b)),
-            "Give one operand every dimension of the other, under the same names, or repeat it "
-            "along those it lacks: `.expand(...)`."};
+                        of_a, of_b),
+            same_extents
+                ? fmt::format("The extents are equal, the names are not: rename one operand's "
+                              "dimensions by `.as({})`.",
+                              of_a.substr(1, of_a.size() - 2))
+                : "Give one operand every dimension of the other, under the same names, or repeat "
+                  "it along those it lacks: `.expand(...)`."};
 }
 
 TypeError needs_bool(std::string_view what, DType dtype) {

@@ -73,10 +73,9 @@ Result<dsl::Program> with_schedule(const KernelSource& source, const ir::Kernel&
         return is_new(b) && b.kernel == kernel.name;
     });
     if (given == blocks.end())
-        return Error{fmt::format("--schedule is not for kernel {}", kernel.name),
-                     fmt::format("write `schedule {} on {} {{ ... }}`, or only its entries",
-                                 kernel.name, arch),
-                     true};
+        return blame_input({fmt::format("--schedule is not for kernel {}", kernel.name),
+                            fmt::format("write `schedule {} on {} {{ ... }}`, or only its entries",
+                                        kernel.name, arch)});
     const std::string product = given->product;
     std::erase_if(blocks, [&](const dsl::ScheduleBlock& b) {
         return !is_new(b) && b.kernel == kernel.name && b.product == product;
@@ -114,10 +113,11 @@ Result<> refuse_shared(const dsl::Program& program, const ir::Kernel& kernel, st
     for (const dsl::ScheduleBlock& block : program.schedules)
         if (block.kernel == kernel.name && block.arch == arch && is_product(block.product) &&
             !planned(block.product))
-            return Error{fmt::format("kernel {}: {} shares a tile with another product on {}, and "
-                                     "has no schedule of its own",
-                                     kernel.name, block.product, arch),
-                         "give the schedule of the product before it", true};
+            return blame_input(
+                {fmt::format("kernel {}: {} shares a tile with another product on {}, and "
+                             "has no schedule of its own",
+                             kernel.name, block.product, arch),
+                 "give the schedule of the product before it"});
     return Ok{};
 }
 
@@ -145,20 +145,19 @@ Result<Choice> choose_schedules(const dsl::Program& program, const ir::Kernel& k
         const bool without_maps = !info(product.skeleton).tensor_maps &&
                                   info(lower::skeletons_of(arch, tma).front()).tensor_maps;
         if (!best && !options.empty())
-            return Error{
-                fmt::format("kernel {}: no schedule of the text is legal on {}; \"{}\": {}{}",
-                            kernel.name, arch, schedule::to_string(options.front().schedule),
-                            options.front().illegal,
-                            without_maps ? ", whose skeleton serves this product because no tensor "
-                                           "map can address it (rows of a multiple of 16 bytes)"
-                                         : ""),
-                "`fact kernel explain` gives the reason for each; omit the schedule to have one "
-                "chosen",
-                true};
+            return blame_input(
+                {fmt::format(
+                     "kernel {}: no schedule of the text is legal on {}; \"{}\": {}{}", kernel.name,
+                     arch, schedule::to_string(options.front().schedule), options.front().illegal,
+                     without_maps ? ", whose skeleton serves this product because no tensor "
+                                    "map can address it (rows of a multiple of 16 bytes)"
+                                  : ""),
+                 "`fact kernel explain` gives the reason for each; omit the schedule to have one "
+                 "chosen"});
         if (!best && ranked.empty())
-            return Error{fmt::format("kernel {}: no schedule fits {}", kernel.name,
-                                     describe(kernel, extents)),
-                         "try other extents with --set", true};
+            return blame_input({fmt::format("kernel {}: no schedule fits {}", kernel.name,
+                                            describe(kernel, extents)),
+                                "try other extents with --set"});
         const schedule::Schedule chosen = best ? best->schedule : ranked.front();
         // Products without a name cannot be addressed: the lowering makes the same choice as here.
         if (best || !product.name.empty()) choice.schedules[product.name] = chosen;

@@ -159,7 +159,7 @@ class Steps {
         if (n.cap) scores = fmt::format("{0:g} * tanh({1} / {0:g})", *n.cap, scores);
         return fmt::format(
             "softmax({}{}) @ {}{}{}{}; {:.4g} GFLOP", scores, n.bias ? " + " + ref(*n.bias) : "",
-            ref(n.v), sight(n), n.zero_unseen ? ", a row that sees nothing is 0" : "",
+            ref(n.v), sight(n), n.empty_rows_are_zero ? ", a row that sees nothing is 0" : "",
             n.precision == ir::Precision::tf32 ? ", operands and weights rounded to TF32's ten bits"
                                                : "",
             flops_of(kernel_, n, extents_) * 1e-9);

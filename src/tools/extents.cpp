@@ -33,19 +33,19 @@ std::vector<std::string> symbols(const ir::Kernel& kernel) {
 Error unknown_dim(const ir::Kernel& kernel, const Setting& setting) {
     const auto names = symbols(kernel);
     const std::string near = nearest(setting.dim, names);
-    return {
-        fmt::format("{}: kernel {} has no dimension '{}'", setting.from, kernel.name, setting.dim),
-        !near.empty()   ? fmt::format("did you mean '{}'?", near)
-        : names.empty() ? "all its dimensions are constants"
-                        : fmt::format("its dimensions are {}", fmt::join(names, ", ")),
-        true};
+    return blame_input(
+        {fmt::format("{}: kernel {} has no dimension '{}'", setting.from, kernel.name, setting.dim),
+         !near.empty()   ? fmt::format("did you mean '{}'?", near)
+         : names.empty() ? "all its dimensions are constants"
+                         : fmt::format("its dimensions are {}", fmt::join(names, ", "))});
 }
 
-// Dimensions that are typically short: batches and the depth of attention heads.
-std::map<ir::DimId, std::int64_t> unusual(const ir::Kernel& kernel) {
-    std::map<ir::DimId, std::int64_t> typical;
+// Typical extents of the dimensions for which kTypical would be too large: batches and the depth of
+// attention heads.
+std::map<ir::DimId, std::int64_t> short_dims(const ir::Kernel& kernel) {
+    std::map<ir::DimId, std::int64_t> extents;
     const auto note = [&](const std::vector<ir::DimId>& dims, std::int64_t extent) {
-        for (const ir::DimId dim : kernel.factors(dims)) typical[dim] = extent;
+        for (const ir::DimId dim : kernel.factors(dims)) extents[dim] = extent;
     };
     for (const ProductDims& product : products_of(kernel)) note(product.batch, kTypicalBatch);
     for (const ir::Expr& expr : kernel.exprs)
@@ -54,7 +54,7 @@ std::map<ir::DimId, std::int64_t> unusual(const ir::Kernel& kernel) {
             note({q.begin(), q.end() - 2}, kTypicalBatch);
             note({q.back(), kernel[attention->v].type.dims.back()}, kTypicalHead);
         }
-    return typical;
+    return extents;
 }
 
 // What an extent has to be a multiple of, by the text's constraints on it or on dimensions that it
@@ -99,10 +99,10 @@ Result<std::vector<Setting>> parse_settings(const std::vector<std::string>& word
         const char* end = word.data() + word.size();
         const auto [stop, failure] = std::from_chars(begin, end, setting.extent);
         if (equals == word.npos || equals == 0 || failure != std::errc() || stop != end)
-            return Error{fmt::format("--set {} is not a dimension and its extent", word),
-                         "write it as --set M=128", true};
+            return blame_input({fmt::format("--set {} is not a dimension and its extent", word),
+                                "write it as --set M=128"});
         if (setting.extent < 1 || setting.extent > kLargest)
-            return Error{fmt::format("--set {}: an extent is 1 to 2^40", word), {}, true};
+            return blame_input({fmt::format("--set {}: an extent is 1 to 2^40", word), {}});
         settings.push_back(std::move(setting));
     }
     return settings;
@@ -113,9 +113,9 @@ Result<std::vector<Setting>> settings_of(const ir::Kernel& kernel, const ir::Ten
                                          std::string_view from) {
     const auto& dims = tensor.type.dims;
     if (sizes.size() != dims.size())
-        return Error{fmt::format("{} has {} dimensions, '{}' has {}", from, sizes.size(),
-                                 tensor.name, dims.size()),
-                     "reshape the array to what the kernel declares", true};
+        return blame_input({fmt::format("{} has {} dimensions, '{}' has {}", from, sizes.size(),
+                                        tensor.name, dims.size()),
+                            "reshape the array to what the kernel declares"});
     std::vector<Setting> settings;
     for (std::size_t i = 0; i < dims.size(); ++i)
         settings.push_back({kernel[dims[i]].name, sizes[i], std::string(from)});
@@ -128,10 +128,10 @@ Result<Extents> bind_extents(const ir::Kernel& kernel, const std::vector<Setting
     for (std::size_t d = 0; d < kernel.dims.size(); ++d) ids[kernel.dims[d].name] = d;
     Extents extents{std::vector<std::int64_t>(kernel.dims.size(), ir::kUnknownExtent),
                     std::vector<bool>(kernel.dims.size(), false)};
-    std::vector<const Setting*> by(kernel.dims.size(), nullptr);
+    std::vector<const Setting*> set_by(kernel.dims.size(), nullptr);
     const auto contradiction = [&](std::string_view what) {
-        return Error{fmt::format("kernel {}: {}", kernel.name, what),
-                     "give tensors and --set values that agree", true};
+        return blame_input({fmt::format("kernel {}: {}", kernel.name, what),
+                            "give tensors and --set values that agree"});
     };
     for (const Setting& setting : settings) {
         const auto found = ids.find(setting.dim);
@@ -141,31 +141,31 @@ Result<Extents> bind_extents(const ir::Kernel& kernel, const std::vector<Setting
         if (constant && *constant != setting.extent)
             return contradiction(fmt::format("{} has {} elements where the text says {}",
                                              setting.from, setting.extent, *constant));
-        if (by[d] && extents.of[d] != setting.extent)
-            return contradiction(fmt::format("{} is {} by {}, and {} by {}", setting.dim,
-                                             extents.of[d], by[d]->from, setting.extent,
-                                             setting.from));
+        if (set_by[d] && extents.of[d] != setting.extent)
+            return contradiction(fmt::format("{} is {} according to {}, but {} according to {}",
+                                             setting.dim, extents.of[d], set_by[d]->from,
+                                             setting.extent, setting.from));
         extents.of[d] = setting.extent;
-        by[d] = &setting;
+        set_by[d] = &setting;
     }
     if (auto what = ir::solve_extents(kernel, extents.of); !what.empty())
         return contradiction(what);
     // One at a time: an assumed factor may determine other extents.
-    const auto unlike = unusual(kernel);
+    const auto typically_short = short_dims(kernel);
     for (std::size_t d = 0; d < kernel.dims.size(); ++d) {
         if (extents.of[d] != ir::kUnknownExtent || !is_symbol(kernel.dims[d])) continue;
-        const auto typical = unlike.find(static_cast<ir::DimId>(d));
-        extents.of[d] = assume == Assume::small   ? kSmall
-                        : typical == unlike.end() ? kTypical
-                                                  : typical->second;
+        const auto short_dim = typically_short.find(static_cast<ir::DimId>(d));
+        extents.of[d] = assume == Assume::small              ? kSmall
+                        : short_dim == typically_short.end() ? kTypical
+                                                             : short_dim->second;
         extents.of[d] =
             std::min(extents.of[d], most_in_products(kernel, static_cast<ir::DimId>(d)));
         extents.of[d] = round_up(extents.of[d], multiple_of(kernel, static_cast<ir::DimId>(d)));
         extents.assumed[d] = true;
         if (auto what = ir::solve_extents(kernel, extents.of); !what.empty())
-            return Error{fmt::format("kernel {}: with {} = {} assumed, {}", kernel.name,
-                                     kernel.dims[d].name, extents.of[d], what),
-                         fmt::format("give it with --set {}=...", kernel.dims[d].name), true};
+            return blame_input({fmt::format("kernel {}: with {} = {} assumed, {}", kernel.name,
+                                            kernel.dims[d].name, extents.of[d], what),
+                                fmt::format("give it with --set {}=...", kernel.dims[d].name)});
     }
     return extents;
 }

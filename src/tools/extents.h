@@ -36,7 +36,7 @@ struct Extents {
 // Which extents are assumed.
 enum class Assume {
     small,    // quick to interpret
-    typical,  // worth a GPU: a thousand rows, a handful of batches
+    typical,  // worth a GPU: thousands of rows, a handful of batches
 };
 
 Result<Extents> bind_extents(const ir::Kernel& kernel, const std::vector<Setting>& settings,

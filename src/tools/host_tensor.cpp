@@ -130,9 +130,9 @@ HostTensor random_tensor(DType dtype, std::vector<std::int64_t> sizes, std::uint
 Result<FromNpy> tensor_from_npy(NpyArray array, DType dtype, std::string_view name) {
     const DType given = dtype_of(array.type);
     const auto refuse = [&](std::string_view why) {
-        return Error{fmt::format("{} holds {}, which {} cannot take: {}", name,
-                                 info(array.type).numpy, info(dtype).name, why),
-                     fmt::format("save it as {}", info(npy_type(dtype)).numpy), true};
+        return blame_input({fmt::format("{} holds {}, which {} cannot take: {}", name,
+                                        info(array.type).numpy, info(dtype).name, why),
+                            fmt::format("save it as {}", info(npy_type(dtype)).numpy)});
     };
     if (given == dtype) return FromNpy{{dtype, std::move(array.shape), std::move(array.data)}};
     if (given == DType::boolean || dtype == DType::boolean)

@@ -18,8 +18,9 @@ Result<KernelSource> read_source(const std::string& path) {
     auto text = standard_input ? read_standard_input(kMaxBytes) : read_file(path, kMaxBytes);
     if (!text) return blame_input(text.error());
     if (const auto zero = text->find('\0'); zero != text->npos)
-        return Error{fmt::format("{} is not a kernel text: byte {} is zero", source.name, zero),
-                     "give a text file in the kernel language", true};
+        return blame_input(
+            {fmt::format("{} is not a kernel text: byte {} is zero", source.name, zero),
+             "give a text file in the kernel language"});
     source.text = std::move(*text);
     return source;
 }
@@ -28,10 +29,10 @@ Error mistakes(const Diagnostics& diagnostics, std::string_view name, std::strin
     const std::size_t count = diagnostics.items().size();
     std::string shown = render_all(diagnostics, name, text);
     if (shown.ends_with('\n')) shown.pop_back();
-    return {fmt::format("{} has {}:\n{}", name,
-                        count == 1 ? "an error" : fmt::format("{} errors", count), shown),
-            {},
-            true};
+    return blame_input(
+        {fmt::format("{} has {}:\n{}", name,
+                     count == 1 ? "an error" : fmt::format("{} errors", count), shown),
+         {}});
 }
 
 Result<dsl::Program> compile(const KernelSource& source) {
@@ -50,20 +51,19 @@ Result<const ir::Kernel*> select_kernel(const dsl::Program& program, std::string
     for (const auto* all : {&program.kernels, &program.pipelines})
         for (const ir::Kernel& kernel : *all) names.push_back(kernel.name);
     if (names.empty())
-        return Error{fmt::format("{} has no kernel", source_name),
-                     "write one: kernel f(x: f32[M]) -> (y: f32[M]) { ... }", true};
+        return blame_input({fmt::format("{} has no kernel", source_name),
+                            "write one: kernel f(x: f32[M]) -> (y: f32[M]) { ... }"});
     if (const ir::Kernel* found = program.find(wanted)) return found;
     // The kernels next to a pipeline are mostly its parts.
     if (wanted.empty() && program.pipelines.size() == 1) return &program.pipelines.front();
     if (wanted.empty() && names.size() == 1) return &program.kernels.front();
     if (wanted.empty())
-        return Error{fmt::format("{} has {} kernels", source_name, names.size()),
-                     fmt::format("choose one with --kernel: {}", fmt::join(names, ", ")), true};
+        return blame_input({fmt::format("{} has {} kernels", source_name, names.size()),
+                            fmt::format("choose one with --kernel: {}", fmt::join(names, ", "))});
     const std::string near = nearest(wanted, names);
-    return Error{fmt::format("{} has no kernel '{}'", source_name, wanted),
-                 near.empty() ? fmt::format("it has {}", fmt::join(names, ", "))
-                              : fmt::format("did you mean '{}'?", near),
-                 true};
+    return blame_input({fmt::format("{} has no kernel '{}'", source_name, wanted),
+                        near.empty() ? fmt::format("it has {}", fmt::join(names, ", "))
+                                     : fmt::format("did you mean '{}'?", near)});
 }
 
 }  // namespace fact::tools

@@ -24,14 +24,13 @@ Result<Files> by_name(const std::vector<NamedFile>& files, const std::vector<std
     for (const NamedFile& file : files) {
         if (std::find(names.begin(), names.end(), file.tensor) == names.end()) {
             const std::string near = nearest(file.tensor, names);
-            return Error{fmt::format("{} {}: the kernel has no {} '{}'", option, file.tensor, kind,
-                                     file.tensor),
-                         near.empty() ? fmt::format("it has {}", fmt::join(names, ", "))
-                                      : fmt::format("did you mean '{}'?", near),
-                         true};
+            return blame_input({fmt::format("{} {}: the kernel has no {} '{}'", option, file.tensor,
+                                            kind, file.tensor),
+                                near.empty() ? fmt::format("it has {}", fmt::join(names, ", "))
+                                             : fmt::format("did you mean '{}'?", near)});
         }
         if (!found.emplace(file.tensor, file.file).second)
-            return Error{fmt::format("{} {} is given twice", option, file.tensor), {}, true};
+            return blame_input({fmt::format("{} {} is given twice", option, file.tensor), {}});
     }
     return found;
 }
@@ -45,10 +44,10 @@ Result<> check_sizes(const ir::Kernel& kernel, const Extents& extents) {
     const auto check = [&](std::string_view what, const std::vector<ir::DimId>& dims) -> Result<> {
         const double count = num_elements(extents, dims);
         if (count <= kMaxElements) return Ok{};
-        return Error{
-            fmt::format("{}{} would have {:.3g} elements; the limit of the interpreter is 2^28",
-                        what, ir::to_string(kernel, dims), count),
-            "choose smaller extents with --set", true};
+        return blame_input(
+            {fmt::format("{}{} would have {:.3g} elements; the limit of the interpreter is 2^28",
+                         what, ir::to_string(kernel, dims), count),
+             "choose smaller extents with --set"});
     };
     for (const ir::Tensor& param : kernel.params)
         if (auto fine = check(param.name, param.type.dims); !fine) return fine;
@@ -184,8 +183,8 @@ Result<std::vector<NamedFile>> parse_files(const std::vector<std::string>& words
     for (const std::string& word : words) {
         const auto equals = word.find('=');
         if (equals == word.npos || equals == 0 || equals + 1 == word.size())
-            return Error{fmt::format("{} {} is not a tensor and a file", option, word),
-                         fmt::format("write it as {} x=file.npy", option), true};
+            return blame_input({fmt::format("{} {} is not a tensor and a file", option, word),
+                                fmt::format("write it as {} x=file.npy", option)});
         files.push_back({word.substr(0, equals), word.substr(equals + 1)});
     }
     return files;

@@ -14,12 +14,12 @@ std::vector<jit::Unit> first_units(const match::Pattern& pattern,
                                    const RealizeOptions& options) try {
     if (dsl::cuda_source(pattern.kernel)) return {};  // not compiled from its text
     const int limit = candidate_limit(options);
-    const Memory memory = recall(pattern, options, limit);
+    const PriorKnowledge prior = recall(pattern, options, limit);
     std::vector<Candidate> candidates;
-    if (memory.record && !memory.compiled) candidates.push_back(memory.candidate);
-    if (!memory.record) {
+    if (prior.record && !prior.compiled) candidates.push_back(prior.candidate);
+    if (!prior.record) {
         auto scheduled =
-            schedule_candidates(pattern, std::min(limit, sol::Rules().min_measured), memory.first);
+            schedule_candidates(pattern, std::min(limit, sol::Rules().min_measured), prior.first);
         if (scheduled) candidates = std::move(*scheduled);
     }
     std::vector<jit::Unit> units;

@@ -59,29 +59,29 @@ Result<Realization> realize_family(const match::Pattern& pattern, const RealizeO
     if (const auto source = dsl::cuda_source(pattern.kernel))
         return realize_cuda(pattern, *source, options);
     const int limit = candidate_limit(options);
-    const Memory memory = recall(pattern, options, limit);
-    if (memory.compiled) return realize_remembered(pattern, memory, options);
-    if (memory.record) {
-        const std::vector only{memory.candidate};
+    const PriorKnowledge prior = recall(pattern, options, limit);
+    if (prior.compiled) return realize_remembered(pattern, prior, options);
+    if (prior.record) {
+        const std::vector only{prior.candidate};
         auto alone = realize_candidates(pattern, only, options);
         if (!alone) return alone;
-        if (keeps_promise(*alone, *memory.record)) {
-            auto done = remember(*alone, memory, only, options, memory.record->effort);
+        if (keeps_promise(*alone, *prior.record)) {
+            auto done = remember(*alone, prior, only, options, prior.record->effort);
             if (!done) return done.error();
             return alone;
         }
     }
-    auto scheduled = schedule_candidates(pattern, limit, memory.first);
+    auto scheduled = schedule_candidates(pattern, limit, prior.first);
     if (!scheduled) return unrealized(pattern, options, scheduled.error().text());
     auto all = with_files(std::move(scheduled).value(), options);
     if (!all) return all.error();
-    auto verified = verified_before(pattern, memory, *all, options);
+    auto verified = realize_verified_before(pattern, prior, *all, options);
     if (!verified) return verified.error();
     if (*verified) return **verified;
     auto found = realize_candidates(pattern, *all, options);
     if (!found) return found;
-    if (auto done = remember(*found, memory, *all, options, limit); !done) return done.error();
-    if (auto done = remember_verified(*found, pattern, memory, *all, options); !done)
+    if (auto done = remember(*found, prior, *all, options, limit); !done) return done.error();
+    if (auto done = remember_verified(*found, pattern, prior, *all, options); !done)
         return done.error();
     return found;
 }

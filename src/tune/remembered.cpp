@@ -109,17 +109,17 @@ std::vector<registry::Check> checks(const std::vector<verify::Check>& made) {
     return out;
 }
 
-Realization from_record(const match::Pattern& pattern, const Memory& memory) {
-    const registry::Record& known = *memory.record;
+Realization from_record(const match::Pattern& pattern, const PriorKnowledge& prior) {
+    const registry::Record& known = *prior.record;
     Realization r;
     r.family = pattern.family;
-    r.kernel = memory.candidate.record.kernel;
+    r.kernel = prior.candidate.record.kernel;
     r.key = "registry " + registry::key(known);
     r.realized = r.measured = r.resumed = r.remembered = true;
     r.device = known.work.gpu;
-    r.winner = memory.candidate.name;
-    r.schedule = memory.candidate.record.schedule;
-    r.precision = memory.candidate.record.precision;
+    r.winner = prior.candidate.name;
+    r.schedule = prior.candidate.record.schedule;
+    r.precision = prior.candidate.record.precision;
     r.text_checks = checks(known.text_checks);
     r.checks = checks(known.checks);
     r.single = known.single;
@@ -179,15 +179,15 @@ registry::Work work_of(const match::Pattern& pattern, graph::FusedCall call,
     return work;
 }
 
-Memory recall(const match::Pattern& pattern, const RealizeOptions& options, int limit) {
-    Memory memory;
-    if (!options.registry) return memory;
+PriorKnowledge recall(const match::Pattern& pattern, const RealizeOptions& options, int limit) {
+    PriorKnowledge prior;
+    if (!options.registry) return prior;
     auto call = read_call(options);
-    if (!call) return memory;
-    memory.torch = call->original.torch_version;
-    memory.work = work_of(pattern, std::move(*call), options);
+    if (!call) return prior;
+    prior.torch = call->original.torch_version;
+    prior.work = work_of(pattern, std::move(*call), options);
     const auto& registry = *options.registry;
-    const auto& work = *memory.work;
+    const auto& work = *prior.work;
     // A user's own file has to be measured; without a GPU records only give schedules to start
     // with.
     if (!options.retune && options.also.empty() && options.device != "cpu") {
@@ -198,22 +198,22 @@ Memory recall(const match::Pattern& pattern, const RealizeOptions& options, int 
                 exact = *other;
         if (exact)
             if (auto candidate = again(pattern, *exact, options.toolchain)) {
-                memory.candidate = std::move(*candidate);
+                prior.candidate = std::move(*candidate);
                 auto compiled =
-                    jit::find_compiled(unit_of(memory.candidate), options.toolchain, options.store);
+                    jit::find_compiled(unit_of(prior.candidate), options.toolchain, options.store);
                 if (compiled && exact->toolchain.compile_key == compiled->identity() &&
                     exact->toolchain.versions == options.toolchain.version &&
                     exact->work.call == work.call)
-                    memory.compiled = std::move(*compiled);
-                memory.record = std::move(exact);
-                if (memory.compiled) return memory;
+                    prior.compiled = std::move(*compiled);
+                prior.record = std::move(exact);
+                if (prior.compiled) return prior;
             }
     }
-    memory.first = registry::neighbour_schedules(registry.known().entries, work);
-    return memory;
+    prior.first = registry::neighbour_schedules(registry.known().entries, work);
+    return prior;
 }
 
-Result<Realization> realize_remembered(const match::Pattern& pattern, const Memory& memory,
+Result<Realization> realize_remembered(const match::Pattern& pattern, const PriorKnowledge& prior,
                                        const RealizeOptions& options) {
     const fs::path folder = fs::absolute(options.run_folder / "kernels" / pattern.family);
     if (auto earlier = earlier_result(folder, options)) {
@@ -221,16 +221,16 @@ Result<Realization> realize_remembered(const match::Pattern& pattern, const Memo
             std::ranges::find(earlier->candidates, earlier->winner, &CandidateResult::name);
         if (winner != earlier->candidates.end() && earlier->measured &&
             earlier->device == options.device_name &&
-            winner->compile_key == memory.record->toolchain.compile_key)
+            winner->compile_key == prior.record->toolchain.compile_key)
             return *earlier;
     }
-    Realization r = from_record(pattern, memory);
+    Realization r = from_record(pattern, prior);
     r.folder = folder;
     std::error_code ignored;
     fs::remove(folder / "result.json", ignored);
     if (auto written = write_file_atomic(folder / "kernel.fact", pattern.kernel); !written)
         return written.error();
-    if (auto kept = write_family_files(r, Winner{memory.candidate, *memory.compiled}); !kept)
+    if (auto kept = write_family_files(r, Winner{prior.candidate, *prior.compiled}); !kept)
         return kept.error();
     return r;
 }
@@ -241,19 +241,19 @@ bool keeps_promise(const Realization& r, const registry::Record& record) {
                kDisappointing * relative(record.single.median_us, record.torch_single.median_us);
 }
 
-Result<> remember(const Realization& r, const Memory& memory,
+Result<> remember(const Realization& r, const PriorKnowledge& prior,
                   const std::vector<Candidate>& candidates, const RealizeOptions& options,
                   int effort) {
     // Without a GPU nothing was measured.
     if (options.device == "cpu") return Ok{};
-    if (!options.registry || !memory.work || !r.realized || !r.measured || r.resumed) return Ok{};
+    if (!options.registry || !prior.work || !r.realized || !r.measured || r.resumed) return Ok{};
     const auto winner = std::ranges::find(candidates, r.winner, &Candidate::name);
     const auto result = std::ranges::find(r.candidates, r.winner, &CandidateResult::name);
     // A user's file has no schedule that could be lowered again.
     if (winner == candidates.end() || winner->schedule.empty() || result == r.candidates.end())
         return Ok{};
     registry::Record record;
-    record.work = *memory.work;
+    record.work = *prior.work;
     record.toolchain = {options.toolchain.version, code_of(*winner, options.toolchain),
                         result->compile_key};
     record.kernel = r.kernel;
@@ -267,7 +267,7 @@ Result<> remember(const Realization& r, const Memory& memory,
     record.text_checks = checks(r.text_checks);
     record.note = r.note;
     record.proof = result->note;
-    record.provenance = {utc_now(), std::string(kVersion), options.commit, memory.torch};
+    record.provenance = {utc_now(), std::string(kVersion), options.commit, prior.torch};
     if (auto put = options.registry->put(record); !put) return put.error();
     return Ok{};
 }

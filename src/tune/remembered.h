@@ -33,7 +33,8 @@ inline bool allowed_tf32(const match::Pattern& pattern, const RealizeOptions& op
     return options.precision.tf32.in(pattern.convolution);
 }
 
-struct Memory {
+// What the registry knows of a pattern.
+struct PriorKnowledge {
     std::optional<registry::Work> work;  // nullopt without a registry or a call
     std::string torch;                   // version that traced the subgraph
     // A record of exactly this work whose search was as wide as this one would be, and the
@@ -46,18 +47,18 @@ struct Memory {
 };
 
 // `limit`: how many candidates a search would consider.
-Memory recall(const match::Pattern& pattern, const RealizeOptions& options, int limit);
+PriorKnowledge recall(const match::Pattern& pattern, const RealizeOptions& options, int limit);
 
 // Writes the family's files and result from a record and its cubin. An earlier result of the same
 // kernel in the run folder is preferred, since it also has the candidates that lost.
-Result<Realization> realize_remembered(const match::Pattern& pattern, const Memory& memory,
+Result<Realization> realize_remembered(const match::Pattern& pattern, const PriorKnowledge& prior,
                                        const RealizeOptions& options);
 
 // Whether a kernel, measured again, is as fast relative to torch as its record says.
 bool keeps_promise(const Realization& r, const registry::Record& record);
 
 // Puts a measured result into the registry. `effort`: how wide the search was.
-Result<> remember(const Realization& r, const Memory& memory,
+Result<> remember(const Realization& r, const PriorKnowledge& prior,
                   const std::vector<Candidate>& candidates, const RealizeOptions& options,
                   int effort);
 

@@ -16,26 +16,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool applies(const Memory& memory, const RealizeOptions& options) {
-    return memory.work && options.device == "cpu" && options.also.empty() && !options.retune;
+bool applies(const PriorKnowledge& prior, const RealizeOptions& options) {
+    return prior.work && options.device == "cpu" && options.also.empty() && !options.retune;
 }
 
-fs::path file_of(const match::Pattern& pattern, const Memory& memory,
+fs::path file_of(const match::Pattern& pattern, const PriorKnowledge& prior,
                  const std::vector<Candidate>& candidates, const RealizeOptions& options) {
-    const auto key = short_hash(fmt::format("{}\n{}\n{}", kVersion, memory.torch,
-                                            result_key(pattern, candidates, options)));
+    const auto key = short_hash(
+        fmt::format("{}\n{}\n{}", kVersion, prior.torch, result_key(pattern, candidates, options)));
     return options.store / "results" / fmt::format("verified-{}.json", key);
 }
 
 }  // namespace
 
-Result<std::optional<Realization>> verified_before(const match::Pattern& pattern,
-                                                   const Memory& memory,
-                                                   const std::vector<Candidate>& candidates,
-                                                   const RealizeOptions& options) {
+Result<std::optional<Realization>> realize_verified_before(const match::Pattern& pattern,
+                                                           const PriorKnowledge& prior,
+                                                           const std::vector<Candidate>& candidates,
+                                                           const RealizeOptions& options) {
     std::optional<Realization> none;
-    if (!applies(memory, options)) return none;
-    const auto text = read_file(file_of(pattern, memory, candidates, options));
+    if (!applies(prior, options)) return none;
+    const auto text = read_file(file_of(pattern, prior, candidates, options));
     if (!text) return none;
     auto r = realization_from_json(*text);
     if (!r || !r->realized) return none;
@@ -59,10 +59,10 @@ Result<std::optional<Realization>> verified_before(const match::Pattern& pattern
 }
 
 Result<> remember_verified(const Realization& r, const match::Pattern& pattern,
-                           const Memory& memory, const std::vector<Candidate>& candidates,
+                           const PriorKnowledge& prior, const std::vector<Candidate>& candidates,
                            const RealizeOptions& options) {
-    if (!applies(memory, options) || !r.realized || r.resumed) return Ok{};
-    return write_file_atomic(file_of(pattern, memory, candidates, options), to_json(r));
+    if (!applies(prior, options) || !r.realized || r.resumed) return Ok{};
+    return write_file_atomic(file_of(pattern, prior, candidates, options), to_json(r));
 }
 
 }  // namespace fact::tune

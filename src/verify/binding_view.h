@@ -12,13 +12,13 @@ namespace fact::verify {
 
 struct View {
     std::vector<std::int64_t> sizes, strides;  // in elements
-    std::int64_t offset = 0;                   // of the first element, if the kernel sees a half
+    std::int64_t offset = 0;  // of the first element; 0 unless the binding takes the second half
     bool operator==(const View&) const = default;
 };
 
-// The dimensions that the binding names, each group merged into one. An Error says which group's
-// strides do not allow that, which dimension cannot be halved, or which one is missing from the
-// binding without being a broadcast.
+// The dimensions that the binding names, each group merged into one. An Error if a group's strides
+// do not allow merging; if a dimension does not exist; if the halved one is odd; or if a dimension
+// that is neither broadcast nor of extent one is in no group.
 Result<View> view_through(const graph::Binding& binding, std::span<const std::int64_t> sizes,
                           std::span<const std::int64_t> strides);
 

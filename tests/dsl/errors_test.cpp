@@ -50,6 +50,9 @@ TEST(Errors, OtherSpellingsHaveTheirCure) {
         {"`gelu_tanh(x)`", BODY("y = gelu(c, approximate: tanh)")},
         {"Leave out the right operand's `.T`",
          "kernel f(x: f32[M, K], w: f32[K, N]) -> (y: f32[M, N]) {\n  y = x @ w.T\n}\n"},
+        {"`.as(M, E)`",
+         "kernel f(x: f32[M, E], w: f32[F, E]) -> (y: f32[M, E]) where F = E {\n"
+         "  y = x + x @ w.T\n}\n"},
         {"`where F = E`",
          "kernel f(x: f32[M, E], w: f32[E, E]) -> (y: f32[M, E]) {\n  y = x @ w.T\n}\n"},
     };

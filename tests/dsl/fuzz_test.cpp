@@ -77,7 +77,7 @@ class Comparer {
         if (const auto* n = std::get_if<ir::Attention>(&x)) {
             const auto& other = std::get<ir::Attention>(y);
             return n->causal == other.causal && n->window == other.window &&
-                   n->scale == other.scale && n->zero_unseen == other.zero_unseen &&
+                   n->scale == other.scale && n->empty_rows_are_zero == other.empty_rows_are_zero &&
                    n->cap == other.cap && n->bias.has_value() == other.bias.has_value();
         }
         const bool leaf =

@@ -97,7 +97,7 @@ class Generator {
         if (below(2)) node.bias = builder_.index(d("N"));
         node.causal = below(2);
         if (below(2)) node.window = 1 + below(5000);
-        node.zero_unseen = below(2);
+        node.empty_rows_are_zero = below(2);
         node.scale = below(2) ? 1 : std::ldexp(static_cast<double>(random_()), -35);
         if (below(2)) node.cap = std::ldexp(static_cast<double>(random_()) + 1, -30);
         const ir::ExprId attention = builder_.attention(node);

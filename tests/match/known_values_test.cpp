@@ -202,6 +202,17 @@ TEST(KnownValues, ComparedRangesMakeATriangle) {
 }
 
 // Where positions start again, another sequence begins: rows see only their own.
+TEST(KnownValues, RunningSumsOfFractionsToIntegersAreUnknown) {
+    for (const float step : {0.5F, 2.0F}) {
+        Masks net;
+        const auto steps = net.buffer<float>("steps", DType::f32, {3}, {step, step, step});
+        const auto sums = net.as(
+            DType::i64,
+            net.op("sums", "cumsum.default", {{"self", steps}, {"dim", std::int64_t{0}}}, {3}));
+        EXPECT_EQ(net.known(sums).has_value(), step == 2.0F);
+    }
+}
+
 TEST(KnownValues, PackedSequencesAreToldApart) {
     for (const bool one : {true, false}) {
         Masks net;

@@ -49,7 +49,7 @@ TEST(Extents, MistakesAreNamed) {
     EXPECT_EQ(refused(kernel, {{"Q", 3, "--set Q=3"}}),
               "--set Q=3: kernel mlp_up has no dimension 'Q'\n  its dimensions are M, K, N");
     EXPECT_NE(refused(kernel, {{"M", 3, "--set M=3"}, {"M", 4, "x.npy"}})
-                  .find("M is 3 by --set M=3, and 4 by x.npy"),
+                  .find("M is 3 according to --set M=3, but 4 according to x.npy"),
               std::string::npos);
     const auto constant = compiled("kernel f(x: f32[M, 64]) -> (y: f32[M, 64]) {\n  y = -x\n}\n");
     EXPECT_NE(refused(constant.kernels[0], {{"64", 65, "x.npy"}})

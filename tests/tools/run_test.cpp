@@ -164,7 +164,8 @@ TEST_F(RunKernel, SaysWhatDoesNotFit) {
     RunRequest extent;
     extent.inputs = {{"x", in("x.npy")}};
     extent.settings = {{"K", 3, "--set K=3"}};
-    EXPECT_NE(refused(extent).find("K is 3 by --set K=3, and 2 by"), std::string::npos);
+    EXPECT_NE(refused(extent).find("K is 3 according to --set K=3, but 2 according to"),
+              std::string::npos);
     RunRequest large;
     large.settings = {{"M", 1 << 20, ""}, {"N", 1 << 20, ""}};
     EXPECT_NE(refused(large).find("choose smaller extents"), std::string::npos);

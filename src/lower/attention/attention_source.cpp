@@ -13,7 +13,8 @@ void emit_score_constants(emit::CodeWriter& out, const AttentionForm& form) {
     out.line(fmt::format("static constexpr bool kCausal = {}, kBias = {};", yes(form.node.causal),
                          yes(form.bias.has_value())));
     out.line(fmt::format("static constexpr int kWindow = {};", form.node.window.value_or(0)));
-    out.line(fmt::format("static constexpr bool kZeroUnseen = {};", yes(form.node.zero_unseen)));
+    out.line(
+        fmt::format("static constexpr bool kZeroUnseen = {};", yes(form.node.empty_rows_are_zero)));
     out.line(fmt::format("static constexpr float kScale = {}, kCap = {};",
                          emit::float_literal(form.node.scale),
                          emit::float_literal(form.node.cap.value_or(0))));

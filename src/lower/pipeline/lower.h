@@ -21,7 +21,8 @@ struct LowerOptions {
     // Which of them are guesses: good enough for choosing, but not to be constants in a kernel.
     // Empty: none.
     std::vector<bool> assumed = {};
-    // Bytes that divide the start and every stride of each parameter and output; missing: 16.
+    // Alignment in bytes of each parameter, then of each output: divides its start and its strides
+    // except those of one element. 16 for entries beyond the end.
     std::vector<int> alignment = {};
     // The schedule for the product of that name, or nullptr to let it be chosen.
     std::function<const schedule::Schedule*(const std::string& product)> schedule;

@@ -14,7 +14,8 @@ namespace fact::lower {
 struct RowsFacts {
     std::string arch;                        // the GPU that the cubin is for
     std::vector<std::int64_t> extents = {};  // by dimension id; missing: not known
-    // Bytes that divide the start and every stride of each parameter and output; missing: 16.
+    // Alignment in bytes of each parameter, then of each output: divides its start and its strides
+    // except those of one element. 16 for entries beyond the end.
     std::vector<int> alignment = {};
 };
 

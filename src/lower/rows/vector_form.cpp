@@ -10,11 +10,13 @@ namespace fact::lower {
 
 namespace {
 
-// Registers per thread for elements of the row; a few dozen more are needed for addresses and
-// temporaries. With 1024 threads per multiprocessor each may have about twice as many.
-constexpr double kMaxHeld = 40;
+// Registers per thread for elements of the row. At 1024 threads per multiprocessor a thread has 64;
+// the rest is for addresses and temporaries.
+constexpr double kMaxRowRegisters = 40;
+// Rows that share a warp get more threads rather than nearly all of those registers.
+constexpr double kMaxRowRegistersBelowAWarp = kMaxRowRegisters * 0.6;
 constexpr int kMaxVector = 8, kMaxThreads = 1024;
-constexpr std::int64_t kLongestPieces = 1024;
+constexpr std::int64_t kMaxMergedLength = 1024;
 constexpr double kMinPrefetch = 32;  // bytes that each thread should have in flight
 
 class Chooser {
@@ -28,14 +30,15 @@ class Chooser {
         if (!find_row() || !find_tensors()) return std::nullopt;
         choose_vector();
         if (!choose_threads()) return std::nullopt;
-        // A thread must have all elements that it reads backwards along the row.
-        if (result_.vector % backwards_ != 0) return std::nullopt;
+        // One vector must hold all elements that a flip along the row reverses.
+        if (result_.vector % flip_group_ != 0) return std::nullopt;
         return result_;
     }
 
   private:
     // The row is what is reduced over, or in a pointwise kernel the last dimension of the output.
-    // If that is flipped, and so at most as long as one vector, dimensions before it are added.
+    // If that is flipped, it is at most as long as one vector (see run()), so dimensions before it
+    // are merged into it.
     bool find_row() {
         RowsForm& form = result_.dims;
         if (form.over.empty()) {
@@ -47,7 +50,7 @@ class Chooser {
         const bool pointwise = std::none_of(form.order.begin(), form.order.end(), [&](auto id) {
             return std::holds_alternative<ir::Reduce>(kernel_[id].node);
         });
-        if (pointwise && is_flipped(form.over.front())) return find_pieces();
+        if (pointwise && is_flipped(form.over.front())) return merge_dims_into_row();
         const ir::DimId dim = form.over.front();
         std::int64_t known = kernel_[dim].extent.value_or(ir::kUnknownExtent);
         if (known == ir::kUnknownExtent && ir::index(dim) < facts_.extents.size())
@@ -63,12 +66,12 @@ class Chooser {
         });
     }
 
-    bool find_pieces() {
+    bool merge_dims_into_row() {
         RowsForm& form = result_.dims;
         result_.length = *kernel_[form.over.front()].extent;
         while (form.rows.size() > 1) {
             const auto more = kernel_[form.rows.back()].extent;
-            if (!more || result_.length * *more > kLongestPieces) break;
+            if (!more || result_.length * *more > kMaxMergedLength) break;
             result_.length *= *more;
             form.over.insert(form.over.begin(), form.rows.back());
             form.rows.pop_back();
@@ -76,52 +79,61 @@ class Chooser {
         return true;
     }
 
-    // Every tensor that varies along the row must be contiguous along it. If the row has several
+    enum class Access { vectors, elements, unsupported };
+
+    // A tensor that varies along the row must be contiguous along it. If the row has several
     // dimensions, a tensor may lack some, and is then read element by element.
+    Access access_to(const ir::Tensor& tensor) const {
+        const auto& row = result_.dims.over;
+        const auto dims = kernel_.factors(tensor.type.dims);
+        const auto row_dims_in_tensor = std::count_if(dims.begin(), dims.end(), [&](ir::DimId dim) {
+            return std::find(row.begin(), row.end(), dim) != row.end();
+        });
+        const auto row_rank = static_cast<std::ptrdiff_t>(row.size());
+        if (row_dims_in_tensor == row_rank &&
+            std::equal(row.begin(), row.end(), dims.end() - row_rank))
+            return Access::vectors;
+        return row_dims_in_tensor == 0 || row_rank > 1 ? Access::elements : Access::unsupported;
+    }
+
     bool find_tensors() {
         const auto& row = result_.dims.over;
-        const auto along = [&](const ir::Tensor& tensor) -> std::optional<bool> {
-            const auto dims = kernel_.factors(tensor.type.dims);
-            const auto times = std::count_if(dims.begin(), dims.end(), [&](ir::DimId dim) {
-                return std::find(row.begin(), row.end(), dim) != row.end();
-            });
-            const auto length = static_cast<std::ptrdiff_t>(row.size());
-            if (times == length && std::equal(row.begin(), row.end(), dims.end() - length))
-                return true;
-            return times == 0 || length > 1 ? std::optional(false) : std::nullopt;
-        };
-        auto ways = flips_per_param(kernel_);
+        auto flips_of = flips_per_param(kernel_);
         for (std::size_t i = 0; i < kernel_.params.size(); ++i) {
             const ir::Tensor& tensor = kernel_.params[i];
-            const auto is = along(tensor);
             if (!ir::is_read(kernel_, i)) {
                 result_.access.push_back(0);
                 continue;
             }
-            if (!is) return false;
-            result_.access.push_back(*is ? info(tensor.type.dtype).bytes : 0);
-            if (!*is) continue;
-            any_ = true;
-            std::set<Flips> rows;  // the rows of it that are read for one row
-            for (Flips flips : ways[static_cast<std::uint32_t>(i)]) {
+            const Access access = access_to(tensor);
+            if (access == Access::unsupported) return false;
+            const bool vectors = access == Access::vectors;
+            result_.access.push_back(vectors ? info(tensor.type.dtype).bytes : 0);
+            if (!vectors) continue;
+            any_along_row_ = true;
+            // One entry per row of this tensor that is loaded to compute one row of the output.
+            std::set<Flips> flips_across_rows;
+            for (Flips flips : flips_of[static_cast<std::uint32_t>(i)]) {
                 for (const ir::DimId dim : row)
                     if (flips.erase(dim) > 0)
-                        backwards_ = std::max(backwards_, flip_span(kernel_, row, dim).length);
-                rows.insert(flips);
+                        flip_group_ = std::max(flip_group_, flip_span(kernel_, row, dim).length);
+                flips_across_rows.insert(flips);
             }
-            // Every row reads the same elements: not loaded again.
+            // Every row reads the same elements: not prefetched.
             if (kernel_.factors(tensor.type.dims).size() == row.size()) continue;
-            prefetched_ += static_cast<double>(rows.size()) * info(tensor.type.dtype).bytes / 4;
+            prefetched_ +=
+                static_cast<double>(flips_across_rows.size()) * info(tensor.type.dtype).bytes / 4;
             narrowest_ = std::min(narrowest_, info(tensor.type.dtype).bytes);
         }
         for (const ir::Output& output : kernel_.outputs) {
-            const auto is = along(output.tensor);
-            if (!is || (row.size() > 1 && !*is)) return false;
-            result_.access.push_back(*is ? info(output.tensor.type.dtype).bytes : 0);
-            if (*is) narrowest_ = std::min(narrowest_, info(output.tensor.type.dtype).bytes);
-            any_ |= *is;
+            const Access access = access_to(output.tensor);
+            const bool vectors = access == Access::vectors;
+            if (access == Access::unsupported || (row.size() > 1 && !vectors)) return false;
+            result_.access.push_back(vectors ? info(output.tensor.type.dtype).bytes : 0);
+            if (vectors) narrowest_ = std::min(narrowest_, info(output.tensor.type.dtype).bytes);
+            any_along_row_ |= vectors;
         }
-        return any_;
+        return any_along_row_;
     }
 
     void choose_vector() {
@@ -138,8 +150,9 @@ class Chooser {
         }
     }
 
-    // Registers that a thread needs for its elements.
-    double held(int elements, bool prefetch) const {
+    // Registers that a thread needs for its elements: their values and, with prefetching, what it
+    // loads of the next row.
+    double row_registers(int elements, bool prefetch) const {
         return elements * (1 + (prefetch ? prefetched_ : 0));
     }
 
@@ -154,25 +167,32 @@ class Chooser {
         const auto sector = std::min<std::int64_t>(32, result_.length * narrowest_);
         for (int threads = 1; threads <= 32; threads *= 2) {
             result_.threads_per_row = threads;
-            const double most = threads < 32 ? kMaxHeld * 0.6 : kMaxHeld;
-            if (threads * vector * narrowest_ >= sector && held(elements(threads), true) <= most)
+            const double most = threads < 32 ? kMaxRowRegistersBelowAWarp : kMaxRowRegisters;
+            if (threads * vector * narrowest_ >= sector &&
+                row_registers(elements(threads), true) <= most)
                 return true;
         }
         // Longer rows have a thread block each: few threads with several vectors each, unless that
         // leaves many threads idle.
-        double least_idle = 0;
+        double fewest_slots = 0;  // per vector; 1: no thread is ever idle
         int best = 0;
-        for (int steps = std::max(1, 16 / vector); steps >= 1; --steps) {
-            const int threads = static_cast<int>(round_up(ceil_div(vectors, steps), 32));
-            const double idle = 1.0 * threads * ceil_div(vectors, threads) / vectors;
-            if (threads > kMaxThreads || held(steps * vector, true) > kMaxHeld) continue;
-            if (best > 0 && 4 * prefetched_ * steps * vector < kMinPrefetch) break;
-            if (best == 0 || idle < least_idle - 0.02) best = threads, least_idle = idle;
+        for (int vectors_per_thread = std::max(1, 16 / vector); vectors_per_thread >= 1;
+             --vectors_per_thread) {
+            const int threads =
+                static_cast<int>(round_up(ceil_div(vectors, vectors_per_thread), 32));
+            const double slots = 1.0 * threads * ceil_div(vectors, threads) / vectors;
+            if (threads > kMaxThreads ||
+                row_registers(vectors_per_thread * vector, true) > kMaxRowRegisters)
+                continue;
+            if (best > 0 && 4 * prefetched_ * vectors_per_thread * vector < kMinPrefetch) break;
+            if (best == 0 || slots < fewest_slots - 0.02) best = threads, fewest_slots = slots;
         }
         if (best == 0) {
             best = kMaxThreads;
             result_.prefetch = false;
-            if (held(elements(best), false) + elements(best) * prefetched_ > kMaxHeld) return false;
+            if (row_registers(elements(best), false) + elements(best) * prefetched_ >
+                kMaxRowRegisters)
+                return false;
         }
         result_.threads_per_row = best;
         return true;
@@ -181,10 +201,10 @@ class Chooser {
     const ir::Kernel& kernel_;
     const RowsFacts& facts_;
     VectorForm result_;
-    double prefetched_ = 0;  // registers per element for what is prefetched
-    int narrowest_ = 8;      // bytes of the smallest element type
-    bool any_ = false;
-    std::int64_t backwards_ = 1;  // how many neighbouring elements one thread must have
+    double prefetched_ = 0;        // registers per element for what is prefetched
+    int narrowest_ = 8;            // bytes of the smallest element type
+    bool any_along_row_ = false;   // whether any parameter or output is accessed by vectors
+    std::int64_t flip_group_ = 1;  // elements of the largest group that a flip reverses in the row
 };
 
 }  // namespace

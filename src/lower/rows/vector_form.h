@@ -23,7 +23,8 @@ struct VectorForm {
     int rows_per_block() const { return threads_per_block() / threads_per_row; }
 };
 
-// nullopt if rows are not contiguous, are too long, or have an unknown length.
+// nullopt if rows are not contiguous, are too long or have an unknown length, if there is only one
+// row, or if a flip moves elements from one vector of the row to another.
 std::optional<VectorForm> vector_form(const ir::Kernel& kernel, const RowsForm& form,
                                       const RowsFacts& facts);
 

@@ -140,7 +140,7 @@ class CallReader {
         if (!sight) {
             call_.masks.push_back(
                 {{*mask, shape}, meaning, -std::numeric_limits<double>::infinity()});
-            call_.zero_unseen = true;
+            call_.empty_rows_are_zero = true;
             return "";
         }
         call_.sight.narrow(*sight);

@@ -33,7 +33,7 @@ struct AttentionCall {
     PlacedTensor q, k, v, result;
     std::vector<AttentionMask> masks;
     Sight sight;
-    bool zero_unseen = false;  // rows that see no column give 0, not NaN
+    bool empty_rows_are_zero = false;  // rows that see no column give 0, not NaN
     double scale = 1;
     std::optional<double> cap = {};  // scaled scores s become cap * tanh(s / cap)
     std::set<graph::NodeId> nodes;   // what the kernel replaces

@@ -50,7 +50,7 @@ class AttentionWriter {
         }
         ir::Attention node{loaded[0], loaded[1], loaded[2], {}, call_.sight.causal, call_.scale};
         node.window = call_.sight.window;
-        node.zero_unseen = call_.zero_unseen;
+        node.empty_rows_are_zero = call_.empty_rows_are_zero;
         if (options.tf32.products && dtype == DType::f32) node.precision = ir::Precision::tf32;
         node.cap = call_.cap;
         for (const AttentionMask& mask : call_.masks) {

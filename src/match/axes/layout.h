@@ -29,7 +29,7 @@ struct KernelTensor {
     graph::ValueId value{};
     std::vector<Atoms> order;
     std::vector<std::vector<int>> dims;  // for each, the dimensions of the graph's tensor
-    int alignment = 16;                  // bytes that divide its start and every stride, at most 16
+    int alignment = 16;                  // in bytes: see graph::alignment
     std::optional<graph::Half> half = {};
 };
 

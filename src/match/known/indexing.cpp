@@ -37,6 +37,7 @@ std::optional<KnownTensor> known_cumsum(const Node& node, const TensorType& type
     bool exact = true;
     const auto sum = [&](const Sizes& place, std::span<const double> before) {
         double value = source.at(place);
+        exact = exact && value == std::trunc(value);  // torch would round each element first
         if (place[*dim] > 0) {
             std::size_t back = 1;
             for (std::size_t d = *dim + 1; d < source.sizes.size(); ++d)

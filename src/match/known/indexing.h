@@ -1,5 +1,5 @@
-// Operators over known tensors whose elements depend on elements at other places: running sums,
-// differences of neighbours, indexing. Models use them to find the boundaries of packed sequences.
+// Operators on known tensors that are not elementwise: running sums, differences of neighbours,
+// indexing. Models use them to find the boundaries of packed sequences. `type` is the result's.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace fact::match {
 
-// Running sum along `dim`. nullopt unless elements are integers (floating sums depend on their
-// order) and every sum is exact.
+// Running sum along the node's argument `dim`. nullopt unless elements are integers (floating sums
+// depend on their order) and every sum is exact.
 std::optional<KnownTensor> known_cumsum(const graph::Node& node, const graph::TensorType& type,
                                         const KnownTensor& source);
 
-// Differences of neighbouring integers along `dim`, with `prepend` before the first element.
-// nullopt for differences of a higher order.
+// Differences of neighbouring integers along the node's argument `dim`, with `prepend` before the
+// first element. nullopt for differences of a higher order.
 std::optional<KnownTensor> known_diff(const graph::Node& node, const graph::TensorType& type,
                                       const KnownTensor& source,
                                       const std::optional<KnownTensor>& prepend);

@@ -15,7 +15,7 @@ void look_at(const graph::FusedCall& call) {
                 if (value.name == binding.value && value.type)
                     (void)verify::view_through(binding, value.type->sizes, value.type->strides);
     std::size_t outputs = 0;
-    for (const auto& together : graph::outputs_together(call)) outputs += together.outputs.size();
+    for (const auto& together : graph::group_outputs(call)) outputs += together.outputs.size();
     fuzz::require(outputs >= call.original.outputs.size(), "an output that is nowhere");
 }
 

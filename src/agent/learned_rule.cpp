@@ -126,6 +126,7 @@ class Overlay {
     // equal multiples of the extent of the sliced dimension (the start and end of a slice).
     bool says_extents(const Node& node, const Argument& from, const Node& other,
                       const Argument& to) const {
+        if (node.outputs.empty()) return false;
         const auto &a = rule_[node.outputs.front()].type->sizes,
                    &b = graph_[other.outputs.front()].type->sizes;
         const auto a_list = as_list(from), b_list = as_list(to);

@@ -25,13 +25,13 @@ class SchemaError : public std::runtime_error {
 // reading them as strings. `Json` is nlohmann::json, or ordered_json where keys keep their order.
 template <class Json = nlohmann::json>
 Json parse_json(std::string_view text);
-// The same of a text that may be anything: nullopt where parse_json throws.
+// For text that may not be JSON at all: nullopt if parse_json would throw.
 template <class Json = nlohmann::json>
 std::optional<Json> try_parse_json(std::string_view text);
 
 // The member `key`; throws when `object` is not an object or lacks it.
 const nlohmann::json& field(const nlohmann::json& object, const char* key);
-// The same, nullptr when it is missing or null.
+// The member `key`; nullptr if it is missing or null.
 const nlohmann::json* optional_field(const nlohmann::json& object, const char* key);
 
 const nlohmann::json& to_array(const nlohmann::json& value);
@@ -45,14 +45,14 @@ double to_double(const nlohmann::json& value);
 bool to_bool(const nlohmann::json& value);
 const std::string& to_text(const nlohmann::json& value);
 
-// The member `key`, read so; what is thrown names it.
+// The member `key`, converted; a SchemaError names it.
 template <class Whole = std::int64_t>
 Whole get_int(const nlohmann::json& object, const char* key);
 double get_finite(const nlohmann::json& object, const char* key);
 bool get_bool(const nlohmann::json& object, const char* key);
 const std::string& get_text(const nlohmann::json& object, const char* key);
 std::vector<std::string> get_texts(const nlohmann::json& object, const char* key);
-// The same, `otherwise` when it is missing or null.
+// As above, but `otherwise` if it is missing or null.
 template <class Whole>
 Whole get_int(const nlohmann::json& object, const char* key, Whole otherwise);
 double get_finite(const nlohmann::json& object, const char* key, double otherwise);

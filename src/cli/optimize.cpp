@@ -85,6 +85,10 @@ void add_optimize(CLI::App& app, Action& action) {
         ->check(CLI::ExistingFile)
         ->group("Advanced");
     add_registry_use(*command, request.registry, request.retune);
+    command
+        ->add_flag("!--no-shipped-rules", request.shipped_rules,
+                   "Do not look for the learned rules that come with FACT")
+        ->group("Advanced");
     command->add_flag("!--no-bench", request.bench, "Do not time the whole module");
     command
         ->add_option(

@@ -108,6 +108,7 @@ std::vector<report::Difference> differences(const ReadRun& a, const ReadRun& b) 
         fmt::format("{}", fmt::join(y.also, " ")));
     add("registry", x.registry, y.registry);
     add("rules", x.rules, y.rules);
+    add("shipped rules", x.shipped_rules, y.shipped_rules);
     const auto model = agent_of(a.report), other = agent_of(b.report);
     const auto provider = [](const ReportJson& agent) {
         return agent.is_object() ? text_of(agent, "provider") : std::string("rules");

@@ -114,7 +114,8 @@ Asked asked(const OptimizeRequest& request) {
               {},
               request.bench,
               request.registry,
-              !request.agent.alone};
+              !request.agent.alone,
+              request.shipped_rules};
     for (const auto& file : request.also) out.also.push_back(fs::absolute(file).string());
     return out;
 }
@@ -203,9 +204,10 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     const auto precision = precision_of(run.archive(), settings.allow_tf32);
     if (!precision) return watch.failed(precision.error());
     const auto options = match_options(*ceilings, settings.arch, precision->tf32);
-    const auto learned = request.registry && !request.agent.alone
-                             ? learned_rules(environment->registry)
-                             : std::vector<StoredRule>{};
+    auto rule_folders = environment->registry;
+    if (!request.shipped_rules) rule_folders.shipped.clear();
+    const auto learned = request.registry && !request.agent.alone ? learned_rules(rule_folders)
+                                                                  : std::vector<StoredRule>{};
     auto found = discover_stage(run, options, learned, !request.agent.alone);
     if (!found) return watch.failed(found.error());
     say("discover", fmt::format("{}, {}", counted(found->graph.nodes.size(), "operator"),

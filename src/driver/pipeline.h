@@ -23,9 +23,10 @@ struct OptimizeRequest {
     std::vector<std::filesystem::path> also;
     bool bench = true;
     bool registry = true;  // whether results of other runs are read and results written for them
-    bool retune = false;   // search again even if the result is known already
-    AgentRequest agent;    // a language model in addition to the rules
-    bool verbose = false;  // show what the module raised with its traceback
+    bool shipped_rules = true;  // whether rules that come with FACT are looked for
+    bool retune = false;        // search again even if the result is known already
+    AgentRequest agent;         // a language model in addition to the rules
+    bool verbose = false;       // show what the module raised with its traceback
 };
 
 // Each stage reads and writes files of the run folder and skips what is already done, so the same

@@ -35,6 +35,7 @@ OrderedJson to_json(const Asked& a) {
             {"bench", a.bench},
             {"registry", a.registry},
             {"rules", a.rules},
+            {"shipped_rules", a.shipped_rules},
             {"budget_s", a.effort.budget_s},
             {"stop_early", a.effort.stop_early}};
 }
@@ -105,7 +106,8 @@ Result<std::optional<Asked>> RunFolder::asked() const {
                       {},
                       get_bool(o, "bench", true),
                       get_bool(o, "registry", true),
-                      get_bool(o, "rules", true)};
+                      get_bool(o, "rules", true),
+                      get_bool(o, "shipped_rules", true)};
         if (optional_field(o, "also")) asked->also = get_texts(o, "also");
     });
     if (!done) return done.error();

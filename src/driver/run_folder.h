@@ -33,6 +33,7 @@ struct Asked {
     std::vector<std::string> also;
     bool bench = true, registry = true;
     bool rules = true;  // false: a model alone, without rules
+    bool shipped_rules = true;
     bool operator==(const Asked&) const = default;
 };
 

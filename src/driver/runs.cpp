@@ -164,6 +164,7 @@ Result<OptimizeRequest> request_of(const RunSummary& run) {
     request.bench = asked.bench;
     request.registry = asked.registry;
     request.agent.alone = !asked.rules;
+    request.shipped_rules = asked.shipped_rules;
     return request;
 }
 

@@ -38,6 +38,22 @@ TEST_F(Jit, KeyFollowsEverythingThatMatters) {
     EXPECT_NE(compile_key(unit, toolchain_), key);
 }
 
+TEST_F(Jit, CommentsInOurHeadersDoNotMatter) {
+    const auto header = kernels() / "sm90" / "inner.cuh";
+    const auto hash_with = [&](const std::string& text) {
+        write(header, text);
+        return code_hash(kSource, kernels());
+    };
+    const auto plain = hash_with("#pragma once\n#define INNER \"a//b\"\nint x;\n");
+    EXPECT_EQ(hash_with("// Why.\n#pragma once  // once\n\n#define INNER \"a//b\"\nint x;\n"),
+              plain);
+    EXPECT_NE(hash_with("#pragma once\n#define INNER \"a//c\"\nint x;\n"), plain);
+    EXPECT_NE(hash_with("#pragma once\n#define INNER \"a//b\"\n// int x;\n"), plain);
+    EXPECT_NE(hash_with("#pragma once\n#define INNER \"a//b\"\nint /*\n*/ y;\n"), plain);
+    EXPECT_EQ(hash_with("#pragma once\n#define INNER \"a//b\"\nint x; // unfinished"), plain);
+    hash_with("int x; /* unfinished");  // ends
+}
+
 TEST_F(Jit, KeyDoesNotMoveWithTheFolder) {
     const Unit unit{"fill", kSource, "sm90a"};
     const std::string key = compile_key(unit, toolchain_);

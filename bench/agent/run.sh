@@ -16,14 +16,15 @@ if ((!${#modules[@]})); then
     for transcript in "$root"/bench/agent/*.jsonl; do modules+=("$(basename "$transcript" .jsonl)"); done
 fi
 
-# once NAME SPEC ARGUMENTS...: unless it has ended already.
+# once NAME SPEC ARGUMENTS...: optimizes unless that run has ended already.
 once() {
     local name=$1
     shift
     [[ -f $work/$name/report.json ]] || optimize "$name" "$limit" "$@" --dtype bf16 --effort quick --jobs 5
 }
 
-# Rules learned from one module must not help the next one's "rules alone".
+# try MODULE: all runs of a module. Each has its own registry: rules learned from one module must
+# not help the next one's "rules alone".
 try() {
     local module=$1
     local -x FACT_REGISTRY=$work/registry-$module

@@ -17,13 +17,15 @@
 #   range         100 s   what fp32 and TF32 products lose beside numbers that are very much larger
 #   chains        240 s   chains of operators after a product, as KernelBench has them, in fp32
 #
-# OUT gets one JSON a part, with date, commit, versions, GPU and command, as soon as there is something
-# to write, and registry.jsonl with a record of every kernel that was tuned. A part whose whole JSON of
-# this commit is there is skipped, so that the same command goes on where it was interrupted. With
-# FACT_BENCH_SECONDS=570 no part is begun that might end later than that: it is left for the next call.
-# The last lines are the tables that `bench/readme.py OUT README.md docs/*.md` puts into README and docs.
+# OUT gets one JSON a part, with date, commit, versions, GPU and command, as soon as there is
+# something to write, and registry.jsonl with a record of every kernel that was tuned. A part is
+# skipped if OUT has its complete JSON of this commit, so that the same command goes on where it was
+# interrupted. With FACT_BENCH_SECONDS=570 no part is begun that might end later than that: it is
+# left for the next call. The last lines are the tables that `bench/readme.py OUT README.md
+# docs/*.md` puts into README and docs.
 #
-# But for minigpt, schedules that registry/ knows are tried first, and few others (--effort quick).
+# Except in minigpt, schedules of the records in registry/ are tried first, and few others (--effort
+# quick).
 set -uo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -57,8 +59,8 @@ left() {
     echo $((seconds > 1 ? seconds : 1))
 }
 
-# runs FILE NAME...: what of these runs has ended, as the part's results. A composed module that is
-# slower than eager is a failure.
+# runs FILE NAME...: writes those of the runs that have ended as the part's results. A composed
+# module that is slower than eager is a failure.
 runs() {
     local file=$1
     shift
@@ -89,8 +91,8 @@ quick() { # quick NAME SPEC ARGUMENTS...
     optimize "$name" "$(left)" "$@" --effort quick
 }
 
-# twice NAME SPEC ARGUMENTS...: from an empty cache, and once more in a new run folder. Both share what
-# time the part has.
+# twice NAME SPEC ARGUMENTS...: from an empty cache, and once more in a new run folder. Both share
+# the part's time.
 twice() {
     local name=$1 turn
     shift
@@ -103,7 +105,7 @@ twice() {
     [[ ! -d $work/cache-$name/registry ]] || cp -r "$work/cache-$name/registry/." "$FACT_REGISTRY/"
 }
 
-# Each part names its runs once: first all are missing, and the results grow as they end.
+# The results are written after every run of a part, and name the runs that are still missing.
 part_minigpt() {
     twice minigpt examples/minigpt_block.py --dtype bf16
     runs minigpt.json minigpt_cold minigpt_again
@@ -122,7 +124,7 @@ part_llama() {
     LLAMA_BATCH=1 quick llama_one examples/llama_layer.py --dtype bf16
     runs llama.json llama_sdpa llama_eager llama_one
 }
-part_llama_model() { # 16 GB of weights: they stay where they are made
+part_llama_model() { # 16 GB of weights: the package gets no copy of them
     quick llama_model examples/llama_model.py --without-weights
     runs llama_model.json llama_model
 }
@@ -172,7 +174,7 @@ timeout -k 10 500 "$fact" version || exit 1
 waiting=()
 for part in "${parts[@]}"; do
     if "$python" "$root/bench/collect.py" --current "$out/$part.json"; then
-        note "$part: $part.json is of this commit"
+        note "$part: skipped, $part.json is of this commit"
         continue
     fi
     if ((SECONDS + limits[$part] > ${FACT_BENCH_SECONDS:-1000000})); then

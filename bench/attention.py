@@ -19,7 +19,8 @@ import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 
-# Batch, heads, heads of k and v, rows, columns, features, mask, packed or apart.
+# Batch, heads, heads of k and v, rows, columns, features, mask; q, k and v packed in one tensor or
+# apart.
 SHAPES = [
     (128, 8, 8, 512, 512, 96, "causal", "packed"),
     (128, 12, 12, 512, 512, 64, "causal", "packed"),
@@ -54,14 +55,14 @@ SHAPES = [
 MASKS = {
     "none": ("", "mask: none"),
     "causal": ("", "mask: causal"),
-    "logged": ("", "mask: causal"),  # and the logarithms of its sums are written, too
+    "logged": ("", "mask: causal"),  # the kernel also writes the logarithms of its rows' sums
     "keys": (", m: bool[B, N]", "bias: where(m, 0.0, -inf), unseen: zero"),
     "added": (", b: bf16[G, R, M, N]", "bias: b"),
     "joined": (
         ", b: bf16[G, R, M, N], m: bool[B, N]",
         "bias: where(m, b.expand(B, G, R, M, N), -inf)",
     ),
-    "across": (  # as a lookup by distance gives it
+    "across": (  # the bias with its heads last, as a lookup by distance gives it
         ", b: bf16[M, N, G, R], m: bool[B, N]",
         "bias: where(m, b.permute(G, R, M, N).expand(B, G, R, M, N), -inf)",
     ),
@@ -112,7 +113,7 @@ def operands(shape):
 def mask_of(shape):
     """The kernel's further arguments, and torch's attn_mask."""
     b, h, kv, m, n, _, mask, _ = shape
-    if mask == "keys":  # the first of the batch sees nothing at all
+    if mask == "keys":  # the first element of the batch sees nothing at all
         seen = torch.arange(n, device="cuda") < torch.linspace(0, 0.7 * n, b, device="cuda")[:, None]
         return [seen], seen[:, None, None]
     if mask == "added":
@@ -135,7 +136,8 @@ def is_causal(shape):
 
 
 def log_sums_error(q, k, sums):
-    """The largest error of the logarithms of a causal attention's sums: of the last of the batch."""
+    """The largest error of the logarithms of a causal attention's sums, in the last element of the
+    batch."""
     q, k = (x[-1].double() for x in (q, k))
     scores = q @ k.repeat_interleave(q.shape[0] // k.shape[0], 0).mT * q.shape[-1] ** -0.5
     hidden = torch.ones_like(scores[0], dtype=torch.bool).triu(1)
@@ -148,7 +150,7 @@ def is_window(shape):
 
 
 def seen_in_window(mask):
-    """As flex attention wants it."""
+    """The window as a function of batch, head, row and column, as flex attention takes it."""
     word, width = mask.split()
     width = int(width)
     if word == "window":
@@ -169,7 +171,7 @@ def flex_call(shape, heads):
 
     try:
         call()
-    except Exception as reason:  # without Triton, say
+    except Exception as reason:  # for example without Triton
         print(f"flex attention: {type(reason).__name__}", file=sys.stderr)
         return None
     return call
@@ -205,7 +207,8 @@ def compare(shape, built):
     works = {
         "fact": lambda: kernel(q, k, v, *more),
         "cudnn": lambda: torch_call(SDPBackend.CUDNN_ATTENTION),
-        # Flash attention takes no masks; then it is what torch would call without being told.
+        # Flash attention takes no masks: with one, this is the attention that torch itself would
+        # choose.
         "flash": lambda: torch_call(
             SDPBackend.FLASH_ATTENTION if attn_mask is None else SDPBackend.EFFICIENT_ATTENTION,
             repeated,
@@ -214,25 +217,26 @@ def compare(shape, built):
     if is_window(shape) and (flex := flex_call(shape, heads)):
         works["flex"] = flex
     results = {name: work() for name, work in works.items()}
-    logged = None
+    log_sums = None
     if mask == "logged":
-        results["fact"], logged = results["fact"]
+        results["fact"], log_sums = results["fact"]
     results["fact"] = results["fact"].flatten(2, 3).transpose(1, 2)
-    some = [x[-1:, : max(1, heads_ // 4)].double() for x, heads_ in zip(heads, (h, kv, kv))]
+    # The exact result is computed of the last element of the batch and a quarter of the heads.
+    sample = [x[-1:, : max(1, count // 4)].double() for x, count in zip(heads, (h, kv, kv))]
     seen = attn_mask
     if seen is not None and seen.dim() == 4:
         seen = seen[-1:, : max(1, h // 4)] if seen.shape[1] > 1 else seen[-1:]
     if seen is not None and seen.is_floating_point():
         seen = seen.double()
-    exact = torch_call(SDPBackend.MATH, some, seen)
+    exact = torch_call(SDPBackend.MATH, sample, seen)
     row = {"shape": name_of(shape), "flops": flops_of(shape, attn_mask), "errors": {}}
     for name, result in results.items():
         off = result[-1:, : exact.shape[1]].double() - exact
         row["errors"][name] = (off.norm() / exact.norm().clamp(min=1e-30)).item()
         if name == "fact" and not bool(result.isfinite().all()):
             row["errors"][name] = math.inf
-    if logged is not None:
-        row["errors"]["logsumexp"] = log_sums_error(*some[:2], logged)
+    if log_sums is not None:
+        row["errors"]["logsumexp"] = log_sums_error(*sample[:2], log_sums)
     del results
     for kind in ("single", "sustained"):
         calls = list(works.values())

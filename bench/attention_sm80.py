@@ -30,8 +30,8 @@ class Shape:
     shared: int  # heads of k and v
     rows: int
     columns: int
-    depth: int
-    width: int
+    depth: int  # features of q and k
+    width: int  # features of v
     mask: str = "none"
     dtype: str = "bf16"
 
@@ -105,7 +105,7 @@ def build(folder, shape):
     name = str(shape).replace(" ", "_").replace("/", "_")
     built = kernels.build(text, Path(folder) / name, sizes, "--no-tma")
     if "sm80/attention.cuh" not in (built / "kernel.cu").read_text():
-        raise SystemExit(f"{shape}: not the attention of sm80")
+        raise SystemExit(f"{shape}: the emitted kernel does not use the attention of sm80")
     return built
 
 
@@ -128,20 +128,21 @@ def operands(shape):
 def mask_of(shape):
     """The kernel's further arguments, and torch's attn_mask."""
     b, m, n = shape.batch, shape.rows, shape.columns
-    if shape.mask == "keys":  # the first of the batch sees nothing at all
+    if shape.mask == "keys":  # the first element of the batch sees nothing at all
         seen = torch.arange(n, device="cuda") < torch.linspace(0, 0.7 * n, b, device="cuda")[:, None]
         return [seen], seen[:, None, None]
     if shape.mask == "added":
         added = torch.randn(shape.heads, m, n, device="cuda", dtype=TYPES[shape.dtype])
         return [added.unflatten(0, (shape.shared, -1))], added[None].expand(b, -1, -1, -1)
     if shape.mask == "window":
-        apart = torch.arange(m, device="cuda")[:, None] - torch.arange(n, device="cuda")
-        return [], (apart >= 0) & (apart < 256)
+        distance = torch.arange(m, device="cuda")[:, None] - torch.arange(n, device="cuda")
+        return [], (distance >= 0) & (distance < 256)
     return [], None
 
 
 def exact(shape, q, k, v, attn_mask, b):
-    """Attention of one of the batch in f64, and whether its rows see anything: [H, M, E], [H, M]."""
+    """Attention of element `b` of the batch in f64, and whether its rows see anything: [H, M, E],
+    [H, M]."""
     q, k, v = (x[b].transpose(0, 1).double() for x in (q, k, v))
     repeats = shape.heads // shape.shared
     scores = q @ k.repeat_interleave(repeats, 0).transpose(1, 2) * shape.depth**-0.5
@@ -164,7 +165,7 @@ def errors_of(shape, results, q, k, v, attn_mask):
         size = want.abs().max().clamp(min=1e-30)
         for name, result in results.items():
             off = (result[b].double() - want).abs()
-            if name != "fact":  # torch has its own idea of rows that see nothing
+            if name != "fact":  # torch gives other results for rows that see nothing
                 off = off[seen]
             worst = (off.max() / size).item() if off.numel() else 0.0
             errors[name] = max(errors[name], worst) if worst == worst else math.inf
@@ -179,7 +180,7 @@ def compare(shape, built):
     q, k, v = operands(shape)
     more, attn_mask = mask_of(shape)
     heads = [x.transpose(1, 2) for x in (q, k, v)]
-    apart = q.unflatten(2, (shape.shared, -1))
+    grouped_q = q.unflatten(2, (shape.shared, -1))
     backends = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 
     def torch_call():  # the first of its kernels that takes the shape
@@ -191,7 +192,7 @@ def compare(shape, built):
                 enable_gqa=shape.heads != shape.shared,
             )
 
-    works = {"fact": lambda: kernel(apart, k, v, *more), "torch": torch_call}
+    works = {"fact": lambda: kernel(grouped_q, k, v, *more), "torch": torch_call}
     results = {"fact": works["fact"]().flatten(2, 3).transpose(1, 2), "torch": torch_call()}
     pairs = shape.rows * shape.columns
     if shape.mask == "causal":

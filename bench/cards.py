@@ -30,7 +30,7 @@ def text(microseconds):
 
 
 def fastest(kernel, *dims, dtype="bf16", batch=1, says=""):
-    """The fastest record of that kernel at these sizes; `says` stands in its text."""
+    """The fastest record of that kernel at these sizes whose text contains `says`."""
     found = [
         r for r in RECORDS
         if r["kernel"] == kernel and shape(r)[: len(dims)] == dims and r["work"]["dtype"] == dtype
@@ -107,11 +107,14 @@ def rotary():
             f"values as one product {at(joined)} {beside_torch(joined)}.")
 
 
-def folded(pairs):
+def folded(triples):
+    """Of (kernel with the norm in it, product alone, norm alone): the time of the one and of the
+    two."""
     parts = []
-    for one, product, norm in pairs:
+    for joined, product, norm in triples:
         apart = us(product) + us(norm)
-        parts.append(f"{at(one)} {text(us(one))} folded, {text(us(product))} + {text(us(norm))} = {text(apart)} apart")
+        two = f"{text(us(product))} + {text(us(norm))} = {text(apart)}"
+        parts.append(f"{at(joined)} {text(us(joined))} folded, {two} apart")
     return "; ".join(parts) + "."
 
 

@@ -7,8 +7,8 @@
 Each run folder holds what `fact optimize` left: report.json, and bench.json where the whole module
 was timed. The results file adds the date, the commit, the versions and the command, and names the
 runs that have not ended. With --never-slower a composed module that is slower than eager by more than
-the spread is a failure; with --quiet nothing is printed. --current tells whether the results are whole
-and of this commit.
+the spread is a failure; with --quiet nothing is printed. --current exits with 0 if the results are
+complete and of this commit.
 """
 
 import datetime
@@ -48,8 +48,8 @@ def without_paths(value, folder):
     return value
 
 
-def said(*words):
-    """What a program prints; "" where there is none."""
+def output_of(*words):
+    """What a program prints; "" if it is not installed."""
     try:
         return subprocess.run(words, capture_output=True, text=True).stdout
     except OSError:
@@ -61,8 +61,8 @@ def versions():
     found = importlib.util.find_spec("torch")
     text = Path(found.origin).with_name("version.py").read_text() if found else ""
     torch = re.search(r"^__version__ = '(.*)'", text, re.M)
-    nvcc = re.findall(r"\bV(\S+)", said(os.environ.get("FACT_NVCC", "nvcc"), "--version"))
-    gpus = said("nvidia-smi", "--query-gpu=name", "--format=csv,noheader").splitlines()
+    nvcc = re.findall(r"\bV(\S+)", output_of(os.environ.get("FACT_NVCC", "nvcc"), "--version"))
+    gpus = output_of("nvidia-smi", "--query-gpu=name", "--format=csv,noheader").splitlines()
     return {
         "torch": torch[1] if torch else None,
         "nvcc": nvcc[-1] if nvcc else None,
@@ -71,7 +71,7 @@ def versions():
 
 
 def ratio(times, base):
-    """Base over times: median, and the least and most that the spreads allow."""
+    """`base` over `times`: of the medians, and the least and most that the spreads allow."""
     if not times or not base or not times.get("runs") or not base.get("runs"):
         return "-"
     # The report names the percentiles, the benchmark the ends of the spread: the same numbers.
@@ -85,7 +85,8 @@ def ratio(times, base):
 
 
 def by_kernel(report):
-    """The report with one row for all patterns that share a kernel and a fate: `times` counts them."""
+    """The report with one row for all patterns with the same kernel and outcome: `times` counts
+    them."""
     rows = {}
     for row in report["patterns"]:
         first = rows.setdefault((row["kernel"], row.get("fused"), row.get("why")), dict(row, times=0))
@@ -201,7 +202,7 @@ def main():
 
 
 def current(path):
-    """Whether the results are there, whole and of this commit."""
+    """Whether the results exist, are complete and of this commit."""
     result = read(path) or {}
     return bool(result.get("commit")) and result["commit"] == commit() and not result.get("missing")
 

@@ -2,11 +2,12 @@
 
     python bench/folded.py RESULTS.json [WORD...]
 
-Four ways to the same result: the row kernel and the product after it ("apart"), a row kernel for
-the rows' mean and deviation alone and the product by a weight that holds the norm's ("before"), the
-same as one text ("folded": where tiles are large and deep the product's kernel finds mean and
-deviation itself), and torch's norm and linear. Each of ours runs with the fastest of three
-schedules. With words, only shapes whose line contains one of them are run.
+Four ways to the same result: the norm's row kernel and the product after it ("apart"); a row kernel
+that computes only the rows' mean and deviation, and the product with a weight that is multiplied by
+the norm's weight ("before"); the same as one text ("folded": where tiles are large and deep, the
+product's kernel computes mean and deviation itself); and torch's norm and linear. Each of ours runs
+with the fastest of three schedules. With words, only shapes whose line contains one of them are
+run.
 """
 
 import sys
@@ -83,47 +84,52 @@ def texts(shape):
 def operands(shape):
     norm, m, n, k, follows = shape
     draw = lambda *size: torch.randn(*size, device="cuda").to(torch.bfloat16)  # noqa: E731
-    of = {"x": draw(m, k) * 2 + 0.5, "w": draw(n, k) / k**0.5, "g": draw(k)}
+    tensors = {"x": draw(m, k) * 2 + 0.5, "w": draw(n, k) / k**0.5, "g": draw(k)}
     if norm == "layer":
-        of["b"] = draw(k)
+        tensors["b"] = draw(k)
     if follows == "gate":
-        of["u"] = draw(n, k) / k**0.5
+        tensors["u"] = draw(n, k) / k**0.5
     elif follows != "none":
-        of["bias"] = draw(n)
-    return of
+        tensors["bias"] = draw(n)
+    return tensors
 
 
-def finish(follows, y, of, u=None):
+def finish(follows, y, tensors, u=None):
     if follows == "gate":
         return F.silu(y) * u
     if follows == "none":
         return y
-    return F.gelu(y + of["bias"], approximate="tanh") if follows == "gelu" else y + of["bias"]
+    y = y + tensors["bias"]
+    return F.gelu(y, approximate="tanh") if follows == "gelu" else y
 
 
-def torch_call(shape, of):
+def torch_call(shape, tensors):
     norm, _, _, k, follows = shape
 
     def work():
         if norm == "layer":
-            h = F.layer_norm(of["x"], (k,), of["g"], of["b"], EPS)
+            h = F.layer_norm(tensors["x"], (k,), tensors["g"], tensors["b"], EPS)
         else:
-            h = F.rms_norm(of["x"], (k,), of["g"], EPS)
+            h = F.rms_norm(tensors["x"], (k,), tensors["g"], EPS)
         if follows == "gate":
-            return F.silu(F.linear(h, of["w"])) * F.linear(h, of["u"])
-        y = F.linear(h, of["w"], of.get("bias"))
+            return F.silu(F.linear(h, tensors["w"])) * F.linear(h, tensors["u"])
+        y = F.linear(h, tensors["w"], tensors.get("bias"))
         return F.gelu(y, approximate="tanh") if follows == "gelu" else y
 
     return work
 
 
-def folded_operands(shape, of):
-    """What stands in the folded kernel's list: the weights times the norm's, and their sums."""
-    scaled = {name: (of[name].float() * of["g"].float()).to(torch.bfloat16) for name in ("w", "u") if name in of}
-    all_ = [of["x"], *scaled.values()]
+def folded_operands(shape, tensors):
+    """The folded kernel's arguments: x, the weights times the norm's, and their sums."""
+    scaled = {
+        name: (tensors[name].float() * tensors["g"].float()).to(torch.bfloat16)
+        for name in ("w", "u")
+        if name in tensors
+    }
+    all_ = [tensors["x"], *scaled.values()]
     if shape[0] == "layer":
-        all_ += [scaled["w"].float().sum(1), of["w"].float() @ of["b"].float()]
-    return all_ + ([of["bias"]] if "bias" in of else [])
+        all_ += [scaled["w"].float().sum(1), tensors["w"].float() @ tensors["b"].float()]
+    return all_ + ([tensors["bias"]] if "bias" in tensors else [])
 
 
 def fastest(calls, timing):
@@ -135,20 +141,20 @@ def compare(shape, built):
     import fact
     import fact._timing as timing
 
-    of = operands(shape)
+    tensors = operands(shape)
     rows, statistics = fact.kernel(built["rows"]), fact.kernel(built["statistics"])
-    rest = [of[name] for name in ("w", "u", "bias") if name in of]
-    norms = [of[name] for name in ("g", "b") if name in of]
-    inputs = folded_operands(shape, of)
+    weights = [tensors[name] for name in ("w", "u", "bias") if name in tensors]
+    norms = [tensors[name] for name in ("g", "b") if name in tensors]
+    inputs = folded_operands(shape, tensors)
 
-    def found():
-        values = statistics(of["x"])
+    def row_statistics():
+        values = statistics(tensors["x"])
         return values if isinstance(values, (list, tuple)) else [values]
 
     ways = {
-        "plain": lambda p: p(of["x"], *rest),
-        "apart": lambda p: p(rows(of["x"], *norms), *rest),
-        "before": lambda p: p(*inputs, *found()),
+        "plain": lambda p: p(tensors["x"], *weights),
+        "apart": lambda p: p(rows(tensors["x"], *norms), *weights),
+        "before": lambda p: p(*inputs, *row_statistics()),
         "folded": lambda p: p(*inputs),
     }
     product = {"plain": "plain", "apart": "plain", "before": "reading", "folded": "folded"}
@@ -156,8 +162,12 @@ def compare(shape, built):
     for name, way in ways.items():
         calls = [lambda p=fact.kernel(b), way=way: way(p) for b in built[product[name]]]
         best[name] = fastest(calls, timing)
-    best["torch"] = torch_call(shape, of)
-    wide = {name: t.double() if t.dim() < 2 or name != "x" else t[-256:].double() for name, t in of.items()}
+    best["torch"] = torch_call(shape, tensors)
+    # The last 256 rows are compared with f64.
+    wide = {
+        name: t.double() if t.dim() < 2 or name != "x" else t[-256:].double()
+        for name, t in tensors.items()
+    }
     exact = torch_call(shape, wide)()
     row = {"shape": name_of(shape), "errors": {}}
     for name in ("apart", "before", "folded", "torch"):

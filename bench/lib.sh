@@ -5,7 +5,8 @@ python=${FACT_PYTHON:-python3}
 
 note() { printf '== %s (%s s)\n' "$*" "$SECONDS"; }
 
-# optimize NAME SECONDS SPEC ARGUMENTS...: one run of the whole path, its log kept, its end shown.
+# optimize NAME SECONDS SPEC ARGUMENTS...: one run of all stages; if it fails, the end of its log is
+# shown.
 optimize() {
     local name=$1 limit=$2
     shift 2
@@ -20,8 +21,8 @@ optimize() {
     fi
 }
 
-# beside N COMMAND...: in the background, when fewer than N are at work. Runs take turns on the GPU, so
-# what one traces or compiles while another measures costs no time and no accuracy.
+# beside N COMMAND...: in the background, once fewer than N are running. Runs take turns on the GPU,
+# so one can trace or compile while another measures without costing time or accuracy.
 beside() {
     local most=$1
     shift

@@ -1,10 +1,10 @@
 """The docs' tables from what was measured: python bench/readme.py [--drop] RESULTS [README.md docs/*.md]
 
-RESULTS is a folder of `bench/all.sh`. Without files the tables are printed; with them each table takes
-the place of what stands between `<!-- NAME -->` and `<!-- end of NAME -->` there, so that no number is
-typed by hand. A table of which nothing was measured is left as it is, and named. Where a table would
-lose rows that it has now, because RESULTS has only a part of them, nothing is written; with --drop they
-go.
+RESULTS is a folder of `bench/all.sh`. Without files the tables are printed; with files each table
+replaces what stands there between `<!-- NAME -->` and `<!-- end of NAME -->`, so that no number is
+typed by hand. A table of which nothing was measured is left as it is, and named. If a table would
+lose rows that it has now, because RESULTS has only a part of them, nothing is written; with --drop
+those rows are removed.
 """
 
 import argparse
@@ -52,11 +52,12 @@ def time_text(times):
 
 
 def ends(times):
+    """The 10th and the 90th percentile, which the report and the benchmark name differently."""
     return times.get("p10_us", times.get("low_us")), times.get("p90_us", times.get("high_us"))
 
 
 def over(times, base, spread=True):
-    """How much faster than `base`; with what the spreads allow."""
+    """How much faster than `base`; with `spread` also the range that the spreads allow."""
     if not times or not base:
         return "-"
     text = f"{base['median_us'] / times['median_us']:.2f}x"
@@ -64,7 +65,7 @@ def over(times, base, spread=True):
     return f"{text} ({base_low / high:.2f} to {base_high / low:.2f})" if spread else text
 
 
-def mean(values):
+def geomean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
@@ -78,7 +79,7 @@ def table(*lines):
 
 
 def both(row, eager):
-    """Single and sustained, each against eager; or why not."""
+    """Single and sustained, each against eager; or why it was not measured."""
     if not row or not row.get("single"):
         return (row or {}).get("why", "-")
     return f"{over(row['single'], eager['single'])}, {over(row.get('sustained'), eager.get('sustained'), False)}"
@@ -111,7 +112,7 @@ SUMMARY = ("minigpt_cold", "minigpt_f32", "llama_sdpa", "llama_eager", "llama_mo
 
 
 def summary(folder):
-    """The README's few: medians only."""
+    """The README's table of a few modules: medians only."""
     found = runs(folder, *MODULE_PARTS)
     lines = [["module", "torch.compile", "FACT"]]
     for name in SUMMARY:
@@ -126,10 +127,10 @@ def summary(folder):
                 f"{over(row.get('single'), eager['single'], False)}, "
                 f"{over(row.get('sustained'), eager.get('sustained'), False)}"
             )
-        of = "MiniGPT block, fp32" if name == "minigpt_f32" else MODULES[name]
+        title = "MiniGPT block, fp32" if name == "minigpt_f32" else MODULES[name]
         if name == "llama_eager":
-            of = "Llama 3 8B layer, attention written out"
-        lines.append([of, *cells])
+            title = "Llama 3 8B layer, attention written out"
+        lines.append([title, *cells])
     return table(*lines)
 
 
@@ -199,8 +200,9 @@ def attention(folder):
             how: [r[how]["cudnn"]["median_us"] / r[how]["fact"]["median_us"] for r in own if "fact" in r[how]]
             for how in ("single", "sustained")
         }
-        first, held = ratios["single"], ratios["sustained"]
-        lines.append([what, str(len(own)), f"{mean(first):.2f}x", spans(first), f"{mean(held):.2f}x"])
+        single, sustained = ratios["single"], ratios["sustained"]
+        means = [f"{geomean(values):.2f}x" for values in (single, sustained)]
+        lines.append([what, str(len(own)), means[0], spans(single), means[1]])
     return table(*lines)
 
 
@@ -214,11 +216,14 @@ def products(folder):
         rows = timed(run)
         if not rows:
             continue
-        first = [r["torch_single"]["median_us"] / r["single"]["median_us"] for r in rows]
-        held = [r["torch_sustained"]["median_us"] / r["sustained"]["median_us"] for r in rows if r["sustained"]]
+        single = [r["torch_single"]["median_us"] / r["single"]["median_us"] for r in rows]
+        sustained = [
+            r["torch_sustained"]["median_us"] / r["sustained"]["median_us"] for r in rows if r["sustained"]
+        ]
         errors = [r["error_compiled"]["kernel"] / r["error_compiled"]["eager"] for r in rows]
         kind = name.removeprefix("products_").replace("f32", "fp32")
-        lines.append([kind, f"{mean(first):.3f}x", spans(first), f"{mean(held):.3f}x", f"{mean(errors):.2f}"])
+        means = [f"{geomean(values):.3f}x" for values in (single, sustained)]
+        lines.append([kind, means[0], spans(single), means[1], f"{geomean(errors):.2f}"])
     return table(*lines)
 
 
@@ -239,14 +244,14 @@ def chains(folder):
     lines = [["chain, 1024x8192x8192 in fp32", "time", "torch", "single", "sustained"]]
     for row in timed(run) if run else []:
         if row["fused"]:
-            held = over(row["sustained"], row["torch_sustained"], False)
+            sustained = over(row["sustained"], row["torch_sustained"], False)
             single = over(row["single"], row["torch_single"])
             times = [time_text(row[key]) for key in ("single", "torch_single")]
-            lines.append([f"`{row['id'].partition('_')[2]}`", *times, single, held])
+            lines.append([f"`{row['id'].partition('_')[2]}`", *times, single, sustained])
     return table(*lines)
 
 
-def lost(folder):
+def precision_lost(folder):
     rows = (read(folder, "range").get("runs") or {}).get("rows") or []
     powers = sorted({row["power_of_ten"] for row in rows if row["power_of_ten"]})
     lines = [["large number in", "computed in", *(f"10^{power}" for power in powers), "torch's, at most"]]
@@ -264,16 +269,17 @@ PARTS = "minigpt fp32 llama llama_model gpt2 encoder mixed hf peers attention pr
 
 
 def measured(folder):
-    """What the numbers are of: the parts of each commit, machine and day."""
+    """Where the numbers come from: the parts that were measured at each commit, day and machine."""
     found = {}
     for part in PARTS:
         result = read(folder, part)
         if result:
-            of = result.get("versions") or {}
+            versions = result.get("versions") or {}
             key = (str(result.get("commit"))[:7], str(result.get("date"))[:10])
-            found.setdefault((*key, *(of.get(name) or "-" for name in ("gpu", "torch", "nvcc"))), []).append(part)
+            key += tuple(versions.get(name) or "-" for name in ("gpu", "torch", "nvcc"))
+            found.setdefault(key, []).append(part)
     lines = [["parts", "commit", "date", "GPU", "torch", "nvcc"]]
-    return table(*lines, *([", ".join(parts), *of] for of, parts in found.items()))
+    return table(*lines, *([", ".join(parts), *key] for key, parts in found.items()))
 
 
 TABLES = {
@@ -287,7 +293,7 @@ TABLES = {
     "products": products,
     "rows": rows,
     "chains": chains,
-    "range": lost,
+    "range": precision_lost,
 }
 
 
@@ -297,14 +303,14 @@ def put(text, name, made):
     return between.sub(lambda match: match[1] + made + "\n" + match[2], text)
 
 
-def taken(text, name):
-    """The table of that name that the text has; "" without one."""
+def table_in(text, name):
+    """The table of that name in the text; "" if there is none."""
     found = re.search(rf"<!-- {name} -->\n(.*?)<!-- end of {name} -->", text, re.S)
     return found[1] if found else ""
 
 
 def labels(name, made):
-    """What the rows of a table are of."""
+    """The labels of a table's rows."""
     found = []
     for line in made.splitlines()[2:]:  # below the head and its rule
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -316,12 +322,12 @@ def labels(name, made):
 
 
 def lost_rows(text, made):
-    """By the names of the tables: the rows of the text that the new ones do not have."""
+    """{table: labels of the rows that the text has and the new table does not have}."""
     lost = {}
-    for name, rows_ in made.items():
-        new = labels(name, rows_)
-        old = [label for label in labels(name, taken(text, name)) if label not in new]
-        if rows_ and old:
+    for name, new_table in made.items():
+        new = labels(name, new_table)
+        old = [label for label in labels(name, table_in(text, name)) if label not in new]
+        if new_table and old:
             lost[name] = old
     return lost
 
@@ -330,7 +336,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--drop", action="store_true", help="also where tables lose rows by it")
+    parser.add_argument("--drop", action="store_true", help="write even if tables lose rows")
     parser.add_argument("results", type=Path, help="folder of bench/all.sh")
     parser.add_argument("files", type=Path, nargs="*", help="where the tables go")
     options = parser.parse_args()
@@ -345,19 +351,19 @@ def main():
     texts = {path: path.read_text() for path in options.files}
     losing = False
     for path, text in texts.items():
-        for name, rows_ in lost_rows(text, made).items():
+        for name, lost in lost_rows(text, made).items():
             losing = True
-            print(f"{path}: {name} loses {'; '.join(rows_)}", file=sys.stderr)
+            print(f"{path}: {name} loses {'; '.join(lost)}", file=sys.stderr)
     if losing and not options.drop:
         print(
-            f"error: {options.results} has not all that was measured before, and nothing was written\n"
-            "  measure the rest with bench/all.sh, or say --drop",
+            f"error: {options.results} lacks some of what was measured before; nothing is written\n"
+            "  measure the rest with bench/all.sh, or pass --drop",
             file=sys.stderr,
         )
         return 1
     for path, text in texts.items():
-        for name, rows_ in made.items():
-            text = put(text, name, rows_) if rows_ else text
+        for name, new_table in made.items():
+            text = put(text, name, new_table) if new_table else text
         path.write_text(text)
     return 0
 

@@ -2,10 +2,11 @@
 
     python bench/rows.py RESULTS.json [NAME...]
 
-Each kernel is a text of the language, built by `fact kernel build`, checked against f64 and timed in turns with
-torch's call and with torch's copy of half as many bytes as the kernel reads and writes: back to back, the queue kept
-full, over buffers that together are several times the L2. GB/s counts what has to be read and written once. NAMEs (softmax, add_rms_norm, ...) measure those alone. Without a GPU
-everything is built and nothing run.
+Each kernel is a text of the language, built by `fact kernel build`, checked against f64 and timed
+in turns with torch's call and with torch's copy of half as many bytes as the kernel reads and
+writes: back to back, the queue kept full, over buffers that together are several times the L2. GB/s
+counts what has to be read and written once. With NAMEs (softmax, add_rms_norm, ...) only those are
+measured. Without a GPU everything is built and nothing is run.
 """
 
 import os
@@ -27,7 +28,7 @@ TYPES = {"bf16": torch.bfloat16, "f32": torch.float32}
 ALLOWED = {"bf16": 2**-7, "f32": 2**-20}  # of the largest value
 SHAPES = [(65536, 768), (8192, 4096), (8192, 1024), (32768, 512), (1000, 776)]
 ROWS_CHECKED = 500  # at the start and at the end
-ROTATED_BYTES = 400e6
+ROTATED_BYTES = 400e6  # of all buffers, so that none is still in the L2 when its turn comes again
 ROUNDS = 21
 DEVICE = "cuda"
 
@@ -40,7 +41,7 @@ def _rms_norm(x, g):
     return F.rms_norm(x, x.shape[-1:], g, 1e-6)
 
 
-# Parameters, outputs, text and torch's way. `rows` tensors are [M, N], `weights` are [N].
+# Row parameters [M, N], weights [N], outputs [M, N], the body of the text, and torch's function.
 KERNELS = {
     "layer_norm": (["x"], ["g", "b"], ["y"], "y = layer_norm(x, over: N, eps: 1e-5) * g + b", _layer_norm),
     "rms_norm": (["x"], ["g"], ["y"], "y = rms_norm(x, over: N, eps: 1e-6) * g", _rms_norm),
@@ -89,12 +90,13 @@ class Case:
         def ends(tensor):
             return torch.cat([tensor[:ROWS_CHECKED], tensor[-ROWS_CHECKED:]])
 
-        few = [ends(t) if t.dim() == 2 else t for t in inputs]
-        exact = _list(self.torch(*(t.double() for t in few)))
+        checked = [ends(t) if t.dim() == 2 else t for t in inputs]
+        exact = _list(self.torch(*(t.double() for t in checked)))
         if len(exact) > 1:  # the norm is of the sum as it is stored
             rounded = exact[0].to(TYPES[self.dtype]).double()
-            exact[1] = _list(self.torch(rounded, torch.zeros_like(rounded), *(t.double() for t in few[2:])))[1]
-        found = [[ends(t) for t in _list(kernel(*inputs))], _list(self.torch(*few))]
+            weights = [t.double() for t in checked[2:]]
+            exact[1] = _list(self.torch(rounded, torch.zeros_like(rounded), *weights))[1]
+        found = [[ends(t) for t in _list(kernel(*inputs))], _list(self.torch(*checked))]
         return [
             max(((a.double() - e).abs().max() / e.abs().max()).item() for a, e in zip(each, exact)) for each in found
         ]
@@ -188,17 +190,17 @@ def main():
         return 2
     os.environ.setdefault("FACT_COMMAND", " ".join(["bench/rows.py RESULTS.json", *sys.argv[2:]]))
     torch.manual_seed(1)
-    all_ = list(cases(sys.argv[2:]))
+    wanted = list(cases(sys.argv[2:]))
     with tempfile.TemporaryDirectory() as folder:
         with ThreadPoolExecutor(int(os.environ.get("FACT_JOBS", os.cpu_count() or 1))) as pool:
-            built = list(pool.map(lambda case: case.build(folder), all_))
+            built = list(pool.map(lambda case: case.build(folder), wanted))
         print(f"{len(built)} kernels built")
         if not torch.cuda.is_available():
             print("no GPU: nothing was run", file=sys.stderr)
             return 1
         rows = []
-        for case, at in zip(all_, built):
-            rows.append(measure(case, at))
+        for case, kernel_folder in zip(wanted, built):
+            rows.append(measure(case, kernel_folder))
             torch.cuda.empty_cache()
     collect.write(Path(sys.argv[1]), {"rows": rows})
     table(rows)

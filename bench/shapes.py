@@ -11,11 +11,13 @@ import torch
 
 
 def run(doc, shapes, build, compare, line, wrong, header, name_of=str, summary=None):
-    """The exit code of `SCRIPT RESULTS.json [WORD...]`, over the shapes whose name has a word.
+    """Runs `SCRIPT RESULTS.json [WORD...]` over the shapes whose name has a word; returns the exit
+    code.
 
-    `build(folder, shape)` compiles, of all shapes before the first is timed; `compare(shape, built)`
-    measures and gives a row of the results, `line(row)` its cells of the table, `wrong(shape, row)`
-    whether its errors are too large, and `summary(rows)` what to print below the table.
+    `build(folder, shape)` compiles the kernels of a shape; all are built before the first is timed.
+    `compare(shape, built)` measures and gives a row of the results, `line(row)` its cells of the
+    table, `wrong(shape, row)` whether its errors are too large, and `summary(rows)` what to print
+    below the table.
     """
     script = f"bench/{Path(sys.argv[0]).name}"
     if len(sys.argv) < 2:
@@ -31,7 +33,7 @@ def run(doc, shapes, build, compare, line, wrong, header, name_of=str, summary=N
         print(f"no shape has {' or '.join(words)} in its name", file=sys.stderr)
         return 2
     torch.manual_seed(1)
-    rows, lines, off = [], [header], []
+    rows, lines, wrong_shapes = [], [header], []
     with tempfile.TemporaryDirectory() as folder:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             built = list(pool.map(lambda shape: build(folder, shape), shapes))
@@ -39,7 +41,7 @@ def run(doc, shapes, build, compare, line, wrong, header, name_of=str, summary=N
             row = compare(shape, kernels)
             rows.append(row)
             if wrong(shape, row):
-                off.append(row["shape"])
+                wrong_shapes.append(row["shape"])
             lines.append(line(row))
             print("  ".join(lines[-1]), flush=True)
             collect.write(target, rows)
@@ -47,6 +49,6 @@ def run(doc, shapes, build, compare, line, wrong, header, name_of=str, summary=N
     collect.print_table(lines)
     if summary:
         print(summary(rows))
-    if off:
-        print(f"WRONG: {', '.join(off)}")
-    return 1 if off else 0
+    if wrong_shapes:
+        print(f"WRONG: {', '.join(wrong_shapes)}")
+    return 1 if wrong_shapes else 0

@@ -2,9 +2,10 @@
 
     python bench/split_range.py RESULTS.json
 
-An fp32 product of the first legal schedule, built by `fact kernel build` and run on this GPU, beside
-torch's own and f64, as accurate as fp32 and in TF32's precision. The kernels multiply f16 parts, or f16
-numbers, which have no fp32 range: this says from where on that shows.
+An fp32 product, once as accurate as fp32 and once in TF32's precision, is built by `fact kernel
+build` with the first legal schedule, run on this GPU, and compared with torch's own product and
+with f64. The kernels multiply f16 numbers, which do not have fp32's range: the table says from
+which size of the large number on that shows.
 """
 
 import os

@@ -20,7 +20,7 @@ NEAR, MOST_CONTENDERS = 0.06, 3  # as in src/tune/ranking.cpp and search.cpp
 
 
 def briefly(run, family):
-    """Relative time of each candidate's first measurement, and absolute ones, in the model's order."""
+    """The first, brief measurement of each candidate that passed, in the model's order."""
     first = {}
     for line in (run / "journal.jsonl").read_text().splitlines():
         entry = json.loads(line)
@@ -43,15 +43,16 @@ def stops_after(entries, bound_us):
             return count
         if count >= LEAST_MEASURED:
             ratios = sorted(e["single"]["median_us"] / e["expected_us"] for e in entries[:count])
-            low = ratios[(count - 1) // 4]
-            expected = min(e["expected_us"] for e in entries[count:]) * low
+            lower_quartile = ratios[(count - 1) // 4]
+            expected = min(e["expected_us"] for e in entries[count:]) * lower_quartile
             if 1 - expected / best < LEAST_GAIN:
                 return count
     return len(entries)
 
 
 def measurements(entries):
-    """Briefly, the contenders, the winner."""
+    """How many a search takes: each candidate briefly, the contenders again, the winner once
+    more."""
     best = min(map(relative, entries))
     near = sum(relative(e) <= best * (1 + NEAR) for e in entries)
     contenders = min(near, MOST_CONTENDERS)
@@ -72,10 +73,11 @@ def main():
         if len(entries) < 2:
             continue
         count = stops_after(entries, bound)
-        all_, some = measurements(entries), measurements(entries[:count])
+        without_stopping, with_stopping = measurements(entries), measurements(entries[:count])
         loss = min(map(relative, entries[:count])) / min(map(relative, entries)) - 1
         rows.append({"family": family, "where": where.get(family, ""), "candidates": len(entries),
-                     "measured": some, "measured_all": all_, "slower": loss})  # fmt: skip
+                     "measured": with_stopping, "measured_all": without_stopping,
+                     "slower": loss})  # fmt: skip
     saved = 1 - sum(r["measured"] for r in rows) / sum(r["measured_all"] for r in rows)
     slower = math.exp(statistics.mean(math.log(1 + r["slower"]) for r in rows)) - 1
     collect.write(Path(sys.argv[1]), {"rows": rows, "saved": saved, "slower": slower})

@@ -1,5 +1,5 @@
 # Sourced by ./fact: finds every dependency, installs what is missing after saying so, and builds.
-# Whatever is interrupted here is either whole or started again at the next call.
+# If it is interrupted, the next call keeps what is complete and starts the rest again.
 
 torch_wanted=2.13.0
 cutlass_wanted=4.2.0.0
@@ -7,6 +7,7 @@ cuda_wanted='13.0.*'
 sdks_wanted=(openai==3.49.0 anthropic==2.8.0 mcp==2.3.0)
 cuda_packages=(nvidia-cuda-nvcc nvidia-cuda-crt nvidia-nvvm nvidia-cuda-runtime nvidia-cuda-cccl)
 
+# at_least LEAST VERSION
 at_least() { printf '%s\n%s\n' "$1" "$2" | sort -V -C; }
 
 # ---- finding ------------------------------------------------------------------------------------
@@ -23,7 +24,7 @@ find_system_packages() {
     type -P cmake >/dev/null || apt_packages+=(cmake)
     type -P ninja >/dev/null || apt_packages+=(ninja-build)
     if ! type -P "${CXX:-c++}" >/dev/null; then
-        # Without a compiler the headers cannot be asked for.
+        # Without a compiler it cannot be tested which headers are there.
         apt_packages+=(g++ libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev)
         return
     fi
@@ -33,7 +34,7 @@ find_system_packages() {
     [[ $command != test ]] || has_header gtest/gtest.h || apt_packages+=(libgtest-dev)
 }
 
-# The folder of a PyTorch >= 2.10 that C++ can be built against, or nothing.
+# torch_folder_of PYTHON: the folder of a PyTorch >= 2.10 that C++ can be built against, or nothing.
 torch_folder_of() {
     "$1" - 2>/dev/null <<'PYTHON'
 import pathlib, torch
@@ -71,7 +72,8 @@ find_cutlass() {
     need_cutlass=
     local place places=() installed
     if [[ ${CUTLASS_DIR:-} ]]; then
-        is_cutlass "$CUTLASS_DIR/include" || fail "CUTLASS_DIR=$CUTLASS_DIR is no CUTLASS >= 4.2"
+        is_cutlass "$CUTLASS_DIR/include" ||
+            fail "CUTLASS_DIR=$CUTLASS_DIR does not hold CUTLASS >= 4.2"
         places+=("$CUTLASS_DIR/include")
     fi
     [[ -z ${FACT_DEPS_DIR:-} ]] || places+=("$FACT_DEPS_DIR/include")
@@ -95,7 +97,7 @@ find_nvcc() {
     need_nvcc=
     if [[ ${FACT_NVCC:-} ]]; then
         nvcc=$(type -P "$FACT_NVCC") && is_nvcc "$nvcc" ||
-            fail "FACT_NVCC=$FACT_NVCC is no nvcc >= 12.4"
+            fail "FACT_NVCC=$FACT_NVCC is not an nvcc >= 12.4"
         return
     fi
     for nvcc in "$(type -P nvcc)" /usr/local/cuda/bin/nvcc ${FACT_DEPS_DIR:+"$FACT_DEPS_DIR/bin/nvcc"} \
@@ -119,11 +121,11 @@ announce() {
     ((${#lines[@]})) || return 0
 
     if [[ ${FACT_NO_INSTALL:-0} == 1 ]]; then
-        refusal="missing, and FACT_NO_INSTALL=1 forbids to install:"
+        refusal="missing, and FACT_NO_INSTALL=1 forbids installing:"
     elif [[ ${FACT_DEPS_DIR:-} ]]; then
         refusal="missing, and nothing is downloaded while FACT_DEPS_DIR is set:"
     elif ((${#apt_packages[@]})) && ! type -P apt-get >/dev/null; then
-        refusal="missing; install what the system packages hold by the means of this system:"
+        refusal="missing; there is no apt-get, so install the system packages another way:"
     elif ((${#apt_packages[@]} && EUID)); then
         refusal="missing; install the system packages first (sudo apt-get install ${apt_packages[*]}):"
     fi
@@ -136,12 +138,12 @@ install_system_packages() {
     ((${#apt_packages[@]})) || return 0
     export DEBIAN_FRONTEND=noninteractive
     apt_get() { quietly "$state/apt.log" "installing system packages" apt-get -qq -y "$@"; }
-    apt_get update || say "apt-get update failed; trying with what is known"
+    apt_get update || say "apt-get update failed; trying with the old package lists"
     apt_get install --no-install-recommends "${apt_packages[@]}" ||
         fail "apt-get could not install ${apt_packages[*]}"
 }
 
-# Only the fuzzers need it, so nothing else fails where it cannot be had: 1 when it is missing.
+# Only the fuzzers need it: returns 1 if it is missing and cannot be installed.
 install_fuzzing_compiler() {
     local apt_packages=(clang-19 libclang-rt-19-dev)
     mkdir -p "$state"
@@ -151,7 +153,7 @@ install_fuzzing_compiler() {
         type -P apt-get >/dev/null || return 1
     say "installing what is missing, once:"
     printf '  system packages: %s\n' "${apt_packages[*]}" >&2
-    (install_system_packages)  # which ends the shell it fails in
+    (install_system_packages)  # in a subshell, which a failure ends
 }
 
 # pip_install PYTHON ARGUMENTS...
@@ -164,14 +166,15 @@ pip_install() {
         fail "pip could not install ${*:2}"
 }
 
-# Into a folder that appears only when it is whole: install_folder NAME REQUIREMENTS...
+# install_folder NAME REQUIREMENTS...: into a folder that appears only when it is complete.
 install_folder() {
     rm -rf "$state/$1" "$state/$1.part"
     pip_install "$python" --no-deps --target "$state/$1.part" "${@:2}"
     mv "$state/$1.part" "$state/$1"
 }
 
-# What talks to language models, for the tests of that alone: 1 where it cannot be had, and they skip.
+# The SDKs of language models, for their tests only: returns 1 if they cannot be installed, and
+# those tests skip.
 install_test_sdks() {
     local folder=$state/sdks
     if [[ ! -e $folder/.complete || "$(<"$folder/.complete")" != "${sdks_wanted[*]}" ]]; then
@@ -213,10 +216,10 @@ install_missing() {
 
 # ---- building -----------------------------------------------------------------------------------
 
-# quietly LOG TITLE COMMAND...: output goes to the log; a terminal sees the last line of it, anything
-# else a line now and then; a failure shows the end of the log.
+# quietly LOG TITLE COMMAND...: output goes to the log. A terminal shows its last line, anything
+# else a line every 30 seconds; a failure shows the errors in the log.
 quietly() {
-    local log=$1 title=$2 line width status=0 said=$SECONDS
+    local log=$1 title=$2 line width status=0 last_report=$SECONDS
     shift 2
     width=$(tput cols 2>/dev/null || echo 80)
     # Only this pipeline may fail without ending the script.
@@ -224,14 +227,14 @@ quietly() {
         line="fact: $title: $line"
         if [[ -t 2 ]]; then
             printf '\r\033[K%s' "${line:0:width-1}" >&2
-        elif ((SECONDS - said >= 30)); then
-            said=$SECONDS
+        elif ((SECONDS - last_report >= 30)); then
+            last_report=$SECONDS
             printf '%s\n' "${line:0:160}" >&2
         fi
     done || status=$?
     [[ ! -t 2 ]] || printf '\r\033[K' >&2
     ((status == 0)) || {
-        # From the first error on; where none is marked, the end.
+        # The log from the first error on; its end if no error is marked.
         sed -n '/^FAILED:\|^CMake Error\|^E: /,$p' "$log" | head -n 60 | grep . >&2 ||
             tail -n 40 "$log" >&2
         say "$title failed; all of its output: $log"
@@ -243,7 +246,7 @@ quietly() {
 build_in() {
     local folder=$1 title=$2 options=() log=$1.log started=$SECONDS
     shift 2
-    # A compiler we have not seen may warn of more: only the project's own checks stop at that.
+    # An unknown compiler may warn of more: warnings are errors only in the project's own checks.
     local werror=OFF
     [[ ${CI:-} != true ]] || werror=ON
     while [[ $1 != -- ]]; do options+=("$1") && shift; done
@@ -260,7 +263,7 @@ build_in() {
     [[ -f $folder/build.ninja ]] || say "$title for the first time, which takes some minutes"
     if [[ ! -f $folder/build.ninja || $setup_file -nt $folder/.built ||
         $(<"$folder/.built") != "$(build_settings)" ]]; then
-        rm -f "$folder/.built"  # it says nothing of what follows
+        rm -f "$folder/.built"  # no longer valid
         quietly "$log" "$title" cmake -G Ninja -S "$root" -B "$folder" \
             -DCMAKE_BUILD_TYPE=Release -DFACT_DEPS_DIR="${FACT_DEPS_DIR:-}" \
             -DFACT_WERROR="$werror" "${options[@]}" || return 1

@@ -1,7 +1,7 @@
 # Sourced by ./fact: runs every test that needs no GPU and ends in "N passed, N failed".
 
 passed=0 failed=0 skipped=0 sanitize=
-under=()  # what test programs are started with
+under=()  # the command that starts test programs, such as setarch -R
 
 test_help() {
     cat <<'TEXT'
@@ -15,7 +15,7 @@ Usage: ./fact test [--sanitize]
 TEXT
 }
 
-# Before anything is set up or built.
+# Called before anything is set up or built.
 read_test_options() {
     local argument
     [[ ${CI:-} != true ]] || sanitize=1
@@ -42,9 +42,9 @@ tally() {
 
 # The cases of every C++ test program of a build folder: run_programs FOLDER SUFFIX.
 run_programs() {
-    local names name log=$1/tests.log status good bad left
+    local names name log=$1/tests.log status good bad skips
     names=$(ctest --test-dir "$1" -N 2>&1 | tee "$log" | sed -n 's/^ *Test *#[0-9]*: //p') || names=
-    # No tests are no success.
+    # A build without tests is a failure.
     if [[ -z $names ]]; then
         echo "ctest lists no tests in $1" >>"$log"
         tally "C++ tests$2" 0 1 0 "$log"
@@ -55,17 +55,17 @@ run_programs() {
         timeout -k 10 900 "${under[@]}" "$1/tests/${name}_test" --gtest_color=no >"$log" 2>&1 </dev/null || status=$?
         good=$(grep -c '^\[       OK \] ' "$log") || true
         bad=$(grep -c '^\[  FAILED  \] .* ms)$' "$log") || true
-        left=$(grep -c '^\[  SKIPPED \] .* ms)$' "$log") || true
+        skips=$(grep -c '^\[  SKIPPED \] .* ms)$' "$log") || true
         # A program that died in the middle has one failure more than it could report.
         if ((status != 0 && bad == 0)); then
             bad=1
             echo "the program ended with status $status" >>"$log"
         fi
-        tally "$name$2" "$good" "$bad" "$left" "$log"
+        tally "$name$2" "$good" "$bad" "$skips" "$log"
     done
 }
 
-# A package for what several threads and processes do with one at a time; without it they skip that.
+# A package for the tests in which several threads or processes use one; without it they skip that.
 make_test_package() {
     local folder=$build/tests/package
     rm -rf "$folder" && mkdir -p "$folder"
@@ -81,9 +81,9 @@ PYTHON
     fi
 }
 
-# Each file by a process of its own, as many at a time as there are cores.
+# Each file runs in its own process, as many at a time as there are cores.
 run_python_tests() {
-    local folder=$build/python_tests file log summary total bad left word
+    local folder=$build/python_tests file log summary total bad skips word
     rm -rf "$folder" && mkdir -p "$folder"
     (cd "$root/tests/python" && printf '%s\n' test_*.py |
         FOLDER=$folder xargs -P "$(nproc)" -I{} bash -c \
@@ -96,12 +96,12 @@ run_python_tests() {
         for word in $(grep -oE '(failures|errors|successes)=[0-9]+' <<<"$summary"); do
             ((bad += ${word##*=})) || true
         done
-        left=$(sed -n 's/.*skipped=\([0-9]*\).*/\1/p' <<<"$summary")
-        # One that died in the middle has no summary.
-        if [[ -z $total || -z $summary ]]; then total=1 bad=1 left=0; fi
+        skips=$(sed -n 's/.*skipped=\([0-9]*\).*/\1/p' <<<"$summary")
+        # A process that died in the middle has no summary.
+        if [[ -z $total || -z $summary ]]; then total=1 bad=1 skips=0; fi
         word=${file##*/}
-        tally "python ${word%.py}" "$((total > bad + ${left:-0} ? total - bad - ${left:-0} : 0))" "$bad" \
-            "${left:-0}" "$log"
+        tally "python ${word%.py}" "$((total > bad + ${skips:-0} ? total - bad - ${skips:-0} : 0))" "$bad" \
+            "${skips:-0}" "$log"
     done
 }
 
@@ -126,19 +126,20 @@ run_fuzzers() {
     quietly "$log" "fuzzing" timeout -k 10 1200 "$root/fuzz/run.sh" 20 || status=$?
     good=$(grep -c ', no crash$' "$log") || true
     bad=$(grep -c ', crashed: ' "$log") || true
-    # Nothing ran where they could not be built.
+    # A failure without a crash, such as one of the build, counts as one.
     if ((status != 0 && bad == 0)); then bad=1; fi
     tally fuzz "$good" "$bad" 0 ""
 }
 
 run_sanitized() {
     local folder=$root/build/sanitize options=(-DFACT_SANITIZE=ON) targets=(fact_tests) fuzz=
-    # The fuzzers' build holds the tests too: clang makes it in less time than GCC the tests alone.
+    # The fuzzers' build has the tests, too: clang builds both faster than GCC builds the tests
+    # alone.
     if install_fuzzing_compiler; then
         fuzz=1 folder=$root/build/fuzz targets+=(fuzzers)
         options=(-DFACT_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++-19)
     fi
-    # With sanitizers GCC warns of what is not there; the ordinary build has judged the code.
+    # With sanitizers GCC gives false warnings; the ordinary build has checked the code.
     if ! build_in "$folder" "building with sanitizers" \
         -DFACT_TORCH=OFF -DFACT_WERROR=OFF "${options[@]}" -- "${targets[@]}"; then
         tally "build with sanitizers" 0 1 0 ""
@@ -152,7 +153,7 @@ run_sanitized() {
     fi
 }
 
-# The thread sanitizer of some systems' compilers cannot stand randomized addresses.
+# On some systems the thread sanitizer fails with randomized addresses, which setarch -R turns off.
 can_sanitize_threads() {
     local program=$root/build/thread_sanitizer
     mkdir -p "$root/build"
@@ -169,11 +170,11 @@ run_threads() {
         tally "threads (no thread sanitizer here)" 0 0 1 ""
         return
     fi
-    # What has no threads is linked as the ordinary build has it.
+    # Libraries without threads are linked from the ordinary build.
     if build_in "$folder" "building with the thread sanitizer" \
         -DFACT_TSAN=ON -DFACT_TSAN_OVER="$build" -DFACT_TORCH_DIR="$torch_dir" \
         -DFACT_WERROR=OFF -- fact_tests; then
-        # PyTorch is not built with it.
+        # PyTorch is not built with the sanitizer.
         TSAN_OPTIONS=ignore_noninstrumented_modules=1 run_programs "$folder" " (threads)"
     else
         tally "build with the thread sanitizer" 0 1 0 ""

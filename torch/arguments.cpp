@@ -30,6 +30,7 @@ c10::IValue list_of(const std::vector<From>& from) {
     return list;
 }
 
+// By its code in the archive.
 std::optional<c10::MemoryFormat> memory_format(int code) {
     switch (code) {
         case 1:
@@ -153,7 +154,7 @@ class Converter {
         return constant(static_cast<std::int64_t>(*format));
     }
     Converted operator()(const graph::LayoutArg& value) const {
-        constexpr int kStrided = 7;
+        constexpr int kStrided = 7;  // its code in the archive
         if (value.code != kStrided) return {};
         return constant(static_cast<std::int64_t>(c10::Layout::Strided));
     }
@@ -167,7 +168,7 @@ class Converter {
     static Converted slot(Slot::Kind kind, std::vector<std::optional<ValueId>> values) {
         return {std::nullopt, Slot{0, kind, std::move(values)}};
     }
-    // A Python number for a tensor argument: it takes part in type promotion as a number.
+    // A Python number for a tensor argument: in type promotion it counts as a number, not a tensor.
     static Converted number(const c10::Scalar& value) {
         return constant(at::native::wrapped_scalar_tensor(value));
     }
@@ -228,7 +229,7 @@ Result<PreparedCall> prepare_call(const graph::Node& node, c10::Device device) {
         if (!schema.argumentIndexWithName(given.name))
             return Error{fmt::format("{} has no argument called {} in this PyTorch", node.target,
                                      given.name),
-                         {}};
+                         "use the PyTorch the model was exported with"};
 
     PreparedCall call{*op, {}, {}};
     bool reads_tensors = false;

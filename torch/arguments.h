@@ -17,7 +17,7 @@ struct Slot {
     enum class Kind { value, tensors, optional_tensors };
     std::size_t position = 0;
     Kind kind = Kind::value;
-    std::vector<std::optional<graph::ValueId>> values;  // one for Kind::value
+    std::vector<std::optional<graph::ValueId>> values;  // a single one for Kind::value
 };
 
 // Everything about an operator call that does not change from run to run.

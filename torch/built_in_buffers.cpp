@@ -30,7 +30,7 @@ at::Tensor bits(const at::Tensor& tensor) {
 bool same_bits(const at::Tensor& a, const at::Tensor& b) {
     if (at::equal(bits(a), bits(b))) return true;
     if (!a.is_floating_point()) return false;
-    const auto nan = a.isnan();  // their payloads differ between devices and casts
+    const auto nan = a.isnan();  // payloads of NaN differ between devices and casts
     return at::equal(nan, b.isnan()) &&
            at::equal(bits(a.masked_fill(nan, 0)), bits(b.masked_fill(nan, 0)));
 }
@@ -74,10 +74,10 @@ void BuiltInBuffer::refresh() {
 void BuiltInBuffer::check(const at::Tensor& tensor) {
     const bool counted = !tensor.is_inference();
     const std::lock_guard lock(mutex_);
-    const auto known = [&](const SeenTensor& one) {
-        return one.is(tensor) && one.is_unchanged(tensor);
+    const auto is_checked = [&](const SeenTensor& earlier) {
+        return earlier.is(tensor) && earlier.is_unchanged(tensor);
     };
-    if (counted && std::ranges::any_of(seen_, known)) return;
+    if (counted && std::ranges::any_of(seen_, is_checked)) return;
     if (tensor.is_cuda() && is_capturing(current_cuda_stream(tensor.device().index()))) return;
     // Taken before the comparison: what is written meanwhile counts as a change.
     SeenTensor now(tensor);
@@ -86,8 +86,8 @@ void BuiltInBuffer::check(const at::Tensor& tensor) {
                 "optimize the module again with the new ones");
     if (!counted) return;
     const auto* storage = tensor.storage().unsafeGetStorageImpl();
-    std::erase_if(seen_, [&](const SeenTensor& one) {
-        const auto alive = one.storage.lock();
+    std::erase_if(seen_, [&](const SeenTensor& earlier) {
+        const auto alive = earlier.storage.lock();
         return !alive || alive.get() == storage;
     });
     seen_.push_back(std::move(now));

@@ -26,10 +26,10 @@ class BuiltInBuffer {
     BuiltInBuffer(std::string name, at::Tensor values)
         : name_(std::move(name)), values_(std::move(values)) {}
 
-    // Throws if the tensor differs in any bit (all NaN are equal); with another element type, from
-    // the values rounded to it. Compares only if torch has counted a change since the last time, or
-    // every time if torch does not count (inference tensors). While a CUDA graph is captured
-    // nothing can be compared: earlier calls have done it.
+    // Throws if the tensor differs from the values in any bit (all NaN are equal); the values are
+    // first rounded to the tensor's element type. Compares only if torch has counted a change since
+    // the last time, or every time if torch does not count (inference tensors). While a CUDA graph
+    // is captured nothing can be compared: earlier calls have done it.
     void check(const at::Tensor& tensor);
     // The next check compares, even if torch has counted no change.
     void refresh();

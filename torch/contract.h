@@ -26,13 +26,13 @@ class Contract {
     void check_sizes(const Tensors& inputs) const;
     // Throws if a buffer does not have the values that are built into kernels.
     void check_buffers(const Tensors& inputs) const;
-    // The next check compares all of them, even if torch has counted no change.
+    // Makes the next check compare all of these buffers, even if torch has counted no change.
     void refresh() const;
     bool has_traced_dtypes(const Tensors& inputs) const;
 
     // The layouts of results, then of what is written to buffers.
     const std::vector<std::optional<Layout>>& layouts() const { return layouts_; }
-    // The names of those buffers.
+    // The names of the buffers that are written to.
     const std::vector<std::string>& written() const { return written_; }
     // The fqn of a weight; "an input" for the user's inputs.
     const std::string& input_name(std::size_t place) const { return inputs_.at(place).fqn; }

@@ -45,8 +45,8 @@ Result<gpu::Kernel> DeviceKernels::on(c10::DeviceIndex device) {
     if (!cuda_available()) return Error{"there is no GPU", {}};
     if (is_capturing(current_cuda_stream(device)))
         return Error{
-            fmt::format("it is not on GPU {} yet, and nothing is loaded while a CUDA graph "
-                        "is captured: call it once before",
+            fmt::format("the kernel is not on GPU {} yet, and nothing is loaded while a CUDA "
+                        "graph is captured: call it once before the capture",
                         static_cast<int>(device)),
             {}};
     return kernels_.on(device);

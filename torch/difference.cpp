@@ -22,16 +22,17 @@ using verify::Difference;
 
 // Bounds the f64 temporaries of a comparison.
 constexpr std::int64_t kChunk = std::int64_t{1} << 24;
-// The error of fewer elements is mostly a matter of luck.
+// Slices with fewer elements are not judged: their error is mostly a matter of luck.
 constexpr std::int64_t kMinElements = 32;
 // A class of elements of similar magnitude spans a factor of 2^kClassBits; whatever is below
 // kClasses classes is one class more.
 constexpr int kClassBits = 4, kClasses = 16;
 // Elements are sorted by magnitude; of a larger output, a sample of about this many.
 constexpr std::int64_t kSampled = std::int64_t{1} << 22;
-// If the elements of a slice have rounding errors of their own, it changes by much the same amount
-// however inputs are changed. If they share one (columns if all rows are alike), the amount is a
-// matter of luck: the largest is then more than this many times the smallest.
+// If every element of a slice has its own rounding error, the slice changes by about the same
+// amount for every change of the inputs. If its elements share one error, as those of columns do if
+// all rows are alike, the amount is a matter of luck: the largest change of the slice is then more
+// than this many times the smallest.
 constexpr double kMaxSpread = 3;
 
 // Which elements can be compared: overflow in eager is no fault of the kernel.
@@ -104,47 +105,54 @@ Slices::Slices(const at::Tensor& exact, const at::Tensor& eager, const Tensors& 
     row_group_ = length_ * ((kMinElements + length_ - 1) / length_);
     rows_ = (count + row_group_ - 1) / row_group_;
     columns_ = length_ > 1 && count / length_ >= kMinElements ? length_ : 0;
-    const auto want = exact.reshape({-1}), own = eager.reshape({-1});
-    choose_classes(want, own);
-    const auto off = errors(exact, eager, eager);
-    values_ = sums([&](const Part& part) { return distances(part(want), part(own), nullptr); });
-    const auto live = sums([&](const Part& part) { return part(want).ne(0).to(at::kDouble); });
-    Sums shift{values_.squares.new_zeros({}), values_.squares.new_zeros({})};
-    Tensors each;
-    for (const auto& one : moved) {
-        const auto by = errors(exact, eager, one);
-        const double part = 1.0 / static_cast<double>(moved.size());
-        shift.squares = shift.squares.add(by.squares, part);
-        shift.largest = shift.largest.add(by.largest.square(), part);
-        each.push_back(by.squares);
+    const auto want = exact.reshape({-1}), flat_eager = eager.reshape({-1});
+    choose_classes(want, flat_eager);
+    const auto eager_errors = errors(exact, eager, eager);
+    values_ =
+        sums([&](const Part& part) { return distances(part(want), part(flat_eager), nullptr); });
+    const auto nonzero = sums([&](const Part& part) { return part(want).ne(0).to(at::kDouble); });
+    Sums mean_squared_change{values_.squares.new_zeros({}), values_.squares.new_zeros({})};
+    Tensors squared_changes;
+    for (const auto& moved_result : moved) {
+        const auto change = errors(exact, eager, moved_result);
+        const double weight = 1.0 / static_cast<double>(moved.size());
+        mean_squared_change.squares = mean_squared_change.squares.add(change.squares, weight);
+        mean_squared_change.largest =
+            mean_squared_change.largest.add(change.largest.square(), weight);
+        squared_changes.push_back(change.squares);
     }
-    const auto enough = live.squares.ge(kMinElements);
-    const auto judged = each.empty() ? enough : without_shared_errors(enough, at::stack(each));
-    const auto allowed = [&](const at::Tensor& own_squares, const at::Tensor& shifted,
+    const auto enough = nonzero.squares.ge(kMinElements);
+    const auto judged = squared_changes.empty()
+                            ? enough
+                            : without_shared_errors(enough, at::stack(squared_changes));
+    // Twice the square root of the sum of all squared errors that a right result may have.
+    const auto allowed = [&](const at::Tensor& eager_squares, const at::Tensor& change_squares,
                              const at::Tensor& value_squares, double share) {
-        const auto limit = own_squares.add(shifted)
+        const auto limit = eager_squares.add(change_squares)
                                .add_(value_squares, share * share)
                                .add_(grain.least * grain.least)
                                .mul_(4)
                                .sqrt_();
         return limit.masked_fill_(judged.logical_not(), std::numeric_limits<double>::infinity());
     };
-    limits_.squares = allowed(off.squares, shift.squares, values_.squares, grain.floor.rms);
-    limits_.largest =
-        allowed(off.largest.square(), shift.largest, values_.largest.square(), grain.floor.largest);
+    limits_.squares = allowed(eager_errors.squares, mean_squared_change.squares, values_.squares,
+                              grain.floor.rms);
+    limits_.largest = allowed(eager_errors.largest.square(), mean_squared_change.largest,
+                              values_.largest.square(), grain.floor.largest);
 }
 
-// Decided for all rows, and for all columns. A few changes of the inputs do not show how large a
-// single shared error can be, so such slices are judged only in cases in which none is shared.
-at::Tensor Slices::without_shared_errors(const at::Tensor& enough, const at::Tensor& each) const {
-    const auto [least, most] = each.aminmax(0);
-    const auto moves = enough.logical_and(most.gt(0));
+// Decided for all rows together, and for all columns together. A few changes of the inputs do not
+// show how large one shared error can be, so slices that share one are not judged in this case.
+at::Tensor Slices::without_shared_errors(const at::Tensor& enough,
+                                         const at::Tensor& squared_changes) const {
+    const auto [least, most] = squared_changes.aminmax(0);
+    const auto changes = enough.logical_and(most.gt(0));
     const auto spread = most.div(least);
     auto judged = enough.clone();
     for (const auto& [first, count] : {std::pair{std::int64_t{0}, rows_}, {rows_, columns_}}) {
-        const auto these =
-            spread.narrow(0, first, count).masked_select(moves.narrow(0, first, count));
-        if (these.numel() > 0 && these.median().item<double>() > kMaxSpread)
+        const auto spreads =
+            spread.narrow(0, first, count).masked_select(changes.narrow(0, first, count));
+        if (spreads.numel() > 0 && spreads.median().item<double>() > kMaxSpread)
             judged.narrow(0, first, count).fill_(false);
     }
     return judged;
@@ -159,9 +167,10 @@ void Slices::choose_classes(const at::Tensor& exact, const at::Tensor& eager) {
         distances(exact.index_select(0, places), eager.index_select(0, places), nullptr).sort();
     by_magnitude_ = places.index_select(0, order);
     const auto count = values.numel();
-    const int above = std::ilogb(std::max(values[count - 1].item<double>(), 1e-300)) + 1;
+    const int top_exponent = std::ilogb(std::max(values[count - 1].item<double>(), 1e-300)) + 1;
     std::vector<double> bounds;
-    for (int k = 1; k <= kClasses; ++k) bounds.push_back(std::ldexp(1.0, above - kClassBits * k));
+    for (int k = 1; k <= kClasses; ++k)
+        bounds.push_back(std::ldexp(1.0, top_exponent - kClassBits * k));
     bounds.push_back(std::numeric_limits<double>::denorm_min());
     const auto below = at::searchsorted(values, at::tensor(bounds, values.options())).to(at::kCPU);
     std::int64_t end = count;
@@ -172,17 +181,18 @@ void Slices::choose_classes(const at::Tensor& exact, const at::Tensor& eager) {
         end = first;
     }
     if (classes_.empty()) classes_.push_back({0, end, 0});
-    // The remaining elements are too few for a class of their own.
+    // The remaining elements are too few for a class of their own: they join the last one.
     auto& last = classes_.back();
     last = {0, 0, last.first + last.count};
 }
 
 Slices::Sums Slices::errors(const at::Tensor& exact, const at::Tensor& eager,
                             const at::Tensor& result) const {
-    const auto want = exact.reshape({-1}), own = eager.reshape({-1}), got = result.reshape({-1});
+    const auto want = exact.reshape({-1}), flat_eager = eager.reshape({-1});
+    const auto got = result.reshape({-1});
     return sums([&](const Part& part) {
-        const auto is = part(got);
-        return distances(part(want), part(own), &is);
+        const auto got_part = part(got);
+        return distances(part(want), part(flat_eager), &got_part);
     });
 }
 
@@ -195,9 +205,9 @@ Slices::Sums Slices::sums(const Magnitudes& magnitudes) const {
     at::Tensor column_squares, column_largest;
     const auto chunk = std::max<std::int64_t>(1, kChunk / row_group_) * row_group_;
     for (std::int64_t first = 0; first < count; first += chunk) {
-        const auto here = std::min(chunk, count - first);
-        const auto off = range(first, here), square = off.square();
-        if (const auto whole = here / row_group_ * row_group_; whole > 0) {
+        const auto length = std::min(chunk, count - first);
+        const auto off = range(first, length), square = off.square();
+        if (const auto whole = length / row_group_ * row_group_; whole > 0) {
             squares.push_back(square.narrow(0, 0, whole).view({-1, row_group_}).sum(1));
             largest.push_back(off.narrow(0, 0, whole).view({-1, row_group_}).amax(1));
         }
@@ -207,7 +217,7 @@ Slices::Sums Slices::sums(const Magnitudes& magnitudes) const {
         column_squares = first == 0 ? sum : column_squares.add_(sum);
         column_largest = first == 0 ? most : column_largest.maximum(most);
     }
-    if (count % row_group_ != 0) {  // the last short rows, filled up with some before them
+    if (count % row_group_ != 0) {  // the last rows, with enough before them for a group
         const auto length = std::min(row_group_, count);
         const auto off = range(count - length, length);
         squares.push_back(off.square().sum().view({1}));
@@ -230,10 +240,10 @@ Slices::Sums Slices::sums(const Magnitudes& magnitudes) const {
 Slices::Worst Slices::worst(const at::Tensor& exact, const at::Tensor& eager,
                             const at::Tensor& result) const {
     if (rows_ == 0) return {};
-    const auto is = errors(exact, eager, result);
+    const auto actual = errors(exact, eager, result);
     // Per slice: the error, the error that is allowed, and the value that both are relative to.
-    const auto rms = at::stack({is.squares.sqrt(), limits_.squares, values_.squares.sqrt()});
-    const auto most = at::stack({is.largest, limits_.largest, values_.largest});
+    const auto rms = at::stack({actual.squares.sqrt(), limits_.squares, values_.squares.sqrt()});
+    const auto most = at::stack({actual.largest, limits_.largest, values_.largest});
     const auto both = at::cat({rms, most}, 1);
     const auto share = at::where(both[0].gt(0), both[0].div(both[1]), both[0]);
     const auto at = share.argmax();
@@ -242,7 +252,7 @@ Slices::Worst Slices::worst(const at::Tensor& exact, const at::Tensor& eager,
                            .to(at::kCPU);
     const auto* numbers = found.const_data_ptr<double>();
     const auto slice = static_cast<std::int64_t>(numbers[4]);
-    const auto slices = is.squares.size(0);
+    const auto slices = actual.squares.size(0);
     const double value = numbers[2] > 0 ? numbers[2] : 1;
     return {numbers[3],
             fmt::format("{}: {} error {:.3g}, at most {:.3g} is allowed", name(slice % slices),

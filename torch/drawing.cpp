@@ -63,6 +63,7 @@ at::Tensor any_integers(std::int64_t length, DType dtype, const at::TensorOption
 at::Tensor draw_integers(std::int64_t length, const TensorType& type, const InputFacts& facts,
                          std::string_view distribution, c10::Device device) {
     const auto options = at::TensorOptions(at::kLong).device(device);
+    // True for one element in n, at random.
     const auto one_in = [&](std::int64_t n) { return at::randint(n, {length}, options).eq(0); };
     if (type.dtype == DType::boolean) return at::randint(2, {length}, options);
     auto flat = at::randint(4, {length}, options);

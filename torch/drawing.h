@@ -22,7 +22,7 @@ inline constexpr std::string_view kOtherBuffers = "other_buffers";
 // What is known about an input that is to be drawn.
 struct InputFacts {
     bool constant = false;    // a weight
-    bool normalised = false;  // kShifted shifts it
+    bool normalised = false;  // reaches a norm without a product in between: kShifted shifts it
     bool narrow = false;      // the call has f16 numbers, whose range large integers exceed
     double far = 1;           // its factor in kFar
     verify::IntegerUse integers;

@@ -88,8 +88,8 @@ void run_step(const Step& step, Environment& values) {
     for (const auto id : step.dead) values[index(id)] = {};
 }
 
-// Results of kernels may have another layout than was traced (they may be parts of one tensor).
-// What was a view then has to be a copy.
+// Results of kernels may have another layout than was traced, for example as parts of one tensor:
+// what was a view when it was traced may then have to be a copy.
 Node with_views_that_copy(Node node) {
     if (node.target != "aten.view.default" && node.target != "aten._unsafe_view.default")
         return node;
@@ -109,10 +109,10 @@ Result<Step> make_step(const Node& node, const ExecutorOptions& options) {
     const auto* id = graph::find_argument(node, "call");
     if (!inputs || !id || !std::holds_alternative<std::vector<ValueId>>(*inputs) ||
         !std::holds_alternative<std::string>(*id))
-        return Error{"a fused call without its inputs or its id", "compose the package again"};
+        return Error{"the fused call has no inputs or no id", "compose the package again"};
     const auto& name = std::get<std::string>(*id);
     auto function = options.fused ? options.fused(name) : FusedFunction{};
-    if (!function) return Error{fmt::format("no kernel for the fused call {}", name), {}};
+    if (!function) return Error{fmt::format("there is no kernel for the fused call {}", name), {}};
     return Step{FusedStep{std::move(function), std::get<std::vector<ValueId>>(*inputs)},
                 node.outputs,
                 false,

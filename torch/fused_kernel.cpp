@@ -39,20 +39,22 @@ struct FusedKernel::State {
     Compiled compiled;
     std::vector<Parts> params, results;
     std::vector<graph::OutputGroup> output_groups;
-    std::map<ParamSet, PreparedWorkspaces> prepared_by;  // sets of constant parameters only
-    PreparedWeights prepared;                            // workspaces
-    PreparedWeights joined{"join"};                      // weights of several parts, by parameter
+    // Which workspaces launches prepare, by the parameters they prepare them from; only sets of
+    // parameters that are all constant.
+    std::map<ParamSet, PreparedWorkspaces> prepared_by;
+    PreparedWeights prepared;        // the memory of those workspaces
+    PreparedWeights joined{"join"};  // weights that are bound in several parts, as one tensor
     std::atomic<std::int64_t> by_kernel = 0, by_interpreter = 0, by_torch = 0;
     std::atomic<bool> last_fell_back = false;
-    std::mutex mutex;
-    std::string fell_back;  // why the last one did; guarded by `mutex`, as are the originals
+    std::mutex mutex;       // guards the two fields below
+    std::string fell_back;  // why the latest call that fell back did so
     std::unordered_map<c10::Device, GraphExecutor> originals;
 
-    void ran_on(c10::Device device) {
+    void count_run_on(c10::Device device) {
         ++(device.is_cpu() ? by_interpreter : by_kernel);
         last_fell_back = false;
     }
-    void complain(const std::string& why) {
+    void record_fallback(const std::string& why) {
         {
             const std::lock_guard lock(mutex);
             fell_back = why;
@@ -72,16 +74,17 @@ struct FusedKernel::State {
         return originals.emplace(device, std::move(*built)).first->second;
     }
 
-    // The interpreter would take any element type, and return results of the traced one.
+    // Needed because the interpreter would take any element type, and still return results of the
+    // traced one.
     Result<> check_types(const Tensors& inputs) const {
         for (std::size_t i = 0; i < params.size(); ++i)
             for (const Place& part : params[i])
                 if (const auto type = inputs[part.index].scalar_type();
                     type != scalar_type(text.params[i].type.dtype)) {
-                    const auto own = dtype_of(type);
+                    const auto given = dtype_of(type);
                     return Error{
                         fmt::format("{} is {}, but the kernel takes {}", text.params[i].name,
-                                    own ? info(*own).name : c10::toString(type),
+                                    given ? info(*given).name : c10::toString(type),
                                     info(text.params[i].type.dtype).name),
                         {}};
                 }
@@ -90,7 +93,7 @@ struct FusedKernel::State {
 
     Result<> interpret(const Tensors& inputs, const Tensors& outputs) {
         std::vector<ir::TensorView> in;
-        Tensors wholes;  // live until the interpreter is done
+        Tensors wholes;  // keeps joined parts alive until the interpreter is done
         for (const Parts& parts : params) {
             wholes.push_back(parts.size() > 1 ? at::cat(tensors_of(parts, inputs))
                                               : inputs[parts[0].index]);
@@ -111,18 +114,18 @@ struct FusedKernel::State {
         return weights;
     }
 
-    // Whether only launches that prepare from these sets read the parameter.
-    bool only_prepares(int param, const std::vector<ParamSet>& ready) const {
+    // Whether the parameter is read only by launches that prepare workspaces from these sets.
+    bool only_read_to_prepare(int param, const std::vector<ParamSet>& sets) const {
         return std::ranges::all_of(compiled.kernel->record().launches, [&](const Launch& launch) {
             return !reads(launch, param) ||
-                   std::ranges::find(ready, launch.prepares_from) != ready.end();
+                   std::ranges::find(sets, launch.prepares_from) != sets.end();
         });
     }
 
-    // What is prepared from weights during one launch.
+    // Who reads what one launch prepares from weights, and the lock under which it is prepared.
     struct Preparation {
         Reader reader;
-        // Locked from the start of the first preparation until all is kept.
+        // Locked from the start of the first preparation until everything prepared is kept.
         std::unique_lock<std::mutex> lock{PreparedWeights::preparation_mutex(), std::defer_lock};
     };
     at::Tensor joined_weight(int param, const Tensors& inputs, bool keep, Preparation& preparation);
@@ -138,7 +141,7 @@ at::Tensor FusedKernel::State::joined_weight(int param, const Tensors& inputs, b
     const auto parts = tensors_of(params[static_cast<std::size_t>(param)], inputs);
     std::vector<ParamSet> prepared_sets;
     for (const auto& [set, own] : prepared_by) prepared_sets.push_back(set);
-    keep = keep && PreparedWeights::can_watch(parts) && !only_prepares(param, prepared_sets);
+    keep = keep && PreparedWeights::can_watch(parts) && !only_read_to_prepare(param, prepared_sets);
     if (!keep) return at::cat(parts);
     if (auto kept = joined.find({param}, parts, preparation.reader)) return kept->front();
     if (preparation.reader.capturing) return at::cat(parts);
@@ -154,12 +157,12 @@ at::Tensor FusedKernel::State::joined_weight(int param, const Tensors& inputs, b
     } else {
         all = at::cat(parts);
     }
-    synchronize(all.device());  // it may be read on another stream
+    synchronize(all.device());  // the next call may read it on another stream
     joined.keep({param}, std::move(before), {all});
     return all;
 }
 
-// Parameters of several parts do not have memory yet.
+// How the kernel sees its parameters. One of several parts has no memory yet: launch() joins them.
 Result<std::vector<gpu::TensorArg>> FusedKernel::State::bind_params(const Tensors& inputs) const {
     std::vector<gpu::TensorArg> views;
     for (const Parts& parts : params) {
@@ -187,30 +190,31 @@ Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& output
     const auto& kernel = *loaded;
     void* stream = current_cuda_stream(device.index());
     Preparation preparation{{is_capturing(stream), current_stream(device)}};
-    std::vector<ParamSet> ready;
-    std::map<ParamSet, SeenWeights> to_keep;
-    std::map<int, at::Tensor> found;  // workspaces that are filled already, or will be in place
-    const auto look = [&] {
-        ready.clear(), to_keep.clear(), found.clear();
+    std::vector<ParamSet> ready;              // sets whose workspaces are filled already
+    std::map<ParamSet, SeenWeights> to_keep;  // sets whose workspaces this launch fills for later
+    // Workspaces that are not allocated here: filled already, to be filled in place, or not needed.
+    std::map<int, at::Tensor> given;
+    const auto find_prepared = [&] {
+        ready.clear(), to_keep.clear(), given.clear();
         for (const auto& [set, own] : prepared_by) {
             const auto weights = weights_of(set, inputs);
             if (!PreparedWeights::can_watch(weights)) continue;
             auto kept = prepared.find(set, weights, preparation.reader);
             if (kept) {
-                for (const int i : own.temporary) found[i];
+                for (const int i : own.temporary) given[i];  // stays without memory
                 ready.push_back(set);
-            } else if (!preparation.reader.capturing) {  // a graph's memory is not filled yet
+            } else if (!preparation.reader.capturing) {  // a capture fills no memory yet
                 to_keep[set] = seen(weights);
                 kept = prepared.captured(set, weights);
             }
             for (std::size_t i = 0; kept && i < own.kept.size(); ++i)
-                found[own.kept[i]] = (*kept)[i];
+                given[own.kept[i]] = (*kept)[i];
         }
     };
-    if (!workspace) look();
+    if (!workspace) find_prepared();
     if (!to_keep.empty()) {
         preparation.lock.lock();
-        look();  // another thread may have made it by now
+        find_prepared();  // another thread may have prepared it by now
     }
     auto tensors = bind_params(inputs);
     if (!tensors) return tensors.error();
@@ -218,10 +222,10 @@ Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& output
     if (!out) return out.error();
     tensors->insert(tensors->end(), out->begin(), out->end());
     if (const auto why = kernel.why_refused(*tensors); !why.empty()) return Error{why, {}};
-    Tensors wholes;  // live until the launch
+    Tensors wholes;  // keeps joined weights alive until the launch
     for (std::size_t i = 0; i < params.size(); ++i) {
         const int param = static_cast<int>(i);
-        if (params[i].size() == 1 || only_prepares(param, ready)) continue;
+        if (params[i].size() == 1 || only_read_to_prepare(param, ready)) continue;
         wholes.push_back(joined_weight(param, inputs, !workspace, preparation));
         (*tensors)[i].data = wholes.back().data_ptr();
     }
@@ -230,7 +234,7 @@ Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& output
     Tensors memory(workspaces.size());
     for (std::size_t i = 0; i < workspaces.size(); ++i) {
         const auto dtype = scalar_type(workspaces[i].dtype);
-        if (const auto at = found.find(static_cast<int>(i)); at != found.end())
+        if (const auto at = given.find(static_cast<int>(i)); at != given.end())
             memory[i] = at->second;
         else if (workspace)
             memory[i] = workspace(workspaces[i].sizes, dtype);
@@ -242,7 +246,7 @@ Result<> FusedKernel::State::launch(const Tensors& inputs, const Tensors& output
     const auto launched = kernel.launch(*tensors, ready, stream);
     TORCH_CHECK(launched.ok(), call.id, ": ", launched.ok() ? "" : launched.error().text());
     if (to_keep.empty()) return Ok{};
-    // Once per weight: the workspace may be read on another stream.
+    // Once per set of weights: the next call may read the workspaces on another stream.
     synchronize(device);
     for (auto& [set, weights] : to_keep) {
         Tensors kept;
@@ -283,12 +287,12 @@ Result<std::shared_ptr<FusedKernel>> FusedKernel::make(graph::FusedCall call, ir
             return Error{fmt::format("{}: the launch record belongs to another kernel", call.id),
                          {}};
         state->prepared_by = prepared_workspaces(record);
-        const auto changes = [&](int param) {
+        const auto varies = [&](int param) {
             return std::ranges::any_of((*in)[static_cast<std::size_t>(param)],
                                        [](const Place& part) { return !part.binding.constant; });
         };
         std::erase_if(state->prepared_by,
-                      [&](const auto& item) { return std::ranges::any_of(item.first, changes); });
+                      [&](const auto& item) { return std::ranges::any_of(item.first, varies); });
     }
     state->output_groups = graph::group_outputs(call);
     state->call = std::move(call);
@@ -352,13 +356,13 @@ Tensors FusedKernel::run(const Tensors& inputs, bool strict) {
     auto done = outputs ? state_->check_types(inputs) : Result<>(outputs.error());
     if (done) done = run_kernel(inputs, *outputs);
     if (done) {
-        state_->ran_on(device);
+        state_->count_run_on(device);
         return std::move(*outputs);
     }
     const auto& why = done.error().message;
     TORCH_CHECK(!strict, state_->call.id,
                 " is not run by its kernel, and the package was loaded with strict=True: ", why);
-    state_->complain(why);
+    state_->record_fallback(why);
     return run_original(inputs);
 }
 

@@ -23,7 +23,7 @@ struct Compiled {
 struct CallStatus {
     std::string call, kernel;
     std::string cannot_run;  // why its kernel cannot run on the device in question; "" if it can
-    std::int64_t by_kernel = 0, by_interpreter = 0, by_torch = 0;  // calls
+    std::int64_t by_kernel = 0, by_interpreter = 0, by_torch = 0;  // numbers of calls
     std::string fell_back;  // why the last call ran as torch's operators; "" if it did not
 };
 
@@ -32,15 +32,15 @@ using WorkspaceSource = std::function<at::Tensor(at::IntArrayRef sizes, c10::Sca
 
 class FusedKernel {
   public:
-    // An Error says what does not fit between the call and the kernel text.
+    // An Error says where the call and the kernel text do not fit together.
     static Result<std::shared_ptr<FusedKernel>> make(graph::FusedCall call, ir::Kernel text,
                                                      Compiled compiled);
     ~FusedKernel();
 
     // The call's results. If the kernel cannot take the tensors, the original subgraph runs, and
-    // the user is warned once (fallback.h). If `strict`, that is an error, and so is a call that
-    // the interpreter would run. `inputs` are those of the original subgraph. Safe on any thread
-    // and under CUDA-graph capture.
+    // the user is warned once (fallback.h). If `strict`, falling back is an error, and so is a call
+    // that the interpreter would run. `inputs` are those of the original subgraph. Safe on any
+    // thread and under CUDA-graph capture.
     Tensors run(const Tensors& inputs, bool strict = false);
 
     // Runs the kernel (on CPU tensors: the interpreter) and nothing else; the Error says why it

@@ -68,12 +68,12 @@ std::vector<GuardedTensor> GuardedTensor::sharing(const std::vector<graph::Tenso
     const GuardedTensor whole({length}, {1}, scalar_type(types.front().dtype), device);
     std::vector<GuardedTensor> parts;
     for (const auto& type : types) {
-        const auto seen = [&](const at::Tensor& all) {
+        const auto part_of = [&](const at::Tensor& all) {
             return all.as_strided(type.sizes, type.strides, all.storage_offset() + type.offset);
         };
         GuardedTensor& part = parts.emplace_back(whole);
-        part.tensor_ = seen(whole.tensor_);
-        part.bits_ = seen(whole.bits_);
+        part.tensor_ = part_of(whole.tensor_);
+        part.bits_ = part_of(whole.bits_);
     }
     return parts;
 }

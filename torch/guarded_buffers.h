@@ -51,7 +51,7 @@ class GuardedTensor {
                   c10::ScalarType dtype, std::int64_t shift);
 
     at::Tensor bytes_;                     // the whole allocation
-    std::int64_t first_ = 0, length_ = 0;  // of the tensor's storage in it, in bytes
+    std::int64_t first_ = 0, length_ = 0;  // the tensor's storage in bytes_
     at::Tensor tensor_, bits_, flat_;      // flat_: the storage as integers
     at::Tensor gaps_;                      // where flat_ holds no element; undefined without gaps
 };

@@ -23,10 +23,11 @@ using verify::Outcome;
 using verify::Proof;
 using verify::Verdict;
 
-// Of cases that are shown for the first time after the timing.
+// Seeds of cases that are shown for the first time after the timing.
 constexpr int kFreshSeed = 1000, kOneRowSeed = 1001;
+// The first of two seeds of cases with other sizes.
 constexpr int kOtherSizesSeed = 2000;
-// The f64 oracle of other sizes takes a few milliseconds on a GPU.
+// Multiplications of a call with other sizes: its f64 oracle then takes milliseconds on a GPU.
 constexpr double kMaxOtherProducts = 2e10;
 
 CandidateReply reply_of(Outcome outcome, std::string why) {
@@ -119,11 +120,11 @@ bool Session::text_holds(const OtherSizes& other) const {
 }
 
 Result<Verdict> Session::prove_other_sizes(const KernelFor& kernel_for, std::string& note) {
-    note = "no other sizes: no extent of the call can change";
+    note = "not proven at other sizes: no extent of the call can change";
     for (const auto& other : other_sizes()) {
         const auto kernel = kernel_for(other.call);
         if (!kernel) {
-            note = "no other sizes: " + kernel.error().message;
+            note = "not proven at other sizes: " + kernel.error().message;
             continue;
         }
         ProofBench bench(other.oracle, *kernel, device_);
@@ -132,12 +133,13 @@ Result<Verdict> Session::prove_other_sizes(const KernelFor& kernel_for, std::str
             auto found = bench.check(drawn);
             refused = !found;
             if (refused) {
-                note = "no other sizes: " + found.error().message;
+                note = "not proven at other sizes: " + found.error().message;
                 break;
             }
             if (found->passed()) continue;
             if (!text_holds(other)) {
-                note = fmt::format("no other sizes: the text does not hold for {}", other.note);
+                note = fmt::format("not proven at other sizes: the text itself is wrong there ({})",
+                                   other.note);
                 return Verdict{};
             }
             const bool wrong =
@@ -183,7 +185,7 @@ CandidateReply Session::measure_launched(const CandidateRequest& request,
     const auto kernel = kernel_for(call_);
     if (!kernel) return reply_of(Outcome::unsupported, kernel.error().text());
     ProofBench bench(*oracle_, *kernel, device_);
-    // The interpreter is run instead: its results are checked, but there is no kernel to suspect.
+    // The interpreter runs in place of the kernel: only its results have to be checked.
     if (device_.is_cpu() && request.fault.empty()) {
         accept(check_cases(bench, cases_), reply);
         reply.checks = bench.checks();

@@ -40,7 +40,7 @@ class OpenTable {
     }
 
     void close(const std::string& name) {
-        std::shared_ptr<T> last;  // destroyed without the lock
+        std::shared_ptr<T> last;  // outlives the lock, so that the item is destroyed without it
         const std::unique_lock lock(mutex_);
         const auto found = entries_.find(name);
         if (found == entries_.end() || --found->second.holders > 0) return;

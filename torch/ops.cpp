@@ -48,7 +48,7 @@ std::string open_package(const std::string& path, const std::vector<std::string>
     return package;
 }
 
-// For one more holder of a known name, such as a copy, who closes it.
+// Opens a package by its name for one more holder, such as a copy of a module, who will close it.
 void reopen_package(const std::string& package, const std::vector<std::string>& allow) {
     const LoadOptions options{allow};
     packages().open_again(package, options);
@@ -91,7 +91,7 @@ std::string open_kernel(const std::string& folder) {
     return kernels().open(folder);
 }
 
-// As reopen_package.
+// Like reopen_package.
 void reopen_kernel(const std::string& kernel) {
     kernels().open_again(kernel);
 }
@@ -119,7 +119,7 @@ Tensors kernel_shapes(const std::string& kernel, at::TensorList params) {
 }
 
 // The index of the first tensor that requires a gradient, or -1.
-std::ptrdiff_t wants_gradient(at::TensorList tensors) {
+std::ptrdiff_t first_with_gradient(at::TensorList tensors) {
     if (!at::GradMode::is_enabled()) return -1;
     for (std::size_t i = 0; i < tensors.size(); ++i)
         if (tensors[i].requires_grad()) return static_cast<std::ptrdiff_t>(i);
@@ -127,19 +127,19 @@ std::ptrdiff_t wants_gradient(at::TensorList tensors) {
 }
 
 Tensors run_package_on_autograd(const std::string& package, at::TensorList inputs, bool strict) {
-    if (const auto place = wants_gradient(inputs); place >= 0)
+    if (const auto place = first_with_gradient(inputs); place >= 0)
         TORCH_CHECK(false, packages().at(package)->input_name(static_cast<std::size_t>(place)),
                     " requires a gradient and packages have no backward: call under "
                     "torch.no_grad() or detach it");
     static const auto op =
         c10::Dispatcher::singleton().findSchemaOrThrow("fact::run_package", "").typed<RunPackage>();
-    // Above ADInplaceOrView: see executor.cpp.
+    // Still above ADInplaceOrView: executor.cpp says why.
     const at::AutoDispatchBelowAutograd below;
     return op.call(package, inputs, strict);
 }
 
 Tensors run_kernel_on_autograd(const std::string& kernel, at::TensorList params) {
-    if (const auto place = wants_gradient(params); place >= 0)
+    if (const auto place = first_with_gradient(params); place >= 0)
         TORCH_CHECK(false, kernel_params(kernel).at(static_cast<std::size_t>(place)),
                     " requires a gradient and kernels have no backward: call under "
                     "torch.no_grad() or detach it");

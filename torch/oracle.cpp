@@ -17,7 +17,8 @@ namespace fact::exec {
 
 namespace {
 
-// How often inputs are changed: a single change may by chance leave a sum as it is.
+// How often inputs are changed by a rounding error: a single change may by chance leave a sum as
+// it is.
 constexpr std::size_t kMoves = 4;
 
 Tensors widened(const Tensors& tensors) {
@@ -46,17 +47,18 @@ std::pair<graph::Graph, graph::Graph> split_off_copied(const graph::FusedCall& c
             std::ranges::find(call.copied, whole.nodes[i].name) != call.copied.end();
         (copied ? shared : rest).push_back(static_cast<graph::NodeId>(i));
     }
-    std::vector<graph::ValueId> inputs, made, outputs;
+    std::vector<graph::ValueId> inputs, shared_results, outputs;
     for (const auto& input : whole.inputs) inputs.push_back(input.value);
     for (const auto& output : whole.outputs) outputs.push_back(*output.value);
     for (const auto id : rest)
         for (const auto value : graph::tensor_inputs(whole[id])) {
             const auto producer = whole[value].producer;
-            const bool from = producer && std::ranges::find(shared, *producer) != shared.end();
-            if (from && std::ranges::find(made, value) == made.end()) made.push_back(value);
+            const bool is_shared = producer && std::ranges::find(shared, *producer) != shared.end();
+            if (is_shared && std::ranges::find(shared_results, value) == shared_results.end())
+                shared_results.push_back(value);
         }
-    auto first = graph::extract(whole, shared, inputs, made);
-    inputs.insert(inputs.end(), made.begin(), made.end());
+    auto first = graph::extract(whole, shared, inputs, shared_results);
+    inputs.insert(inputs.end(), shared_results.begin(), shared_results.end());
     return {std::move(first), graph::extract(whole, rest, inputs, outputs)};
 }
 
@@ -85,8 +87,9 @@ verify::ErrorPair worst(const verify::ErrorPair& a, const verify::ErrorPair& b) 
     return {std::max(a.largest, b.largest), std::max(a.rms, b.rms)};
 }
 
-// Values that are compared with a threshold are drawn kBeyond times as large, unless ordinary ones
-// already are, or f16 sums would overflow.
+// `kFar` draws values kBeyond times as large as the largest threshold they are compared with. It is
+// not used if ordinary values, up to kOrdinary, reach that far, nor from kFarthest on, where f16
+// sums would overflow.
 constexpr double kBeyond = 2, kOrdinary = 16, kFarthest = 2000;
 
 }  // namespace
@@ -124,17 +127,18 @@ at::Tensor Oracle::draw_input(const graph::GraphInput& input, std::string_view d
     TORCH_CHECK(value.type, "input ", value.name, " of ", call_.id, " is not a tensor");
     const auto& type = *value.type;
     const auto binding = std::ranges::find(call_.params, value.name, &graph::Binding::value);
-    const bool is_read =
-        binding != call_.params.end();  // else its values are built in, and checked at every call
+    // The values of an input that is not read are built into the kernel, and checked at every call.
+    const bool is_read = binding != call_.params.end();
     if (const auto found = buffers_.find(value.name); found != buffers_.end()) {
         auto real = load_weight(found->second).to(device_);
+        // A call with smaller extents gets the first elements along each dimension.
         bool fits = real.dim() == static_cast<std::int64_t>(type.sizes.size());
         for (std::size_t d = 0; fits && d < type.sizes.size(); ++d) {
             fits = real.size(d) >= type.sizes[d];
             if (fits) real = real.narrow(d, 0, type.sizes[d]);
         }
-        const bool changes = is_read && found->second.persistent;
-        if (fits) return distribution == kOtherBuffers && changes ? other_values(real) : real;
+        const bool may_change = is_read && found->second.persistent;
+        if (fits) return distribution == kOtherBuffers && may_change ? other_values(real) : real;
     }
     InputFacts facts;
     facts.constant = is_read && binding->constant;
@@ -170,7 +174,7 @@ Case Oracle::draw(std::string_view distribution, int seed) const {
     Case drawn{std::string(distribution), seed, {}, {}, {}, {}, {}};
     for (const auto& input : call_.original.inputs)
         drawn.inputs.push_back(draw_input(input, distribution));
-    answer(drawn);
+    compute_results(drawn);
     return drawn;
 }
 
@@ -181,7 +185,7 @@ std::function<Tensors()> Oracle::baseline(const Tensors& inputs) const {
     return [this, all] { return rest_->run(all); };
 }
 
-void Oracle::answer(Case& drawn) const {
+void Oracle::compute_results(Case& drawn) const {
     drawn.eager = eager_->run(drawn.inputs);
     drawn.exact = exact_->run(widened(drawn.inputs));
     // For each element type of an output: the results for several changes of the inputs.
@@ -204,16 +208,17 @@ void Oracle::answer(Case& drawn) const {
 
 Case Oracle::with_one_row_changed(const Case& drawn, int seed) const {
     at::manual_seed(static_cast<std::uint64_t>(seed));
-    Case other{drawn.distribution + ", one row changed", seed, {}, {}, {}, {}, {}};
+    Case changed{drawn.distribution + ", one row changed", seed, {}, {}, {}, {}, {}};
     for (std::size_t i = 0; i < drawn.inputs.size(); ++i) {
         const auto& input = drawn.inputs[i];
-        const bool given = buffers_.contains(call_.original[call_.original.inputs[i].value].name);
+        const bool is_buffer =
+            buffers_.contains(call_.original[call_.original.inputs[i].value].name);
         // Rows that share memory cannot change one by one.
         bool separate = true;
         for (std::int64_t d = 0; d < input.dim(); ++d)
             separate = separate && (input.size(d) == 1 || input.stride(d) > 0);
-        if (given || !separate || !input.is_floating_point() || input.numel() == 0) {
-            other.inputs.push_back(input);
+        if (is_buffer || !separate || !input.is_floating_point() || input.numel() == 0) {
+            changed.inputs.push_back(input);
             continue;
         }
         auto copy = at::empty_strided(input.sizes(), input.strides(), input.options());
@@ -222,10 +227,10 @@ Case Oracle::with_one_row_changed(const Case& drawn, int seed) const {
         while (row.dim() > 1)
             row = row.select(0, at::randint(row.size(0), {}, at::kLong).item<std::int64_t>());
         row.mul_(-0.5);
-        other.inputs.push_back(copy);
+        changed.inputs.push_back(copy);
     }
-    answer(other);
-    return other;
+    compute_results(changed);
+    return changed;
 }
 
 verify::Check Oracle::check(const Case& drawn, const Tensors& results) const {
@@ -234,11 +239,11 @@ verify::Check Oracle::check(const Case& drawn, const Tensors& results) const {
     check.seed = drawn.seed;
     check.passed = true;
     for (std::size_t i = 0; i < results.size(); ++i) {
-        const auto is = difference(drawn.exact[i], results[i], drawn.eager[i]);
+        const auto actual = difference(drawn.exact[i], results[i], drawn.eager[i]);
         check.eager = worst(check.eager, verify::relative(drawn.eager_difference[i]));
-        check.kernel = worst(check.kernel, verify::relative(is));
+        check.kernel = worst(check.kernel, verify::relative(actual));
         const auto& output = call_.original[*call_.original.outputs[i].value];
-        auto why = verify::judge(drawn.eager_difference[i], is, output.type->dtype);
+        auto why = verify::judge(drawn.eager_difference[i], actual, output.type->dtype);
         const auto slice = drawn.slices[i].worst(drawn.exact[i], drawn.eager[i], results[i]);
         check.slice = std::max(check.slice, slice.share);
         if (why.empty() && !(slice.share <= 1)) why = slice.what;
@@ -256,7 +261,7 @@ std::map<std::string, graph::Weight> buffers_of(const graph::FusedCall& call,
         if (input.kind != graph::InputKind::buffer && input.kind != graph::InputKind::constant)
             continue;
         const auto& name = archive.graph[input.value].name;
-        // Also those that the kernel does not read, such as a mask that is built into it.
+        // Buffers that the kernel does not read count too, such as a mask that is built into it.
         if (std::ranges::none_of(call.original.inputs, [&](const auto& own) {
                 return call.original[own.value].name == name;
             }))

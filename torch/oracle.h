@@ -37,9 +37,9 @@ class Oracle {
 
     // Whether there are inputs that `kShifted` shifts.
     bool normalises_inputs() const { return !normalised_.empty(); }
-    // Whether there are buffers that `kOtherBuffers` changes, and thresholds that only `kFar`
-    // reaches.
+    // Whether there are buffers that `kOtherBuffers` changes.
     bool reads_buffers() const;
+    // Whether the call compares values with thresholds that only `kFar` reaches.
     bool has_far_thresholds() const;
     Case draw(std::string_view distribution, int seed) const;
     // The case with one row (along the last dimension) of each floating input changed: a kernel
@@ -47,14 +47,14 @@ class Oracle {
     Case with_one_row_changed(const Case& drawn, int seed) const;
     // Judges results for the case's inputs.
     verify::Check check(const Case& drawn, const Tensors& results) const;
-    // Runs the original as a module would in every call: what a module computes once for several
-    // calls is computed here, and not in the function that is returned.
+    // Returns a function that runs the original as a module would in every call. What a module
+    // computes once for several calls is computed here, before that function is called.
     std::function<Tensors()> baseline(const Tensors& inputs) const;
 
   private:
     Oracle() = default;
-    void answer(Case& drawn) const;
-    double far() const;  // the factor of activations in `kFar`
+    void compute_results(Case& drawn) const;  // and the allowed errors, for the case's inputs
+    double far() const;                       // the factor of activations in `kFar`
     at::Tensor draw_input(const graph::GraphInput& input, std::string_view distribution) const;
 
     graph::FusedCall call_;
@@ -63,7 +63,7 @@ class Oracle {
     bool tf32_ = false;
     std::set<std::string> normalised_;  // inputs that reach a norm without a product in between
     std::optional<GraphExecutor> eager_, exact_;
-    std::optional<GraphExecutor> shared_, rest_;  // the copied nodes of the call, and all others
+    std::optional<GraphExecutor> shared_, rest_;  // FusedCall::copied, and all other nodes
 };
 
 // The archive's buffers and constants among the call's inputs.

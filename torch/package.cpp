@@ -32,13 +32,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kAgain =
+constexpr std::string_view kWriteAgain =
     "write the package again with `fact optimize`, or `fact compose` on its run folder";
 
-// Whether they are one weight under two names.
-bool is_alias(const graph::Weight& one, const graph::Weight& other) {
-    return one.storage.data() == other.storage.data() && one.type == other.type &&
-           !one.storage.empty();
+// Whether the two are one weight under two names.
+bool is_alias(const graph::Weight& a, const graph::Weight& b) {
+    return a.storage.data() == b.storage.data() && a.type == b.type && !a.storage.empty();
 }
 
 // What torch.export recorded for an argument that is not a tensor.
@@ -62,9 +61,9 @@ json fixed_value(const graph::Argument& argument) {
         argument);
 }
 
-std::vector<std::int64_t> numbers(c10::SymIntArrayRef symbolic) {
+std::vector<std::int64_t> as_numbers(c10::SymIntArrayRef symbolic) {
     std::vector<std::int64_t> result;
-    for (const auto& one : symbolic) result.push_back(one.guard_int(__FILE__, __LINE__));
+    for (const auto& size : symbolic) result.push_back(size.guard_int(__FILE__, __LINE__));
     return result;
 }
 
@@ -75,7 +74,7 @@ struct Package::State {
     graph::Archive archive;
     json original;  // facts about the module, from a bare archive; a package has a manifest instead
     std::string identity;
-    std::vector<std::string> namespaces;  // declared
+    std::vector<std::string> namespaces;  // of operators that the package says it calls
     Contract contract;
     bool without_weights = false;
     std::map<std::string, std::shared_ptr<FusedKernel>> calls;
@@ -85,9 +84,9 @@ struct Package::State {
 
     GraphExecutor& executor_on(c10::Device device, bool strict) {
         const std::lock_guard lock(mutex);
-        auto& own = strict ? strict_executors : executors;
-        const auto found = own.find(device);
-        if (found != own.end()) return found->second;
+        auto& by_device = strict ? strict_executors : executors;
+        const auto found = by_device.find(device);
+        if (found != by_device.end()) return found->second;
         const auto fused = [&](const std::string& id) -> FusedFunction {
             const auto call = calls.find(id);
             if (call == calls.end()) return {};
@@ -101,11 +100,11 @@ struct Package::State {
         };
         auto built = GraphExecutor::build(graph, {device, fused});
         TORCH_CHECK(built.ok(), built.ok() ? "" : built.error().text());
-        return own.emplace(device, std::move(*built)).first->second;
+        return by_device.emplace(device, std::move(*built)).first->second;
     }
 
     Result<> make_contract();
-    Tensors on_meta(const Tensors& inputs);
+    Tensors run_on_meta(const Tensors& inputs);
 };
 
 Result<> Package::State::make_contract() {
@@ -118,12 +117,13 @@ Result<> Package::State::make_contract() {
 }
 
 // Runs the original operators, which give the shapes for any element type.
-Tensors Package::State::on_meta(const Tensors& inputs) {
-    Tensors bare;
+Tensors Package::State::run_on_meta(const Tensors& inputs) {
+    Tensors without_memory;
     for (const auto& input : inputs)
-        bare.push_back(at::empty_strided(numbers(input.sym_sizes()), numbers(input.sym_strides()),
-                                         input.options().device(c10::kMeta)));
-    return executor_on(c10::kMeta, false).run(bare);
+        without_memory.push_back(at::empty_strided(as_numbers(input.sym_sizes()),
+                                                   as_numbers(input.sym_strides()),
+                                                   input.options().device(c10::kMeta)));
+    return executor_on(c10::kMeta, false).run(without_memory);
 }
 
 Package::Package(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -157,7 +157,7 @@ Result<std::shared_ptr<Package>> Package::open(const fs::path& folder, const Loa
     if (fs::is_regular_file(folder)) return open_archive(folder, options);
     const auto manifest = package::read_manifest(folder);
     if (!manifest) return manifest.error();
-    if (auto whole = package::check_files(folder, *manifest); !whole) return whole.error();
+    if (auto intact = package::check_files(folder, *manifest); !intact) return intact.error();
     const auto check = [&](const graph::Graph& graph) {
         return package::check_operators(graph, manifest->namespaces, options.allow);
     };
@@ -165,14 +165,14 @@ Result<std::shared_ptr<Package>> Package::open(const fs::path& folder, const Loa
         return package::path_of(folder, *manifest, path);
     };
     for (const auto* needed : {"graph.json", "model.pt2"})
-        if (auto known = file(needed); !known) return known.error();
+        if (auto listed = file(needed); !listed) return listed.error();
     const auto text = read_file(folder / "graph.json");
     if (!text) return text.error();
     auto graph = graph::graph_from_json(*text);
-    if (!graph) return Error{graph.error().message, std::string(kAgain)};
+    if (!graph) return Error{graph.error().message, std::string(kWriteAgain)};
     if (auto fine = check(*graph); !fine) return fine.error();
     auto archive = graph::read_pt2(folder / "model.pt2");
-    if (!archive) return Error{archive.error().message, std::string(kAgain)};
+    if (!archive) return Error{archive.error().message, std::string(kWriteAgain)};
 
     auto state = std::make_unique<State>();
     state->graph = std::move(*graph);
@@ -204,8 +204,8 @@ Result<std::shared_ptr<Package>> Package::open(const fs::path& folder, const Loa
                                                : read_compiled(*cubin, *record);
         }
         const ir::Kernel& kernel_text = texts.at(call->kernel);
-        const Compiled& own = compiled.at(call->kernel);
-        auto kernel = FusedKernel::make(std::move(*call), kernel_text, own);
+        const Compiled& kernel_code = compiled.at(call->kernel);
+        auto kernel = FusedKernel::make(std::move(*call), kernel_text, kernel_code);
         if (!kernel) return kernel.error();
         state->calls.emplace(id, std::move(*kernel));
     }
@@ -298,8 +298,8 @@ Tensors Package::shapes(const Tensors& inputs) {
     const auto& layouts = contract.layouts();
     const bool known =
         contract.has_traced_dtypes(inputs) &&
-        std::ranges::all_of(layouts, [](const auto& one) { return one.has_value(); });
-    Tensors results = known ? Tensors(layouts.size()) : state_->on_meta(inputs);
+        std::ranges::all_of(layouts, [](const auto& layout) { return layout.has_value(); });
+    Tensors results = known ? Tensors(layouts.size()) : state_->run_on_meta(inputs);
     for (std::size_t i = 0; i < results.size(); ++i) {
         if (!layouts[i]) continue;
         const auto dtype = known ? layouts[i]->dtype : results[i].scalar_type();
@@ -318,7 +318,7 @@ Tensors Package::run_with_own_weights(const Tensors& user_inputs) {
     TORCH_CHECK(!state_->without_weights,
                 "the package was made without weights: give them to run() among its inputs");
     const auto device = user_inputs[0].device();
-    const Tensors* lifted = nullptr;
+    const Tensors* weight_inputs = nullptr;
     {
         const std::lock_guard lock(state_->mutex);
         auto found = state_->own_weights.find(device);
@@ -337,19 +337,22 @@ Tensors Package::run_with_own_weights(const Tensors& user_inputs) {
             }
             found = state_->own_weights.emplace(device, std::move(tensors)).first;
         }
-        lifted = &found->second;
+        weight_inputs = &found->second;
     }
     Tensors inputs;
-    std::size_t next_user = 0, next_lifted = 0;
+    std::size_t next_user = 0, next_weight = 0;
     for (const auto& input : state_->graph.inputs) {
         if (input.fixed) continue;
         const bool user = input.kind == graph::InputKind::user;
-        TORCH_CHECK(!user || next_user < user_inputs.size(), "too few inputs");
-        inputs.push_back(user ? user_inputs[next_user++] : (*lifted)[next_lifted++]);
+        TORCH_CHECK(!user || next_user < user_inputs.size(),
+                    fmt::format("the model takes more than the {} tensors that it got",
+                                user_inputs.size()));
+        inputs.push_back(user ? user_inputs[next_user++] : (*weight_inputs)[next_weight++]);
     }
     TORCH_CHECK(next_user == user_inputs.size(),
                 fmt::format("the model takes {} tensors, got {}", next_user, user_inputs.size()));
     auto results = run(inputs);
+    // The buffers that the graph writes to get their new values.
     const auto& written = state_->contract.written();
     const std::size_t first_written = results.size() - written.size();
     for (std::size_t i = first_written; i < results.size(); ++i)

@@ -27,7 +27,7 @@ class Package {
     // The SHA-256 of the manifest, which covers every byte of the package; for an archive, that of
     // its graph and weights.
     const std::string& identity() const;
-    // The same without opening it; "" for an archive.
+    // The identity() of a folder without opening it; "" for an archive.
     static Result<std::string> identity_of(const std::filesystem::path& folder);
 
     // An Error if the package calls operators that these options do not allow.
@@ -44,9 +44,10 @@ class Package {
     std::string signature_json() const;
 
     // `inputs`: the graph's tensor inputs in order, including weights. Returns the results, then
-    // what the caller has to write to buffers; none of them shares memory with an input or with
-    // another. Throws if sizes are not the traced ones, or if a buffer does not have the values
-    // that are built into kernels; if `strict`, also if a call is not run by its kernel.
+    // what the caller has to write to buffers; none of these tensors shares memory with an input
+    // or with another of them. Throws if sizes are not the traced ones, or if a buffer does not
+    // have the values that are built into kernels; if `strict`, also if a call is not run by its
+    // kernel.
     Tensors run(const Tensors& inputs, bool strict = false);
 
     // Loads the kernels onto a GPU before they are called there: a call that is being captured into
@@ -56,7 +57,8 @@ class Package {
     // Everything that kernels prepared from weights is prepared again at the next call.
     void refresh();
 
-    // As JSON, for every fused call: whether its kernel can run on the device, and what ran so far.
+    // As JSON, for every fused call: whether its kernel can run on the device, and how often the
+    // kernel, the interpreter and torch's operators have run it so far.
     std::string status_json(c10::Device device) const;
 
     // What run() would return for these inputs, as tensors without memory. `inputs` need no memory

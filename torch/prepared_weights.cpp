@@ -64,19 +64,19 @@ class Table {
         return *table;
     }
 
-    template <class Is>
-    Item* find(const std::string& maker, const ParamSet& params, Is is) {
+    template <class Matches>
+    Item* find(const std::string& maker, const ParamSet& params, Matches matches) {
         for (auto& item : items_[{maker, params}])
-            if (const auto set = item.set.lock(); set && is(set->weights)) return &item;
+            if (const auto set = item.set.lock(); set && matches(set->weights)) return &item;
         return nullptr;
     }
     void add(const std::string& maker, const ParamSet& params, const std::shared_ptr<Set>& set) {
         items_[{maker, params}].push_back({set, nullptr});
     }
-    // Drops what can never be found again.
+    // Drops sets that can never be found again.
     void drop_dead() {
-        for (auto& [key, own] : items_)
-            std::erase_if(own, [](const Item& item) {
+        for (auto& [key, items] : items_)
+            std::erase_if(items, [](const Item& item) {
                 const auto set = item.set.lock();
                 return !set || !std::ranges::all_of(set->weights, &SeenTensor::is_alive);
             });

@@ -17,7 +17,7 @@
 
 namespace fact::exec {
 
-using ParamSet = std::vector<int>;  // Launch::prepares_from
+using ParamSet = std::vector<int>;  // numbers of parameters, as in Launch::prepares_from
 
 // The workspaces of launches that prepare from the same parameters, by their numbers in the record.
 struct PreparedWorkspaces {
@@ -27,6 +27,7 @@ struct PreparedWorkspaces {
 std::map<ParamSet, PreparedWorkspaces> prepared_workspaces(const LaunchRecord& record);
 
 using SeenWeights = std::vector<SeenTensor>;
+// The weights as they are now, to tell later whether they have changed.
 SeenWeights seen(const std::vector<at::Tensor>& weights);
 
 // The launch that is about to read what was prepared.
@@ -55,7 +56,7 @@ class PreparedWeights {
     // What was prepared from these weights; nothing if they have changed since.
     std::optional<Tensors> find(const ParamSet& params, const Tensors& weights,
                                 const Reader& reader);
-    // The memory that has to be filled again in place because a CUDA graph reads it.
+    // The memory that has to be filled again in place because a CUDA graph reads it, if any.
     std::optional<Tensors> captured(const ParamSet& params, const Tensors& weights);
     // `weights` as they were before the workspaces were filled.
     void keep(const ParamSet& params, SeenWeights weights, Tensors workspaces);

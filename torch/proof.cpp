@@ -140,17 +140,17 @@ std::vector<at::Tensor> ProofBench::copy_bits(const Guarded& outputs) const {
 }
 
 // How many elements of the last results the kernel does not write: they keep what was there before.
-Result<std::int64_t> ProofBench::unwritten() {
-    std::vector<at::Tensor> kept;
+Result<std::int64_t> ProofBench::count_unwritten() {
+    std::vector<at::Tensor> poisoned;
     for (const auto& output : outputs_)
-        if (output.tensor().is_floating_point()) kept.push_back(output.bits().eq(-1));
+        if (output.tensor().is_floating_point()) poisoned.push_back(output.bits().eq(-1));
     if (auto done = launch(inputs_, outputs_, {Contents::Output::small}); !done)
         return done.error();
     std::int64_t count = 0;
     std::size_t next = 0;
     for (const auto& output : outputs_) {
         if (!output.tensor().is_floating_point()) continue;
-        const auto& suspects = kept[next++];
+        const auto& suspects = poisoned[next++];
         const auto width = static_cast<std::int64_t>(output.bits().itemsize());
         const auto changed = output.bits().ne(GuardedTensor::repeated(kSmall, width));
         // A NaN that was computed from the poison has become another number.
@@ -188,11 +188,11 @@ Result<Verdict> ProofBench::check(const Case& drawn) {
 // Finds the cause of a wrong result by what else changes it.
 Result<Verdict> ProofBench::diagnose(const Case& drawn, Verdict found) {
     const auto wrong = copy_bits(outputs_);
-    const auto left = unwritten();
-    if (!left) return left.error();
-    if (*left > 0)
-        return Verdict{Finding::unwritten,
-                       fmt::format("{} elements were not written, {}", *left, case_name(drawn))};
+    const auto num_unwritten = count_unwritten();
+    if (!num_unwritten) return num_unwritten.error();
+    if (*num_unwritten > 0)
+        return Verdict{Finding::unwritten, fmt::format("{} elements were not written, {}",
+                                                       *num_unwritten, case_name(drawn))};
     const struct {
         Contents contents;
         Finding finding;

@@ -1,5 +1,5 @@
-// The steps by which a kernel is proven, docs/verification.md in code. Each launches it on memory
-// prepared to show one kind of fault, on a GPU or on CPU tensors.
+// The steps by which a kernel is proven, as docs/verification.md describes them. Each launches the
+// kernel on memory prepared to show one kind of fault, on a GPU or on CPU tensors.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ using LaunchKernel = std::function<Result<>(const Tensors& inputs, const Tensors
                                             const WorkspaceSource& workspace)>;
 
 // All cases are shown to the kernel at the same addresses, each overwriting the previous one: what
-// it remembers of one is wrong for the next.
+// a kernel remembers of one case is wrong for the next.
 class ProofBench {
   public:
     // `oracle` must outlive it.
@@ -30,12 +30,12 @@ class ProofBench {
     // steps below.
     Result<verify::Verdict> check(const Case& drawn);
 
-    // Other previous contents of outputs and workspaces do not change a bit of the result.
+    // Checks that no bit of the result depends on the previous contents of outputs and workspaces.
     Result<verify::Verdict> check_independence();
-    // Nor do repeated launches without a pause, or launches of another case on another stream at
-    // the same time.
+    // Checks the same for repeated launches without a pause, and for launches of another case on
+    // another stream at the same time.
     Result<verify::Verdict> check_repeats();
-    // Nor do other addresses.
+    // Checks the same for other addresses.
     Result<verify::Verdict> check_elsewhere();
 
     // For timing: timed_inputs() are the reference's inputs, which the baseline gets as well.
@@ -53,7 +53,7 @@ class ProofBench {
     // What outputs and workspaces hold before a launch.
     struct Contents {
         enum class Output { poison, zeros, small, stale } output = Output::poison;
-        std::uint8_t workspace = 0xFF;
+        std::uint8_t workspace = 0xFF;  // every byte
     };
 
     static Tensors tensors(const Guarded& guarded);
@@ -65,10 +65,10 @@ class ProofBench {
     bool same(const Guarded& outputs, const std::vector<at::Tensor>& bits) const;
     std::vector<at::Tensor> copy_bits(const Guarded& outputs) const;
     verify::Verdict judge(const Case& drawn, const Guarded& outputs, verify::Check& check) const;
-    Result<std::int64_t> unwritten();
+    Result<std::int64_t> count_unwritten();
     Result<verify::Verdict> diagnose(const Case& drawn, verify::Verdict found);
     Result<verify::Verdict> launch_many(bool two_streams);
-    void show(const Case& drawn);
+    void show(const Case& drawn);  // copies the case's inputs to inputs_
 
     const Oracle& oracle_;
     LaunchKernel launch_;
@@ -77,13 +77,13 @@ class ProofBench {
     Guarded outputs_;
     std::vector<Guarded> more_outputs_;      // of repeated launches
     std::vector<GuardedTensor> workspaces_;  // of the last launch
-    const Case* shown_ = nullptr;
-    const Case* first_ = nullptr;
-    std::vector<at::Tensor> reference_;  // bits of the first case's results
-    const Case* second_ = nullptr;
+    const Case* shown_ = nullptr;            // whose inputs are in inputs_
+    const Case* first_ = nullptr;            // the first case that passed
+    std::vector<at::Tensor> reference_;      // bits of the first case's results
+    const Case* second_ = nullptr;           // the second one
     std::vector<at::Tensor> second_reference_;
     std::vector<verify::Check> checks_;
-    int disturbed_ = 0;
+    int disturbed_ = 0;  // calls of disturb()
 };
 
 }  // namespace fact::exec

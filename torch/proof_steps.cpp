@@ -35,7 +35,8 @@ Result<Verdict> ProofBench::check_independence() {
             if (auto done = launch(inputs_, outputs_, trial.contents); !done) return done.error();
             if (same(outputs_, reference_)) break;
             if (attempt == 1)
-                return Verdict{trial.finding, fmt::format("another result with {}", trial.what)};
+                return Verdict{trial.finding,
+                               fmt::format("the result differs with {}", trial.what)};
             if (auto done = launch(inputs_, outputs_, {}); !done) return done.error();
             if (!same(outputs_, reference_))
                 return Verdict{Finding::not_deterministic, "two launches give different results"};
@@ -75,8 +76,8 @@ Result<Verdict> ProofBench::launch_many(bool two_streams) {
         if (!same(more_outputs_[i], of_second(i) ? second_reference_ : reference_))
             return Verdict{
                 Finding::not_deterministic,
-                fmt::format("launch {} of {} {} gives another result", i + 1, more_outputs_.size(),
-                            two_streams ? "on two streams" : "in a row")};
+                fmt::format("launch {} of {} {} gives a different result", i + 1,
+                            more_outputs_.size(), two_streams ? "on two streams" : "in a row")};
         if (auto found = check_surroundings(inputs_, more_outputs_[i]); !found.passed())
             return found;
     }
@@ -102,7 +103,7 @@ Result<Verdict> ProofBench::check_elsewhere() {
     if (auto found = check_surroundings(inputs, outputs); !found.passed()) return found;
     if (!same(outputs, reference_))
         return Verdict{Finding::remembers,
-                       "the same inputs give another result at other addresses"};
+                       "the same inputs give a different result at other addresses"};
     return Verdict{};
 }
 
@@ -133,7 +134,7 @@ Verdict ProofBench::check_timed() {
     synchronize_all(device_);
     workspaces_.clear();
     if (!same(outputs_, reference_))
-        return {Finding::idle_when_timed, "the last timed launch left another result"};
+        return {Finding::idle_when_timed, "the last timed launch left a different result"};
     return check_surroundings(inputs_, outputs_);
 }
 

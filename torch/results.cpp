@@ -12,7 +12,7 @@ namespace fact::exec {
 
 namespace {
 
-constexpr std::uintptr_t kAlignment = 16;  // torch.compile assumes it
+constexpr std::uintptr_t kAlignment = 16;  // in bytes; torch.compile assumes it
 
 bool share_elements(const std::vector<std::int64_t>& sizes,
                     const std::vector<std::int64_t>& strides) {
@@ -72,17 +72,17 @@ Tensors with_own_memory(Tensors results, const Tensors& inputs,
         at::Tensor& result = results[i];
         const auto& layout = layouts[i];
         // Nothing else refers to the memory of most results: a quick test.
-        const bool own =
+        const bool has_own_memory =
             (result.use_count() == 1 && result.storage().use_count() == 1) ||
             !(shares_memory(result, inputs) || shares_memory(result, {results.data(), i}));
         if (!layout) {
-            if (!own) result = result.clone();
+            if (!has_own_memory) result = result.clone();
             continue;
         }
         TORCH_CHECK(std::ranges::equal(result.sizes(), layout->sizes),
                     fmt::format("result {} has other sizes than when the module was traced: [{}]",
                                 i, sizes_text(result)));
-        if (own && has_layout(result, *layout) && is_aligned(result)) {
+        if (has_own_memory && has_layout(result, *layout) && is_aligned(result)) {
             if (!std::ranges::equal(result.strides(), layout->strides))
                 result = result.as_strided(layout->sizes, layout->strides);
             continue;

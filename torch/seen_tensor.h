@@ -1,4 +1,4 @@
-// Recognises a tensor later, and whether it has changed, without keeping it alive.
+// Recognises a tensor later, and tells whether it has changed, without keeping it alive.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,7 +18,7 @@ struct SeenTensor {
     bool is_unchanged(const at::Tensor& tensor) const;
     bool is_alive() const { return !storage.expired(); }
 
-    c10::weak_intrusive_ptr<c10::StorageImpl> storage;  // another tensor may get the address
+    c10::weak_intrusive_ptr<c10::StorageImpl> storage;  // another tensor may get the same address
     const void* data;
     std::int64_t version;
     c10::ScalarType dtype;

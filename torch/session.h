@@ -1,4 +1,5 @@
-// The fused call that a worker has open: what it must compute, and the kernel text that claims to.
+// The fused call that a worker has open: what it must compute, and the kernel text that claims to
+// compute it.
 // open() is in session.cpp, everything else in measure.cpp.
 #pragma once
 
@@ -24,7 +25,7 @@ class Session {
     verify::CandidateReply measure(const verify::CandidateRequest& request);
 
   private:
-    // The call with other extents. Those that torch rejects are left out.
+    // The call with other extents, except extents that torch rejects.
     struct OtherSizes {
         graph::FusedCall call;
         std::string note;

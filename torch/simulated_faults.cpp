@@ -62,7 +62,7 @@ Result<> changes_inputs(const Call& call) {
     return done;
 }
 
-// Adds to the previous contents, except NaN: its results are right if outputs held NaN.
+// Adds to the outputs' previous contents, except NaN: its results are right if outputs held NaN.
 Result<> stale_output(const Call& call) {
     Tensors before;
     for (const auto& output : call.outputs) before.push_back(output.nan_to_num(0));
@@ -154,7 +154,7 @@ Result<> lost_tail(const Call& call) {
 
 // Stops working after its first launches without a given workspace: the later ones are timed.
 Result<> tires(const Call& call) {
-    constexpr int kRepeats = 12;  // of the proof, before it times
+    constexpr int kRepeats = 12;  // launches of the proof before the timing
     if (!call.workspace && ++call.memory.launches > kRepeats) return Ok{};
     return call.run_honestly();
 }
@@ -163,8 +163,8 @@ constexpr struct {
     std::string_view name;
     Defect defect;
 } kFaults[] = {
-    {"none", none},  // the interpreter itself, with the whole proof
-    {"wrong", zeros},
+    {"none", none},    // the interpreter itself, with the whole proof
+    {"wrong", zeros},  // another name of `zeros`
     {"zeros", zeros},
     {"half_tile", half_tile},
     {"outside", outside},

@@ -1,4 +1,5 @@
-// The few CUDA functions that torch/ needs, found at run time: it builds and loads without CUDA.
+// The few CUDA functions that torch/ needs, found at run time, so that torch/ builds and
+// loads without CUDA.
 #pragma once
 
 #include <c10/core/Device.h>

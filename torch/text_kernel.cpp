@@ -33,7 +33,7 @@ struct TextKernel::State {
 
     // The extent of every dimension, from the sizes of the parameters. Symbolic sizes become
     // numbers.
-    std::vector<std::int64_t> solved(const Tensors& params) const {
+    std::vector<std::int64_t> extents_of(const Tensors& params) const {
         std::vector<std::int64_t> extents(text.dims.size(), ir::kUnknownExtent);
         for (std::size_t i = 0; i < params.size(); ++i) {
             const auto& dims = text.params[i].type.dims;
@@ -54,21 +54,21 @@ struct TextKernel::State {
 
     // The extents as the parameters have them, if some are symbolic and they include all dimensions
     // of the outputs. They are checked when the kernel runs.
-    std::optional<std::vector<c10::SymInt>> symbolic(const Tensors& params) const {
+    std::optional<std::vector<c10::SymInt>> symbolic_extents_of(const Tensors& params) const {
         std::vector<c10::SymInt> extents(text.dims.size(), c10::SymInt(ir::kUnknownExtent));
-        bool any = false;
+        bool usable = false;
         std::vector<bool> known(text.dims.size());
         for (std::size_t i = 0; i < params.size(); ++i) {
             const auto& dims = text.params[i].type.dims;
             for (std::size_t d = 0; d < dims.size(); ++d) {
                 extents[ir::index(dims[d])] = params[i].sym_size(static_cast<std::int64_t>(d));
                 known[ir::index(dims[d])] = true;
-                any |= extents[ir::index(dims[d])].is_heap_allocated();
+                usable |= extents[ir::index(dims[d])].is_heap_allocated();
             }
         }
         for (const ir::Output& output : text.outputs)
-            for (const ir::DimId dim : output.tensor.type.dims) any &= known[ir::index(dim)];
-        return any ? std::optional(std::move(extents)) : std::nullopt;
+            for (const ir::DimId dim : output.tensor.type.dims) usable &= known[ir::index(dim)];
+        return usable ? std::optional(std::move(extents)) : std::nullopt;
     }
 };
 
@@ -115,7 +115,8 @@ Result<std::shared_ptr<TextKernel>> TextKernel::open(const std::filesystem::path
 Result<std::string> TextKernel::identity_of(const std::filesystem::path& folder) {
     std::string content;
     for (const auto* name : {"kernel.fact", "record.json", "kernel.cubin"}) {
-        const bool is_text = std::string_view(name) == "kernel.fact";  // enough without a GPU
+        // A folder without the other two files still runs on the CPU.
+        const bool is_text = std::string_view(name) == "kernel.fact";
         if (!is_text && !std::filesystem::exists(folder / name)) continue;
         const auto bytes = read_file(folder / name);
         if (!bytes) return bytes.error();
@@ -139,10 +140,10 @@ const ir::Kernel& TextKernel::text() const {
 Tensors TextKernel::shapes(const Tensors& params) const {
     const ir::Kernel& text = state_->text;
     state_->check_dims(params);
-    auto extents = state_->symbolic(params);
+    auto extents = state_->symbolic_extents_of(params);
     if (!extents) {
-        const auto solved = state_->solved(params);
-        extents.emplace(solved.begin(), solved.end());
+        const auto numbers = state_->extents_of(params);
+        extents.emplace(numbers.begin(), numbers.end());
     }
     Tensors outputs;
     for (const ir::Output& output : text.outputs) {
@@ -162,7 +163,7 @@ Tensors TextKernel::run(const Tensors& params) {
     const auto device = params[0].device();
     for (const auto& param : params)
         TORCH_CHECK(param.device() == device, text.name, ": the tensors are on different devices");
-    state_->solved(params);  // throws if they do not fit the text
+    state_->extents_of(params);  // throws if the sizes do not fit the text
     Tensors outputs = shapes(params);
     if (device.is_cpu()) {
         const auto all = views<ir::TensorView>(text, params, outputs);

@@ -49,6 +49,7 @@ class Occupier {
     at::Tensor filler_;
 };
 
+// The GPU's time between two events.
 class Span {
   public:
     Span()
@@ -120,7 +121,7 @@ std::vector<Times> time_sustained(const std::vector<Work>& works, c10::Device de
                                   double milliseconds, const Work& between) {
     const Occupier occupy(device);
     const auto stream = current_stream(device);
-    constexpr double kRoundUs = 120'000;  // of each work, if there is time: the clock has settled
+    constexpr double kRoundUs = 120'000;  // per work, if there is time: the clock then settles
     const double each_us = 1000 * milliseconds / static_cast<double>(works.size());
     const int rounds = std::clamp(static_cast<int>(each_us / kRoundUs), 3, 7);
     const double least_us = each_us / rounds;
@@ -133,7 +134,7 @@ std::vector<Times> time_sustained(const std::vector<Work>& works, c10::Device de
         if (between) between();
         for (std::size_t i = 0; i < works.size(); ++i) {
             Span span;
-            occupy(500);
+            occupy(500);  // while the host queues the first launches
             span.measure(stream, works[i], counts[i]);
             times[i].push_back(span.microseconds() / counts[i]);
         }

@@ -1,4 +1,4 @@
-// GPU times of several pieces of work, measured in turns so that all find the GPU in one state.
+// GPU times of several pieces of work, measured in turns: the GPU is in the same state for all.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -14,13 +14,14 @@ namespace fact::exec {
 // Queues work on the current stream and returns without waiting for it.
 using Work = std::function<void()>;
 
-// One at a time on a GPU that is otherwise idle. The GPU is kept busy before each, so that the
-// host's time to launch is not counted. `between` runs before each turn, and is not counted either.
-// Everything takes about `milliseconds`, or longer if that would be too few runs.
+// Runs one at a time on a GPU that is otherwise idle. The GPU is kept busy before each run, so that
+// the host's time to launch is not counted. `between` runs before each turn, and is not counted
+// either. Everything takes about `milliseconds`, or longer if that would be too few runs.
 std::vector<Times> time_single(const std::vector<Work>& works, c10::Device device,
                                double milliseconds, const Work& between = {});
 
-// Back to back, each for long enough to heat the GPU: at the clock that its power limit leaves.
+// Runs each many times without a pause, for long enough to heat the GPU: times are those at the
+// clock that its power limit allows.
 std::vector<Times> time_sustained(const std::vector<Work>& works, c10::Device device,
                                   double milliseconds, const Work& between = {});
 

@@ -58,7 +58,7 @@ std::string open(const std::string& line, std::optional<exec::Session>& session)
 
 struct Answer {
     std::string line;
-    bool last = false;  // the GPU context may be broken
+    bool last = false;  // the worker ends: the GPU context may be broken
 };
 
 Answer measure(const std::string& line, std::optional<exec::Session>& session) {

@@ -1,5 +1,5 @@
-# What bench/agent/run.sh and papers.sh begin with, sourced with their arguments: OUT, and what they work on.
-# Sets root, out, work, logs, limit and what bench/lib.sh asks for.
+# The common beginning of bench/agent/run.sh and papers.sh, sourced with their arguments: OUT
+# [NAME...]. Sets root, out, work, logs, limit and what bench/lib.sh asks for.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 script=bench/agent/$(basename "$0")
 out=${1:?usage: $script OUT [NAME...]}
@@ -20,7 +20,8 @@ cd "$root" || exit 2
 note "building"
 timeout -k 10 500 "$fact" version || exit 1
 
-# end TABLE FILE NAME...: all reports, what has not ended counted, and the table.
+# end TABLE FILE NAME...: collects all reports, counts the runs that have not ended as failures, and
+# prints the table.
 end() {
     local table=$1 file=$2 name
     shift 2

@@ -20,7 +20,7 @@ if ((!${#problems[@]})); then
 fi
 declare -A arms=([cuda]='--agent-writes cuda --agent-bounds off' [language]='--agent-bounds off' [bounds]='')
 
-# ask ARM PROBLEM: nothing that one arm measured may help another.
+# ask ARM PROBLEM: with its own registry, since nothing that one arm measured may help another.
 ask() {
     local name=$1_$2
     # shellcheck disable=SC2086

@@ -16,7 +16,7 @@ if ((!${#modules[@]})); then
     for transcript in "$root"/bench/agent/*.jsonl; do modules+=("$(basename "$transcript" .jsonl)"); done
 fi
 
-# once NAME SPEC ARGUMENTS...: unless it has ended already.
+# once NAME SPEC ARGUMENTS...: optimizes unless that run has ended already.
 once() {
     local name=$1
     shift
@@ -24,7 +24,8 @@ once() {
         --no-shipped-rules
 }
 
-# Rules learned from one module must not help the next one's "rules alone", nor may shipped ones.
+# try MODULE: all runs of a module. Each has its own registry: rules learned from one module must
+# not help the next one's "rules alone", nor may shipped ones.
 try() {
     local module=$1
     local -x FACT_REGISTRY=$work/registry-$module

@@ -113,7 +113,8 @@ def build_stock(text, schedule, work):
 
 
 def build_all(work):
-    """Folders, libraries and what was said of the emitted sources, by (text, schedule)."""
+    """Folders of our kernels, libraries of the stock ones and facts about our sources, by (text,
+    schedule)."""
     pairs = list(itertools.product(TEXTS, SCHEDULES))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         stock = {pair: pool.submit(build_stock, *pair, work) for pair in pairs}
@@ -206,7 +207,8 @@ def stock_function(library, o, y):
 
 
 def best_walk(call):
-    """Of the stock kernel, which pads its grid to whole swizzles: it depends on the shape."""
+    """The fastest raster and swizzle of a stock kernel: it pads its grid to whole swizzles, so the
+    best depends on the shape."""
     times = _timing.single([lambda walk=walk: call(walk) for walk in WALKS], total_us=100_000)
     return WALKS[min(range(len(WALKS)), key=lambda i: times[i]["median_us"])]
 
@@ -284,10 +286,12 @@ def row_lines(rows, found):
 
 
 def fastest_lines(found):
-    for shape, of in found.items():
-        ratios = ([of[a][f"{mode}_us"] / of[b][f"{mode}_us"] for mode in MODES] for a, b in PAIRS)
+    for shape, kernels in found.items():
+        ratios = (
+            [kernels[a][f"{mode}_us"] / kernels[b][f"{mode}_us"] for mode in MODES] for a, b in PAIRS
+        )
         best = ["{:.3f}, {:.3f}".format(*two) for two in ratios]
-        yield [shape, "each its fastest", f"{of['epilogue']['single_us']:.0f}", *best, ""]
+        yield [shape, "each its fastest", f"{kernels['epilogue']['single_us']:.0f}", *best, ""]
 
 
 def main():
@@ -298,8 +302,8 @@ def main():
     command(str(ROOT / "fact"), "version")  # builds it where that is needed
     with tempfile.TemporaryDirectory() as folder:
         ours, stock, sources = build_all(Path(folder))
-        for name, said in sources.items():
-            print(f"{name}: {said['lines']} lines, {said['compiler']}", flush=True)
+        for name, source in sources.items():
+            print(f"{name}: {source['lines']} lines, {source['compiler']}", flush=True)
         rows = []
         for shape in SHAPES:
             o = operands(*shape)
@@ -313,7 +317,7 @@ def main():
     print("\nratios: single, sustained; *: the epilogue's fastest schedule")
     collect.print_table([*row_lines(rows, found), *fastest_lines(found)])
     wrong = any(not e["passes"] for row in rows for e in row["errors"].values())
-    return int(wrong or any(said["lines"] >= MOST_LINES for said in sources.values()))
+    return int(wrong or any(source["lines"] >= MOST_LINES for source in sources.values()))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ import run  # noqa: E402
 import torch  # noqa: E402
 
 TYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32, "tf32": torch.float32}
-LAYOUTS = {  # parameters, product
+LAYOUTS = {  # parameters, left and right operand
     "nk": ("x: {t}[M, K], w: {t}[N, K]", "x", "w.T"),
     "kn": ("x: {t}[M, K], w: {t}[K, N]", "x", "w"),
     "mn": ("x: {t}[K, M], w: {t}[K, N]", "x.T", "w"),
@@ -63,9 +63,9 @@ class Text:
         sizes = {"nk": ((m, k), (n, k)), "kn": ((m, k), (k, n)), "mn": ((k, m), (k, n))}[self.layout]
         sizes += {"plain": (), "bias_gelu": ((n,),), "residual": ((n,), (m, n)),
                   "scaled_mask": ((m,),)}[self.epilogue]  # fmt: skip
-        make = [torch.randn(size, device="cuda").to(TYPES[self.kind]) for size in sizes]
-        make[1] = (make[1].float() * k**-0.5).to(TYPES[self.kind])
-        return make
+        tensors = [torch.randn(size, device="cuda").to(TYPES[self.kind]) for size in sizes]
+        tensors[1] = (tensors[1].float() * k**-0.5).to(TYPES[self.kind])
+        return tensors
 
     def exact(self, x, w, *more):
         x, w, *more = (tensor.double() for tensor in (x, w, *more))
@@ -88,7 +88,7 @@ def schedules_of(file, shape):
 
 
 def sample(count, work):
-    """(text, shape, schedule) of every text alike."""
+    """(text, shape, schedule), equally many of every text."""
     texts = [Text(*kind) for kind in itertools.product(TYPES, LAYOUTS, EPILOGUES)]
     random.seed(1)
     picked = []
@@ -141,10 +141,10 @@ def main():
         taken = time.time() - started
         for (text, shape, schedule), result in zip(picked, built):
             row = {"text": text.name(), "shape": "x".join(map(str, shape)), "schedule": schedule}
-            where = result.pop("folder", None)
-            if where is not None and torch.cuda.is_available():
+            kernel_folder = result.pop("folder", None)
+            if kernel_folder is not None and torch.cuda.is_available():
                 try:
-                    row["error"], row["right"] = launch(text, shape, where)
+                    row["error"], row["right"] = launch(text, shape, kernel_folder)
                 except RuntimeError as error:
                     row["right"], row["why"] = False, str(error)[:600]
             rows.append(row | result)

@@ -3,10 +3,11 @@
     python bench/schedules/run.py OUT [SHAPE...]
     python bench/schedules/run.py --judge RESULTS.json
 
-Builds every schedule of the space once, checks each against torch's product on every shape, times all
-of them and torch in turns (the quick ones again, longer), writes OUT/schedules.json and prints for each
-shape how far the best of the model's first 8 lies from the best of all. A SHAPE is one of SHAPES' names.
---judge says that of the times of an earlier run and the model as it is now; it needs no GPU.
+Builds every schedule of the space once, checks each against torch's product on every shape, times
+all of them and torch in turns (the quick ones again, longer), writes OUT/schedules.json and prints
+for each shape how far the best of the model's first 8 lies from the best of all. A SHAPE is one of
+SHAPES' names. --judge prints the same from the times of an earlier run, for the model as it is now;
+it needs no GPU.
 """
 
 import json
@@ -29,8 +30,8 @@ import fact  # noqa: E402
 import torch  # noqa: E402
 from fact import _timing  # noqa: E402
 
-FIRST = 8  # of the model's order
-AGAIN = 12  # the quickest, measured once more
+FIRST = 8  # schedules of the model's order that are judged
+AGAIN = 12  # schedules, the quickest, that are measured once more
 LARGEST_ERROR = 0.02  # of the largest value: a wrong tile is far off
 
 
@@ -106,6 +107,7 @@ def schedules_of(shape):
 
 
 def without_walk(schedule):
+    """Without raster and swizzle, which do not change the compiled kernel."""
     return re.sub(r"\(.*\)", "", schedule)
 
 
@@ -120,7 +122,7 @@ def build(text, schedule, folder):
 
 
 def build_all(pairs, work):
-    """{(text, schedule): folder}, and what the compiler said of each distinct kernel."""
+    """{(text, schedule): folder}, and spills and compile time of each distinct kernel."""
     folders = {pair: work / f"{pair[0]}-{i}" for i, pair in enumerate(sorted(pairs))}
     distinct = {}
     for pair in folders:
@@ -131,7 +133,7 @@ def build_all(pairs, work):
         for pair, job in jobs.items():
             said[f"{pair[0]}: {without_walk(pair[1])}"] = job.result()
         print(f"{len(distinct)} kernels compiled in {time.time() - started:.0f} s", flush=True)
-        others = [p for p in folders if p not in jobs]
+        others = [p for p in folders if p not in jobs]  # their kernels are in the cache by now
         list(pool.map(lambda p: build(*p, folders[p]), others))
     print(f"{len(folders)} schedules built in {time.time() - started:.0f} s", flush=True)
     return folders, said
@@ -151,9 +153,10 @@ def measure(shape, ranked, folders):
     times = quick_times(works)
     order = sorted(range(1, len(works)), key=lambda i: times[i])
     # What the model proposes first is judged by the same long measurement as the quickest.
-    again = sorted(set(order[:AGAIN]) | set(range(1, 1 + min(FIRST, len(ranked)))))
-    long = dict(zip([0, *again], _timing.single([works[0], *(works[i] for i in again)], 900_000)))
-    best = min(again, key=lambda i: long[i]["median_us"])
+    remeasured = sorted(set(order[:AGAIN]) | set(range(1, 1 + min(FIRST, len(ranked)))))
+    slow_times = _timing.single([works[0], *(works[i] for i in remeasured)], 900_000)
+    long = dict(zip([0, *remeasured], slow_times))
+    best = min(remeasured, key=lambda i: long[i]["median_us"])
     first = min(range(1, 1 + min(FIRST, len(ranked))), key=lambda i: long[i]["median_us"])
     # The quick times of all, so that another model can be judged by them.
     quick = {entry["schedule"]: round(us, 2) for entry, us in zip(ranked, times[1:])}

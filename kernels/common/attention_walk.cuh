@@ -23,8 +23,9 @@ struct SeenBlocks {
 template <int kRows, int kColumns, class Sight, int kBatches>
 struct AttentionWalk {
     AttentionExtentsOf<kBatches> const& extents;
-    bool pairs;
-    int tiles, turns, total;
+    bool pairs;        // whether a turn is two tiles
+    int tiles, turns;  // of one matrix of the batch
+    int total;         // turns of the whole batch
 
     __device__ explicit AttentionWalk(AttentionExtentsOf<kBatches> const& e)
         : extents(e),

@@ -23,7 +23,7 @@ __device__ inline float reciprocal(float x) {
     return y;
 }
 
-// As accurate, and right below the smallest normal number too.
+// As accurate, and correct even for results below the smallest normal number.
 __device__ inline float reciprocal_with_subnormals(float x) {
     float y;
     asm("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -37,7 +37,7 @@ __device__ inline float fast_tanh(float x) {
     return y;
 }
 
-// NaN if either is.
+// NaN if either argument is NaN.
 __device__ inline float min_or_nan(float x, float y) {
     float least;
     asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(x), "f"(y));

@@ -29,10 +29,10 @@ __device__ inline void load_words(uint32_t (&to)[kWords], void const* from) {
                      : "memory");
 }
 
-// The same for what every row reads, which L1 keeps. The load does not need the row, but naming it
-// lets the compiler merge loads within one row and not across rows, where the values would take
-// the registers that the row itself needs. It also keeps the load behind the wait, before which
-// the row is not known (VectorRow::each).
+// The same for words that every row reads, which L1 keeps. The load does not need the row, but
+// naming it lets the compiler merge loads within one row and not across rows, where the values
+// would take the registers that the row itself needs. It also keeps the load behind the wait,
+// before which the row is not known (VectorRow::each).
 template <int kWords>
 __device__ inline void load_words(uint32_t (&to)[kWords], void const* from, int row) {
     static_assert(kWords == 1 || kWords == 2 || kWords == 4);

@@ -137,7 +137,7 @@ struct Functions {
     __device__ static float ceil(float x) { return ::ceilf(x); }
     __device__ static float round(float x) { return ::rintf(x); }
     __device__ static float sign(float x) { return x > 0.f ? 1.f : x < 0.f ? -1.f : x; }
-    // NaN if either is, as the language says; fminf and fmaxf would drop it.
+    // NaN if either argument is, as the language says; fminf and fmaxf would drop it.
     __device__ static float min(float x, float y) { return min_or_nan(x, y); }
     __device__ static float max(float x, float y) { return max_or_nan(x, y); }
     __device__ static float pow(float x, float y) { return ::powf(x, y); }

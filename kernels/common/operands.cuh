@@ -104,8 +104,9 @@ struct Operand {
     }
 
   protected:
-    // For rows beyond the last, the last row is read (its statistics may not be known yet): their
-    // results are not stored. kChecked: the operand may end within the slab's columns.
+    // For rows beyond the last, the last row is read: their results are not stored, so it does not
+    // matter if its statistics are not computed yet. kChecked: the operand may end within the
+    // slab's columns.
     template <bool kChecked>
     __device__ Fetched fetch_from(SlabOf<kBatches> const& slab, int column) const {
         Fetched fetched;

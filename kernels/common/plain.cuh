@@ -14,7 +14,7 @@ struct PlainTensor {
     static constexpr int kMaxDims = 4;
     void* data;
     int64_t strides[kMaxDims];  // in elements
-    int sizes[kMaxDims];        // ones after the last
+    int sizes[kMaxDims];        // 1 after the last dimension
 };
 
 // FACT_TENSORS, FACT_ENTRY and FACT_TYPE_0, FACT_TYPE_1, ... are defined before the file.

@@ -72,16 +72,18 @@ using Min = Extreme<false>;
 
 // A row shared by all threads of a thread block.
 struct BlockRow {
-    // Calls body(row) for the rows of this thread.
+    // Calls body(row) for the rows of this thread block.
     template <class Body>
     __device__ static void each_row(int64_t rows, Body body) {
         wait_for_previous();
         for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) body(row);
     }
+    // Calls visit(i) for the elements of the row that are this thread's.
     template <class Visit>
     __device__ static void each(int64_t count, Visit visit) {
         for (int64_t i = threadIdx.x; i < count; i += kRowThreads) visit(i);
     }
+    // Calls write() once per row.
     template <class Write>
     __device__ static void once(Write write) {
         if (threadIdx.x == 0) write();
@@ -111,7 +113,7 @@ struct BlockRow {
 // warps share its length.
 struct ColumnRow {
     static constexpr int kRows = 32, kWarps = kRowThreads / 32;
-    static constexpr int kChunk = 64;  // summed separately: a long sum of floats loses less
+    static constexpr int kChunk = 64;  // elements summed apart: a long sum of floats loses bits
 
     // Reductions have barriers, so all threads must run the same number of rounds: those past the
     // last row repeat it.

@@ -8,8 +8,8 @@ namespace fact {
 template <bool kCausal, int kWindow>
 struct Sight {
     static constexpr bool kSkips = kWindow > 0;  // late rows do not see the first columns
-    // Both increase with the row: a range of rows sees the columns from first() of its first row
-    // to end() of its last one.
+    // first() and end() increase with the row: a range of rows sees the columns from first() of its
+    // first row to end() of its last one.
     __device__ static int first(int row) { return kSkips ? max(row - kWindow + 1, 0) : 0; }
     __device__ static int end(int row, int columns) {
         if (kCausal) return min(columns, row + 1);
@@ -20,7 +20,7 @@ struct Sight {
     __device__ static bool whole(int row, int row_end, int column, int column_end, int columns) {
         return column_end <= end(row, columns) && column >= first(row_end - 1);
     }
-    // Whether none of them sees any.
+    // Whether none of these rows sees any of these columns.
     __device__ static bool none(int row, int row_end, int column, int column_end, int columns) {
         if (!kCausal && kWindow == 0) return false;
         return column >= end(row_end - 1, columns) || column_end <= first(row);

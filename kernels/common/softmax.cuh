@@ -109,8 +109,8 @@ struct RunningSoftmax {
         }
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-            float const zero = base[half] == -INFINITY ? 0.f : base[half];
-            float const unit = by * unit_beside(zero), power = zero * unit_beside(zero);
+            float const finite = base[half] == -INFINITY ? 0.f : base[half];
+            float const unit = by * unit_beside(finite), power = finite * unit_beside(finite);
             float added = 0.f;
 #pragma unroll
             for (int i = half * 2; i < kCount; i += 4)

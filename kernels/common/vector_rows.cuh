@@ -59,7 +59,7 @@ struct VectorRow {
         static constexpr int kWords = kBytes < 4 ? 1 : kBytes / 4;  // of a vector
         uint32_t words[Shares::kSteps][kWords];
 
-        // Reads it in accesses of kAccess bytes.
+        // Reads the share in accesses of kAccess bytes.
         template <int kAccess>
         __device__ void load(T const* row) {
 #pragma unroll
@@ -72,7 +72,8 @@ struct VectorRow {
         }
     };
 
-    // A row of a tensor that has only one for all rows: read for each row again, where it is used.
+    // The row of a tensor that has only one, for all rows: read again for each row, where it is
+    // used.
     template <class T, int kAccess>
     struct Repeated {
         T const* start;
@@ -89,7 +90,7 @@ struct VectorRow {
     // one warp run the same number of rounds: those past the last row repeat it.
     template <class Inputs, class Arguments, class Body>
     __device__ static void each(Arguments const& args, int rows, Body body) {
-        constexpr int kTogether = kThreads < 32 ? 32 / kThreads : 1;
+        constexpr int kTogether = kThreads < 32 ? 32 / kThreads : 1;  // rows that share a warp
         int const within = threadIdx.x / kThreads;
         int64_t const step = static_cast<int64_t>(gridDim.x) * kRows;
         int64_t first = static_cast<int64_t>(blockIdx.x) * kRows + within / kTogether * kTogether;

@@ -24,7 +24,7 @@ struct AttentionShapes {
     static constexpr int kQBytes = kSlabs * RowSlab::kBytes;
     static constexpr int kKBytes = kSlabs * KeySlab::kBytes;
     static constexpr int kStageBytes = kKBytes + kWideSlabs * ValueSlab::kBytes;
-    // Of a warp, one row per group of 16 rows of q.
+    // A warp's values: the first dimension is its groups of 16 rows of q.
     using Scores = float[kRowGroups][kColumns / 2];
     using Sums = float[kRowGroups][kWide * 8];
 };
@@ -37,7 +37,7 @@ struct RowCopier {
     using Element = typename Slab::Element;
     static constexpr int kPerCopy = 16 / sizeof(Element), kPerSlab = 64;
     static constexpr int kAtOnce = kThreads * kPerCopy / kPerSlab, kPasses = kRows / kAtOnce;
-    static constexpr int kRead = (kFeatures + 15) / 16 * 16;
+    static constexpr int kRead = (kFeatures + 15) / 16 * 16;  // features with their padding
     // kAtOnce % 8 == 0: chunks are swizzled in the same way in every pass.
     static_assert(kAtOnce % 8 == 0 && kRows % kAtOnce == 0 && kFeatures % kPerCopy == 0);
 

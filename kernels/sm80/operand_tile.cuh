@@ -19,8 +19,8 @@ struct Source {
 
 // Copies an operand's tiles into stages, one k-tile after another: a thread copies the same
 // positions of each tile, kCopyBytes at a time. Addresses, strides and rows are multiples of
-// kCopyBytes (the launch record requires it), so that a copy is either inside the tensor or
-// outside. Copies of single elements need nothing to be contiguous.
+// kCopyBytes (the launch record requires it), so that a copy is wholly inside the tensor or
+// wholly outside. Copies of single elements need nothing to be contiguous.
 template <class Layout, int kCopyBytes, int kThreads>
 struct TileCopier {
     using Element = typename Layout::Element;

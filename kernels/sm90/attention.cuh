@@ -37,7 +37,7 @@ struct AttentionShapes {
     using ValueProduct = RegisterHalfProduct<Element, Config::kWidth, Major::mn>;
     using Weights = uint32_t[kColumns / 16][4];
     using Sums = float[1][Config::kWidth / 2];
-    // Per thread. One thread of each group together: 40 + 2 * 232 or 32 + 3 * 160, at most 512.
+    // Per thread. One thread of each group together may have 512: 40 + 2 * 232, or 32 + 3 * 160.
     static constexpr int kProducerRegisters = kGroups == 2 ? 40 : 32;
     static constexpr int kConsumerRegisters = kGroups == 2 ? 232 : 160;
 };
@@ -74,6 +74,7 @@ struct AttentionStore {
     static constexpr int kStoreBuffers = Config::kStoreBuffers;
     static constexpr bool kStaged = false;
 };
+// The functor of an epilogue that stores values as they are.
 struct AsIs {
     struct Fetched {};
     template <class Slab>
@@ -86,7 +87,7 @@ struct AsIs {
     }
 };
 
-// The producer: loads k one block ahead of v, as it is needed first.
+// The producer: loads k one block ahead of v, since k is needed first.
 template <class Config, int kBatches>
 __device__ void load_attention(AttentionStorage<Config>& storage,
                                AttentionWalkOf<Config, kBatches> const& walk,
@@ -142,9 +143,9 @@ struct AttentionProducts {
         cute::warpgroup_arrive();
 #pragma unroll
         for (int step = 0; step < Config::kDepth / 16; ++step) {
-            int const slab = step / 4, in = step % 4 * 32;
-            multiply<Product>(advanced(queries, slab * Shapes::RowSlab::kBytes + in),
-                              advanced(keys, slab * Shapes::ColumnSlab::kBytes + in), scores[0],
+            int const slab = step / 4, offset = step % 4 * 32;
+            multiply<Product>(advanced(queries, slab * Shapes::RowSlab::kBytes + offset),
+                              advanced(keys, slab * Shapes::ColumnSlab::kBytes + offset), scores[0],
                               step > 0);
         }
         cute::warpgroup_commit_batch();
@@ -233,6 +234,7 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
             softmax.take(scores[0], Config::kBias ? 1.f : remaining_factor);
             sums_factor.take(scores[0], factor);
         };
+        // Takes the last block, with which a tile begins: there are no values to weigh yet.
         auto const begin = [&]<int kColumns>() {
             float scores[1][kColumns / 2];
             k_ring.full[k_at.stage].wait(k_at.phase);
@@ -289,11 +291,11 @@ __device__ void attention(CUtensorMap const& map_q, CUtensorMap const& map_k,
         v_at.advance();
         scale_rows(sums[0], inverse);
         // Padded to whole boxes; TMA does not store beyond the tensor's edge.
-        float whole[AttentionStore<Config>::kTileN / 2] = {};
+        float padded[AttentionStore<Config>::kTileN / 2] = {};
 #pragma unroll
-        for (int i = 0; i < Config::kWidth / 2; ++i) whole[i] = sums[0][i];
+        for (int i = 0; i < Config::kWidth / 2; ++i) padded[i] = sums[0][i];
         AsIs::Fetched fetched;
-        epilogue.finish(whole, at, row, 0, fetched, true, 0);
+        epilogue.finish(padded, at, row, 0, fetched, true, 0);
     });
     if (group == 0) turn.wait();  // the last turn was passed on to it
     epilogue.drain();

@@ -13,7 +13,7 @@ namespace fact::sm90 {
 // a box first receives that operand's values.
 template <int kCount>
 struct alignas(1024) StoreBuffers {
-    unsigned char boxes[kCount][2048];
+    unsigned char boxes[kCount][2048];  // 16 rows of 128 bytes
 };
 
 // Writes a warp's values in the output's type to a box of 16 rows by 128 bytes, in TMA's swizzle.
@@ -125,7 +125,7 @@ struct Epilogue {
     StoreBuffers<kBoxes>& buffers;
     FullBarrier* staged;  // one per box
     int lane;
-    int box = 0;             // next to be stored from
+    int box = 0;             // the next one to be stored
     uint32_t box_phase = 0;  // of the staged barrier of that box
 
     __device__ SlabOf<kBatches> slab(At const& at, int row, int column) const {

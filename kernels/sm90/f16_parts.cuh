@@ -14,7 +14,7 @@ struct PowerOfTwo {
     template <int kRoom = 0>
     __device__ static PowerOfTwo to_f16_range(float most) {
         constexpr unsigned kTop = 127 + 14 - kRoom, kBias = 127,
-                           kLargest = 253;  // both stay normal
+                           kLargest = 253;  // up and down stay normal
         unsigned const exponent = __float_as_uint(most) >> 23;
         unsigned const up = min(kTop + kBias - exponent, kLargest);
         return {__uint_as_float(up << 23), __uint_as_float((2 * kBias - up) << 23)};

@@ -17,6 +17,7 @@ struct MainloopHalf {
     // group, since a warp-group product ends for all its warps at once.
     static constexpr int kReleases = Config::kPingpong ? 1 : 2;
     __device__ static constexpr bool arrives(int warp) { return warp == 0; }
+    // Blocks of 64 rows that a consumer group computes.
     static constexpr int kBlocks = Config::kTileM / 64 / (Config::kPingpong ? 1 : 2);
     using Product = SharedProduct<Element, Config::kTileN, Config::kMajorA, Config::kMajorB>;
     using Sums = float[kBlocks][Config::kTileN / 2];

@@ -30,9 +30,9 @@ struct Partials {
     }
 };
 
-// What a consumer group leaves and reads there. A thread block leaves at most one tile's sums. In
-// stream-K, blocks are numbered in the order of their start, and none waits for a block with a
-// higher number, so kernels that share the GPU cannot deadlock. In split-K none waits.
+// What a consumer group leaves in Partials and reads from it. A thread block leaves at most one
+// tile's sums. In stream-K, blocks are numbered in the order of their start, and none waits for a
+// block with a higher number, so kernels that share the GPU cannot deadlock. In split-K none waits.
 template <class Config, class Mainloop>
 struct PartialSums {
     using Sums = typename Mainloop::Sums;
@@ -124,12 +124,12 @@ struct PartialSums {
         // Two are loaded at a time if there are registers for them: it takes no longer.
         if constexpr (Mainloop::kSumsAtOnce == 2)
             for (; i + 1 < count; i += 2) {
-                Sums one, other;
-                read(one, first + i * stride);
-                read(other, first + (i + 1) * stride);
+                Sums left, right;
+                read(left, first + i * stride);
+                read(right, first + (i + 1) * stride);
 #pragma unroll
                 for (int v = 0; v < 4 * kQuads; ++v)
-                    (&sums[0][0])[v] = (&sums[0][0])[v] + (&one[0][0])[v] + (&other[0][0])[v];
+                    (&sums[0][0])[v] = (&sums[0][0])[v] + (&left[0][0])[v] + (&right[0][0])[v];
             }
         for (; i < count; ++i) add(sums, first + i * stride);
     }
@@ -144,8 +144,8 @@ struct PartialSums {
         }
     }
 
-    // Whether the group is the last of `count` to arrive. The mark of block `at` holds their count
-    // and the launch's token, and is reset by the last.
+    // Whether the group is the last of `count` to arrive. The mark of block `at` holds the launch's
+    // token and, in its lowest eight bits, how many have arrived; the last group resets it.
     __device__ bool last_of(int count, int at) const {
         int last = 0;
         if (thread() == 0) {
@@ -154,20 +154,20 @@ struct PartialSums {
             unsigned long long seen = *const_cast<unsigned long long volatile*>(word), before;
             do {
                 before = seen;
-                int const come = (before ^ tag) < 256 ? static_cast<int>(before & 255) : 0;
-                last = come + 1 == count;
-                seen = atomicCAS(word, before, last ? 0 : tag | (come + 1));
+                int const arrived = (before ^ tag) < 256 ? static_cast<int>(before & 255) : 0;
+                last = arrived + 1 == count;
+                seen = atomicCAS(word, before, last ? 0 : tag | (arrived + 1));
             } while (seen != before);
             __threadfence();
         }
-        int all;
+        int any_last;
         asm volatile(
             "{\n.reg .pred p, q;\nsetp.ne.b32 p, %1, 0;\n"
             "barrier.cta.red.or.pred q, %2, %3, p;\nselp.b32 %0, 1, 0, q;\n}"
-            : "=r"(all)
+            : "=r"(any_last)
             : "r"(last), "r"(3 + group), "n"(kThreads)
             : "memory");
-        return all != 0;
+        return any_last != 0;
     }
     __device__ static int thread() { return threadIdx.x % kThreads; }
     __device__ int slot(int at) const { return at * kGroups + (kGroups == 1 ? 0 : group); }
@@ -175,7 +175,7 @@ struct PartialSums {
     __device__ float4* quads(int at) const {
         return partials.sums() + static_cast<int64_t>(slot(at)) * kQuads * kThreads + thread();
     }
-    // Named barriers that are not Turn's, which uses the first two.
+    // Named barriers 3 and 4: Turn uses 1 and 2.
     __device__ void sync_group() const {
         asm volatile("bar.sync %0, %1;" ::"r"(3 + group), "n"(kThreads) : "memory");
     }

@@ -1,6 +1,6 @@
-// Prepares the second operand of an f32 product for single_operands.cuh, whatever its layout:
-// [batch][K / 32][N] rows of 32 numbers in f16 parts, zero beyond K. Weights take these passes
-// once, activations on every call.
+// Prepares the second operand of an f32 product for single_operands.cuh, whatever its layout. The
+// result is [batch][K / 32][N] rows of 32 numbers in f16 parts, zero beyond K. Weights take these
+// passes once, activations on every call.
 #pragma once
 
 #include "f16_parts.cuh"
@@ -90,7 +90,8 @@ __device__ void visit_tile(OperandSourceOf<kBatches> const& source, int batch, i
     }
 }
 
-// Calls body(batch, n0, k0) for every matrix, with the thread block's tile in it, `kDepth` along K.
+// Calls body(batch, n0, k0) for every matrix; the thread block's tile in it begins at (n0, k0) and
+// is `kDepth` long along K.
 template <int kDepth, int kBatches, class Body>
 __device__ void for_each_matrix(OperandSourceOf<kBatches> const& source, Body body) {
     for (int batch = blockIdx.z; batch < source.count(); batch += gridDim.z)
@@ -115,7 +116,7 @@ __device__ inline float largest_of(float4 const& x) {
     return fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fmaxf(fabsf(x.z), fabsf(x.w)));
 }
 
-// The largest of as many neighbouring lanes.
+// The largest value of kLanes neighbouring lanes.
 template <int kLanes>
 __device__ float maximum_among(float value) {
 #pragma unroll
@@ -196,8 +197,8 @@ __device__ void write_scale(OperandSourceOf<kBatches> const& source, PreparedRow
     to.scales[batch * RowScalesOfB::pitch(source.n) + n] = down;
 }
 
-// For rows that fit a warp. The thread blocks along K of one tile would all read every row; they
-// share its rows instead.
+// For rows that fit a warp. The thread blocks along K of one tile would each read all its rows;
+// they divide the rows among themselves instead.
 template <class Numbers, int kBatches>
 __device__ void prepare_by_warps(OperandSourceOf<kBatches> const& source, PreparedRows const& to,
                                  int batch, int n0, int end) {

@@ -28,7 +28,7 @@ struct ProductStorage {
     StoreBuffers<Config::kStoreBuffers> store[8];  // one per consumer warp
     Ring<Config::kStages, Config::kClusterM, Config::kClusterN, Mainloop::kReleases> ring;
     FullBarrier staged[8][Config::kStoreBuffers];  // of the epilogue's staged operand
-    int cluster;                                   // the cluster's number in order of their start
+    int cluster;                                   // its number, in the order of clusters' starts
 };
 
 // Numbers the clusters in the order of their start: the first thread of each gets the number and
@@ -79,7 +79,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
                         WalkOrder const& order, Functor const& functor,
                         Partials const& partials = {}, Statistics const& statistics = {}) {
     // Ping-pong would wait for the statistics before its first product; split-K fetches what its
-    // epilogue reads only after gathering, without waiting for them.
+    // epilogue reads only after gathering, without waiting for the statistics.
     static_assert(!Statistics::kAny || (Config::kDeal != Deal::divided && !Config::kPingpong));
     using Storage = ProductStorage<Config, Mainloop>;
     constexpr bool kClustered = Config::kClusterM * Config::kClusterN > 1;
@@ -87,8 +87,8 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
     Storage& storage = *reinterpret_cast<Storage*>(shared);
     auto& ring = storage.ring;
 
-    // The compiler can tell that it is uniform across a warp: stage addresses are then in uniform
-    // registers, and no other instruction comes between one wgmma and the next.
+    // The compiler can tell that this index is uniform across a warp: stage addresses are then in
+    // uniform registers, and no other instruction comes between one wgmma and the next.
     int const warp_group = cutlass::canonical_warp_group_idx();
     int const rank = kClustered ? static_cast<int>(cute::block_rank_in_cluster()) : 0;
     constexpr int kClusterSize = Config::kClusterM * Config::kClusterN;
@@ -239,7 +239,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
         epilogue.drain();
     }
     if constexpr (kClustered) {
-        __syncwarp();  // the producer's lane is late, and the barrier takes whole warps
+        __syncwarp();  // the loading lane comes late, and the barrier takes whole warps
         cute::cluster_arrive();
         cute::cluster_wait();
     }

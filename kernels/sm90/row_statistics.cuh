@@ -18,7 +18,7 @@ namespace fact::sm90 {
 template <class Element, class Values, int kBatches = 2>
 struct RowStatistics {
     static constexpr bool kAny = true;
-    static constexpr int kRows = 4;    // that a warp takes at a time
+    static constexpr int kRows = 4;    // rows that a warp takes at a time
     static constexpr int kAhead = 6;   // vectors of a row that a lane loads at once
     static constexpr int kBlock = 16;  // rows that an epilogue waits for
     static constexpr int kComputingWarps = 3, kWaitingWarps = 8;  // per thread block
@@ -26,18 +26,18 @@ struct RowStatistics {
     Element const* rows;
     int64_t row_stride, batch_strides[kBatches];
     float* values[Values::kCount];  // of all rows, one matrix of the batch after another
-    // `first` is the launch's token once there is a first thread block, `token` once that block has
-    // reset all counts. Then rows that are taken, rows that are computed, and warps that are done.
     // The last warp resets the tokens, so that replays of a CUDA graph start clean.
     struct Counts {
-        unsigned long long first, token;
-        unsigned taken, computed, done;
+        unsigned long long first;  // the launch's token once a first thread block has started
+        unsigned long long token;  // the launch's token once that block has reset all counts
+        unsigned taken, computed;  // rows
+        unsigned done;             // warps
     }* counts;
     static_assert(sizeof(Counts) == 32);  // the launch record has room for four words
-    unsigned* computed;                   // rows that are computed of every kBlock of a matrix
+    unsigned* computed;                   // how many rows of each block of kBlock are computed
     uint64_t token;
 
-    // Run by the producer group's other warps.
+    // Run by the warps of the producer group that do not load.
     __device__ void compute(ExtentsOf<kBatches> const& extents) const {
         int const lane = threadIdx.x % 32;
         int const blocks = blocks_of(extents), all = blocks * matrices(extents) * kBlock;
@@ -148,7 +148,7 @@ struct RowStatistics {
         float const near =
             Values::kCentered ? over_warp(widen(first[min(lane * kVector, k - 1)])) / 32 : 0.f;
         float sum = 0, squares = 0;
-        int left = k / kVector - lane;  // vectors from the lane's next on
+        int left = k / kVector - lane;  // vectors of the row from the lane's next one on
         for (; left > 0; left -= kAhead * 32, from += kAhead * 32) {
             uint32_t vectors[kAhead][4];
 #pragma unroll

@@ -21,7 +21,7 @@ __device__ inline float block_maximum(float mine) {
 #pragma unroll
     for (int lanes = 16; lanes > 0; lanes /= 2)
         mine = fmaxf(mine, __shfl_xor_sync(0xffffffff, mine, lanes));
-    __syncthreads();  // those of the previous block of rows may still be read
+    __syncthreads();  // maxima of the previous block of rows may still be read
     if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = mine;
     __syncthreads();
     float most = of_warps[0];
@@ -35,6 +35,7 @@ __device__ inline float block_maximum(float mine) {
 template <int kRows, int kFeatures, int kBatches>
 __device__ void scale_pass(OperandSourceOf<kBatches> const& source, ScaledRows const& to) {
     constexpr int kOctets = (kFeatures + 7) / 8;  // per row
+    // Octets per thread.
     constexpr int kTurns = (kRows * kOctets + kScaleThreads - 1) / kScaleThreads;
     wait_for_previous();
     for (int batch = blockIdx.z; batch < source.count(); batch += gridDim.z) {

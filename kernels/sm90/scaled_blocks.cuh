@@ -70,7 +70,7 @@ struct SumsFactor {
         running.take(of_block.value);
         scale_all(weights, running.share);
     }
-    // Rescales what was summed before that block.
+    // Rescales what was summed before the last block that was taken.
     template <int kCount>
     __device__ void apply_to(float (&sums)[kCount]) const {
         scale_all(sums, running.fade);

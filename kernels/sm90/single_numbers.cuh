@@ -29,7 +29,7 @@ struct LaneNumbers {
         return k / 4 % 2 * 16 + k / 8 * 2 + k / 2 % 2 * 8 + k % 2;
     }
 
-    // Loads those of one row.
+    // Loads the lane's numbers of one row in one step.
     __device__ static void load(unsigned char const* tile, int row, int quad, int step,
                                 float (&x)[4]) {
         if constexpr (kMajorA == Major::k) {
@@ -105,6 +105,7 @@ struct SplitNumbers : LaneNumbers<kMajorA> {
             products<kN>(large, large_b, tile, true);
         }
 
+        // The sum and a k-tile's sum, whose scale is undone.
         __device__ float added(float sum, float tile, int half) const {
             return fmaf(tile, down[half], sum);
         }
@@ -164,7 +165,7 @@ struct Tf32Numbers : LaneNumbers<kMajorA> {
 
         // Returns whether every number is within f16's range: 0 * x is not 0 if x is infinite.
         __device__ bool convert(Loaded const& from, RowScales const& scales) {
-            uint32_t seen = 0;
+            uint32_t nonzero_bits = 0;
 #pragma unroll
             for (int half = 0; half < 2; ++half) {
                 __half2 zeros = __float2half2_rn(0.f);
@@ -178,9 +179,9 @@ struct Tf32Numbers : LaneNumbers<kMajorA> {
                         zeros = __hfma2(both, __float2half2_rn(0.f), zeros);
                         words[step][2 * pair + half] = reinterpret_cast<uint32_t const&>(both);
                     }
-                seen |= reinterpret_cast<uint32_t const&>(zeros);
+                nonzero_bits |= reinterpret_cast<uint32_t const&>(zeros);
             }
-            return seen == 0;
+            return nonzero_bits == 0;
         }
 
         // The registers are written before this point; the asynchronous products read them later.

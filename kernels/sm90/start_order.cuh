@@ -11,7 +11,7 @@ namespace fact::sm90 {
 // replay of a CUDA graph, which has the same token; other launches never share a token.
 struct StartCounts {
     unsigned long long claimed;  // the token once there was a first caller
-    unsigned long long count;    // the token and how many have called
+    unsigned long long count;    // the token, and in its lowest eight bits how many have called
 };
 
 // The caller's number, from 0; each of the `callers` calls once.
@@ -19,7 +19,7 @@ __device__ inline int start_number(StartCounts& counts, unsigned long long token
     unsigned long long const tag = token << 8;
     unsigned long long number = 0;
     // The first caller sets the count; it is running, so the others can wait for that. What they
-    // add before is overwritten.
+    // add before it does so is overwritten.
     if (atomicExch(&counts.claimed, token) != token)
         atomicExch(&counts.count, tag | 1);
     else

@@ -11,9 +11,10 @@ struct RunningFactor {
     // Limits the ratio of factors, so that earlier sums do not overflow in the unit of a block with
     // tiny values.
     static constexpr float kLeast = 0x1p-80f;
-    float most = 0.f, unit = 0.f;
-    float fade;   // the factor of what was summed before the last block
-    float share;  // the factor of the last block's weights
+    float most = 0.f;  // the largest factor so far
+    float unit = 0.f;  // the unit of the sums
+    float fade;        // the factor of what was summed before the last block
+    float share;       // the factor of the last block's weights
 
     __device__ void take(float of_block) {
         float const before = unit;

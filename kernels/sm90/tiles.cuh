@@ -101,7 +101,8 @@ struct SplitKTiles {
         if (cut == 1) return WholeTiles{tiles, k_tiles, cluster, clusters}.at(i);
         if (i > 0 || cluster >= tiles * cut) return {0, 0, 0};
         int const tile = cluster / cut, part = cluster - tile * cut;
-        int const depth = k_tiles / cut, longer = k_tiles - depth * cut;  // parts with one more
+        int const depth = k_tiles / cut;
+        int const longer = k_tiles - depth * cut;  // how many parts have one k-tile more
         return {tile, part * depth + min(part, longer), depth + (part < longer)};
     }
 };

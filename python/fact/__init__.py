@@ -7,7 +7,8 @@ build` compiled.
     mlp_up = fact.kernel("mlp_up.sm90a")
     y = mlp_up(x, w, b)
 
-What torch.export or torch.jit saved of a module that holds either needs `fact.load_operators()`.
+Call `fact.load_operators()` before loading a program that torch.export or torch.jit saved of such a
+module or kernel.
 """
 
 __all__ = ["FallbackWarning", "kernel", "load", "load_operators"]

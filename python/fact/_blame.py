@@ -7,7 +7,7 @@ import traceback
 
 from fact._watch import is_library
 
-# A longer message is cut, and the reader is referred to --verbose.
+# After a longer message the reader is referred to --verbose.
 FEW_LINES, FEW_CHARACTERS = 8, 2000
 HINT = "--verbose shows all of it, with the traceback"
 
@@ -15,10 +15,10 @@ HINT = "--verbose shows all of it, with the traceback"
 def blame(spec, error, what):
     """The user's own line, what was raised with its whole message, and its causes."""
     lines = []
-    for step, (how, one) in enumerate(_chain(error)):
-        place, code = _users_line(one)
+    for step, (how, link) in enumerate(_chain(error)):
+        place, code = _users_line(link)
         head = f"{place or spec}: {what}: " if step == 0 else f"  {how} " + (f"{place}: " if place else "")
-        first, *rest = reason(one).split("\n")
+        first, *rest = reason(link).split("\n")
         indent = "    " if step == 0 else "      "
         lines.append(head + first)
         lines += [(indent + line).rstrip() for line in rest]
@@ -30,7 +30,7 @@ def blame(spec, error, what):
 
 
 def reason(error):
-    """The type and the whole message, with the notes and the parts of a group."""
+    """The type and the whole message, with its notes and, of an exception group, its parts."""
     try:
         message = str(error).strip("\n")
     except Exception:  # the user's own __str__
@@ -53,17 +53,18 @@ def one_line(error, width=600):
 
 def _users_line(error):
     """The innermost line outside of libraries, as "model.py:12" and its code; empty if there is none."""
-    mine = None
+    users = None
     for frame in traceback.extract_tb(error.__traceback__):
         if not is_library(frame.filename):
-            mine = frame
-    if mine is None:
+            users = frame
+    if users is None:
         return "", ""
-    code = (mine.line or linecache.getline(mine.filename, mine.lineno)).strip()
-    return f"{short(mine.filename)}:{mine.lineno}", code
+    code = (users.line or linecache.getline(users.filename, users.lineno)).strip()
+    return f"{short(users.filename)}:{users.lineno}", code
 
 
 def short(file):
+    """The path relative to the current folder, if the file is in it."""
     relative = os.path.relpath(file) if file else "?"
     return file if relative.startswith("..") else relative
 

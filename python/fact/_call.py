@@ -76,7 +76,7 @@ class Signature:
         )
         positional = [p.name for p in self._signature.parameters.values() if p.kind in _POSITIONAL]
         self._traced = positional[:count]
-        self._more = max(0, count - len(positional))  # values of *args
+        self._num_extra = max(0, count - len(positional))  # values of *args
 
     def name(self, index):
         """The name of a positional argument of the traced call."""
@@ -126,9 +126,10 @@ class Signature:
 
     def _check(self, name, kind, default, value):
         if kind is _REST:
-            if len(value) != self._more:
+            if len(value) != self._num_extra:
                 raise TypeError(
-                    f"'*{name}' held {self._more} values when the module was traced, got {len(value)}"
+                    f"'*{name}' held {self._num_extra} values when the module was traced, "
+                    f"got {len(value)}"
                 )
         elif kind is _NAMED_REST:
             if value:

@@ -4,17 +4,17 @@ import torch
 
 # Errors below these always pass: one rounding of the result, as in the verifier.
 FLOOR = {torch.bfloat16: 2**-8, torch.float16: 2**-11, torch.float32: 1e-6, torch.float64: 1e-13}
-DIFFERENT = 0.1  # of the largest magnitude: no rounding
-WRONG = 1e300  # an error where no number fits; JSON has no infinity
+DIFFERENT = 0.1  # of the largest magnitude: more than rounding explains
+WRONG = 1e300  # stands for an infinite error, which JSON cannot hold
 KINDS = ("largest", "rms", "row")
 
-LEAST_ROW = 16  # elements: of fewer, all may be next to nothing by chance
-SMALLEST_ROW = 2**-16  # of the largest magnitude: what is smaller counts as nothing
+LEAST_ROW = 16  # elements: all values of a shorter row may be tiny by chance
+SMALLEST_ROW = 2**-16  # of the largest magnitude: the least that a row's errors are divided by
 
 
 def error(want, got):
     """Largest error over the largest magnitude, rms error over rms, and the largest error of a row
-    over that row's own magnitude: one small row that is wrong shows there alone."""
+    over that row's own magnitude: only the last shows a wrong row of small values."""
     if want.shape != got.shape:
         return dict.fromkeys(KINDS, WRONG)
     want, got = want.double(), got.double()
@@ -51,14 +51,14 @@ def errors(exact, results):
 
 
 def worst(each):
-    return {key: max([0.0] + [one[key] for one in each]) for key in KINDS}
+    return {key: max([0.0] + [output[key] for output in each]) for key in KINDS}
 
 
 def agrees(each, eager, dtypes):
     """Whether the errors of every output are no worse than twice eager's, or below the floor of its
     own dtype. Where eager itself is wrong (it overflows), nothing can be said of that output."""
     return len(each) == len(eager) and all(
-        one[key] <= max(2 * other[key], FLOOR.get(dtype, 0.0))
-        for one, other, dtype in zip(each, eager, dtypes)
+        own[key] <= max(2 * eagers[key], FLOOR.get(dtype, 0.0))
+        for own, eagers, dtype in zip(each, eager, dtypes)
         for key in KINDS
     )

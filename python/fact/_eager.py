@@ -10,7 +10,7 @@ from fact._errors import BadInput
 
 # What the interpreter, which replaces kernels on a CPU, can compute in a few minutes.
 MOST_INTERPRETED_FLOPS = 2e10
-# Weights times elements of the inputs: so many multiplications are quick on a CPU.
+# Weights times elements of the inputs: a module with no more than this runs quickly on a CPU.
 FEW_PRODUCTS = 1e9
 
 
@@ -23,7 +23,7 @@ def call(module, inputs, spec):
     try:
         with torch.no_grad():
             return module(*inputs)
-    except Exception as error:  # any of torch's many
+    except Exception as error:  # torch raises many kinds
         raise BadInput(blame(spec, error, "the module itself fails")) from error
 
 
@@ -68,7 +68,7 @@ def flops(module, inputs):
         shapes = copy.deepcopy(module).to("meta")
         with counter:
             shapes(*pytree.tree_map(_to_meta, inputs))
-    except Exception:  # it does not run so, or not at all
+    except Exception:  # it does not run on the meta device, or not at all
         return 0
     return counter.get_total_flops()
 

@@ -20,7 +20,7 @@ def is_full(error):
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
-def told(error):
+def write_failure(error):
     """The message for an OSError while writing a file."""
     if is_full(error):
         folder = os.path.dirname(os.path.abspath(error.filename or "."))

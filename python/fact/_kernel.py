@@ -18,7 +18,7 @@ class Kernel:
 
     def __init__(self, name):
         """`name` is open already, and is closed with this object."""
-        # Not at exit: the GPU may not be usable any more.
+        # Not at exit: the GPU may no longer be usable.
         weakref.finalize(self, ops().close_kernel, name).atexit = False
         self._name = name
         self.params = tuple(ops().kernel_params(name))
@@ -69,6 +69,8 @@ def _as_tensor(value, device):
 def kernel(folder):
     """The kernel in a folder that `fact kernel build` wrote, as a function of tensors."""
     opened = Kernel(ops().open_kernel(os.fspath(folder)))
-    if torch.cuda.is_initialized():  # else nothing is captured next, and the process may yet fork
+    # Before CUDA is used, no graph can be captured next, and loading would keep the process from
+    # forking.
+    if torch.cuda.is_initialized():
         ops().load_kernel_on(opened._name, torch.cuda.current_device())
     return opened

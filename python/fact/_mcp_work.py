@@ -15,7 +15,7 @@ from pathlib import Path
 import anyio
 
 ROOT = Path(os.environ.get("FACT_ROOT") or Path(__file__).resolve().parents[2])
-LONGEST_LINE = 1 << 26  # bytes of a reply; asyncio's own limit is less than a large graph's
+LONGEST_LINE = 1 << 26  # bytes of a reply; asyncio's default is too small for a large graph
 SIGN_OF_LIFE = 2.0  # seconds between reports of progress
 PATIENCE = 2.0  # seconds that a program has to end by itself
 
@@ -43,7 +43,8 @@ def actions():
 
 
 def folder(run):
-    """An absolute path: a relative one, or one that begins with a dash, could be misread."""
+    """The run folder as an absolute path: one that begins with a dash could be misread as an
+    option."""
     return os.path.abspath(os.path.expanduser(run))
 
 
@@ -55,37 +56,39 @@ class Child:
     def __init__(self, process):
         self.process = process
         self.started = time.monotonic()
-        self.said = collections.deque(maxlen=40)  # the end of what it wrote to standard error
+        self.last_lines = collections.deque(maxlen=40)  # of its standard error
         self.listener = asyncio.create_task(self._listen())
         Child.running.add(self)
 
     @classmethod
-    async def start(cls, *arguments, talks=False):
-        with anyio.CancelScope(shield=True):  # or nobody would know of what was started
+    async def start(cls, *arguments, has_input=False):
+        # Shielded: a cancelled start would leave a process that nobody ends.
+        with anyio.CancelScope(shield=True):
             return cls(await asyncio.create_subprocess_exec(
-                program(), *arguments, stdin=subprocess.PIPE if talks else subprocess.DEVNULL,
+                program(), *arguments, stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, limit=LONGEST_LINE,
             ))
 
     async def _listen(self):
         while line := await self.process.stderr.readline():
             if text := line.decode(errors="replace").strip():
-                self.said.append(text)
+                self.last_lines.append(text)
 
     @property
     def seconds(self):
         return round(time.monotonic() - self.started, 1)
 
     def progress(self):
-        return self.said[-1] if self.said else ""
+        return self.last_lines[-1] if self.last_lines else ""
 
     async def complaint(self):
-        """The end of its standard error, once it has ended."""
+        """The end of its standard error, from its last line with `error: ` on, once it has
+        ended."""
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(asyncio.shield(self.listener), PATIENCE)
-        said = list(self.said)
-        first = max((i for i, line in enumerate(said) if line.startswith("error: ")), default=0)
-        return "\n".join(said[first:])
+        lines = list(self.last_lines)
+        first = max((i for i, line in enumerate(lines) if line.startswith("error: ")), default=0)
+        return "\n".join(lines[first:])
 
     def signal(self, number):
         with contextlib.suppress(ProcessLookupError):
@@ -93,10 +96,11 @@ class Child:
                 os.killpg(self.process.pid, number)
 
     async def end(self):
-        """On SIGTERM `fact` also ends what it has started; if it does not react, it is killed with all of that."""
+        """On SIGTERM `fact` also ends what it has started; if it does not react, its whole group is
+        killed."""
         with anyio.CancelScope(shield=True):
             if self.process.stdin:
-                self.process.stdin.close()  # one that waits for a line is not woken by a signal
+                self.process.stdin.close()  # waiting for a line is not interrupted by a signal
             self.signal(signal.SIGTERM)
             try:
                 await asyncio.wait_for(self.process.wait(), PATIENCE)
@@ -131,25 +135,27 @@ class ActServer:
     def __init__(self, run):
         self.run = run
         self.child = None
-        self.known = None
-        self.turn = asyncio.Lock()
+        self.loaded_version = None
+        self.turn = asyncio.Lock()  # one action at a time
 
     def _version(self):
+        """Changes when discovery.json is written; None if there is none."""
         with contextlib.suppress(OSError):
             found = os.stat(os.path.join(self.run, "discovery.json"))
             return found.st_mtime_ns, found.st_ino, found.st_size
 
     async def act(self, action, request, report):
         async with self.turn:
-            # The process has not loaded what others have changed since.
-            if self.child and (self.child.process.returncode is not None or self._version() != self.known):
+            # If others have changed the run since, the process has an old graph.
+            changed = self._version() != self.loaded_version
+            if self.child and (self.child.process.returncode is not None or changed):
                 await self.child.end()
                 self.child = None
             if self.child is None:
-                self.child = await Child.start("act", self.run, "--serve", talks=True)
+                self.child = await Child.start("act", self.run, "--serve", has_input=True)
             child = self.child
             child.started = time.monotonic()
-            child.said.clear()
+            child.last_lines.clear()
             try:
                 line = await child.attend(self._ask({"action": action, "request": request}), report)
             except BaseException:
@@ -159,12 +165,12 @@ class ActServer:
                 self.child = None
                 await child.end()
                 raise Refused(await child.complaint() or f"`fact act` ended with {child.process.returncode}")
-            self.known = self._version()
+            self.loaded_version = self._version()
             return json.loads(line)
 
-    async def _ask(self, asked):
-        with contextlib.suppress(ConnectionError):  # it has ended: what it said tells why
-            self.child.process.stdin.write(json.dumps(asked).encode() + b"\n")
+    async def _ask(self, message):
+        with contextlib.suppress(ConnectionError):  # it has ended: its standard error says why
+            self.child.process.stdin.write(json.dumps(message).encode() + b"\n")
             await self.child.process.stdin.drain()
         return await self.child.process.stdout.readline()
 
@@ -199,7 +205,7 @@ class Optimization:
         return state
 
     async def wait(self, seconds, report):
-        """Waits for its end, at most so long; it goes on if the caller stops waiting."""
+        """Waits for its end, at most `seconds`; the run goes on if the caller stops waiting."""
         end = time.monotonic() + seconds
         while self.running and (left := end - time.monotonic()) > 0:
             await asyncio.wait({self.done}, timeout=min(left, SIGN_OF_LIFE))
@@ -212,35 +218,36 @@ class Optimization:
             await asyncio.wait({self.done}, timeout=PATIENCE)
 
 
-class Office:
+class Processes:
     """All running processes: `fact act` by run folder, optimizations by handle."""
 
     def __init__(self):
         self.act_servers = {}
         self.optimizations = {}
 
-    def _free(self, run):
-        """Refuses if an optimization works in the run: a client would not wait minutes for its lock."""
-        for one in self.optimizations.values():
-            if one.run == run and one.running:
-                raise Refused(f"`fact optimize` is at work in {run}: see optimize_status of {one.handle}")
+    def _refuse_if_busy(self, run):
+        """An optimization locks its run folder for minutes, and a client would not wait so long."""
+        for other in self.optimizations.values():
+            if other.run == run and other.running:
+                raise Refused(f"`fact optimize` is at work in {run}: see optimize_status of {other.handle}")
 
     async def act(self, run, action, request, report):
         run = folder(run)
-        self._free(run)
+        self._refuse_if_busy(run)
         server = self.act_servers.setdefault(run, ActServer(run))
         return await server.act(action, request, report)
 
     async def start(self, run, arguments):
         run = folder(run)
-        self._free(run)
-        one = Optimization(run, await Child.start("optimize", f"--run-dir={run}", "--json", *arguments))
-        self.optimizations[one.handle] = one
-        return await one.status()
+        self._refuse_if_busy(run)
+        child = await Child.start("optimize", f"--run-dir={run}", "--json", *arguments)
+        optimization = Optimization(run, child)
+        self.optimizations[optimization.handle] = optimization
+        return await optimization.status()
 
     def find(self, handle):
         if handle not in self.optimizations:
-            raise Refused(f"there is no run '{handle}' here: optimize_start gives handles, of this server only")
+            raise Refused(f"there is no run '{handle}': give a handle that optimize_start of this server returned")
         return self.optimizations[handle]
 
     async def close(self):

@@ -15,7 +15,7 @@ from ._weights import place
 
 
 class OpenPackage:
-    """What modules of one package share: closed when the last of them goes.
+    """What the modules of one package share; closed when the last of them is deleted.
 
     Copies share it. A pickle holds the name, which is the content's SHA-256 and the path, and opens
     the package again, in any process.
@@ -36,15 +36,15 @@ class OpenPackage:
                 entry["fixed"] = decode(entry["fixed"])
         self.written = [place(name) for name in signature["written"]]
         self.weights = signature["weights"]
-        said = manifest(self.path, content)
-        # For a bare archive, the classes that this process knows already.
-        classes = said.get("classes", pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE)
+        package_manifest = manifest(self.path, content)
+        # A bare archive declares no classes: those that this process knows already are allowed.
+        classes = package_manifest.get("classes", pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE)
         self.arguments, self.results = (
             Structure(signature[spec], load_spec(signature[spec], classes, allow))
             for spec in ("in_spec", "out_spec")
         )
-        self.training = bool(said.get("training"))
-        self.original = said.get("original") or signature["original"] or {}
+        self.training = bool(package_manifest.get("training"))
+        self.original = package_manifest.get("original") or signature["original"] or {}
         self.signature, self.names = _traced_call(
             self.arguments.spec, self.original.get("parameters")
         )
@@ -74,7 +74,7 @@ class OpenPackage:
 
 
 def manifest(path, content=None):
-    """Of a package; a bare archive has none. `content` is the SHA-256 it must have."""
+    """The manifest of a package; {} for a bare archive. `content` is the SHA-256 it must have."""
     if not os.path.isdir(path):
         return {}
     with open(os.path.join(path, "manifest.json"), "rb") as file:
@@ -91,7 +91,7 @@ def _traced_call(in_spec, parameters):
     names = []
     for path, _ in pytree.tree_flatten_with_path((args, kwargs))[0]:
         where, which, *inside = path
-        if where.idx == 1:
+        if where.idx == 1:  # in kwargs
             name = f"'{which.key}'"
         else:
             name = signature.name(which.idx) if signature else f"argument {which.idx + 1}"

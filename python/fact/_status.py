@@ -9,10 +9,10 @@ class Pattern:
 
     name: str
     kernel: str
-    runs: bool  # its kernel can, and did in the last call
-    reason: str  # why not; "" where it does
+    runs: bool  # its kernel can run, and ran in the last call
+    reason: str  # why it does not run; "" if it does
     calls: int
-    fallbacks: int  # of the calls, those that torch's operators ran
+    fallbacks: int  # calls in which torch's operators ran instead
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,10 +38,10 @@ class Status:
 
 
 def patterns(calls):
-    """Made from the operator library's description of each."""
+    """The Patterns that the operator library describes."""
     found = []
     for call in calls:
-        # Why it did not run says more than why it cannot: on a CPU no kernel can.
+        # The reason of the last fallback says more than `cannot_run`: on a CPU no kernel can run.
         reason = call["fell_back"] or call["cannot_run"]
         count = call["by_kernel"] + call["by_interpreter"] + call["by_torch"]
         found.append(

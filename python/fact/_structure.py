@@ -11,8 +11,8 @@ _SEQUENCES = {"builtins.tuple": tuple, "builtins.list": list}
 class Structure:
     """One structure of arguments or results.
 
-    Tuples, lists and dicts are taken apart here, by code that torch.compile can follow; whatever
-    holds other classes by torch's pytree.
+    Structures of tuples, lists and dicts are taken apart here, by code that torch.compile can
+    follow; those with other classes by torch's pytree.
     """
 
     def __init__(self, text, spec):
@@ -41,7 +41,7 @@ def describe(value):
 
 
 def _plan(node):
-    """(type, keys, plans of the children); None if a class is not known here."""
+    """_LEAF, or (type, keys, plans of the children); None if another class is in it."""
     if node["type"] is None:
         return _LEAF
     children = tuple(_plan(child) for child in node["children_spec"])

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import torch
 
-ROUNDS = 7
-LEAST_US = 150_000.0
+ROUNDS = 7  # of a sustained measurement
+LEAST_US = 150_000.0  # of each function in a round
 CYCLES_PER_US = 2_000.0  # of torch's spinning kernel, at about the highest clock
-KEEPS_UP = 0.8  # of the GPU's time: a host that takes no more for a call leaves no gaps
-AS_FAST = 1.05  # a replay that takes more than this of a call is another program
+KEEPS_UP = 0.8  # of the GPU's time for a call: a host that needs no more leaves no gaps
+AS_FAST = 1.05  # times a call: a replay that takes longer runs other kernels than the call
 
 
 def summarize(values):
@@ -30,6 +30,8 @@ def summarize(values):
 
 
 def _span(work, occupy_us, count=1):
+    """Events before and after `count` calls; the GPU first spins for `occupy_us`, so that the host
+    can launch ahead."""
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     torch.cuda._sleep(int(occupy_us * CYCLES_PER_US))
     begin.record()
@@ -82,9 +84,9 @@ class Repeatable(NamedTuple):
 
 
 def repeatable(work):
-    """The calls themselves where the host keeps up with the GPU; where it does not, a CUDA graph of
-    one, so that there are no gaps, but only if its replay is as fast as a call: some models take
-    another path while they are captured."""
+    """The calls themselves if the host keeps up with the GPU. If not, a CUDA graph of one call, so
+    that there are no gaps, but only if its replay is as fast as a call: some models run other code
+    while they are captured."""
     gpu, host = _estimate(work)
     if host <= KEEPS_UP * gpu:
         return Repeatable(work, "calls")
@@ -117,7 +119,8 @@ def captured(work):
 
 
 def sustained(works):
-    """Back to back, at least 150 ms of each in a round: what a GPU at its power limit gives."""
+    """Calls back to back, at least LEAST_US of each in a round: the speed at the GPU's power
+    limit."""
     counts = [max(2, int(LEAST_US / _estimate(work)[0])) for work in works]
     times = [[] for _ in works]
     for _ in range(ROUNDS):

@@ -14,7 +14,7 @@ from torch.utils import _pytree as pytree
 _PROTOCOL = 1
 _PLAIN = (str, int, float, bool, type(None))
 _FACTORIES = ("bool", "dict", "float", "int", "list", "set", "str", "tuple")
-_PUBLISHERS = ("diffusers", "transformers")
+_PUBLISHERS = ("diffusers", "transformers")  # known for their output classes
 
 
 class _Refused(ValueError):
@@ -27,7 +27,9 @@ def load_spec(text, declared=(), allow=()):
     try:
         protocol, written = json.loads(text)
         if protocol != _PROTOCOL:
-            raise _Refused(f"of protocol {protocol}, which this version does not know")
+            raise _Refused(
+                f"the package's structures are in protocol {protocol}, unknown to this version of FACT"
+            )
         _Checker(set(declared), (*_PUBLISHERS, *allow)).check(written)
     except _Refused as refused:
         raise ValueError(str(refused)) from None
@@ -45,7 +47,7 @@ class _Checker:
         kind, context, children = node["type"], node["context"], node["children_spec"]
         if kind is None:
             if context is not None or children:
-                raise _Refused("a leaf with something in it")
+                raise _Refused("the package describes a leaf with something in it")
             return
         if kind in _CONTAINERS:
             getattr(self, "_" + kind.replace(".", "_"))(context, children)
@@ -56,7 +58,7 @@ class _Checker:
 
     def _builtins_list(self, context, children):
         if json.loads(context) is not None:
-            raise _Refused("a list or tuple with more than its elements")
+            raise _Refused("the package describes a list or tuple with more than its elements")
 
     _builtins_tuple = _builtins_list
 
@@ -67,13 +69,14 @@ class _Checker:
 
     def _collections_deque(self, context, children):
         if not isinstance(json.loads(context), (int, type(None))):
-            raise _Refused("a deque whose length is not a number")
+            raise _Refused("the package describes a deque whose length is not a number")
 
     def _collections_defaultdict(self, context, children):
         module, name = context["default_factory_module"], context["default_factory_name"]
         if module != "builtins" or name not in _FACTORIES:
             raise _Refused(
-                f"a defaultdict of {module}.{name}: only {', '.join(_FACTORIES)} are built"
+                f"the package describes a defaultdict of {module}.{name}: only those of "
+                f"{', '.join(_FACTORIES)} are built"
             )
         _check_keys(context["dict_context"], children)
 
@@ -142,7 +145,7 @@ def _is_plain_class(value):
 def _check_keys(keys, children):
     _check_plain(keys)
     if not isinstance(keys, list) or len(keys) != len(children):
-        raise _Refused("a dict without a key for each value")
+        raise _Refused("the package describes a dict without a key for each value")
 
 
 def _check_plain(value):
@@ -151,4 +154,6 @@ def _check_plain(value):
         if isinstance(item, list):
             _check_plain(item)
         elif not isinstance(item, _PLAIN):
-            raise _Refused(f"{item!r} describes a class, and is not built")
+            raise _Refused(
+                f"{item!r} in the package describes a class, where only plain values are allowed"
+            )

@@ -9,13 +9,14 @@ import tempfile
 import time
 from pathlib import Path
 
-LARGE = 256 << 20  # bytes; a larger file is known again by its size and time alone
-TICK_NS = 10_000_000  # times of files lag behind the clock by as much
+LARGE = 256 << 20  # bytes; a larger file is identified by its size and time alone
+TICK_NS = 10_000_000  # the times of files may lag so far behind the clock
 
 _PLACES = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 _LIBRARY = tuple(place + os.sep for place in [*_PLACES, str(Path(__file__).parent)])
 _NOT_DATA = ("/proc/", "/dev/", "/sys/")
-# Where torch, Triton and CUDA keep what they made earlier: it comes and goes, and says nothing new.
+# Where torch, Triton and CUDA cache what they compiled: by variable, the usual place. Such files
+# come and go, and no module is built from them.
 _CACHES = {
     "TORCHINDUCTOR_CACHE_DIR": os.path.join(tempfile.gettempdir(), "torchinductor_"),
     "TRITON_CACHE_DIR": os.path.expanduser("~/.triton/"),
@@ -31,8 +32,8 @@ def is_library(file):
 
 def is_data(file):
     """Whether a file can be something that a module is built from."""
-    for name, usual in _CACHES.items():
-        given = os.environ.get(name)
+    for variable, usual in _CACHES.items():
+        given = os.environ.get(variable)
         if file.startswith(os.path.join(os.path.abspath(given), "") if given else usual):
             return False
     # A .pyc depends only on its source.
@@ -54,15 +55,15 @@ def stamp(path):
 
 
 def names_in(folder):
-    """What a folder is known again by: the SHA-256 of its names, without hidden ones and Python's
-    caches (src/driver/trace.cpp takes the same)."""
+    """Identifies a folder's listing: the SHA-256 of its names, without hidden ones and Python's
+    caches (src/driver/trace.cpp computes the same)."""
     names = sorted(os.fsencode(name) for name in os.listdir(folder))
     shown = [name for name in names if not name.startswith(b".") and name != b"__pycache__"]
     return hashlib.sha256(b"\n".join(shown)).hexdigest()
 
 
 class Watch:
-    """Notes, while it is entered, what the user's code reads; everything else behaves as ever."""
+    """Inside `with`, records what the user's code reads; the code itself behaves as without it."""
 
     def __init__(self):
         self.opened, self.listed, self.variables = set(), set(), set()
@@ -75,33 +76,32 @@ class Watch:
     def __enter__(self):
         import torch
 
-        ask, map_file = os._Environ.__getitem__, torch.UntypedStorage.from_file
+        original_getitem, original_stat = os._Environ.__getitem__, os.stat
+        original_from_file = torch.UntypedStorage.from_file
 
         # os.getenv, get and `in` all lead here, also on an environ imported by name.
         def getitem(environment, name):
             if isinstance(name, (str, bytes)) and _asked_by_the_user():
                 self.variables.add(os.fsdecode(name))
-            return ask(environment, name)
+            return original_getitem(environment, name)
 
         # Maps a checkpoint without Python's open; readers written in other languages call it too.
         def from_file(filename, *args, **kwargs):
             self._note(filename)
-            return map_file(filename, *args, **kwargs)
+            return original_from_file(filename, *args, **kwargs)
 
-        # os.path.exists and the like end here, and Python calls no hook for them.
-        look = os.stat
-
+        # os.path.exists and the like end here, and Python calls no audit hook for them.
         def stat_of(path, *args, **kwargs):
             try:
-                return look(path, *args, **kwargs)
+                return original_stat(path, *args, **kwargs)
             except FileNotFoundError:
                 if _asked_by_the_user():
                     self._note(path)
                 raise
 
         def restore():
-            os._Environ.__getitem__ = ask
-            os.stat = look
+            os._Environ.__getitem__ = original_getitem
+            os.stat = original_stat
             del torch.UntypedStorage.from_file  # inherited again
 
         os._Environ.__getitem__ = getitem
@@ -115,20 +115,20 @@ class Watch:
         self._restore()
 
     def stamp(self, path):
-        """As `stamp`, but None also for a file that was written to since this began: what was read may
-        be what it was before."""
-        known = stamp(path)
+        """As the function `stamp`, but None also for a file that was written since this object was
+        made: the module may have read its old content."""
+        identity = stamp(path)
         try:
             status = os.stat(path)  # after its content was read
         except OSError:
             return None
         # Renaming another file to this name leaves its old mtime, and sets its ctime.
         fresh = max(status.st_mtime_ns, status.st_ctime_ns) >= self._begun_ns
-        return None if fresh else known
+        return None if fresh else identity
 
     def files(self):
         """Every file of the user's that was read, imported or looked for, and every folder that was
-        listed: path -> stamp, or None, which nothing ever fits."""
+        listed: path -> stamp, or None, which never matches."""
         imported = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
         found = {}
         for file in sorted(self.opened | {os.path.abspath(file) for file in imported if file}):
@@ -148,7 +148,8 @@ class Watch:
             path, _, flags = arguments
             if flags & os.O_EXCL:
                 self._note(path, self.made)
-            # Libraries try many names, some of them different in every run.
+            # A missing file counts only if the user's code asked: libraries try many names, some of
+            # them different in every run.
             if not flags & (os.O_WRONLY | os.O_TRUNC) and (_is_there(path) or _asked_by_the_user()):
                 self._note(path)
         elif self._active and event == "os.mkdir":
@@ -166,7 +167,8 @@ class Watch:
             (self.opened if paths is None else paths).add(os.path.abspath(os.fsdecode(path)))
 
     def _was_temporary(self, path):
-        """Whether a path that no longer exists was created meanwhile: a temporary file with a random name."""
+        """Whether a path that no longer exists was created here: a temporary file with a random
+        name."""
         return any(str(place) in self.made for place in (path, *Path(path).parents))
 
 

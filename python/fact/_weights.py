@@ -9,11 +9,11 @@ GIVEN, STORED = "given", "stored"
 
 
 class Weights:
-    """What a caller gave, held against what the package has.
+    """The weights that a caller gave, checked against those of the package.
 
-    `entries` are the package's weights, `listed` the names of the original's state_dict. Names that
-    the package does not know are refused, and so is a weight that is missing, unless the caller
-    said that what was given is `partial`.
+    `entries` describe the package's weights, `listed` are the names of the original's state_dict,
+    and `hollow` says that the package was made without weights. Names that the package does not
+    know are refused, and so is a missing weight, unless the caller passed `partial`.
     """
 
     def __init__(self, path, entries, listed=(), given=None, partial=False, hollow=False):
@@ -37,32 +37,32 @@ class Weights:
         return self._given.keys() & self._names
 
     def register(self, root, stored):
-        """Makes them parameters and buffers of the module, in the order of the original's state_dict,
-        and says of each where it comes from."""
+        """Makes the weights parameters and buffers of `root`, in the order of the original's
+        state_dict; returns for each name whether it was GIVEN or STORED."""
         order = {name: position for position, name in enumerate(self._listed)}
         entries = sorted(self._entries, key=lambda e: order.get(e["fqn"], len(order)))
         if self._module is not None:
             for entry in entries:
                 self._check_constant(entry, stored)
-        parameters = {}  # one parameter under two names stays one
+        parameters = {}  # by their memory: one parameter under two names stays one
         sources = {}
-        device = self._given_on()
+        device = self._given_device()
         for entry in entries:
             name = entry["fqn"]
             given = self._given.get(name)
             tensor = stored[name] if given is None else given
-            place = _place(tensor)
+            memory = _memory_of(tensor)
             if given is None:
                 tensor = tensor.to(device=device)
             if entry["parameter"]:
                 fresh = torch.nn.Parameter(_plain(tensor), requires_grad=False)
-                _register_parameter(root, name, parameters.setdefault(place, fresh))
+                _register_parameter(root, name, parameters.setdefault(memory, fresh))
             else:
                 _register_buffer(root, name, tensor, entry["persistent"])
             sources[name] = STORED if given is None else GIVEN
         return sources
 
-    def _given_on(self):
+    def _given_device(self):
         """The device of the given weights, to be used for the others; None if there are several."""
         devices = {self._given[name].device for name in self.given()}
         return devices.pop() if len(devices) == 1 else None
@@ -82,10 +82,10 @@ class Weights:
                 f"weights are a module or a state_dict, got {type(given).__name__}; "
                 "torch.load gives the state_dict of a file"
             )
-        apart = {}
+        plain = {}
         for name, tensor in found.items():
-            apart.update(self._taken_apart(name, tensor))
-        return apart
+            plain.update(self._taken_apart(name, tensor))
+        return plain
 
     def _taken_apart(self, name, tensor):
         """A quantized weight is several plain tensors in a package, under the names that torch gives
@@ -104,7 +104,8 @@ class Weights:
             )
 
     def _follow_ties(self):
-        """One weight under several names: checkpoints often contain only one of them."""
+        """Adds a weight that has several names under all of them: checkpoints often contain only
+        one."""
         groups = {}
         for entry in self._entries:
             groups.setdefault(entry.get("tied", entry["fqn"]), []).append(entry)
@@ -119,7 +120,7 @@ class Weights:
                 if not _same(self._given[first], self._given[entry["fqn"]]):
                     raise ValueError(
                         f"{first} and {entry['fqn']} were one weight when the module was traced, "
-                        f"and {self._path} reads only one of them; those that were given differ"
+                        f"and {self._path} reads only one of them; the two that were given differ"
                     )
             for entry in group:
                 self._given[entry["fqn"]] = self._given[first]
@@ -127,8 +128,8 @@ class Weights:
     def _check_names(self, partial):
         expected = [entry["fqn"] for entry in self._entries if entry["persistent"]]
         missing = [] if partial else [name for name in expected if name not in self._given]
-        passing = _passing(self._module) if self._module is not None else set()
-        unknown = [name for name in self._given if self._is_unknown(name) and name not in passing]
+        skipped = _non_persistent(self._module) if self._module is not None else set()
+        unknown = [name for name in self._given if self._is_unknown(name) and name not in skipped]
         if not missing and not unknown:
             return
         problems = []
@@ -136,7 +137,7 @@ class Weights:
             problems.append(f"{_some(missing)} of the package {_was(missing)} not given")
         if unknown:
             problems.append(f"the package does not know {_some(unknown)}")
-        cure = "Give those of the module it was made from, all of them"
+        cure = "Give all weights of the module that the package was made from"
         if missing and not unknown:
             cure += ", or say partial=True to keep the package's own values for the rest"
         raise ValueError(
@@ -144,7 +145,7 @@ class Weights:
         )
 
     def _is_unknown(self, name):
-        # State besides tensors (get_extra_state) is no weight.
+        # State that is not a tensor (get_extra_state) is not a weight.
         extra = name in self._listed and not isinstance(self._given[name], torch.Tensor)
         return name not in self._names and not extra
 
@@ -157,7 +158,8 @@ class Weights:
             )
 
     def _check_constant(self, entry, stored):
-        """Tensors that are neither parameters nor buffers are part of the trace."""
+        """Refuses other values of a tensor that is neither a parameter nor a buffer: it is part of
+        the trace."""
         name = entry["fqn"]
         own = None if name in self._given or entry["persistent"] else _attribute(self._module, name)
         if isinstance(own, torch.Tensor) and not _same(own, stored[name]):
@@ -175,8 +177,8 @@ def place(name):
 
 
 def find(root, place):
-    """Not by getattr: it takes ten times as long, at every call for every weight, and names may be
-    ones that the class has attributes of."""
+    """The weight at that place. Not by getattr, which takes ten times as long (this runs at every
+    call for every weight) and finds attributes of the class that have the same name."""
     owners, last = place
     for owner in owners:
         root = root._modules[owner]
@@ -224,7 +226,7 @@ def _part_name(name, number):
     return ".".join([*path, "parametrizations", last, f"original{number}"])
 
 
-def _passing(module):
+def _non_persistent(module):
     """The names of buffers that no state_dict holds."""
     return {
         f"{prefix}.{name}" if prefix else name
@@ -244,15 +246,16 @@ def _plain(tensor):
     return tensor.detach().as_subclass(torch.Tensor)
 
 
-def _place(tensor):
-    """Identifies a weight, to distinguish one weight under two names from two."""
+def _memory_of(tensor):
+    """Equal for one weight under two names, different for two weights."""
     if tensor.numel() == 0:
         return id(tensor)
     return (tensor.data_ptr(), tensor.device, tensor.dtype, tuple(tensor.shape), tensor.stride())
 
 
 def _same(a, b):
-    if a is b or _place(a) == _place(b):
+    """Whether two weights have the same values; NaN equals NaN."""
+    if a is b or _memory_of(a) == _memory_of(b):
         return True
     if a.shape != b.shape or a.dtype != b.dtype:
         return False

@@ -11,8 +11,8 @@ import torch
 
 from fact import _precision, _timing
 from fact._eager import call
-from fact._errors import BadInput, tell
-from fact._files import told, write_text
+from fact._errors import BadInput, print_error
+from fact._files import write_failure, write_text
 from fact.package import declared_namespaces, load
 from fact.trace import DTYPES, load_model
 
@@ -23,11 +23,12 @@ def run(source, packages, dtype=None, allow_tf32=False, training=False, device="
     original, inputs = load_model(source, dtype, device, training)
     if allow_tf32:
         _precision.allow_tf32()
-    # All share the original's weights: as many copies of a large model would not fit.
+    # All share the original's weights: a copy for each package of a large model would not fit.
     loaded = [load(package, original, allow=declared_namespaces(package)).to(device) for package in packages]
     call(original, inputs, source)
     works = [lambda module=module: module(*inputs) for module in [original, *loaded]]
-    eager, *times = _timing.single(works, total_us=6_000_000.0)  # a package may differ by little
+    # Measured for long, since packages may differ by little.
+    eager, *times = _timing.single(works, total_us=6_000_000.0)
     return {"eager": eager, "times": times}
 
 
@@ -50,12 +51,12 @@ def main(arguments=None):
                 options.training,
             )
     except BadInput as error:
-        tell(error)
+        print_error(error)
         return 2
     try:
         write_text(options.json, json.dumps(result) + "\n")
     except OSError as error:
-        print(f"error: {told(error)}", file=sys.stderr)
+        print(f"error: {write_failure(error)}", file=sys.stderr)
         return 2
     return 0
 

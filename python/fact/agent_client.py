@@ -4,8 +4,8 @@
     python -m fact.agent_client anthropic MODEL
 
 The object has "text", "tokens_in" and "tokens_out", or "error". Keys come from the environment
-(OPENAI_API_KEY, ANTHROPIC_API_KEY) and go nowhere else. What to ask and what to make of an answer is
-not decided here.
+(OPENAI_API_KEY, ANTHROPIC_API_KEY) and go nowhere else. The caller decides what to ask and what to
+do with an answer.
 """
 
 import json
@@ -14,7 +14,7 @@ import sys
 
 LONGEST = 8192  # tokens of an answer
 PATIENCE = 240.0  # seconds for one request, below what the caller waits
-RETRIES = 4  # of what the SDKs try again: rate limits, servers that fail, connections that break
+RETRIES = 4  # by the SDKs, after rate limits, failures of the server and broken connections
 
 
 def of_openai(model, prompt):

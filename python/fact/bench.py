@@ -25,8 +25,8 @@ from fact._blame import one_line
 from fact._casts import Narrower
 from fact._compare import DIFFERENT, WRONG, agrees, errors, worst  # noqa: F401
 from fact._eager import MOST_INTERPRETED_FLOPS, Buffers, call, flops, repeats, tensors_of
-from fact._errors import BadInput, tell
-from fact._files import told, write_text
+from fact._errors import BadInput, print_error
+from fact._files import write_failure, write_text
 from fact.package import declared_namespaces, load, needs_weights
 from fact.trace import DTYPES, load_model
 
@@ -36,21 +36,22 @@ COMPILED = {
     "max-autotune": {"mode": "max-autotune"},
     "max-autotune without graphs": {"mode": "max-autotune-no-cudagraphs"},
 }
-GRAPHED = ("max-autotune",)  # by themselves: they cannot be captured once more
+GRAPHED = ("max-autotune",)  # uses CUDA graphs by itself and cannot be captured into another
 PEERS = {"default": ["torch.compile"], "all": list(COMPILED)}
 EXPORTED = "exported graph"
-SLOWER = 1.05  # than the module, by more than times differ anyway
+SLOWER = 1.05  # times the module's time: more than measurements differ anyway
 
 
 def fits_in_f64(module, free):
-    """Whether a copy of the module in f64 takes at most two thirds of the free bytes: the rest is for
-    what it computes."""
+    """Whether a copy of the module in f64 takes at most two thirds of the free bytes, which leaves
+    room for its intermediate results."""
     weights = {id(x): x for x in [*module.parameters(), *module.buffers()]}.values()
     return 8 * sum(x.numel() for x in weights if x.is_floating_point()) <= free * 2 / 3
 
 
 def exact_results(module, inputs, narrower=None):
-    """The original in f64, on the same inputs; `narrower` notes where the module leaves f64 itself."""
+    """The results of the original in f64, on the same inputs; `narrower`, a Narrower, records the
+    narrower types that the module casts to itself."""
     wide = copy.deepcopy(module).double()
     widened = pytree.tree_map(
         lambda x: x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() else x, inputs
@@ -67,6 +68,7 @@ def own_casts(narrower):
 
 
 def measure_on_gpu(rows, works):
+    """Adds memory and times to every row that does not say why it cannot be measured."""
     works = {name: work for name, work in works.items() if "why" not in rows[name]}
     names = list(works)
     for name in names:
@@ -93,15 +95,15 @@ def time_notes(rows):
     if eager.get("replay"):
         notes.append(
             f"captured as a CUDA graph the module takes {_ms(eager['replay'])} where a call takes "
-            f"{_ms(eager['single'])}, so that its sustained time is of calls"
+            f"{_ms(eager['single'])}, so its sustained time is that of calls"
         )
     if exported.get("single") and (
         exported["single"]["median_us"] > SLOWER * eager["single"]["median_us"]
     ):
         notes.append(
             f"torch.export's graph of the module takes {_ms(exported['single'])} where the module takes "
-            f"{_ms(eager['single'])}: it is not what the module runs, and what patterns gain over its "
-            "operators is not what the module gains"
+            f"{_ms(eager['single'])}: the module runs other operators, so what patterns gain over "
+            "the exported operators is not what the module gains"
         )
     peak = {name: row["peak_bytes"] for name, row in rows.items() if "peak_bytes" in row}
     if peak["composed"] > peak["eager"]:
@@ -113,8 +115,8 @@ def time_notes(rows):
 
 
 def fallbacks(module):
-    """The patterns that torch's operators ran in place of their kernels, and why; the warnings of it
-    are this process's own, and nobody reads those."""
+    """The patterns that torch's operators ran in place of their kernels, and why. In this process
+    nobody reads the warnings."""
     return [
         {
             "pattern": pattern.name,
@@ -127,11 +129,11 @@ def fallbacks(module):
     ]
 
 
-def fallback_notes(fallen):
+def fallback_notes(found):
     return [
-        f"{one['pattern']} ran as torch's operators, not as its kernel, in {one['fallbacks']} of "
-        f"{one['calls']} calls" + (f": {one['reason']}" if one["reason"] else "")
-        for one in fallen
+        f"{row['pattern']} ran as torch's operators, not as its kernel, in {row['fallbacks']} of "
+        f"{row['calls']} calls" + (f": {row['reason']}" if row["reason"] else "")
+        for row in found
     ]
 
 
@@ -145,7 +147,7 @@ def _ms(timing):
 
 def modules_of(package, module, device, peers):
     """What is compared, by row name; without a GPU there are no peers."""
-    # A package's own weights are part of what is checked here.
+    # If the package has its own weights they are used, so that they are checked, too.
     weights = module if needs_weights(package) else None
     archive = Path(package) / "model.pt2"
     allow = declared_namespaces(package)
@@ -161,7 +163,7 @@ def run(
     package, source, dtype=None, device=None, allow_tf32=False, training=False, peers=("torch.compile",)
 ):
     """The benchmark's result, as it is written to JSON. torch's precision settings are those that the
-    source leaves; `allow_tf32` allows it whatever they are."""
+    source leaves; `allow_tf32` allows TF32 whatever they are."""
     with _precision.restored():
         return _run(package, source, dtype, device, allow_tf32, training, peers)
 
@@ -193,27 +195,28 @@ def _run(package, source, dtype, device, allow_tf32, training, peers):
     if compared and on_gpu and not fits_in_f64(module, torch.cuda.mem_get_info()[0]):
         compared = False
         notes.append(
-            "the module in f64 does not fit beside itself, so that only its patterns were checked, "
-            "not the whole"
+            "a copy of the module in f64 does not fit into the GPU's memory, so that only its "
+            "patterns were checked, not the whole"
         )
     exact, narrower = [], Narrower()
     if compared:
         try:
             exact = exact_results(module, inputs, narrower)
-        except Exception as failure:  # a dtype that is written in the module
+        except Exception as failure:  # the module may name a dtype itself
             compared = False
             notes.append(
                 "the module does not run in f64, so that only its patterns were checked, not the whole: "
                 + one_line(failure)
             )
-    eager, differs = [], False
+    eager = []
+    export_differs = False  # whether torch.export's graph, without kernels, gives other results
     found = {}
     for name, row in rows.items():
         if "why" in row:
             continue
         try:
             results = tensors_of(works[name]())
-        except Exception as failure:  # any of torch's many: the other rows still count
+        except Exception as failure:  # torch raises many kinds; the other rows still count
             if name in ("eager", "composed"):
                 raise
             row["why"] = f"it fails: {one_line(failure)}"
@@ -224,18 +227,17 @@ def _run(package, source, dtype, device, allow_tf32, training, peers):
         if name == "eager":
             eager = results
         if name == EXPORTED and compared:
-            # Then the difference is not caused by a kernel.
-            differs = worst(errors(eager, results))["largest"] > DIFFERENT
+            export_differs = worst(errors(eager, results))["largest"] > DIFFERENT
         buffers.restore()
     del exact
     if on_gpu:
-        torch.cuda.empty_cache()  # the memory of the f64 module is for the others again
+        torch.cuda.empty_cache()  # frees the memory of the f64 module for the others
     dtypes = [result.dtype for result in eager]
     good = "composed" not in found or agrees(found["composed"], found["eager"], dtypes)
-    if not good and differs:
+    if not good and export_differs:
         notes.append(
-            "torch.export's graph of the module gives other results than the module does: where that "
-            "is torch's fast path for transformer layers, torch.backends.mha.set_fastpath_enabled(False) "
+            "torch.export's graph of the module gives other results than the module does: if the "
+            "cause is torch's fast path for transformer layers, torch.backends.mha.set_fastpath_enabled(False) "
             "in the source makes the two the same"
         )
     elif "errors" in rows["composed"]:
@@ -249,8 +251,8 @@ def _run(package, source, dtype, device, allow_tf32, training, peers):
     if on_gpu:
         measure_on_gpu(rows, works)
         notes += time_notes(rows)
-    fallen = fallbacks(modules["composed"])
-    notes += fallback_notes(fallen)
+    fell_back = fallbacks(modules["composed"])
+    notes += fallback_notes(fell_back)
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "commit": _commit(),
@@ -266,7 +268,7 @@ def _run(package, source, dtype, device, allow_tf32, training, peers):
         "allow_tf32": allow_tf32,
         "precision": settings,
         "agrees": good if "composed" in found else None,
-        "fallbacks": fallen,
+        "fallbacks": fell_back,
         "note": "; ".join(notes),
         "rows": list(rows.values()),
     }
@@ -340,7 +342,8 @@ def main(arguments=None):
         "--peers",
         choices=sorted(PEERS),
         default="default",
-        help="compare also with: torch.compile, or also its max-autotune, with and without CUDA graphs",
+        help="default: also compare with torch.compile; all: and with its max-autotune, with and "
+        "without CUDA graphs",
     )
     parser.add_argument("--json", help="also write the result here")
     parser.add_argument("--verbose", action="store_true", help="show tracebacks")
@@ -357,11 +360,11 @@ def main(arguments=None):
                 PEERS[options.peers],
             )
     except BadInput as error:
-        tell(error, options.verbose)
+        print_error(error, options.verbose)
         return 2
     except KeyboardInterrupt:
         return 130
-    except Exception as error:  # the package's or the module's own
+    except Exception as error:  # raised by the package or the module
         if options.verbose:
             raise
         print(f"error: {type(error).__name__}: {error}", file=sys.stderr)
@@ -371,7 +374,7 @@ def main(arguments=None):
         try:
             write_text(options.json, json.dumps(result, indent=1) + "\n")
         except OSError as error:
-            print(f"error: {told(error)}", file=sys.stderr)
+            print(f"error: {write_failure(error)}", file=sys.stderr)
             return 2
     return 1 if result["agrees"] is False else 0
 

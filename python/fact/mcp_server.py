@@ -1,6 +1,7 @@
 """The MCP server over standard input and output: `fact mcp`, or `python -m fact.mcp_server`.
 
-Tools are the actions of `fact act --list`, and whole runs; all that is decided is decided by `fact`.
+The tools are the actions of `fact act --list`, and whole runs; the server only passes requests to
+`fact`.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from pathlib import Path
 
 try:
     import jsonschema
-    import mcp_types as types  # comes with mcp 2.0, not with those before
+    import mcp_types as types  # comes with mcp 2.0, not with older versions
     from mcp.server.lowlevel import Server
     from mcp.server.stdio import stdio_server
     from mcp.shared.exceptions import MCPError
@@ -23,12 +24,12 @@ except ImportError as missing:
           f"  pip install mcp    (into {sys.executable})", file=sys.stderr)
     sys.exit(2)
 
-from fact._mcp_work import ROOT, Child, Office, Refused, actions
+from fact._mcp_work import ROOT, Child, Processes, Refused, actions
 
 LANGUAGE = "fact://language"
 RUNS = "fact://runs/"
 RUN_FILES = {"report.json": "application/json", "report.txt": "text/plain", "discovery.json": "application/json"}
-LONGEST_WAIT = 60  # seconds; clients give up on a call soon after
+LONGEST_WAIT = 60  # seconds; clients give up on a call that takes much longer
 
 INSTRUCTIONS = f"""FACT fuses parts of a PyTorch module into CUTLASS kernels that are proved against torch.
 optimize_start does all of it by rules, in the background; look, patterns and propose show what is left, write takes
@@ -36,7 +37,7 @@ a kernel text for it, compose makes the package. Paths are best absolute. The ke
 {LANGUAGE} and the file {ROOT / "docs" / "language.md"}."""
 
 RUN = {"type": "string", "description": "The run folder"}
-HANDLE = {"type": "string", "description": "What optimize_start gave"}
+HANDLE = {"type": "string", "description": "The handle that optimize_start returned"}
 
 
 def tool(name, description, properties, required, **hints):
@@ -75,19 +76,19 @@ PROMPTS = {
     "write_kernel": ("mcp_write.md", types.Prompt(
         name="write_kernel", title="Write a kernel for a proposal", description="With the language, until accepted",
         arguments=[types.PromptArgument(name="run", description="The run folder", required=True),
-                   types.PromptArgument(name="proposal", description="What propose named it", required=True)])),
+                   types.PromptArgument(name="proposal", description="The name that propose gave it", required=True)])),
 }
 
 
-def optimize_arguments(asked):
+def optimize_arguments(given):
     """The command line; values follow an equals sign, so that none is mistaken for an option."""
-    words = [f"--{name}={asked[name]}" for name in ("dtype", "effort", "budget") if asked.get(name)]
-    if asked.get("output"):
-        words.append(f"--output={os.path.abspath(asked['output'])}")
-    words += [f"--{name.replace('_', '-')}" for name in ("training", "allow_tf32") if asked.get(name)]
-    if asked.get("bench") is False:
+    words = [f"--{name}={given[name]}" for name in ("dtype", "effort", "budget") if given.get(name)]
+    if given.get("output"):
+        words.append(f"--output={os.path.abspath(given['output'])}")
+    words += [f"--{name.replace('_', '-')}" for name in ("training", "allow_tf32") if given.get(name)]
+    if given.get("bench") is False:
         words.append("--no-bench")
-    return [*words, "--", asked["source"]]
+    return [*words, "--", given["source"]]
 
 
 def answer(reply, failed=False):
@@ -95,7 +96,7 @@ def answer(reply, failed=False):
                                 structured_content=reply, is_error=failed)
 
 
-def bad(text):
+def bad_request(text):
     return MCPError(types.INVALID_PARAMS, text)
 
 
@@ -108,34 +109,34 @@ def read_resource(uri):
     if uri == LANGUAGE:
         return language(), "text/markdown"
     if not uri.startswith(RUNS):
-        raise bad(f"there is no resource {uri}")
+        raise bad_request(f"there is no resource {uri}")
     run, _, name = urllib.parse.unquote(uri[len(RUNS):]).rpartition("/")
     run = Path(run)
     if name not in RUN_FILES or ".." in run.parts or not run.is_absolute():
-        raise bad(f"a resource of a run is {RUNS}{{its folder in full, percent-encoded}}/ and one of "
+        raise bad_request(f"a resource of a run is {RUNS}{{its absolute folder, percent-encoded}}/ and one of "
                   f"{', '.join(RUN_FILES)}")
     file = (run / name).resolve()
     if not (run / "run.json").is_file() or file.parent != run.resolve() or not file.is_file():
-        raise bad(f"{run} is not a run folder that has {name}")
+        raise bad_request(f"{run} is not a run folder that has {name}")
     return file.read_text(), RUN_FILES[name]
 
 
 def prompt(name, arguments):
     if name not in PROMPTS:
-        raise bad(f"there is no prompt '{name}': {', '.join(PROMPTS)}")
+        raise bad_request(f"there is no prompt '{name}': {', '.join(PROMPTS)}")
     file, listed = PROMPTS[name]
     for one in listed.arguments:
         if one.required and not arguments.get(one.name):
-            raise bad(f"the prompt {name} needs {one.name}")
+            raise bad_request(f"the prompt {name} needs {one.name}")
     dtype = f", dtype {arguments['dtype']}" if arguments.get("dtype") else ""
-    places = {**arguments, "dtype": dtype, "language": language()}
+    values = {**arguments, "dtype": dtype, "language": language()}
     text = (ROOT / "prompts" / file).read_text()
-    return listed.description, re.sub(r"\{\{(\w+)\}\}", lambda place: places[place[1]], text)
+    return listed.description, re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], text)
 
 
 class Tools:
     def __init__(self):
-        self.office = Office()
+        self.processes = Processes()
         self.actions = {one["name"]: one for one in actions()}
         self.listed = [self._action(one) for one in self.actions.values()] + OWN_TOOLS
         self.schemas = {one.name: one.input_schema for one in self.listed}
@@ -147,27 +148,27 @@ class Tools:
                   "required": ["run", *request.get("required", [])]}
         return types.Tool(name=one["name"], description=one["summary"], input_schema=schema)
 
-    async def call(self, name, asked, report):
+    async def call(self, name, arguments, report):
         if name not in self.schemas:
             raise Refused(f"there is no tool '{name}': {', '.join(self.schemas)}")
-        wrong = jsonschema.Draft202012Validator(self.schemas[name]).iter_errors(asked)
-        if wrong := jsonschema.exceptions.best_match(wrong):
-            where = ".".join(map(str, wrong.absolute_path))
-            raise Refused(f"{where + ': ' if where else ''}{wrong.message}")
+        mistakes = jsonschema.Draft202012Validator(self.schemas[name]).iter_errors(arguments)
+        if mistake := jsonschema.exceptions.best_match(mistakes):
+            where = ".".join(map(str, mistake.absolute_path))
+            raise Refused(f"{where + ': ' if where else ''}{mistake.message}")
         if name in self.actions:
-            request = {key: value for key, value in asked.items() if key != "run"}
-            reply = await self.office.act(asked["run"], name, request, report)
+            request = {key: value for key, value in arguments.items() if key != "run"}
+            reply = await self.processes.act(arguments["run"], name, request, report)
             if not reply["ok"]:
                 raise Refused(reply["error"], reply)
             return reply
         if name == "optimize_start":
-            return await self.office.start(asked["run"], optimize_arguments(asked))
-        one = self.office.find(asked["handle"])
+            return await self.processes.start(arguments["run"], optimize_arguments(arguments))
+        optimization = self.processes.find(arguments["handle"])
         if name == "optimize_cancel":
-            await one.cancel()
+            await optimization.cancel()
         else:
-            await one.wait(asked.get("wait", 0), report)
-        return await one.status()
+            await optimization.wait(arguments.get("wait", 0), report)
+        return await optimization.status()
 
 
 def make_server(tools):
@@ -189,7 +190,7 @@ def make_server(tools):
     async def list_templates(_context, _params):
         listed = types.ResourceTemplate(
             name="run_file", title="A file of a run", uri_template=RUNS + "{run}/{file}",
-            description=f"run: its folder in full, percent-encoded; file: {', '.join(RUN_FILES)}")
+            description=f"run: its absolute folder, percent-encoded; file: {', '.join(RUN_FILES)}")
         return types.ListResourceTemplatesResult(resource_templates=[listed])
 
     async def read(_context, params):
@@ -210,8 +211,8 @@ def make_server(tools):
                   on_read_resource=read, on_list_prompts=list_prompts, on_get_prompt=get_prompt)
 
 
-def ended(number):
-    """On a signal, also ends the processes that were started: the signal does not reach their groups."""
+def end_on_signal(number):
+    """Also ends the processes that were started: the signal does not reach their groups."""
     for child in list(Child.running):
         child.signal(signal.SIGTERM)
     os._exit(128 + number)
@@ -222,12 +223,12 @@ async def serve():
     server = make_server(tools)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        loop.add_signal_handler(number, ended, number)
+        loop.add_signal_handler(number, end_on_signal, number)
     try:
         async with stdio_server() as (received, sent):
             await server.run(received, sent, server.create_initialization_options())
     finally:
-        await tools.office.close()
+        await tools.processes.close()
 
 
 def main():

@@ -18,20 +18,21 @@ from ._weights import Weights, find, kind
 class PackagedModule(torch.nn.Module):
     """Runs a package: the composed graph through FACT's executor.
 
-    Weights are ordinary parameters and buffers under their original names, given to the executor
-    on every call, so `to` a device, `load_state_dict` and sharing work as on any module. In another
-    dtype than it was made for torch's own operators run, or refuse where the traced graph names the
-    old one. Inference only.
+    Weights are ordinary parameters and buffers under their original names, given to the executor on
+    every call, so `to` a device, `load_state_dict` and sharing work as on any module. Cast to
+    another dtype, it runs torch's own operators, which fail if the traced graph names the old
+    dtype. Inference only.
 
     What it computes is one operator, fact::run_package, which torch.compile, torch.export and
-    torch.jit.trace keep as it is. They, and pickles, name the package by its path and the SHA-256 of
-    its manifest: it is opened again where they are used, and refused if it is another one by then.
+    torch.jit.trace keep as it is. Their programs, and pickles, name the package by its path and the
+    SHA-256 of its manifest: it is opened again where they are used, and refused if it has changed.
 
-    Kernels keep what they make of weights (f32 ones split, a norm's gain in them, those of several
-    linears behind one another), and make it anew when a weight is another tensor or torch has counted
-    a change of it. What torch does not count goes unseen until `refresh()`: a write through `.data`,
-    by a replayed CUDA graph, a kernel of one's own, DLPack or a collective. A CUDA graph that was
-    captured reads what is kept, too: after weights changed, call the module once, then replay.
+    Kernels keep what they prepare from weights (f32 weights split into parts, weights times a
+    norm's gain, the weights of several linears joined), and prepare it again when a weight is
+    replaced or torch has counted a change of it. A change that torch does not count goes unnoticed
+    until `refresh()`: a write through `.data`, or by a replayed CUDA graph, a kernel of your own,
+    DLPack or a collective. A captured CUDA graph, too, reads what is kept: after weights have
+    changed, call the module once, then replay.
     """
 
     def __init__(self, path, weights=None, partial=False, strict=False, allow=()):
@@ -57,7 +58,8 @@ class PackagedModule(torch.nn.Module):
             self._refuse_what_cannot_run()
 
     def train(self, mode=True):
-        """Only the traced mode can be run: that of a package does not change."""
+        """Changes nothing: only the mode that was traced can be run. Warns if `mode` is the other
+        one."""
         if mode != self._traced_in_training:
             warnings.warn(
                 f"this package was traced in {'training' if self._traced_in_training else 'eval'} "
@@ -83,10 +85,10 @@ class PackagedModule(torch.nn.Module):
         first_written = len(results) - len(package.written)
         for place, value in zip(package.written, results[first_written:]):
             find(self, place).copy_(value)
-        given, flat = 0, []
+        next_result, flat = 0, []
         for entry in package.outputs:
-            flat.append(results[given] if entry["tensor"] else entry.get("fixed"))
-            given += entry["tensor"]
+            flat.append(results[next_result] if entry["tensor"] else entry.get("fixed"))
+            next_result += entry["tensor"]
         return package.results.build(flat)
 
     def _stored(self, entries, without):
@@ -96,15 +98,16 @@ class PackagedModule(torch.nn.Module):
         return {entries[i]["fqn"]: tensor for i, tensor in zip(wanted, tensors)}
 
     def status(self):
-        """Of every pattern whether its kernel runs, and why not; of every weight whether it was given
-        or is the package's own. Prints as a table."""
+        """For every pattern whether its kernel runs, or why not; for every weight whether it was
+        given or is the package's own. Prints as a table."""
         device = self._device()
         calls = json.loads(ops().package_status(self._package.name, device))
         return Status(self.path, str(device), patterns(calls), dict(self._sources))
 
     def refresh(self):
-        """Makes anew, at the next call, what kernels keep of weights: after one was written in a way
-        that torch does not count. CUDA graphs that were captured see it after that call, too."""
+        """At the next call, kernels prepare again what they keep of weights: needed after a weight
+        was written in a way that torch does not count. Captured CUDA graphs see it after that call,
+        too."""
         ops().refresh_package(self._package.name)
 
     def _device(self):
@@ -125,7 +128,7 @@ class PackagedModule(torch.nn.Module):
 
     def _refuse_what_cannot_run(self):
         device = self._device()
-        if device.type == "cpu":  # to be moved later
+        if device.type == "cpu":  # the module may be moved to the GPU later
             device = _current_device()
         found = patterns(json.loads(ops().package_status(self._package.name, device)))
         for pattern in found:
@@ -140,13 +143,13 @@ class PackagedModule(torch.nn.Module):
 
     def _tensors(self, leaves):
         """The graph's tensor inputs in order."""
-        given, tensors = 0, []
+        next_leaf, tensors = 0, []
         for entry in self._package.inputs:
             if not entry["user"]:
                 tensors.append(find(self, entry["place"]))
                 continue
-            value, name = leaves[given], self._package.names[given]
-            given += 1
+            value, name = leaves[next_leaf], self._package.names[next_leaf]
+            next_leaf += 1
             if "fixed" in entry:
                 check_value(name, value, entry["fixed"])
             elif not isinstance(value, torch.Tensor):
@@ -162,13 +165,14 @@ class PackagedModule(torch.nn.Module):
 def load(path, weights=None, *, partial=False, strict=False, allow=()) -> PackagedModule:
     """Loads a package folder that `fact optimize` or `fact compose` wrote.
 
-    `weights`, the original module or a state_dict, are shared with it, not copied. They have to be
-    all of the package's, by name, element type and shape, and no others; with `partial` the package
-    keeps its own values of those that are missing. One that was made `--without-weights` has none.
-    `module.status()` says of each whether it was given or stored.
+    `weights`, the original module or a state_dict, are shared with the package, not copied. They
+    have to match the package's weights exactly, by name, element type and shape; with `partial`
+    some may be missing, and the package keeps its own values of them. A package made
+    `--without-weights` has no values of its own. `module.status()` says for each weight whether it
+    was given or stored.
 
     Where a kernel cannot run, torch's operators do, with a `fact.FallbackWarning`. With `strict` that
-    is an error: here, where a kernel cannot run on this machine's GPU at all, and at every call.
+    is an error: at loading if a kernel cannot run on this machine's GPU at all, and at every call.
 
     A package is code (docs/packages.md): load those of people you trust. Every file is compared with
     the manifest. `allow` names what it may use beside torch's own operators and Python's own
@@ -179,7 +183,8 @@ def load(path, weights=None, *, partial=False, strict=False, allow=()) -> Packag
 
 
 def declared_namespaces(path):
-    """The namespaces of the operators that a package calls: its maker allows them by running it."""
+    """The namespaces of the operators that a package calls, for callers that made the package
+    themselves and so trust it."""
     return manifest(os.fspath(path)).get("namespaces", [])
 
 

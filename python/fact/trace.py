@@ -17,19 +17,20 @@ import warnings
 from pathlib import Path
 
 from fact._blame import blame, short
-from fact._errors import BadInput, tell
-from fact._files import Sink, replacing, told, write_text
+from fact._errors import BadInput, print_error
+from fact._files import Sink, replacing, write_failure, write_text
 from fact._watch import Watch
 
 SEED = 0
-# Element types of weights, those of src/target/dtype.h.
-READ = set("bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split())
+# The element types of weights that a package can hold: those of src/target/dtype.h.
+WEIGHT_TYPES = set("bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split())
 DTYPES = {"bf16": "bfloat16", "fp16": "float16", "f16": "float16", "fp32": "float32", "f32": "float32"}
 
 
 def load_model(spec, dtype=None, device=None, training=False, hollow=False):
     """The module (in eval mode unless `training`) and the list of its inputs; the same values on
-    every call. Where it is `hollow`, its parameters hold nothing: moving them costs nothing."""
+    every call. With `hollow`, its parameters are allocated but never written, which costs no
+    memory."""
     import torch
 
     build = _factory(spec) if ":" in spec and not os.path.exists(spec) else _from_file(spec)
@@ -73,7 +74,8 @@ def export(module, inputs):
 
 
 def refuse(spec, program):
-    """Refuses what the core does not support, while the user's own names are known."""
+    """Refuses what the core does not support; here the message can still use the user's own
+    names."""
     for name in program.graph_signature.user_inputs_to_mutate.values():
         raise BadInput(
             f"{spec}: the module changes its input '{name}' in place, and a package leaves its "
@@ -86,7 +88,7 @@ def refuse(spec, program):
                 "are not supported\n  keep the real and the imaginary part as two tensors"
             )
         kind = str(getattr(tensor, "dtype", "torch.float32")).removeprefix("torch.")
-        if kind not in READ:
+        if kind not in WEIGHT_TYPES:
             cure = "keep it as one of int8, int16, int32, int64 and uint8"
             if tensor.is_floating_point():
                 cure = "cast the module: --dtype bf16, or module.to(torch.bfloat16) in the file"
@@ -99,9 +101,9 @@ def refuse(spec, program):
 def save(program, path, module=None, hollow=False, precision=None):
     """Writes the archive without the example inputs, which nobody reads back.
 
-    With the module, its parameters, the order of its state_dict and torch's `precision` settings go
-    along. A `hollow` program's parameters become one element each, repeated: an archive like any
-    other, but small.
+    If the module is given, the archive also holds the parameters of its forward, the order of its
+    state_dict and torch's `precision` settings. The weights of a `hollow` program become one
+    element each, repeated: an archive like any other, but small.
     """
     import torch
 
@@ -110,11 +112,11 @@ def save(program, path, module=None, hollow=False, precision=None):
     program._example_inputs = None
     extra = {}
     if hollow:
-        emptied = {}  # one parameter under two names stays one
+        emptied = {}  # by the original's id: one parameter under two names stays one
         for name, value in program.state_dict.items():
             if isinstance(value, torch.nn.Parameter):
-                nothing = torch.zeros((), dtype=value.dtype).expand(value.shape)
-                fresh = torch.nn.Parameter(nothing, requires_grad=False)
+                zeros = torch.zeros((), dtype=value.dtype).expand(value.shape)
+                fresh = torch.nn.Parameter(zeros, requires_grad=False)
                 program.state_dict[name] = emptied.setdefault(id(value), fresh)
     if module is not None:
         original = {"parameters": describe(module.forward), "state_dict": list(module.state_dict())}
@@ -124,7 +126,7 @@ def save(program, path, module=None, hollow=False, precision=None):
             original["without_weights"] = True
         extra["fact.json"] = json.dumps(original)
     with replacing(path) as file:
-        # torch ends the process if it cannot write.
+        # torch ends the process if a write fails.
         sink = Sink(file)
         torch.export.save(program, sink, extra_files=extra)
         sink.finish()
@@ -236,7 +238,7 @@ def _trace(options):
         module, inputs = load_model(
             options.spec, options.dtype, options.device, options.training, options.without_weights
         )
-        precision = recorded()  # as the source leaves it
+        precision = recorded()  # as the user's source has left it
         try:
             # On failure torch prints the partial graph: only its reason is worth showing.
             with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
@@ -257,7 +259,7 @@ def _trace(options):
             + "\n  let forward take and return tensors, or tuples, lists and dictionaries of them: tuple(x.max(1))"
         ) from error
     if options.sources:
-        # This file changes if another torch is installed in the same environment.
+        # torch/version.py changes if another torch is installed in the same environment.
         release = torch.version.__file__
         listing = {
             "torch": torch.__version__,
@@ -290,10 +292,10 @@ def main(arguments=None):
     try:
         _trace(options)
     except BadInput as error:
-        tell(error, options.verbose)
+        print_error(error, options.verbose)
         return 2
     except OSError as error:
-        print(f"error: {told(error)}", file=sys.stderr)
+        print(f"error: {write_failure(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

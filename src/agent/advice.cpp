@@ -9,6 +9,10 @@ namespace fact::agent {
 
 namespace {
 
+// A kernel that takes so many times the sum of its stages' bounds is worth other schedules.
+constexpr double kSlow = 1.25;
+
+// The bytes of intermediates that the stages write and read.
 double bytes_between(const MeasuredKernel& kernel) {
     double all = 0;
     for (const auto& stage : kernel.stages) all += stage.work.bytes;
@@ -67,7 +71,7 @@ std::vector<std::string> advice(const MeasuredKernel& kernel) {
             "bound is {:.1f} us",
             kernel.stages.size(), slowest->outputs, time_of(*slowest, kernel.launches),
             slowest->bound_us));
-    if (kernel.time_us > 1.25 * expected) {
+    if (kernel.time_us > kSlow * expected) {
         const bool products = std::ranges::any_of(
             kernel.stages, [](const auto& s) { return s.kind == lower::StageKind::product; });
         all.push_back(fmt::format(

@@ -13,10 +13,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-// No sensible answer is longer.
+// In bytes: no sensible answer is longer.
 constexpr std::size_t kLongestAnswer = 1 << 17;
 
-// From a brace to the one that closes it; "" where none does.
+// The text from the brace at `begin` to the one that closes it; "" if none does.
 std::string balanced(const std::string& text, std::size_t begin) {
     int depth = 0;
     bool quoted = false;
@@ -66,17 +66,17 @@ std::vector<std::string> strings_in(const Json& list) {
 
 }  // namespace
 
-Result<std::vector<Named>> read_proposals(const std::string& answer) {
+Result<std::vector<ProposedSet>> read_proposals(const std::string& answer) {
     if (auto fine = check_length(answer); !fine) return fine.error();
     const auto list = find_list(answer, "proposals");
     if (!list)
         return Error{"the answer holds no JSON object with \"proposals\"",
                      "answer {\"proposals\": [{\"nodes\": [...], \"why\": ...}]} and nothing else",
                      true};
-    std::vector<Named> found;
+    std::vector<ProposedSet> found;
     for (const auto& entry : *list) {
         if (!entry.is_object() || !entry.contains("nodes") || !entry["nodes"].is_array()) continue;
-        Named named{strings_in(entry["nodes"]), ""};
+        ProposedSet named{strings_in(entry["nodes"]), ""};
         if (const auto why = entry.find("why"); why != entry.end() && why->is_string())
             named.why = why->get<std::string>().substr(0, 400);
         if (!named.nodes.empty()) found.push_back(std::move(named));
@@ -108,7 +108,7 @@ Result<std::string> read_code_block(const std::string& answer) {
             if (!text.empty()) return text;
         }
     }
-    return Error{"the answer holds no code block", "answer with one", true};
+    return Error{"the answer holds no code block", "answer with one code block", true};
 }
 
 Result<std::string> read_kernel_text(const std::string& answer) {

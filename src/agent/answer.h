@@ -8,14 +8,14 @@
 
 namespace fact::agent {
 
-// A proposed set of operators.
-struct Named {
+// A set of operators that the model proposes.
+struct ProposedSet {
     std::vector<std::string> nodes;
     std::string why;
 };
 
 // The sets of operators in {"proposals": [...]}, which may be anywhere in the answer.
-Result<std::vector<Named>> read_proposals(const std::string& answer);
+Result<std::vector<ProposedSet>> read_proposals(const std::string& answer);
 
 // The sets of patterns in {"sets": [["id", ...], ...]}, which may be anywhere in the answer.
 Result<std::vector<std::vector<std::string>>> read_sets(const std::string& answer);
@@ -26,7 +26,7 @@ Result<std::string> read_code_block(const std::string& answer);
 // The kernel text: the last code block, or the whole answer from the word `kernel` on.
 Result<std::string> read_kernel_text(const std::string& answer);
 
-// Whether the model sees nothing better: the answer has the word STOP, and no code.
+// Whether the model sees nothing better: the answer begins with the word STOP and has no code.
 bool gives_up(const std::string& answer);
 
 }  // namespace fact::agent

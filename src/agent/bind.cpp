@@ -43,7 +43,8 @@ bool infer_extents(const ir::Kernel& kernel, ir::DimId dim, std::int64_t extent,
     return true;  // with two or more unknown factors, other tensors may determine them
 }
 
-// All partitions of the value's dimensions into `left` runs of neighbours, each run contiguous.
+// Adds to `out` every way to split the dimensions after the first `from` into `left` groups of
+// neighbours, each contiguous in memory; `so_far` are the groups before them.
 void groupings(const graph::TensorType& type, const std::vector<int>& dims, std::size_t from,
                std::size_t left, Groups& so_far, std::vector<Groups>& out) {
     if (left == 0) {
@@ -103,8 +104,8 @@ class Solver {
         return false;
     }
 
-    // Factored dimensions with several unknown factors once more, now that other tensors have
-    // determined some of them; the second pass checks those that the first one visited too early.
+    // Infers once more: other tensors may now have determined factors that were unknown. The second
+    // pass checks the dimensions that the first one visited too early.
     bool settle(Extents known) {
         for (int pass = 0; pass < 2; ++pass)
             for (std::size_t at = 0; at < pairs_.size(); ++at)
@@ -178,7 +179,7 @@ Result<match::WrittenKernel> bind_text(const ir::Kernel& kernel, const Graph& gr
     if (!pairs) return pairs.error();
     const auto results = pair_by_name(graph, outputs, interface.results, "output");
     if (!results) return results.error();
-    const auto count = pairs->size();
+    const auto num_params = pairs->size();
     pairs->insert(pairs->end(), results->begin(), results->end());
     Solver solver(kernel, graph, *pairs);
     std::vector<std::string> wanted;
@@ -211,7 +212,7 @@ Result<match::WrittenKernel> bind_text(const ir::Kernel& kernel, const Graph& gr
     }
     for (std::size_t i = 0; i < pairs->size(); ++i) {
         const auto& [declared, actual] = (*pairs)[i];
-        auto& to = i < count ? written.params : written.results;
+        auto& to = i < num_params ? written.params : written.results;
         to.push_back({declared->name,
                       graph[actual->value].name,
                       solver.groups[i],

@@ -31,8 +31,9 @@ bool is_known_header(std::string_view named) {
     return std::ranges::all_of(name, plain) && name.front() != '/' && name.find("..") == name.npos;
 }
 
-// The compiler's messages would quote any included file, so a line with both the sign of a
-// directive and the word has to be a plain #include of a known header. This is no sandbox.
+// The compiler's messages would quote any included file. So a line that has the sign of a
+// directive, in any spelling, and then "include" or "embed" has to be a plain #include of a known
+// header. This is no sandbox.
 Result<> check_includes(std::string source) {
     for (auto at = source.find("\\\n"); at != source.npos; at = source.find("\\\n", at))
         source.erase(at, 2);
@@ -49,21 +50,23 @@ Result<> check_includes(std::string source) {
                            line.compare(word, 7, "include") == 0;
         if (!plain || line.size() > kLongestDirective ||
             !is_known_header(std::string_view(line).substr(word + 7)))
-            return Error{fmt::format("it must not contain {}", line.substr(0, 120)),
+            return Error{fmt::format("the source must not contain {}", line.substr(0, 120)),
                          "include \"common/plain.cuh\" and headers of CUDA such as <cuda_bf16.h>",
                          true};
     }
     return Ok{};
 }
 
+// " - index(M) - index(N)": makes an expression depend on every dimension of the tensor.
 std::string coordinates(const Tensor& tensor, const char* before) {
     std::string text;
     for (const auto& dim : tensor.dim_names) text += fmt::format("{}index({})", before, dim);
     return text;
 }
 
-// A text whose outputs are NaN wherever their type allows: no check accepts that as a result.
-Result<std::string> void_body(const graph::Graph& graph, const Interface& interface) {
+// The body of a placeholder text. Its outputs are NaN wherever their type allows: no check accepts
+// that as a result.
+Result<std::string> placeholder_body(const graph::Graph& graph, const Interface& interface) {
     std::string body;
     bool any = false;
     for (const auto& tensor : interface.results) {
@@ -78,7 +81,7 @@ Result<std::string> void_body(const graph::Graph& graph, const Interface& interf
                          "", true};
         }
     }
-    if (!any) return Error{"none of its results has a floating-point type", "", true};
+    if (!any) return Error{"none of the kernel's results has a floating-point type", "", true};
     return body;
 }
 
@@ -87,10 +90,11 @@ Result<std::string> void_body(const graph::Graph& graph, const Interface& interf
 Result<std::string> cuda_kernel(const std::string& name, const graph::Graph& graph,
                                 const Interface& interface, const std::string& source) {
     if (source.find("FACT_ENTRY") == source.npos)
-        return Error{"it has no entry point",
-                     "extern \"C\" __global__ void FACT_ENTRY(__grid_constant__ Arguments const "
-                     "arguments), as in the example",
-                     true};
+        return Error{
+            "the source has no entry point",
+            "declare extern \"C\" __global__ void FACT_ENTRY(__grid_constant__ Arguments const "
+            "arguments), as in the example",
+            true};
     if (auto fine = check_includes(source); !fine) return fine.error();
     for (const auto* list : {&interface.params, &interface.results})
         for (const auto& tensor : *list)
@@ -100,7 +104,7 @@ Result<std::string> cuda_kernel(const std::string& name, const graph::Graph& gra
                                 "in CUDA",
                                 tensor.name),
                     "", true};
-    const auto body = void_body(graph, interface);
+    const auto body = placeholder_body(graph, interface);
     if (!body) return body.error();
     auto kernel = empty_kernel(name, graph, interface);
     kernel.resize(kernel.rfind('{') + 1);

@@ -88,8 +88,9 @@ std::string next_number(const std::string& text, const Words& fixed, const Words
         if (!std::ranges::all_of(dim, is_number)) continue;
         std::erase_if(dim, [&](auto word) { return word == "1" || fixed.contains(word); });
         if (dim.empty()) continue;
-        const auto largest = std::ranges::max(
-            dim, {}, [](auto word) { return std::pair(word.size(), word); });  // no leading zeros
+        // Words compare as numbers in this way, since none has leading zeros.
+        const auto largest =
+            std::ranges::max(dim, {}, [](auto word) { return std::pair(word.size(), word); });
         if (!tried.contains(largest)) return std::string(largest);
     }
     return {};

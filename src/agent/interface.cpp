@@ -97,10 +97,6 @@ std::string unique_name(std::string name, std::set<std::string>& taken) {
     return free;
 }
 
-}  // namespace
-
-namespace {
-
 // A result's dimension that no parameter has becomes a number: nothing determines its extent.
 void number_free_dims(Interface& interface) {
     std::set<std::string> known;
@@ -154,7 +150,7 @@ Result<Interface> with_kernel_names(Interface interface, const Graph& graph,
     };
     if (rename(interface.params, params) && rename(interface.results, results)) return interface;
     return Error{"the kernel of this pattern reads parts of tensors, or several tensors as one",
-                 "`propose` its operators, and write a text for that", true};
+                 "`propose` its operators, and write a text for that proposal", true};
 }
 
 std::string empty_kernel(const std::string& name, const Graph& graph, const Interface& interface) {

@@ -41,7 +41,7 @@ class Overlay {
         values_.clear();
         const auto last = static_cast<NodeId>(rule_.nodes.size() - 1);
         if (!same(last, anchor)) return false;
-        // Operators that the last one does not depend on are users of ones that it depends on.
+        // An operator that the last one does not depend on reads a value that is matched already.
         for (std::size_t i = 0; i < rule_.nodes.size(); ++i) {
             const auto id = static_cast<NodeId>(i);
             if (!nodes_.contains(id) && !find_beside(id)) return false;
@@ -57,6 +57,7 @@ class Overlay {
     ValueId value(ValueId of_rule) const { return values_.at(of_rule); }
 
   private:
+    // Matches the rule's operator `id` with a reader of a value that is matched already.
     bool find_beside(NodeId id) {
         for (const ValueId read : graph::tensor_inputs(rule_[id])) {
             const auto at = values_.find(read);
@@ -72,6 +73,8 @@ class Overlay {
         return false;
     }
 
+    // same(), same_value() and so on match a part of the rule with a part of the graph, and note
+    // what was matched; false if the two differ.
     bool same(NodeId from, NodeId to) {
         if (const auto known = nodes_.find(from); known != nodes_.end()) return known->second == to;
         for (const auto& [other, taken] : nodes_)
@@ -117,7 +120,7 @@ class Overlay {
             return true;
         }
         if (std::holds_alternative<std::vector<std::optional<ValueId>>>(from))
-            return false;  // lookup tables: the text does not have their positions
+            return false;  // indices of a lookup: the text does not say which dimensions they index
         if (std::holds_alternative<graph::DeviceArg>(from)) return true;
         return from == to || says_extents(node, from, other, to);
     }
@@ -158,6 +161,7 @@ class Overlay {
 
     const Graph &rule_, &graph_;
     const std::vector<std::vector<NodeId>>& users_;
+    // What was matched: by the rule's operator or value, the graph's.
     std::map<NodeId, NodeId> nodes_;
     std::map<ValueId, ValueId> values_;
 };
@@ -267,7 +271,7 @@ Result<LearnedRule> rule_from_json(std::string_view text) {
     auto read = decoding<LearnedRule>("not a learned rule", "", [&]() -> Result<LearnedRule> {
         const auto json = parse_json(text);
         if (get_int(json, "format") != kFormat)
-            return Error{"a learned rule of another format", "learn it again", true};
+            return Error{"this is a learned rule of another format", "learn it again", true};
         LearnedRule rule;
         rule.name = get_text(json, "name");
         rule.text = get_text(json, "text");
@@ -282,7 +286,7 @@ Result<LearnedRule> rule_from_json(std::string_view text) {
         const bool sound = rule.params.size() == rule.original.inputs.size() &&
                            rule.results.size() == rule.original.outputs.size() &&
                            graph::verify(rule.original).empty();
-        if (!sound) return Error{"the rule's tensors are not its graph's", "", true};
+        if (!sound) return Error{"the rule's tensors are not those of its operators", "", true};
         if (!rule.name.ends_with("_" + content_hash(rule)))
             return Error{fmt::format("the rule's content does not match its name {}", rule.name),
                          "rules cannot be edited; learn a new one", true};

@@ -11,10 +11,10 @@
 namespace fact::agent {
 
 struct LearnedRule {
-    std::string name;      // the kernel's, with a hash of the rest: "softcap_1a2b3c4d5e"
-    std::string text;      // the kernel, with symbolic dimensions
-    std::string evidence;  // where it was learned and what was measured, for people
-    graph::Graph original;
+    std::string name;       // the kernel's, with a hash of the rest: "softcap_1a2b3c4d5e"
+    std::string text;       // the kernel, with symbolic dimensions
+    std::string evidence;   // where it was learned and what was measured, for people
+    graph::Graph original;  // the operators that the text computes
     // The kernel's names for the original's inputs and outputs, in their order.
     std::vector<std::string> params, results;
 };

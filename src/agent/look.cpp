@@ -134,8 +134,8 @@ Listing look(const Graph& graph, const std::vector<sol::NodeBound>& bounds,
     };
 
     std::vector<std::string> all;
-    std::map<Numbered, bool>
-        fold_printed;  // by the first of equal modules: whether the fold was printed
+    // By the first of equal modules: whether the line for the others was printed.
+    std::map<Numbered, bool> fold_printed;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
         const Node& node = graph.nodes[i];
         if (!below(node.where.module_path, request.module)) continue;

@@ -67,13 +67,13 @@ Result<NodeSet> node_set(const Graph& graph, const std::vector<std::string>& nam
     }
     NodeSet set{{inside.begin(), inside.end()}, {}, {}};
     if (const auto missing = between(graph, inside); !missing.empty()) {
-        auto whole = set.nodes;
-        whole.insert(whole.end(), missing.begin(), missing.end());
-        std::ranges::sort(whole);
-        return Error{fmt::format("these cannot be one kernel: {} would have to run between them",
-                                 fmt::join(names_of(graph, missing), ", ")),
-                     fmt::format("this set can: {}", fmt::join(names_of(graph, whole), ", ")),
-                     true};
+        auto with_missing = set.nodes;
+        with_missing.insert(with_missing.end(), missing.begin(), missing.end());
+        std::ranges::sort(with_missing);
+        return Error{
+            fmt::format("these cannot be one kernel: {} would have to run between them",
+                        fmt::join(names_of(graph, missing), ", ")),
+            fmt::format("this set can: {}", fmt::join(names_of(graph, with_missing), ", ")), true};
     }
     const auto users = graph::users(graph);
     const auto escapes = graph::escapes(graph);

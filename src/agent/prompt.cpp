@@ -24,8 +24,8 @@ Result<std::string> fill_prompt(const std::filesystem::path& file, const Places&
         out += text->substr(at, open - at);
         const auto name = text->substr(open + 2, close - open - 2);
         const std::string* value = nullptr;
-        for (const auto& [known, with] : places)
-            if (known == name) value = &with;
+        for (const auto& [placeholder, replacement] : places)
+            if (placeholder == name) value = &replacement;
         if (!value)
             return Error{fmt::format("{}: there is no value for {{{{{}}}}}", file.string(), name),
                          ""};

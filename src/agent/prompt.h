@@ -10,6 +10,7 @@
 
 namespace fact::agent {
 
+// Names of placeholders, and what replaces them.
 using Places = std::vector<std::pair<std::string, std::string>>;
 
 // Very long values are cut, so that a prompt stays bounded. A placeholder without a value is a

@@ -21,8 +21,7 @@ GpuSpec gpu_of(const match::Options& options) {
     return options.ceilings ? *options.ceilings : *find_gpu(options.gpu);
 }
 
-// The problem of the set's largest product, for the report; without one, the result's rows and
-// columns.
+// A problem with the rows and columns of the set's first output, for the report.
 schedule::Problem problem_of(const Graph& graph, const NodeSet& set) {
     schedule::Problem problem;
     const auto& out = *graph[set.outputs.front()].type;
@@ -36,7 +35,7 @@ schedule::Problem problem_of(const Graph& graph, const NodeSet& set) {
 }
 
 // An output whose value depends on no parameter; "" if there is none.
-std::string made_of_nothing(const ir::Kernel& kernel) {
+std::string output_without_input(const ir::Kernel& kernel) {
     std::vector<bool> reads(kernel.exprs.size(), false);
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
         const auto& node = kernel.exprs[i].node;
@@ -71,12 +70,12 @@ match::Cost cost_of(const Graph& graph, const NodeSet& set, const match::Options
     for (const auto* values : {&set.inputs, &set.outputs})
         for (const auto value : *values) cost.bytes += sol::stored_bytes(*graph[value].type);
     std::vector<sol::NodeBound> inside;
-    for (auto& one : sol::node_bounds(graph, options.tf32, gpu)) {
-        if (std::ranges::find(set.nodes, one.node) == set.nodes.end()) continue;
-        cost.flops += one.work.flops;
-        cost.unfused_bytes += one.work.bytes();
-        cost.unfused_us += one.unfused_us;
-        inside.push_back(std::move(one));
+    for (auto& node_bound : sol::node_bounds(graph, options.tf32, gpu)) {
+        if (std::ranges::find(set.nodes, node_bound.node) == set.nodes.end()) continue;
+        cost.flops += node_bound.work.flops;
+        cost.unfused_bytes += node_bound.work.bytes();
+        cost.unfused_us += node_bound.unfused_us;
+        inside.push_back(std::move(node_bound));
     }
     const auto bound = sol::ideal_bound(inside, cost.bytes, options.tf32, gpu);
     cost.hard_us = bound.hard_us;
@@ -95,12 +94,12 @@ Result<Authored> author(const Graph& graph, const NodeSet& set, const std::strin
                         const Interface* interface) {
     const auto program = dsl::compile(text, diagnostics);
     if (!program) return Error{"the kernel text has mistakes", "see the diagnostics", true};
-    const auto written_as = program->kernels.size() + program->pipelines.size();
-    if (written_as != 1 || program->kernels.empty())
+    const auto count = program->kernels.size() + program->pipelines.size();
+    if (count != 1 || program->kernels.empty())
         return Error{fmt::format("the text has {} kernels and {} pipelines",
                                  program->kernels.size(), program->pipelines.size()),
                      "write one kernel; it may be cut at `stored` values", true};
-    if (const auto output = made_of_nothing(program->kernels.front());
+    if (const auto output = output_without_input(program->kernels.front());
         !output.empty() && !set.inputs.empty() && !dsl::cuda_source(text))
         return Error{fmt::format("{} depends on no input, which is taken for an attempt to game "
                                  "the checks",

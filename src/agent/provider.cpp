@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Answers are far shorter; a program might never stop writing.
+// In bytes: answers are far shorter, but a program might never stop writing.
 constexpr std::size_t kLongestOutput = 4 << 20;
 
 class CommandProvider : public Provider {
@@ -54,11 +54,11 @@ class CommandProvider : public Provider {
             const auto at = json.is_object() ? json.find(name) : json.end();
             return at == json.end() ? nullptr : at->get_ptr<const std::string*>();
         };
-        const auto count_of = [&](const char* name, int otherwise) {
+        const auto count_of = [&](const char* name, int if_missing) {
             const auto at = json.find(name);
-            const bool plain = at != json.end() && at->is_number_unsigned() &&
-                               at->get<std::uint64_t>() < 1'000'000'000;
-            return plain ? at->get<int>() : otherwise;
+            const bool usable = at != json.end() && at->is_number_unsigned() &&
+                                at->get<std::uint64_t>() < 1'000'000'000;
+            return usable ? at->get<int>() : if_missing;
         };
         if (const auto* error = text_of("error")) return Error{*error, ""};
         const auto* text = text_of("text");
@@ -73,7 +73,8 @@ class CommandProvider : public Provider {
     Output output_;
 };
 
-// Ids of sets depend on names of operators, which may differ in another version of torch.
+// A set may have another id than when it was recorded: ids depend on the names of operators, which
+// another version of torch may change.
 class ReplayProvider : public Provider {
   public:
     explicit ReplayProvider(std::vector<Exchange> exchanges)
@@ -113,7 +114,8 @@ class ReplayProvider : public Provider {
     // An answer given by order alone may turn out to belong to another question.
     enum class Given { not_yet, by_order, for_good };
 
-    // The first exchange of the stage that was given no more firmly than `most`.
+    // The first exchange of the stage that fits and was given no more firmly than `most`; the
+    // number of exchanges if there is none.
     std::size_t find(const std::string& stage, Given most, const auto& fits) const {
         std::size_t at = 0;
         while (at < exchanges_.size() &&

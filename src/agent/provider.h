@@ -27,8 +27,9 @@ enum class Output {
 // Runs a program with the prompt on its standard input.
 std::unique_ptr<Provider> command_provider(Command command, Output output = Output::text);
 
-// Answers from the file: the one to the same prompt, else the one about the same set with the same
-// attempt, else the first of the same stage that was not given for another set.
+// Answers from the file: the recorded answer to the same prompt, else to the same attempt about the
+// same set of operators, else the first unused one of the same stage and attempt that belongs to no
+// other set.
 Result<std::unique_ptr<Provider>> replay_provider(const std::filesystem::path& transcript);
 
 }  // namespace fact::agent

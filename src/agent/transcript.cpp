@@ -26,17 +26,17 @@ bool holds_secret(std::string_view name) {
 }
 
 Exchange exchange_from(const Json& json) {
-    Exchange one;
-    one.question.stage = get_text(json, "stage");
-    one.question.about = get_text(json, "about", "");
-    one.question.attempt = get_int(json, "attempt", 0);
-    one.question.prompt = get_text(json, "prompt", "");
-    one.answer.text = get_text(json, "answer");
-    one.answer.tokens_in = get_int(json, "tokens_in", 0);
-    one.answer.tokens_out = get_int(json, "tokens_out", 0);
-    one.answer.seconds = get_finite(json, "seconds", 0);
-    one.error = get_text(json, "error", "");
-    return one;
+    Exchange exchange;
+    exchange.question.stage = get_text(json, "stage");
+    exchange.question.about = get_text(json, "about", "");
+    exchange.question.attempt = get_int(json, "attempt", 0);
+    exchange.question.prompt = get_text(json, "prompt", "");
+    exchange.answer.text = get_text(json, "answer");
+    exchange.answer.tokens_in = get_int(json, "tokens_in", 0);
+    exchange.answer.tokens_out = get_int(json, "tokens_out", 0);
+    exchange.answer.seconds = get_finite(json, "seconds", 0);
+    exchange.error = get_text(json, "error", "");
+    return exchange;
 }
 
 }  // namespace
@@ -78,12 +78,12 @@ Result<std::vector<Exchange>> read_transcript(const std::filesystem::path& file)
         const auto line = text->substr(begin, end - begin);
         begin = end + 1;
         if (line.empty()) continue;
-        auto one = decoding<Exchange>(
+        auto exchange = decoding<Exchange>(
             fmt::format("{}:{}: not a line of a transcript", file.string(), number),
             "transcripts are written by `fact optimize --agent`",
             [&] { return exchange_from(parse_json(line)); });
-        if (!one) return blame_input(one.error());
-        all.push_back(std::move(*one));
+        if (!exchange) return blame_input(exchange.error());
+        all.push_back(std::move(*exchange));
     }
     return all;
 }

@@ -10,9 +10,9 @@
 namespace fact::agent {
 
 struct Question {
-    std::string stage;  // "find", "write"
+    std::string stage;  // "find", "write" or "compose"
     std::string about;  // the proposal's id; "" for the whole module
-    int attempt = 0;
+    int attempt = 0;    // how often it was asked before
     std::string prompt;
 };
 
@@ -33,7 +33,7 @@ struct Exchange {
 Result<> append_transcript(const std::filesystem::path& file, const Exchange& exchange);
 Result<std::vector<Exchange>> read_transcript(const std::filesystem::path& file);
 
-// About as many as models count: four characters per token.
+// An estimate of what models count: four characters per token.
 int estimated_tokens(const std::string& text);
 
 // The text with every secret of the environment redacted.

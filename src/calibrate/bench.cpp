@@ -77,16 +77,16 @@ Result<> Bench::prepare(const std::vector<ProductProbe>& products) {
 }
 
 Result<Loaded> Bench::load(ProbeKind kind, std::int64_t elements) const {
-    const Probe one = probe(kind, arch_);
-    auto kernel = gpu::Kernel::load(cubins_.at(one.file), one.record);
+    const Probe chosen = probe(kind, arch_);
+    auto kernel = gpu::Kernel::load(cubins_.at(chosen.file), chosen.record);
     if (!kernel) return kernel.error();
     Loaded loaded{std::move(*kernel), {}, {}};
     if (auto done = allocate(loaded, arguments(kind, elements)); !done) return done.error();
     return loaded;
 }
 
-Result<Loaded> Bench::load(const ProductProbe& probe, const ProductKernel& own) const {
-    auto kernel = gpu::Kernel::load(cubins_.at(key_of(probe, own)), own.record);
+Result<Loaded> Bench::load(const ProductProbe& probe, const ProductKernel& product) const {
+    auto kernel = gpu::Kernel::load(cubins_.at(key_of(probe, product)), product.record);
     if (!kernel) return kernel.error();
     Loaded loaded{std::move(*kernel), {}, {}};
     const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
@@ -107,15 +107,15 @@ Result<Loaded> Bench::load(const ProductProbe& probe, const ProductKernel& own) 
 }
 
 Result<> Bench::fill(const gpu::TensorArg& tensor) const {
-    const Probe one = probe(ProbeKind::fill, arch_, tensor.dtype);
-    const auto kernel = gpu::Kernel::load(cubins_.at(one.file), one.record);
+    const Probe filler = probe(ProbeKind::fill, arch_, tensor.dtype);
+    const auto kernel = gpu::Kernel::load(cubins_.at(filler.file), filler.record);
     if (!kernel) return kernel.error();
     std::int64_t elements = 1;
     for (const auto size : tensor.sizes) elements *= size;
     auto tensors = arguments(ProbeKind::fill, elements, tensor.dtype);
     tensors.front().data = tensor.data;
     if (auto done = kernel->launch(tensors, {}, nullptr); !done) return done;
-    // The kernel is unloaded at the end of this scope, so it must have run.
+    // The kernel is unloaded at the end of this scope, so it must have finished by then.
     const auto filled = gpu::Event::create();
     if (!filled) return filled.error();
     if (auto done = filled->record(nullptr); !done) return done;

@@ -39,11 +39,12 @@ class Bench {
     // queued.
     Result<> prepare(const std::vector<ProductProbe>& products);
 
-    // Allocates its memory, but does not initialise it.
+    // Loads a probe and allocates its tensors, but does not initialise them.
     Result<Loaded> load(ProbeKind kind, std::int64_t elements) const;
     // Fills the operands with random numbers, allocates the workspaces and launches the kernel once
     // to warm it up and to fill the workspaces.
     Result<Loaded> load(const ProductProbe& probe, const ProductKernel& kernel) const;
+    // Fills the tensor with random numbers.
     Result<> fill(const gpu::TensorArg& tensor) const;
 
     // A clock that first lets the GPU spin while the host queues the work; `extra_hold_us` is added

@@ -35,7 +35,7 @@ class Calibrator {
         const auto row = gpu_of_device(device_.name);
         if (!row)
             return Error{fmt::format("the table of GPUs has no {}", device_.name),
-                         "`fact sol --gpus` lists those there are"};
+                         "`fact sol --gpus` lists the GPUs that it has"};
         auto products = product_probes(device_.arch, options_.quick ? 1 : 3);
         if (!products) return products.error();
         if (auto done = bench_.prepare(*products); !done) return done.error();
@@ -50,7 +50,7 @@ class Calibrator {
             if (auto done = (this->*measure)(); !done) return done.error();
         for (const ProductProbe& probe : *products)
             if (auto done = product(probe); !done) return done.error();
-        // Impossible values make it an Error.
+        // Values that the data sheet rules out are an Error.
         if (auto fine = with_ceilings(*row, found_); !fine) return fine.error();
         return found_;
     }

@@ -11,6 +11,7 @@ namespace fact::calibrate {
 
 namespace {
 
+// Longer than the host takes to queue one run.
 constexpr double kHoldUs = 300;
 // Launches the driver takes into its queue before the host has to wait.
 constexpr int kMaxQueued = 500;

@@ -16,12 +16,15 @@ class Clock {
     // `hold(us)` keeps the GPU busy for about that time, while the host fills the queue.
     explicit Clock(std::function<Result<>(double us)> hold) : hold_(std::move(hold)) {}
 
-    // One at a time on a GPU that is otherwise idle, the queue kept full.
+    // Times each run by itself. The GPU is held until the run is queued, so that the host's time
+    // does not count.
     Result<Times> single(const Work& work, int runs) const;
-    // Back to back in rounds of at least `round_us`: at the clock that the power limit leaves.
+    // Times runs back to back, in rounds of about `round_us`: at the clock that the power limit
+    // leaves.
     Result<Times> sustained(const Work& work, int rounds, double round_us) const;
 
   private:
+    // Microseconds of `count` runs together.
     Result<double> time(const Work& work, int count, double hold_us) const;
     std::function<Result<>(double us)> hold_;
 };

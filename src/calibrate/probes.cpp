@@ -10,15 +10,15 @@ namespace {
 
 // The same constants as in kernels/calibrate.
 constexpr int kBlock = 256;
-constexpr int kInFlight = 8;
+constexpr int kInFlight = 8;  // accesses of a thread at a time
 constexpr double kL2Rounds = 64;
-constexpr double kFlopsAnItem = 2. * 16 * 512;
+constexpr double kFlopsAnItem = 2. * 16 * 512;  // multiply-adds in 16 chains of 512 steps
 
-constexpr int kOneBlock = 1 << 30;
+constexpr int kOneBlock = 1 << 30;  // items per block, so many that there is one block
 
 struct ProbeRow {
     std::string_view file, entry;
-    int elements_per_item;  // of what the kernel counts
+    int elements_per_item;  // f32 elements in each item that the kernel counts
     int per_block;          // items per thread block
 };
 
@@ -74,9 +74,9 @@ Probe probe(ProbeKind kind, std::string_view arch, DType dtype) {
 }
 
 std::vector<gpu::TensorArg> arguments(ProbeKind kind, std::int64_t elements, DType dtype) {
-    const gpu::TensorArg one{nullptr, dtype, {elements}, {1}};
-    if (kind == ProbeKind::fill) return {one};
-    return {one, one};
+    const gpu::TensorArg tensor{nullptr, dtype, {elements}, {1}};
+    if (kind == ProbeKind::fill) return {tensor};
+    return {tensor, tensor};
 }
 
 double bytes_of(ProbeKind kind, std::int64_t elements) {

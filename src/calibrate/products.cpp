@@ -50,7 +50,7 @@ Result<ProductProbe> make(const ProductRow& row, std::string_view arch, int sche
     for (const auto& schedule :
          schedule::candidates(plans->front().skeleton, plans->front().problem)) {
         if (static_cast<int>(probe.kernels.size()) == schedules) break;
-        // Stream-K and split-K are for few tiles, and wait for one another.
+        // Stream-K and split-K are for products with few tiles; their blocks wait for one another.
         if (schedule.scheduler != schedule::Scheduler::persistent) continue;
         options.schedule = [&](const std::string&) { return &schedule; };
         auto lowered = lower::lower(kernel, options);

@@ -29,15 +29,15 @@ int list_actions() {
     return kDone;
 }
 
-// {"action": NAME, "request": {...}, "id": ...} a line; the reply's line has the same id.
-int serve(driver::LoadedRun& desk) {
+// Answers each line {"action": NAME, "request": {...}, "id": ...} with one that has the same id.
+int serve(driver::LoadedRun& loaded) {
     for (std::string line; !interrupted() && std::getline(std::cin, line);) {
         if (line.empty()) continue;
         const auto asked = try_parse_json(line).value_or(nlohmann::json());
-        const bool plain =
+        const bool valid =
             asked.is_object() && asked.contains("action") && asked["action"].is_string();
         auto reply =
-            plain ? parse_json(driver::act(desk, asked["action"].get<std::string>(),
+            valid ? parse_json(driver::act(loaded, asked["action"].get<std::string>(),
                                            asked.value("request", nlohmann::json::object()).dump())
                                    .json)
                   : nlohmann::json{
@@ -57,11 +57,11 @@ int act(const ActOptions& options) {
         return fail(
             {"no run folder was given", "make one with `fact optimize FILE --run-dir RUN`", true});
     if (options.action.empty() != options.serve)
-        return fail({"give one action, or --serve", "`fact act --list` names them", true});
-    auto desk = driver::load_run(driver::RunFolder(options.run));
-    if (!desk) return fail(desk.error());
-    if (options.serve) return serve(*desk);
-    const auto reply = driver::act(*desk, options.action, options.request);
+        return fail({"give one action, or --serve", "`fact act --list` lists the actions", true});
+    auto loaded = driver::load_run(driver::RunFolder(options.run));
+    if (!loaded) return fail(loaded.error());
+    if (options.serve) return serve(*loaded);
+    const auto reply = driver::act(*loaded, options.action, options.request);
     print(reply.json + "\n");
     return reply.ok ? kDone : kBadInput;
 }

@@ -29,7 +29,7 @@ bool is_true(const nlohmann::json& object, const char* name) {
     return found != object.end() && *found == true;
 }
 
-// What the manifest remembers, where the command line is silent.
+// Takes from the package's manifest what the command line does not give.
 Result<driver::BenchRequest> complete(driver::BenchRequest request) {
     if (auto fine = package::read_manifest(request.package); !fine)
         return blame_input(fine.error());
@@ -40,7 +40,7 @@ Result<driver::BenchRequest> complete(driver::BenchRequest request) {
     if (request.source.empty())
         return Error{"the package does not say which source it was made from",
                      "give it with --source FILE", true};
-    // Not the type of its weights, which may differ, but the one it was cast to, if any.
+    // The type that the module was cast to, if any; that of its weights may differ.
     if (request.dtype.empty()) request.dtype = text_of(manifest, "asked_dtype");
     request.allow_tf32 |= is_true(manifest, "allow_tf32");
     request.training |= is_true(manifest, "training");

@@ -24,7 +24,8 @@ struct CalibrateOptions {
     std::string output;
 };
 
-std::string peak_of(const GpuSpec& gpu, const Ceiling& ceiling) {
+// The ceiling as a share of the data sheet's peak; "" if that has none.
+std::string share_of_peak(const GpuSpec& gpu, const Ceiling& ceiling) {
     const auto share = [&](double peak) {
         return fmt::format("{:.0f} %", 100 * ceiling.value / peak);
     };
@@ -48,11 +49,13 @@ std::string to_text(const Calibration& c) {
                  {"of the peak", right},
                  {"how"}});
     const auto gpu = find_gpu(c.gpu);
-    for (const Ceiling& one : c.ceilings)
-        table.row({one.name, fmt::format("{:.4g}", one.value),
-                   fmt::format("{:.4g} to {:.4g}", one.low, one.high), fmt::format("{}", one.runs),
-                   one.sustained > 0 ? fmt::format("{:.4g}", one.sustained) : "-", one.unit,
-                   gpu ? peak_of(*gpu, one) : "", report::short_schedule(one.how)});
+    for (const Ceiling& ceiling : c.ceilings)
+        table.row({ceiling.name, fmt::format("{:.4g}", ceiling.value),
+                   fmt::format("{:.4g} to {:.4g}", ceiling.low, ceiling.high),
+                   fmt::format("{}", ceiling.runs),
+                   ceiling.sustained > 0 ? fmt::format("{:.4g}", ceiling.sustained) : "-",
+                   ceiling.unit, gpu ? share_of_peak(*gpu, ceiling) : "",
+                   report::short_schedule(ceiling.how)});
     return fmt::format("{} ({}), {}, driver {}, {}{}\n\n{}", c.device, c.gpu, c.date, c.driver,
                        c.toolchain, c.quick ? ", quick" : "", table.text());
 }
@@ -73,7 +76,7 @@ Result<Place> find_place(const driver::Environment& environment, const std::stri
     const auto row = gpu_of_device(device->name);
     if (!row)
         return Error{fmt::format("the table of GPUs has no {}", device->name),
-                     "`fact sol --gpus` lists those there are"};
+                     "`fact sol --gpus` lists the GPUs it has"};
     return Place{*device, output.empty() ? driver::calibration_file(environment, row->name)
                                          : fs::path(output)};
 }

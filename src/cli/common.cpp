@@ -22,8 +22,8 @@ void answer_failures_in_json() {
 }
 
 int fail(const Error& error, std::string_view after_interrupt) {
-    const Error told = interrupted() ? Error{std::string(after_interrupt), {}} : error;
-    if (failures_in_json) print(report::to_json(told));
+    const Error shown = interrupted() ? Error{std::string(after_interrupt), {}} : error;
+    if (failures_in_json) print(report::to_json(shown));
     std::fflush(stdout);
     if (interrupted()) {
         fmt::print(stderr, "{}\n", after_interrupt);
@@ -80,7 +80,7 @@ void add_registry_use(CLI::App& app, bool& registry, bool& retune) {
 
 namespace {
 
-// "90s", "2m", "1.5m" or plain seconds.
+// Replaces "90s", "2m", "1.5m" or plain seconds by seconds; returns what is wrong, or "".
 std::string budget_seconds(std::string& text) {
     double number = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -95,7 +95,7 @@ std::string budget_seconds(std::string& text) {
     return {};
 }
 
-// The levels by name, or a number of candidates.
+// Replaces the name of a level by its number of candidates; returns what is wrong, or "".
 std::string effort_count(std::string& text) {
     for (const auto& [name, count] : {std::pair{"quick", 4}, {"normal", 16}, {"max", 64}})
         if (text == name) {
@@ -105,7 +105,7 @@ std::string effort_count(std::string& text) {
     int count = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), count);
     if (failure != std::errc() || *end != 0 || count < 1 || count > 1000)
-        return "it is quick, normal, max, or 1 to 1000 candidates per family";
+        return "give quick, normal, max, or a number of candidates per family from 1 to 1000";
     return {};
 }
 

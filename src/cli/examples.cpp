@@ -36,10 +36,12 @@ Result<index::Collection> collection(const ExamplesOptions& options) {
     return found;
 }
 
+// The speedup over torch.
 std::string gain(const index::Example& example) {
     return fmt::format("{:.2f}x", example.torch_us / example.time_us);
 }
 
+// The bound as a share of the time.
 std::string of_bound(const index::Example& example) {
     return fmt::format("{:.0f} %", 100 * example.bound_us / example.time_us);
 }
@@ -86,7 +88,7 @@ int show_example(const ExamplesOptions& options) {
 }
 
 // The features of a text from a file or standard input, or of a run's pattern.
-Result<index::Features> wanted(const ExamplesOptions& options) {
+Result<index::Features> wanted_features(const ExamplesOptions& options) {
     std::error_code ignored;
     const auto colon = options.what.rfind(':');
     if (fs::is_directory(options.what, ignored))
@@ -108,7 +110,7 @@ Result<index::Features> wanted(const ExamplesOptions& options) {
 }
 
 int find_examples(const ExamplesOptions& options) {
-    const auto features = wanted(options);
+    const auto features = wanted_features(options);
     if (!features) return fail(features.error());
     const auto related = driver::find_related(*features, {options.arch, options.count});
     if (!related) return fail(related.error());
@@ -148,7 +150,7 @@ void add_examples(CLI::App& app, Action& action) {
         "examples", "Examples: kernels that were proved and measured, found by structure");
     examples->require_subcommand(1);
     examples->footer(
-        "They lie in FACT_INDEX, else in index/ of FACT's own folder; see docs/agents.md.\n"
+        "The examples are in FACT_INDEX, else in index/ of FACT's own folder; see docs/agents.md.\n"
         "Example:  fact examples find mine.fact --set M=8192 --set K=768");
     const auto add = [&](const char* name, const char* what, int (*run)(const ExamplesOptions&)) {
         auto* command = examples->add_subcommand(name, what);
@@ -156,17 +158,18 @@ void add_examples(CLI::App& app, Action& action) {
             [&action, options, run] { action = [options, run] { return run(*options); }; });
         return command;
     };
-    auto* list = add("list", "List all, one line each", list_examples);
-    auto* show = add("show", "Print the file of one", show_example);
+    auto* list = add("list", "List all examples, one line each", list_examples);
+    auto* show = add("show", "Print the file of an example", show_example);
     show->add_option("NAME", options->name, "The example")->required();
-    auto* find = add("find", "Find the nearest to a text or to a pattern of a run", find_examples);
+    auto* find =
+        add("find", "Find the examples nearest to a text or to a pattern of a run", find_examples);
     find->add_option("WHAT", options->what,
                      "A kernel text (- is standard input), or RUN:PATTERN, a run folder and one of "
                      "its patterns")
         ->required();
     find->add_option("-n", options->count, "How many")->check(CLI::Range(1, 100));
     find->add_option("--set", options->set, "Extent of a dimension of the text, such as M=8192");
-    auto* build = add("build", "Make them from the registry's records", build_examples);
+    auto* build = add("build", "Make the examples from the registry's records", build_examples);
     build->add_option("-o", options->output,
                       "The index to write (default: the one that is read): a folder for each "
                       "architecture");

@@ -22,7 +22,7 @@ std::string counted(std::size_t count, std::string_view what) {
 }
 
 // The result for one file, as text for people.
-std::string told(const tools::KernelSource& source, const tools::Checked& checked) {
+std::string result_text(const tools::KernelSource& source, const tools::Checked& checked) {
     const auto& [program, found] = checked;
     const auto errors = static_cast<std::size_t>(
         std::ranges::count(found.items(), Severity::error, &Diagnostic::severity));
@@ -42,7 +42,7 @@ int check(const KernelCheckOptions& options) {
         if (!source) return fail(source.error());
         const auto checked = tools::check(*source);
         fine = fine && checked.program;
-        if (!options.json) print(told(*source, checked));
+        if (!options.json) print(result_text(*source, checked));
         for (auto& item : parse_json<nlohmann::ordered_json>(
                  render_json(checked.diagnostics, source->name, source->text)))
             items.push_back(std::move(item));

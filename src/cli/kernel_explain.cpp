@@ -24,11 +24,11 @@ std::string to_json(const ir::Kernel& kernel, const tools::Plan& plan, const std
     for (std::size_t d = 0; d < kernel.dims.size(); ++d)
         if (!kernel.dims[d].extent) extents[kernel.dims[d].name] = plan.extents.of[d];
     for (const tools::PlannedStage& stage : plan.stages) {
-        Json one{{"kind", kKinds[static_cast<int>(stage.kind)]},
-                 {"reads", stage.reads},
-                 {"writes", stage.writes}};
-        if (stage.product) one["product"] = tools::title(*stage.product);
-        stages.push_back(std::move(one));
+        Json entry{{"kind", kKinds[static_cast<int>(stage.kind)]},
+                   {"reads", stage.reads},
+                   {"writes", stage.writes}};
+        if (stage.product) entry["product"] = tools::title(*stage.product);
+        stages.push_back(std::move(entry));
     }
     return Json{{"kernel", kernel.name}, {"extents", extents}, {"stages", stages},
                 {"kept", plan.kept},     {"cuts", plan.cuts},  {"words", words}}

@@ -22,6 +22,7 @@ struct KernelSchedulesOptions {
 
 using Json = nlohmann::ordered_json;
 
+// Adds the product's schedules to `all` and, unless JSON is asked for, prints them.
 void list(const tools::PlannedProduct& product, const KernelSchedulesOptions& options, Json& all) {
     Table table({{"", Align::right}, {"schedule"}, {"model", Align::right}});
     const auto ranked = schedule::candidates(product.skeleton, product.problem);

@@ -29,10 +29,11 @@ std::optional<fact::Error> unknown_command(const CLI::App& app, int argc, char**
             before += " " + word;
             continue;
         }
-        if (i == 1) commands.push_back("test");  // the launcher's own
+        if (i == 1) commands.push_back("test");  // the launcher's own command
         const auto near = fact::nearest(word, commands);
         const auto help = fmt::format("see `{} --help`", before);
         return fact::Error{
+            // Without the "fact " that it begins with.
             fmt::format("there is no command '{}'", (before + " " + word).substr(5)),
             near.empty() ? help : fmt::format("did you mean `{} {}`? {}", before, near, help),
             true};

@@ -17,15 +17,15 @@ struct OptimizeOptions {
     bool json = false;
 };
 
-// "2.5,10"
+// The price in "2.5,10": dollars per million tokens of prompts, and of answers.
 Result<report::AgentPrice> price_of(const std::string& text) {
     report::AgentPrice price;
     const char* at = text.data();
     const char* const end = at + text.size();
-    for (double* one : {&price.in, &price.out}) {
-        const auto [stop, failure] = std::from_chars(at, end, *one);
-        const bool last = one == &price.out;
-        if (failure != std::errc() || !std::isfinite(*one) || *one < 0 ||
+    for (double* dollars : {&price.in, &price.out}) {
+        const auto [stop, failure] = std::from_chars(at, end, *dollars);
+        const bool last = dollars == &price.out;
+        if (failure != std::errc() || !std::isfinite(*dollars) || *dollars < 0 ||
             (last ? stop != end : stop == end || *stop != ','))
             return Error{
                 fmt::format("--agent-price {} is not a price", text),

@@ -9,7 +9,7 @@ void add_registry(CLI::App& app, Action& action) {
     auto* command = app.add_subcommand("registry", "Records of measured kernels");
     command->require_subcommand(1);
     command->footer(
-        "Records lie in FACT_REGISTRY (else registry/ beside the compiled kernels) and in the\n"
+        "Records are in FACT_REGISTRY (else registry/ beside the compiled kernels) and in the\n"
         "folder FACT ships; only the first is written to. docs/registry.md describes the format.\n"
         "Example:  fact registry list --gpu h200 --dtype bf16");
     for (const auto add :

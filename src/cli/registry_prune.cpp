@@ -25,17 +25,17 @@ int prune(const RegistryPruneOptions& options) {
     if (!options.other_toolchain && !options.damaged && options.older_than <= 0)
         return fail({"no records to remove were selected",
                      "give --toolchain-other, --older-than DAYS or --damaged", true});
-    std::string versions;
+    std::string versions;  // of this machine's compiler and CUTLASS
     if (options.other_toolchain) {
         const auto toolchain = jit::find_toolchain();
         if (!toolchain) return fail(toolchain.error());
         versions = toolchain->version;
     }
-    const auto oldest = utc_days_ago(options.older_than);
+    const auto oldest_kept = utc_days_ago(options.older_than);
     const auto registry = open_registry();
     auto listing = registry.all();
     std::vector<fs::path> files;
-    const auto say = [&](const fs::path& file, const std::string& why) {
+    const auto select = [&](const fs::path& file, const std::string& why) {
         print(
             fmt::format("{}{}: {}\n", options.dry_run ? "would remove " : "", file.string(), why));
         files.push_back(file);
@@ -43,14 +43,14 @@ int prune(const RegistryPruneOptions& options) {
     if (options.damaged)
         for (const auto& damaged : listing.damaged)
             if (damaged.file.parent_path().parent_path() == registry.folders().own)
-                say(damaged.file, damaged.why);
+                select(damaged.file, damaged.why);
     for (const auto& entry : filtered(std::move(listing), options.filter)) {
         if (!entry.own) continue;
         const auto& r = entry.record;
         if (options.other_toolchain && r.toolchain.versions != versions)
-            say(entry.file, fmt::format("compiled with {}", r.toolchain.versions));
-        else if (options.older_than > 0 && r.provenance.date < oldest)
-            say(entry.file, fmt::format("measured {}", r.provenance.date));
+            select(entry.file, fmt::format("compiled with {}", r.toolchain.versions));
+        else if (options.older_than > 0 && r.provenance.date < oldest_kept)
+            select(entry.file, fmt::format("measured {}", r.provenance.date));
     }
     if (options.dry_run) {
         print(fmt::format("{} would be removed\n", counted(files.size(), "file")));
@@ -107,12 +107,13 @@ int stats() {
 
 void add_registry_prune(CLI::App& app, Action& action) {
     auto options = std::make_shared<RegistryPruneOptions>();
-    auto* command = app.add_subcommand("prune", "Remove useless records of your own");
+    auto* command =
+        app.add_subcommand("prune", "Remove the records of your own that the options select");
     command->add_flag("--toolchain-other", options->other_toolchain,
-                      "Those of other versions of the compiler or CUTLASS than here");
+                      "Records made with another version of the compiler or of CUTLASS");
     command
         ->add_option("--older-than", options->older_than,
-                     "Those measured more than so many days ago")
+                     "Records measured more than this many days ago")
         ->check(CLI::PositiveNumber)
         ->type_name("DAYS");
     command->add_flag("--damaged", options->damaged, "Files that are not valid records");

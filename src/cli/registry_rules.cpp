@@ -16,7 +16,8 @@ struct RuleOptions {
     std::string name, file;
 };
 
-std::vector<driver::StoredRule> stored() {
+// All learned rules; warns of files that cannot be read.
+std::vector<driver::StoredRule> stored_rules() {
     std::vector<std::string> damaged;
     auto rules = driver::learned_rules(driver::registry_folders(), &damaged);
     for (const auto& line : damaged) fmt::print(stderr, "warning: {}; it is skipped\n", line);
@@ -24,14 +25,14 @@ std::vector<driver::StoredRule> stored() {
 }
 
 Result<driver::StoredRule> find_rule(const std::string& name) {
-    for (auto& one : stored())
+    for (auto& one : stored_rules())
         if (one.rule.name == name) return std::move(one);
     return Error{fmt::format("there is no learned rule '{}'", name),
                  "`fact registry rules list` names them", true};
 }
 
 int list_rules() {
-    const auto rules = stored();
+    const auto rules = stored_rules();
     for (const auto& one : rules)
         print(fmt::format("{}  {} operators  {}{}\n", one.rule.name, one.rule.original.nodes.size(),
                           one.rule.evidence, one.own ? "" : " (shipped)"));
@@ -68,7 +69,7 @@ int import_rule(const RuleOptions& options) {
     if (auto done = driver::learn(driver::registry_folders(), *rule); !done)
         return fail(done.error());
     print(fmt::format("{}{}\n", rule->name,
-                      known ? ": it existed, and its evidence was replaced" : ""));
+                      known ? ": the rule existed already; its evidence was replaced" : ""));
     return kDone;
 }
 
@@ -83,22 +84,22 @@ int forget_rule(const RuleOptions& options) {
 void add_registry_rules(CLI::App& app, Action& action) {
     auto options = std::make_shared<RuleOptions>();
     auto* rules = app.add_subcommand(
-        "rules", "Learned rules: proved patterns of a model, found again without it");
+        "rules", "Learned rules: proved patterns of a model, found again without the model");
     rules->require_subcommand(1);
     const auto add = [&](const char* name, const char* what, int (*run)(const RuleOptions&),
-                         bool named, bool file) {
+                         bool takes_name, bool takes_file) {
         auto* command = rules->add_subcommand(name, what);
-        if (named) command->add_option("NAME", options->name, "The rule")->required();
-        if (file) command->add_option("FILE", options->file, "The file")->required();
+        if (takes_name) command->add_option("NAME", options->name, "The rule")->required();
+        if (takes_file) command->add_option("FILE", options->file, "The file")->required();
         command->callback(
             [&action, options, run] { action = [options, run] { return run(*options); }; });
     };
-    add("list", "List all of them", [](const RuleOptions&) { return list_rules(); }, false, false);
-    add("show", "Show text, operators and evidence of one", show_rule, true, false);
-    add("export", "Write one to a file", export_rule, true, true);
-    add("import", "Read one from a file; every match of it is proved anew", import_rule, false,
+    add("list", "List all rules", [](const RuleOptions&) { return list_rules(); }, false, false);
+    add("show", "Show the text, operators and evidence of a rule", show_rule, true, false);
+    add("export", "Write a rule to a file", export_rule, true, true);
+    add("import", "Read a rule from a file; every match of it is proved anew", import_rule, false,
         true);
-    add("forget", "Remove one of your own", forget_rule, true, false);
+    add("forget", "Remove a rule of your own", forget_rule, true, false);
 }
 
 }  // namespace fact::cli

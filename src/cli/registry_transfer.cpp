@@ -10,7 +10,7 @@ namespace fact::cli {
 
 namespace {
 
-constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 30;  // of an imported file
 
 struct ExportOptions {
     std::string file;

@@ -155,7 +155,7 @@ int compare(const std::string& a, const std::string& b, bool json) {
 }
 
 struct RunsOptions {
-    std::string run, other;
+    std::string run, other;  // other: what `compare` compares it with
     bool json = false, verbose = false;
 };
 
@@ -179,7 +179,7 @@ void add_runs(CLI::App& app, Action& action) {
     auto* comparing = command->add_subcommand(
         "compare", "Two runs side by side: settings, times with their ratio, patterns, the model");
     comparing->add_option("A", options->run, "A run")->required();
-    comparing->add_option("B", options->other, "Another one")->required();
+    comparing->add_option("B", options->other, "Another run")->required();
     comparing->add_flag("--json", options->json, "As JSON");
     comparing->callback([&action, options] {
         action = [=] { return compare(options->run, options->other, options->json); };

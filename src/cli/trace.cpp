@@ -35,7 +35,7 @@ void add_trace(CLI::App& app, Action& action) {
     command->add_option("SOURCE", options->request.source, "FILE.py or package.module:factory")
         ->required();
     command->add_option("-o,--output", options->output, "Archive to write")->capture_default_str();
-    command->add_option("--device", options->request.device, "Where to export")
+    command->add_option("--device", options->request.device, "Device on which to export")
         ->capture_default_str();
     add_dtype(*command, options->request.dtype);
     add_training(*command, options->request.training);

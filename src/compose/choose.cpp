@@ -50,7 +50,7 @@ struct Taken {
     }
 };
 
-// Why it cannot be chosen, or "".
+// Why the candidate cannot be chosen, or "".
 std::string refused(const Candidate& c) {
     if (c.realized) return not_worth_it(c);
     return c.why.empty() ? "not realized" : c.why;
@@ -90,60 +90,59 @@ std::vector<std::vector<std::size_t>> rivals(const std::vector<Candidate>& candi
 class BestSet {
   public:
     BestSet(const std::vector<Candidate>& candidates, std::vector<std::size_t> members)
-        : candidates_(candidates), members_(std::move(members)), rest_(members_.size() + 1) {
+        : candidates_(candidates), members_(std::move(members)), reachable_(members_.size() + 1) {
         for (std::size_t i = members_.size(); i-- > 0;)
-            rest_[i] = rest_[i + 1] + std::max(gain(candidates_[members_[i]]), 0.0);
+            reachable_[i] = reachable_[i + 1] + std::max(gain(candidates_[members_[i]]), 0.0);
         look_from(0, 0);
     }
     const std::vector<std::size_t>& members() const { return best_; }
 
   private:
     void look_from(std::size_t next, double saved) {
-        if (saved > most_ + kNothing) most_ = saved, best_ = taken_;
-        if (next == members_.size() || saved + rest_[next] <= most_ + kNothing) return;
-        const Candidate& own = candidates_[members_[next]];
+        if (saved > most_ + kTolerance) most_ = saved, best_ = taken_;
+        if (next == members_.size() || saved + reachable_[next] <= most_ + kTolerance) return;
+        const Candidate& candidate = candidates_[members_[next]];
         const bool free = std::ranges::none_of(taken_, [&](std::size_t other) {
-            return overlap(*own.pattern, *candidates_[other].pattern);
+            return overlap(*candidate.pattern, *candidates_[other].pattern);
         });
         if (free) {
             taken_.push_back(members_[next]);
-            look_from(next + 1, saved + gain(own));
+            look_from(next + 1, saved + gain(candidate));
             taken_.pop_back();
         }
         look_from(next + 1, saved);
     }
 
-    static constexpr double kNothing =
-        1e-6;  // tolerance for sums of the same times in another order
+    static constexpr double kTolerance = 1e-6;  // for sums of the same times in another order
     const std::vector<Candidate>& candidates_;
     std::vector<std::size_t> members_, taken_, best_;
-    std::vector<double> rest_;  // the most that the members from an index on can save
+    std::vector<double> reachable_;  // the most that the members from an index on can save
     double most_ = 0;
 };
 
 // The order in which candidates are considered: largest gain first, but among rivals first those
 // that together save most.
-std::vector<std::size_t> asking_order(const std::vector<Candidate>& candidates) {
+std::vector<std::size_t> order_to_consider(const std::vector<Candidate>& candidates) {
     constexpr std::size_t kMaxTried = 24;  // larger groups of rivals are considered one by one
-    std::vector<bool> last(candidates.size());
+    std::vector<bool> deferred(candidates.size());
     for (auto& group : rivals(candidates)) {
         if (group.size() > kMaxTried) continue;
-        for (const std::size_t i : group) last[i] = true;
+        for (const std::size_t i : group) deferred[i] = true;
         const BestSet best(candidates, std::move(group));
-        for (const std::size_t i : best.members()) last[i] = false;
+        for (const std::size_t i : best.members()) deferred[i] = false;
     }
     std::vector<std::size_t> order(candidates.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-        if (last[a] != last[b]) return static_cast<bool>(last[b]);
+        if (deferred[a] != deferred[b]) return static_cast<bool>(deferred[b]);
         return gain(candidates[a]) > gain(candidates[b]);
     });
     return order;
 }
 
-// Considers one after the other; with `each`, checks every time that the graph stays acyclic.
+// Considers one after the other; with `check_each`, checks every time that the graph stays acyclic.
 std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidate>& candidates,
-                           const std::vector<std::size_t>& order, bool each, Taken& taken) {
+                           const std::vector<std::size_t>& order, bool check_each, Taken& taken) {
     std::vector<Choice> choices(candidates.size());
     for (const auto i : order) {
         const auto& candidate = candidates[i];
@@ -155,7 +154,7 @@ std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidat
             continue;
         }
         taken.add(*candidate.pattern);
-        if (each)
+        if (check_each)
             if (const auto fits = rewrite(graph, taken.patterns); !fits) {
                 choice.why = fits.error().message;
                 taken.drop_last();
@@ -169,7 +168,7 @@ std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidat
 }  // namespace
 
 std::vector<Choice> choose(const graph::Graph& graph, const std::vector<Candidate>& candidates) {
-    const auto order = asking_order(candidates);
+    const auto order = order_to_consider(candidates);
     // Hundreds of patterns of a deep model nearly always fit together, so all are checked at once
     // first.
     Taken taken;

@@ -98,7 +98,7 @@ Result<> fill(const Package& package, const fs::path& folder) {
     return write_file_atomic(folder / package::kManifestFile, manifest(package, *files));
 }
 
-// Replaces `output` by `fresh`; what was there is then at `fresh`, or removed.
+// Replaces `output` by `fresh`; the earlier package is then at `fresh`, or removed.
 Result<> swap_in(const fs::path& fresh, const fs::path& output) {
     std::error_code error;
     if (!fs::exists(output)) {
@@ -133,28 +133,29 @@ fs::path without_slash(const fs::path& path) {
     return whole.has_filename() ? whole : whole.parent_path();
 }
 
-constexpr const char* kStaged = "package";  // in the folder beside the output
+constexpr const char* kStaged = "package";  // in the staging folder, which is beside the output
 constexpr std::size_t kRandomLetters = 6;   // at the end of a temporary folder's name
 
-// Next to the output, so that a rename can put it there.
+// How the name of a staging folder starts. It is next to the output, so that a rename can put the
+// package in place.
 std::string staging_stem(const fs::path& output) {
     return fmt::format(".{}.new", output.filename().string());
 }
 
-// Removes what a killed run left; only the holder of the output's lock uses such names.
+// Removes staging folders of killed runs; only the holder of the output's lock makes such folders.
 void remove_left_behind(const fs::path& output) {
     const auto stem = staging_stem(output) + ".";
     std::error_code ignored;
-    std::vector<fs::path> old;
+    std::vector<fs::path> abandoned;
     for (const auto& entry : fs::directory_iterator(output.parent_path(), ignored)) {
         const auto name = entry.path().filename().string();
         bool ours = name.starts_with(stem) && name.size() == stem.size() + kRandomLetters;
         if (!ours) continue;
         for (const auto& inside : fs::directory_iterator(entry, ignored))
             ours = ours && inside.path().filename() == kStaged;
-        if (ours) old.push_back(entry.path());
+        if (ours) abandoned.push_back(entry.path());
     }
-    for (const auto& folder : old) fs::remove_all(folder, ignored);
+    for (const auto& folder : abandoned) fs::remove_all(folder, ignored);
 }
 
 }  // namespace

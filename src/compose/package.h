@@ -23,7 +23,7 @@ struct PackageKernel {
 struct Package {
     std::string name, source, arch, dtype, device;
     std::string asked_dtype;  // the --dtype option; "": the module keeps its own types
-    bool measured = false;
+    bool measured = false;    // whether its kernels were timed
     bool allow_tf32 = false;  // the setting it was made with, to be used for comparisons too
     bool training = false;    // the module's mode, to be used for comparisons too
     graph::Graph graph;       // with fused calls

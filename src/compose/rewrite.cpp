@@ -20,7 +20,7 @@ using graph::ValueId;
 
 constexpr int kNoPattern = -1;
 
-// Names of a graph's nodes and values.
+// A graph's nodes and values by name.
 struct Names {
     std::unordered_map<std::string, NodeId> nodes;
     std::unordered_map<std::string, ValueId> values;
@@ -39,7 +39,7 @@ struct Part {
     std::vector<ValueId> inputs, outputs;
 };
 
-Error unknown(const match::Pattern& pattern, std::string_view what, std::string_view name) {
+Error unknown_name(const match::Pattern& pattern, std::string_view what, std::string_view name) {
     return {fmt::format("pattern {} names {} {}, which the graph does not have", pattern.id, what,
                         name),
             "the discovery belongs to another graph: run `fact discover` again"};
@@ -50,13 +50,13 @@ Result<Part> resolve(const Names& names, const match::Pattern& pattern) {
     for (const bool copied : {false, true})
         for (const auto& name : copied ? pattern.copied : pattern.nodes) {
             const auto at = names.nodes.find(name);
-            if (at == names.nodes.end()) return unknown(pattern, "node", name);
+            if (at == names.nodes.end()) return unknown_name(pattern, "node", name);
             (copied ? part.copied : part.nodes).push_back(at->second);
         }
     for (const bool out : {false, true})
         for (const auto& name : out ? pattern.outputs : pattern.inputs) {
             const auto at = names.values.find(name);
-            if (at == names.values.end()) return unknown(pattern, "value", name);
+            if (at == names.values.end()) return unknown_name(pattern, "value", name);
             (out ? part.outputs : part.inputs).push_back(at->second);
         }
     return part;
@@ -81,20 +81,20 @@ std::vector<ValueId> needs(const graph::NameIndex& index, const Node& node) {
     return values;
 }
 
-// The nodes in an order in which each comes after what it reads, otherwise unchanged; empty if some
-// depend on each other.
+// The nodes in an order in which each comes after those whose results it reads, otherwise by rank;
+// empty if some depend on each other.
 std::vector<std::size_t> execution_order(const Graph& graph, const std::vector<Node>& nodes,
                                          const std::vector<std::size_t>& rank) {
     std::unordered_map<std::size_t, std::size_t> producer;  // value -> position in `nodes`
     for (std::size_t i = 0; i < nodes.size(); ++i)
         for (const auto value : nodes[i].outputs) producer[index(value)] = i;
-    std::vector<std::vector<std::size_t>> waiting(nodes.size());
-    std::vector<int> missing(nodes.size());
+    std::vector<std::vector<std::size_t>> readers(nodes.size());
+    std::vector<int> missing(nodes.size());  // inputs that are not computed yet
     const graph::NameIndex names(graph);
     for (std::size_t i = 0; i < nodes.size(); ++i)
         for (const auto value : needs(names, nodes[i]))
             if (const auto at = producer.find(index(value)); at != producer.end()) {
-                waiting[at->second].push_back(i);
+                readers[at->second].push_back(i);
                 ++missing[i];
             } else if (graph[value].producer) {
                 return {};  // computed inside a pattern that does not output it
@@ -108,7 +108,7 @@ std::vector<std::size_t> execution_order(const Graph& graph, const std::vector<N
         const auto at = ready.top().second;
         ready.pop();
         order.push_back(at);
-        for (const auto next : waiting[at])
+        for (const auto next : readers[at])
             if (--missing[next] == 0) ready.emplace(rank[next], next);
     }
     if (order.size() != nodes.size()) order.clear();
@@ -208,7 +208,7 @@ Result<Graph> rewrite(const Graph& graph, const std::vector<const match::Pattern
         parts.push_back(std::move(*part));
     }
     std::vector<Node> nodes;
-    std::vector<std::size_t> rank;  // a call has the position of its last node
+    std::vector<std::size_t> rank;  // a node's old position; for a call that of its last node
     std::vector<std::size_t> last(patterns.size());
     const auto gone = superseded(graph, parts, owner);
     for (std::size_t i = 0; i < owner.size(); ++i) {

@@ -23,22 +23,25 @@ using Dropped = std::map<std::string, std::string>;  // families that are left o
 // A package to measure.
 struct Trial {
     std::vector<const match::Pattern*> patterns;
-    std::vector<Times*> times;       // where its times are stored
-    std::optional<Dropped> without;  // what a plan leaves out to become this package, if one can
+    std::vector<Times*> times;  // where its times are stored
+    // What to drop so that plan() gives this package; nullopt if it cannot give it.
+    std::optional<Dropped> without;
 };
 
-// The families that would replace another one: a norm and a product instead of the two in one.
+// The families that take the place of another one when it is left out: a norm and a product, for
+// example, for a kernel that fuses the two.
 struct Rivals {
     std::set<std::string> families;
-    bool fewer = false;  // with them there are fewer patterns, and no more left to torch
+    bool fewer = false;  // with them there are fewer patterns, and torch computes no more
 };
 
 struct Trials {
     report::Ablation ablation;
-    std::vector<Trial> packages;  // all; each family left out, and replaced; each alone
-    std::map<std::string, Rivals> rivals = {};  // by family
+    // With all patterns; with each family left out, and replaced; of rules only; of each family.
+    std::vector<Trial> packages;
+    std::map<std::string, Rivals> rivals = {};  // by the family that they replace
 
-    // Equal packages are measured once: two times would make them look different.
+    // Equal packages are measured once: two measurements would make them look different.
     void add(Trial trial) {
         const auto same = std::ranges::find(packages, trial.patterns, &Trial::patterns);
         if (same == packages.end()) return packages.push_back(std::move(trial));
@@ -47,6 +50,7 @@ struct Trials {
     }
 };
 
+// The patterns of the family if `its_own`, else all the others.
 std::vector<const match::Pattern*> of_family(const std::vector<const match::Pattern*>& all,
                                              const std::string& family, bool its_own) {
     std::vector<const match::Pattern*> out;
@@ -55,20 +59,20 @@ std::vector<const match::Pattern*> of_family(const std::vector<const match::Patt
     return out;
 }
 
-// Families that are only among `others` and replace all of `gone`; none if one would not be
-// replaced.
+// The families of `others` that are not in `planned` and share operators with `gone`; none if a
+// pattern of `gone` shares no operator with them.
 std::set<std::string> replacing(const std::vector<const match::Pattern*>& gone,
                                 const std::vector<const match::Pattern*>& others,
-                                const std::set<std::string>& known) {
-    std::map<std::string, std::string> taken;  // by node, the new family
+                                const std::set<std::string>& planned) {
+    std::map<std::string, std::string> new_family;  // by node
     for (const auto* pattern : others)
-        if (!known.contains(pattern->family))
-            for (const auto& node : pattern->nodes) taken[node] = pattern->family;
+        if (!planned.contains(pattern->family))
+            for (const auto& node : pattern->nodes) new_family[node] = pattern->family;
     std::set<std::string> families;
     for (const auto* pattern : gone) {
         bool replaced = false;
         for (const auto& node : pattern->nodes)
-            if (const auto at = taken.find(node); at != taken.end()) {
+            if (const auto at = new_family.find(node); at != new_family.end()) {
                 families.insert(at->second);
                 replaced = true;
             }
@@ -110,9 +114,9 @@ void plan_trials(const Discovered& found, const Realizations& realizations, cons
     const auto all = plan.patterns(found.discovery);
     auto& ablation = trials.ablation;
     ablation.patterns = static_cast<int>(all.size());
-    std::set<std::string> seen;
+    std::set<std::string> planned;
     for (const auto* pattern : all)
-        if (seen.insert(pattern->family).second)
+        if (planned.insert(pattern->family).second)
             ablation.rows.push_back({.family = pattern->family, .alone = {}, .all_but = {}});
     trials.add({all, {&ablation.all}, Dropped{}});
     for (auto& row : ablation.rows) {
@@ -124,7 +128,7 @@ void plan_trials(const Discovered& found, const Realizations& realizations, cons
         if (others == left_out.patterns)
             left_out.without = {{row.family, "the whole module is faster without it"}};
         trials.add(std::move(left_out));
-        auto rivals = replacing(own, others, seen);
+        auto rivals = replacing(own, others, planned);
         if (rivals.empty()) continue;
         trials.rivals[row.family] = {std::move(rivals), fewer(others, all)};
         trials.add(
@@ -133,16 +137,16 @@ void plan_trials(const Discovered& found, const Realizations& realizations, cons
              Dropped{{row.family, "the whole module is faster with other patterns in its place"}}});
     }
     plan_without_model(found, realizations, all, trials);
-    // With one family, alone is all.
+    // The only family alone is the package with all patterns.
     if (ablation.rows.size() < 2 || ablation.rows.size() > kMaxAlone) return;
     for (auto& row : ablation.rows)
         trials.add({of_family(all, row.family, true), {&row.alone}, {}});
 }
 
-// Whether a module was measured to be faster than with all patterns: a pattern chosen by its own
-// times is dropped only if the difference exceeds the uncertainty of the medians.
-bool beats(const Times& times, const Times& all) {
-    return times.median_us + std::max(uncertainty(times), uncertainty(all)) < all.median_us;
+// Whether `times` are shorter than `others` by more than the uncertainty of the medians. A pattern
+// that its own times speak for is dropped only for such a difference.
+bool beats(const Times& times, const Times& others) {
+    return times.median_us + std::max(uncertainty(times), uncertainty(others)) < others.median_us;
 }
 
 // The families that do not pay off, each judged by itself.
@@ -169,7 +173,7 @@ Dropped not_paying(const Trials& trials) {
     return dropped;
 }
 
-// If no change is faster: among packages whose times do not differ, one with fewer patterns.
+// For when no change is faster: a change to fewer patterns that is not slower; empty if none is.
 Dropped as_fast_with_fewer(const Trials& trials) {
     for (const auto& row : trials.ablation.rows) {
         const auto rivals = trials.rivals.find(row.family);
@@ -199,7 +203,7 @@ void apply(const Dropped& dropped, const Discovered& found, const Realizations& 
 
 struct Confirmed {
     Dropped dropped;
-    Times times;  // of the module without it
+    Times times;  // of the module without the dropped families
 };
 
 // Changes that help one by one may not help together: the plan with all of them, unless the best
@@ -208,28 +212,29 @@ Result<Confirmed> confirmed(Dropped dropped, const Trials& trials, const Discove
                             const Realizations& realizations, const TrialBench& bench) {
     const auto together = driver::plan(found, realizations, dropped).patterns(found.discovery);
     const Trial* best = nullptr;
-    const Times* known = together.empty() ? &trials.ablation.eager : nullptr;
+    const Times* already_timed = together.empty() ? &trials.ablation.eager : nullptr;
     for (const Trial& trial : trials.packages) {
-        if (trial.patterns == together) known = trial.times.front();
+        if (trial.patterns == together) already_timed = trial.times.front();
         if (trial.without && (!best || beats(*trial.times.front(), *best->times.front())))
             best = &trial;
     }
     TrialTimes times{trials.ablation.eager, {}, "", false};
-    if (known) {
-        times.trials = {*known, *best->times.front()};
+    if (already_timed) {
+        times.trials = {*already_timed, *best->times.front()};
     } else {
         auto measured = bench.times("confirmation", {together, best->patterns});
         if (!measured) return measured.error();
         times = std::move(*measured);
     }
-    const bool pays = !beats(times.trials[1], times.trials[0]);
-    const bool worse = beats(times.eager, times.trials[pays ? 0 : 1]);
-    if (worse)
+    const bool together_pays = !beats(times.trials[1], times.trials[0]);
+    const bool original_is_faster = beats(times.eager, times.trials[together_pays ? 0 : 1]);
+    if (original_is_faster)
         for (const auto& pattern : found.discovery.patterns)
             dropped.try_emplace(pattern.family, "the original module is faster");
-    else if (!pays)
+    else if (!together_pays)
         dropped = *best->without;
-    return Confirmed{std::move(dropped), worse ? times.eager : times.trials[pays ? 0 : 1]};
+    return Confirmed{std::move(dropped),
+                     original_is_faster ? times.eager : times.trials[together_pays ? 0 : 1]};
 }
 
 }  // namespace
@@ -253,14 +258,15 @@ Result<report::Ablation> ablate_stage(const Environment& environment, const RunF
     trials.ablation.earlier = times->earlier;
     for (std::size_t i = 0; i < packages.size(); ++i)
         for (Times* place : trials.packages[i].times) *place = times->trials[i];
+    // The fastest of the original module and the packages without the model's kernels.
     trials.ablation.rules = trials.ablation.eager;
     for (std::size_t i = 0; i < packages.size(); ++i)
         if (std::ranges::none_of(packages[i], is_models) &&
             times->trials[i].median_us < trials.ablation.rules.median_us)
             trials.ablation.rules = times->trials[i];
-    Dropped paying = not_paying(trials);
-    if (paying.empty()) paying = as_fast_with_fewer(trials);
-    const auto done = confirmed(std::move(paying), trials, found, realizations, bench);
+    Dropped dropped = not_paying(trials);
+    if (dropped.empty()) dropped = as_fast_with_fewer(trials);
+    const auto done = confirmed(std::move(dropped), trials, found, realizations, bench);
     if (!done) return done.error();
     trials.ablation.kept = done->times;
     apply(done->dropped, found, realizations, trials.ablation, plan);

@@ -11,7 +11,7 @@ namespace fact::driver {
 
 namespace {
 
-// No sensible request is longer.
+// In bytes: no sensible request is longer.
 constexpr std::size_t kLargestRequest = 1 << 18;
 
 struct Row {
@@ -45,7 +45,7 @@ const std::vector<Row>& rows() {
         {{"withdraw", "Forgets the text that was accepted for a proposal",
           R"({"type":"object","properties":{"proposal":{"type":"string"}},"required":["proposal"]})"},
          withdraw},
-        {{"learn", "Makes an accepted text a rule for every module, with no model",
+        {{"learn", "Makes an accepted text a rule that later runs apply without a model",
           R"({"type":"object","properties":{"proposal":{"type":"string"}},"required":["proposal"]})"},
          learn_rule},
         {{"examples",
@@ -114,8 +114,8 @@ Reply act(LoadedRun& loaded, std::string_view action, std::string_view request) 
     try {
         const auto lock = loaded.run.lock();
         if (!lock) return failed(lock.error());
-        if (is_stale(
-                loaded)) {  // another process changed the run while this one waited for the lock
+        // Another process may have changed the run while this one waited for the lock.
+        if (is_stale(loaded)) {
             auto fresh = load_run(loaded.run);
             if (!fresh) return failed(fresh.error());
             loaded = std::move(*fresh);

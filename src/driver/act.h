@@ -21,8 +21,7 @@ struct Reply {
     std::string json;  // {"ok": true, ...}, or {"ok": false, "error": ..., "hint": ...}
 };
 
-// Never fails otherwise than by a reply with "ok": false, whether the request is wrong or the
-// action fails.
+// If the request is wrong or the action fails, the reply has "ok": false; nothing is thrown.
 Reply act(LoadedRun& loaded, std::string_view action, std::string_view request);
 
 }  // namespace fact::driver

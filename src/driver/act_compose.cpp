@@ -63,7 +63,7 @@ Result<Json> measure(LoadedRun& loaded, const Json& request) {
                                   : plan_of(loaded.found, *realizations, *ids);
     if (!set) return set.error();
     const auto patterns = set->patterns(loaded.found.discovery);
-    if (patterns.empty()) return Error{"no pattern has a kernel", "`fact realize` first", true};
+    if (patterns.empty()) return Error{"no pattern has a kernel", "run `fact realize` first", true};
     const TrialBench bench(loaded.environment, loaded.run, *settings, loaded.found, *realizations,
                            "");
     const auto times = bench.times("measured", {patterns});
@@ -89,9 +89,9 @@ Result<Json> budget(LoadedRun& loaded, const Json&) {
         bound += pattern->cost.bound_us;
         covered.insert(pattern->nodes.begin(), pattern->nodes.end());
     }
-    for (const auto& one : loaded.bounds) {
-        unfused += one.unfused_us;
-        if (!covered.contains(loaded.found.graph[one.node].name)) now += one.unfused_us;
+    for (const auto& bounds : loaded.bounds) {
+        unfused += bounds.unfused_us;
+        if (!covered.contains(loaded.found.graph[bounds.node].name)) now += bounds.unfused_us;
     }
     const auto least =
         sol::ideal_bound(loaded.bounds, sol::least_bytes(loaded.found.graph, loaded.bounds),

@@ -1,4 +1,4 @@
-// Actions that only look.
+// Actions that only read: the graph, its patterns, the module's source.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,19 +35,19 @@ Result<Json> patterns(LoadedRun& loaded, const Json&) {
     if (!realizations) return realizations.error();
     Json list = Json::array(), left = Json::array();
     for (const auto& pattern : loaded.found.discovery.patterns) {
-        Json one{{"id", pattern.id},       {"rule", pattern.rule},
-                 {"nodes", pattern.nodes}, {"where", graph::describe(pattern.where)},
-                 {"text", pattern.kernel}, {"cost", cost_json(pattern.cost)}};
+        Json entry{{"id", pattern.id},       {"rule", pattern.rule},
+                   {"nodes", pattern.nodes}, {"where", graph::describe(pattern.where)},
+                   {"text", pattern.kernel}, {"cost", cost_json(pattern.cost)}};
         const auto known = realizations->find(pattern.family);
         if (known != realizations->end()) {
-            one["realized"] = known->second.realized;
-            if (!known->second.realized) one["why"] = shortened(known->second.why);
+            entry["realized"] = known->second.realized;
+            if (!known->second.realized) entry["why"] = shortened(known->second.why);
             if (known->second.single.median_us > 0) {
-                one["time_us"] = known->second.single.median_us;
-                one["torch_us"] = known->second.baseline_single.median_us;
+                entry["time_us"] = known->second.single.median_us;
+                entry["torch_us"] = known->second.baseline_single.median_us;
             }
         }
-        list.push_back(std::move(one));
+        list.push_back(std::move(entry));
     }
     for (const auto& alone : loaded.found.discovery.left_alone)
         left.push_back({{"node", alone.node}, {"operator", alone.target}, {"why", alone.reason}});
@@ -59,10 +59,10 @@ Result<Json> source(LoadedRun& loaded, const Json& request) {
     if (!node_name) return node_name.error();
     const auto around = count_field(request, "around", 8);
     if (!around) return around.error();
-    const auto set = agent::node_set(loaded.found.graph, {*node_name});
     const auto& nodes = loaded.found.graph.nodes;
     const auto node = std::ranges::find(nodes, *node_name, &graph::Node::name);
-    if (node == nodes.end()) return set.error();
+    if (node == nodes.end())  // this Error suggests the nearest name
+        return agent::node_set(loaded.found.graph, {*node_name}).error();
     if (node->where.line == 0)
         return Error{fmt::format("torch did not record where {} was written", *node_name), "",
                      true};

@@ -21,14 +21,14 @@ Json tensors_json(const graph::Graph& graph, const std::vector<agent::Tensor>& t
                             {"extent", type.sizes[d]},
                             {"stride", type.strides[d]}});
         }
-        Json one{{"name", tensor.name},
-                 {"value", graph[tensor.value].name},
-                 {"type", info(type.dtype).name},
-                 {"dims", dims},
-                 {"weight", tensor.constant}};
+        Json entry{{"name", tensor.name},
+                   {"value", graph[tensor.value].name},
+                   {"type", info(type.dtype).name},
+                   {"dims", dims},
+                   {"weight", tensor.constant}};
         if (!tensor.contiguous)
-            one["note"] = "its innermost dimension is not contiguous: kernels cannot read it";
-        list.push_back(std::move(one));
+            entry["note"] = "its innermost dimension is not contiguous: kernels cannot read it";
+        list.push_back(std::move(entry));
     }
     return list;
 }

@@ -1,4 +1,4 @@
-// The action that lists schedules, and tries one.
+// The action that lists the schedules of a pattern's products, or tries one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ Result<Json> schedules(LoadedRun& loaded, const Json& request) {
     if (tried->empty()) return listed(loaded, *pattern, kernel, *most);
     if (!program->schedules.empty())
         return Error{fmt::format("the text of {} has schedules of its own", *id),
-                     "`write` it with others", true};
+                     "`write` the text with other schedules", true};
     const auto text =
         fmt::format("{}schedule {}{} on {} {{\n  {}\n}}\n", pattern->kernel, kernel.name,
                     product->empty() ? "" : "." + *product, loaded.options.arch, *tried);

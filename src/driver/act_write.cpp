@@ -22,8 +22,8 @@ namespace {
 // What a text is written for.
 struct Target {
     agent::NodeSet set;
-    std::optional<agent::Interface> interface =
-        {};  // if the tensors have other names than interface_of gives
+    // Set if the tensors have other names than interface_of gives them.
+    std::optional<agent::Interface> interface = {};
 };
 
 // A proposal, or a pattern whose text is to be changed: its tensors keep the names they have there.
@@ -53,32 +53,32 @@ Result<Target> target_of(const LoadedRun& loaded, const Json& request) {
 Json checks_json(const std::vector<verify::Check>& checks) {
     Json list = Json::array();
     for (const auto& check : checks) {
-        Json one{{"inputs", check.distribution},
-                 {"passed", check.passed},
-                 {"error", check.kernel.largest},
-                 {"torch_error", check.eager.largest}};
-        if (!check.passed) one["why"] = shortened(check.why);
-        list.push_back(std::move(one));
+        Json entry{{"inputs", check.distribution},
+                   {"passed", check.passed},
+                   {"error", check.kernel.largest},
+                   {"torch_error", check.eager.largest}};
+        if (!check.passed) entry["why"] = shortened(check.why);
+        list.push_back(std::move(entry));
     }
     return list;
 }
 
-// The winner first.
+// All candidates; the winner is marked as "chosen".
 Json candidates_json(const tune::Realization& realization) {
     Json list = Json::array();
     for (const auto& candidate : realization.candidates) {
-        Json one{{"name", candidate.name},
-                 {"schedule", candidate.schedule},
-                 {"outcome", verify::name(candidate.outcome)}};
-        if (candidate.name == realization.winner) one["chosen"] = true;
-        if (!candidate.why.empty()) one["why"] = shortened(candidate.why);
+        Json entry{{"name", candidate.name},
+                   {"schedule", candidate.schedule},
+                   {"outcome", verify::name(candidate.outcome)}};
+        if (candidate.name == realization.winner) entry["chosen"] = true;
+        if (!candidate.why.empty()) entry["why"] = shortened(candidate.why);
         if (candidate.registers > 0) {
-            one["registers"] = candidate.registers;
-            one["spill_bytes"] = candidate.spill_bytes;
+            entry["registers"] = candidate.registers;
+            entry["spill_bytes"] = candidate.spill_bytes;
         }
-        if (candidate.expected_us > 0) one["expected_us"] = candidate.expected_us;
-        if (candidate.single.median_us > 0) one["time_us"] = candidate.single.median_us;
-        list.push_back(std::move(one));
+        if (candidate.expected_us > 0) entry["expected_us"] = candidate.expected_us;
+        if (candidate.single.median_us > 0) entry["time_us"] = candidate.single.median_us;
+        list.push_back(std::move(entry));
     }
     return list;
 }
@@ -86,17 +86,17 @@ Json candidates_json(const tune::Realization& realization) {
 Json stages_json(const agent::MeasuredKernel& kernel) {
     Json list = Json::array();
     for (const auto& stage : kernel.stages) {
-        Json one{{"writes", stage.outputs},    {"kind", lower::describe(stage.kind)},
-                 {"flops", stage.work.flops},  {"bytes", stage.work.bytes},
-                 {"bound_us", stage.bound_us}, {"limited_by", agent::limit_of(stage)}};
+        Json entry{{"writes", stage.outputs},    {"kind", lower::describe(stage.kind)},
+                   {"flops", stage.work.flops},  {"bytes", stage.work.bytes},
+                   {"bound_us", stage.bound_us}, {"limited_by", agent::limit_of(stage)}};
         const double us = agent::time_of(stage, kernel.launches);
-        if (us > 0) one["time_us"] = us;
-        list.push_back(std::move(one));
+        if (us > 0) entry["time_us"] = us;
+        list.push_back(std::move(entry));
     }
     return list;
 }
 
-// A finding that only a kernel shows that does not do its work; "" if there is none.
+// A finding which shows that a candidate cheats instead of doing its work; "" if there is none.
 std::string gamed(const tune::Realization& realization) {
     using enum verify::Finding;
     for (const auto& candidate : realization.candidates)
@@ -138,9 +138,9 @@ void add_outcome(const agent::Authored& authored, const tune::Realization& reali
     if (realization.realized) reply["advice"] = agent::advice(kernel);
 }
 
-// Whether the kernel of an earlier text was timed and is faster.
-bool is_faster(const LoadedRun& loaded, const match::Pattern& before,
-               const tune::Realization& now) {
+// Whether the kernel of the earlier text was timed and is at least as fast as the new one.
+bool earlier_is_faster(const LoadedRun& loaded, const match::Pattern& before,
+                       const tune::Realization& now) {
     const auto known = read_realizations(loaded.run, loaded.found.discovery);
     if (!known || !known->contains(before.family)) return false;
     const auto& then = known->at(before.family);
@@ -185,11 +185,11 @@ Result<Json> prove(LoadedRun& loaded, const Target& target, const std::string& t
     add_outcome(*authored, realization, reply);
     const auto* before = find_pattern(loaded.found.discovery, id);
     const bool slower = realization.realized && before && before->family != pattern.family &&
-                        is_faster(loaded, *before, realization);
+                        earlier_is_faster(loaded, *before, realization);
     if (slower) reply["note"] = "an earlier text for these operators is faster, and is kept";
     if (realization.realized && !slower) {
         if (auto taken = take_in(loaded, pattern); !taken) return taken.error();
-    } else if (before) {  // the run continues with the earlier one
+    } else if (before) {  // the run continues with the earlier text
         if (auto kept = write_call(loaded, *before); !kept) return kept.error();
     }
     return reply;
@@ -227,7 +227,7 @@ Result<Json> withdraw(LoadedRun& loaded, const Json& request) {
     if (!gone) return gone.error();
     if (!*gone)
         return Error{fmt::format("no text of proposal '{}' was accepted", *id),
-                     "`patterns` lists those of the run", true};
+                     "`patterns` lists the patterns of the run", true};
     std::erase_if(loaded.found.discovery.patterns, [&](const auto& one) { return one.id == *id; });
     if (auto kept =
             write_file_atomic(loaded.run.discovery(), match::to_json(loaded.found.discovery));
@@ -246,9 +246,9 @@ Result<Json> learn_rule(LoadedRun& loaded, const Json& request) {
     const auto settings = loaded.run.settings();
     if (!settings) return settings.error();
     const auto known = read_realizations(loaded.run, loaded.found.discovery);
-    const bool there = known && known->contains(pattern->family);
+    const bool was_realized = known && known->contains(pattern->family);
     const auto rule = rule_from(loaded.found, *settings, *pattern,
-                                there ? known->at(pattern->family) : tune::Realization{});
+                                was_realized ? known->at(pattern->family) : tune::Realization{});
     if (!rule) return rule.error();
     if (auto kept = learn(loaded.environment.registry, *rule); !kept) return kept.error();
     return Json{{"rule", rule->name}, {"evidence", rule->evidence}};

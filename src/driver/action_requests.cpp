@@ -6,7 +6,7 @@ namespace fact::driver {
 
 namespace {
 
-// In bytes, of a message of a candidate or a check.
+// In bytes: the longest message of a candidate or a check that a reply quotes.
 constexpr std::size_t kLongestWhy = 2000;
 
 Error wrong_kind(std::string_view field, std::string_view kind) {
@@ -24,12 +24,12 @@ Result<std::string> text_field(const Json& request, const char* name, bool requi
     return request[name].get<std::string>();
 }
 
-Result<int> count_field(const Json& request, const char* name, int otherwise) {
-    if (!request.contains(name)) return otherwise;
+Result<int> count_field(const Json& request, const char* name, int if_missing) {
+    if (!request.contains(name)) return if_missing;
     const auto& value = request[name];
     if (!value.is_number_integer() || value.get<std::int64_t>() < 0 ||
         value.get<std::int64_t>() > 1'000'000)
-        return wrong_kind(name, "a number from 0 on");
+        return wrong_kind(name, "a whole number from 0 to 1000000");
     return value.get<int>();
 }
 

@@ -30,9 +30,10 @@ Result<Json> measure(LoadedRun& loaded, const Json& request);
 Result<Json> budget(LoadedRun& loaded, const Json& request);
 Result<Json> stop(LoadedRun& loaded, const Json& request);
 
-// A field of the wrong type is the caller's mistake.
+// Fields of a request; one of the wrong type is the caller's mistake. A text that is missing and
+// not required is "".
 Result<std::string> text_field(const Json& request, const char* name, bool required);
-Result<int> count_field(const Json& request, const char* name, int otherwise);
+Result<int> count_field(const Json& request, const char* name, int if_missing);
 Result<std::vector<std::string>> names_field(const Json& request, const char* name);
 
 // The operators of an earlier proposal.

@@ -31,8 +31,8 @@ bool overlap(const match::Pattern& a, const match::Pattern& b) {
     });
 }
 
-// Whether its kernel was timed and beats torch's operators.
-bool is_choice(const match::Pattern& pattern, const Realizations& realizations) {
+// Whether the pattern's kernel was timed and beats torch's operators.
+bool has_faster_kernel(const match::Pattern& pattern, const Realizations& realizations) {
     const auto known = realizations.find(pattern.family);
     return known != realizations.end() && known->second.realized && known->second.measured &&
            known->second.single.median_us < known->second.baseline_single.median_us;
@@ -68,10 +68,10 @@ Result<std::string> compose_question(const Environment& environment, const Disco
                                      const report::Ablation& ablation, const Plan& plan, int most) {
     const auto& patterns = found.discovery.patterns;
     std::vector<std::string> lines, measured;
-    bool choice = false;
+    bool leaves_out = false;  // whether the plan leaves out a pattern that has a faster kernel
     for (std::size_t i = 0; i < patterns.size(); ++i) {
-        if (!is_choice(patterns[i], realizations)) continue;
-        choice |= !plan.choices[i].fused;
+        if (!has_faster_kernel(patterns[i], realizations)) continue;
+        leaves_out |= !plan.choices[i].fused;
         std::vector<std::string> others;
         for (const auto& other : patterns)
             if (&other != &patterns[i] && overlap(patterns[i], other)) others.push_back(other.id);
@@ -81,7 +81,7 @@ Result<std::string> compose_question(const Environment& environment, const Disco
             times.baseline_single.median_us,
             others.empty() ? "" : fmt::format("; shares with {}", fmt::join(others, ", "))));
     }
-    if (!choice) return std::string();
+    if (!leaves_out) return std::string();
     for (const auto& row : ablation.rows)
         measured.push_back(fmt::format("without {}: {:.1f} us", row.family, row.all_but.median_us));
     return agent::fill_prompt(environment.root / "prompts" / "compose.md",
@@ -116,7 +116,7 @@ Result<> compose_with_agent(const Environment& environment, const RunFolder& run
     const auto times = bench.times("compositions", sets);
     if (interrupted()) return Error{"interrupted", ""};
     if (!times) {
-        agent.compositions.push_back("they cannot be timed: " + times.error().message);
+        agent.compositions.push_back("the sets cannot be timed: " + times.error().message);
         return Ok{};
     }
     const auto& chosen = times->trials.front();

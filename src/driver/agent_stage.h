@@ -16,6 +16,7 @@ struct AgentRequest {
     // "rules" (nobody is asked), "openai:MODEL", "anthropic:MODEL", "command:PROGRAM" or
     // "replay:FILE".
     std::string provider = "rules";
+    // The budget: nothing more is asked when one of these is used up.
     int calls = 24;
     int tokens = 200'000;  // in and out
     double seconds = 1800;

@@ -17,7 +17,7 @@ struct BenchRequest {
     std::string source, dtype;
     bool allow_tf32 = false;
     bool training = false;
-    bool verbose = false;    // show what the module raised with its traceback
+    bool verbose = false;    // show exceptions of the module with their traceback
     std::string peers = {};  // "": torch.compile; "all": also its max-autotune
 };
 
@@ -32,10 +32,10 @@ struct Benched {
 
 Result<Benched> bench(const Environment& environment, const BenchRequest& request);
 
-// What the result depends on: `package` within the run folder (the package's bytes), `anywhere`
-// for other runs of the same module ("": its result is not shared).
+// What the result depends on.
 struct BenchInputs {
-    std::string package, anywhere;
+    std::string package;   // within this run: the package's bytes
+    std::string anywhere;  // in any run of the same module; "": the result is not shared
 };
 // Benchmarks into bench.json of the run folder, unless this run or another one has the result for
 // the same inputs.

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMaxBytes = 1 << 20;
+constexpr std::size_t kMaxBytes = 1 << 20;  // of a calibration file
 
 std::string table_source(const GpuSpec& gpu) {
     return gpu.name == "h200" ? "from the table, measured on an H200"

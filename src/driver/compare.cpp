@@ -50,12 +50,12 @@ std::string text_of(const ReportJson& json, const char* name) {
     return at != json.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
-// null where no model was asked.
+// The report's section about the model; null if no model was asked.
 ReportJson agent_of(const ReportJson& report) {
     return report.value("agent", ReportJson());
 }
 
-// Nothing where it was not measured.
+// Zeros if it was not measured.
 Times times_of(const ReportJson& json, const char* name) {
     const auto at = json.find(name);
     if (at == json.end() || !at->is_object()) return {};
@@ -91,36 +91,37 @@ std::vector<report::Difference> differences(const ReadRun& a, const ReadRun& b) 
     const auto add = [&](const char* name, const auto& left, const auto& right) {
         if (left != right) out.push_back({name, fmt::format("{}", left), fmt::format("{}", right)});
     };
-    const auto& s = a.summary.settings;
-    const auto& t = b.summary.settings;
-    add("source", s.source, t.source);
-    add("--dtype", s.dtype, t.dtype);
-    add("--arch", s.arch, t.arch);
-    add("--allow-tf32", s.allow_tf32, t.allow_tf32);
-    add("--training", s.training, t.training);
-    add("--without-weights", s.without_weights, t.without_weights);
+    const auto& a_settings = a.summary.settings;
+    const auto& b_settings = b.summary.settings;
+    add("source", a_settings.source, b_settings.source);
+    add("--dtype", a_settings.dtype, b_settings.dtype);
+    add("--arch", a_settings.arch, b_settings.arch);
+    add("--allow-tf32", a_settings.allow_tf32, b_settings.allow_tf32);
+    add("--training", a_settings.training, b_settings.training);
+    add("--without-weights", a_settings.without_weights, b_settings.without_weights);
     add("torch's precision", text_of(a.report, "precision"), text_of(b.report, "precision"));
-    const Asked x = a.summary.asked.value_or(Asked{}), y = b.summary.asked.value_or(Asked{});
-    add("candidates (--effort)", x.effort.candidates, y.effort.candidates);
-    add("seconds (--budget)", x.effort.budget_s, y.effort.budget_s);
-    add("stops early", x.effort.stop_early, y.effort.stop_early);
-    add("--also", fmt::format("{}", fmt::join(x.also, " ")),
-        fmt::format("{}", fmt::join(y.also, " ")));
-    add("registry", x.registry, y.registry);
-    add("rules", x.rules, y.rules);
-    add("shipped rules", x.shipped_rules, y.shipped_rules);
-    const auto model = agent_of(a.report), other = agent_of(b.report);
+    const Asked a_asked = a.summary.asked.value_or(Asked{}),
+                b_asked = b.summary.asked.value_or(Asked{});
+    add("candidates (--effort)", a_asked.effort.candidates, b_asked.effort.candidates);
+    add("seconds (--budget)", a_asked.effort.budget_s, b_asked.effort.budget_s);
+    add("stops early", a_asked.effort.stop_early, b_asked.effort.stop_early);
+    add("--also", fmt::format("{}", fmt::join(a_asked.also, " ")),
+        fmt::format("{}", fmt::join(b_asked.also, " ")));
+    add("registry", a_asked.registry, b_asked.registry);
+    add("rules", a_asked.rules, b_asked.rules);
+    add("shipped rules", a_asked.shipped_rules, b_asked.shipped_rules);
+    const auto a_agent = agent_of(a.report), b_agent = agent_of(b.report);
     const auto provider = [](const ReportJson& agent) {
         return agent.is_object() ? text_of(agent, "provider") : std::string("rules");
     };
-    add("--agent", provider(model), provider(other));
-    if (!model.is_object() || !other.is_object()) return out;
-    add("--agent-writes", text_of(model, "writes"), text_of(other, "writes"));
-    add("--agent-bounds", text_of(model, "bounds"), text_of(other, "bounds"));
+    add("--agent", provider(a_agent), provider(b_agent));
+    if (!a_agent.is_object() || !b_agent.is_object()) return out;
+    add("--agent-writes", text_of(a_agent, "writes"), text_of(b_agent, "writes"));
+    add("--agent-bounds", text_of(a_agent, "bounds"), text_of(b_agent, "bounds"));
     return out;
 }
 
-std::vector<report::ComparedModule> whole(const ReportJson& a, const ReportJson& b) {
+std::vector<report::ComparedModule> whole_modules(const ReportJson& a, const ReportJson& b) {
     std::vector<report::ComparedModule> out;
     const auto row_of = [&](const std::string& name) -> report::ComparedModule& {
         const auto at = std::ranges::find(out, name, &report::ComparedModule::name);
@@ -144,14 +145,14 @@ std::vector<report::ComparedModule> whole(const ReportJson& a, const ReportJson&
 }
 
 // A pattern of a run, with its row in the report.
-struct Known {
+struct ReportedPattern {
     const ReportJson* row;
-    std::string key;     // what it computes
-    std::string family;  // its kernel
+    std::string key;     // equal for patterns of two runs that correspond
+    std::string family;  // equal for patterns with the same kernel
 };
 
-std::vector<Known> known(const ReadRun& run, bool same_graph) {
-    std::vector<Known> out;
+std::vector<ReportedPattern> reported_patterns(const ReadRun& run, bool same_graph) {
+    std::vector<ReportedPattern> out;
     for (const auto& row : run.report["patterns"]) {
         const auto pattern =
             std::ranges::find(run.discovery.patterns, text_of(row, "id"), &match::Pattern::id);
@@ -176,8 +177,8 @@ void add_side(const ReportJson& row, std::string& id, bool& fused, std::string& 
 
 std::vector<report::ComparedPattern> patterns(const ReadRun& a, const ReadRun& b, bool same_graph) {
     std::vector<report::ComparedPattern> out;
-    std::map<std::string, std::size_t> alike;  // equal layers share a row
-    const auto add = [&](const Known* left, const Known* right) {
+    std::map<std::string, std::size_t> alike;  // index of the row in `out`: equal layers share one
+    const auto add = [&](const ReportedPattern* left, const ReportedPattern* right) {
         report::ComparedPattern row;
         if (left)
             add_side(*left->row, row.a, row.a_fused, row.a_why, row.a_single, row.a_sustained);
@@ -193,14 +194,14 @@ std::vector<report::ComparedPattern> patterns(const ReadRun& a, const ReadRun& b
         else
             ++out[at->second].count;
     };
-    const auto ours = known(a, same_graph);
-    auto theirs = known(b, same_graph);
-    for (const auto& one : ours) {
-        const auto other = std::ranges::find(theirs, one.key, &Known::key);
-        add(&one, other == theirs.end() ? nullptr : &*other);
-        if (other != theirs.end()) theirs.erase(other);
+    const auto in_a = reported_patterns(a, same_graph);
+    auto in_b = reported_patterns(b, same_graph);
+    for (const auto& pattern : in_a) {
+        const auto match = std::ranges::find(in_b, pattern.key, &ReportedPattern::key);
+        add(&pattern, match == in_b.end() ? nullptr : &*match);
+        if (match != in_b.end()) in_b.erase(match);
     }
-    for (const auto& one : theirs) add(nullptr, &one);
+    for (const auto& only_in_b : in_b) add(nullptr, &only_in_b);
     std::ranges::stable_sort(out, {}, [](const report::ComparedPattern& row) {
         return row.a_fused && row.b_fused ? 0 : row.a_fused ? 1 : 2;
     });
@@ -244,19 +245,19 @@ report::Comparison compared(const ReadRun& a, const ReadRun& b) {
     report::Comparison out;
     out.a = described(a);
     out.b = described(b);
-    const auto ours = operators(a.discovery), theirs = operators(b.discovery);
-    const bool same_graph = ours == theirs;
+    const auto a_operators = operators(a.discovery), b_operators = operators(b.discovery);
+    const bool same_graph = a_operators == b_operators;
     if (!same_graph)
         out.notes.push_back(fmt::format(
             "the modules differ ({} and {} operators): their times are for different work, "
             "and patterns are matched by their kernels",
-            ours.size(), theirs.size()));
+            a_operators.size(), b_operators.size()));
     if (out.a.dtype != out.b.dtype)
         out.notes.push_back("the modules' element types differ, and so does what they compute");
     if (!out.a.device.empty() && !out.b.device.empty() && out.a.device != out.b.device)
-        out.notes.push_back("the GPUs differ: the ratios compare them too");
+        out.notes.push_back("the GPUs differ: the ratios also compare the GPUs");
     out.settings = differences(a, b);
-    out.whole = whole(a.report, b.report);
+    out.whole = whole_modules(a.report, b.report);
     if (out.whole.empty()) out.notes.push_back("the whole module was timed in neither run");
     out.patterns = patterns(a, b, same_graph);
     out.agent = agents(agent_of(a.report), agent_of(b.report));

@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Sustained times count as much as single ones, since that is how a service runs the kernel. As
-// they are few and noisy, only their ratio to torch's is used.
+// A pattern with its times. Sustained times count as much as single ones, since that is how a
+// service runs the kernel. As they are few and noisy, only their ratio to torch's is used.
 compose::Candidate candidate(const match::Pattern& pattern, const Realizations& realizations) {
     compose::Candidate out;
     out.pattern = &pattern;
@@ -37,6 +37,7 @@ compose::Candidate candidate(const match::Pattern& pattern, const Realizations& 
     out.fused = r.single;
     out.baseline = r.baseline_single;
     if (r.sustained.runs > 0 && r.baseline_sustained.runs > 0) {
+        // Scales sustained times to single ones; the result is the geometric mean of both.
         const double as_single = r.baseline_single.median_us / r.baseline_sustained.median_us;
         out.fused.median_us = std::sqrt(r.single.median_us * as_single * r.sustained.median_us);
     }
@@ -62,9 +63,9 @@ Plan plan(const Discovered& found, const Realizations& realizations,
     std::vector<compose::Candidate> candidates;
     for (const auto& pattern : found.discovery.patterns) {
         candidates.push_back(candidate(pattern, realizations));
-        if (const auto out = dropped.find(pattern.family); out != dropped.end()) {
+        if (const auto at = dropped.find(pattern.family); at != dropped.end()) {
             candidates.back().realized = false;
-            candidates.back().why = out->second;
+            candidates.back().why = at->second;
         }
     }
     return {compose::choose(found.graph, candidates)};
@@ -89,12 +90,12 @@ Result<compose::Package> assemble(const RunFolder& run, const Settings& settings
     auto graph = compose::rewrite(found.graph, patterns);
     if (!graph) return graph.error();
     package.graph = std::move(*graph);
-    std::set<std::string> seen;
+    std::set<std::string> families;
     for (const auto* pattern : patterns) {
         auto call = compose::make_call(found.graph, *pattern);
         if (!call) return call.error();
         package.calls.push_back(std::move(*call));
-        if (!seen.insert(pattern->family).second) continue;
+        if (!families.insert(pattern->family).second) continue;
         const auto& r = realizations.at(pattern->family);
         package.kernels.push_back({r.family, r.schedule, r.precision, r.folder});
         package.device = r.device;

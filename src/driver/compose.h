@@ -16,7 +16,8 @@ namespace fact::driver {
 // Which patterns are fused.
 struct Plan {
     std::vector<compose::Choice> choices;  // one per pattern of the discovery, in its order
-    int fused() const;
+    int fused() const;                     // how many
+    // The fused ones.
     std::vector<const match::Pattern*> patterns(const match::Discovery& discovery) const;
 };
 

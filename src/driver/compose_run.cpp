@@ -38,7 +38,7 @@ Result<Plan> plan_of(const Discovered& found, const Realizations& realizations,
             return Error{fmt::format("{} has no kernel: {}", id,
                                      known == realizations.end() ? "it was not realized yet"
                                                                  : known->second.why),
-                         "leave it out, or `fact realize` first", true};
+                         "leave it out, or run `fact realize` first", true};
         plan.choices[static_cast<std::size_t>(at - patterns.data())] = {true, ""};
     }
     if (auto apart = check_apart(plan.patterns(found.discovery)); !apart) return apart.error();

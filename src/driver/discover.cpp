@@ -106,7 +106,7 @@ Result<TorchPrecision> precision_of(const fs::path& archive, bool allow_tf32) {
     const auto extra = graph::read_pt2_extra(archive, "fact.json");
     if (!extra) return blame_input(extra.error());
     TorchPrecision precision;
-    // Archives of torch.export.save itself have no such text.
+    // Archives that torch.export.save itself wrote have no fact.json.
     const auto json = try_parse_json(*extra);
     if (json && json->is_object() && json->contains("precision")) {
         const auto read = decoding<TorchPrecision>(

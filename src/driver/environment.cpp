@@ -39,8 +39,9 @@ Result<fs::path> own_folder() {
 
 namespace {
 
-// The path in the variable, else of the file that the build puts near this program; "" if neither.
-std::string built(const char* name, const char* file) {
+// The path that the environment variable gives, else that of the file which the build puts near
+// this program; "" if there is neither.
+std::string built_file(const char* name, const char* file) {
     if (auto given = variable(name); !given.empty()) return given;
     std::error_code ignored;
     const auto path = own_program().parent_path() / "torch" / file;
@@ -85,7 +86,7 @@ std::string own_commit(const Environment& environment) {
 Result<Environment> find_environment(std::string_view arch) {
     if (arch != kDefaultArch)
         return Error{fmt::format("there are no kernels for the architecture {} yet", arch),
-                     fmt::format("{} ({}) is the one there are kernels for", kDefaultArch,
+                     fmt::format("use {} ({}), the only one with kernels", kDefaultArch,
                                  find_arch(kDefaultArch)->gpus),
                      true};
     Environment environment;
@@ -93,7 +94,7 @@ Result<Environment> find_environment(std::string_view arch) {
     if (!root) return root.error();
     environment.root = *root;
     environment.python = variable("FACT_PYTHON").empty() ? "python3" : variable("FACT_PYTHON");
-    environment.worker = built("FACT_WORKER", "fact-worker");
+    environment.worker = built_file("FACT_WORKER", "fact-worker");
     environment.store = find_store();
     environment.registry = registry_folders();
     const auto device = gpu::device_info();
@@ -117,7 +118,7 @@ Command python_module(const Environment& environment, const std::string& module,
     // The current folder is searched too, but after Python's and FACT's own.
     command.environment = {
         {"PYTHONPATH", path}, {"PYTHONSAFEPATH", "1"}, {"FACT_ROOT", environment.root.string()}};
-    if (auto library = built("FACT_OPS", "libfact_ops.so"); !library.empty())
+    if (auto library = built_file("FACT_OPS", "libfact_ops.so"); !library.empty())
         command.environment.emplace_back("FACT_OPS", library);
     return command;
 }

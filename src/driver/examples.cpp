@@ -18,7 +18,8 @@ using Json = nlohmann::json;
 
 namespace {
 
-// The distance of one product more or less, plus a norm or a softmax.
+// Examples at a larger distance are left out of a prompt. This is about the distance of two texts
+// that differ by one product and by a norm or a softmax.
 constexpr double kFarAway = 8;
 
 }  // namespace

@@ -11,9 +11,9 @@ namespace fact::driver {
 
 namespace {
 
-constexpr Seconds kPatience{300};  // for one answer, if that much time is left
+constexpr Seconds kPatience{300};  // the longest wait for one answer
 
-// What is before and after the first colon.
+// The parts before and after the first colon: "openai" and the model's name.
 std::pair<std::string, std::string> halves(const std::string& provider) {
     const auto colon = provider.find(':');
     if (colon == std::string::npos) return {provider, ""};
@@ -44,8 +44,8 @@ Result<> check_agent(const AgentRequest& request) {
             "named",
             "name it with --agent", true};
     }
-    const std::set<std::string> known{"command", "replay", "openai", "anthropic"};
-    if (!known.contains(kind) || name.empty())
+    const std::set<std::string> kinds{"command", "replay", "openai", "anthropic"};
+    if (!kinds.contains(kind) || name.empty())
         return Error{fmt::format("--agent {} names no agent", request.provider),
                      "give rules, openai:MODEL, anthropic:MODEL, command:PROGRAM or replay:FILE",
                      true};

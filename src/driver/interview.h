@@ -19,13 +19,15 @@ class Interview {
     static Result<Interview> begin(const Environment& environment, const RunFolder& run,
                                    const AgentRequest& request, report::Agent& counted);
 
-    // If it is, this notes in the report why nothing more was asked. Earlier stages count too.
+    // Whether the budget is spent, or too little is left to ask `prompt`; if so, the report notes
+    // why nothing more was asked. What earlier stages used counts too.
     bool out_of_budget(const std::string& prompt = {});
 
-    // "" if there is no answer; an Error only for a failing disk or an interruption.
+    // The answer, "" if there is none; an Error only for a failing disk or an interruption.
     Result<std::string> ask(agent::Question question);
 
     const std::string& last_failure() const { return last_failure_; }
+    // What the questions about a set of operators have used.
     const report::AgentUse& used_for(const std::string& about) { return by_set_[about]; }
 
   private:
@@ -46,7 +48,7 @@ class Interview {
     std::map<std::string, report::AgentUse> by_set_;
     std::string last_failure_;
     Clock::time_point started_ = Clock::now();
-    double before_ = counted_.elapsed;  // of earlier stages
+    double before_ = counted_.elapsed;  // seconds of earlier stages
 };
 
 }  // namespace fact::driver

@@ -41,15 +41,17 @@ std::vector<StoredRule> learned_rules(const registry::Folders& folders,
     read(folders.own, true);
     for (const auto& shipped : folders.shipped) read(shipped, false);
     std::ranges::stable_sort(all, {}, [](const StoredRule& one) { return one.rule.name; });
-    const auto again = std::ranges::unique(
+    // Of rules with the same name the first stays: the user's own before a shipped one.
+    const auto repeated = std::ranges::unique(
         all, {}, [](const StoredRule& one) -> const std::string& { return one.rule.name; });
-    all.erase(again.begin(), again.end());
+    all.erase(repeated.begin(), repeated.end());
     return all;
 }
 
 Result<> learn(const registry::Folders& folders, const agent::LearnedRule& rule) {
     if (!is_plain_name(rule.name))
-        return Error{fmt::format("'{}' cannot be a rule's name", rule.name), "", true};
+        return Error{fmt::format("'{}' cannot be a rule's name", rule.name),
+                     "a name has only letters, digits and _", true};
     return write_file_atomic(file_of(folders.own, rule.name), agent::to_json(rule));
 }
 

@@ -20,6 +20,7 @@ struct StoredRule {
 std::vector<StoredRule> learned_rules(const registry::Folders& folders,
                                       std::vector<std::string>* damaged = nullptr);
 
+// Writes the rule to the user's registry; one with the same name is replaced.
 Result<> learn(const registry::Folders& folders, const agent::LearnedRule& rule);
 // An Error if the user's registry has no rule of that name.
 Result<> forget(const registry::Folders& folders, const std::string& name);

@@ -9,7 +9,8 @@
 
 namespace fact::driver {
 
-// The result of `stage` for these inputs in any run on this GPU (or without one).
+// The result of `stage` for these inputs in any run on this GPU (or without one); nullopt if there
+// is none.
 std::optional<std::string> find_memo(const Environment& environment, const std::string& stage,
                                      const std::string& inputs);
 Result<> store_memo(const Environment& environment, const std::string& stage,

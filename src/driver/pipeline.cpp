@@ -34,7 +34,7 @@ double now() {
     return std::chrono::duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
-// Removes a run folder that this command created if it got no archive.
+// On destruction, removes the run folder if this command created it and it got no archive.
 class FreshFolder {
   public:
     explicit FreshFolder(const RunFolder& run) : run_(run) {
@@ -43,7 +43,7 @@ class FreshFolder {
              at.has_relative_path() && !fs::exists(at, ignored); at = at.parent_path())
             made_.push_back(at);
     }
-    // From here on this process holds the folder's lock.
+    // To be called when this process holds the folder's lock: its files are then ours to remove.
     void take() { taken_ = true; }
     ~FreshFolder() {
         std::error_code ignored;
@@ -54,7 +54,7 @@ class FreshFolder {
 
   private:
     const RunFolder& run_;
-    std::vector<fs::path> made_;  // innermost first
+    std::vector<fs::path> made_;  // the folders that did not exist, innermost first
     bool taken_ = false;
 };
 
@@ -78,14 +78,14 @@ std::string none_composed(const Discovered& found, const Plan& plan, const fs::p
 std::string rejected(const Composed& composed, const fs::path& output) {
     std::string text = "the composed module's results differ from the module's, so its package ";
     if (composed.staged) return text + "was not written\n" + note_of_earlier_package(output);
-    // `fact compose` had written the same one without measuring it.
+    // `fact compose` had written the same package earlier, without comparing results.
     std::error_code ignored;
     fs::remove_all(output, ignored);
     return text + "was removed\n";
 }
 
-// Locks of the run folder and of the output, which are known to be writable: a long run must not
-// fail in its last write.
+// The locks of the run folder and of the output. Both are first checked to be writable: a long run
+// must not fail in its last write.
 struct Places {
     FileLock run, output;
 };
@@ -131,12 +131,14 @@ void remove_reports(const RunFolder& run) {
     for (const auto* name : {"report.json", "report.txt"}) fs::remove(run.path() / name, ignored);
 }
 
-// If a module with kernels of authored texts gives wrong results, those are rejected and the rules'
-// kernels kept: without a GPU texts were checked at small extents only. Texts that a model wrote
-// for this run are removed from it. False if the plan has no authored texts.
-Result<bool> doubt_authored(const RunFolder& run, const Discovered& found, const Plan& chosen,
-                            Realizations& realizations, report::Agent& agent) {
-    constexpr const char* kWhy = "rejected: with it the composed module's results were wrong";
+// Called when the composed module's results are wrong. Rejects the kernels whose texts a model
+// wrote, in this run or for a learned rule, and keeps those of the built-in rules: without a GPU,
+// texts were checked at small extents only. The texts of this run are removed from it. Returns
+// false if the plan has no kernel of a model.
+Result<bool> reject_authored(const RunFolder& run, const Discovered& found, const Plan& chosen,
+                             Realizations& realizations, report::Agent& agent) {
+    constexpr const char* kWhy =
+        "rejected: with this kernel the composed module's results were wrong";
     bool any = false;
     for (const auto* pattern : chosen.patterns(found.discovery)) {
         if (pattern->author == match::Author::rules) continue;
@@ -182,7 +184,7 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     places.emplace(std::move(*taken));
     tidy.take();
     remove_reports(run);
-    // Written before anything else: it marks the folder as a run.
+    // run.json is written before anything else: it marks the folder as a run.
     if (std::error_code ignored; !fs::exists(run.path() / "run.json", ignored))
         if (auto done = run.remember(settings, asked(request)); !done) return done.error();
     const auto environment = find_environment(settings.arch);
@@ -227,7 +229,7 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     again.retune = false;
     auto agent = agent_stage(run, request.agent, again);
     if (!agent) return watch.failed(agent.error());
-    if (agent->accepted > 0) {  // they are among the patterns now
+    if (agent->accepted > 0) {  // the accepted texts are now among the patterns
         found = discover_stage(run, options, learned, !request.agent.alone);
         if (!found) return watch.failed(found.error());
         realizations = realize(again);
@@ -298,9 +300,9 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     };
     if (auto made = compose_and_compare(); !made) return watch.failed(made.error());
     if (report.agrees == false) {
-        const auto fewer = doubt_authored(run, *found, chosen, *realizations, *agent);
-        if (!fewer) return watch.failed(fewer.error());
-        if (*fewer)
+        const auto rejected_any = reject_authored(run, *found, chosen, *realizations, *agent);
+        if (!rejected_any) return watch.failed(rejected_any.error());
+        if (*rejected_any)
             if (auto made = compose_and_compare(); !made) return watch.failed(made.error());
     }
     if (report.agrees == false) {

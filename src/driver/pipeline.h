@@ -19,14 +19,14 @@ struct OptimizeRequest {
     std::optional<std::filesystem::path> output;   // default: package/ in the run folder
     std::optional<std::filesystem::path> run_dir;  // default: default_run_folder
     tune::Effort effort;
-    int jobs = 0;
-    std::vector<std::filesystem::path> also;
-    bool bench = true;
+    int jobs = 0;                             // compilers at a time; 0: one per core
+    std::vector<std::filesystem::path> also;  // the user's CUDA files, tried as candidates too
+    bool bench = true;                        // time the whole module
     bool registry = true;  // whether results of other runs are read and results written for them
     bool shipped_rules = true;  // whether rules that come with FACT are looked for
     bool retune = false;        // search again even if the result is known already
     AgentRequest agent;         // a language model in addition to the rules
-    bool verbose = false;       // show what the module raised with its traceback
+    bool verbose = false;       // show exceptions of the module with their traceback
 };
 
 // Each stage reads and writes files of the run folder and skips what is already done, so the same

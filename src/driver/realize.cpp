@@ -25,7 +25,7 @@ struct Family {
     std::string name;
     const match::Pattern* pattern = nullptr;  // the one that is realized for all
     double priority = 0;                      // sum over its patterns
-    int patterns = 0;
+    int patterns = 0;                         // how many it has
 };
 
 bool wanted(const match::Pattern& pattern, const std::vector<std::string>& only) {
@@ -61,7 +61,7 @@ std::string outcome_text(const tune::Realization& r) {
     return r.resumed ? text + " (from an earlier run)" : text;
 }
 
-// Without the candidates, which have their own lines.
+// Without the candidates: the family's own journal has a line for each.
 std::string journal_entry(tune::Realization r) {
     r.candidates.clear();
     return tune::to_json(r);
@@ -75,15 +75,12 @@ Result<> writable(const fs::path& folder) {
                  "set FACT_REGISTRY to a folder that can be written, or give --no-registry", true};
 }
 
-}  // namespace
-
-namespace {
-
 // Shares the remaining time among the remaining families in proportion to their priorities.
 class Shares {
   public:
     Shares(const std::vector<Family>& todo, double budget_s) : todo_(todo), budget_(budget_s) {}
 
+    // `family` is an element of `todo`, and those before it are done. nullopt: no limit.
     std::optional<Seconds> of(const Family& family) const {
         if (budget_.count() <= 0) return std::nullopt;
         double left = 0;
@@ -95,7 +92,7 @@ class Shares {
     }
 
   private:
-    static constexpr double kMinPriority = 1e-3;
+    static constexpr double kMinPriority = 1e-3;  // every family gets some time
     const std::vector<Family>& todo_;
     Seconds budget_;
     std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
@@ -151,6 +148,7 @@ Result<Realizations> realize_stage(const Environment& environment, const RunFold
     tune::IdleWorker worker;
     options.idle_worker = &worker;
     const Shares shares(todo, request.effort.budget_s);
+    // While one family is measured, the first candidates of the later ones are compiled.
     std::optional<tune::CompileAhead> ahead;
     if (environment.gpu && todo.size() > 1) {
         std::vector<jit::Unit> units;
@@ -196,7 +194,7 @@ Result<Realizations> read_realizations(const RunFolder& run, const match::Discov
         if (!realization)
             return Error{fmt::format("{}: {}", run.result(family.name).string(),
                                      realization.error().message),
-                         "remove that folder and run `fact realize` again", true};
+                         "remove the folder of that file and run `fact realize` again", true};
         realization->folder = run.result(family.name).parent_path();
         if (const auto why = tune::damage(*realization); realization->realized && !why.empty())
             return Error{why, "run `fact realize` again"};

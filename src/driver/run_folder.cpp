@@ -58,14 +58,14 @@ Result<> reading(const fs::path& folder, auto&& read) {
 
 Result<> RunFolder::check_ours() const {
     std::error_code ignored;
-    bool holds = false;
+    bool has_files = false;
     for (const auto& entry : fs::directory_iterator(folder_, ignored))
-        holds = holds || entry.path().filename() != ".lock";
-    bool run = false;
+        has_files = has_files || entry.path().filename() != ".lock";
+    bool is_run = false;
     auto done = reading(folder_, [&](const nlohmann::json& json) {
-        run = json.is_object() && json.contains("source") && json.contains("arch");
+        is_run = json.is_object() && json.contains("source") && json.contains("arch");
     });
-    if (!holds || (done && run)) return Ok{};
+    if (!has_files || (done && is_run)) return Ok{};
     return Error{folder_.string() + " holds files and is not a run folder",
                  "choose another --run-dir, one that is empty or not there yet", true};
 }
@@ -74,7 +74,7 @@ Result<FileLock> RunFolder::lock() const {
     std::error_code ignored;
     if (!fs::is_directory(folder_, ignored))
         return Error{folder_.string() + " is not a run folder: it is not a folder",
-                     "`fact runs list` names those of this folder", true};
+                     "`fact runs list` lists the runs of this folder", true};
     return FileLock::take(folder_ / ".lock", folder_.string());
 }
 

@@ -29,8 +29,8 @@ struct Asked {
     std::string folder;  // where it was started: relative paths start from there
     std::string output;  // "": package/ in the run folder
     tune::Effort effort;
-    int jobs = 0;
-    std::vector<std::string> also;
+    int jobs = 0;                   // compilers at a time; 0: one per core
+    std::vector<std::string> also;  // the user's CUDA files
     bool bench = true, registry = true;
     bool rules = true;  // false: a model alone, without rules
     bool shipped_rules = true;
@@ -62,6 +62,7 @@ class RunFolder {
 
     Result<Settings> settings() const;           // defaults if the folder has none
     Result<std::optional<Asked>> asked() const;  // nullopt if `fact optimize` did not make it
+    // Writes run.json.
     Result<> remember(const Settings& settings, const std::optional<Asked>& asked = {}) const;
 
     // Whether `stage` last finished from exactly these inputs.

@@ -88,7 +88,7 @@ void RunWatch::write(std::string_view state) {
 
 Result<> append_journal(const RunFolder& run, std::string_view stage, std::string_view json) {
     const auto result = try_parse_json<OrderedJson>(json);
-    if (!result) throw InternalError("a journal entry that is no JSON");
+    if (!result) throw InternalError("a journal entry is not JSON");
     const OrderedJson line = {{"stage", stage}, {"when", utc_now()}, {"result", *result}};
     return append_to_file(run.path() / "journal.jsonl",
                           line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n");

@@ -18,10 +18,12 @@ struct RunState {
     long process = 0;              // the id of the process that writes it
 };
 
-// nullopt if no run has written one. If the process of a "running" one is gone, it is interrupted.
+// The state in state.json; nullopt if there is none. If the process of a "running" run is gone, the
+// state is "interrupted".
 std::optional<RunState> run_state(const RunFolder& run);
 
-// Writes state.json while a run goes on; without finish() it ends in an interruption or a failure.
+// Writes state.json while a run goes on. Unless finish() was called, the destructor writes that the
+// run was interrupted or failed.
 class RunWatch {
   public:
     RunWatch(const RunFolder& run, std::string device);
@@ -31,7 +33,7 @@ class RunWatch {
 
     void enter(std::string_view stage);
     void finish();
-    Error failed(Error error);  // notes the reason and returns it
+    Error failed(Error error);  // notes its message as the reason, and returns it
 
   private:
     void write(std::string_view state);

@@ -22,7 +22,7 @@ bool is_run(const fs::path& folder) {
     return fs::exists(folder / "run.json", ignored) || fs::exists(folder / "state.json", ignored);
 }
 
-// For runs without a state.json: when the last file changed, and the stage that it belongs to.
+// For runs without a state.json: the state that follows from which files there are.
 RunState state_of_files(const RunFolder& run) {
     RunState state;
     std::error_code failed;
@@ -84,7 +84,7 @@ Result<RunSummary> summarize_run(const fs::path& folder) {
     const RunFolder run(folder);
     if (!is_run(folder))
         return Error{folder.string() + " is not a run folder: it has no run.json",
-                     "`fact runs list` names those of this folder", true};
+                     "`fact runs list` lists the runs of this folder", true};
     RunSummary out;
     out.folder = folder;
     const auto settings = run.settings();

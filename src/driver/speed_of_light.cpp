@@ -34,8 +34,8 @@ Result<> refuse_tracing_options(const Settings& settings) {
 }
 
 // Finds the patterns of `archive` and computes the bounds.
-Result<report::SpeedOfLight> count(const fs::path& archive, const Settings& settings,
-                                   const Ceilings& ceilings) {
+Result<report::SpeedOfLight> bounds_of(const fs::path& archive, const Settings& settings,
+                                       const Ceilings& ceilings) {
     const auto precision = precision_of(archive, settings.allow_tf32);
     if (!precision) return precision.error();
     const auto options = match_options(ceilings, settings.arch, precision->tf32);
@@ -69,11 +69,11 @@ Result<report::SpeedOfLight> speed_of_light(const SolRequest& request) {
         const auto earlier = run.settings();
         if (!earlier) return earlier.error();
         settings.allow_tf32 |= earlier->allow_tf32;
-        return count(run.archive(), settings, *ceilings);
+        return bounds_of(run.archive(), settings, *ceilings);
     }
     if (is_archive(path)) {
         if (auto fine = refuse_tracing_options(settings); !fine) return fine.error();
-        return count(path, settings, *ceilings);
+        return bounds_of(path, settings, *ceilings);
     }
     if (auto fine = check_source(settings.source); !fine) return fine.error();
     const TemporaryFolder work(fs::temp_directory_path(), "fact-sol");
@@ -81,10 +81,10 @@ Result<report::SpeedOfLight> speed_of_light(const SolRequest& request) {
     Progress tracing("trace", 0);
     tracing.status(settings.source);
     // Bounds do not depend on the values of parameters.
-    const TraceRequest hollow{settings.source, settings.dtype, settings.training, true};
-    if (auto done = trace(*environment, hollow, archive, {}); !done) return done.error();
+    const TraceRequest weightless{settings.source, settings.dtype, settings.training, true};
+    if (auto done = trace(*environment, weightless, archive, {}); !done) return done.error();
     tracing.finish("exported");
-    return count(archive, settings, *ceilings);
+    return bounds_of(archive, settings, *ceilings);
 }
 
 Result<std::string> gpu_table_text() {

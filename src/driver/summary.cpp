@@ -11,7 +11,7 @@ namespace fact::driver {
 
 namespace {
 
-// The check in which the kernel is worst compared with torch.
+// The errors in the check in which the kernel is worst compared with torch; how many checks ran.
 report::Errors worst(const std::vector<verify::Check>& checks) {
     report::Errors out;
     double ratio = -1;

@@ -36,7 +36,7 @@ Error tracing_failed(const Exit& exit) {
     text.erase(text.find_last_not_of(" \n") + 1);
     if (exit.code == kUncaught) return {std::move(text), {}};
     return {fmt::format("the tracer ended without writing model.pt2 (exit code {})", exit.code),
-            "something in the module ends Python, such as os._exit", true};
+            "something in the module ends Python, such as os._exit: remove it", true};
 }
 
 Result<> move_file(const fs::path& from, const fs::path& to) {
@@ -59,7 +59,7 @@ std::optional<FileStatus> status_of(const fs::path& file) {
 
 // Identifies a folder that the module listed: the SHA-256 of the names in it, without hidden ones
 // and Python's caches.
-std::string names_in(const fs::path& folder) {
+std::string listing_hash(const fs::path& folder) {
     std::vector<std::string> names;
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(folder, ignored)) {
@@ -75,7 +75,7 @@ bool unchanged(const fs::path& file, const nlohmann::json& stamp) {
     if (stamp.is_null()) return false;  // it was edited while it was being traced
     std::error_code ignored;
     if (stamp.contains("absent")) return !fs::exists(file, ignored);
-    if (stamp.contains("listing")) return names_in(file) == get_text(stamp, "listing");
+    if (stamp.contains("listing")) return listing_hash(file) == get_text(stamp, "listing");
     const auto now = status_of(file);
     if (!now || now->size != get_int(stamp, "size")) return false;
     if (stamp.contains("mtime_ns")) return now->mtime_ns == get_int(stamp, "mtime_ns");

@@ -12,7 +12,7 @@ struct TraceRequest {
     bool training = false;
     bool without_weights = false;  // the archive holds no parameters
     std::string device = "cpu";
-    bool verbose = false;  // show what the module raised with its traceback
+    bool verbose = false;  // show exceptions of the module with their traceback
 };
 
 // Whether the source can be a module at all, before anything is started.

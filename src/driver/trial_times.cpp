@@ -57,7 +57,8 @@ Result<std::string> measure(const Environment& environment, const Settings& sett
 
 Result<TrialTimes> TrialBench::times(
     const std::string& name, const std::vector<std::vector<const match::Pattern*>>& trials) const {
-    const auto kept = run_.path() / (name + ".json");
+    const auto file = run_.path() / (name + ".json");
+    // What the times depend on within this run, and in any run of the same module.
     std::string inputs = environment_.gpu->name, anywhere = module_;
     std::vector<compose::Package> packages;
     for (const auto& patterns : trials) {
@@ -69,7 +70,7 @@ Result<TrialTimes> TrialBench::times(
         anywhere += *contents;
         packages.push_back(std::move(*package));
     }
-    if (const auto text = read_file(kept); text && run_.current(name, inputs)) {
+    if (const auto text = read_file(file); text && run_.current(name, inputs)) {
         auto before = read_times(*text, trials.size(), "unchanged since the last run");
         if (before) before->earlier = true;
         return before;
@@ -88,7 +89,7 @@ Result<TrialTimes> TrialBench::times(
             if (auto done = store_memo(environment_, "ablation", anywhere, text); !done)
                 return done.error();
     }
-    if (auto done = write_file_atomic(kept, text); !done) return done.error();
+    if (auto done = write_file_atomic(file, text); !done) return done.error();
     if (auto done = run_.stamp(name, inputs); !done) return done.error();
     auto times = read_times(text, trials.size(), how);
     if (times) times->earlier = earlier;

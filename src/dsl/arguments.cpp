@@ -42,11 +42,11 @@ std::optional<std::vector<Evaluator::Argument>> Evaluator::bind(const Signature&
     }
     const std::size_t count = call.arguments.size();
     if (count > most || count < least) {
-        const std::size_t nearest = std::clamp(count, least, most);
+        const std::size_t expected = std::clamp(count, least, most);
         reporter_.error(code::argument_count, span,
                         fmt::format("`{}` takes {} argument{}, not {}.", signature.function,
-                                    nearest, nearest == 1 ? "" : "s", count),
-                        fmt::format("Give it {}.", nearest));
+                                    expected, expected == 1 ? "" : "s", count),
+                        fmt::format("Give it {}.", expected));
         return std::nullopt;
     }
     for (const ast::ExprId id : call.arguments) {

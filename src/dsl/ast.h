@@ -128,12 +128,11 @@ struct Kernel {
     Span span;
 };
 
-// `persistent(raster: m)`, `128x256x64`, `auto`.
-struct ScheduleArgument {
+struct ScheduleArgument {  // `raster: m`, `swizzle: {1, 2}`
     Word name;
     std::vector<Word> values;
 };
-struct ScheduleValue {
+struct ScheduleValue {  // `persistent(raster: m)`, `128x256x64`, `auto`
     Word word;
     std::vector<ScheduleArgument> arguments;
 };

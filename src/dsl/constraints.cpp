@@ -23,32 +23,32 @@ void Scope::define_factored_dim(const ast::Constraint& constraint) {
         return fail(code::constraint, constraint.dim.span,
                     "The left side of '=' must be one symbol.", "Swap the sides: `N = 3*H*D`.");
     declare_symbols({constraint.dim, *constraint.factored});
-    const auto whole = factor(name);
-    if (!whole) return;
+    const auto left = factor(name);
+    if (!left) return;
     const auto parts = factors(*constraint.factored);
     if (!parts) return;
-    ir::Dim& dim = kernel_.dims[ir::index(*whole)];
+    ir::Dim& dim = kernel_.dims[ir::index(*left)];
     if (!dim.factors.empty())
         return fail(code::defined_twice, name.span,
                     fmt::format("Dimension {} is defined twice.", dim.name), "Remove one.");
     const auto flat = kernel_.factors(*parts);
-    if (std::find(flat.begin(), flat.end(), *whole) != flat.end())
+    if (std::find(flat.begin(), flat.end(), *left) != flat.end())
         return fail(code::constraint, constraint.span,
                     fmt::format("Dimension {} is a factor of itself.", dim.name),
                     "Name other dimensions after '='.");
     for (const ir::Dim& other : kernel_.dims) {
-        if (std::find(other.factors.begin(), other.factors.end(), *whole) != other.factors.end())
+        if (std::find(other.factors.begin(), other.factors.end(), *left) != other.factors.end())
             return fail(
                 code::constraint, name.span,
                 fmt::format("Dimension {} is already a factor of {}.", dim.name, other.name),
-                "Define it before that one.");
+                "Define it earlier in the `where` clause.");
         if (other.factors == flat && flat.size() > 1)
             return fail(code::constraint, constraint.span,
                         fmt::format("This product of dimensions is already called {}.", other.name),
                         fmt::format("Write {} instead of {}.", other.name, dim.name));
     }
     dim.factors = flat;
-    named_factored_dims_.emplace_back(*whole, name.span);
+    named_factored_dims_.emplace_back(*left, name.span);
 }
 
 void Scope::declare_multiples(const std::vector<ast::Constraint>& constraints) {

@@ -8,6 +8,7 @@
 
 namespace fact::dsl {
 
+// `interface`: a kernel text that declares the tensors; what it computes is ignored.
 std::string cuda_text(std::string_view source, const std::string& interface);
 
 // The CUDA source; nullopt if the text is an ordinary one.

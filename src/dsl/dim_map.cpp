@@ -59,28 +59,28 @@ std::optional<std::vector<DimId>> DimMap::known_part(DimId factor,
 // Known factors are matched from both ends of `actual`. The remaining factors are matched one by
 // one; a single remaining factor takes all that is left.
 bool DimMap::match_factored(const ir::Dim& dim, DimId actual, Span span) {
-    std::vector<DimId> own = dim.factors, rest = builder_.kernel().factors({actual});
+    std::vector<DimId> own = dim.factors, remaining = builder_.kernel().factors({actual});
     for (const bool front : {true, false}) {
         while (!own.empty()) {
-            const auto part = known_part(front ? own.front() : own.back(), rest);
+            const auto part = known_part(front ? own.front() : own.back(), remaining);
             if (!part) break;
-            if (part->size() > rest.size()) return report_mismatch(dim.name, actual, span);
+            if (part->size() > remaining.size()) return report_mismatch(dim.name, actual, span);
             const auto size = static_cast<std::ptrdiff_t>(part->size());
-            const auto begin = front ? rest.begin() : rest.end() - size;
+            const auto begin = front ? remaining.begin() : remaining.end() - size;
             if (!std::equal(part->begin(), part->end(), begin))
                 return report_mismatch(dim.name, actual, span);
-            rest.erase(begin, begin + size);
+            remaining.erase(begin, begin + size);
             own.erase(front ? own.begin() : own.end() - 1);
         }
     }
-    if (own.empty()) return rest.empty() || report_mismatch(dim.name, actual, span);
-    if (own.size() == 1 && !rest.empty()) {
-        map_[index(own[0])] = builder_.factored_dim(rest, span);
+    if (own.empty()) return remaining.empty() || report_mismatch(dim.name, actual, span);
+    if (own.size() == 1 && !remaining.empty()) {
+        map_[index(own[0])] = builder_.factored_dim(remaining, span);
         return map_[index(own[0])].has_value();
     }
-    if (own.size() != rest.size()) return report_mismatch(dim.name, actual, span);
+    if (own.size() != remaining.size()) return report_mismatch(dim.name, actual, span);
     for (std::size_t i = 0; i < own.size(); ++i)
-        if (!match_name(own[i], rest[i], span)) return false;
+        if (!match_name(own[i], remaining[i], span)) return false;
     return true;
 }
 

@@ -19,12 +19,12 @@ void add(const std::vector<ast::Dim>& dims, std::vector<DimensionWords>& list) {
 
 void add_dims_of(const ast::Node& node, std::vector<DimensionWords>& list) {
     std::visit(
-        overloaded{[&](const ast::Index& one) { add(one.dim, list); },
-                   [&](const ast::Extent& one) { add(one.dim, list); },
-                   [&](const ast::Permute& one) { add(one.dims, list); },
-                   [&](const ast::Expand& one) { add(one.dims, list); },
-                   [&](const ast::View& one) { add(one.dims, list); },
-                   [&](const ast::Rename& one) { add(one.dims, list); },
+        overloaded{[&](const ast::Index& n) { add(n.dim, list); },
+                   [&](const ast::Extent& n) { add(n.dim, list); },
+                   [&](const ast::Permute& n) { add(n.dims, list); },
+                   [&](const ast::Expand& n) { add(n.dims, list); },
+                   [&](const ast::View& n) { add(n.dims, list); },
+                   [&](const ast::Rename& n) { add(n.dims, list); },
                    [&](const ast::Call& call) {
                        for (const auto& argument : call.named)
                            if (const auto* dims =

@@ -1,4 +1,4 @@
-// Expressions of the text to expressions of the kernel.
+// Turns the expressions of a text into expressions of a kernel.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ class Names {
     virtual std::optional<std::vector<ir::DimId>> dims(const ast::Dim& dim) = 0;
 };
 
-// What a pipeline may call.
+// The kernels and pipelines of a text: a pipeline may call kernels.
 struct KernelTable {
     std::map<std::string, const ir::Kernel*, std::less<>> kernels;  // null: it has errors
     std::set<std::string, std::less<>> pipelines;
@@ -34,7 +34,7 @@ std::optional<double> constant_extent(const ir::Kernel& kernel, ir::DimId dim);
 
 class Evaluator {
   public:
-    // `at`: where errors are reported if the text is not the user's.
+    // `at`: where errors are reported if the text is that of a composite function.
     Evaluator(NodeBuilder& builder, Names& names, const KernelTable& kernels, bool in_pipeline,
               std::optional<Span> at = {})
         : builder_(builder),
@@ -62,7 +62,8 @@ class Evaluator {
     using Reshape = Value (NodeBuilder::*)(ir::ExprId, std::vector<ir::DimId>, Span);
     Value reshape(ast::ExprId x, const std::vector<ast::Dim>& list, Reshape how, Span span);
 
-    // The number that an expression of numbers and constant extents is, in constant.cpp.
+    // The value of an expression of numbers and constant extents, in constant.cpp; nullopt for any
+    // other expression.
     std::optional<double> constant(ast::ExprId id);
 
     // Function calls, in calls.cpp.

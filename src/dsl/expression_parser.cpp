@@ -19,6 +19,7 @@ class ExpressionParser {
     ExpressionParser(TokenStream& tokens, std::vector<ast::Expr>& exprs)
         : tokens_(tokens), exprs_(exprs) {}
 
+    // An expression whose infix operators have at least the precedence `least`.
     ast::ExprId binary(int least) {
         const Deeper deeper(*this);
         ast::ExprId left = prefix(least);
@@ -59,6 +60,7 @@ class ExpressionParser {
         ~Deeper() { --parser.depth_; }
         ExpressionParser& parser;
     };
+    // Inside brackets, an expression may continue on the next line.
     struct Bracket {
         explicit Bracket(ExpressionParser& parser) : parser(parser) { ++parser.brackets_; }
         ~Bracket() { --parser.brackets_; }
@@ -174,7 +176,7 @@ class ExpressionParser {
             if (failure == std::errc::result_out_of_range || !std::isfinite(value))
                 tokens_.fail(code::number_range, token.span,
                              fmt::format("{} is out of range.", token.text.substr(0, 40)),
-                             "Write `inf` for infinity and 0.0 for what is smaller than any "
+                             "Write `inf` for infinity, and 0.0 for a number too small for a "
                              "double.");
         }
         if (negative) value = -value;
@@ -211,7 +213,7 @@ class ExpressionParser {
         return add(std::move(call), since(function));
     }
 
-    // `dim=1`
+    // Reports `dim=1`, as Python writes it.
     [[noreturn]] void misspelt_argument(std::string_view function) {
         const std::string_view name = tokens_.peek().text;
         const std::string_view cure = cure_for_argument(function, name);

@@ -8,7 +8,7 @@ namespace fact::dsl {
 // What to write instead of a function of that name; "" if it is not known.
 std::string_view cure_for_function(std::string_view name);
 
-// The same for an argument of a function.
+// The same for an argument of a function: `dim` of any, `approximate` of gelu.
 std::string_view cure_for_argument(std::string_view function, std::string_view argument);
 
 }  // namespace fact::dsl

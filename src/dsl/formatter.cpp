@@ -45,16 +45,16 @@ class LineSplitter {
         for (std::size_t i = 0; tokens_[i].kind != TokenKind::end; ++i) {
             const Token& token = tokens_[i];
             const bool ends_block = token.is("}") && braces_ == 1;
-            if (token.starts_line || ends_block || (broken_ && token.kind != TokenKind::comment))
+            if (token.starts_line || ends_block || (at_brace_ && token.kind != TokenKind::comment))
                 begin_line(i);
-            broken_ = false;
+            at_brace_ = false;
             follow_dims(i);
             const bool in_header = braces_ == 0;  // there `*` only multiplies dimensions
             lines_.back().pieces.push_back({token, token.is("*") && (in_dims() || in_header)});
             if (is_definition_word(token) && braces_ == 0 && lines_.back().pieces.size() == 1)
                 in_schedule_ = token.is("schedule");
-            if (token.is("{") && braces_++ == 0) broken_ = true;
-            if (token.is("}") && --braces_ == 0) broken_ = true, header_ = false;
+            if (token.is("{") && braces_++ == 0) at_brace_ = true;
+            if (token.is("}") && --braces_ == 0) at_brace_ = true, header_ = false;
         }
         return std::move(lines_);
     }
@@ -69,6 +69,7 @@ class LineSplitter {
         return !brackets_.empty() && (brackets_.back().dims || brackets_.back().over);
     }
 
+    // Keeps track of the brackets that are open at the token.
     void follow_dims(std::size_t i) {
         const Token& token = tokens_[i];
         if (opens(token)) {
@@ -127,11 +128,13 @@ class LineSplitter {
     std::vector<Line> lines_;
     std::vector<Bracket> brackets_;
     int braces_ = 0;
-    bool broken_ = true;  // a block just opened or closed
-    bool header_ = false, in_schedule_ = false;
+    bool at_brace_ = true;  // a block just opened or closed
+    bool header_ = false;   // between the first word of a definition and its end
+    bool in_schedule_ = false;
 };
 
-// Spaces between two neighbours of a line; `unary`: the first is a sign.
+// Spaces between two neighbours of a line. `unary`: the first is a sign; `block_brace`: a brace
+// belongs to a block, not to a list of alternatives.
 std::size_t spaces(const Piece& first, const Piece& second, bool unary, bool block_brace) {
     const Token &a = first.token, &b = second.token;
     if (b.kind == TokenKind::comment) return 2;

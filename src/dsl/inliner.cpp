@@ -33,7 +33,7 @@ class Inliner {
             if (!value) return {};
             ir::Expr& expr = builder_.kernel().exprs[index(*value)];
             if (index(*value) >= first_) {
-                expr.name.clear();  // the caller's name for it counts
+                expr.name.clear();  // it gets the name that the caller gives it
                 expr.stored = true;
             }
             results.push_back(value);
@@ -195,11 +195,11 @@ void tidy_outputs(ir::Kernel& pipeline) {
         expr.stored = false;
         const auto* cast = std::get_if<ir::Cast>(&expr.node);
         if (!cast || expr.type.dtype != output.tensor.type.dtype) continue;
-        ir::Expr& exact = pipeline.exprs[index(cast->x)];
-        const bool rounds = info(exact.type.dtype).floating && info(expr.type.dtype).floating;
-        if (!rounds || exact.stored || std::holds_alternative<ir::Param>(exact.node)) continue;
+        ir::Expr& operand = pipeline.exprs[index(cast->x)];
+        const bool rounds = info(operand.type.dtype).floating && info(expr.type.dtype).floating;
+        if (!rounds || operand.stored || std::holds_alternative<ir::Param>(operand.node)) continue;
         output.value = cast->x;
-        exact.name = expr.name;
+        operand.name = expr.name;
     }
 }
 

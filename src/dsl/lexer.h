@@ -30,12 +30,12 @@ struct Token {
     }
 };
 
-// Starts a definition.
+// Whether the token is the first word of a definition.
 inline bool is_definition_word(const Token& token) {
     return token.is("kernel") || token.is("pipeline") || token.is("schedule");
 }
 
-inline constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kMaxBytes = std::size_t{1} << 20;  // of a text
 inline constexpr std::size_t kMaxNameBytes = 128;
 
 // The tokens of the text, the last one `end`; comments only if `keep_comments`.

@@ -50,7 +50,7 @@ code::Code code_of(ir::Fault fault) {
         case ir::Fault::attention:
             return code::attention;
     }
-    throw InternalError("the checker made a reference to nothing");
+    throw InternalError("the checker referred to something that does not exist");
 }
 
 }  // namespace
@@ -76,10 +76,10 @@ void NodeBuilder::drop_ones(ir::Node& node, Span span) {
         return;
     std::vector<ir::ExprId> operands;
     ir::for_each_operand(node, [&](ir::ExprId x) { operands.push_back(x); });
-    const auto one = std::find_if(kernel_.dims.begin(), kernel_.dims.end(),
-                                  [](const ir::Dim& dim) { return dim.extent == 1; });
-    if (one == kernel_.dims.end()) return;
-    const auto dim = static_cast<ir::DimId>(one - kernel_.dims.begin());
+    const auto unit = std::find_if(kernel_.dims.begin(), kernel_.dims.end(),
+                                   [](const ir::Dim& dim) { return dim.extent == 1; });
+    if (unit == kernel_.dims.end()) return;
+    const auto dim = static_cast<ir::DimId>(unit - kernel_.dims.begin());
     const auto has = [&](ir::ExprId x) {
         const auto& dims = kernel_[x].type.dims;
         return std::find(dims.begin(), dims.end(), dim) != dims.end();
@@ -95,6 +95,7 @@ void NodeBuilder::drop_ones(ir::Node& node, Span span) {
     ir::for_each_operand(node, [&](ir::ExprId& x) {
         if (!has(x)) return;
         const DType dtype = kernel_[x].type.dtype;
+        // The largest of one element is that element.
         if (const Value only = add(ir::Reduce{ir::ReduceOp::max, x, {dim}}, span)) x = *only;
         if (dtype == DType::boolean)
             if (const Value truth = cast(dtype, x, span)) x = *truth;
@@ -155,7 +156,7 @@ bool NodeBuilder::check_dims(const std::vector<ir::DimId>& dims, Span span) {
         }
     if (dims.size() <= kMaxRank) return true;
     reporter_.error(code::rank, span, fmt::format("This has {} dimensions.", dims.size()),
-                    fmt::format("A value has at most {}; merge some.", kMaxRank));
+                    fmt::format("A value has at most {} dimensions; merge some.", kMaxRank));
     return false;
 }
 
@@ -193,10 +194,10 @@ Value NodeBuilder::expand(ir::ExprId x, std::vector<ir::DimId> dims, Span span) 
 Value NodeBuilder::view(ir::ExprId x, std::vector<ir::DimId> dims, Span span) {
     if (kernel_[x].type.dims == dims) return x;
     // A new dimension of extent 1, as in `.view(M, 1)`, is an expansion.
-    auto without = dims;
-    std::erase_if(without, [&](ir::DimId dim) { return kernel_[dim].extent == 1; });
-    if (without != dims && kernel_.factors(without) == kernel_.factors(kernel_[x].type.dims)) {
-        const auto inner = view(x, std::move(without), span);
+    auto no_ones = dims;
+    std::erase_if(no_ones, [&](ir::DimId dim) { return kernel_[dim].extent == 1; });
+    if (no_ones != dims && kernel_.factors(no_ones) == kernel_.factors(kernel_[x].type.dims)) {
+        const auto inner = view(x, std::move(no_ones), span);
         return inner ? expand(*inner, std::move(dims), span) : inner;
     }
     return add(ir::View{x}, span, {DType::f32, std::move(dims)});
@@ -216,7 +217,7 @@ Value NodeBuilder::rename(ir::ExprId x, std::vector<ir::DimId> dims, Span span) 
             reporter_.error(code::rename, span,
                             fmt::format("{} cannot be another name for {}.", kernel_[dims[i]].name,
                                         kernel_[from[i]].name),
-                            "Use a new name, and for a product such as 8*D the one that `where` "
+                            "Use a new name; for a product such as 8*D, use the name that `where` "
                             "gives it.");
             return {};
         }

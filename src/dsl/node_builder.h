@@ -61,8 +61,10 @@ class NodeBuilder {
     bool check_dims(const std::vector<ir::DimId>& dims, Span span);
 
   private:
+    // Uses up one expression of the budget; false if none is left, which is reported once.
     bool spend(Span span);
     void drop_ones(ir::Node& node, Span span);
+    // The dimension, unless the kernel now has too many, which is reported once.
     std::optional<ir::DimId> counted(ir::DimId dim, Span span);
     bool make_equal(ir::DimId a, ir::DimId b);
     // Whether the parameters supply the dimension's extent.
@@ -72,7 +74,7 @@ class NodeBuilder {
     Reporter& reporter_;
     Budget& budget_;
     bool too_many_dims_ = false;
-    std::unordered_map<std::string, int> calls_;  // how often a call's value wanted a name
+    std::unordered_map<std::string, int> calls_;  // how often unique_name() was asked for a name
     std::vector<bool> known_;                     // by dimension; recomputed if there are new ones
 };
 

@@ -26,8 +26,8 @@ class Inheritance {
             if (block.kernel == pipeline.name) own_.emplace(block.product, block.arch);
     }
 
-    // The block for the pipeline; nullopt if it lacks the product or has its own block for it and
-    // the arch.
+    // The callee's block, made one of the pipeline; nullopt if the pipeline lacks the product, or
+    // has its own block for the product and the arch.
     std::optional<ScheduleBlock> take(const ScheduleBlock& block, const ir::Kernel& callee,
                                       const std::vector<ast::Word>& targets) const {
         const std::string name = name_of(callee, block.product, targets);
@@ -84,7 +84,7 @@ void inherit_schedules(const ast::File& file, Program& program, Reporter& report
                 if (!taken) continue;
                 choices += taken->choices.size();
                 if (choices > kMaxChoicesInAll) {
-                    report_choices(source.name.span, reporter);
+                    report_too_many_choices(source.name.span, reporter);
                     return;
                 }
                 program.schedules.push_back(std::move(*taken));

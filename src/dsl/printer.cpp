@@ -30,8 +30,8 @@ std::string literal_text(double value, DType dtype) {
     // The shortest digits that read back as the same double.
     std::string text = fmt::format("{}", value);
     // No '.', no exponent, neither inf nor nan.
-    const bool whole = text.find_first_of(".ein") == std::string::npos;
-    return whole ? text + ".0" : text;
+    const bool is_whole = text.find_first_of(".ein") == std::string::npos;
+    return is_whole ? text + ".0" : text;
 }
 
 class Printer {
@@ -91,7 +91,7 @@ class Printer {
                 names_[i] = table_.claim(kernel_.exprs[i].name, "t");
     }
 
-    // Whether it is inlined however often it is used.
+    // Whether the expression is inlined however often it is used.
     bool is_leaf(std::size_t i) const {
         const ir::Node& node = kernel_.exprs[i].node;
         if (const auto* permute = std::get_if<ir::Permute>(&node))

@@ -14,7 +14,7 @@ namespace fact::dsl {
 namespace {
 
 using schedule::PartialSchedule;
-using Set = std::function<void(PartialSchedule&)>;  // one alternative of an entry
+using Setter = std::function<void(PartialSchedule&)>;  // sets one alternative of an entry
 
 // "128x256x64" with exactly `count` positive numbers.
 std::optional<std::array<int, 3>> shape(std::string_view text, int count) {
@@ -52,20 +52,20 @@ class ScheduleChecker {
                 reporter_.error(
                     code::too_many_choices, entry.name.span,
                     fmt::format("The alternatives make more than {} schedules.", kMaxChoices),
-                    "List fewer, or split them over several blocks.");
+                    "List fewer alternatives, or split them over several blocks.");
                 return out;
             }
-            std::vector<PartialSchedule> wider;
+            std::vector<PartialSchedule> combined;
             for (const PartialSchedule& choice : out)
-                for (const Set& set : alternatives) set(wider.emplace_back(choice));
-            out = std::move(wider);
+                for (const Setter& set : alternatives) set(combined.emplace_back(choice));
+            out = std::move(combined);
         }
         return out;
     }
 
   private:
-    std::vector<Set> alternatives(const ast::ScheduleEntry& entry) {
-        std::vector<Set> sets;
+    std::vector<Setter> alternatives(const ast::ScheduleEntry& entry) {
+        std::vector<Setter> sets;
         const std::string_view name = entry.name.text;
         for (const ast::ScheduleValue& value : entry.values) {
             if (name == "scheduler") {
@@ -87,9 +87,9 @@ class ScheduleChecker {
         return sets;
     }
 
-    // A setter for a valid value; otherwise sets `form` to what is expected, unless the entry is
-    // unknown.
-    static Set simple(std::string_view name, std::string_view text, std::string_view& form) {
+    // The setter for a valid value; nullptr for another value. `form` becomes the form that a value
+    // must have, or stays empty if there is no entry `name`.
+    static Setter simple(std::string_view name, std::string_view text, std::string_view& form) {
         if (name == "tile") {
             form = "three numbers such as 128x256x64";
             const auto t = shape(text, 3);
@@ -119,7 +119,7 @@ class ScheduleChecker {
 
     // `persistent(raster: m, swizzle: {1, 2})`, or another scheduler with the same arguments, which
     // may list alternatives.
-    void scheduler(const ast::ScheduleValue& value, std::vector<Set>& sets) {
+    void scheduler(const ast::ScheduleValue& value, std::vector<Setter>& sets) {
         const ast::Word entry{"scheduler", value.word.span};
         const auto kind = std::ranges::find(schedule::kSchedulers, value.word.text,
                                             &schedule::SchedulerInfo::name);
@@ -175,12 +175,12 @@ class ScheduleChecker {
             fmt::format("Write {}.", form));
     }
 
-    std::vector<Set> unknown(const ast::ScheduleEntry& entry) {
-        const std::vector<std::string> known(std::begin(kEntries), std::end(kEntries));
-        const std::string near = nearest(entry.name.text, known);
+    std::vector<Setter> unknown(const ast::ScheduleEntry& entry) {
+        const std::vector<std::string> names(std::begin(kEntries), std::end(kEntries));
+        const std::string near = nearest(entry.name.text, names);
         reporter_.error(code::unknown_entry, entry.name.span,
                         fmt::format("A schedule has no entry '{}'.", entry.name.text),
-                        near.empty() ? fmt::format("Use {}.", fmt::join(known, ", "))
+                        near.empty() ? fmt::format("Use {}.", fmt::join(names, ", "))
                                      : fmt::format("Did you mean '{}'?", near));
         return {};
     }
@@ -236,7 +236,7 @@ std::optional<std::string> find_product(const ast::Schedule& source, const ir::K
 
 }  // namespace
 
-void report_choices(Span at, Reporter& reporter) {
+void report_too_many_choices(Span at, Reporter& reporter) {
     reporter.error(code::too_many_choices, at,
                    fmt::format("The text makes more than {} schedules.", kMaxChoicesInAll),
                    "List fewer alternatives.");
@@ -265,7 +265,7 @@ std::optional<ScheduleBlock> check_schedule(const ast::Schedule& source,
     block.choices = ScheduleChecker(source, reporter).choices();
     std::size_t choices = block.choices.size();
     for (const ScheduleBlock& other : program.schedules) choices += other.choices.size();
-    if (choices > kMaxChoicesInAll) report_choices(source.kernel.span, reporter);
+    if (choices > kMaxChoicesInAll) report_too_many_choices(source.kernel.span, reporter);
     if (reporter.count() != before) return std::nullopt;
     return block;
 }

@@ -18,7 +18,8 @@ inline constexpr std::string_view kEntries[] = {"tile",     "cluster", "mainloop
 
 inline constexpr std::size_t kMaxChoices = 4096;        // of a block
 inline constexpr std::size_t kMaxChoicesInAll = 65536;  // of a text
-void report_choices(Span at, Reporter& reporter);
+// Reports that the text makes more than kMaxChoicesInAll schedules.
+void report_too_many_choices(Span at, Reporter& reporter);
 
 // `names`: all kernels of the file; `program` has only those without errors.
 std::optional<ScheduleBlock> check_schedule(const ast::Schedule& schedule,

@@ -66,10 +66,10 @@ std::string block_text(const ScheduleBlock& block, const std::vector<PartialSche
                                        entry("swizzle: ", swizzles, number)};
     std::erase(entries, "");
     std::erase(arguments, "");
-    const std::string walk =
+    const std::string arg_text =
         arguments.empty() ? "" : fmt::format("({})", fmt::join(arguments, ", "));
     const std::string scheduler =
-        entry("scheduler ", schedulers, [&](schedule::Scheduler s) { return word(s) + walk; });
+        entry("scheduler ", schedulers, [&](schedule::Scheduler s) { return word(s) + arg_text; });
 
     std::string out =
         fmt::format("schedule {}{} on {} {{\n", block.kernel,
@@ -84,7 +84,7 @@ std::string block_text(const ScheduleBlock& block, const std::vector<PartialSche
 std::string to_text(const ScheduleBlock& block) {
     std::vector<PartialSchedule> spanned;
     if (block.choices.empty()) return "";
-    const std::string whole = block_text(block, block.choices, spanned);
+    const std::string one_block = block_text(block, block.choices, spanned);
     // Choices that set different entries cannot share a block.
     const auto same = [](const PartialSchedule& a, const PartialSchedule& b) {
         return schedule::open_entries(a) == schedule::open_entries(b);
@@ -92,7 +92,7 @@ std::string to_text(const ScheduleBlock& block) {
     const bool alike = std::all_of(
         block.choices.begin(), block.choices.end(),
         [&](const PartialSchedule& choice) { return same(choice, block.choices.front()); });
-    if (alike && spanned == block.choices) return whole;
+    if (alike && spanned == block.choices) return one_block;
     // Choices that are not a cross product get one block each.
     std::string out;
     for (const PartialSchedule& choice : block.choices) {

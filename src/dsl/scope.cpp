@@ -91,7 +91,7 @@ ir::Tensor Scope::tensor(const ast::Tensor& t) {
     if (t.dims.size() > kMaxRank)
         reporter_.error(code::rank, t.span,
                         fmt::format("'{}' has {} dimensions.", t.name.text, t.dims.size()),
-                        fmt::format("A tensor has at most {}; merge some.", kMaxRank));
+                        fmt::format("A tensor has at most {} dimensions; merge some.", kMaxRank));
     for (std::size_t i = 0; i < std::min(t.dims.size(), kMaxRank); ++i) {
         const auto id = dim(t.dims[i]);
         if (!id) continue;
@@ -153,7 +153,7 @@ std::optional<std::vector<ir::DimId>> Scope::factors(const ast::Dim& dim) {
     }
     if (constant < 0x1p31) return factors;
     reporter_.error(code::dim_extent, dim.span, "The extent is too large.",
-                    "Keep their product below 2147483648.");
+                    "Keep the product of the constant factors below 2147483648.");
     return std::nullopt;
 }
 
@@ -238,7 +238,7 @@ void Scope::define(const ast::Statement& statement, const std::vector<Value>& va
     const bool several = statement.targets.size() > 1;
     for (std::size_t i = 0; i < values.size(); ++i)
         define(statement.targets[i], values[i], at, several);
-    // A parameter is already in memory.
+    // A parameter is in memory already, so marking it as stored means nothing.
     if (statement.stored && values[0] &&
         !std::holds_alternative<ir::Param>(kernel_[*values[0]].node))
         kernel_.exprs[ir::index(*values[0])].stored = true;
@@ -282,7 +282,7 @@ void Scope::check_output(const Symbol& symbol, Span at) {
     }
 }
 
-// Warns about an unread parameter, unless only it supplies some extent.
+// Warns about an unread parameter, unless no other parameter supplies one of its extents.
 void Scope::warn_if_unneeded(const Symbol& symbol) {
     const ir::Tensor& own = kernel_.params[symbol.position];
     std::vector<bool> declared(kernel_.dims.size());
@@ -314,7 +314,7 @@ void Scope::finish(bool complete) {
     }
     if (!complete || reporter_.count() != errors_before_) return;
     const auto used = ir::used_dims(kernel_);
-    for (const auto& [dim, span] : named_factored_dims_)  // it may be misspelt
+    for (const auto& [dim, span] : named_factored_dims_)  // an unused one may be misspelt
         if (!used[ir::index(dim)] && !is_in_factored_dim(kernel_, dim))
             reporter_.error(code::unused_value, span,
                             fmt::format("The dimension '{}' is never used.", kernel_[dim].name),

@@ -28,8 +28,9 @@ class Scope : public Names {
     // One dimension, made of the parameters' symbols and constants.
     std::optional<std::vector<ir::DimId>> dims(const ast::Dim& dim) override;
 
-    // Reports names that are taken or reserved, and outputs whose type does not fit their value,
-    // whose expression is `at`; a value is nullopt if it had an error.
+    // Gives the targets of a statement their values, which are nullopt after an error. Reports
+    // names that are taken or reserved, and outputs whose type does not fit the value; `at` is the
+    // span of the expression.
     void define(const ast::Statement& statement, const std::vector<Value>& values, Span at);
 
     // Reports outputs without a value; and unused values if the kernel was `complete` and had no
@@ -58,6 +59,7 @@ class Scope : public Names {
     std::optional<ir::DimId> dim(const ast::Dim& dim);
     std::optional<std::vector<ir::DimId>> factors(const ast::Dim& dim);
     std::optional<ir::DimId> factor(const ast::Word& word);
+    // `one_of_several`: one of several results of a call, which need not all be used.
     void define(const ast::Word& word, Value value, Span at, bool one_of_several);
     bool claim(const ast::Word& word, Symbol symbol);
     void warn_if_unneeded(const Symbol& symbol);

@@ -12,7 +12,7 @@ enum class ArgumentKind : std::uint8_t {
     value,   // an expression
     dims,    // `over: N`, `over: [N, S]`
     word,    // `mask: causal`
-    number,  // a literal
+    number,  // a constant: `scale: 0.125`, `scale: rsqrt(extent(64))`
 };
 
 struct Parameter {

@@ -34,9 +34,11 @@ class TokenStream {
     [[noreturn]] void fail(code::Code code, Span at, std::string message, std::string fix);
     [[noreturn]] void fail_expected(std::string_view what);
 
-    // Skips to the next line, to a closing brace or to the next kernel or schedule.
+    // Skips to the next line, or to a closing brace.
     void skip_line();
+    // Skips to the end of the block, or to the next definition.
     void skip_block();
+    // Whether a kernel, pipeline or schedule begins here.
     bool at_definition() const;
 
     Reporter& reporter() { return reporter_; }

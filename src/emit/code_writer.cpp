@@ -43,12 +43,12 @@ void CodeWriter::list(std::string_view head, const std::vector<std::string>& ite
     for (std::size_t i = 0; i < items.size(); ++i) {
         const std::string item =
             items[i] + (i + 1 < items.size() ? std::string(",") : std::string(tail));
-        const bool fresh = i == 0 || current.back() == ' ';
-        if (!fresh && indent + current.size() + 1 + item.size() > kColumns) {
+        const bool at_start = i == 0 || current.back() == ' ';
+        if (!at_start && indent + current.size() + 1 + item.size() > kColumns) {
             line(current);
             current = continuation + item;
         } else {
-            current += (fresh ? "" : " ") + item;
+            current += (at_start ? "" : " ") + item;
         }
     }
     line(items.empty() ? current + std::string(tail) : current);

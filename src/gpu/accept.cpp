@@ -13,6 +13,8 @@ namespace fact::gpu {
 
 namespace {
 
+// These functions say why tensors or a launch are refused; "" if they are accepted.
+
 std::string shape_refusal(const LaunchRecord& record, int number, const TensorArg& tensor) {
     const TensorSpec& spec = record.spec(number);
     const std::string name = title(record, number);
@@ -98,8 +100,8 @@ std::string extent_refusal(const LaunchRecord& record, const ExtentField& extent
                        kMaxCount);
 }
 
-// Tiles are numbered in 32 bits, and so are the k-tiles of those that are cut along K, of which
-// there are less than two per cluster.
+// The kernel numbers tiles in 32 bits. It also numbers the k-tiles of the tiles that are cut along
+// K, of which there are fewer than two per cluster.
 std::string tiles_refusal(const Launch& launch, const PersistentGrid& grid,
                           std::span<const TensorArg> all) {
     const std::int64_t tiles = cluster_count(grid, launch.cluster, all);
@@ -151,6 +153,7 @@ std::string launch_refusal(const LaunchRecord& record, const Launch& launch,
         launch.grid);
     if (!too_many.empty()) return too_many;
     constexpr std::int64_t kInt32 = std::numeric_limits<std::int32_t>::max();
+    // More clusters than any GPU holds; a cluster has at most 16 blocks.
     const GridSize grid = grid_size(launch, all, kInt32 / 16);
     if (grid.x > kInt32 || grid.y > kMaxGridDepth || grid.z > kMaxGridDepth)
         return fmt::format("the grid {}x{}x{} of {} is larger than CUDA allows", grid.x, grid.y,
@@ -188,6 +191,7 @@ std::string why_refused(const LaunchRecord& record, std::span<const TensorArg> t
     for (const auto& rule : record.extent_rules) {
         const auto extent = extent_of(rule.of, tensors);
         const auto expected = std::max<std::int64_t>(extent_of(rule.extent, tensors), 1);
+        // A dimension "has" its plain extent, and "gives" one with a factor or a divisor.
         if (rule.multiple ? extent % expected != 0 : extent != expected)
             return fmt::format("{} {} {} in dimension {}, but the kernel takes {}{}",
                                title(record, rule.of.dims.front().tensor),

@@ -50,7 +50,8 @@ class RelaxedCapture {
     int mode_ = cuda::kRelaxedCapture;
 };
 
-// The primary context of the thread's device, or of device 0 if the thread has none.
+// The primary context of the thread's device, or of device 0 if the thread has none; sets `device`
+// to that device.
 Result<cuda::Context> primary_context(const cuda::Api& api, cuda::Device& device);
 
 // Runs `call` with the primary context current.

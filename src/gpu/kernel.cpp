@@ -17,7 +17,7 @@ namespace fact::gpu {
 
 namespace {
 
-thread_local std::function<void(const Launch&)> observer;  // of the LaunchObserver
+thread_local std::function<void(const Launch&)> observer;  // set by the thread's LaunchObserver
 
 constexpr int kPromoteL2To256Bytes = 3;
 
@@ -157,7 +157,8 @@ Result<std::shared_ptr<Kernel::State>> Kernel::load_on(int ordinal, std::string_
                                  record.arch, gpu->name, gpu->arch),
                      "Realize the kernel for this GPU."};
     const RelaxedCapture relaxed(api);
-    cuda::Context context = nullptr;  // the driver's device handles are its ordinals
+    cuda::Context context = nullptr;
+    // The ordinal of a device is also its handle.
     if (auto status = api.primary_retain(&context, ordinal))
         return failure(api, "cuDevicePrimaryCtxRetain", status);
     const CurrentContext current(api, context);
@@ -203,14 +204,14 @@ Result<Kernel> Kernel::load_for_good(std::string_view cubin, LaunchRecord record
     // Not destroyed at exit: the GPU context may be gone by then.
     static auto& all = *new std::map<std::pair<int, std::string>, std::shared_ptr<State>>;
     const std::lock_guard lock(mutex);
-    auto& own = all[{ordinal, identity_of(cubin, record)}];
-    if (!own) {
+    auto& loaded = all[{ordinal, identity_of(cubin, record)}];
+    if (!loaded) {
         auto state = load_on(ordinal, cubin, std::move(record));
         if (!state) return state.error();
-        own = std::move(*state);
+        loaded = std::move(*state);
     }
     Kernel kernel;
-    kernel.state_ = own;
+    kernel.state_ = loaded;
     return kernel;
 }
 

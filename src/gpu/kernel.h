@@ -28,16 +28,16 @@ class Kernel {
     // occupancy. The code is unloaded with the last copy of the kernel.
     static Result<Kernel> load(std::string_view cubin, LaunchRecord record);
 
-    // The same on this device of the driver's list, and for the life of the process: a captured
-    // CUDA graph may run the code long after its owner is gone, and unloading would break a capture
-    // in progress. The same code and record give the same kernel.
+    // Like load, but onto the device with this number in the driver's list, and for the life of the
+    // process: a captured CUDA graph may run the code long after its owner is gone, and unloading
+    // would break a capture in progress. Loading the same code and record again returns the same
+    // kernel.
     static Result<Kernel> load_for_good(std::string_view cubin, LaunchRecord record, int ordinal);
 
-    // A hash of code and record: identity() of the kernel that is loaded from them.
+    // A hash of code and record, which is identity() of the kernel that is loaded from them.
     static std::string identity_of(std::string_view cubin, const LaunchRecord& record);
 
     const LaunchRecord& record() const;
-    // A hash of its code and its record.
     const std::string& identity() const;
 
     // Why the kernel cannot take these tensors (parameters, then outputs): rank, dtype, disagreeing

@@ -11,6 +11,7 @@ namespace fact::gpu {
 
 namespace {
 
+// The number in the driver's CUtensorMapDataType.
 int map_data_type(DType dtype) {
     switch (dtype) {
         case DType::boolean:
@@ -35,6 +36,7 @@ int map_data_type(DType dtype) {
     throw InternalError("map_data_type: unknown dtype");
 }
 
+// The number in the driver's CUtensorMapSwizzle.
 int map_swizzle(int bytes) {
     switch (bytes) {
         case 0:
@@ -58,7 +60,7 @@ std::uint64_t next_token() {
     return ++last;
 }
 
-// Limits the product: anything that large is refused anyway.
+// The product, limited so that it cannot overflow: anything that large is refused anyway.
 std::int64_t multiplied(std::int64_t a, std::int64_t b) {
     constexpr std::int64_t kMost = std::int64_t{1} << 60;
     std::int64_t product = 0;
@@ -165,7 +167,7 @@ MapGeometry map_geometry(const TensorMapParam& param, std::span<const TensorArg>
     map.swizzle = map_swizzle(param.swizzle_bytes);
     map.address = tensor.data;
     map.element_strides.fill(1);
-    std::uint64_t span = bytes;  // of the dimensions so far
+    std::uint64_t span = bytes;  // the bytes that the dimensions so far cover
     for (std::size_t i = 0; i < map.rank; ++i) {
         const int dim = param.dims[i];
         map.box[i] = static_cast<std::uint32_t>(param.box[i]);

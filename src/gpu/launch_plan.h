@@ -1,5 +1,5 @@
-// The arithmetic of a launch: which tensors are accepted, grid, parameter bytes, tensor-map
-// geometry. Pure, so that it is tested without a GPU.
+// The arithmetic of a launch: which tensors are accepted, the grid, the bytes of parameters, the
+// geometry of tensor maps. It needs no GPU, and is tested without one.
 #pragma once
 
 #include <array>
@@ -17,12 +17,12 @@ namespace fact::gpu {
 // A tensor in messages: its name in the kernel text, and its line there if known.
 std::string title(const LaunchRecord& record, int tensor);
 
-// See Kernel::why_refused and Kernel::workspaces; the record is valid.
+// See Kernel::why_refused and Kernel::workspaces. The record must be valid.
 std::string why_refused(const LaunchRecord& record, std::span<const TensorArg> tensors);
 std::vector<TensorArg> workspaces(const LaunchRecord& record, std::span<const TensorArg> tensors);
 
-// The product of extents; 1 if empty. Limited to 2^60, far above kMaxCount, so that it cannot
-// overflow.
+// The product of the dimensions' extents; 1 if there are none. Limited to 2^60, far above
+// kMaxCount, so that it cannot overflow.
 std::int64_t extent_product(std::span<const DimOf> dims, std::span<const TensorArg> tensors);
 std::int64_t extent_of(const ExtentField& extent, std::span<const TensorArg> tensors);
 

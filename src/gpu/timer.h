@@ -21,9 +21,9 @@ class Event {
 
     // Marks the current end of the stream's queue.
     Result<> record(Stream stream) const;
-    // Waits until the GPU has reached it.
+    // Waits until the GPU has reached this event.
     Result<> wait() const;
-    // From `begin` to this one, after waiting for it.
+    // The time from `begin` to this event, which it waits for first.
     Result<double> microseconds_since(const Event& begin) const;
 
   private:

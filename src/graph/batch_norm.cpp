@@ -10,7 +10,8 @@ namespace {
 constexpr std::string_view kTarget = "aten._native_batch_norm_legit_functional.default";
 enum { kResult, kMean, kInverse, kRunningMean, kRunningVariance };  // its outputs
 
-bool trains(const Graph& graph, const Node& node) {
+// Whether the node is a batch norm in training mode, with arguments of known types.
+bool can_split(const Graph& graph, const Node& node) {
     if (node.target != kTarget || node.outputs.size() != 5) return false;
     const auto* training = find_argument(node, "training");
     if (!training || *training != Argument{true}) return false;
@@ -36,7 +37,7 @@ class Splitter {
     Graph run() {
         const std::vector<Node> before = std::exchange(graph_.nodes, {});
         for (const Node& node : before)
-            if (trains(graph_, node))
+            if (can_split(graph_, node))
                 split(node);
             else
                 add(node);
@@ -50,7 +51,8 @@ class Splitter {
         graph_.nodes.push_back(std::move(node));
     }
 
-    // An operator with one result, which has the type of `like` unless one is given.
+    // Adds an operator with one result: `result` or, if it is not given, a new value with the type
+    // of `like`.
     ValueId step(const Node& of, std::string_view name, std::string_view target,
                  std::vector<NamedArgument> inputs, ValueId like,
                  std::optional<ValueId> result = {}) {
@@ -85,7 +87,7 @@ class Splitter {
         const double count = elements / static_cast<double>(sizes.at(1));
         const ValueId inverse = whole.outputs[kInverse], mean = tensor("running_mean"),
                       variance = tensor("running_var");
-        // The running variance is the unbiased one.
+        // `inverse` is 1 / sqrt(biased variance + eps); the running variance is the unbiased one.
         const ValueId squared =
             step(whole, "squared", "aten.pow.Tensor_Scalar",
                  {{"self", inverse, false}, {"exponent", -2.0, false}}, inverse);

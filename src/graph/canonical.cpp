@@ -77,8 +77,8 @@ class Canonicalizer {
     }
 
   private:
-    // Who reads each value of the original graph: values that opaque arguments name must stay, and
-    // an operator with several results is dropped only if the others are not read.
+    // What is read in the original graph: values that opaque arguments name must stay, and an
+    // operator with several results is dropped only if no result but the first is read.
     void find_references() {
         const NameIndex names(graph_);
         is_named_.resize(graph_.values.size());
@@ -100,6 +100,7 @@ class Canonicalizer {
         keep_node_[i] = !drop(node);
     }
 
+    // Lets the readers of an identity read its source instead; false if the node must stay.
     bool drop(const Node& node) {
         const auto identity = identity_of(graph_, node);
         if (!identity || is_named_[index(node.outputs[0])]) return false;

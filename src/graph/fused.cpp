@@ -7,6 +7,7 @@ namespace fact::graph {
 
 namespace {
 
+// Whether the dimension is one of those that form the rows of the kernel's output.
 bool in_a_row(const Binding& binding, std::size_t dim) {
     return std::ranges::find(binding.dims.back(), static_cast<int>(dim)) !=
            binding.dims.back().end();
@@ -18,9 +19,9 @@ std::int64_t row_length(const Binding& binding, const TensorType& type) {
     return length;
 }
 
-// Concatenates the rows of all parts.
+// Sets strides and offsets so that every row of the output is one row of each part in turn.
 void lay_side_by_side(const std::vector<const Binding*>& bindings, OutputGroup& group) {
-    std::int64_t total = 0, before = 0;
+    std::int64_t total = 0, offset = 0;
     for (std::size_t i = 0; i < bindings.size(); ++i)
         total += row_length(*bindings[i], group.types[i]);
     group.length = 0;
@@ -30,8 +31,8 @@ void lay_side_by_side(const std::vector<const Binding*>& bindings, OutputGroup& 
         group.length += storage_length(type.sizes, type.strides);
         for (std::size_t d = 0; d < type.sizes.size(); ++d)
             if (!in_a_row(*bindings[i], d)) type.strides[d] = type.strides[d] / own * total;
-        type.offset = before;
-        before += own;
+        type.offset = offset;
+        offset += own;
     }
 }
 
@@ -47,7 +48,7 @@ int alignment(std::int64_t start, const std::vector<std::int64_t>& strides, DTyp
 
 std::vector<OutputGroup> group_outputs(const FusedCall& call) {
     const Graph& graph = call.original;
-    std::vector<OutputGroup> all;
+    std::vector<OutputGroup> groups;
     std::vector<std::vector<const Binding*>> bindings;
     std::vector<bool> bound(graph.outputs.size());
     const auto add = [&](OutputGroup& group, std::size_t output) {
@@ -63,17 +64,17 @@ std::vector<OutputGroup> group_outputs(const FusedCall& call) {
             if (!value || graph[*value].name != binding.value) continue;
             if (bindings.empty() || bindings.back().front()->tensor != binding.tensor) {
                 bindings.emplace_back();
-                all.emplace_back();
+                groups.emplace_back();
             }
             bindings.back().push_back(&binding);
-            add(all.back(), i);
+            add(groups.back(), i);
             bound[i] = true;
         }
-    for (std::size_t i = 0; i < all.size(); ++i)
-        if (bindings[i].size() > 1) lay_side_by_side(bindings[i], all[i]);
+    for (std::size_t i = 0; i < groups.size(); ++i)
+        if (bindings[i].size() > 1) lay_side_by_side(bindings[i], groups[i]);
     for (std::size_t i = 0; i < bound.size(); ++i)
-        if (!bound[i]) add(all.emplace_back(), i);
-    return all;
+        if (!bound[i]) add(groups.emplace_back(), i);
+    return groups;
 }
 
 }  // namespace fact::graph

@@ -26,8 +26,8 @@ struct Binding {
     bool operator==(const Binding&) const = default;
 };
 
-// The bytes, at most 16, that divide the start of a tensor (given in elements) and all of these
-// strides except strides of one element.
+// The most bytes, at most 16, that divide the start of a tensor (given in elements) and all of
+// these strides except strides of one element.
 int alignment(std::int64_t start, const std::vector<std::int64_t>& strides, DType dtype);
 
 struct FusedCall {
@@ -46,7 +46,7 @@ struct FusedCall {
 struct OutputGroup {
     std::vector<std::size_t> outputs;
     std::vector<TensorType> types;
-    std::int64_t length = 0;  // elements of all together
+    std::int64_t length = 0;  // elements of memory that all of them take
 };
 std::vector<OutputGroup> group_outputs(const FusedCall& call);
 

@@ -28,7 +28,7 @@ ordered_json bindings_to_json(const std::vector<Binding>& bindings) {
 
 int to_dim(const json& value) {
     const std::int64_t dim = to_int(value);
-    if (dim < 0 || dim > 1000) throw SchemaError("dimension out of range");
+    if (dim < 0 || dim > 1000) throw SchemaError(fmt::format("there is no dimension {}", dim));
     return static_cast<int>(dim);
 }
 
@@ -58,12 +58,12 @@ const TensorType* type_of(const FusedCall& call, const Binding& binding) {
 
 void check_dims(const FusedCall& call, const Binding& binding) {
     const TensorType* type = type_of(call, binding);
-    std::set<int> seen;
+    std::set<int> bound;
     for (const auto& group : binding.dims)
         for (const int dim : group) {
             if (type && static_cast<std::size_t>(dim) >= type->sizes.size())
                 throw SchemaError(fmt::format("{} has no dimension {}", binding.value, dim));
-            if (!seen.insert(dim).second)
+            if (!bound.insert(dim).second)
                 throw SchemaError(
                     fmt::format("dimension {} of {} is bound twice", dim, binding.value));
         }
@@ -116,7 +116,7 @@ std::optional<Half> half_of(const json& binding) {
     if (!written) return std::nullopt;
     const Half half{to_dim(field(*written, "dim")), to_dim(field(*written, "number")),
                     to_bool(field(*written, "stepped"))};
-    if (half.number > 1) throw SchemaError("half out of range");
+    if (half.number > 1) throw SchemaError("the number of a half is 0 or 1");
     return half;
 }
 

@@ -31,8 +31,8 @@ constexpr std::size_t index(NodeId id) {
 struct TensorType {
     DType dtype = DType::f32;
     std::vector<std::int64_t> sizes, strides;
-    std::int64_t offset = 0;
-    bool dynamic = false;  // some extent, stride or offset is symbolic
+    std::int64_t offset = 0;  // of the first element, in elements
+    bool dynamic = false;     // some extent, stride or offset is symbolic
     std::string device = "cpu";
     bool operator==(const TensorType&) const = default;
 };
@@ -51,12 +51,12 @@ struct DTypeArg {
     bool operator==(const DTypeArg&) const = default;
 };
 struct MemoryFormatArg {
-    int code;  // torch.export's numbering: 1 contiguous, 2 channels last, 3 the same in 3-d, 4
-               // preserve
+    // In torch.export's numbering: 1 contiguous, 2 channels last, 3 channels last 3d, 4 preserve.
+    int code;
     bool operator==(const MemoryFormatArg&) const = default;
 };
 struct LayoutArg {
-    int code;  // 7 is strided
+    int code;  // in torch.export's numbering: 7 is strided
     bool operator==(const LayoutArg&) const = default;
 };
 struct DeviceArg {
@@ -82,7 +82,7 @@ struct NamedArgument {
     bool operator==(const NamedArgument&) const = default;
 };
 
-// Where the user wrote it.
+// The place in the user's code that a node comes from.
 struct Provenance {
     std::string file;         // as torch recorded it
     int line = 0;             // 0: unknown
@@ -113,7 +113,7 @@ enum class InputKind { user, parameter, buffer, constant };
 struct GraphInput {
     ValueId value;
     InputKind kind = InputKind::user;
-    std::string fqn;                // "blocks.0.mlp.weight" for anything but user inputs
+    std::string fqn;                // full name, "blocks.0.mlp.weight"; "" for user inputs
     std::optional<Argument> fixed;  // a user input that was a plain value when traced
 };
 
@@ -148,7 +148,7 @@ const Argument* find_argument(const Node& node, std::string_view name);
 std::vector<ValueId> tensor_inputs(const Node& node);
 // For each value, the nodes that read it (a node once, even if it reads it twice).
 std::vector<std::vector<NodeId>> users(const Graph& graph);
-// Whether the value is a graph output.
+// For each value, whether it is a graph output.
 std::vector<bool> escapes(const Graph& graph);
 // "model.py:41, blocks.0.mlp"
 std::string describe(const Provenance& where);

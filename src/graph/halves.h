@@ -19,8 +19,8 @@ enum class HalfPlace {
 
 // One of two halves of a tensor, such as one of two weights that a module keeps in one tensor.
 struct Half {
-    int dim = 0, number = 0;
-    bool stepped = false;  // true: HalfPlace::inner, false: HalfPlace::outer
+    int dim = 0, number = 0;  // number: 0 or 1
+    bool stepped = false;     // true: HalfPlace::inner, false: HalfPlace::outer
     bool operator==(const Half&) const = default;
 };
 

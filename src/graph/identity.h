@@ -8,7 +8,7 @@
 
 namespace fact::graph {
 
-// The first output of a node is `source` itself, element for element and stride for stride.
+// The first output of a node equals `source`, element for element and stride for stride.
 struct Identity {
     ValueId source;
     bool copies = false;  // the output has storage of its own

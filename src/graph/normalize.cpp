@@ -50,6 +50,7 @@ const TensorType* output_type(const Graph& graph, const Node& node) {
     return &*graph[node.outputs[0]].type;
 }
 
+// The dimension counted from the left; one that is out of range is returned unchanged.
 std::int64_t wrap(std::int64_t dim, std::int64_t rank) {
     const std::int64_t extent = std::max<std::int64_t>(rank, 1);
     return dim < 0 && dim >= -extent ? dim + extent : dim;
@@ -113,16 +114,16 @@ void make_clone(const Graph& graph, Node& node) {
         source = value;
     }
     if (!source) return;
-    const TensorType& whole = *graph[*source].type;
-    if (whole.sizes != result->sizes || whole.dtype != result->dtype) return;
-    if (!is_dense(*result) && whole.strides != result->strides) return;
+    const TensorType& copied = *graph[*source].type;
+    if (copied.sizes != result->sizes || copied.dtype != result->dtype) return;
+    if (!is_dense(*result) && copied.strides != result->strides) return;
     node.target = "aten.clone.default";
     node.inputs = {{"self", *source, false}};
-    if (whole.strides != result->strides)
-        node.inputs.push_back({"memory_format", MemoryFormatArg{1}, true});
+    if (copied.strides != result->strides)
+        node.inputs.push_back({"memory_format", MemoryFormatArg{1}, true});  // contiguous
 }
 
-// Python's operators on integers and booleans have names of their own.
+// Python's `&`, `|` and `^` are traced under their Python names.
 void make_bitwise(Node& node) {
     constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOperators{
         {{"__and__", "and"}, {"__or__", "or"}, {"__xor__", "xor"}}};

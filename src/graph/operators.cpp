@@ -162,8 +162,8 @@ OperatorFacts facts_of(const Node& node) {
     if (find_product(node)) return {Family::product, 0};
     const std::string_view name = aten_name(node.target);
     if (name.empty()) return {};
-    const auto whole = std::string_view(node.target).substr(name.data() - node.target.data());
-    for (const auto key : {whole, name})
+    const auto full_name = std::string_view(node.target).substr(name.data() - node.target.data());
+    for (const auto key : {full_name, name})
         if (const auto row = table.find(key); row != table.end()) return row->second;
     return {};
 }

@@ -10,26 +10,26 @@
 namespace fact::graph {
 
 enum class Family {
-    nothing,    // returns no tensor, or one that is never written
+    nothing,    // returns no tensor, or one that is left uninitialized
     view,       // its result uses its argument's memory, unless a copy is needed
     product,    // matrix products and convolutions
     attention,  // scaled_dot_product_attention: two products and a softmax
     pointwise,  // casts and copies too
     reduction,  // sums, extrema, pooling
     loss,       // pointwise, and then perhaps a sum or mean
-    softmax,    //
-    norm,       //
+    softmax,    // and log_softmax
+    norm,       // of layers, groups, instances and batches, and RMS norm
     gather,     // reads only those elements of its first tensor that it returns
-    scatter,    // in place in eager mode: writes the elements of its last tensor, keeps the others
+    scatter,    // puts the elements of its last tensor into its first; in place in eager mode
     fill,       // reads nothing
-    unknown,    // counted by the bytes of its tensors alone
+    unknown,    // its cost is that of reading and writing its tensors
 };
 
 std::string_view name(Family family);
 
 // How an operator that does not change the elements of its first tensor moves them.
 enum class Motion {
-    none,     // it changes them
+    none,     // it changes them, or moves them in a way that is not listed here
     same,     // at the same coordinates
     reshape,  // in the same order, under other sizes
     permute,
@@ -54,8 +54,8 @@ enum class Along {
 
 struct OperatorFacts {
     Family family = Family::unknown;
-    // Per element of the input (reductions, losses) or of the output (all others); those of
-    // products are computed elsewhere.
+    // Per element of the input (reductions, losses) or of the output (all others); 0 for products
+    // and attention, whose flops depend on their shapes.
     double flops_per_element = 0;
     Motion motion = Motion::none;
     Along along = Along::nothing;
@@ -64,12 +64,12 @@ struct OperatorFacts {
 // By the name alone: whether a view has to copy is decided in sol::work_of.
 OperatorFacts facts_of(const Node& node);
 
-// Whether it keeps the elements in their order and only changes the sizes.
+// Whether the operator keeps the elements in their order and only changes the sizes.
 inline bool is_reshape(const Node& node) {
     return facts_of(node).motion == Motion::reshape;
 }
 
-// Whether it only changes the view of the elements, and moves no bytes.
+// Whether the operator only changes the view of the elements, and moves no bytes.
 inline bool is_plain_view(const Node& node) {
     const OperatorFacts facts = facts_of(node);
     return facts.family == Family::view && facts.motion != Motion::none;

@@ -27,7 +27,7 @@ constexpr std::string_view kCast =
 struct Payload {
     std::string fqn, record;
     bool is_parameter = false;
-    std::optional<TensorType> type;  // absent: not supported
+    std::optional<TensorType> type;  // absent: of an unsupported type or layout
 };
 
 std::vector<Payload> decode_payloads(std::string_view text) {
@@ -50,7 +50,7 @@ std::vector<Payload> decode_payloads(std::string_view text) {
     return result;
 }
 
-// Bytes of storage a tensor reaches; no overflow, since read_tensor_type has checked.
+// Bytes of storage up to the last element; read_tensor_type has checked that they do not overflow.
 std::uint64_t reach_bytes(const TensorType& type) {
     std::int64_t last = type.offset;
     for (std::size_t i = 0; i < type.sizes.size(); ++i) {
@@ -91,7 +91,7 @@ class ArchiveReader {
     }
     Error located(const Error& error) const { return failure(error.message, error.hint); }
 
-    // All records are in one folder, named after the file that was first written.
+    // Finds root_: all records are in one folder, named after the file that was first written.
     Result<> check_format() {
         constexpr std::string_view kMarker = "archive_format";
         bool checkpoint = false, marked = false;
@@ -118,7 +118,7 @@ class ArchiveReader {
         if (!order) return order.error();
         if (*order != "little")
             return failure(
-                fmt::format("written in {}-endian byte order; only little is read", *order));
+                fmt::format("it is in {}-endian byte order; only little-endian is read", *order));
         return Ok{};
     }
 
@@ -130,8 +130,8 @@ class ArchiveReader {
             if (name.starts_with(folder) && name.ends_with(".json"))
                 names.push_back(name.substr(folder.size(), name.size() - folder.size() - 5));
         if (names.size() == 1) return names[0];
-        return failure(names.empty() ? "the archive holds no exported program"
-                                     : "the archive holds several programs, none called 'model'");
+        return failure(names.empty() ? "the archive has no exported program"
+                                     : "the archive has several programs, none called 'model'");
     }
 
     Result<> read_weights(const std::string& folder, const std::string& model,
@@ -159,8 +159,9 @@ class ArchiveReader {
             const auto storage = zip_.bytes(prefix + payload.record);
             if (!storage) return storage.error();
             if (reach_bytes(type) > storage->size())
-                return failure(fmt::format("'{}' needs {} bytes, record '{}' has {}", payload.fqn,
-                                           reach_bytes(type), payload.record, storage->size()));
+                return failure(fmt::format("'{}' needs {} bytes, but record '{}' has {}",
+                                           payload.fqn, reach_bytes(type), payload.record,
+                                           storage->size()));
             const auto address = reinterpret_cast<std::uintptr_t>(storage->data());
             if (address % static_cast<std::uintptr_t>(info(type.dtype).bytes) != 0)
                 return failure(fmt::format("'{}' is not aligned in the file", payload.fqn));
@@ -177,7 +178,8 @@ class ArchiveReader {
         for (const GraphInput& input : archive.graph.inputs) {
             if (input.kind == InputKind::user) continue;
             const auto found = by_name.find(input.fqn);
-            if (found == by_name.end()) return failure(fmt::format("no data for '{}'", input.fqn));
+            if (found == by_name.end())
+                return failure(fmt::format("there is no data for '{}'", input.fqn));
             const auto& type = archive.graph[input.value].type;
             const TensorType& stored = found->second->type;
             if (!type || type->dtype != stored.dtype || type->sizes != stored.sizes)
@@ -203,6 +205,7 @@ Result<std::string> read_pt2_extra(const std::filesystem::path& path, std::strin
     const auto zip = ZipReader::open(path);
     if (!zip) return zip.error();
     const auto wanted = fmt::format("/extra/{}", name);
+    // The record is "<folder>/extra/<name>", with a single folder of any name.
     for (const auto& [record, entry] : zip->entries()) {
         if (record.find('/') + wanted.size() != record.size() || !record.ends_with(wanted))
             continue;

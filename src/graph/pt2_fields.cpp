@@ -13,7 +13,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t kMaxRank = 64;
-constexpr int kStrided = 7;
+constexpr int kStrided = 7;  // torch.export's code of the layout
 
 int to_code(const json& value) {
     const std::int64_t code = to_int(value);

@@ -42,8 +42,8 @@ class Decoder {
         const std::int64_t major = to_int(field(version, "major"));
         if (major != kSchemaMajor)
             throw SchemaError(
-                fmt::format("written in schema {}; only {}.x is read, as torch 2.10 "
-                            "and later write it",
+                fmt::format("it is written in schema {}; only {}.x is read, which torch 2.10 "
+                            "and later write",
                             major, kSchemaMajor));
         graph_.schema_version = fmt::format("{}.{}", major, to_int(field(version, "minor")));
         if (const json* torch = optional_field(program_, "torch_version"))
@@ -143,6 +143,7 @@ class Decoder {
         NamedArgument argument{.name = to_text(field(input, "name")), .value = {}};
         argument.value = at(fmt::format("argument '{}'", argument.name),
                             [&] { return read_argument(field(input, "arg"), names_); });
+        // 2 is torch.export's code for an argument that was passed by keyword.
         if (const json* kind = optional_field(input, "kind")) argument.keyword = to_int(*kind) == 2;
         return argument;
     }
@@ -167,7 +168,7 @@ class Decoder {
             } else if (const json* name = symbol_name(tag, content)) {
                 node.outputs.push_back(define(to_text(*name), producer));
             } else if (tag != "as_none" || outputs.size() > 1) {
-                // A result without a name still counts among the others.
+                // A result without a name keeps its position among the others.
                 node.outputs.push_back(
                     define(fmt::format("node_{}_result_{}", graph_.nodes.size(), i), producer));
             }
@@ -211,6 +212,7 @@ class Decoder {
     void read_specs(const json& calls) {
         for (const json& call : to_array(calls)) {
             const json* signature = optional_field(call, "signature");
+            // "" is the exported module itself.
             if (signature == nullptr || to_text(field(call, "fqn")) != "") continue;
             graph_.in_spec = to_text(field(*signature, "in_spec"));
             graph_.out_spec = to_text(field(*signature, "out_spec"));
@@ -218,7 +220,7 @@ class Decoder {
     }
 
     const json& program_;
-    const json* types_ = nullptr;
+    const json* types_ = nullptr;  // of tensors, by the name of the value
     Graph graph_;
     ValueNames names_;
 };

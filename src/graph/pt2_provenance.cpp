@@ -45,21 +45,21 @@ bool read_frame(std::string_view line, Provenance& frame) {
 template <class Visit>
 void for_each_frame(std::string_view trace, Visit visit) {
     Provenance frame;
-    bool open = false;
+    bool in_frame = false;
     while (!trace.empty()) {
         const auto end = trace.find('\n');
         const std::string_view line = trim(trace.substr(0, end));
         trace.remove_prefix(end == std::string_view::npos ? trace.size() : end + 1);
         Provenance next;
         if (read_frame(line, next)) {
-            if (open) visit(frame);
+            if (in_frame) visit(frame);
             frame = next;
-            open = true;
-        } else if (open && frame.code.empty()) {
+            in_frame = true;
+        } else if (in_frame && frame.code.empty()) {
             frame.code = std::string(line);
         }
     }
-    if (open) visit(frame);
+    if (in_frame) visit(frame);
 }
 
 // Strict tracing writes L['self'].blocks[0] or getattr(L['self'].blocks, '0') for blocks.0.

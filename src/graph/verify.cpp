@@ -55,19 +55,19 @@ class Verifier {
         for (const ValueId value : node.outputs) define(value, id);
     }
 
-    bool known(ValueId id, std::string_view who) {
+    bool exists(ValueId id, std::string_view who) {
         if (index(id) < graph_.values.size()) return true;
         fail(fmt::format("{}: value number {} does not exist", who, index(id)));
         return false;
     }
 
     void read(ValueId id, std::string_view who) {
-        if (known(id, who) && !defined_[index(id)])
+        if (exists(id, who) && !defined_[index(id)])
             fail(fmt::format("{}: '{}' is used before it is defined", who, graph_[id].name));
     }
 
     void define(ValueId id, std::optional<NodeId> producer) {
-        if (!known(id, "a definition")) return;
+        if (!exists(id, "a definition")) return;
         if (defined_[index(id)]) fail(fmt::format("'{}' is defined twice", graph_[id].name));
         defined_[index(id)] = true;
         if (graph_[id].producer != producer)

@@ -43,6 +43,7 @@ struct Directory {
     std::uint64_t offset = 0, size = 0, count = 0;
 };
 
+// Where the record is that ends the directory; only a comment may follow it.
 std::optional<std::uint64_t> find_end(Bytes file) {
     if (file.size() < kEndSize) return std::nullopt;
     const std::uint64_t last = file.size() - kEndSize;
@@ -70,7 +71,7 @@ std::optional<Directory> find_directory(Bytes file, std::uint64_t end) {
     return found;
 }
 
-// Replaces the fields that did not fit 32 bits by those of the zip64 extra field.
+// Replaces the fields that do not fit 32 bits by those of the zip64 extra field, which has id 1.
 bool widen(ZipReader::Entry& entry, Bytes extra) {
     std::uint64_t at = 0;
     while (inside(extra, at, 4)) {

@@ -31,7 +31,7 @@ class ZipReader {
     Result<std::span<const std::byte>> bytes(std::string_view name) const;
     // A record as text, its checksum verified.
     Result<std::string_view> text(std::string_view name) const;
-    // Keeps the bytes valid.
+    // The bytes are valid as long as a copy of this pointer exists.
     std::shared_ptr<const void> mapping() const { return mapping_; }
 
   private:

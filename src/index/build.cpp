@@ -20,9 +20,10 @@ namespace fact::index {
 
 namespace {
 
-// Slower kernels, relative to torch and to the bound, are no examples.
+// A kernel is no example if it takes longer than torch by more than the first factor, or longer
+// than its bound by more than the second.
 constexpr double kBehindTorch = 1.05, kBehindBound = 4;
-constexpr double kSizeClass = 2;  // doublings
+constexpr double kSizeClass = 2;  // the doublings that one class of sizes spans
 
 struct Candidate {
     Example example;
@@ -63,7 +64,7 @@ std::string with_schedule(const registry::Record& record, const ir::Kernel& kern
     return record.work.text;
 }
 
-// "linear bias gelu": discovery names kernels after what they compute.
+// "linear bias gelu" from "linear_bias_gelu": discovery names kernels after what they compute.
 std::string words_of(std::string name) {
     std::ranges::replace(name, '_', ' ');
     return name;
@@ -142,18 +143,18 @@ bool better(const Candidate& a, const Candidate& b) {
     return rank(a) < rank(b);
 }
 
-// Candidates of one structure, each of another class of sizes, from `records` records.
+// Candidates of one structure, each of another class of sizes.
 struct Group {
-    std::vector<Candidate> left, chosen;
-    int records = 0;
+    std::vector<Candidate> left, chosen;  // `left`: not chosen yet
+    int records = 0;                      // from how many records they were selected
 };
 
 // First the one nearest to its bound, then the one furthest in size from those already chosen.
 void choose_next(Group& group) {
     const auto apart = [&](const Candidate& candidate) {
         double least = std::numeric_limits<double>::infinity();
-        for (const auto& one : group.chosen)
-            least = std::min(least, distance(one.features, candidate.features));
+        for (const auto& chosen : group.chosen)
+            least = std::min(least, distance(chosen.features, candidate.features));
         return least;
     };
     const auto next =
@@ -183,8 +184,8 @@ std::vector<Candidate> spread(std::vector<Group> groups, std::size_t most) {
     return all;
 }
 
-// Makes equal names different by adding a hash of the text.
-void name_apart(std::vector<Candidate>& chosen) {
+// Adds a hash of the text to names that occur more than once.
+void make_names_unique(std::vector<Candidate>& chosen) {
     std::map<std::string, int> uses;
     for (const auto& candidate : chosen) ++uses[candidate.example.name];
     for (auto& candidate : chosen)
@@ -205,8 +206,8 @@ std::vector<Example> examples_from(const std::vector<registry::Record>& records,
             auto& [classes, count] = arches[record.work.arch][structure_of(*made)];
             ++count;
             const auto sizes = size_class(made->features.sizes);
-            const auto known = classes.find(sizes);
-            if (known == classes.end() || better(*made, known->second))
+            const auto best = classes.find(sizes);
+            if (best == classes.end() || better(*made, best->second))
                 classes.insert_or_assign(sizes, std::move(*made));
         }
     std::vector<Example> examples;
@@ -218,7 +219,7 @@ std::vector<Example> examples_from(const std::vector<registry::Record>& records,
             for (auto& [sizes, made] : structure.classes) group.left.push_back(std::move(made));
         }
         auto chosen = spread(std::move(groups), most);
-        name_apart(chosen);
+        make_names_unique(chosen);
         for (auto& candidate : chosen) examples.push_back(std::move(candidate.example));
     }
     std::ranges::sort(examples, {}, &Example::name);

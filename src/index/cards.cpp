@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kApplies = "Applies: ", kEvidence = "Evidence: ";
 
-// A card says "product"; the steps of a text say "@".
+// The feature that a card's word stands for: a card says "product", the steps of a text say "@".
 std::string feature(std::string_view word) {
     return word == "product" ? "@" : std::string(word);
 }
@@ -74,7 +74,7 @@ bool holds(const Condition& condition, const Features& features) {
     throw InternalError("a condition that nothing tests");
 }
 
-// Adds a line to a card; returns what is wrong with it, or "".
+// Adds a line to a card; returns what is wrong with the line, or "".
 std::string add_line(Card& card, std::string_view line) {
     if (line.starts_with(kApplies)) {
         if (!card.applies.empty()) return "a second 'Applies:'";
@@ -99,6 +99,7 @@ std::string add_line(Card& card, std::string_view line) {
     return "";
 }
 
+// What the card lacks; "" if it is complete.
 std::string missing(const Card& card) {
     return card.title.empty()      ? "no title"
            : card.applies.empty()  ? "no line 'Applies:'"

@@ -21,7 +21,7 @@ struct Condition {
     Kind kind = Kind::has;
     // A feature ("norm", "product"), an element type ("f32", "16-bit"), or a size (M, N, K, batch).
     std::string what;
-    std::int64_t extent = 0;
+    std::int64_t extent = 0;  // for at_most and at_least
     bool operator==(const Condition&) const = default;
 };
 
@@ -32,14 +32,14 @@ struct Card {
     bool operator==(const Card&) const = default;
 };
 
-// Every card of the file, whose beginning is an introduction; an Error names the line that is
-// wrong.
+// Every card of the file; lines before the first card are an introduction. An Error names the line
+// that is wrong.
 Result<std::vector<Card>> cards_from_file(std::string_view file);
 
 // A condition on an unknown size counts as met: the reader sees from the card what it is about.
 bool applies(const Card& card, const Features& features);
 
-// Those that apply, the most specific first, at most `most`.
+// The cards that apply, at most `most`; those with more conditions first.
 std::vector<Card> fitting_cards(const std::vector<Card>& cards, const Features& features,
                                 std::size_t most);
 

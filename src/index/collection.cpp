@@ -15,6 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// How the file of an example begins.
 constexpr std::string_view kHead = "# computes: ";
 
 std::vector<fs::path> files_in(const fs::path& folder) {
@@ -35,7 +36,7 @@ Result<Entry> read_entry(const fs::path& file) {
     Diagnostics diagnostics;
     const auto program = dsl::compile(example->text, diagnostics);
     if (!program)
-        return Error{fmt::format("example {}: its text is not in this version's language: {}",
+        return Error{fmt::format("example {}: this version of FACT cannot read its kernel text: {}",
                                  example->name, diagnostics.items().front().message),
                      ""};
     auto features = text_features(*program, example->extents);

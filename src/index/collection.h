@@ -18,12 +18,12 @@ struct Entry {
 };
 
 struct Collection {
-    std::vector<Entry> entries;  // by name
+    std::vector<Entry> entries;  // sorted by name
     std::vector<Card> cards;
-    std::vector<std::string> damaged;  // skipped: files that are no example or card, and why
+    std::vector<std::string> damaged;  // for each skipped file, what is wrong with it
 };
 
-// An Error if there is nothing for that architecture; it names those that there are.
+// An Error if there is nothing for that architecture; it names the architectures that there are.
 Result<Collection> read_collection(const std::filesystem::path& index, const std::string& arch);
 
 struct Changes {

@@ -110,7 +110,7 @@ Result<Example> example_from_file(std::string name, std::string_view file) {
         const auto head = fmt::format("# {}: ", field.key);
         const auto end = file.find('\n');
         if (!file.starts_with(head) || end == file.npos)
-            return wrong(fmt::format("there is no line '{}' where it belongs", head));
+            return wrong(fmt::format("the line '{}' is missing or not in its place", head));
         const auto value = file.substr(head.size(), end - head.size());
         if (!field.read(example, value))
             return wrong(fmt::format("'{}{}' cannot be read", head, value));

@@ -45,9 +45,10 @@ constexpr Kind kKinds[] = {
     {"*", 0.2, ""},
     {"/", 0.2, ""},
 };
-constexpr double kOtherFunction = 0.75;
-constexpr double kOtherWidth = 1, kOtherType = 0.25;  // bf16 against f32, and against f16
-constexpr double kSize = 0.1;                         // per doubling
+constexpr double kOtherFunction = 0.75;  // the weight of a function that is not listed
+constexpr double kOtherWidth = 1;        // for each type of another width: f32 against bf16
+constexpr double kOtherType = 0.25;      // if the types differ at all: f16 against bf16
+constexpr double kSize = 0.1;            // per doubling
 
 constexpr std::array<std::string_view, 11> kActivations{"gelu",    "gelu_tanh", "silu", "relu",
                                                         "sigmoid", "tanh",      "mish", "softplus",
@@ -58,7 +59,7 @@ const Kind* find_kind(std::string_view what) {
     return row == std::end(kKinds) ? nullptr : &*row;
 }
 
-// What lies behind a step, as far as composites need it.
+// What a step's result was computed from, as far as norms, softmaxes and attentions depend on it.
 struct Behind {
     bool sum = false, maximum = false, product = false;
     bool sum_of_product = false;
@@ -76,10 +77,11 @@ double width_distance(const Features& a, const Features& b) {
         for (const auto& type : types) all.insert(type == "bf16" ? "f16" : type);
         return all;
     };
-    const auto one = widths(a.types), other = widths(b.types);
-    std::vector<std::string> apart;
-    std::ranges::set_symmetric_difference(one, other, std::back_inserter(apart));
-    return kOtherWidth * static_cast<double>(apart.size()) + (a.types == b.types ? 0 : kOtherType);
+    const auto a_widths = widths(a.types), b_widths = widths(b.types);
+    std::vector<std::string> different;
+    std::ranges::set_symmetric_difference(a_widths, b_widths, std::back_inserter(different));
+    return kOtherWidth * static_cast<double>(different.size()) +
+           (a.types == b.types ? 0 : kOtherType);
 }
 
 double size_distance(const Sizes& a, const Sizes& b) {

@@ -52,6 +52,7 @@ std::string in_words(const Features& features);
 // The distance of two computations: kinds of operations weigh most, pointwise arithmetic least;
 // counts and sizes are on a log scale. A size that is unknown in one of them is ignored.
 double distance(const Features& a, const Features& b);
+// The same without sizes.
 double structural_distance(const Features& a, const Features& b);
 
 }  // namespace fact::index

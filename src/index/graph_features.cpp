@@ -153,7 +153,7 @@ class Collector {
                 reads.push_back(made->second);
             add_type(value);
         }
-        // Each step reads the one before it.
+        // The first step reads the node's inputs; each later step reads the one before it.
         steps_.push_back({"", reads});
         for (auto& what : steps_of(node)) steps_.push_back({std::move(what), {steps_.size() - 1}});
         for (const ValueId value : node.outputs) {
@@ -181,9 +181,10 @@ class Collector {
         return type && type->sizes.size() >= least ? &type->sizes : nullptr;
     }
 
-    static std::int64_t product_of(const std::vector<std::int64_t>& sizes, std::size_t but_last) {
+    // The product of all sizes except the last `left_out`.
+    static std::int64_t product_of(const std::vector<std::int64_t>& sizes, std::size_t left_out) {
         std::int64_t all = 1;
-        for (std::size_t i = 0; i + but_last < sizes.size(); ++i) all *= sizes[i];
+        for (std::size_t i = 0; i + left_out < sizes.size(); ++i) all *= sizes[i];
         return all;
     }
 
@@ -203,12 +204,13 @@ class Collector {
             const auto operands = graph::tensor_inputs(node);
             const auto* q = operands.size() < 2 ? nullptr : sizes_of(operands[0], 2);
             const auto* k = operands.size() < 2 ? nullptr : sizes_of(operands[1], 2);
-            if (q && k) keep({q->end()[-2], k->end()[-2], q->back(), product_of(*q, 2)}, product_);
+            if (q && k)
+                keep_larger({q->end()[-2], k->end()[-2], q->back(), product_of(*q, 2)}, product_);
             return;
         }
         for (const ValueId value : graph::tensor_inputs(node))
             if (const auto* in = sizes_of(value, 1))
-                keep({product_of(*in, 1), in->back(), std::nullopt, std::nullopt}, rows_);
+                keep_larger({product_of(*in, 1), in->back(), std::nullopt, std::nullopt}, rows_);
     }
 
     void add_product(const Node& node, const std::vector<std::int64_t>& out) {
@@ -219,20 +221,20 @@ class Collector {
         if (!left || !right) return;
         // A weight is one matrix for all batches, which then count as rows.
         if (right->size() <= 2)
-            keep({product_of(out, 1), out.back(), left->back(), 1}, product_);
+            keep_larger({product_of(out, 1), out.back(), left->back(), 1}, product_);
         else if (out.size() >= 2)
-            keep({out.end()[-2], out.back(), left->back(), product_of(out, 2)}, product_);
+            keep_larger({out.end()[-2], out.back(), left->back(), product_of(out, 2)}, product_);
     }
 
-    static void keep(const Sizes& here, Sizes& most) {
-        if (work(here) > work(most)) most = here;
+    static void keep_larger(const Sizes& here, Sizes& largest) {
+        if (work(here) > work(largest)) largest = here;
     }
 
     const Graph& graph_;
     std::vector<Step> steps_;
     std::map<ValueId, std::size_t> last_;  // the step that gives a value
     std::set<std::string> types_;
-    Sizes product_, rows_;
+    Sizes product_, rows_;  // of the largest product, and of the largest other operand
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The structure of a set of torch's operators, as if it were a kernel text.
+// The features of a set of torch's operators: those of a kernel text that computes the same.
 #pragma once
 
 #include <vector>

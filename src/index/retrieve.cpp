@@ -7,7 +7,8 @@ namespace fact::index {
 
 namespace {
 
-// The distance of one activation: another structure is more helpful than the same one again.
+// Added to the distance for each example of the same structure that was taken before, since another
+// structure is more helpful. About the distance of one activation.
 constexpr double kRepetition = 2;
 
 }  // namespace

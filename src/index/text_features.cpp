@@ -37,7 +37,7 @@ class Reader {
             steps.push_back(std::move(step));
         }
         for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
-            if (live[i]) note(kernel_.exprs[i].node, steps, features.sizes);
+            if (live[i]) add_details(kernel_.exprs[i].node, steps, features.sizes);
         for (const auto& param : kernel_.params) add_type(param, features);
         for (const auto& output : kernel_.outputs) add_type(output.tensor, features);
         if (!features.sizes.m && !features.sizes.n && !kernel_.params.empty())
@@ -67,15 +67,15 @@ class Reader {
             node);
     }
 
-    // Adds the further features and the sizes of a product or an attention.
-    void note(const ir::Node& node, std::vector<Step>& steps, Sizes& sizes) {
+    // Adds the sizes of a product or an attention, and features such as its mask.
+    void add_details(const ir::Node& node, std::vector<Step>& steps, Sizes& sizes) {
         const auto also = [&](bool holds, const char* what) {
             if (holds) steps.push_back({what});
         };
         if (const auto* product = std::get_if<ir::Product>(&node)) {
             also(product->precision == ir::Precision::tf32, "tf32");
             const auto &a = kernel_[product->a].type.dims, &b = kernel_[product->b].type.dims;
-            take({a.end()[-2], b.back(), a.back(), a, b}, sizes);
+            keep_largest({a.end()[-2], b.back(), a.back(), a, b}, sizes);
         } else if (const auto* attention = std::get_if<ir::Attention>(&node)) {
             const auto &q = kernel_[attention->q].type.dims, &k = kernel_[attention->k].type.dims;
             also(attention->causal, "causal");
@@ -84,7 +84,7 @@ class Reader {
             also(attention->bias.has_value(), "bias");
             also(attention->precision == ir::Precision::tf32, "tf32");
             also(q.size() > k.size(), "grouped");
-            take({q.end()[-2], k.end()[-2], q.back(), q, q}, sizes);
+            keep_largest({q.end()[-2], k.end()[-2], q.back(), q, q}, sizes);
         }
     }
 
@@ -93,13 +93,13 @@ class Reader {
         const std::vector<ir::DimId>&a, &b;  // with their batches
     };
 
-    // The largest counts. Batches that the second operand lacks are rows of one product.
-    void take(const Matrices& of, Sizes& sizes) {
-        Sizes here{known(of.m), known(of.n), known(of.k), 1};
+    // Keeps the sizes of the largest product. Batches that the second operand lacks count as rows.
+    void keep_largest(const Matrices& of, Sizes& sizes) {
+        Sizes here{known_extent(of.m), known_extent(of.n), known_extent(of.k), 1};
         for (std::size_t i = 0; i + 2 < of.a.size(); ++i) {
             const bool shared = std::ranges::find(of.b, of.a[i]) != of.b.end();
             auto& into = shared ? here.batch : here.m;
-            const auto extent = known(of.a[i]);
+            const auto extent = known_extent(of.a[i]);
             into = into && extent ? std::optional(*into * *extent) : std::nullopt;
         }
         if (!sizes.k || work(here) > work(sizes)) sizes = here;
@@ -107,10 +107,10 @@ class Reader {
 
     void rows_of(const std::vector<ir::DimId>& dims, Sizes& sizes) {
         if (dims.empty()) return;
-        sizes.n = known(dims.back());
+        sizes.n = known_extent(dims.back());
         sizes.m = 1;
         for (std::size_t i = 0; i + 1 < dims.size(); ++i) {
-            const auto extent = known(dims[i]);
+            const auto extent = known_extent(dims[i]);
             sizes.m = sizes.m && extent ? std::optional(*sizes.m * *extent) : std::nullopt;
         }
     }
@@ -122,7 +122,7 @@ class Reader {
         return flops;
     }
 
-    std::optional<std::int64_t> known(ir::DimId dim) const {
+    std::optional<std::int64_t> known_extent(ir::DimId dim) const {
         const auto extent = extents_[ir::index(dim)];
         return extent > 0 ? std::optional(extent) : std::nullopt;
     }
@@ -140,12 +140,12 @@ class Reader {
 
 Features text_features(const dsl::Program& program, const Extents& extents) {
     std::vector<Step> steps;
-    Features told;
+    Features collected;  // types and sizes
     for (const Kernel& kernel : program.pipelines.empty() ? program.kernels : program.pipelines)
-        Reader(kernel, extents).read(steps, told);
+        Reader(kernel, extents).read(steps, collected);
     Features found = features_of(steps);
-    found.types = std::move(told.types);
-    found.sizes = told.sizes;
+    found.types = std::move(collected.types);
+    found.sizes = collected.sizes;
     return found;
 }
 

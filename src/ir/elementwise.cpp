@@ -14,7 +14,7 @@ namespace fact::ir {
 namespace {
 
 constexpr std::int64_t kPiece = 256;           // elements of a row computed at once
-constexpr std::int64_t kTaskElements = 16384;  // worth handing to another thread
+constexpr std::int64_t kTaskElements = 16384;  // of one task, in whole rows
 
 using Coordinates = std::vector<std::int64_t>;
 
@@ -25,6 +25,7 @@ struct Step {
     bool varies = false;             // along the row; otherwise it is one number
 };
 
+// The expressions that `root` is computed from, as steps that compute pieces of rows along `inner`.
 class Program {
   public:
     Program(const Environment& environment, ExprId root, std::optional<DimId> inner)

@@ -21,7 +21,7 @@ ExprId scores_of(Kernel& kernel, const Attention& node) {
         scores = b.binary(BinaryOp::mul, b.unary(UnaryOp::tanh, share), b.literal(*node.cap));
     }
     if (node.bias) scores = b.binary(BinaryOp::add, scores, *node.bias);
-    // In variables of their own, since compilers differ in the order they evaluate arguments.
+    // Operands are in variables: compilers differ in the order in which they evaluate arguments.
     const auto hide_unless = [&](BinaryOp op, ExprId x, ExprId y) {
         const ExprId none = b.literal(-kInfinity), seen = b.binary(op, x, y);
         scores = b.select(seen, scores, none);
@@ -55,8 +55,8 @@ ExprId weighted_values(Kernel& kernel, const Attention& node, ExprId scores) {
 ExprId log_sum(Kernel& kernel, ExprId scores) {
     Builder b(kernel);
     const DimId n = kernel[scores].type.dims.back();
-    const ExprId most = b.reduce(ReduceOp::max, scores, {n}), lowest = b.literal(kLowest);
-    const ExprId top = b.binary(BinaryOp::max, most, lowest);
+    const ExprId largest = b.reduce(ReduceOp::max, scores, {n}), lowest = b.literal(kLowest);
+    const ExprId top = b.binary(BinaryOp::max, largest, lowest);
     const ExprId weights = b.unary(UnaryOp::exp, b.binary(BinaryOp::sub, scores, top));
     const ExprId sum = b.reduce(ReduceOp::sum, weights, {n});
     return b.binary(BinaryOp::add, b.unary(UnaryOp::log, sum), top);

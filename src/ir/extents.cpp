@@ -52,14 +52,14 @@ std::string solve_extents(const Kernel& kernel, std::vector<std::int64_t>& exten
             const auto product = product_of(dim, extents);
             if (!product) return fmt::format("dimension {} is too large", dim.name);
             const auto missing = only_unknown(dim, known);
-            bool all = true;
-            for (const DimId factor : dim.factors) all &= known(factor);
-            if (all && extents[d] == kUnknownExtent) {
+            bool all_known = true;
+            for (const DimId factor : dim.factors) all_known &= known(factor);
+            if (all_known && extents[d] == kUnknownExtent) {
                 extents[d] = *product;
                 learned = true;
-            } else if (all && extents[d] != *product) {
-                return fmt::format("dimension {} has {} elements, its factors {}", dim.name,
-                                   extents[d], *product);
+            } else if (all_known && extents[d] != *product) {
+                return fmt::format("dimension {} has {} elements, but its factors make {}",
+                                   dim.name, extents[d], *product);
             } else if (missing && extents[d] != kUnknownExtent) {
                 if (*product == 0 || extents[d] % *product != 0)
                     return fmt::format("dimension {} has {} elements, not a multiple of {}",
@@ -86,9 +86,9 @@ std::vector<bool> known_dims(const Kernel& kernel, std::vector<bool> known) {
             const Dim& dim = kernel.dims[d];
             if (dim.factors.empty()) continue;
             const auto missing = only_unknown(dim, is_known);
-            bool all = true;
-            for (const DimId factor : dim.factors) all &= is_known(factor);
-            if (all && !known[d]) known[d] = learned = true;
+            bool all_known = true;
+            for (const DimId factor : dim.factors) all_known &= is_known(factor);
+            if (all_known && !known[d]) known[d] = learned = true;
             if (missing && known[d]) known[index(*missing)] = learned = true;
         }
     }

@@ -47,7 +47,7 @@ class Interpreter {
             if (view.sizes[i] < 0) return refuse("it has a negative extent");
             if (extent < 0) extent = view.sizes[i];
             if (extent != view.sizes[i])
-                return refuse(fmt::format("dimension {} has {} elements, elsewhere {}",
+                return refuse(fmt::format("dimension {} has {} elements, but {} elsewhere",
                                           kernel_[type.dims[i]].name, view.sizes[i], extent));
             empty |= view.sizes[i] == 0;
         }
@@ -75,6 +75,7 @@ class Interpreter {
     }
 
   private:
+    // By dimension id; 0 for dimensions that the tensor lacks.
     std::vector<std::int64_t> strides_of(const TensorView& view,
                                          const std::vector<DimId>& dims) const {
         std::vector<std::int64_t> strides(kernel_.dims.size());
@@ -120,7 +121,8 @@ class Interpreter {
             contiguous_strides(environment_, kernel_[id].type.dims)};
     }
 
-    // Stored as x, but loaded with a negative stride along the dimension.
+    // Keeps the elements in the order of x, but they are loaded with a negative stride along the
+    // dimension.
     void keep_flipped(ExprId id, const Flip& flip) {
         keep(id, materialize(environment_, flip.x, kernel_[id].type.dims));
         Source& source = environment_.sources[static_cast<std::uint32_t>(index(id))];
@@ -169,7 +171,7 @@ class Interpreter {
     // Exact in f64: kernels approximate it with running sums.
     std::vector<double> attend(const Attention& node, const std::vector<DimId>& dims) const {
         Scores scores = scores_of(node, {dims.begin(), dims.end() - 1});
-        std::vector<bool> unseen(scores.rows);
+        std::vector<bool> unseen(scores.rows);  // rows that see no column
         for (std::int64_t r = 0; r < scores.rows; ++r)
             unseen[r] = std::ranges::all_of(scores.row(r), [](double x) { return x == kHidden; });
         softmax_rows(scores.values, scores.rows, scores.columns);
@@ -193,7 +195,8 @@ class Interpreter {
         return sums;
     }
 
-    // a @ b, or a @ transposed(b), with a result over `dims`. f64 satisfies any precision.
+    // a @ b if `by_columns`, else a @ transposed(b), with a result over `dims`. f64 satisfies any
+    // precision.
     std::vector<double> multiply(ExprId a, ExprId b, bool by_columns,
                                  const std::vector<DimId>& dims) const {
         const auto& a_dims = kernel_[a].type.dims;

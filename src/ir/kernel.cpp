@@ -34,12 +34,12 @@ DimId Kernel::dim(const std::string& name_or_digits) {
 DimId Kernel::factored_dim(const std::vector<DimId>& all) {
     if (all.size() == 1) return all.front();
     const auto flat = factors(all);
-    // If a factor is an alias, the new dimension is one too: rows and columns of one tensor.
+    // A product with an alias is an alias too: one tensor may have both as rows and columns.
     const bool aliased = std::any_of(
         all.begin(), all.end(), [&](DimId dim) { return dims[index(dim)].factors.size() == 1; });
     const auto name = factored_name(aliased ? all : flat);
     for (std::size_t i = 0; i < dims.size(); ++i)
-        // The same name, or one that a `where` clause gave it; "*" would be that of an alias.
+        // Found if it has this name, or a name without "*", which a `where` clause gave it.
         if (dims[i].factors == flat &&
             (dims[i].name == name || (!aliased && dims[i].name.find('*') == std::string::npos)))
             return static_cast<DimId>(i);
@@ -69,8 +69,8 @@ ExprId Builder::param(std::uint32_t index) {
     // One expression per parameter, so that nothing is loaded twice.
     for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
         if (kernel_.exprs[i].node == Node{Param{index}}) return static_cast<ExprId>(i);
-    const bool known = index < kernel_.params.size();
-    return append(kernel_, Param{index}, {}, known ? kernel_.params[index].name : "");
+    const bool exists = index < kernel_.params.size();
+    return append(kernel_, Param{index}, {}, exists ? kernel_.params[index].name : "");
 }
 
 ExprId Builder::literal(double value, DType dtype) {

@@ -111,7 +111,8 @@ struct Flip {
     bool operator==(const Flip&) const = default;
 };
 
-// Over dimensions that the result then lacks. Of no elements: 0, -inf, inf.
+// Reduces over dimensions that the result then lacks. The sum, max and min of no elements are 0,
+// -inf and inf.
 struct Reduce {
     ReduceOp op{};
     ExprId x{};
@@ -183,8 +184,8 @@ struct Tensor {  // a parameter or an output: dims in memory order, the last one
 
 struct Output {
     Tensor tensor;
-    ExprId
-        value{};  // has the tensor's dims in the tensor's order; rounded to its dtype when stored
+    // Has the tensor's dims in the tensor's order; rounded to its dtype when stored.
+    ExprId value{};
 };
 
 struct Kernel {
@@ -207,8 +208,8 @@ struct Kernel {
         return static_cast<ExprId>(exprs.size() - 1);
     }
     DimId dim(const std::string& name_or_digits);  // finds or adds
-    DimId factored_dim(
-        const std::vector<DimId>& dims);  // finds or adds; a single dim is returned as is
+    // Finds or adds their product; a single dim is returned as it is.
+    DimId factored_dim(const std::vector<DimId>& dims);
     // "8*D": the name of a factored dimension unless it has its own.
     std::string factored_name(const std::vector<DimId>& factors) const;
     bool is_named_factored_dim(const Dim& dim) const {
@@ -286,14 +287,14 @@ class Builder {
 // (then one operand must be an Index, which adds its dimension to those of the other).
 std::optional<std::vector<DimId>> broadcast(const std::vector<DimId>& a,
                                             const std::vector<DimId>& b);
-// The element type of arithmetic on the two: f32 if either is floating, else i64 if either is i64,
+// The element type of arithmetic on a and b: f32 if either is floating, else i64 if either is i64,
 // else i32. Operands of a Binary or Select are converted to it.
 DType arithmetic_type(DType a, DType b);
 
-// A sentence about what is ill-formed, or "".
+// Says what is ill-formed in the kernel; "" if nothing is.
 std::string verify(const Kernel& kernel);
 
-// Whether an expression reads the parameter. One that is not read only supplies extents.
+// Whether an expression reads the parameter. A parameter that is not read only supplies extents.
 bool is_read(const Kernel& kernel, std::size_t param);
 // Which expressions the outputs need.
 std::vector<bool> reachable(const Kernel& kernel);

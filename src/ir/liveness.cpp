@@ -19,15 +19,15 @@ std::vector<bool> reachable(const Kernel& kernel) {
 
 std::vector<bool> used_dims(const Kernel& kernel) {
     std::vector<bool> used(kernel.dims.size());
-    const auto note = [&](const Type& type) {
+    const auto mark = [&](const Type& type) {
         for (const DimId dim : type.dims) used[index(dim)] = true;
     };
-    for (const Tensor& param : kernel.params) note(param.type);
-    for (const Output& output : kernel.outputs) note(output.tensor.type);
+    for (const Tensor& param : kernel.params) mark(param.type);
+    for (const Output& output : kernel.outputs) mark(output.tensor.type);
     const auto live = reachable(kernel);
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
         if (!live[i]) continue;
-        note(kernel.exprs[i].type);
+        mark(kernel.exprs[i].type);
         for_each_dim(kernel.exprs[i].node, [&](DimId dim) { used[index(dim)] = true; });
     }
     for (const Multiple& rule : kernel.multiples) used[index(rule.dim)] = true;

@@ -20,8 +20,8 @@ constexpr std::int64_t kRows = 4, kColumns = 8;  // of a register tile
 constexpr std::int64_t kDepth = 512;             // of a panel that stays in the L1 cache
 constexpr std::int64_t kRowPanels = 16;          // register tiles per task, along the rows
 
-// Panels of `width` rows, transposed so that the summed index is outermost; a short last panel is
-// padded with zeros.
+// Copies matrices into panels of `width` rows, transposed so that the summed index is outermost; a
+// short last panel is padded with zeros.
 std::vector<double> pack(const std::vector<double>& matrices, std::int64_t rows, std::int64_t k,
                          std::int64_t width, int threads) {
     const std::int64_t count =

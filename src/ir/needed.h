@@ -8,8 +8,8 @@
 
 namespace fact::ir {
 
-// Which expressions the roots need, the roots included. The operands of an expression that
-// `is_available` are not needed on its account.
+// Which expressions the roots need, the roots included. An expression that `is_available`
+// does not need its operands.
 std::vector<bool> needed_for(const Kernel& kernel, const std::vector<ExprId>& roots,
                              const std::function<bool(ExprId)>& is_available);
 

@@ -12,8 +12,8 @@ namespace fact::ir {
 
 // Equal nodes have equal shapes; different nodes nearly always have different ones.
 struct NodeShape {
-    std::size_t kind = 0;
-    std::uint64_t detail = 0;
+    std::size_t kind = 0;      // the alternative of Node
+    std::uint64_t detail = 0;  // the literal, parameter or operator
     std::vector<std::uint32_t> operands;
     auto operator<=>(const NodeShape&) const = default;
 };

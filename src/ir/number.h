@@ -103,10 +103,10 @@ inline double round_to(double value, DType dtype) {
     throw InternalError("rounding to an unknown element type");
 }
 
-// Reads `count` elements, `stride` elements apart, as f64.
+// Reads `count` elements from `offset` on, `stride` elements apart, as f64.
 void load(const void* data, DType dtype, std::int64_t offset, std::int64_t stride,
           std::int64_t count, double* out);
-// Writes them, rounded to the type.
+// Writes `count` elements in the same way, rounded to the type.
 void store(void* data, DType dtype, std::int64_t offset, std::int64_t stride, std::int64_t count,
            const double* values);
 

@@ -8,7 +8,7 @@ namespace fact::ir {
 // The value that a chain of permutes and views starts from; a stored value ends the chain.
 ExprId behind_reorderings(const Kernel& kernel, ExprId id);
 
-// Whether it is a view that only renames dimensions.
+// Whether the expression is a view that only renames dimensions.
 bool is_renaming(const Kernel& kernel, ExprId id);
 bool is_renaming(const Kernel& kernel, const std::vector<DimId>& from,
                  const std::vector<DimId>& to);

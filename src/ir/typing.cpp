@@ -16,10 +16,10 @@ using Dims = std::vector<DimId>;
 
 TypeError no_broadcast(const Kernel& kernel, const Dims& a, const Dims& b) {
     const std::string of_a = to_string(kernel, a), of_b = to_string(kernel, b);
-    // F and E after `where F = E`
+    // The same extents under other names, such as F and E after `where F = E`.
     const bool same_extents = a.size() == b.size() && kernel.factors(a) == kernel.factors(b);
     return {Fault::broadcast,
-            fmt::format("Dimensions {} and {} do not broadcast: neither holds all of the other's.",
+            fmt::format("Dimensions {} and {} do not broadcast: neither has all of the other's.",
                         of_a, of_b),
             same_extents
                 ? fmt::format("The extents are equal, the names are not: rename one operand's "
@@ -168,7 +168,7 @@ Typing product_type(const Kernel& kernel, const Product& node, const Type& a, co
     auto dims = broadcast(a_batch, b_batch);
     if (!dims)
         return TypeError{Fault::product_batch,
-                         fmt::format("Batch dimensions {} and {} do not broadcast: neither holds "
+                         fmt::format("Batch dimensions {} and {} do not broadcast: neither has "
                                      "all of the other's.",
                                      text(a_batch), text(b_batch)),
                          "Give one operand every batch dimension of the other."};
@@ -215,20 +215,20 @@ Typing flip_type(const Kernel& kernel, const Flip& node, const Type& x) {
 }
 
 Typing reduce_type(const Kernel& kernel, const Reduce& node, const Type& x) {
-    Dims left = x.dims;
+    Dims remaining = x.dims;
     for (const DimId dim : node.over) {
-        const auto at = std::find(left.begin(), left.end(), dim);
-        if (at == left.end())
+        const auto at = std::find(remaining.begin(), remaining.end(), dim);
+        if (at == remaining.end())
             return TypeError{Fault::reduction,
                              fmt::format("{} has no dimension {} left to reduce over.",
                                          to_string(kernel, x.dims), kernel[dim].name),
                              "Name dimensions of the operand, each once."};
-        left.erase(at);
+        remaining.erase(at);
     }
     if (node.over.empty())
         return TypeError{Fault::reduction, "A reduction goes over at least one dimension.",
                          "Name it, for example `over: N`."};
-    return Type{arithmetic_type(x.dtype, x.dtype), left};
+    return Type{arithmetic_type(x.dtype, x.dtype), remaining};
 }
 
 Typing attention_type(const Kernel& kernel, const Attention& node) {
@@ -268,7 +268,7 @@ Typing attention_type(const Kernel& kernel, const Attention& node) {
     if (node.window && !(*node.window > 0 && *node.window <= kMaxWindow))
         return wrong(
             fmt::format("The window of attention must be a whole number from 1 to {}.", kMaxWindow),
-            "Use how many columns a row sees up to its own, such as 4096.");
+            "Write how many columns a row sees up to its own, such as 4096.");
     Dims dims = batch;
     dims.push_back(m);
     if (node.bias) {
@@ -288,9 +288,9 @@ Typing attention_type(const Kernel& kernel, const Attention& node) {
 }  // namespace
 
 std::variant<Type, TypeError> type_of(const Kernel& kernel, const Node& node, const Type& wanted) {
-    bool known = true;
-    for_each_operand(node, [&](ExprId id) { known &= index(id) < kernel.exprs.size(); });
-    if (!known) return TypeError{Fault::reference, "An operand is not an expression.", ""};
+    bool operands_exist = true;
+    for_each_operand(node, [&](ExprId id) { operands_exist &= index(id) < kernel.exprs.size(); });
+    if (!operands_exist) return TypeError{Fault::reference, "An operand is not an expression.", ""};
     const auto type = [&](ExprId id) -> const Type& { return kernel[id].type; };
     return std::visit(
         overloaded{

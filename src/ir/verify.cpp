@@ -19,11 +19,11 @@ std::string verify_dims(const Kernel& kernel) {
             return fmt::format("dimension '{}' has no elements", dim.name);
         for (const DimId factor : dim.factors)
             if (index(factor) >= kernel.dims.size() || !kernel[factor].factors.empty())
-                return fmt::format("dimension '{}' has a factor that cannot be one", dim.name);
+                return fmt::format("dimension '{}' has an unknown or factored factor", dim.name);
     }
     for (const Multiple& rule : kernel.multiples)
         if (index(rule.dim) >= kernel.dims.size() || rule.of < 1)
-            return "a rule for the extent of no dimension";
+            return "a rule for an extent has an unknown dimension or a divisor below 1";
     return "";
 }
 

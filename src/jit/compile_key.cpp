@@ -34,9 +34,9 @@ std::string_view included(std::string_view line) {
     return end == line.npos ? std::string_view() : line.substr(0, end);
 }
 
-// Follows #include lines inside any #if: a header too many only costs a compilation.
+// Follows every #include line, whatever #if it is in: a header too many only costs a compilation.
 void follow(std::string_view text, const fs::path& folder, const fs::path& root,
-            std::set<std::string>& seen) {
+            std::set<std::string>& headers) {
     while (!text.empty()) {
         const std::string_view line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(line.size() + 1, text.size()));
@@ -47,8 +47,9 @@ void follow(std::string_view text, const fs::path& folder, const fs::path& root,
             if (!fs::is_regular_file(place, ignored)) continue;
             std::string relative = place.lexically_normal().lexically_relative(root).string();
             if (relative.empty() || relative.starts_with("..")) continue;
-            if (!seen.insert(relative).second) break;
-            if (auto content = read_file(place)) follow(*content, place.parent_path(), root, seen);
+            if (!headers.insert(relative).second) break;
+            if (auto content = read_file(place))
+                follow(*content, place.parent_path(), root, headers);
             break;
         }
     }
@@ -122,9 +123,9 @@ std::vector<std::string> code_flags(const std::string& arch) {
 
 std::vector<std::string> header_closure(const std::string& source, const fs::path& kernels_folder) {
     const fs::path root = kernels_folder.lexically_normal();
-    std::set<std::string> seen;
-    follow(source, root, root, seen);
-    return {seen.begin(), seen.end()};
+    std::set<std::string> headers;
+    follow(source, root, root, headers);
+    return {headers.begin(), headers.end()};
 }
 
 std::string code_hash(const std::string& source, const fs::path& kernels_folder) {
@@ -135,7 +136,7 @@ std::string code_hash(const std::string& source, const fs::path& kernels_folder)
 
 std::string compile_key(const Unit& unit, const Toolchain& toolchain) {
     std::string bytes;
-    add(bytes, "cubin 3");
+    add(bytes, "cubin 3");  // counted up when entries of earlier versions must not be used
     add(bytes, toolchain.version);
     add(bytes, toolchain.host_compiler);
     for (const char* variable : kVariables)

@@ -7,7 +7,7 @@
 namespace fact::jit {
 
 // How good a compiled unit is: kernels that spill registers, or whose products ptxas serialized,
-// are right but slow.
+// are correct but slow.
 enum class Fitness { sound, spills, serialized };
 std::string_view name(Fitness fitness);
 

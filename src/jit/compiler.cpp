@@ -52,14 +52,15 @@ bool says_any(const std::string& log, const std::array<std::string_view, kCount>
         phrases, [&](std::string_view phrase) { return log.find(phrase) != log.npos; });
 }
 
-// Keeps the source and the whole log of a failure in `kept`, and says where.
+// The Error of a failed compilation. The source and the whole log are kept in the folder `kept`,
+// which the hint names.
 Error failed(const Unit& unit, const Exit& exit, const std::string& log, Seconds deadline,
              std::uint64_t memory_bytes, const fs::path& store, const fs::path& kept) {
     // Compilers do not always say why they cannot write.
     if (says_any(log, kFullDisk) || disk_is_full(store))
         return {fmt::format("no space left on the disk of {}: {} was not compiled", store.string(),
                             unit.name),
-                "free some space there, or set FACT_CACHE_DIR to another place"};
+                "Free some space there, or set FACT_CACHE_DIR to another folder."};
     std::string where;
     if (write_file_atomic(kept / "kernel.cu", unit.source) &&
         write_file_atomic(kept / "log.txt", log))
@@ -122,8 +123,8 @@ class InProgress {
 
 namespace {
 
-// Compiles in `folder`, which is then moved into the store; nullopt if the sources were edited
-// meanwhile.
+// Compiles in `folder`, which is then moved into the store; nullopt if a header was edited while
+// the compiler ran.
 Result<std::optional<Artifact>> attempt(const Unit& unit, const Toolchain& toolchain,
                                         const fs::path& store, const std::string& key,
                                         const fs::path& folder, Seconds deadline) {
@@ -169,7 +170,7 @@ Result<Artifact> compile(const Unit& unit, const Toolchain& toolchain, const fs:
         if (*made) return std::move(**made);
     }
     return Error{fmt::format("the headers of {} were edited while it was compiled", unit.name),
-                 "Try again when they are done."};
+                 "Run the same command again when nobody edits them."};
 }
 
 }  // namespace fact::jit

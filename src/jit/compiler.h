@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kDefaultCompilerMemory = std::uint64_t{16} << 30;
 // The compilers and headers: found once, and part of every key.
 struct Toolchain {
     std::filesystem::path nvcc, cutlass_include, kernels_folder;
-    std::vector<std::string> include_folders;  // more of them: CUDA headers from a Python package
+    std::vector<std::string> include_folders;  // further ones: CUDA headers from a Python package
     std::string version;                       // nvcc's release and CUTLASS's version
     std::string host_compiler;                 // the --version of nvcc's host compiler
     // The most address space that each of the compiler's passes may use; 0: no limit.
@@ -39,19 +39,19 @@ struct Artifact {
     std::string sha256;           // of the cubin
     std::string key;
     std::string headers;  // the name of the list of headers that were read (jit/headers.h)
-    bool cached = false;
-    double seconds = 0;
+    bool cached = false;  // it was in the store already
+    double seconds = 0;   // that compiling it took
     int registers = 0, spill_bytes = 0;
     Fitness fitness = Fitness::sound;
     std::string log;
-    // Identifies exactly this cubin: what was proven of it need not hold for another one, even one
-    // with the same key.
+    // Identifies exactly this cubin: a proof of it need not hold for another cubin, even one with
+    // the same key.
     std::string identity() const { return key + "-" + sha256.substr(0, 16); }
 };
 
 // The key covers source, our headers, versions of the compilers and of CUTLASS, flags, the
 // environment variables that the compilers read, and arch. An entry of the store is valid while
-// every header that was read (also those of others) and the cubin itself are unchanged. If the
+// every header that was read (not only FACT's) and the cubin itself are unchanged. If the
 // compiler fails, the Error has its log.
 Result<Artifact> compile(const Unit& unit, const Toolchain& toolchain,
                          const std::filesystem::path& store, Seconds deadline);

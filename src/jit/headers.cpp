@@ -31,31 +31,33 @@ std::int64_t now() {
     return nanoseconds(time);
 }
 
-struct Look {
-    std::int64_t size = 0, written = 0, changed = 0;  // ns
+// What an edit of a file changes.
+struct FileState {
+    std::int64_t size = 0, written = 0, changed = 0;  // bytes; mtime and ctime in ns
     std::uint64_t inode = 0;
     std::int64_t latest() const { return std::max(written, changed); }
 };
-std::optional<Look> look_at(const fs::path& file) {
+std::optional<FileState> state_of(const fs::path& file) {
     struct stat status{};
     if (::stat(file.c_str(), &status) != 0) return std::nullopt;
-    return Look{status.st_size, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim),
-                status.st_ino};
+    return FileState{status.st_size, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim),
+                     status.st_ino};
 }
 
-// "kernels:sm90/x.cuh" means a header in that folder of the toolchain.
+// The prefixes of listed headers: "kernels:sm90/x.cuh" is a header in the toolchain's kernels
+// folder.
 std::array<std::pair<std::string_view, fs::path>, 2> roots(const Toolchain& toolchain) {
     return {{{"kernels:", toolchain.kernels_folder.lexically_normal()},
              {"cutlass:", toolchain.cutlass_include.lexically_normal()}}};
 }
 
 std::string listed_as(const fs::path& header, const Toolchain& toolchain) {
-    const fs::path whole = header.lexically_normal();
+    const fs::path path = header.lexically_normal();
     for (const auto& [name, root] : roots(toolchain)) {
-        const std::string inside = whole.lexically_relative(root).string();
+        const std::string inside = path.lexically_relative(root).string();
         if (!inside.empty() && !inside.starts_with("..")) return std::string(name) + inside;
     }
-    return whole.string();
+    return path.string();
 }
 
 fs::path header_listed_as(std::string_view text, const Toolchain& toolchain) {
@@ -107,20 +109,20 @@ std::vector<fs::path> headers_in_rule(std::string_view rule) {
     }
     take();
     std::ranges::sort(files);
-    const auto [again, end] = std::ranges::unique(files);
-    files.erase(again, end);
+    const auto [repeated, end] = std::ranges::unique(files);
+    files.erase(repeated, end);
     return files;
 }
 
 bool any_written_since(const fs::path& file, const std::vector<fs::path>& headers) {
-    const auto since = look_at(file);
+    const auto since = state_of(file);
     const std::int64_t until = now();
     const auto meanwhile = [&](std::int64_t time) {
         return time > since->latest() && time <= until;
     };
     return !since || std::ranges::any_of(headers, [&](const fs::path& header) {
-        const auto look = look_at(header);
-        return !look || meanwhile(look->written) || meanwhile(look->changed);
+        const auto state = state_of(header);
+        return !state || meanwhile(state->written) || meanwhile(state->changed);
     });
 }
 
@@ -133,8 +135,8 @@ Result<std::string> keep_headers(const std::vector<fs::path>& headers, const Too
         text += fmt::format("{} {}\n", sha256_hex(*content), listed_as(header, toolchain));
     }
     std::string name = short_hash(text);
-    const auto known = read_file(file_of(name, store));
-    if (known && *known == text) return name;
+    const auto stored = read_file(file_of(name, store));
+    if (stored && *stored == text) return name;
     if (auto written = write_file_atomic(file_of(name, store), text); !written)
         return written.error();
     return name;
@@ -144,26 +146,26 @@ bool headers_unchanged(const std::string& list, const Toolchain& toolchain, cons
     const auto text = read_file(file_of(list, store));
     if (!text || short_hash(*text) != list) return false;
     const auto lines = headers_of(*text);
-    std::string looks;
+    std::string states;
     std::int64_t latest = 0;
     for (const ListedHeader& line : lines) {
         const fs::path header = header_listed_as(line.name, toolchain);
-        const auto look = look_at(header);
-        if (!look) return false;
-        looks += fmt::format("{} {} {} {} {}\n", header.string(), look->size, look->written,
-                             look->changed, look->inode);
-        latest = std::max(latest, look->latest());
+        const auto state = state_of(header);
+        if (!state) return false;
+        states += fmt::format("{} {} {} {} {}\n", header.string(), state->size, state->written,
+                              state->changed, state->inode);
+        latest = std::max(latest, state->latest());
     }
-    looks = sha256_hex(looks);
-    const fs::path seen = store / "headers" / (list + ".seen");
-    if (const auto before = read_file(seen); before && *before == looks) return true;
-    const std::int64_t looked = now();
+    states = sha256_hex(states);
+    const fs::path checked = store / "headers" / (list + ".seen");
+    if (const auto before = read_file(checked); before && *before == states) return true;
+    const std::int64_t started = now();
     for (const ListedHeader& line : lines) {
         const auto content = read_file(header_listed_as(line.name, toolchain));
         if (!content || sha256_hex(*content) != line.hash) return false;
     }
-    // If it cannot be written, the headers are read again the next time.
-    if (latest < looked - kTick) (void)write_file_atomic(seen, looks);
+    // If this file cannot be written, the headers are read again the next time.
+    if (latest < started - kTick) (void)write_file_atomic(checked, states);
     return true;
 }
 

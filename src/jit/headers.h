@@ -14,7 +14,7 @@ namespace fact::jit {
 // The headers named in a rule written by `nvcc -MD`, without files in the unit's own folder.
 std::vector<std::filesystem::path> headers_in_rule(std::string_view rule);
 
-// Whether one of them was written since `file` was, or is gone. A time in the future, as after a
+// Whether one of `headers` was written after `file`, or is gone. A time in the future, as after a
 // clock was set back, is ignored.
 bool any_written_since(const std::filesystem::path& file,
                        const std::vector<std::filesystem::path>& headers);

@@ -42,7 +42,8 @@ std::string_view base_name(std::string_view path) {
     return path.substr(path.rfind('/') + 1);  // npos + 1 is 0: all of it
 }
 
-// "at line 46 of kernel.cu", which nvcc writes under an error in a template.
+// 46 for "at line 46 of kernel.cu", which nvcc writes under an error in a template; 0 for any other
+// line, or if `file` is not the one that it names.
 int instantiated_at(std::string_view line, std::string_view file) {
     constexpr std::string_view kBefore = "at line ", kBetween = " of ";
     const auto at = line.find(kBefore);
@@ -56,7 +57,7 @@ int instantiated_at(std::string_view line, std::string_view file) {
     return base_name(name) == file ? number_in(line.substr(0, between)) : 0;
 }
 
-// "kernel.cu(12): error: x", "a.cuh(3): fatal error #20-D: x".
+// Reads "kernel.cu(12): error: x" or "a.cuh(3): fatal error #20-D: x"; false for any other line.
 bool read_error(std::string_view line, CompilerError& error, std::string& path, int& number) {
     constexpr std::size_t kLongest = 2000;  // std::regex recurses: a longer line is cut first
     static const std::regex pattern(

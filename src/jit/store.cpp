@@ -44,10 +44,10 @@ Result<Artifact> find_entry(const fs::path& store, const std::string& key,
         artifact.sha256 = get_text(compiled, "sha256");
         if (std::cmp_not_equal(cubin->size(), get_int(compiled, "size")) ||
             sha256_hex(*cubin) != artifact.sha256)
-            return unusable(entry, "its cubin is not the one that was compiled");
+            return unusable(entry, "its cubin has changed since it was compiled");
         artifact.headers = get_text(meta, "headers");
         if (!headers_unchanged(artifact.headers, toolchain, store))
-            return unusable(entry, "a header that was read has changed");
+            return unusable(entry, "a header that the compiler read has changed");
         artifact.seconds = get_finite(meta, "seconds");
         artifact.registers = get_int<int>(meta, "registers");
         artifact.spill_bytes = get_int<int>(meta, "spill_bytes");
@@ -82,7 +82,7 @@ Result<Artifact> publish(const fs::path& folder, const fs::path& store, const st
     fs::rename(folder, store / key, code);
     if (code) {
         if (auto theirs = find_entry(store, key, toolchain)) return theirs;
-        // Moved into our temporary folder, and removed with it.
+        // The unusable entry is moved into our temporary folder, and is removed with it.
         std::error_code ignored;
         fs::rename(store / key, folder.parent_path() / "replaced", ignored);
         fs::rename(folder, store / key, code);

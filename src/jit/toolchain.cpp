@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kOldestNvcc = 1204;  // 12.4
+constexpr int kOldestNvcc = 1204;  // 12.4, as 100 * major + minor
 
 std::string variable(const char* name) {
     const char* value = std::getenv(name);
@@ -161,7 +161,7 @@ Result<fs::path> find_kernels() {
 }  // namespace
 
 Result<Toolchain> find_toolchain() {
-    // Both are queried at the same time.
+    // The host compiler is asked for its version while nvcc is searched for.
     auto host = std::async(std::launch::async, host_compiler);
     auto nvcc = find_nvcc();
     if (!nvcc) return nvcc.error();

@@ -30,7 +30,7 @@ std::vector<std::string> classes_of(const std::vector<std::string_view>& specs) 
         try {
             const json spec = parse_json(text);
             if (spec.is_array() && spec.size() == 2) collect(spec[1], found);
-        } catch (const SchemaError&) {
+        } catch (const SchemaError&) {  // not a description
         }
     }
     return {found.begin(), found.end()};

@@ -25,34 +25,35 @@ Error damaged(const fs::path& folder, const std::string& path, const std::string
     return {fmt::format("{}: {} {}", folder.string(), path, how), std::string(kAgain)};
 }
 
-// Packages may share a large archive by links: the same file is read once.
+// Packages may share a large archive by hard links, so the hash of a large file is remembered.
 Result<std::string> hash_of(const fs::path& path, const struct stat& status) {
     constexpr off_t kLarge = 16 << 20;
     if (status.st_size < kLarge) return sha256_of_file(path);
     static std::mutex mutex;
-    static std::map<std::tuple<dev_t, ino_t, off_t, time_t, long>, std::string> known;
+    static std::map<std::tuple<dev_t, ino_t, off_t, time_t, long>, std::string> hashes;
     const std::tuple key{status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
                          status.st_mtim.tv_nsec};
     const std::lock_guard lock(mutex);
-    if (const auto found = known.find(key); found != known.end()) return found->second;
+    if (const auto found = hashes.find(key); found != hashes.end()) return found->second;
     auto hash = sha256_of_file(path);
-    if (hash) known.emplace(key, *hash);
+    if (hash) hashes.emplace(key, *hash);
     return hash;
 }
 
-// "" if the file is what the manifest says.
+// How the file differs from what the manifest says, as the end of a sentence that begins with its
+// name; "" if it does not.
 std::string difference(const fs::path& folder, const std::string& path, const File& file,
                        bool by_size_alone = false) {
     struct stat status{};
-    const auto whole = folder / path;
-    if (::lstat(whole.c_str(), &status) != 0)
+    const auto full_path = folder / path;
+    if (::lstat(full_path.c_str(), &status) != 0)
         return errno == ENOENT ? "is missing"
                                : fmt::format("cannot be read: {}", std::strerror(errno));
     if (!S_ISREG(status.st_mode)) return "is not a regular file";
     if (static_cast<std::uint64_t>(status.st_size) != file.size)
         return fmt::format("has {} bytes, not the {} that were written", status.st_size, file.size);
     if (by_size_alone) return {};
-    const auto hash = hash_of(whole, status);
+    const auto hash = hash_of(full_path, status);
     if (!hash) return fmt::format("cannot be read: {}", hash.error().message);
     return *hash == file.sha256 ? "" : "was changed since it was written";
 }

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  // of manifest.json
 
 bool is_plain_part(std::string_view part) {
     return !part.empty() && part != "." && part != ".." &&
@@ -39,7 +39,7 @@ File file_from(const json& value) {
     const auto& sha256 = get_text(value, "sha256");
     const bool hex =
         sha256.size() == 64 && sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
-    if (size < 0 || !hex) throw SchemaError("no size and SHA-256");
+    if (size < 0 || !hex) throw SchemaError("its size or SHA-256 is not valid");
     return {static_cast<std::uint64_t>(size), sha256};
 }
 
@@ -91,7 +91,7 @@ Result<Manifest> read_manifest(const fs::path& folder) {
     auto manifest = manifest_from_json(*text);
     if (!manifest)
         return Error{
-            fmt::format("{} is damaged, or not a package's: {}", path.string(),
+            fmt::format("{} is damaged, or not the manifest of a package: {}", path.string(),
                         manifest.error().message),
             "write the package again with `fact optimize`, or `fact compose` on its run folder"};
     return manifest;

@@ -28,15 +28,15 @@ using Files = std::map<std::string, File>;  // by path in the package, with "/"
 struct Manifest {
     std::string identity;  // SHA-256 of manifest.json, which has the hashes of all other files
     Files files;           // all but manifest.json
-    std::vector<std::string> calls;
+    std::vector<std::string> calls;       // ids of its fused calls
     std::vector<std::string> namespaces;  // of the operators that it calls
     std::vector<std::string> classes;     // Python classes of its arguments and results
-    bool without_weights = false;
+    bool without_weights = false;         // the original module's weights are not in the package
 };
 
 // Refuses other formats, fields of the wrong type, and file names that lead out of the package.
 Result<Manifest> manifest_from_json(std::string_view text);
-// The manifest of `folder`; the Error names the folder and, if it is no package, says what it is.
+// The manifest of `folder`; the Error names the folder and says why it is no package.
 Result<Manifest> read_manifest(const std::filesystem::path& folder);
 
 }  // namespace fact::package

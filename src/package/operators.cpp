@@ -12,8 +12,10 @@ namespace fact::package {
 
 namespace {
 
+// Every package may call the operators of these namespaces.
 constexpr std::array<std::string_view, 2> kOpen{"aten", "prims"};
 
+// An operator of these namespaces that no package may call.
 struct Closed {
     std::string_view name, why;
 };
@@ -64,7 +66,7 @@ Result<> check_operators(const graph::Graph& graph, const std::vector<std::strin
         for (const auto& closed : kClosed)
             if (closed.name == name)
                 return refused(node, fmt::format("which {}", closed.why),
-                               "no package may call it: do not use this one");
+                               "no package may call it: do not use this package");
         if (contains(kOpen, space)) continue;
         if (!contains(declared, space))
             return refused(

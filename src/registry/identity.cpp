@@ -19,9 +19,9 @@ bool is_digit(char c) {
     return std::isdigit(static_cast<unsigned char>(c));
 }
 
-// Replaces each identifier and number by what `word(word, is_number)` returns and copies the rest.
-// A number may have a point and an exponent.
-std::string map_words(std::string_view text, auto&& word) {
+// Replaces each identifier and number by what `replace(word, is_number)` returns, and copies all
+// other characters. A number may have a point and an exponent.
+std::string map_words(std::string_view text, auto&& replace) {
     std::string out;
     for (std::size_t at = 0; at < text.size();) {
         if (!is_word(text[at])) {
@@ -36,7 +36,7 @@ std::string map_words(std::string_view text, auto&& word) {
             if (!is_word(c) && !(number && (c == '.' || sign))) break;
             ++at;
         }
-        out += word(text.substr(begin, at - begin), number);
+        out += replace(text.substr(begin, at - begin), number);
     }
     return out;
 }
@@ -73,10 +73,10 @@ std::string bytes_of(const Work& work) {
 }  // namespace
 
 std::string without_kernel_name(std::string_view text) {
-    std::string_view name, before;
+    std::string_view name, previous;
     map_words(text, [&](std::string_view word, bool) {
-        if (name.empty() && before == "kernel") name = word;
-        before = word;
+        if (name.empty() && previous == "kernel") name = word;
+        previous = word;
         return std::string();
     });
     return map_words(

@@ -8,9 +8,9 @@
 
 namespace fact::registry {
 
-// The name of a record's file: 16 hex digits, a hash of everything the result depends on (the work
-// and the versions of the compiler and of CUTLASS) except paths, names, dates and FACT's own code:
-// after a change of that code a new record replaces the old one.
+// The name of a record's file: 16 hex digits, a hash of everything that the result depends on (the
+// work and the versions of the compiler and of CUTLASS), except FACT's own code: after a change of
+// that code a new record replaces the old one. Paths, names and dates are not part of it.
 std::string key(const Work& work, std::string_view toolchain_versions);
 inline std::string key(const Record& record) {
     return key(record.work, record.toolchain.versions);
@@ -19,8 +19,8 @@ inline std::string key(const Record& record) {
 // The text with every occurrence of the kernel's name replaced by "_".
 std::string without_kernel_name(std::string_view text);
 
-// Identifies a computation whatever its numbers: the kernel text without its name and its literals,
-// but with its element types.
+// A hash of the kernel text without its name and its numbers: equal for the same computation with
+// other literals. Element types are part of it.
 std::string rule_identity(std::string_view text);
 
 // The folder of a GPU's records: "h200", or the driver's name in lower case.

@@ -25,9 +25,9 @@ Times times_from(const Parsed& json) {
     Times t{get_finite(json, "median_us"), get_finite(json, "low_us"), get_finite(json, "high_us"),
             get_int<int>(json, "runs")};
     if (t.runs < 0 || t.median_us < 0 || (t.runs > 0 && t.median_us == 0))
-        throw SchemaError("a time of no duration");
+        throw SchemaError("a time is not greater than 0");
     if (t.runs > 0 && !(t.low_us <= t.median_us && t.median_us <= t.high_us))
-        throw SchemaError("a median outside of its spread");
+        throw SchemaError("a median is outside of its spread");
     return t;
 }
 
@@ -127,6 +127,7 @@ Record record_from(const Parsed& json) {
     const auto& times = field(json, "times");
     r.single = times_from(field(times, "single"));
     r.torch_single = times_from(field(times, "torch_single"));
+    // The format calls sustained times "held".
     r.sustained = times_from(field(times, "held"));
     r.torch_sustained = times_from(field(times, "torch_held"));
     r.checks = checks_from(field(json, "checks"));
@@ -139,11 +140,12 @@ Record record_from(const Parsed& json) {
     return r;
 }
 
-// Why the record cannot be trusted, or "".
-std::string unsound(const Record& r) {
+// Why the record cannot be trusted; "" if it can.
+std::string why_untrusted(const Record& r) {
     if (r.single.runs == 0) return "it has no measurement";
     if (r.checks.empty()) return "its kernel was not checked";
-    if (r.work.gpu.empty() || r.work.arch.empty()) return "it does not say on which GPU";
+    if (r.work.gpu.empty() || r.work.arch.empty())
+        return "it does not say on which GPU it was measured";
     if (r.work.text.empty()) return "it has no kernel text";
     for (const auto* checks : {&r.checks, &r.text_checks})
         for (const auto& check : *checks)
@@ -152,16 +154,17 @@ std::string unsound(const Record& r) {
     return {};
 }
 
-// The whole of it, or a SchemaError.
+// Throws a SchemaError if the record cannot be trusted.
 Record sound_record(const Parsed& json) {
     if (!json.is_object() || !json.contains("format")) throw SchemaError("it has no format");
     if (const int format = get_int<int>(json, "format"); format != kFormat)
-        throw SchemaError(
-            fmt::format("it is of format {}, and this FACT reads format {} only", format, kFormat));
+        throw SchemaError(fmt::format(
+            "it has format {}, but this version of FACT reads format {} only", format, kFormat));
     Record r = record_from(json);
-    if (const auto why = unsound(r); !why.empty()) throw SchemaError(why);
-    if (const auto& said = get_text(json, "key"); said != key(r))
-        throw SchemaError(fmt::format("it calls itself {}, but its content is {}", said, key(r)));
+    if (const auto why = why_untrusted(r); !why.empty()) throw SchemaError(why);
+    if (const auto& stated = get_text(json, "key"); stated != key(r))
+        throw SchemaError(
+            fmt::format("its key is {}, but its content is that of {}", stated, key(r)));
     return r;
 }
 

@@ -33,7 +33,8 @@ struct Work {
     std::string call;    // hash of the torch subgraph that it was checked against, without names
     std::string dtype;   // of the operands
     std::string output;  // of the first result
-    bool split = false, allow_tf32 = false;
+    bool split = false;  // f32 products from split operands (schedule::Problem)
+    bool allow_tf32 = false;
     bool a_along_k = true, b_along_k = true;  // which dimension of each operand is contiguous
     std::int64_t m = 0, n = 0, k = 0, batch = 1;
     std::map<std::string, std::int64_t> extents;  // of all the text's dimensions
@@ -43,8 +44,8 @@ struct Work {
     bool operator==(const Work&) const = default;
 };
 
-// What compiled it. `code` is a hash of what FACT itself emits: the CUDA source, the skeletons it
-// includes and the launch record.
+// What compiled the kernel. `code` is a hash of what FACT itself emits: the CUDA source, the
+// skeletons it includes and the launch record.
 struct Toolchain {
     std::string versions;  // "nvcc 13.0.88, CUTLASS 4.2.0"
     std::string code;
@@ -84,18 +85,18 @@ struct Record {
     int candidates = 0;  // how many it tried
     Times single, torch_single, sustained, torch_sustained;
     std::vector<Check> checks, text_checks;
-    std::string note;   // for example how the verifier shrank extents
+    std::string note;   // of the text's check, for example how extents were shrunk
     std::string proof;  // at which other sizes the kernel was proved, or why at none
     Provenance provenance;
     bool operator==(const Record&) const = default;
 };
 
 nlohmann::ordered_json json_of(const Record& record);
-// One line where `indent` is negative; fields in a fixed order either way, with the key first.
+// On one line if `indent` is negative. The order of the fields is fixed.
 std::string to_json(const Record& record, int indent = 1);
 
-// An Error says what is missing or wrong: a field, a key that does not match the content, no
-// measurement, an error that is not a number, an unknown format.
+// An Error says what is missing or wrong: a field, the key (if it does not match the content), the
+// measurement, an error that is not a number, or the format.
 Result<Record> record_from_json(std::string_view text);
 
 // The largest relative errors of the kernel and of eager in the worst check.

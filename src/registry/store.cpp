@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMaxBytes = 1 << 20;  // a record is a few thousand
+constexpr std::size_t kMaxBytes = 1 << 20;  // a record has a few thousand
 
 // Held while a folder's record is compared and replaced; released when the process ends.
 class FolderLock {
@@ -70,6 +70,7 @@ std::vector<fs::path> files_in(const fs::path& folder, const std::string& gpu) {
     return files;
 }
 
+// The order of a listing.
 auto order(const Record& r) {
     const auto& w = r.work;
     return std::tuple(w.gpu, w.rule, w.dtype, w.m, w.n, w.k, w.batch, key(r));
@@ -85,13 +86,13 @@ bool better(const Record& a, const Record& b) {
 
 std::optional<Record> Registry::find(const std::string& gpu, const std::string& key) const {
     std::optional<Record> found;
-    const auto ask = [&](const fs::path& folder) {
+    const auto look_in = [&](const fs::path& folder) {
         if (folder.empty()) return;
         auto record = read_record(file_of(folder, gpu, key));
         if (record && (!found || better(*record, *found))) found = std::move(*record);
     };
-    ask(folders_.own);
-    for (const auto& folder : folders_.shipped) ask(folder);
+    look_in(folders_.own);
+    for (const auto& folder : folders_.shipped) look_in(folder);
     return found;
 }
 
@@ -136,15 +137,15 @@ Result<Registry::Put> Registry::put(const Record& record) const {
                      "set FACT_REGISTRY to a folder that can be written, or give --no-registry"};
     const FolderLock lock(file.parent_path());
     std::error_code ignored;
-    const bool there = fs::exists(file, ignored);
-    // An unreadable file is replaced: by its name it was meant to be this record.
+    const bool existed = fs::exists(file, ignored);
+    // An unreadable file is replaced: its name says that it was meant to be this record.
     if (const auto before = read_record(file); before && !better(record, *before)) return Put::kept;
     if (auto written = write_file_atomic(file, to_json(record)); !written) {
         auto error = written.error();
         error.hint = "set FACT_REGISTRY to a folder that can be written, or give --no-registry";
         return error;
     }
-    return there ? Put::replaced : Put::added;
+    return existed ? Put::replaced : Put::added;
 }
 
 Result<int> Registry::remove(const std::vector<fs::path>& files) const {

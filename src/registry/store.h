@@ -12,9 +12,9 @@
 
 namespace fact::registry {
 
-// Where records are, in the order of lookup; only the first is written to.
+// The folders that have records.
 struct Folders {
-    std::filesystem::path own;                   // the user's
+    std::filesystem::path own;                   // the user's, the only one that is written to
     std::vector<std::filesystem::path> shipped;  // read only
 };
 
@@ -30,7 +30,7 @@ struct Damaged {
 };
 struct Listing {
     std::vector<Entry> entries;    // sorted by GPU, rule, shape, key; each key once
-    std::vector<Damaged> damaged;  // ignored otherwise
+    std::vector<Damaged> damaged;  // not used for anything else
 };
 
 class Registry {
@@ -48,21 +48,21 @@ class Registry {
     const Listing& known() const;
 
     enum class Put { added, replaced, kept };
-    // Writes the record to the first folder, unless that has a better one with the same key. Waits
-    // for other processes that write.
+    // Writes the record to the user's folder, unless that has a better one with the same key. Waits
+    // for other processes that write there.
     Result<Put> put(const Record& record) const;
 
-    // Removes files of the first folder, ignoring other files. Returns how many were removed.
+    // Removes those of the files that are in the user's folder. Returns how many were removed.
     Result<int> remove(const std::vector<std::filesystem::path>& files) const;
 
   private:
     Folders folders_;
-    mutable std::optional<Listing> known_;  // until something is written
+    mutable std::optional<Listing> known_;  // reset when something is written
 };
 
-// Whether `a` is preferred to `b`, which has the same key: the one measured later, since a search
-// starts from earlier records; at the same time the faster one, then the one whose text sorts
-// first. The order is total, so that merging gives the same result in any order.
+// Whether `a` is preferred to `b`: the later measurement, since its search started from earlier
+// records; at the same date the faster one, then the one whose JSON sorts first. The order is
+// total, so that merging gives the same result in any order.
 bool better(const Record& a, const Record& b);
 
 }  // namespace fact::registry

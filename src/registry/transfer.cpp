@@ -11,7 +11,7 @@ namespace fact::registry {
 
 namespace {
 
-std::string small(std::string_view text) {
+std::string lower_case(std::string_view text) {
     std::string out;
     for (const char c : text) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return out;
@@ -25,8 +25,8 @@ bool blank(std::string_view line) {
 
 bool passes(const Record& record, const Filter& filter) {
     const auto& work = record.work;
-    if (!filter.gpu.empty() && gpu_folder(work.gpu) != small(filter.gpu) &&
-        small(work.gpu).find(small(filter.gpu)) == std::string::npos)
+    if (!filter.gpu.empty() && gpu_folder(work.gpu) != lower_case(filter.gpu) &&
+        lower_case(work.gpu).find(lower_case(filter.gpu)) == std::string::npos)
         return false;
     if (!filter.rule.empty() && work.rule != filter.rule && record.kernel != filter.rule)
         return false;
@@ -44,20 +44,20 @@ Result<Imported> import_lines(const Registry& registry, std::string_view text) {
     std::vector<Record> good;
     if (auto whole = record_from_json(text)) {  // a file of the registry itself
         good.push_back(std::move(*whole));
-    } else if (try_parse_json(text)) {
+    } else if (try_parse_json(text)) {  // a single object, but no valid record
         done.refused.push_back({1, whole.error().message});
     } else {
-        int line = 0;
+        int number = 0;
         for (std::size_t begin = 0; begin < text.size();) {
             const auto end = std::min(text.find('\n', begin), text.size());
-            const auto one = text.substr(begin, end - begin);
+            const auto line = text.substr(begin, end - begin);
             begin = end + 1;
-            ++line;
-            if (blank(one)) continue;
-            if (auto record = record_from_json(one))
+            ++number;
+            if (blank(line)) continue;
+            if (auto record = record_from_json(line))
                 good.push_back(std::move(*record));
             else
-                done.refused.push_back({line, record.error().message});
+                done.refused.push_back({number, record.error().message});
         }
     }
     for (const auto& record : good) {

@@ -21,7 +21,7 @@ bool passes(const Record& record, const Filter& filter);
 std::string to_lines(const std::vector<Entry>& entries);
 
 struct Imported {
-    int added = 0, replaced = 0, kept = 0;
+    int added = 0, replaced = 0, kept = 0;  // Registry::Put
     struct Refusal {
         int line = 0;  // from 1
         std::string why;

@@ -8,6 +8,12 @@
 
 namespace fact::report {
 
+namespace {
+
+constexpr int kBeforeRuns = 6;  // where the columns for replacements go
+
+}  // namespace
+
 std::string ablation_table(const Ablation& ablation) {
     const bool replaced = std::ranges::any_of(
         ablation.rows, [](const AblationRow& row) { return row.instead.runs > 0; });
@@ -21,7 +27,7 @@ std::string ablation_table(const Ablation& ablation) {
                                 {"in the package"}};
     if (replaced) {
         const std::vector<Column> others{{"others instead", Align::right}, {"against eager"}};
-        columns.insert(columns.begin() + 6, others.begin(), others.end());
+        columns.insert(columns.begin() + kBeforeRuns, others.begin(), others.end());
     }
     Table table(std::move(columns));
     const auto runs = [](const Times& times) {
@@ -32,7 +38,7 @@ std::string ablation_table(const Ablation& ablation) {
             const std::vector<std::string> others{
                 instead.runs ? time_text(instead) : "",
                 instead.runs ? speedup(instead, ablation.eager) : ""};
-            cells.insert(cells.begin() + 6, others.begin(), others.end());
+            cells.insert(cells.begin() + kBeforeRuns, others.begin(), others.end());
         }
         table.row(std::move(cells));
     };

@@ -11,16 +11,16 @@ namespace fact::report {
 
 struct AblationRow {
     std::string family;
-    int patterns = 0;      // how many of it the module has
+    int patterns = 0;      // of this family in the module
     Times alone, all_but;  // the module with only this family; with all others
     bool kept = true;      // whether the final package has it
-    Times instead = {};    // with patterns that overlap it in its place, if there are any
+    Times instead = {};    // with the patterns that overlap this family in its place, if any do
 };
 
 struct Ablation {
-    Times eager, all;
+    Times eager, all;      // the original module; with all families
     Times kept;            // with the families of the final package
-    Times rules;           // the fastest without a language model's kernels, eager included
+    Times rules;           // the fastest without a language model's kernels; eager counts, too
     int patterns = 0;      // in `all`
     bool earlier = false;  // measured by an earlier run, not by this one
     std::vector<AblationRow> rows;

@@ -74,24 +74,24 @@ std::string row_table(const Agent& agent) {
     return table.empty() ? "" : table.text();
 }
 
-std::string brought_text(const AgentGain& brought) {
+std::string gain_text(const AgentGain& gain) {
     return fmt::format(
         "  beyond the rules: {:.1f} % of eager's time ({} with the model's kernels, {} with the "
         "rules' alone, eager {})\n",
-        100 * brought.share(), duration(brought.composed.median_us),
-        duration(brought.rules.median_us), duration(brought.eager.median_us));
+        100 * gain.share(), duration(gain.composed.median_us), duration(gain.rules.median_us),
+        duration(gain.eager.median_us));
 }
 
-AgentJson json_of(const AgentGain& brought) {
-    return {{"eager_us", brought.eager.median_us},
-            {"composed_us", brought.composed.median_us},
-            {"rules_us", brought.rules.median_us},
-            {"saved_us", brought.saved_us()},
-            {"share_of_eager", brought.share()}};
+AgentJson json_of(const AgentGain& gain) {
+    return {{"eager_us", gain.eager.median_us},
+            {"composed_us", gain.composed.median_us},
+            {"rules_us", gain.rules.median_us},
+            {"saved_us", gain.saved_us()},
+            {"share_of_eager", gain.share()}};
 }
 
-int count(const std::vector<AgentRow>& rows, bool AgentRow::* which) {
-    return static_cast<int>(std::ranges::count(rows, true, which));
+int count(const std::vector<AgentRow>& rows, bool AgentRow::* flag) {
+    return static_cast<int>(std::ranges::count(rows, true, flag));
 }
 
 }  // namespace
@@ -149,8 +149,8 @@ std::string to_text(const Agent& agent) {
             "  {} replayed to other prompts than they were recorded for: prompts, names of "
             "operators or what was measured have changed\n",
             counted(static_cast<std::size_t>(others), "answer"));
-    for (const auto& one : agent.compositions) text += "  other set: " + one + "\n";
-    if (agent.brought) text += brought_text(*agent.brought);
+    for (const auto& line : agent.compositions) text += "  other set: " + line + "\n";
+    if (agent.brought) text += gain_text(*agent.brought);
     return text + fmt::format("  stopped: {}\n", agent.stopped) + row_table(agent);
 }
 
@@ -168,26 +168,26 @@ AgentJson texts_json(const std::vector<AgentText>& texts) {
 }  // namespace
 
 AgentJson json_of(const Agent& agent) {
-    auto stages = AgentJson::array(), rows = AgentJson::array();
+    auto stages = AgentJson::array(), proposals = AgentJson::array();
     for (const auto& stage : agent.stages) {
         stages.push_back(json_of(stage.use, agent.price));
         stages.back()["stage"] = stage.name;
     }
     for (const auto& row : agent.rows) {
-        auto one = json_of(row.use, agent.price);
-        one.update({{"id", row.id},
-                    {"where", row.where},
-                    {"outcome", row.outcome},
-                    {"operators", row.operators},
-                    {"texts", texts_json(row.texts)},
-                    {"first_compiled", row.first_compiled},
-                    {"accepted", row.accepted()},
-                    {"verified", row.verified},
-                    {"composed", row.composed},
-                    {"now_us", row.now_us},
-                    {"bound_us", row.bound_us},
-                    {"time_us", row.time_us > 0 ? AgentJson(row.time_us) : AgentJson()}});
-        rows.push_back(std::move(one));
+        auto proposal = json_of(row.use, agent.price);
+        proposal.update({{"id", row.id},
+                         {"where", row.where},
+                         {"outcome", row.outcome},
+                         {"operators", row.operators},
+                         {"texts", texts_json(row.texts)},
+                         {"first_compiled", row.first_compiled},
+                         {"accepted", row.accepted()},
+                         {"verified", row.verified},
+                         {"composed", row.composed},
+                         {"now_us", row.now_us},
+                         {"bound_us", row.bound_us},
+                         {"time_us", row.time_us > 0 ? AgentJson(row.time_us) : AgentJson()}});
+        proposals.push_back(std::move(proposal));
     }
     auto all = json_of(agent.total(), agent.price);
     all.update(
@@ -207,7 +207,7 @@ AgentJson json_of(const Agent& agent) {
          {"compositions", agent.compositions},
          {"brought", agent.brought ? json_of(*agent.brought) : AgentJson()},
          {"stopped", agent.stopped},
-         {"proposals", rows}});
+         {"proposals", proposals}});
     return all;
 }
 

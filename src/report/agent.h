@@ -16,7 +16,7 @@ struct AgentPrice {
     bool operator==(const AgentPrice&) const = default;
 };
 
-// What some questions cost.
+// What a number of questions to the model cost.
 struct AgentUse {
     int calls = 0, failed = 0;          // failed: calls without an answer
     int tokens_in = 0, tokens_out = 0;  // estimated if the provider did not count them
@@ -39,18 +39,20 @@ struct AgentStage {
 struct AgentText {
     bool accepted = false;
     double time_us = 0;  // 0: not timed
-    int tokens = 0;      // what it cost
+    int tokens = 0;      // of the questions and answers that led to it
 };
 
-// One set of operators.
+// One set of operators that the model named.
 struct AgentRow {
-    std::string id, where, outcome;  // "accepted", or why not
-    int operators = 0;
+    std::string id, where;
+    std::string outcome;  // "accepted", or why not
+    int operators = 0;    // in the set
     std::vector<AgentText> texts = {};
-    bool first_compiled = false;                   // its first text had no mistakes
-    bool verified = false;                         // its kernel ran on a GPU and passed
-    bool composed = false;                         // the package has it
-    double now_us = 0, bound_us = 0, time_us = 0;  // time_us 0: not timed
+    bool first_compiled = false;  // its first text had no mistakes
+    bool verified = false;        // its kernel ran on a GPU and passed
+    bool composed = false;        // the package has it
+    // Of the operators as they run without a kernel; their bound; the kernel's time, 0: not timed.
+    double now_us = 0, bound_us = 0, time_us = 0;
     AgentUse use = {};
     bool accepted() const { return outcome == "accepted"; }
 };
@@ -69,11 +71,11 @@ struct Agent {
     std::optional<AgentPrice> price;
     std::vector<AgentStage> stages;  // in the order of their first question
     int retries = 0;      // questions asked again: the answer was missing, useless or improvable
-    int named = 0;        // sets of operators in its answer
-    int refused = 0;      // of those: cannot be a kernel, or not worth one
-    int accepted = 0;     // of those: got a proved kernel
+    int named = 0;        // sets of operators in the model's answers
+    int refused = 0;      // of the named sets: cannot be a kernel, or not worth one
+    int accepted = 0;     // of the named sets: got a proved kernel
     std::string stopped;  // why no more was asked
-    double elapsed = 0;   // seconds of its stages so far, including the proofs of its texts
+    double elapsed = 0;   // seconds of the stages so far, including the proofs of texts
     std::vector<AgentRow> rows;
     // Sets of patterns that it named for the composition, and what became of each.
     std::vector<std::string> compositions;

@@ -13,13 +13,13 @@ namespace {
 
 using ComparedJson = nlohmann::ordered_json;
 
-std::optional<double> over(const Times& a, const Times& b) {
+std::optional<double> ratio_of(const Times& a, const Times& b) {
     if (!a.runs || !b.runs || b.median_us <= 0) return std::nullopt;
     return a.median_us / b.median_us;
 }
 
 std::string ratio_text(const Times& a, const Times& b) {
-    const auto ratio = over(a, b);
+    const auto ratio = ratio_of(a, b);
     return ratio ? fmt::format("{:.2f}", *ratio) : "-";
 }
 
@@ -56,11 +56,11 @@ std::string whole_text(const std::vector<ComparedModule>& whole) {
 
 std::string fused_in(const ComparedPattern& row) {
     if (row.a_fused && row.b_fused) return "both";
-    const bool a = row.a_fused;
-    const auto& other = a ? row.b : row.a;
-    return fmt::format("only {}: {}", a ? "A" : "B",
-                       other.empty() ? "the other found no such pattern"
-                                     : one_line(a ? row.b_why : row.a_why, 60));
+    const bool only_a = row.a_fused;
+    const auto& id_in_other = only_a ? row.b : row.a;
+    return fmt::format("only {}: {}", only_a ? "A" : "B",
+                       id_in_other.empty() ? "the other found no such pattern"
+                                           : one_line(only_a ? row.b_why : row.a_why, 60));
 }
 
 std::string pattern_text(const std::vector<ComparedPattern>& patterns) {
@@ -78,7 +78,7 @@ std::string pattern_text(const std::vector<ComparedPattern>& patterns) {
                    time_text(row.a_single), time_text(row.b_single),
                    ratio_text(row.a_single, row.b_single),
                    ratio_text(row.a_sustained, row.b_sustained), fused_in(row)});
-    return table.empty() ? "\n  neither fused a pattern\n" : "\n" + table.text();
+    return table.empty() ? "\n  neither run fused a pattern\n" : "\n" + table.text();
 }
 
 std::string count_text(const std::optional<double>& value) {
@@ -89,7 +89,7 @@ std::string count_text(const std::optional<double>& value) {
 
 // Both times and their ratio, under the keys that every part uses.
 ComparedJson pair_json(const Times& a, const Times& b) {
-    const auto ratio = over(a, b);
+    const auto ratio = ratio_of(a, b);
     return {{"a", to_json(a)},
             {"b", to_json(b)},
             {"a_over_b", ratio ? ComparedJson(*ratio) : ComparedJson()}};
@@ -117,13 +117,14 @@ std::string to_text(const Comparison& c) {
     for (const auto& note : c.notes) text += fmt::format("note: {}\n", note);
     if (!c.settings.empty()) {
         Table table({{"settings that differ"}, {"A"}, {"B"}});
-        for (const auto& one : c.settings) table.row({one.name, or_dash(one.a), or_dash(one.b)});
+        for (const auto& setting : c.settings)
+            table.row({setting.name, or_dash(setting.a), or_dash(setting.b)});
         text += "\n" + table.text();
     }
     text += whole_text(c.whole) + pattern_text(c.patterns);
     if (!c.agent.empty()) {
         Table table({{"the model"}, {"A", Align::right}, {"B", Align::right}});
-        for (const auto& one : c.agent) table.row({one.name, count_text(one.a), count_text(one.b)});
+        for (const auto& row : c.agent) table.row({row.name, count_text(row.a), count_text(row.b)});
         text += "\n" + table.text();
     }
     return text;
@@ -132,8 +133,8 @@ std::string to_text(const Comparison& c) {
 std::string to_json(const Comparison& c) {
     auto settings = ComparedJson::array(), whole = ComparedJson::array(),
          patterns = ComparedJson::array(), agent = ComparedJson::array();
-    for (const auto& one : c.settings)
-        settings.push_back({{"name", one.name}, {"a", one.a}, {"b", one.b}});
+    for (const auto& setting : c.settings)
+        settings.push_back({{"name", setting.name}, {"a", setting.a}, {"b", setting.b}});
     for (const auto& row : c.whole)
         whole.push_back({{"name", row.name},
                          {"single", pair_json(row.a_single, row.b_single)},
@@ -149,8 +150,8 @@ std::string to_json(const Comparison& c) {
                             {"b_why", row.b_why},
                             {"single", pair_json(row.a_single, row.b_single)},
                             {"sustained", pair_json(row.a_sustained, row.b_sustained)}});
-    for (const auto& one : c.agent)
-        agent.push_back({{"name", one.name}, {"a", number_json(one.a)}, {"b", number_json(one.b)}});
+    for (const auto& row : c.agent)
+        agent.push_back({{"name", row.name}, {"a", number_json(row.a)}, {"b", number_json(row.b)}});
     const ComparedJson all{{"a", run_json(c.a)},   {"b", run_json(c.b)}, {"notes", c.notes},
                            {"settings", settings}, {"whole", whole},     {"patterns", patterns},
                            {"agent", agent}};

@@ -16,6 +16,7 @@ struct ComparedRun {
     int patterns = 0, fused = 0;
 };
 
+// A setting with another value in run B than in run A.
 struct Difference {
     std::string name, a, b;
 };
@@ -27,14 +28,15 @@ struct ComparedModule {
 
 // What became of a set of operators in each run.
 struct ComparedPattern {
-    std::string a, b;  // the patterns' ids; "": the run has no pattern of these operators
-    std::string where;
-    int count = 1;  // patterns with the same kernels and outcome
+    std::string a, b;   // the patterns' ids; "": the run has no pattern of these operators
+    std::string where;  // "model.py:41, blocks.0.mlp"
+    int count = 1;      // patterns with the same kernels and outcome
     bool a_fused = false, b_fused = false;
     std::string a_why, b_why;  // why it was found but not fused
     Times a_single = {}, b_single = {}, a_sustained = {}, b_sustained = {};
 };
 
+// A figure of what the language model did: calls, tokens, cost.
 struct ComparedCount {
     std::string name;
     std::optional<double> a, b;  // nullopt: not known, or no model was asked

@@ -9,8 +9,8 @@ namespace fact::report {
 
 namespace {
 
-// "transpose is also used by slice" for "transpose_13 is also used by slice_14": the same in every
-// layer.
+// "transpose is also used by slice" for "transpose_13 is also used by slice_14", so that the
+// reason is the same in every layer.
 std::string without_numbers(std::string_view reason) {
     std::string out;
     for (std::size_t i = 0; i < reason.size(); ++i) {
@@ -32,17 +32,17 @@ std::string reasons(const std::vector<match::LeftAlone>& left_alone, std::size_t
         int count;
     };
     std::vector<Group> groups;
-    std::map<std::string, std::size_t> seen;
+    std::map<std::string, std::size_t> group_of;  // position in `groups`
     for (const auto& item : left_alone) {
         const auto key = item.target + "\n" + without_numbers(item.reason) + "\n" +
                          graph::describe_line(item.where);
-        const auto [at, fresh] = seen.try_emplace(key, groups.size());
-        if (fresh)
+        const auto [at, is_new] = group_of.try_emplace(key, groups.size());
+        if (is_new)
             groups.push_back({&item, 1});
         else
             ++groups[at->second].count;
     }
-    if (groups.size() > most)  // the smallest groups are cut off
+    if (groups.size() > most)  // the least informative reason is cut off first
         std::ranges::stable_partition(
             groups, [](const Group& g) { return g.first->reason != match::kNothingToFuseWith; });
     std::string out;

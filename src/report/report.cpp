@@ -15,14 +15,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kIncidentWidth = 300;  // the JSON has all of it
+constexpr std::size_t kIncidentWidth = 300;  // characters shown; the JSON is not cut
 
-// If a GPU ran other kernels, the error of one that it did not run is marked.
+// The error on a GPU, or else that of the interpreted text, marked if other rows have a GPU's.
 std::string error_cell(const PatternRow& row, bool any_ran) {
-    const auto& e = row.compiled.checks ? row.compiled : row.text;
-    if (!e.checks) return "-";
+    const auto& errors = row.compiled.checks ? row.compiled : row.text;
+    if (!errors.checks) return "-";
     return fmt::format("{}{} / {}", any_ran && !row.compiled.checks ? "text's: " : "",
-                       error_text(e.kernel), error_text(e.eager));
+                       error_text(errors.kernel), error_text(errors.eager));
 }
 
 std::string result_cell(const PatternRow& row) {
@@ -53,29 +53,30 @@ bool any_checked(const Report& report) {
     });
 }
 
-// Patterns with the same kernel and outcome, as equal layers have, are one row.
-struct Alike {
+// Patterns with the same kernel and outcome, as equal layers have: one row of the table.
+struct PatternGroup {
     const PatternRow* first;
     int count;
 };
 
-std::vector<Alike> alike(const std::vector<PatternRow>& rows) {
-    std::vector<Alike> out;
-    std::map<std::string, std::size_t> seen;
+std::vector<PatternGroup> grouped_patterns(const std::vector<PatternRow>& rows) {
+    std::vector<PatternGroup> groups;
+    std::map<std::string, std::size_t> group_of;  // position in `groups`
     for (const auto& row : rows) {
         const auto key = fmt::format("{}\n{}\n{}", row.kernel, row.fused, row.why);
-        const auto [at, fresh] = seen.try_emplace(row.kernel.empty() ? row.id : key, out.size());
-        if (fresh)
-            out.push_back({&row, 1});
+        const auto [at, is_new] =
+            group_of.try_emplace(row.kernel.empty() ? row.id : key, groups.size());
+        if (is_new)
+            groups.push_back({&row, 1});
         else
-            ++out[at->second].count;
+            ++groups[at->second].count;
     }
-    return out;
+    return groups;
 }
 
 std::string pattern_table(const Report& report) {
     const bool timed = any_timed(report);
-    const auto groups = alike(report.patterns);
+    const auto groups = grouped_patterns(report.patterns);
     const bool repeated = groups.size() < report.patterns.size();
     std::vector<Column> columns{{"pattern"}};
     if (repeated) columns.push_back({"count", Align::right});
@@ -134,7 +135,7 @@ std::string operators_text(const Operators& o) {
         o.all, o.fused, o.not_fused, o.left_alone, o.idle);
 }
 
-// A note if figures of the table come from an earlier run.
+// A note if an earlier run measured some of the figures in the table.
 std::string earlier_text(const Report& report) {
     const auto& s = report.statistics;
     if (!s.earlier) return {};
@@ -144,7 +145,7 @@ std::string earlier_text(const Report& report) {
                        s.earlier, s.realized);
 }
 
-// Without a GPU: what this run did check.
+// Without a GPU: what was not measured, and what was checked nevertheless.
 std::string unmeasured_text(const Report& report) {
     const auto& s = report.statistics;
     if (report.why_not_measured.empty() || s.families == 0) return {};
@@ -264,7 +265,7 @@ std::string to_text(const Report& report) {
 }
 
 std::string to_json(const Report& report) {
-    Json patterns = Json::array(), whole = Json::array(), alone = Json::array();
+    Json patterns = Json::array(), whole = Json::array(), left_alone = Json::array();
     for (const auto& row : report.patterns)
         patterns.push_back({{"id", row.id},
                             {"where", row.where},
@@ -291,11 +292,11 @@ std::string to_json(const Report& report) {
                          {"why", row.why}});
     for (const auto* list : {&report.left_alone, &report.idle})
         for (const auto& item : *list)
-            alone.push_back({{"node", item.node},
-                             {"target", item.target},
-                             {"where", graph::describe(item.where)},
-                             {"work", list == &report.left_alone},
-                             {"reason", item.reason}});
+            left_alone.push_back({{"node", item.node},
+                                  {"target", item.target},
+                                  {"where", graph::describe(item.where)},
+                                  {"work", list == &report.left_alone},
+                                  {"reason", item.reason}});
     const auto& s = report.statistics;
     const auto& o = report.operators;
     const Json all{
@@ -310,7 +311,7 @@ std::string to_json(const Report& report) {
         {"whole_from_earlier_run", or_null(report.whole_earlier)},
         {"agrees", report.agrees ? Json(*report.agrees) : Json()},
         {"ablation", json_of(report.ablation)},
-        {"left_alone", alone},
+        {"left_alone", left_alone},
         {"incidents", report.incidents},
         {"agent", report.agent.provider.empty() ? Json(nullptr) : Json(json_of(report.agent))},
         {"operators",

@@ -22,13 +22,17 @@ struct Errors {
 };
 
 struct PatternRow {
-    std::string id, where, kernel, precision, schedule;
+    std::string id;
+    std::string where;   // "model.py:41, blocks.0.mlp"
+    std::string kernel;  // the family of patterns that share it
+    std::string precision, schedule;
     bool fused = false;
     std::string why;        // why it is not fused
     Errors text, compiled;  // of the interpreted text; of the kernel on a GPU
+    // The baseline is the same operators as torch.export wrote them, run by torch.
     Times single, baseline_single, sustained, baseline_sustained;
-    double bound_us = 0;
-    double saves_us = 0;   // in the whole module, if that was measured
+    double bound_us = 0;   // calibrated
+    double saves_us = 0;   // in the whole module; 0 if that was not measured
     bool earlier = false;  // verified and measured by an earlier run, not by this one
 };
 
@@ -44,27 +48,29 @@ struct ModuleRow {
 // How many operators the graph has, by what became of them; `all` is the sum of the others.
 struct Operators {
     int all = 0;
-    int fused = 0;      // in patterns that the package has
-    int not_fused = 0;  // only in patterns that the package does not have
-    int left_alone = 0, idle = 0;
+    int fused = 0;       // in patterns that the package has
+    int not_fused = 0;   // only in patterns that the package does not have
+    int left_alone = 0;  // in no pattern
+    int idle = 0;        // without work, such as views
 };
 
 // How the workflow itself went.
 struct Statistics {
-    int patterns = 0, families = 0, composed = 0;
+    int patterns = 0, families = 0;         // that were found
+    int composed = 0;                       // patterns in the package
     int realized = 0;                       // families with a kernel that compiled
-    int texts = 0;                          // of those: the interpreted text agrees with torch
-    int verified = 0;                       // of those: the kernel ran on a GPU and passed
-    int earlier = 0;                        // of those: by an earlier run
+    int texts = 0;                          // of `realized`: the interpreted text agrees with torch
+    int verified = 0;                       // of `realized`: the kernel ran on a GPU and passed
+    int earlier = 0;                        // of `realized`: known from an earlier run
     std::map<std::string, int> candidates;  // by outcome
-    int compiled = 0, cached = 0;
-    int measurements = 0;  // of candidates; one may be measured several times
+    int compiled = 0, cached = 0;           // candidates: compiled now, compiled before
+    int measurements = 0;                   // of candidates; one may be measured several times
     double seconds = 0;
 };
 
 struct Report {
     std::string source, dtype, device;  // device: "" without a GPU
-    std::string why_not_measured;       // set without a GPU
+    std::string why_not_measured;       // "" with a GPU
     std::string precision;              // torch's settings, in words
     std::vector<PatternRow> patterns;
     std::vector<ModuleRow> whole;
@@ -79,7 +85,7 @@ struct Report {
     Agent agent;
     std::string run;               // folder with the files of the run
     std::string package;           // path; "" when none was written
-    std::string no_package;        // why not
+    std::string no_package;        // why none was written
     bool failed = false;           // no family got a kernel, or the package was wrong
     bool without_weights = false;  // the package asks for them when it is loaded
 };

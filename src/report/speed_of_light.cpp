@@ -53,26 +53,26 @@ BoundRow row_of(const graph::Node& node, const sol::NodeBound& bound) {
 std::vector<BoundRow> grouped(const graph::Graph& graph,
                               const std::vector<sol::NodeBound>& bounds) {
     std::vector<BoundRow> rows;
-    std::map<std::string, std::size_t> known;
+    std::map<std::string, std::size_t> row_by_key;  // position in `rows`
     for (const auto& bound : bounds) {
         if (bound.work.bytes() == 0 && bound.work.flops == 0) continue;
         const graph::Node& node = graph[bound.node];
-        const BoundRow one = row_of(node, bound);
-        const auto key = fmt::format("{}\n{}\n{} {} {}", graph::describe_line(node.where), one.what,
-                                     one.flops, one.bytes, one.unfused_us);
-        const auto [at, fresh] = known.try_emplace(key, rows.size());
-        if (fresh) {
-            rows.push_back(one);
+        const BoundRow added = row_of(node, bound);
+        const auto key = fmt::format("{}\n{}\n{} {} {}", graph::describe_line(node.where),
+                                     added.what, added.flops, added.bytes, added.unfused_us);
+        const auto [at, is_new] = row_by_key.try_emplace(key, rows.size());
+        if (is_new) {
+            rows.push_back(added);
             continue;
         }
         BoundRow& row = rows[at->second];
-        if (row.where != one.where) row.where = graph::describe_line(node.where);
+        if (row.where != added.where) row.where = graph::describe_line(node.where);
         ++row.count;
-        row.flops += one.flops;
-        row.bytes += one.bytes;
-        row.hard_us += one.hard_us;
-        row.calibrated_us += one.calibrated_us;
-        row.unfused_us += one.unfused_us;
+        row.flops += added.flops;
+        row.bytes += added.bytes;
+        row.hard_us += added.hard_us;
+        row.calibrated_us += added.calibrated_us;
+        row.unfused_us += added.unfused_us;
     }
     return rows;
 }

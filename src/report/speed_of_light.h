@@ -10,25 +10,25 @@
 
 namespace fact::report {
 
-// An operator, a group of operators whose lines would be the same, or a pattern.
+// A row of a table: an operator, a group of equal operators, or a pattern.
 struct BoundRow {
     std::string where;   // "model.py:41, blocks.0.mlp"
     std::string what;    // the pattern's id, or the operator
     std::string family;  // "linear", "pointwise"
     int count = 1;       // operators in the group or in the pattern
     double flops = 0, bytes = 0, hard_us = 0, calibrated_us = 0, unfused_us = 0;  // totals
-    bool only_bytes = false;
-    bool counted = true;  // of a pattern: whether it is part of the whole graph's fused bound
+    bool only_bytes = false;  // the bound is by bytes alone: the operator's flops are not known
+    bool counted = true;      // of a pattern: whether it is part of the whole graph's fused bound
 
     // The unfused time as a multiple of the bound; 0 if there is nothing to do.
     double headroom() const { return calibrated_us > 0 ? unfused_us / calibrated_us : 0; }
 };
 
 struct SpeedOfLight {
-    std::string source;                // what was asked about
+    std::string source;                // the module or archive that was asked about
     std::string dtype, gpu, ceilings;  // "bf16", "h200", the source of its calibrated ceilings
     Tf32 tf32 = {};
-    int operators = 0, views = 0;
+    int operators = 0, views = 0;  // of the graph; those of them that move and compute nothing
     std::vector<BoundRow> patterns, nodes;
     sol::GraphBound whole;
 
@@ -36,7 +36,7 @@ struct SpeedOfLight {
     double best_speedup() const;
 };
 
-// `nodes` grouped, views left out.
+// In `nodes`, equal operators are one row, and views are left out.
 SpeedOfLight speed_of_light(const graph::Graph& graph, const match::Discovery& discovery, Tf32 tf32,
                             const GpuSpec& gpu);
 

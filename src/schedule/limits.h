@@ -3,7 +3,7 @@
 
 namespace fact::schedule {
 
-// Those of an A100 and an H100. They only rank candidates: launches ask the GPU itself.
+// The multiprocessors of an A100 and an H100, to rank candidates: launches ask the GPU itself.
 inline constexpr int kMultiprocessorsSm80 = 108, kMultiprocessorsSm90 = 132;
 
 inline constexpr long kLongSum = 65536;  // longer sums are added in two levels, to round less

@@ -18,13 +18,13 @@ constexpr double kIdleBoost = 0.255;    // by how much the clock is faster if al
 constexpr double kStart = 5.3;          // microseconds before the first product and after the last
 constexpr double kEpilogue = 9.1;       // cycles of the epilogue per 128 values
 constexpr double kEpilogueOperand = 3;  // and per matrix that the epilogue reads
-constexpr double kOverlapLoss = 0.034;  // what the smaller demands add to the largest
-constexpr double kFewerStages = 1.015;
+constexpr double kOverlapLoss = 0.034;  // the share of the smaller demands added to the largest
+constexpr double kFewerStages = 1.015;  // factor on the time with fewer stages than fit
 constexpr double kL2Rate = 20.7e6, kMemoryRate = 3.48e6;  // bytes per microsecond
-constexpr double kL2Bytes = 30.3e6;
-constexpr double kMeeting = 4.6;     // microseconds until the parts of a tile are combined
-constexpr double kSpans = 6.0;       // added for stream-K, divided by the cluster's size
-constexpr double kPartBytes = 43.0;  // bytes of another part, added per cycle
+constexpr double kL2Bytes = 30.3e6;                       // of operands that stay in L2
+constexpr double kMeeting = 4.6;  // microseconds until the parts of a tile are combined
+constexpr double kSpans = 6.0;    // microseconds added for stream-K, divided by the cluster's size
+constexpr double kPartBytes = 43.0;  // bytes of partial sums added per cycle
 constexpr double kTwoAtOnce = 1.7;   // how much faster if two parts are read at a time
 
 // The share of the tensor cores' rate that a tile sustains, less the cost of sharing in a cluster.
@@ -62,11 +62,13 @@ double bytes_of_b(const Problem& p) {
 }
 
 // Cycles of one tile's products. f32 operands rounded to f16 are many bytes for little arithmetic,
-// so loads may limit the speed, at the rate measured for 16-bit tiles of 128x128. That kernel
-// itself is not fitted.
+// so loads may limit the speed, at the rate measured for 16-bit tiles of 128x128. The model
+// is not fitted to that kernel itself.
 double mainloop_cycles(const Schedule& s, const Problem& p, double depth) {
     const double m = s.tile.m, n = s.tile.n;
-    const double products = m * n * depth / (p.split ? 2048.0 / 3 : 2048.0) / efficiency(s);
+    constexpr double kProductRate = 2048;  // multiply-adds per cycle of a multiprocessor
+    const double rate = p.split ? kProductRate / 3 : kProductRate;
+    const double products = m * n * depth / rate / efficiency(s);
     if (!rounded(p)) return products;
     constexpr double kLoadRate = 56;  // bytes per cycle
     return std::max(products, (m * bytes_of_a(p) + n * bytes_of_b(p)) * depth / kLoadRate);
@@ -81,15 +83,15 @@ double tensor_us(const Schedule& s, const Problem& p, const Division& d) {
         const bool split = s.scheduler == Scheduler::splitk;
         const double available = split ? std::floor(d.clusters / d.tiles) : d.clusters / d.tiles;
         const double parts = std::clamp(available, 1.0, d.depth / s.tile.k);
-        const double one = (mainloop / parts + epilogue) / kClock;
-        if (parts <= 1) return one;
+        const double part_us = (mainloop / parts + epilogue) / kClock;
+        if (parts <= 1) return part_us;
         // Many parts are first added up in teams.
         const double added = split && parts > 6 ? 2 * std::sqrt(parts) : parts;
         // kSumsAtOnce in mainloop_half.cuh.
         const bool two_at_once = p.operands != DType::f32 && accumulators_on_sm90(s, p) == 64;
         const double rate_of_adding = kPartBytes * (two_at_once ? kTwoAtOnce : 1);
         const double meeting = split ? kMeeting : kMeeting + kSpans / (s.cluster.m * s.cluster.n);
-        return one + meeting + added * area * 4 / rate_of_adding / kClock;
+        return part_us + meeting + added * area * 4 / rate_of_adding / kClock;
     }
     if (s.scheduler == Scheduler::streamk) {  // all end at the same time, after adding one part
         const double meeting = kMeeting + area * 4 / kPartBytes / kClock;
@@ -113,7 +115,8 @@ double l2_us(const Schedule& s, const Problem& p, const Division& d) {
     return (rows * bytes_of_a(p) + columns * bytes_of_b(p)) * d.depth * tiles / kL2Rate;
 }
 
-// Memory traffic: an operand is read again if L2 has evicted it before its next use.
+// Memory traffic: an operand is read again if L2 has evicted it before its next use. Tiles are
+// walked in bands: `band` tiles along the raster's dimension, all tiles across it.
 double memory_us(const Schedule& s, const Problem& p, const Division& d) {
     const double batch = static_cast<double>(p.batch);
     const double a = p.m * d.depth * bytes_of_a(p) * batch;
@@ -128,9 +131,9 @@ double memory_us(const Schedule& s, const Problem& p, const Division& d) {
     const double unit_across = along_m ? columns_bytes : rows_bytes;
     const double in_flight = std::clamp(d.clusters / band, 1.0, std::max(1.0, across));
     const double total_along = along_m ? a : b, total_across = along_m ? b : a;
-    const bool stays = total_across / batch + band * unit_along < kL2Bytes;
+    const bool across_stays = total_across / batch + band * unit_along < kL2Bytes;
     const double bands_at_once = std::max(1.0, d.clusters / (band * across));
-    const double reads_across = stays ? 1 : std::max(1.0, along / band / bands_at_once);
+    const double reads_across = across_stays ? 1 : std::max(1.0, along / band / bands_at_once);
     const bool band_stays = band * unit_along + in_flight * unit_across < kL2Bytes;
     const double reads_along = band_stays ? 1 : std::max(1.0, across / in_flight);
     const double operands = total_along * reads_along + total_across * reads_across;
@@ -149,9 +152,9 @@ double expected_us_on_sm90(const Schedule& s, const Problem& p) {
     const Division d(s, p);
     const double demands[] = {tensor_us(s, p, d), l2_us(s, p, d), memory_us(s, p, d)};
     const double most = *std::max_element(std::begin(demands), std::end(demands));
-    double rest = -most;
-    for (const double us : demands) rest += us;
-    return (most + kOverlapLoss * rest) * (s.stages == 0 ? 1 : kFewerStages) + kStart;
+    double others = -most;
+    for (const double us : demands) others += us;
+    return (most + kOverlapLoss * others) * (s.stages == 0 ? 1 : kFewerStages) + kStart;
 }
 
 std::vector<Schedule> candidates_on_sm90(const Problem& problem) {
@@ -166,8 +169,8 @@ std::vector<Schedule> candidates_on_sm90(const Problem& problem) {
     std::stable_sort(ranked.begin(), ranked.end(), quicker);
     // Walks of one kernel differ little, and the model is least sure of them. Each further one is
     // ranked lower, so that the first few candidates are different kernels.
-    std::map<decltype(kernel_of(Schedule{})), int> seen;
-    for (Ranked& r : ranked) r.us *= 1 + 0.02 * std::min(seen[kernel_of(r.schedule)]++, 5);
+    std::map<decltype(kernel_of(Schedule{})), int> num_walks;
+    for (Ranked& r : ranked) r.us *= 1 + 0.02 * std::min(num_walks[kernel_of(r.schedule)]++, 5);
     std::stable_sort(ranked.begin(), ranked.end(), quicker);
     std::vector<Schedule> schedules;
     for (const Ranked& r : ranked) schedules.push_back(r.schedule);

@@ -59,16 +59,16 @@ std::vector<std::string> open_entries(const PartialSchedule& partial) {
 
 std::vector<Schedule> completions(const PartialSchedule& partial,
                                   const std::vector<Schedule>& ranked) {
-    std::vector<Schedule> as_ranked, others;
+    std::vector<Schedule> agreeing, replaced;
     for (const Schedule& candidate : ranked) {
         const Schedule schedule = partial.applied_to(candidate);
-        if (schedule == candidate) as_ranked.push_back(schedule);
-        if (std::find(others.begin(), others.end(), schedule) == others.end())
-            others.push_back(schedule);
+        if (schedule == candidate) agreeing.push_back(schedule);
+        if (std::find(replaced.begin(), replaced.end(), schedule) == replaced.end())
+            replaced.push_back(schedule);
     }
-    if (!as_ranked.empty()) return as_ranked;
-    if (others.empty()) others.push_back(partial.applied_to({}));
-    return others;
+    if (!agreeing.empty()) return agreeing;
+    if (replaced.empty()) replaced.push_back(partial.applied_to({}));
+    return replaced;
 }
 
 }  // namespace fact::schedule

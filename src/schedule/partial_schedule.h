@@ -25,7 +25,7 @@ struct PartialSchedule {
 
 // The entries that are set: "tile 128x256x64  cluster 2x1"; "" if there are none.
 std::string to_string(const PartialSchedule& partial);
-// The names of the others. "raster" and "swizzle" count only if the scheduler is set.
+// The names of the entries that are not set; "raster" and "swizzle" only if the scheduler is set.
 std::vector<std::string> open_entries(const PartialSchedule& partial);
 
 // The schedules of `ranked` that agree with the set entries, most promising first. If none does:

@@ -26,7 +26,7 @@ enum class Raster { m, n };  // the dimension along which tiles are walked first
 // splitk: every tile cut into equal parts along K.
 enum class Scheduler { persistent, streamk, splitk };
 
-// Their names in the language, records and logs.
+// Names are those in the language, in records and in logs.
 struct MainloopInfo {
     Mainloop mainloop;
     std::string_view name;
@@ -114,7 +114,7 @@ struct Problem {
     // Products with the same A that share a tile, side by side: each has `n` columns in all, and an
     // equal part of a tile's.
     int products = 1;
-    int unsplit_columns = 1;  // a tile's width is a multiple of it: columns that are flipped
+    int unsplit_columns = 1;  // must divide a tile's width, so that flipped columns share a tile
     int full_operands = 0;    // matrices that the epilogue reads besides the accumulator
     bool staged = false;      // one of them is loaded through shared memory
     bool strided = false;     // some tensor of the epilogue is accessed element by element
@@ -142,12 +142,13 @@ constexpr double fetched_per_output(const Schedule& s) {
 // if those of the first rows, which take one or two dozen microseconds on the whole GPU, are done
 // before the first tiles are multiplied.
 bool finds_statistics_on_sm90(const Schedule& schedule, const Problem& problem);
-// All legal schedules that differ in more than name, not ranked.
+// The legal schedules that are worth trying, not ranked: none that walks the tiles like another
+// one, or that splits K where this cannot pay.
 std::vector<Schedule> space_on_sm90(const Problem& problem);
 // The product's time in microseconds on an H200, by a model of waves, tensor cores, caches and
 // epilogue: good enough to rank schedules, not to predict times.
 double expected_us_on_sm90(const Schedule& schedule, const Problem& problem);
-// The space, most promising first.
+// The schedules of space_on_sm90, most promising first.
 std::vector<Schedule> candidates_on_sm90(const Problem& problem);
 // How a thread block's shared memory is used on sm90: first the ring of stages, then the buffers
 // through which results are stored (a warp with more of them waits less).

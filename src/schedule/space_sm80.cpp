@@ -13,8 +13,8 @@ namespace fact::schedule {
 
 namespace {
 
-constexpr int kBlockBytes = 166912;  // a thread block's limit on an A100; newer GPUs have more
-constexpr int kHalfBytes = 82944;    // up to which two thread blocks fit on a multiprocessor
+constexpr int kBlockBytes = 166912;  // shared memory of a thread block on an A100, at most
+constexpr int kHalfBytes = 82944;    // with at most this, two of them fit on a multiprocessor
 constexpr int kMaxStagesSm80 = 5;
 constexpr int kWarpColumns = 64;  // a warp's epilogue handles 64 columns at a time
 
@@ -39,6 +39,7 @@ bool one_of(int value, std::initializer_list<int> allowed) {
 double estimated_cycles(const Schedule& s, const Problem& p) {
     const double tiles =
         static_cast<double>(ceil_div(p.m, s.tile.m) * ceil_div(p.n, s.tile.n) * p.batch);
+    // Multiply-adds per cycle of a multiprocessor.
     const double rate = is_f32(p) ? 512.0 / (p.split ? 3 : 1) : 1024.0;
     const double area = static_cast<double>(s.tile.m) * s.tile.n;
     const double efficiency = area >= 32768   ? 0.85
@@ -47,7 +48,7 @@ double estimated_cycles(const Schedule& s, const Problem& p) {
                                               : 0.5;
     const double k = static_cast<double>(ceil_div(p.k, s.tile.k)) * s.tile.k;
     const double epilogue = area / 128 * (16 + 4 * p.full_operands);
-    const int resident =
+    const int resident =  // thread blocks per multiprocessor
         shared_memory_on_sm80(s, p).bytes <= kHalfBytes && num_warps(s, p) == 4 ? 2 : 1;
     // Two thread blocks share the tensor cores: one runs its epilogue while the other multiplies.
     const double waves = std::ceil(tiles / (kMultiprocessorsSm80 * resident)) * resident;
@@ -85,8 +86,9 @@ SharedMemory shared_memory_on_sm80(const Schedule& s, const Problem& problem) {
 std::string illegal_on_sm80(const Schedule& s, const Problem& p) {
     if (s.mainloop != Mainloop::cooperative)
         return "on sm80 all warps of a thread block share one tile: mainloop must be cooperative";
-    if (s.cluster != Cluster{}) return "sm80 has no clusters";
-    if (s.scheduler != Scheduler::persistent) return "the sm80 skeleton computes whole tiles";
+    if (s.cluster != Cluster{}) return "sm80 has no clusters: cluster must be 1x1";
+    if (s.scheduler != Scheduler::persistent)
+        return "the sm80 skeleton computes whole tiles: scheduler must be persistent";
     if (is_f32(p) ? s.tile.k != 32 : !one_of(s.tile.k, {32, 64}))
         return fmt::format("a k-tile is {} deep, not {}", is_f32(p) ? "32" : "32 or 64", s.tile.k);
     if (!one_of(s.tile.m, {64, 128, 256}))
@@ -141,9 +143,11 @@ std::vector<Schedule> candidates_on_sm80(const Problem& problem) {
             s.stages = kVariations[v].stages;
             s.raster = kVariations[v].raster;
             if (!illegal_on_sm80(s, problem).empty()) continue;
-            Schedule plain = s;
-            plain.stages = 0;
-            if (s.stages != 0 && shared_memory_on_sm80(plain, problem).stages == s.stages) continue;
+            Schedule automatic = s;
+            automatic.stages = 0;
+            if (s.stages != 0 && shared_memory_on_sm80(automatic, problem).stages == s.stages)
+                continue;
+            // Later variations are less promising.
             ranked.push_back(
                 {estimated_cycles(s, problem) * (1 + 0.03 * static_cast<double>(v)), s});
         }

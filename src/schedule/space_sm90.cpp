@@ -13,7 +13,7 @@ namespace fact::schedule {
 
 namespace {
 
-constexpr int kSharedBytes = 232448;  // a thread block's limit on sm90
+constexpr int kSharedBytes = 232448;  // shared memory of a thread block on sm90, at most
 constexpr int kBoxBytes = 8 * 2048;   // one store buffer for each of the eight consumer warps
 constexpr int kBarrierBytes = 1024;   // barriers, rounded up to the storage's alignment
 constexpr int kMaxStagesSm90 = 8;
@@ -73,7 +73,7 @@ SharedMemory shared_memory_on_sm90(const Schedule& s, const Problem& problem) {
 }
 
 bool finds_statistics_on_sm90(const Schedule& s, const Problem& p) {
-    constexpr long kDeep = 2048, kWide = 128 * 256;
+    constexpr long kDeep = 2048, kWide = 128 * 256;  // terms of a sum; values of a tile
     return info(p.operands).bytes == 2 && !info(s.mainloop).tile_per_group &&
            s.scheduler != Scheduler::splitk && p.k >= kDeep && s.tile.m * s.tile.n >= kWide &&
            tile_count(s, p) >= kMultiprocessorsSm90;
@@ -86,17 +86,18 @@ int accumulators_on_sm90(const Schedule& s, const Problem& problem) {
 }
 
 std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
-    const bool single = p.operands == DType::f32;
-    const int depth = single ? 32 : 64, row = single ? 32 : 64;
+    const bool f32_operands = p.operands == DType::f32;
+    const int depth = f32_operands ? 32 : 64;  // elements in 128 bytes
     const bool pingpong = info(s.mainloop).tile_per_group;
     if (s.tile.k != depth)
-        return fmt::format("a k-tile is 128 bytes deep: {} of {}", depth, info(p.operands).name);
-    if (p.split && pingpong) return "products of split f32 operands are cooperative only";
+        return fmt::format("a k-tile is 128 bytes deep: {} elements of {}", depth,
+                           info(p.operands).name);
+    if (p.split && pingpong) return "with split f32 operands, mainloop must be cooperative";
     const int group_rows = pingpong ? s.tile.m : s.tile.m / 2;
     if (group_rows != 64 && group_rows != 128)
         return fmt::format("a consumer group takes 64 or 128 rows of a tile, not {}", group_rows);
     if (rounded(p) && group_rows != 64)
-        return "a consumer group takes 64 rows if f32 operands are rounded: with 128, ptxas spills";
+        return "a consumer group takes 64 rows if f32 operands are rounded: 128 spill registers";
     if (s.tile.n != 64 && s.tile.n != 128 && (p.split || (s.tile.n != 192 && s.tile.n != 256)))
         return fmt::format("a tile is 64 or 128 columns wide{}, not {}",
                            p.split ? "" : ", 192 or 256", s.tile.n);
@@ -106,8 +107,9 @@ std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
             "lines of {}",
             p.products, columns_of(s, p), info(p.output).name);
     if (s.tile.n % p.unsplit_columns != 0)
-        return fmt::format("groups of {} columns must stay in one tile, and {} is not a multiple",
-                           p.unsplit_columns, s.tile.n);
+        return fmt::format(
+            "groups of {} columns must stay in one tile, and its width, {}, is not a multiple",
+            p.unsplit_columns, s.tile.n);
     if (pingpong && s.tile.m == 128 && s.tile.n == 64)
         return "ptxas serializes the products of a ping-pong tile of 128x64";
     if (const int sums = accumulators_on_sm90(s, p); sums > 128)
@@ -124,20 +126,20 @@ std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
         return "a cluster is at most 2x2";
     // Each thread block of a cluster loads its part of a shared tile: whole rows, or whole 128-byte
     // slabs.
-    if (p.a == Major::mn && s.tile.m / row % s.cluster.n != 0)
+    if (p.a == Major::mn && s.tile.m / depth % s.cluster.n != 0)
         return "a tile of A contiguous along M cannot be shared by the cluster's columns";
-    if (!single && p.b == Major::mn && columns_of(s, p) / row % s.cluster.m != 0)
+    if (!f32_operands && p.b == Major::mn && columns_of(s, p) / depth % s.cluster.m != 0)
         return "a tile of B contiguous along N cannot be shared by the cluster's rows";
-    Schedule most = s;
-    most.stages = 0;
-    const int fit = shared_memory_on_sm90(most, p).stages;
+    Schedule automatic = s;
+    automatic.stages = 0;
+    const int fit = shared_memory_on_sm90(automatic, p).stages;
     if (fit == 0) return "not even two stages fit into shared memory";
     if (s.stages != 0 && (s.stages < 2 || s.stages > fit))
         return fmt::format("{} stages do not fit: 2 to {} do", s.stages, fit);
-    if (single && s.scheduler == Scheduler::streamk)
-        return "f32 products take split-K, not stream-K, whose bookkeeping would spill registers";
+    if (f32_operands && s.scheduler == Scheduler::streamk)
+        return "with f32 operands, streamk would spill registers: choose splitk";
     if (splits_depth(s.scheduler) && s.tile.m == 256)
-        return "ptxas spills if the parts of a tile of 256 rows are added up";
+        return "adding up the parts of a tile of 256 rows would spill registers";
     if (s.scheduler == Scheduler::splitk && pingpong)
         return "split-K gives a thread block one part of one tile: ping-pong needs two tiles";
     if (s.swizzle < 1 || s.swizzle > 64) return "a swizzle is 1 to 64 tiles";

@@ -14,12 +14,14 @@ using graph::ValueId;
 
 namespace {
 
-double stored(const Graph& graph, ValueId value) {
+// The bytes of memory that a value covers; 0 if its type is not known.
+double value_bytes(const Graph& graph, ValueId value) {
     const auto& type = graph[value].type;
     return type ? stored_bytes(*type) : 0;
 }
 
-// Greedily, the part that saves most first; parts that overlap a chosen one are skipped.
+// Chooses parts greedily, the one that saves most first; parts that overlap a chosen one or lose
+// time are skipped.
 std::vector<std::size_t> choose(const std::vector<NodeBound>& nodes,
                                 const std::vector<Part>& parts) {
     std::vector<double> savings;
@@ -34,7 +36,8 @@ std::vector<std::size_t> choose(const std::vector<NodeBound>& nodes,
     std::set<NodeId> taken;
     for (const std::size_t i : order) {
         const auto overlaps = [&](NodeId node) { return taken.contains(node); };
-        if (savings[i] < -1e-9 || std::ranges::any_of(parts[i].nodes, overlaps)) continue;
+        constexpr double kRounding = 1e-9;  // microseconds
+        if (savings[i] < -kRounding || std::ranges::any_of(parts[i].nodes, overlaps)) continue;
         taken.insert(parts[i].nodes.begin(), parts[i].nodes.end());
         chosen.push_back(i);
     }
@@ -42,7 +45,7 @@ std::vector<std::size_t> choose(const std::vector<NodeBound>& nodes,
     return chosen;
 }
 
-// The nodes, their product flops reduced to what a part says is enough.
+// The nodes, with the flops of products reduced to those that a part needs (Part::product_flops).
 std::vector<NodeBound> needed_work(std::vector<NodeBound> nodes, const std::vector<Part>& parts) {
     for (const Part& part : parts) {
         double total = 0;
@@ -77,7 +80,7 @@ double least_bytes(const Graph& graph, const std::vector<NodeBound>& nodes) {
     std::vector<double> needed(graph.values.size());
     const auto need = [&](ValueId value, double bytes) {
         double& most = needed[graph::index(value)];
-        most = std::min(std::max(most, bytes), stored(graph, value));
+        most = std::min(std::max(most, bytes), value_bytes(graph, value));
     };
     std::map<ValueId, double> written;  // by the value that owns the memory: views are not copies
     for (const auto& output : graph.outputs) {
@@ -90,7 +93,7 @@ double least_bytes(const Graph& graph, const std::vector<NodeBound>& nodes) {
         }
         // A result that is an input, or a view of one, need not be written.
         if (graph[root].producer)
-            written[root] = std::max(written[root], stored(graph, *output.value));
+            written[root] = std::max(written[root], value_bytes(graph, *output.value));
     }
     double bytes = 0;
     for (const auto& [root, own] : written) bytes += own;
@@ -109,44 +112,44 @@ double least_bytes(const Graph& graph, const std::vector<NodeBound>& nodes) {
 
 Bound ideal_bound(const std::vector<NodeBound>& nodes, double bytes, Tf32 tf32,
                   const GpuSpec& gpu) {
-    Bound tensor, other;
+    Bound tensor, cuda_cores;
     for (const NodeBound& node : nodes) {
         Work work = as_work(node.work, Runner::kernel, tf32);
         work.bytes = 0;
         const Bound own = bound(work, gpu);
-        Bound& sum = work.unit == Unit::cuda_core_fp32 ? other : tensor;
+        Bound& sum = work.unit == Unit::cuda_core_fp32 ? cuda_cores : tensor;
         sum.hard_us += own.hard_us;
         sum.calibrated_us += own.calibrated_us;
     }
     const Bound moved = kernel_bound({0, bytes, Unit::cuda_core_fp32}, gpu);
-    return {std::max({moved.hard_us, tensor.hard_us, other.hard_us}),
-            std::max({moved.calibrated_us, tensor.calibrated_us, other.calibrated_us})};
+    return {std::max({moved.hard_us, tensor.hard_us, cuda_cores.hard_us}),
+            std::max({moved.calibrated_us, tensor.calibrated_us, cuda_cores.calibrated_us})};
 }
 
 GraphBound graph_bound(const Graph& graph, const std::vector<NodeBound>& nodes,
                        const std::vector<Part>& parts, Tf32 tf32, const GpuSpec& gpu) {
-    GraphBound whole;
+    GraphBound total;
     for (const NodeBound& node : nodes) {
-        whole.flops += node.work.flops;
-        whole.unfused_bytes += node.work.bytes();
-        whole.unfused_us += node.unfused_us;
-        whole.only_bytes += node.work.only_bytes;
+        total.flops += node.work.flops;
+        total.unfused_bytes += node.work.bytes();
+        total.unfused_us += node.unfused_us;
+        total.only_bytes += node.work.only_bytes;
     }
-    whole.used = choose(nodes, parts);
+    total.used = choose(nodes, parts);
     std::set<NodeId> fused;
-    for (const std::size_t i : whole.used) {
+    for (const std::size_t i : total.used) {
         fused.insert(parts[i].nodes.begin(), parts[i].nodes.end());
-        whole.fused.hard_us += parts[i].bound.hard_us;
-        whole.fused.calibrated_us += parts[i].bound.calibrated_us;
+        total.fused.hard_us += parts[i].bound.hard_us;
+        total.fused.calibrated_us += parts[i].bound.calibrated_us;
     }
     for (const NodeBound& node : nodes) {
         if (fused.contains(node.node)) continue;
-        whole.fused.hard_us += bound(as_work(node.work, Runner::torch, tf32), gpu).hard_us;
-        whole.fused.calibrated_us += node.unfused_us;
+        total.fused.hard_us += bound(as_work(node.work, Runner::torch, tf32), gpu).hard_us;
+        total.fused.calibrated_us += node.unfused_us;
     }
-    whole.least_bytes = least_bytes(graph, nodes);
-    whole.ideal = ideal_bound(needed_work(nodes, parts), whole.least_bytes, tf32, gpu);
-    return whole;
+    total.least_bytes = least_bytes(graph, nodes);
+    total.ideal = ideal_bound(needed_work(nodes, parts), total.least_bytes, tf32, gpu);
+    return total;
 }
 
 }  // namespace fact::sol

@@ -30,9 +30,9 @@ struct Part {
 struct GraphBound {
     double flops = 0;
     double unfused_bytes = 0, least_bytes = 0;  // of the operators one by one; of the ideal program
-    double unfused_us = 0;                      // an optimistic estimate of eager
-    std::vector<std::size_t> used;  // parts that were counted; of overlapping ones the better
-    Bound fused;                    // each of those parts as one kernel, all other nodes as torch's
+    double unfused_us = 0;                      // an optimistic estimate of eager PyTorch
+    std::vector<std::size_t> used;  // indices of the parts that were counted, which do not overlap
+    Bound fused;                    // each of these parts as one kernel, all other nodes as torch's
     Bound ideal;                    // see ideal_bound
     int only_bytes = 0;             // operators of which only the traffic is known
 };

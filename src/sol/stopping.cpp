@@ -11,9 +11,9 @@ namespace {
 // The first quartile of measured over modelled times, by nearest rank; 0 if there are none.
 double low_ratio(std::span<const Trial> tried) {
     std::vector<double> ratios;
-    for (const Trial& one : tried)
-        if (one.model_us > 0 && one.measured_us > 0)
-            ratios.push_back(one.measured_us / one.model_us);
+    for (const Trial& trial : tried)
+        if (trial.model_us > 0 && trial.measured_us > 0)
+            ratios.push_back(trial.measured_us / trial.model_us);
     if (ratios.empty()) return 0;
     std::ranges::sort(ratios);
     return ratios[(ratios.size() - 1) / 4];

@@ -10,10 +10,10 @@ namespace fact::sol {
 
 struct Rules {
     double near_bound = 0.05;  // stop within this fraction of the calibrated bound
-    int min_near_bound = 2;    // but only after as many times: the GPU may just have been cool
+    int min_near_bound = 2;    // but only after this many measurements: the GPU may have been cool
     double min_gain = 0.01;    // stop if the model expects a smaller gain
-    // The model decides only after this many. On eighteen shapes the best of its first eight was
-    // within 2 % of the best of all (bench/results/h200/schedules.json).
+    // The model decides only after this many measurements. On eighteen shapes the best of its first
+    // eight was within 2 % of the best of all (bench/results/h200/schedules.json).
     int min_measured = 8;
 };
 
@@ -23,10 +23,10 @@ struct Trial {
 };
 
 struct SearchState {
-    double bound_us = 0;               // calibrated; 0: not known
-    double best_us = 0;                // median time of the fastest that passed; 0: none has
-    std::vector<Trial> tried;          // all that passed, including the best
-    std::vector<double> remaining_us;  // the model's times of the others; 0: no estimate
+    double bound_us = 0;       // calibrated; 0: not known
+    double best_us = 0;        // median time of the fastest candidate that passed; 0: none has
+    std::vector<Trial> tried;  // all candidates that passed, including the best
+    std::vector<double> remaining_us;  // the model's times of those not tried; 0: no estimate
 };
 
 struct Verdict {

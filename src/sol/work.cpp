@@ -92,8 +92,8 @@ class Counter {
         std::ranges::sort(reads_);
         const auto repeated = std::ranges::unique(reads_);
         reads_.erase(repeated.begin(), repeated.end());
-        move();
-        compute();
+        count_bytes();
+        count_flops();
         return work_;
     }
 
@@ -110,8 +110,9 @@ class Counter {
         return type_of(graph_, graph::tensor_argument(node_, name));
     }
 
-    void move() {
+    void count_bytes() {
         const auto in_order = graph::tensor_inputs(node_);
+        // What is overwritten is not read.
         const bool overwrites = graph::aten_name(node_.target) == "copy";
         for (const ValueId value : reads_) {
             const auto* type = type_of(graph_, value);
@@ -134,12 +135,12 @@ class Counter {
         }
     }
 
-    void compute() {
+    void count_flops() {
         switch (work_.family) {
             case Family::product:
-                return compute_product();
+                return count_product();
             case Family::attention:
-                return compute_attention();
+                return count_attention();
             case Family::reduction:
             case Family::loss:
                 if (const auto* type = first_input())
@@ -161,7 +162,7 @@ class Counter {
         }
     }
 
-    void compute_product() {
+    void count_product() {
         const double flops = product_flops();
         const auto* operand = first_input();
         work_.only_bytes = flops == 0 || !operand || !info(operand->dtype).floating;
@@ -211,7 +212,7 @@ class Counter {
         return flops;
     }
 
-    void compute_attention() {
+    void count_attention() {
         const auto operands = graph::tensor_inputs(node_);
         const TensorType* types[3] = {};
         for (std::size_t i = 0; i < 3 && i < operands.size(); ++i)
@@ -221,14 +222,14 @@ class Counter {
             work_.only_bytes = true;
             return;
         }
-        const auto own = attention_work(*types[0], *types[1], *types[2],
-                                        graph::flag_argument(node_, "is_causal", false));
-        work_.flops = own.flops;
+        const auto attention = attention_work(*types[0], *types[1], *types[2],
+                                              graph::flag_argument(node_, "is_causal", false));
+        work_.flops = attention.flops;
         work_.product_operands = types[0]->dtype;
         for (Access& read : work_.reads)
             if (read.value != operands[0] &&
                 (read.value == operands[1] || read.value == operands[2]))
-                read.bytes *= own.keys_read;
+                read.bytes *= attention.keys_read;
     }
 
     const Graph& graph_;
@@ -271,6 +272,7 @@ double seen_scores(double rows, double columns, bool causal, std::optional<std::
     if (!window) return causal ? triangle(rows) : rows * columns;
     const auto ahead = causal ? 0.0 : static_cast<double>(*window - 1);
     const double behind = std::max(0.0, rows - static_cast<double>(*window));
+    // Row i sees the columns up to i + ahead, less those up to i - window.
     return triangle(rows + ahead) - triangle(ahead) - triangle(behind);
 }
 

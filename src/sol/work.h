@@ -49,7 +49,7 @@ AttentionWork attention_work(const graph::TensorType& q, const graph::TensorType
                              const graph::TensorType& v, bool causal,
                              std::optional<std::int64_t> window = {});
 
-// Who computes it, which decides the unit: torch in its own precision, or one of our kernels.
+// Who computes an operator, which decides the unit: torch in its own precision, or our kernels.
 enum class Runner { torch, kernel };
 Work as_work(const NodeWork& work, Runner runner, Tf32 allowed);
 

@@ -17,7 +17,7 @@ Error become(const Command& command) {
     std::vector<char*> argv;
     for (const auto& word : command.argv) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
-    std::fflush(nullptr);  // earlier output is not lost
+    std::fflush(nullptr);  // so that output in buffers is not lost
     ::execvp(argv[0], argv.data());
     const int code = errno;
     return {fmt::format("cannot start {}: {}", command.argv[0], std::strerror(code)),

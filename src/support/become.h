@@ -6,8 +6,9 @@
 
 namespace fact {
 
-// The process becomes the other program: standard streams, signals and the exit code are its own.
-// Returns only if it cannot be started. Uses only argv and environment of the command.
+// This process becomes the other program, which takes over its standard streams, signals and exit
+// code. Returns only if the program cannot be started. Uses only argv and environment of the
+// command.
 Error become(const Command& command);
 
 }  // namespace fact

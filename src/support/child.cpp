@@ -26,7 +26,8 @@ namespace {
 // A process stuck in a driver call may take long to end after SIGKILL; we do not wait forever.
 constexpr Seconds kReapPatience{10};
 
-// Both ends above the standard three, so that giving them to a child cannot overwrite one.
+// Makes a pipe with both ends above the three standard descriptors, so that giving one to a child
+// cannot overwrite another.
 bool make_pipe(std::array<int, 2>& ends) {
     std::array<int, 2> raw;
     if (::pipe2(raw.data(), O_CLOEXEC) != 0) return false;
@@ -60,8 +61,8 @@ std::vector<std::string> merged_environment(const Command& command) {
     return result;
 }
 
-// posix_spawn cannot set limits, and after it the program may already have started others. So a
-// shell sets them, and then becomes the program.
+// posix_spawn cannot set limits, and when it returns, the program may already have started others.
+// So a shell sets the limits, and then becomes the program.
 std::vector<std::string> limited(const Command& command) {
     if (command.address_bytes == 0) return command.argv;
     std::vector<std::string> argv{"/bin/sh", "-c", "ulimit -v \"$0\" && exec \"$@\"",
@@ -77,16 +78,16 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
     return result;
 }
 
-// The read end of a pipe that is never written to and whose other end only this process has: it
-// reads as closed when this process is gone. PR_SET_PDEATHSIG would affect one process only, not
-// those that it starts, and fires when the thread that forked ends.
+// The read end of a pipe that is never written to and whose other end only this process has: a
+// reader sees the pipe close when this process is gone. PR_SET_PDEATHSIG would affect one process
+// only, not those that it starts, and fires when the thread that forked ends.
 int life_line() {
     static std::mutex mutex;
     static std::array<int, 2> ends{-1, -1};
     static pid_t owner = 0;
     const std::lock_guard lock(mutex);
     if (owner == ::getpid()) return ends[0];
-    // A fork of this process does not share it.
+    // A fork of this process does not use the pipe of the original.
     for (int& end : ends)
         if (end >= 0) ::close(std::exchange(end, -1));
     if (!make_pipe(ends)) return -1;
@@ -94,7 +95,8 @@ int life_line() {
     return ends[0];
 }
 
-// A program that is being started when we are killed joins its group within this time.
+// What the guard of a group runs: when this process is gone, it kills the group. In the 0.1 s, a
+// program that was just being started joins the group.
 constexpr const char* kGuard = "read -r _; sleep 0.1; kill -KILL 0";
 
 // posix_spawn's two argument objects, freed with the scope.
@@ -168,7 +170,7 @@ Result<Child> Child::spawn(const Command& command, bool pipe_input) {
     if (interrupted()) return Error{fmt::format("{} not started: interrupted", program), ""};
     if (!command.folder.empty() && !std::filesystem::is_directory(command.folder))
         return Error{fmt::format("cannot start {}: no folder {}", program, command.folder), ""};
-    // Checked here: otherwise the shell that sets the limits would report it, in its own words.
+    // Checked here: otherwise the shell that sets the limits would report a missing program.
     const bool path = program.find('/') != program.npos;
     if (command.address_bytes > 0 && path && ::access(program.c_str(), X_OK) != 0)
         return cannot_start(program, errno);
@@ -177,7 +179,7 @@ Result<Child> Child::spawn(const Command& command, bool pipe_input) {
     child.guard_ = start_guard();
     if (child.guard_ == 0) return cannot_start(program, errno);
     SpawnPlan plan(child.guard_);
-    std::array<int, 3> theirs{-1, -1, -1};
+    std::array<int, 3> theirs{-1, -1, -1};  // the child's ends of the pipes
     for (int i = 0; i < 3; ++i) {
         if (i == in && !pipe_input) {
             ::posix_spawn_file_actions_addopen(&plan.actions, 0, "/dev/null", O_RDONLY, 0);
@@ -293,7 +295,7 @@ void Child::kill_group() const {
 
 Child::Ending Child::reap() {
     kill_group();
-    // Until the guard is reaped, no other group can get the number.
+    // Until the guard is reaped, no other group can get this group's number.
     unregister_group(std::exchange(slot_, -1));
     if (guard_ > 0) ::waitpid(std::exchange(guard_, 0), nullptr, 0);
     auto give_up = std::chrono::steady_clock::now() + kReapPatience;

@@ -1,5 +1,5 @@
-// One running child process group, used by run() and LineProcess. It ends with this process, even
-// if that is killed by SIGKILL.
+// One running child process group, used by run() and LineProcess. The group ends with this process,
+// even if this process is killed by SIGKILL.
 #pragma once
 
 #include <sys/types.h>
@@ -14,12 +14,12 @@
 
 namespace fact {
 
-// Our ends of the child's pipes are non-blocking; -1 if there is none or it was closed.
+// Our ends of the child's pipes are non-blocking.
 class Child {
   public:
     enum Pipe { in, out, err };
 
-    // `pipe_input`: give it a pipe to read from instead of the empty /dev/null.
+    // `pipe_input`: the child reads from a pipe instead of the empty /dev/null.
     static Result<Child> spawn(const Command& command, bool pipe_input);
     Child(Child&&) noexcept;
     Child& operator=(Child&&) noexcept;
@@ -27,7 +27,8 @@ class Child {
 
     bool open(Pipe pipe) const { return pipes_[pipe] >= 0; }
     void close(Pipe pipe);
-    // Appends what can be read without waiting; closes the pipe at its end.
+    // Appends what can be read without waiting, until `to` has `most` bytes or more; closes the
+    // pipe at its end.
     void read(Pipe pipe, std::string& to,
               std::size_t most = std::numeric_limits<std::size_t>::max());
     // Sends as much of `text` from `offset` as fits; false if the child no longer reads.
@@ -51,6 +52,7 @@ class Child {
     pid_t pid_ = 0;    // of the program
     pid_t guard_ = 0;  // the group's first process, which kills the group if this process ends
     int slot_ = -1;    // in the registry of groups that Ctrl-C kills
+    // Our ends; -1: none, or closed.
     std::array<int, 3> pipes_{-1, -1, -1};
 };
 

@@ -9,7 +9,7 @@ namespace fact {
 
 namespace {
 
-std::string spelled(std::chrono::system_clock::time_point moment) {
+std::string utc_text(std::chrono::system_clock::time_point moment) {
     const std::time_t seconds =
         std::chrono::system_clock::to_time_t(std::chrono::floor<std::chrono::seconds>(moment));
     std::tm utc{};
@@ -23,12 +23,12 @@ std::string spelled(std::chrono::system_clock::time_point moment) {
 }  // namespace
 
 std::string utc_now() {
-    return spelled(std::chrono::system_clock::now());
+    return utc_text(std::chrono::system_clock::now());
 }
 
 std::string utc_days_ago(double days) {
     using namespace std::chrono;
-    return spelled(system_clock::now() - seconds(static_cast<long>(days * 86400)));
+    return utc_text(system_clock::now() - seconds(static_cast<long>(days * 86400)));
 }
 
 }  // namespace fact

@@ -70,7 +70,7 @@ std::string render(const Diagnostic& diagnostic, std::string_view name, std::str
     auto [line, column] = locate(text, static_cast<std::uint32_t>(begin));
     std::string_view source = line_at(text, begin);
 
-    // Of a very long line, only what is around the span.
+    // Of a very long line, only the part around the span is shown.
     constexpr std::size_t kWidest = 160;
     std::size_t before = static_cast<std::size_t>(column - 1);
     const bool cut = source.size() > kWidest && before > kWidest / 2;

@@ -21,21 +21,21 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::chrono::milliseconds kPause{50};
+constexpr std::chrono::milliseconds kPause{50};  // between two attempts to take the lock
 
 Error cannot_lock(const fs::path& file, int code) {
     return {fmt::format("cannot lock {}: {}", file.string(), std::strerror(code)),
             "choose a folder on a local disk, which you may write to"};
 }
 
-// Whether the name still refers to the open file: the previous holder removes it.
+// Whether the name `file` still refers to the open file: the previous holder removes its file.
 bool is_at(int descriptor, const fs::path& file) {
     struct stat open{}, named{};
     return ::fstat(descriptor, &open) == 0 && ::stat(file.c_str(), &named) == 0 &&
            open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
-void write_process(int descriptor) {
+void write_process_id(int descriptor) {
     const auto text = fmt::format("{}\n", ::getpid());
     if (::ftruncate(descriptor, 0) != 0 || ::pwrite(descriptor, text.data(), text.size(), 0) < 0)
         return;  // only the message of waiting processes is less specific
@@ -81,7 +81,7 @@ Result<FileLock> FileLock::take(const fs::path& file, std::string_view what) {
                 ::close(std::exchange(lock.descriptor_, -1));
                 continue;
             }
-            write_process(descriptor);
+            write_process_id(descriptor);
             return lock;
         }
         const int why = errno;

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMaxLinks = 40;           // as the kernel follows
+constexpr int kMaxLinks = 40;           // as many as Linux follows
 constexpr std::size_t kLongStem = 200;  // names have at most 255 bytes
 
 // The permissions of an ordinary new file; those of mkostemp and mkdtemp exclude other users.
@@ -199,9 +199,9 @@ Result<> copy_whole_file(const fs::path& from, const fs::path& to) {
 }
 
 bool disk_is_full(const fs::path& folder) {
-    constexpr std::uint64_t kNothing = 64 * 1024;  // what some file systems keep for themselves
+    constexpr std::uint64_t kReserved = 64 * 1024;  // what some file systems keep for themselves
     struct statvfs disk{};
-    return ::statvfs(folder.c_str(), &disk) == 0 && disk.f_bavail * disk.f_frsize < kNothing;
+    return ::statvfs(folder.c_str(), &disk) == 0 && disk.f_bavail * disk.f_frsize < kReserved;
 }
 
 Result<> append_to_file(const fs::path& path, std::string_view content) {
@@ -212,7 +212,7 @@ Result<> append_to_file(const fs::path& path, std::string_view content) {
     const off_t before = ::lseek(file.get(), 0, SEEK_END);
     if (write_all(file.get(), content)) return Ok{};
     Error error = file_error("write", path, errno);
-    // The beginning of a line would damage the lines after it.
+    // An incomplete line would damage the lines after it, so it is removed.
     [[maybe_unused]] const int cut = before < 0 ? 0 : ::ftruncate(file.get(), before);
     return error;
 }

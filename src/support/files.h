@@ -19,11 +19,11 @@ Result<std::string> read_file(const std::filesystem::path& path);
 // Error.
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t max_bytes);
 Result<std::string> read_standard_input(std::size_t max_bytes);
-// The path at which a file written as `path` has to be put: for a link, its target. An Error if
-// something is there that is not a regular file.
+// Where to put the new content of `path`: `path` itself or, if it is a link, its target. An Error
+// if something is there that is not a regular file.
 Result<std::filesystem::path> file_to_replace(const std::filesystem::path& path);
 // The same for a kind of file that begins with `begins`: an existing file that begins otherwise is
-// not ours, and is an Error. `kind`: "an archive".
+// not ours, and is an Error. `kind` is for the message: "an archive".
 Result<std::filesystem::path> file_to_replace(const std::filesystem::path& path,
                                               std::string_view begins, std::string_view kind);
 // Writes under a temporary name in the same folder and renames; makes the folder if missing.
@@ -48,7 +48,7 @@ struct FileFailure : std::runtime_error {
 };
 
 // A folder that is removed with everything in it when the object is destroyed. The constructor
-// throws FileFailure if it cannot be made.
+// throws FileFailure if the folder cannot be made.
 class TemporaryFolder {
   public:
     explicit TemporaryFolder(const std::filesystem::path& parent, std::string_view stem);

@@ -25,8 +25,8 @@ class Sha256 {
   private:
     Sha256State state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-    std::array<unsigned char, kSha256Block> rest_{};  // the start of a block
-    std::uint64_t length_ = 0;                        // of all, in bytes
+    std::array<unsigned char, kSha256Block> rest_{};  // the start of an incomplete block
+    std::uint64_t length_ = 0;                        // of everything added, in bytes
 };
 
 }  // namespace fact

@@ -14,22 +14,22 @@ using nlohmann::json;
 
 namespace {
 
-// Real programs nest about 15 deep; more for control flow.
+// Exported programs nest about 15 deep, and deeper only for control flow.
 constexpr int kMaxDepth = 256;
 
-// How deep brackets nest, those within strings apart: what recurses is not given more than that.
+// How deep brackets outside strings nest. Checked before anything recurses over the text.
 int depth_of(std::string_view text) {
     int depth = 0, deepest = 0;
-    bool quoted = false;
+    bool in_string = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
-        if (quoted && c == '\\') {
+        if (in_string && c == '\\') {
             ++i;
         } else if (c == '"') {
-            quoted = !quoted;
-        } else if (!quoted && (c == '{' || c == '[')) {
+            in_string = !in_string;
+        } else if (!in_string && (c == '{' || c == '[')) {
             deepest = std::max(deepest, ++depth);
-        } else if (!quoted && (c == '}' || c == ']')) {
+        } else if (!in_string && (c == '}' || c == ']')) {
             --depth;
         }
     }
@@ -84,7 +84,7 @@ std::string quote_bare_numbers(std::string_view text) {
     throw SchemaError(fmt::format("expected {}, found {}", expected, value.type_name()));
 }
 
-// Without the library's own name for the mistake, and of strangers' bytes only what can be shown.
+// The JSON library's message without its error code; bytes that cannot be shown become '?'.
 std::string in_plain_text(std::string_view what) {
     if (what.starts_with('[')) what.remove_prefix(std::min(what.find("] ") + 2, what.size()));
     std::string text(what);

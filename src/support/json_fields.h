@@ -36,7 +36,7 @@ const nlohmann::json* optional_field(const nlohmann::json& object, const char* k
 
 const nlohmann::json& to_array(const nlohmann::json& value);
 const nlohmann::json& to_object(const nlohmann::json& value);
-// `Whole` is int or std::int64_t; what does not fit is refused.
+// `Whole` is int or std::int64_t; a number that does not fit is refused.
 template <class Whole = std::int64_t>
 Whole to_int(const nlohmann::json& value);
 double to_finite(const nlohmann::json& value);
@@ -45,21 +45,21 @@ double to_double(const nlohmann::json& value);
 bool to_bool(const nlohmann::json& value);
 const std::string& to_text(const nlohmann::json& value);
 
-// The member `key`, converted; a SchemaError names it.
+// The member `key`, converted; a SchemaError names the key.
 template <class Whole = std::int64_t>
 Whole get_int(const nlohmann::json& object, const char* key);
 double get_finite(const nlohmann::json& object, const char* key);
 bool get_bool(const nlohmann::json& object, const char* key);
 const std::string& get_text(const nlohmann::json& object, const char* key);
 std::vector<std::string> get_texts(const nlohmann::json& object, const char* key);
-// As above, but `otherwise` if it is missing or null.
+// As above, but `otherwise` if the member is missing or null.
 template <class Whole>
 Whole get_int(const nlohmann::json& object, const char* key, Whole otherwise);
 double get_finite(const nlohmann::json& object, const char* key, double otherwise);
 bool get_bool(const nlohmann::json& object, const char* key, bool otherwise);
 std::string get_text(const nlohmann::json& object, const char* key, const std::string& otherwise);
 
-// JSON has no infinities: the inverse of to_double.
+// The inverse of to_double: JSON has no infinities and no NaN.
 nlohmann::ordered_json from_double(double value);
 
 // Indented text; bytes that are not UTF-8 are replaced rather than refused.

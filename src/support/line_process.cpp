@@ -8,7 +8,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kTailBytes = 16 * 1024;
+constexpr std::size_t kTailBytes = 16 * 1024;  // of standard error, kept for messages
 constexpr Seconds kLongestNap{0.05};
 // How long a program that closed its output may take to end by itself.
 constexpr Seconds kEndPatience{1.0};
@@ -17,7 +17,7 @@ constexpr Seconds kEndPatience{1.0};
 
 struct LineProcess::State {
     Child child;
-    std::uint64_t resident_bytes = 0;  // the most it may hold; 0: no limit
+    std::uint64_t resident_bytes = 0;  // the most memory it may use; 0: no limit
     std::string received, errors;
 
     void receive() {
@@ -79,7 +79,7 @@ LineProcess::Answer LineProcess::ask(const std::string& line, Seconds deadline) 
     std::size_t sent = 0;
     auto started = Clock::now();
     auto left = [&] { return deadline - Seconds(Clock::now() - started); };
-    Status late = Status::timed_out;
+    Status status_at_deadline = Status::timed_out;
     Answer answer;
     for (;;) {
         // Checked first, so that everything the process wrote before it ended is read below.
@@ -91,11 +91,12 @@ LineProcess::Answer LineProcess::ask(const std::string& line, Seconds deadline) 
             return answer;
         }
         if (ended) return state_->end(Status::ended);
-        if (left().count() <= 0) return state_->end(late);
+        if (left().count() <= 0) return state_->end(status_at_deadline);
         if (state_->resident_bytes > 0 && state_->child.resident_bytes() > state_->resident_bytes)
             return state_->end(Status::too_large);
-        if (late != Status::ended && (!reads || !state_->child.open(Child::out))) {
-            late = Status::ended;
+        // A program that closes its pipes gets a short deadline to end by itself.
+        if (status_at_deadline != Status::ended && (!reads || !state_->child.open(Child::out))) {
+            status_at_deadline = Status::ended;
             deadline -= std::max(left() - kEndPatience, Seconds(0));
         }
         state_->child.wait_ready(sent < message.size(), std::min(left(), kLongestNap));

@@ -30,7 +30,7 @@ Result<std::uint64_t> memory_from_environment(const char* variable, std::uint64_
     const char* end = value + std::strlen(value);
     const auto [stopped, code] = std::from_chars(value, end, gibibytes);
     if (code != std::errc{} || stopped != end || !(gibibytes > 0) || gibibytes > 1e6)
-        return Error{fmt::format("{} is '{}'", variable, value),
+        return Error{fmt::format("{} is '{}', not an amount of memory", variable, value),
                      "set it to a number of GiB, such as 16 or 0.5"};
     return static_cast<std::uint64_t>(gibibytes * static_cast<double>(kGibibyte));
 }

@@ -11,7 +11,7 @@
 #include "support/files.h"
 #include "support/npy_header.h"
 
-static_assert(std::endian::native == std::endian::little, "arrays are copied as they stand");
+static_assert(std::endian::native == std::endian::little, "arrays are copied byte by byte");
 
 namespace fact {
 namespace {
@@ -30,18 +30,19 @@ std::size_t little_endian(std::string_view bytes) {
     return value;
 }
 
-// The position of the header's text, and of the first element.
+// The header's text, and where the first element is.
 struct Frame {
     std::string_view header;
     std::size_t data_begin = 0;
 };
 
 Result<Frame> frame(std::string_view bytes, std::string_view name) {
-    if (!bytes.starts_with(kMagic)) return damaged(name, "it does not begin as one");
+    if (!bytes.starts_with(kMagic)) return damaged(name, "it does not begin like one");
     if (bytes.size() < 10) return damaged(name, "it ends within its header");
     const int version = static_cast<unsigned char>(bytes[6]);
     if (version < 1 || version > 3)
         return damaged(name, fmt::format("it has version {} of the format", version));
+    // After the magic and two bytes of version: the length of the header, in 2 or 4 bytes.
     const std::size_t field = version == 1 ? 2 : 4, begin = 8 + field;
     if (bytes.size() < begin) return damaged(name, "it ends within its header");
     const std::size_t length = little_endian(bytes.substr(8, field));
@@ -51,8 +52,8 @@ Result<Frame> frame(std::string_view bytes, std::string_view name) {
 
 Result<NpyType> find_type(std::string_view descr, std::string_view name) {
     const auto refuse = [&](std::string_view hint) {
-        return Error{fmt::format("{} has elements of type '{}'", name, descr), std::string(hint),
-                     true};
+        return Error{fmt::format("{} has elements of type '{}', which is not read", name, descr),
+                     std::string(hint), true};
     };
     if (descr.size() < 2) return refuse("save it as float32");
     if (descr[0] == '>') return refuse("save it little-endian: array.astype('<f4')");
@@ -77,17 +78,17 @@ std::optional<std::size_t> data_bytes(NpyType type, const std::vector<std::int64
 
 // The same elements with the last dimension contiguous instead of the first.
 std::string from_fortran(const std::string& data, const std::vector<std::int64_t>& shape,
-                         std::size_t item) {
+                         std::size_t item_bytes) {
     std::vector<std::size_t> strides(shape.size());
-    for (std::size_t d = 0, stride = item; d < shape.size(); ++d) {
+    for (std::size_t d = 0, stride = item_bytes; d < shape.size(); ++d) {
         strides[d] = stride;
         stride *= static_cast<std::size_t>(shape[d]);
     }
     std::string out(data.size(), '\0');
     std::vector<std::int64_t> at(shape.size(), 0);
     std::size_t from = 0;
-    for (std::size_t to = 0; to < out.size(); to += item) {
-        std::copy_n(data.data() + from, item, out.data() + to);
+    for (std::size_t to = 0; to < out.size(); to += item_bytes) {
+        std::copy_n(data.data() + from, item_bytes, out.data() + to);
         for (std::size_t d = shape.size(); d-- > 0;) {
             from += strides[d];
             if (++at[d] < shape[d]) break;
@@ -111,19 +112,19 @@ Result<NpyArray> parse_npy(std::string bytes, std::string_view name) {
     if (!header) return damaged(name, header.error().message);
     const auto type = find_type(header->descr, name);
     if (!type) return type.error();
-    const auto wanted = data_bytes(*type, header->shape);
-    const std::size_t there = bytes.size() - found->data_begin;
-    if (!wanted || *wanted > there)
+    const auto needed = data_bytes(*type, header->shape);
+    const std::size_t given = bytes.size() - found->data_begin;
+    if (!needed || *needed > given)
         return damaged(name, fmt::format("shape ({}) of {} does not fit into its {} bytes",
-                                         fmt::join(header->shape, ", "), info(*type).numpy, there));
-    if (*wanted < there)
-        return damaged(name, fmt::format("{} bytes follow the array", there - *wanted));
+                                         fmt::join(header->shape, ", "), info(*type).numpy, given));
+    if (*needed < given)
+        return damaged(name, fmt::format("{} bytes follow the array", given - *needed));
     NpyArray array{*type, header->shape, {}};
     bytes.erase(0, found->data_begin);
     array.data = std::move(bytes);
     if (header->fortran_order && array.shape.size() > 1)
         array.data = from_fortran(array.data, array.shape, info(*type).bytes);
-    // Other bytes are not valid values of a C++ bool.
+    // Only 0 and 1 are valid values of a C++ bool.
     if (*type == NpyType::b1)
         for (char& c : array.data) c = c != 0;
     return array;

@@ -57,7 +57,7 @@ struct NpyArray {
     bool operator==(const NpyArray&) const = default;
 };
 
-// The number of elements, according to the shape.
+// The number of elements in `data`.
 std::int64_t num_elements(const NpyArray& array);
 
 inline constexpr std::size_t kMaxNpyBytes = std::size_t{4} << 30;

@@ -20,7 +20,7 @@ class Progress {
     std::string title_;
     int done_ = 0, total_ = 0;
     bool terminal_ = false, finished_ = false;
-    double started_ = 0, last_ = 0;
+    double started_ = 0, last_ = 0;  // seconds; last_: of the latest drawing
 };
 
 }  // namespace fact

@@ -25,7 +25,7 @@ struct Command {
     // The most address space that each of its processes may reserve; 0: no limit. Not for programs
     // that use a GPU: they reserve far more than they use.
     std::uint64_t address_bytes = 0;
-    // A LineProcess that uses more memory is killed; 0: no limit.
+    // The most memory that a LineProcess may use before it is killed; 0: no limit.
     std::uint64_t resident_bytes = 0;
 };
 
@@ -56,7 +56,7 @@ class LineProcess {
         std::string line;  // the answer, or the tail of what it wrote to standard error
         int signal = 0, code = 0;
     };
-    // Sends `line`, waits for one line back. After anything but `answered` the group is dead.
+    // Sends `line`, waits for one line back. Unless the status is `answered`, the group is dead.
     Answer ask(const std::string& line, Seconds deadline);
     bool alive() const;
     void kill();
@@ -67,7 +67,8 @@ class LineProcess {
     State* state_ = nullptr;
 };
 
-// Ctrl-C: after this, SIGINT and SIGTERM kill every running child group and set the flag.
+// Ctrl-C: after this, SIGINT and SIGTERM kill every running child group and set the flag that
+// interrupted() returns.
 void install_interrupt_handler();
 bool interrupted();
 

@@ -43,7 +43,7 @@ struct Arch {
     std::string_view typical_gpu;         // a row of target/gpu_spec.h
     std::span<const Skeleton> skeletons;  // that run on it, the preferred one first
     bool early_start;                     // a kernel may start before the previous one has ended
-    bool f16_parts;                       // f32 operands become f16 numbers; if false, TF32 numbers
+    bool f16_parts;                       // f32 operands become f16 parts; if false, TF32 parts
 };
 
 inline constexpr Skeleton kOnSm90[] = {Skeleton::sm90, Skeleton::sm80};
@@ -54,10 +54,10 @@ inline constexpr std::array<Arch, 2> kArchs{{
     {"sm80", "A100", "a100-80gb", kOnSm80, false, false},
 }};
 
-// The default, and the one that whole modules are optimized for.
+// The architecture if none is given, and the one that whole modules are optimized for.
 inline constexpr std::string_view kDefaultArch = kArchs[0].name;
 
-// nullptr if there are no kernels for it.
+// nullptr if there are no kernels for this architecture.
 constexpr const Arch* find_arch(std::string_view name) {
     for (const Arch& arch : kArchs)
         if (arch.name == name) return &arch;

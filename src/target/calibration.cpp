@@ -15,8 +15,8 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-// A clock may be a little above the highest of the table.
-constexpr double kTolerance = 1.01;
+// A GPU may run at a clock a little above the highest one that the table assumes.
+constexpr double kPeakTolerance = 1.01;
 
 ordered_json to_parts(const Ceiling& c) {
     return {{"name", c.name},
@@ -44,13 +44,13 @@ Ceiling read_ceiling(const json& parts) {
     return c;
 }
 
-// One ceiling of the row: the best of its sources, at most its peak.
+// One ceiling of a GPU's row: the best of the measurements in `sources`, at most the peak.
 struct Slot {
     double GpuSpec::* ceiling;
     double GpuSpec::* peak;
     struct Source {
         std::string_view name;
-        double factor = 1;
+        double factor = 1;  // of the measured value
     };
     std::vector<Source> sources;
 };
@@ -86,7 +86,7 @@ std::string to_json(const Calibration& c) {
                        {"toolchain", c.toolchain},
                        {"quick", c.quick},
                        {"ceilings", ordered_json::array()}};
-    for (const Ceiling& one : c.ceilings) parts["ceilings"].push_back(to_parts(one));
+    for (const Ceiling& item : c.ceilings) parts["ceilings"].push_back(to_parts(item));
     return parts.dump(2) + "\n";
 }
 
@@ -103,8 +103,8 @@ Result<Calibration> calibration_from_json(std::string_view text) {
         c.driver = get_text(parts, "driver");
         c.toolchain = get_text(parts, "toolchain");
         c.quick = get_bool(parts, "quick");
-        for (const json& one : to_array(field(parts, "ceilings")))
-            c.ceilings.push_back(read_ceiling(one));
+        for (const json& item : to_array(field(parts, "ceilings")))
+            c.ceilings.push_back(read_ceiling(item));
         return c;
     });
 }
@@ -115,7 +115,7 @@ Result<GpuSpec> with_ceilings(GpuSpec spec, const Calibration& calibration) {
         double best = 0;
         for (const auto& source : slot.sources) {
             const double value = ceiling(calibration, source.name) * source.factor;
-            if (!std::isfinite(value) || value < 0 || value > peak * kTolerance)
+            if (!std::isfinite(value) || value < 0 || value > peak * kPeakTolerance)
                 return Error{fmt::format("{} was measured as {:.4g}, but the data sheet's peak is "
                                          "{:.4g}",
                                          source.name, value / source.factor, peak / source.factor),

@@ -32,8 +32,8 @@ constexpr Row kRows[] = {
 // What one multiprocessor can read from L2 per clock.
 constexpr double kL2BytesPerClock = 64;
 
-// What long products and copies reached on an H200. Its row gets these numbers; those of other GPUs
-// are scaled by their peaks until they are calibrated.
+// The rates that long products and copies reached on an H200. Its row gets these numbers; the rows
+// of other GPUs get them in proportion to their peaks, until those GPUs are calibrated.
 struct Measured {
     double bf16_tflops = 790, tf32_tflops = 400, fp32_tflops = 52, split_tflops = 185;
     double rounded_tflops = 790;  // taken from f16 products: not measured yet
@@ -88,7 +88,7 @@ std::vector<GpuSpec> make_table() {
     return table;
 }
 
-std::optional<GpuSpec> first(auto&& wanted) {
+std::optional<GpuSpec> first_gpu(auto&& wanted) {
     auto found = std::find_if(gpu_table().begin(), gpu_table().end(), wanted);
     if (found == gpu_table().end()) return std::nullopt;
     return *found;
@@ -102,7 +102,7 @@ const std::vector<GpuSpec>& gpu_table() {
 }
 
 std::optional<GpuSpec> find_gpu(std::string_view name) {
-    return first([&](const GpuSpec& spec) { return spec.name == name; });
+    return first_gpu([&](const GpuSpec& spec) { return spec.name == name; });
 }
 
 std::optional<GpuSpec> gpu_of_device(std::string_view device) {
@@ -122,8 +122,8 @@ std::optional<GpuSpec> gpu_of_device(std::string_view device) {
 }
 
 std::optional<GpuSpec> default_gpu(std::string_view arch) {
-    if (const Arch* known = find_arch(arch)) return find_gpu(known->typical_gpu);
-    return first([&](const GpuSpec& spec) { return spec.arch == arch; });
+    if (const Arch* supported = find_arch(arch)) return find_gpu(supported->typical_gpu);
+    return first_gpu([&](const GpuSpec& spec) { return spec.arch == arch; });
 }
 
 }  // namespace fact

@@ -29,7 +29,7 @@ Json write(const std::vector<ExtentProduct>& products) {
     return result;
 }
 
-// Without a factor or divisor it is a plain list.
+// An extent without a factor or divisor is written as a plain list.
 Json write(const ExtentField& extent) {
     if (extent == ExtentField{extent.dims}) return write(extent.dims);
     Json json{{"dims", write(extent.dims)}, {"times", extent.factor}, {"over", extent.divisor}};
@@ -148,7 +148,7 @@ Json write_all(const std::vector<T>& items) {
     return result;
 }
 
-// Reading. Anything unexpected throws; the one public function turns that into an Error.
+// Reading. Anything unexpected throws; launch_record_from_json turns that into an Error.
 
 using Parsed = nlohmann::json;
 
@@ -158,7 +158,7 @@ using Parsed = nlohmann::json;
 
 std::pair<std::string, const Parsed&> alternative(const Parsed& json) {
     if (!json.is_object() || json.size() != 1)
-        reject(fmt::format("expected an object with one key, found {} with {}", json.type_name(),
+        reject(fmt::format("expected an object with one key, found {} of size {}", json.type_name(),
                            json.size()));
     return {json.begin().key(), json.begin().value()};
 }
@@ -178,7 +178,7 @@ auto read_all(const Parsed& json, Read read) {
     return result;
 }
 
-// Older records have a single parameter, or -1 for none.
+// Older records have one number instead of a list: a parameter, or -1 for none.
 std::vector<int> read_prepared(const Parsed& json) {
     if (json.is_array()) return read_all(json, to_int<int>);
     const int param = to_int<int>(json);
@@ -313,7 +313,7 @@ LaunchRecord read_record(const Parsed& json) {
     record.params = read_all(field(json, "params"), read_tensor);
     record.outputs = read_all(field(json, "outputs"), read_tensor);
     record.equal_extents = read_all(field(json, "equal_extents"), read_product);
-    // Only records of kernels with factored or constant dimensions have them.
+    // Only records of kernels with factored or constant dimensions have extent rules.
     if (const Parsed* rules = optional_field(json, "extent_rules"))
         record.extent_rules = read_all(*rules, read_rule);
     record.alignments = read_all(field(json, "alignments"), read_alignment);

@@ -18,9 +18,9 @@
 
 namespace fact {
 
-inline constexpr int kNoDim = -1;
+inline constexpr int kNoDim = -1;  // stands for a dimension that the tensor does not have
 
-// The most that kernels count to in 32 bits, with room for a tile that exceeds the edge.
+// The largest number that kernels count to in 32 bits, with room for a tile that crosses the edge.
 inline constexpr std::int64_t kMaxCount = (std::int64_t{1} << 31) - (1 << 16);
 
 // A dimension of a bound tensor.
@@ -29,9 +29,10 @@ struct DimOf {
     bool operator==(const DimOf&) const = default;
 };
 
-// A CUtensorMap over one tensor, innermost dimension first; kNoDim means an extent of one.
+// A CUtensorMap over one tensor, innermost dimension first; kNoDim means an extent of one. `box` is
+// the extents of the part that one copy moves.
 struct TensorMapParam {
-    static constexpr std::size_t kMaxDims = 5;  // of the hardware
+    static constexpr std::size_t kMaxDims = 5;  // limit of the hardware
     int tensor = 0;
     std::vector<int> dims, box;
     int swizzle_bytes = 128;
@@ -126,7 +127,8 @@ struct Launch {
     bool operator==(const Launch&) const = default;
 };
 
-// Calls visit(number) for every tensor whose memory the launch reads or writes, for some twice.
+// Calls visit(number) for every tensor whose memory the launch reads or writes; for a tensor that
+// several parameters refer to, more than once.
 template <class Visit>
 void for_each_tensor(const Launch& launch, Visit visit) {
     for (const auto& param : launch.params) {
@@ -149,7 +151,7 @@ void for_each_tensor(const Launch& launch, Visit visit) {
 struct Workspace {
     DType dtype = DType::f32;
     std::vector<ExtentField> sizes;  // one per dimension
-    int copies = 1;                  // a leading dimension before them
+    int copies = 1;                  // if above 1, a leading dimension before `sizes`
     bool operator==(const Workspace&) const = default;
 };
 
@@ -170,7 +172,7 @@ struct Alignment {
 
 // `of` must be equal to `extent`, or a multiple of it.
 struct ExtentRule {
-    ExtentField of;  // mostly one dimension
+    ExtentField of;  // usually a single dimension
     ExtentField extent;
     bool multiple = false;
     bool operator==(const ExtentRule&) const = default;
@@ -185,7 +187,7 @@ struct LaunchRecord {
     std::vector<std::vector<DimOf>> equal_extents;  // dimensions that must agree
     std::vector<ExtentRule> extent_rules;           // constant extents and factored dimensions
     std::vector<Alignment> alignments;              // beyond what tensor maps require
-    std::vector<ExtentField> counts;  // besides extents, what kernels count to in 32 bits
+    std::vector<ExtentField> counts;  // besides extents, numbers kernels count to in 32 bits
     std::vector<Workspace> workspaces;
     std::vector<Launch> launches;
     bool operator==(const LaunchRecord&) const = default;
@@ -205,7 +207,7 @@ nlohmann::ordered_json json_of(const LaunchRecord& record);
 std::string to_json(const LaunchRecord& record);
 // An Error if the text is not a record, or inconsistency() finds a problem.
 Result<LaunchRecord> launch_record_from_json(std::string_view text);
-// The first index, size or tensor in it that is out of range; "" if there is none.
+// Says which index, size or tensor of the record is the first out of range; "" if none is.
 std::string inconsistency(const LaunchRecord& record);
 
 }  // namespace fact

@@ -16,25 +16,25 @@ class Checker {
             for (const TensorSpec& spec : specs)
                 require(spec.rank >= 0 && spec.rank <= kMaxRank,
                         fmt::format("rank {} of {}", spec.rank, spec.name));
-        for (const auto& group : record_.equal_extents) bound(group);
+        for (const auto& group : record_.equal_extents) check_bound(group);
         for (const ExtentRule& rule : record_.extent_rules) {
-            bound(rule.of);
-            bound(rule.extent);
-            require(!rule.of.dims.empty(), "rule for a constant");
+            check_bound(rule.of);
+            check_bound(rule.extent);
+            require(!rule.of.dims.empty(), "number of dimensions of an extent rule");
         }
         for (const Alignment& rule : record_.alignments) {
             require(rule.bytes >= 1, fmt::format("alignment to {} bytes", rule.bytes));
-            const bool known = rule.tensor >= 0 && rule.tensor < record_.num_tensors();
-            require(known, fmt::format("tensor {}", rule.tensor));
+            const bool exists = rule.tensor >= 0 && rule.tensor < record_.num_tensors();
+            require(exists, fmt::format("tensor {}", rule.tensor));
             require(
-                rule.row_dims >= 1 && (!known || rule.row_dims <= std::max(rank(rule.tensor), 1)),
-                fmt::format("rows of {} dimensions", rule.row_dims));
+                rule.row_dims >= 1 && (!exists || rule.row_dims <= std::max(rank(rule.tensor), 1)),
+                fmt::format("row of {} dimensions", rule.row_dims));
         }
-        for (const ExtentField& count : record_.counts) bound(count);
+        for (const ExtentField& count : record_.counts) check_bound(count);
         for (const Workspace& space : record_.workspaces) {
             require(space.copies >= 1, fmt::format("{} copies of a workspace", space.copies));
             for (const ExtentField& size : space.sizes) {
-                bound(size);
+                check_bound(size);
             }
         }
         require(!record_.launches.empty(), "number of launches");
@@ -47,8 +47,9 @@ class Checker {
     static constexpr int kMaxBlock = 1024;
     static constexpr int kMaxParamBytes = 32764;  // CUDA's limit, of all parameters together
 
-    void require(bool holds, const std::string& otherwise) {
-        if (!holds && problem_.empty()) problem_ = otherwise + " is out of range";
+    // Keeps the first problem. `what` is the subject of the message "... is out of range".
+    void require(bool holds, const std::string& what) {
+        if (!holds && problem_.empty()) problem_ = what + " is out of range";
     }
 
     int rank(int tensor) const {
@@ -63,36 +64,36 @@ class Checker {
         return record_.workspaces[static_cast<std::size_t>(tensor - record_.num_bound())];
     }
 
-    void dimension(int tensor, int dim) {
-        bool known = tensor >= 0 && tensor < record_.num_tensors();
-        require(known, fmt::format("tensor {}", tensor));
-        if (known)
+    void check_dim(int tensor, int dim) {
+        bool exists = tensor >= 0 && tensor < record_.num_tensors();
+        require(exists, fmt::format("tensor {}", tensor));
+        if (exists)
             require(dim >= kNoDim && dim < rank(tensor),
                     fmt::format("dimension {} of tensor {}", dim, tensor));
     }
 
-    void product(const std::vector<DimOf>& dims) {
+    void check_product(const std::vector<DimOf>& dims) {
         for (const DimOf& dim : dims) {
             require(dim.dim >= 0, fmt::format("dimension {} of tensor {}", dim.dim, dim.tensor));
-            dimension(dim.tensor, dim.dim);
+            check_dim(dim.tensor, dim.dim);
         }
     }
 
     void check(const ExtentField& extent) {
-        product(extent.dims);
-        product(extent.divisor_dims);
+        check_product(extent.dims);
+        check_product(extent.divisor_dims);
         require(extent.factor > 0 && extent.divisor > 0,
                 fmt::format("extent times {} over {}", extent.factor, extent.divisor));
     }
 
-    // May refer to parameters and outputs only, since sizes of workspaces are computed from them.
-    void bound(const ExtentField& extent) {
+    // Dimensions of parameters and outputs only: sizes of workspaces are computed from them.
+    void check_bound(const ExtentField& extent) {
         check(extent);
-        bound(extent.dims);
-        bound(extent.divisor_dims);
+        check_bound(extent.dims);
+        check_bound(extent.divisor_dims);
     }
-    void bound(const std::vector<DimOf>& dims) {
-        product(dims);
+    void check_bound(const std::vector<DimOf>& dims) {
+        check_product(dims);
         for (const DimOf& dim : dims)
             require(dim.tensor < record_.num_bound(), fmt::format("tensor {}", dim.tensor));
     }
@@ -100,12 +101,12 @@ class Checker {
     void check(const Grid& grid, int cluster_blocks) {
         auto tiled = [this](const auto& g) {
             require(g.tile_m > 0 && g.tile_n > 0, fmt::format("tile {}x{}", g.tile_m, g.tile_n));
-            for (const auto& dims : {g.m, g.n, g.batch}) product(dims);
+            for (const auto& dims : {g.m, g.n, g.batch}) check_product(dims);
         };
         std::visit(overloaded{[&](const PersistentGrid& g) {
                                   tiled(g);
                                   require(g.tile_k >= 0, fmt::format("k-tile of {}", g.tile_k));
-                                  product(g.k);
+                                  check_product(g.k);
                                   require(g.max_blocks == 0 || g.max_blocks >= cluster_blocks,
                                           fmt::format("grid of {} blocks", g.max_blocks));
                               },
@@ -115,17 +116,17 @@ class Checker {
                               },
                               [&](const TileGrid& g) {
                                   tiled(g);
-                                  require(g.max_z >= 0, fmt::format("depth {}", g.max_z));
+                                  require(g.max_z >= 0, fmt::format("grid depth {}", g.max_z));
                               }},
                    grid);
     }
 
     void check(const TensorMapParam& map) {
-        dimension(map.tensor, kNoDim);
+        check_dim(map.tensor, kNoDim);
         require(!map.dims.empty() && map.dims.size() <= TensorMapParam::kMaxDims &&
                     map.dims.size() == map.box.size(),
                 fmt::format("tensor map of {} dimensions", map.dims.size()));
-        for (int dim : map.dims) dimension(map.tensor, dim);
+        for (int dim : map.dims) check_dim(map.tensor, dim);
         for (int extent : map.box) require(extent >= 1 && extent <= 256, "box of a tensor map");
         require(map.swizzle_bytes == 0 || map.swizzle_bytes == 32 || map.swizzle_bytes == 64 ||
                     map.swizzle_bytes == 128,
@@ -143,9 +144,9 @@ class Checker {
         if (!problem_.empty()) return;
         for (const auto& [offset, field] : param.members) {
             int bytes = std::visit(
-                overloaded{[&](const PointerField& f) { return dimension(f.tensor, kNoDim), 8; },
+                overloaded{[&](const PointerField& f) { return check_dim(f.tensor, kNoDim), 8; },
                            [&](const ExtentField& f) { return check(f), 4; },
-                           [&](const StrideField& f) { return dimension(f.tensor, f.dim), 8; },
+                           [&](const StrideField& f) { return check_dim(f.tensor, f.dim), 8; },
                            [](const TokenField&) { return 8; }},
                 field);
             require(offset >= 0 && offset % bytes == 0 && offset <= param.bytes - bytes,
@@ -155,17 +156,17 @@ class Checker {
 
     void check(const Launch& launch) {
         require(launch.block >= 1 && launch.block <= kMaxBlock,
-                fmt::format("block of {}", launch.block));
+                fmt::format("block of {} threads", launch.block));
         for (int extent : launch.cluster)
             require(extent >= 1 && extent <= 16, fmt::format("cluster extent {}", extent));
-        if (!problem_.empty()) return;  // what is out of range may overflow below
-        require(launch.cluster[0] * launch.cluster[1] <= 16, "cluster");
-        require(launch.shared_bytes >= 0, "shared memory");
-        int before = -1;
+        if (!problem_.empty()) return;  // numbers out of range may overflow below
+        require(launch.cluster[0] * launch.cluster[1] <= 16, "number of blocks in a cluster");
+        require(launch.shared_bytes >= 0, "size of the shared memory");
+        int previous = -1;
         for (const int param : launch.prepares_from) {
-            require(param > before && param < static_cast<int>(record_.params.size()),
+            require(param > previous && param < static_cast<int>(record_.params.size()),
                     fmt::format("prepared parameter {}", param));
-            before = param;
+            previous = param;
         }
         check(launch.grid, launch.cluster[0] * launch.cluster[1]);
         for (const KernelParam& param : launch.params)

@@ -1,5 +1,5 @@
-// torch's precision settings, as the user's module leaves them: kernels follow them, and so does
-// what kernels are compared with.
+// torch's precision settings, as the user's module leaves them: kernels follow them, and so do the
+// results that kernels are compared with.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

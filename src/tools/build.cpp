@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Seconds kDeadline(600);
+constexpr Seconds kDeadline(600);  // for compiling one kernel
 
 std::string as_comment(std::string_view text) {
     std::string out;
@@ -26,7 +26,7 @@ std::string as_comment(std::string_view text) {
     return out;
 }
 
-// Reports errors from the compiler's whole log, which has more places than the Error quotes.
+// The Error as told by the compiler's whole log, which names more places than `error` quotes.
 Error explained(Error error, const KernelSource& source, const jit::Unit& unit,
                 const jit::Toolchain& toolchain, const fs::path& store) {
     const auto log = read_file(store / "failed" / jit::compile_key(unit, toolchain) / "log.txt");

@@ -14,8 +14,8 @@
 namespace fact::tools {
 
 struct Emitted {
-    std::string text;    // the kernel, with pipelines inlined
-    std::string source;  // begins with the kernel's text as a comment
+    std::string text;    // the kernel in the language, with pipelines inlined
+    std::string source;  // CUDA; begins with `text` as a comment
     LaunchRecord record;
 };
 // With `dump_after`, the name of a pass, the source is the kernel after that pass instead.

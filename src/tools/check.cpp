@@ -18,13 +18,14 @@ const dsl::ScheduleBlock* block_of(const dsl::Program& program, const ir::Kernel
 }
 
 void report(const Error& error, dsl::code::Code code, Span at, Diagnostics& diagnostics) {
-    const bool ends = error.message.ends_with('.');
+    const bool has_period = error.message.ends_with('.');
     diagnostics.error(
-        code, at, ends ? error.message : error.message + ".",
+        code, at, has_period ? error.message : error.message + ".",
         error.hint.empty() ? "Write it in parts, as kernels of a pipeline." : error.hint);
 }
 
-// Whether the kernel can be emitted for the GPUs it has schedules for, and for the usual one.
+// Reports why the kernel cannot be emitted for the default architecture or for one that it has
+// schedules for.
 void check_lowering(const dsl::Program& program, const ir::Kernel& kernel,
                     Diagnostics& diagnostics) {
     const auto extents = bind_extents(kernel, {}, Assume::typical);

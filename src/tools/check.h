@@ -12,7 +12,7 @@ struct Checked {
     Diagnostics diagnostics;
 };
 
-// A text that passes can be emitted, with the extents that `emit` assumes.
+// A text that passes can be emitted, with typical extents (Assume::typical).
 Checked check(const KernelSource& source);
 
 }  // namespace fact::tools

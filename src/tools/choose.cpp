@@ -23,24 +23,25 @@ std::size_t rank(const std::vector<schedule::Schedule>& ranked, schedule::Schedu
                                     ranked.begin());
 }
 
-// The first legal schedule that agrees with what is given; if there is none, the first, with why it
-// is not legal.
+// The first legal schedule that agrees with what is given; if none is legal, the first that agrees,
+// with the reason why it is not legal.
 Option fill(const schedule::PartialSchedule& given, const PlannedProduct& product,
             const std::vector<schedule::Schedule>& ranked) {
-    std::optional<Option> first;
+    std::optional<Option> first_illegal;
     for (const schedule::Schedule& schedule : completions(given, ranked)) {
         Option option{given, schedule, illegal(product.skeleton, schedule, product.problem)};
         if (option.illegal.empty()) return option;
-        if (!first) first = std::move(option);
+        if (!first_illegal) first_illegal = std::move(option);
     }
-    return *first;
+    return *first_illegal;
 }
 
-// Where a schedule comes from, for a note.
-std::string reason(const Option* best, std::size_t given, const std::string& sizes) {
+// Where a schedule comes from, for a note; `best` is null if the text gives none.
+std::string reason(const Option* best, std::size_t num_given, const std::string& sizes) {
     if (!best) return fmt::format("chosen for {}", sizes);
-    const std::string which = given == 1 ? "the one that is given"
-                                         : fmt::format("the most promising of the {} given", given);
+    const std::string which = num_given == 1
+                                  ? "the one that is given"
+                                  : fmt::format("the most promising of the {} given", num_given);
     const auto open = schedule::open_entries(best->given);
     return open.empty() ? which
                         : fmt::format("{}; {} chosen for {}", which, fmt::join(open, ", "), sizes);
@@ -50,15 +51,15 @@ std::string reason(const Option* best, std::size_t given, const std::string& siz
 
 Result<dsl::Program> with_schedule(const KernelSource& source, const ir::Kernel& kernel,
                                    std::string_view arch, std::string_view schedule) {
-    const bool whole = schedule.starts_with("schedule ");
+    const bool is_block = schedule.starts_with("schedule ");
     const std::string block =
-        whole ? fmt::format("{}\n", schedule)
-              : fmt::format("schedule {} on {} {{\n  {}\n}}\n", kernel.name, arch, schedule);
+        is_block ? fmt::format("{}\n", schedule)
+                 : fmt::format("schedule {} on {} {{\n  {}\n}}\n", kernel.name, arch, schedule);
     const std::string before = source.text + "\n";
     Diagnostics found;
     auto program = dsl::compile(before + block, found);
     if (!program) {
-        Diagnostics shifted;
+        Diagnostics shifted;  // positions count from the beginning of the block
         const auto shift = static_cast<std::uint32_t>(before.size());
         for (const Diagnostic& item : found.items())
             shifted.error(

@@ -12,8 +12,8 @@
 
 namespace fact::tools {
 
-// The program with the schedules of `kernel` replaced by the given one: entries ("tile 128x128x64
-// cluster 2x1"), or a whole block.
+// The program with the schedules of `kernel` replaced by the given one, which is a list of entries
+// ("tile 128x128x64 cluster 2x1") or a whole schedule block.
 Result<dsl::Program> with_schedule(const KernelSource& source, const ir::Kernel& kernel,
                                    std::string_view arch, std::string_view schedule);
 

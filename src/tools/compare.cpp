@@ -12,6 +12,7 @@
 namespace fact::tools {
 namespace {
 
+// Over the largest expected magnitude.
 double allowed_error(DType dtype) {
     switch (dtype) {
         case DType::bf16:
@@ -38,10 +39,11 @@ double value_at(const HostTensor& tensor, std::int64_t i) {
     return value;
 }
 
-std::vector<std::int64_t> place(const std::vector<std::int64_t>& sizes, std::int64_t i) {
-    std::vector<std::int64_t> at(sizes.size());
-    for (std::size_t d = sizes.size(); d-- > 0; i /= sizes[d]) at[d] = i % sizes[d];
-    return at;
+// The indices of element `i` of a contiguous tensor.
+std::vector<std::int64_t> indices_of(const std::vector<std::int64_t>& sizes, std::int64_t i) {
+    std::vector<std::int64_t> indices(sizes.size());
+    for (std::size_t d = sizes.size(); d-- > 0; i /= sizes[d]) indices[d] = i % sizes[d];
+    return indices;
 }
 
 }  // namespace
@@ -50,7 +52,7 @@ Comparison compare(const HostTensor& found, const HostTensor& expected) {
     Comparison result;
     result.allowed = allowed_error(expected.dtype);
     if (found.sizes != expected.sizes) {
-        result.what = fmt::format("it has [{}] elements instead of [{}]",
+        result.what = fmt::format("its sizes are [{}] instead of [{}]",
                                   fmt::join(found.sizes, ", "), fmt::join(expected.sizes, ", "));
         return result;
     }
@@ -72,7 +74,7 @@ Comparison compare(const HostTensor& found, const HostTensor& expected) {
     result.agrees = result.error <= result.allowed;
     result.what = where < 0 ? "the same"
                             : fmt::format("largest error {:.3g} at [{}]: {:.6g} instead of {:.6g}",
-                                          worst, fmt::join(place(expected.sizes, where), ", "),
+                                          worst, fmt::join(indices_of(expected.sizes, where), ", "),
                                           value_at(found, where), value_at(expected, where));
     return result;
 }

@@ -69,7 +69,7 @@ std::string bounds(const ir::Kernel& kernel, const Extents& extents, const GpuSp
     const double good = std::max(arithmetic.calibrated_us, memory.calibrated_us);
     text +=
         good < gpu.launch_us
-            ? fmt::format("  {} is good: no kernel is done before its launch\n",
+            ? fmt::format("  {} is good: a launch alone takes that long\n",
                           time_text(gpu.launch_us))
             : fmt::format("  {} is good: what long products and copies reach, limited by {}\n",
                           time_text(good), limit(arithmetic.calibrated_us, memory.calibrated_us));

@@ -15,7 +15,7 @@
 namespace fact::tools {
 namespace {
 
-constexpr std::size_t kMaxShown = 12;
+constexpr std::size_t kMaxShown = 12;  // schedules of one product
 
 std::string with_commas(long value) {
     std::string digits = std::to_string(value);
@@ -44,7 +44,7 @@ std::string details(const schedule::Schedule& s, const PlannedProduct& product,
     return text;
 }
 
-// What the text leaves to FACT.
+// What the text leaves for FACT to choose.
 std::string left_open(const std::vector<Option>& options, std::size_t num_candidates) {
     std::vector<std::string> parts;
     std::vector<std::string> entries;
@@ -127,8 +127,8 @@ std::string explain_cut(const Plan& plan, const GpuSpec& gpu) {
     return text;
 }
 
-// The memory between the kernels, and for prepared operands and partial sums; "" if there is none,
-// or no schedule of the text is legal.
+// The memory for intermediates, prepared operands and partial sums; "" if there is none, or if no
+// schedule of the text is legal.
 std::string explain_workspace(const dsl::Program& program, const ir::Kernel& kernel,
                               const Extents& extents, const Plan& plan, const GpuSpec& gpu) {
     const auto choice = choose_schedules(program, kernel, gpu.arch, extents);
@@ -138,17 +138,17 @@ std::string explain_workspace(const dsl::Program& program, const ir::Kernel& ker
     const auto bytes = workspace_bytes(emitted->record, kernel, extents);
     if (bytes.empty()) return "";
     std::vector<std::string> parts;
-    double total = 0, prepared = 0;
+    double total = 0, unnamed = 0;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
         total += bytes[i];
-        if (i < plan.kept.size())
+        if (i < plan.kept.size())  // the record lists the intermediates first
             parts.push_back(fmt::format("{} {}", plan.kept[i], bytes_text(bytes[i])));
         else
-            prepared += bytes[i];
+            unnamed += bytes[i];
     }
-    if (prepared > 0)
+    if (unnamed > 0)
         parts.push_back(
-            fmt::format("prepared operands, partial sums and counts {}", bytes_text(prepared)));
+            fmt::format("prepared operands, partial sums and counts {}", bytes_text(unnamed)));
     return fmt::format("  a call needs {} of workspace: {}\n", bytes_text(total),
                        fmt::join(parts, ", "));
 }

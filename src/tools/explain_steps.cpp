@@ -38,7 +38,7 @@ class Steps {
             const ir::Expr& expr = kernel_.exprs[i];
             if (!needed[i] || in_place(expr)) continue;
             numbers_[i] = steps_.size() + 1;
-            std::string step = said(expr);
+            std::string step = operation(expr);
             if (std::holds_alternative<ir::Product>(expr.node)) step += sizes(*product++);
             step += missing_dims(expr);
             const std::string target = expr.name.empty() ? "" : expr.name + " = ";
@@ -97,7 +97,7 @@ class Steps {
         return fmt::format("{} as {}", ref(x), dims(to));
     }
 
-    std::string said(const ir::Expr& expr) const {
+    std::string operation(const ir::Expr& expr) const {
         return std::visit(
             overloaded{
                 [&](const ir::Unary& n) { return unary(n); },
@@ -133,8 +133,8 @@ class Steps {
                 },
                 [&](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Permute,
                                  ir::Expand, ir::View> auto&) {
-                    const std::string said = quoted(text_, expr.span);
-                    return said.empty() ? std::string("an operation") : said;
+                    const std::string source = quoted(text_, expr.span);
+                    return source.empty() ? std::string("an operation") : source;
                 },
             },
             expr.node);
@@ -147,7 +147,7 @@ class Steps {
         return fmt::format("{}({}): {}", row.name, ref(n.x), row.meaning);
     }
 
-    static std::string sight(const ir::Attention& n) {
+    static std::string visible_columns(const ir::Attention& n) {
         if (n.causal && n.window)
             return fmt::format(", row i sees columns i - {} to i", *n.window - 1);
         if (n.window) return fmt::format(", row i sees columns i - {0} to i + {0}", *n.window - 1);
@@ -157,12 +157,13 @@ class Steps {
     std::string attention(const ir::Attention& n) const {
         std::string scores = fmt::format("{:g} * {} @ {}.T", n.scale, ref(n.q), ref(n.k));
         if (n.cap) scores = fmt::format("{0:g} * tanh({1} / {0:g})", *n.cap, scores);
-        return fmt::format(
-            "softmax({}{}) @ {}{}{}{}; {:.4g} GFLOP", scores, n.bias ? " + " + ref(*n.bias) : "",
-            ref(n.v), sight(n), n.empty_rows_are_zero ? ", a row that sees nothing is 0" : "",
-            n.precision == ir::Precision::tf32 ? ", operands and weights rounded to TF32's ten bits"
-                                               : "",
-            flops_of(kernel_, n, extents_) * 1e-9);
+        return fmt::format("softmax({}{}) @ {}{}{}{}; {:.4g} GFLOP", scores,
+                           n.bias ? " + " + ref(*n.bias) : "", ref(n.v), visible_columns(n),
+                           n.empty_rows_are_zero ? ", a row that sees nothing is 0" : "",
+                           n.precision == ir::Precision::tf32
+                               ? ", operands and weights rounded to TF32's ten bits"
+                               : "",
+                           flops_of(kernel_, n, extents_) * 1e-9);
     }
 
     std::string sizes(const ProductDims& p) const {
@@ -217,7 +218,7 @@ class Steps {
     const ir::Kernel& kernel_;
     const Extents& extents_;
     std::string_view text_;
-    std::vector<std::size_t> numbers_;  // of steps, by expression id; 0: none
+    std::vector<std::size_t> numbers_;  // the step of each expression, from 1; 0: not a step
     std::vector<std::string> steps_;
 };
 

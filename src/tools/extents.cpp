@@ -16,7 +16,8 @@
 namespace fact::tools {
 namespace {
 
-constexpr std::int64_t kLargest = std::int64_t{1} << 40;
+constexpr std::int64_t kLargest = std::int64_t{1} << 40;  // extent that may be given
+// Assumed extents.
 constexpr std::int64_t kSmall = 16, kTypical = 4096, kTypicalBatch = 8, kTypicalHead = 128;
 
 bool is_symbol(const ir::Dim& dim) {
@@ -60,29 +61,30 @@ std::map<ir::DimId, std::int64_t> short_dims(const ir::Kernel& kernel) {
 // What an extent has to be a multiple of, by the text's constraints on it or on dimensions that it
 // is a factor of.
 std::int64_t multiple_of(const ir::Kernel& kernel, ir::DimId dim) {
-    std::int64_t all = 1;
+    std::int64_t multiple = 1;
     for (const ir::Multiple& rule : kernel.multiples) {
         const auto factors = kernel.factors({rule.dim});
         if (std::find(factors.begin(), factors.end(), dim) == factors.end()) continue;
-        const std::int64_t both = std::lcm(all, rule.of);
-        if (both < kLargest) all = both;
+        const std::int64_t both = std::lcm(multiple, rule.of);
+        if (both < kLargest) multiple = both;
     }
-    return all;
+    return multiple;
 }
 
-// The largest extent with which factored dimensions stay in the range that kernels can count.
-std::int64_t most_in_products(const ir::Kernel& kernel, ir::DimId dim) {
-    constexpr double kCounted = std::int64_t{1} << 30;
-    double most = kCounted;
-    for (const ir::Dim& product : kernel.dims) {
-        const auto& factors = product.factors;
+// The largest extent with which the dimensions that `dim` is a factor of stay in the range that
+// kernels can count.
+std::int64_t largest_as_factor(const ir::Kernel& kernel, ir::DimId dim) {
+    constexpr double kLargestCounted = std::int64_t{1} << 30;
+    double most = kLargestCounted;
+    for (const ir::Dim& factored : kernel.dims) {
+        const auto& factors = factored.factors;
         if (std::find(factors.begin(), factors.end(), dim) == factors.end()) continue;
         double constant = 1, symbols = 0;
         for (const ir::DimId factor : factors) {
             constant *= static_cast<double>(kernel[factor].extent.value_or(1));
             symbols += !kernel[factor].extent;
         }
-        most = std::min(most, std::pow(kCounted / constant, 1 / symbols));
+        most = std::min(most, std::pow(kLargestCounted / constant, 1 / symbols));
     }
     // A power of two, so that tiles are full.
     return std::int64_t{1} << std::max(0, static_cast<int>(std::log2(most)));
@@ -99,10 +101,11 @@ Result<std::vector<Setting>> parse_settings(const std::vector<std::string>& word
         const char* end = word.data() + word.size();
         const auto [stop, failure] = std::from_chars(begin, end, setting.extent);
         if (equals == word.npos || equals == 0 || failure != std::errc() || stop != end)
-            return blame_input({fmt::format("--set {} is not a dimension and its extent", word),
+            return blame_input({fmt::format("--set {} is not of the form DIMENSION=EXTENT", word),
                                 "write it as --set M=128"});
         if (setting.extent < 1 || setting.extent > kLargest)
-            return blame_input({fmt::format("--set {}: an extent is 1 to 2^40", word), {}});
+            return blame_input(
+                {fmt::format("--set {}: an extent must be from 1 to 2^40", word), {}});
         settings.push_back(std::move(setting));
     }
     return settings;
@@ -159,7 +162,7 @@ Result<Extents> bind_extents(const ir::Kernel& kernel, const std::vector<Setting
                         : short_dim == typically_short.end() ? kTypical
                                                              : short_dim->second;
         extents.of[d] =
-            std::min(extents.of[d], most_in_products(kernel, static_cast<ir::DimId>(d)));
+            std::min(extents.of[d], largest_as_factor(kernel, static_cast<ir::DimId>(d)));
         extents.of[d] = round_up(extents.of[d], multiple_of(kernel, static_cast<ir::DimId>(d)));
         extents.assumed[d] = true;
         if (auto what = ir::solve_extents(kernel, extents.of); !what.empty())

@@ -18,7 +18,7 @@ struct Setting {
     std::string from;  // for messages: "--set M=128", "x.npy"
 };
 
-// "M=128"
+// From words such as "M=128".
 Result<std::vector<Setting>> parse_settings(const std::vector<std::string>& words);
 
 // The extents of the array given for `tensor`.
@@ -42,7 +42,7 @@ enum class Assume {
 Result<Extents> bind_extents(const ir::Kernel& kernel, const std::vector<Setting>& settings,
                              Assume assume);
 
-// "M = 128, N = 16 (assumed)": every symbol of the kernel.
+// "M = 128, N = 16 (assumed)": every dimension of the kernel that is not a constant.
 std::string describe(const ir::Kernel& kernel, const Extents& extents);
 
 // The number of elements of a tensor; a double, since it may overflow an integer.

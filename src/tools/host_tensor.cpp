@@ -51,7 +51,7 @@ NpyType npy_type(DType dtype) {
             return NpyType::i8;
         case DType::f16:
             return NpyType::f2;
-        case DType::bf16:  // NumPy has none
+        case DType::bf16:  // NumPy has no bf16
         case DType::f32:
             return NpyType::f4;
         case DType::f64:
@@ -60,7 +60,7 @@ NpyType npy_type(DType dtype) {
     throw InternalError("an element type that NumPy does not hold");
 }
 
-// SplitMix64: small, and the same everywhere, unlike the distributions of the library.
+// SplitMix64: small, and the same everywhere, unlike the distributions of the standard library.
 class Random {
   public:
     Random(std::uint64_t seed, std::string_view name) : state_(seed) {
@@ -130,7 +130,7 @@ HostTensor random_tensor(DType dtype, std::vector<std::int64_t> sizes, std::uint
 Result<FromNpy> tensor_from_npy(NpyArray array, DType dtype, std::string_view name) {
     const DType given = dtype_of(array.type);
     const auto refuse = [&](std::string_view why) {
-        return blame_input({fmt::format("{} holds {}, which {} cannot take: {}", name,
+        return blame_input({fmt::format("{} holds {}, which cannot become {}: {}", name,
                                         info(array.type).numpy, info(dtype).name, why),
                             fmt::format("save it as {}", info(npy_type(dtype)).numpy)});
     };

@@ -8,7 +8,7 @@
 namespace fact::tools {
 namespace {
 
-constexpr std::size_t kMaxBytes = std::size_t{4} << 20;  // the language itself stops at 1 MiB
+constexpr std::size_t kMaxBytes = std::size_t{4} << 20;  // dsl::compile refuses more than 1 MiB
 
 }  // namespace
 

@@ -10,15 +10,16 @@
 namespace fact::tools {
 
 struct KernelSource {
-    std::string name;  // in messages
+    std::string name;  // for messages: the path, or "<stdin>"
     std::string text;
 };
 
 // `path` "-" is standard input. Refuses folders, huge files and binary files.
 Result<KernelSource> read_source(const std::string& path);
 
-// An Error shows every mistake with a caret. The kernels know their lines in the text.
+// The kernels keep the text, so that later errors can name its lines.
 Result<dsl::Program> compile(const KernelSource& source);
+// The Error that shows every mistake in a text with a caret.
 Error mistakes(const Diagnostics& diagnostics, std::string_view name, std::string_view text);
 
 // The kernel or pipeline called `wanted`; if that is "", the only pipeline or the only kernel. The

@@ -56,7 +56,7 @@ Result<Plan> plan_stages(const ir::Kernel& kernel, std::string_view arch, const 
     plan.extents.of.resize(pipeline->kernel.dims.size(), ir::kUnknownExtent);
     plan.extents.assumed.resize(pipeline->kernel.dims.size());
     if (auto what = ir::solve_extents(pipeline->kernel, plan.extents.of); !what.empty())
-        throw InternalError("extents that agreed before the cut: " + what);
+        throw InternalError("the extents no longer agree after the cut: " + what);
     for (const lower::Stage& stage : pipeline->stages) {
         PlannedStage planned{stage.kind, stage.kernel, {}, {}, {}, {}};
         for (std::size_t i = 0; i < stage.params.size(); ++i)

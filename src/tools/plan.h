@@ -29,13 +29,13 @@ struct PlannedStage {
     lower::StageKind kind{};
     ir::Kernel kernel;
     std::vector<std::string> reads, writes;  // its tensors, by their names in the whole kernel
-    std::vector<std::string> finds;          // among `reads`: statistics that it computes itself
+    std::vector<std::string> finds;  // those of `reads` that are statistics it computes itself
     std::optional<PlannedProduct> product;
 };
 
 struct Plan {
     std::vector<PlannedStage> stages;  // in the order they run
-    std::vector<std::string> kept;     // the intermediates in memory between them
+    std::vector<std::string> kept;     // the intermediates in memory between the stages
     std::vector<std::string> cuts;     // the reason for each cut, one sentence each
     Extents extents;                   // of the stages' dimensions
 };

@@ -13,7 +13,7 @@ struct ProductDims {
     ir::ExprId product{};
     ir::DimId m{}, n{}, k{};
     std::vector<ir::DimId> batch;
-    DType operands = DType::bf16;
+    DType operands = DType::bf16;  // the element type of both
     ir::Precision precision = ir::Precision::exact;
 };
 
@@ -23,7 +23,7 @@ std::vector<ProductDims> products_of(const ir::Kernel& kernel);
 double flops_of(const ProductDims& product, const Extents& extents);
 sol::Unit unit_of(const ProductDims& product);
 
-// Both products of an attention, without the scores that are causally or by a window out of sight.
+// Both products of an attention, for the scores that its causal mask and its window leave visible.
 double flops_of(const ir::Kernel& kernel, const ir::Attention& attention, const Extents& extents);
 // The work of the tensor cores, one item per product or attention, without memory traffic.
 std::vector<sol::Work> arithmetic_of(const ir::Kernel& kernel, const Extents& extents);

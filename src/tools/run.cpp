@@ -68,7 +68,7 @@ class Run {
         if (!extents) return extents.error();
         report_.extents = *extents;
         if (auto fine = check_sizes(kernel_, *extents); !fine) return fine.error();
-        make_rest();
+        make_missing();
         if (auto done = interpret(); !done) return done.error();
         if (auto done = finish(); !done) return done.error();
         return std::move(report_);
@@ -113,7 +113,8 @@ class Run {
         return Ok{};
     }
 
-    void make_rest() {
+    // Random tensors for the parameters without a file, and tensors for the outputs.
+    void make_missing() {
         for (std::size_t i = 0; i < params_.size(); ++i) {
             const ir::Tensor& param = kernel_.params[i];
             const auto file = in_files_.find(param.name);
@@ -183,7 +184,7 @@ Result<std::vector<NamedFile>> parse_files(const std::vector<std::string>& words
     for (const std::string& word : words) {
         const auto equals = word.find('=');
         if (equals == word.npos || equals == 0 || equals + 1 == word.size())
-            return blame_input({fmt::format("{} {} is not a tensor and a file", option, word),
+            return blame_input({fmt::format("{} {} is not of the form TENSOR=FILE", option, word),
                                 fmt::format("write it as {} x=file.npy", option)});
         files.push_back({word.substr(0, equals), word.substr(equals + 1)});
     }
@@ -206,7 +207,7 @@ std::string to_text(const ir::Kernel& kernel, const RunReport& report) {
     for (const auto* lines : {&report.inputs, &report.outputs})
         for (const RunReport::Line& line : *lines)
             text += fmt::format("  {} {:{}}  {:{}}  {}\n", lines == &report.inputs ? "in " : "out",
-                                line.name, names, line.type, types, line.rest);
+                                line.name, names, line.type, types, line.about);
     for (const RunReport::Verdict& verdict : report.verdicts)
         text += fmt::format(
             "{} {} {}: {} ({:.2g} of the largest magnitude, {:.2g} allowed)\n", verdict.output,

@@ -23,14 +23,15 @@ Result<std::vector<NamedFile>> parse_files(const std::vector<std::string>& words
 
 struct RunRequest {
     std::vector<Setting> settings;
-    std::vector<NamedFile> inputs, outputs, expected;
+    std::vector<NamedFile> inputs, outputs, expected;  // read, written, compared with the outputs
     std::uint64_t seed = 0;
 };
 
 struct RunReport {
     Extents extents;
     struct Line {
-        std::string name, type, rest;  // "y", "bf16[16, 16]", statistics or where it came from
+        std::string name, type;  // "y", "bf16[16, 16]"
+        std::string about;       // where an input came from; the statistics of an output
     };
     std::vector<Line> inputs, outputs;
     struct Verdict {

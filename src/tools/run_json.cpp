@@ -13,11 +13,11 @@ std::string to_json(const ir::Kernel& kernel, const RunReport& report) {
     const auto tensors = [](const std::vector<RunReport::Line>& lines) {
         Json all = Json::array();
         for (const RunReport::Line& line : lines)
-            all.push_back({{"name", line.name}, {"type", line.type}, {"about", line.rest}});
+            all.push_back({{"name", line.name}, {"type", line.type}, {"about", line.about}});
         return all;
     };
     Json verdicts = Json::array();
-    // JSON has no infinities.
+    // JSON has no infinities: 1e300 stands for an infinite error.
     for (const RunReport::Verdict& verdict : report.verdicts)
         verdicts.push_back({{"output", verdict.output},
                             {"file", verdict.file},

@@ -15,10 +15,10 @@ namespace fact::tune {
 
 namespace {
 
-// In shorter sums the epilogue costs more than fetching.
+// In products with a smaller K the epilogue costs more than fetching the operands.
 constexpr std::int64_t kDeep = 2048;
 
-// The schedule with this spelling, read like a schedule block; nullopt if it is none.
+// The schedule with this spelling, parsed as a schedule block; nullopt if it is not a schedule.
 std::optional<schedule::Schedule> schedule_of(const std::string& spelling) {
     Diagnostics ignored;
     const auto program = dsl::compile(
@@ -88,11 +88,11 @@ lower::LowerOptions options_of(const match::Pattern& pattern, const ir::Kernel& 
         options.extents.push_back(known == pattern.extents.end() ? ir::kUnknownExtent
                                                                  : known->second);
     }
-    std::string before;  // parts of one tensor are bound in sequence
+    std::string previous;  // the parts of one tensor follow one another and count once
     for (const auto* bindings : {&pattern.params, &pattern.results})
         for (const auto& binding : *bindings) {
-            if (binding.tensor != before) options.alignment.push_back(binding.alignment);
-            before = binding.tensor;
+            if (binding.tensor != previous) options.alignment.push_back(binding.alignment);
+            previous = binding.tensor;
         }
     return options;
 }

@@ -17,11 +17,11 @@ struct Candidate {
     std::string schedule;  // its spelling; "" for a file the user gave
     std::string source;    // CUDA; "" when `unsupported` says why there is none
     LaunchRecord record;
-    double expected_us = 0;  // by the cost model; 0: not known
-    double fetched = 0;      // schedule::fetched_per_output of long sums; 0: not known
-    std::string unsupported;
-    std::string fault;       // the fault that a user's file simulates on a CPU
-    bool from_file = false;  // a user's file: proven in full before it is compared with others
+    double expected_us = 0;   // by the cost model; 0: not known
+    double fetched = 0;       // schedule::fetched_per_output for long sums; 0: not known
+    std::string unsupported;  // why it cannot be tried; "" if it can
+    std::string fault;        // the fault that a user's file simulates on a CPU
+    bool from_file = false;   // a user's file: proven in full before it is compared with others
 };
 
 // The candidate as input of the compiler.
@@ -30,8 +30,9 @@ inline jit::Unit unit_of(const Candidate& candidate) {
             candidate.record.arch};
 }
 
-// The schedules that the text names, else those of the table for the problem, at most `limit` (0:
-// all). The schedules spelled in `first` come first, if the text allows them.
+// One candidate per schedule: those that the text names, else those of the table for the problem,
+// up to `limit` supported ones (0: all). The schedules spelled in `first` come first, if the text
+// allows them.
 // An Error says why the text cannot be realized at all.
 Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern, int limit,
                                                    const std::vector<std::string>& first = {});

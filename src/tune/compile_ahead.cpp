@@ -12,7 +12,7 @@ namespace fact::tune {
 
 std::vector<jit::Unit> first_units(const match::Pattern& pattern,
                                    const RealizeOptions& options) try {
-    if (dsl::cuda_source(pattern.kernel)) return {};  // not compiled from its text
+    if (dsl::cuda_source(pattern.kernel)) return {};  // realize_cuda compiles it
     const int limit = candidate_limit(options);
     const PriorKnowledge prior = recall(pattern, options, limit);
     std::vector<Candidate> candidates;

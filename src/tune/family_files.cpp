@@ -24,7 +24,7 @@ std::string damage(const Realization& r) {
         const auto content = read_file(r.folder / file);
         if (!content) return content.error().message;
         if (known == r.files.end() || sha256_hex(*content) != known->second)
-            return fmt::format("{} is not what was verified", (r.folder / file).string());
+            return fmt::format("{} has changed since it was verified", (r.folder / file).string());
     }
     return "";
 }
@@ -52,7 +52,7 @@ Result<> write_family_files(Realization& r, const std::optional<Winner>& winner)
         if (sha256_hex(*cubin) != winner->artifact.sha256)
             return Error{
                 fmt::format("{} was changed while it was in use", winner->artifact.cubin.string()),
-                "let nothing else write there, and run it again"};
+                "Let no other program write to that folder, and run the same command again."};
         const std::string record = to_json(winner->candidate.record);
         r.headers = winner->artifact.headers;
         r.files["kernel.fact"] = sha256_hex(*text);

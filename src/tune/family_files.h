@@ -13,7 +13,7 @@
 
 namespace fact::tune {
 
-// What is wrong with the kernel's files: missing, or not what was verified; "" if nothing is.
+// Which of the kernel's files is missing or has changed since it was verified; "" if none.
 std::string damage(const Realization& r);
 
 // The result of an earlier run in a family's folder; nullopt if one of its files or a header that

@@ -14,28 +14,29 @@ namespace fs = std::filesystem;
 
 // The file's text with the files that it includes from its own folder inlined, so that the compile
 // key depends on all of it.
-Result<std::string> inlined(const fs::path& file, std::set<fs::path>& seen) {
+Result<std::string> inlined(const fs::path& file, std::set<fs::path>& included) {
     auto text = read_file(file);
     if (!text) return text.error();
     static const std::regex pattern("^[ \\t]*#[ \\t]*include[ \\t]*\"([^\"]+)\"[^\\n]*",
                                     std::regex::multiline);
-    std::string whole;
+    std::string out;
     auto from = text->cbegin();
     for (std::sregex_iterator it(text->begin(), text->end(), pattern), end; it != end; ++it) {
         const fs::path beside = file.parent_path() / (*it)[1].str();
         if (!fs::is_regular_file(beside)) continue;
-        whole.append(from, (*it)[0].first);
+        out.append(from, (*it)[0].first);
         from = (*it)[0].second;
-        if (!seen.insert(beside.lexically_normal()).second) continue;
-        auto part = inlined(beside, seen);
+        if (!included.insert(beside.lexically_normal()).second) continue;
+        auto part = inlined(beside, included);
         if (!part) return part.error();
-        whole += *part;
+        out += *part;
     }
-    whole.append(from, text->cend());
-    return whole;
+    out.append(from, text->cend());
+    return out;
 }
 
-// One tensor's part of kernels/common/plain.cuh's PlainArguments.
+// One tensor's part of PlainArguments of kernels/common/plain.cuh: a pointer, four strides of 8
+// bytes, four extents of 4 bytes.
 void add_tensor(StructParam& arguments, int tensor, int rank) {
     constexpr int kMaxDims = 4, kBytes = 56;
     const int start = tensor * kBytes;
@@ -50,14 +51,15 @@ void add_tensor(StructParam& arguments, int tensor, int rank) {
     }
 }
 
-// "fact-per-block: 128"; the default is that of the kernels in tests/gpu/faults.
+// The number in a comment "fact-per-block: 128"; the default suits the kernels in tests/gpu/faults.
 int elements_per_block(const std::string& text) {
     static const std::regex pattern("fact-per-block: ([1-9][0-9]{0,6})(?![0-9])");
     std::smatch found;
     return std::regex_search(text, found, pattern) ? std::stoi(found[1]) : 64 * 64;
 }
 
-// The same tensors under the same rules, in one launch with plain arguments.
+// The record with the same tensors and rules, but one launch with plain arguments. Its only
+// workspace has the sizes of the first output.
 Result<LaunchRecord> with_plain_arguments(LaunchRecord record, int per_block) {
     const int first_output = static_cast<int>(record.params.size()), bound = record.num_bound();
     std::erase_if(record.alignments, [&](const Alignment& rule) { return rule.tensor >= bound; });
@@ -71,7 +73,7 @@ Result<LaunchRecord> with_plain_arguments(LaunchRecord record, int per_block) {
     record.workspaces = {scratch};
 
     StructParam arguments;
-    for (int tensor = 0; tensor <= bound; ++tensor) {
+    for (int tensor = 0; tensor <= bound; ++tensor) {  // the last one is the workspace
         const int rank = record.spec(tensor < bound ? tensor : first_output).rank;
         if (rank > 4) return Error{fmt::format("tensor {} has more than 4 dimensions", tensor), ""};
         add_tensor(arguments, tensor, rank);
@@ -88,8 +90,8 @@ Result<LaunchRecord> with_plain_arguments(LaunchRecord record, int per_block) {
 }  // namespace
 
 Result<Candidate> file_candidate(const fs::path& file, const LaunchRecord& record) {
-    std::set<fs::path> seen;
-    auto text = inlined(file, seen);
+    std::set<fs::path> included;
+    auto text = inlined(file, included);
     if (!text) return text.error();
     Candidate candidate;
     candidate.name = file.stem().string();

@@ -11,7 +11,7 @@ namespace fact::tune {
 
 namespace {
 
-// Messages of the driver, the runtime and torch, in lower case.
+// Messages of the driver, the runtime and torch, in lower case; beside them CUDA's error codes.
 constexpr std::array<std::string_view, 13> kSigns{
     "no cuda-capable device",         // 100
     "cuda_error_no_device",           //

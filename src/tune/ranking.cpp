@@ -14,8 +14,9 @@ using verify::Outcome;
 constexpr double kWidestTie = 0.005;
 // Kernels this close together on a cool GPU were seen to change order on a hot one.
 constexpr double kNear = 0.06;
-// In a module, after other kernels, a long launch has less power available than alone, and a kernel
-// that fetches more needs more power.
+// A launch of at least kLongUs has less power available in a module, after other kernels, than
+// alone. There a kernel that fetches less needs less power, so it may be slower by kNearlyAsFast
+// and win.
 constexpr double kLongUs = 300, kNearlyAsFast = 0.03;
 
 bool is_long(const CandidateResult& r) {

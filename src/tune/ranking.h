@@ -7,13 +7,15 @@
 
 namespace fact::tune {
 
-// The time relative to the baseline, which is timed in turns with it: a GPU that has warmed up
-// since the last candidate slows both. If there is a sustained time too, both count equally.
+// The candidate's time relative to the baseline's, which is measured in turns with it: a GPU that
+// has warmed up since the last candidate slows both. If there are sustained times too, the single
+// and the sustained ratio count equally.
 double cost(const CandidateResult& result);
 
-// The fastest that passed, among those with sustained times if there are any; if launches are long
-// enough to meet the GPU's power limit, among those nearly as fast that fetch least. Of those as
-// fast within the spread, the first. Without times, the first that passed. -1: none passed.
+// The index of the best candidate that passed; -1 if none did. If some have sustained times, only
+// they are compared. The fastest wins, with two exceptions: if its launch is long enough to meet
+// the GPU's power limit, the one that fetches least among those nearly as fast; and among those
+// that are equally fast within the spread of the times, the first. Without times, the first wins.
 int best_of(const std::vector<CandidateResult>& results);
 // The candidates without sustained times that may be the fastest on a hot GPU, best first.
 std::vector<int> contenders(const std::vector<CandidateResult>& results, int most);

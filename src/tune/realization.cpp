@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 using verify::CandidateReply;
 
-// Checks and times are spelled once, by the worker's protocol.
+// Checks and times are written by the worker's protocol, so that their JSON is defined only once.
 json candidate_json(const CandidateResult& candidate) {
     CandidateReply reply;
     reply.outcome = candidate.outcome;

@@ -36,15 +36,15 @@ struct CandidateResult {
 
 struct Realization {
     std::string family, kernel;  // `kernel`: the name in the kernel text
-    std::string key;             // of everything the result depends on: equal key, same work
+    std::string key;             // a hash of everything the result depends on
     bool realized = false;       // a candidate passed, and its files are in `folder`
     std::string why;             // why it was not realized
     std::string device;          // "NVIDIA H200", or "cpu": then nothing was timed
-    bool measured = false;
+    bool measured = false;       // the winner was timed
     std::string winner, schedule, precision;
     std::filesystem::path folder;  // kernel.fact, kernel.cu, kernel.cubin, record.json, result.json
     std::map<std::string, std::string> files;  // the kernel's files with their SHA-256
-    std::string headers;                       // what it was compiled with (jit::Artifact::headers)
+    std::string headers;                       // jit::Artifact::headers of the winner
     std::vector<verify::Check> text_checks;    // the kernel text, interpreted
     std::vector<verify::Check> checks;         // the winner
     Times single, baseline_single, sustained, baseline_sustained;
@@ -54,8 +54,8 @@ struct Realization {
     std::string note;            // for example how the worker shrank extents
     double seconds = 0;          // in total
     double prepare_seconds = 0;  // part of `seconds`: checking the text and running the oracle
-    bool resumed = false;        // read from an earlier run in this folder
-    bool remembered = false;     // from another run folder: nothing was done here
+    bool resumed = false;        // taken from an earlier run: nothing was measured in this one
+    bool remembered = false;     // taken from the registry or the artifact store
 };
 
 std::string to_json(const Realization& realization);

@@ -1,5 +1,5 @@
-// Realizes a family of patterns: kernel text to candidates, compiled in parallel, verified and
-// timed in a worker process, the best one kept.
+// Realizes a family of patterns: makes candidates from its kernel text, compiles them in parallel,
+// verifies and times them in a worker process, and keeps the best one.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,10 @@ struct IdleWorker;   // tune/session.h
 class CompileAhead;  // tune/compile_ahead.h
 
 struct Deadlines {
-    Seconds compile{120}, open{300}, measure{20}, sustained{60};
+    Seconds compile{120};   // one kernel
+    Seconds open{300};      // preparing a call in a worker
+    Seconds measure{20};    // one candidate, briefly
+    Seconds sustained{60};  // one candidate, on a hot GPU
 };
 
 struct RealizeOptions {
@@ -32,7 +35,7 @@ struct RealizeOptions {
     std::string arch{kDefaultArch};   // of the kernels
     std::string device = "cpu";       // for the worker: "cpu" or "cuda"
     std::string device_name = "cpu";  // gpu::DeviceInfo::name
-    std::string worker;               // path of fact-worker; "": that of FACT_WORKER
+    std::string worker;               // path of fact-worker; "": FACT_WORKER names it
     TorchPrecision precision;         // the module's, under which torch is timed
     int jobs = 1;                     // compiler processes at a time
     int max_candidates = 0;           // 0: the 16 most promising with a GPU, one without

@@ -36,6 +36,7 @@ std::string why_unrealized(const SearchResult& found) {
 std::string result_key(const match::Pattern& pattern, const std::vector<Candidate>& candidates,
                        const RealizeOptions& options) {
     const auto& p = pattern.problem;
+    // "realize 2" is counted up when results of earlier versions of FACT must not be reused.
     std::string bytes = fmt::format(
         "realize 2\n{}\n{}\n{} {} {} {}\n{} {} {}\n", call_identity(options), pattern.kernel, p.m,
         p.n, p.k, p.batch, options.device, options.device_name, allowed_tf32(pattern, options));

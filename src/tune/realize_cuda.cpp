@@ -29,7 +29,8 @@ Result<Candidate> written_candidate(const match::Pattern& pattern, const fs::pat
     return candidate;
 }
 
-bool has_entry(const jit::Artifact& artifact, const Candidate& candidate) {
+// Whether the cubin has a section .text.<entry> for every launch.
+bool has_entries(const jit::Artifact& artifact, const Candidate& candidate) {
     const auto cubin = read_file(artifact.cubin);
     return cubin && std::ranges::all_of(candidate.record.launches, [&](const Launch& launch) {
                return cubin->find(".text." + launch.entry + '\0') != std::string::npos;
@@ -44,8 +45,8 @@ Result<Realization> realize_cuda(const match::Pattern& pattern, const std::strin
     r.family = pattern.family;
     r.device = options.device_name;
     r.folder = fs::absolute(options.run_folder / "kernels" / pattern.family);
-    const auto without = [&](verify::Outcome outcome, std::string why,
-                             CandidateResult result = {}) -> Result<Realization> {
+    const auto unrealized_because = [&](verify::Outcome outcome, std::string why,
+                                        CandidateResult result = {}) -> Result<Realization> {
         result.name = "written";
         result.schedule = "written in CUDA";
         result.outcome = outcome;
@@ -61,22 +62,26 @@ Result<Realization> realize_cuda(const match::Pattern& pattern, const std::strin
     if (auto written = write_file_atomic(file, "// fact-arguments: plain\n" + source); !written)
         return written.error();
     const auto candidate = written_candidate(pattern, file);
-    if (!candidate) return without(verify::Outcome::unsupported, candidate.error().text());
+    if (!candidate)
+        return unrealized_because(verify::Outcome::unsupported, candidate.error().text());
     const auto compiled = jit::compile_all({unit_of(*candidate)}, options.toolchain, options.store,
                                            1, options.deadlines.compile);
     if (interrupted()) return Error{"interrupted", ""};
     if (!compiled.front())
-        return without(verify::Outcome::failed_to_build, compiled.front().error().text());
-    if (!has_entry(*compiled.front(), *candidate))
-        return without(verify::Outcome::failed_to_build,
-                       "it compiles, and has no entry point: extern \"C\" __global__ void "
-                       "FACT_ENTRY(...) is missing");
+        return unrealized_because(verify::Outcome::failed_to_build,
+                                  compiled.front().error().text());
+    if (!has_entries(*compiled.front(), *candidate))
+        return unrealized_because(
+            verify::Outcome::failed_to_build,
+            "it compiles but has no entry point: extern \"C\" __global__ void "
+            "FACT_ENTRY(...) is missing");
     if (options.device != "cpu") return realize_candidates(pattern, {*candidate}, options);
     CandidateResult result;
     result.registers = compiled.front()->registers;
     result.spill_bytes = compiled.front()->spill_bytes;
-    return without(verify::Outcome::untried, "it compiles, and is not verified: there is no GPU",
-                   std::move(result));
+    return unrealized_because(verify::Outcome::untried,
+                              "it compiles, and is not verified: there is no GPU",
+                              std::move(result));
 }
 
 }  // namespace fact::tune

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// If it is slower than recorded by more than this, relative to torch, a new search is needed.
+// A recorded kernel that is now slower, relative to torch, by more than this factor is not reused.
 constexpr double kDisappointing = 1.1;
 
 // A hash of the torch subgraph, of the kernel's binding without names, and of torch's accumulation.
@@ -64,9 +64,11 @@ std::string code_of(const Candidate& candidate, const jit::Toolchain& toolchain)
                       to_json(candidate.record));
 }
 
-// The candidate that the record's schedule gives now; nullopt if that is another kernel.
-std::optional<Candidate> again(const match::Pattern& pattern, const registry::Record& record,
-                               const jit::Toolchain& toolchain) {
+// The candidate with the record's schedule; nullopt if FACT's code has changed since the record was
+// made, so that this candidate is another kernel.
+std::optional<Candidate> recorded_candidate(const match::Pattern& pattern,
+                                            const registry::Record& record,
+                                            const jit::Toolchain& toolchain) {
     auto candidates = schedule_candidates(pattern, 1, {record.schedule});
     if (!candidates) return std::nullopt;
     const auto usable =
@@ -77,20 +79,21 @@ std::optional<Candidate> again(const match::Pattern& pattern, const registry::Re
     return *usable;
 }
 
-// The latest record of the same work on this GPU with another compiler or subgraph.
-const registry::Record* known_elsewhere(const std::vector<registry::Entry>& entries,
-                                        const registry::Work& work, int limit) {
+// The latest record of the same work on this GPU, whatever its compiler and subgraph.
+const registry::Record* record_of_same_work(const std::vector<registry::Entry>& entries,
+                                            const registry::Work& work, int min_effort) {
     const registry::Record* found = nullptr;
     for (const auto& entry : entries)
-        if (entry.record.effort >= limit && registry::same_work(entry.record.work, work) &&
+        if (entry.record.effort >= min_effort && registry::same_work(entry.record.work, work) &&
             (!found || registry::better(entry.record, *found)))
             found = &entry.record;
     return found;
 }
 
-std::vector<verify::Check> checks(const std::vector<registry::Check>& known) {
+// Only checks that passed are recorded.
+std::vector<verify::Check> checks(const std::vector<registry::Check>& recorded) {
     std::vector<verify::Check> out;
-    for (const auto& c : known)
+    for (const auto& c : recorded)
         out.push_back({c.distribution,
                        c.seed,
                        {c.eager.largest, c.eager.rms},
@@ -191,21 +194,21 @@ PriorKnowledge recall(const match::Pattern& pattern, const RealizeOptions& optio
     // A user's own file has to be measured; without a GPU records only give schedules to start
     // with.
     if (!options.retune && options.also.empty() && options.device != "cpu") {
-        auto exact = registry.find(work.gpu, registry::key(work, options.toolchain.version));
-        if (exact && exact->effort < limit) exact.reset();
-        if (!exact)
-            if (const auto* other = known_elsewhere(registry.known().entries, work, limit))
-                exact = *other;
-        if (exact)
-            if (auto candidate = again(pattern, *exact, options.toolchain)) {
+        auto record = registry.find(work.gpu, registry::key(work, options.toolchain.version));
+        if (record && record->effort < limit) record.reset();
+        if (!record)
+            if (const auto* same = record_of_same_work(registry.known().entries, work, limit))
+                record = *same;
+        if (record)
+            if (auto candidate = recorded_candidate(pattern, *record, options.toolchain)) {
                 prior.candidate = std::move(*candidate);
                 auto compiled =
                     jit::find_compiled(unit_of(prior.candidate), options.toolchain, options.store);
-                if (compiled && exact->toolchain.compile_key == compiled->identity() &&
-                    exact->toolchain.versions == options.toolchain.version &&
-                    exact->work.call == work.call)
+                if (compiled && record->toolchain.compile_key == compiled->identity() &&
+                    record->toolchain.versions == options.toolchain.version &&
+                    record->work.call == work.call)
                     prior.compiled = std::move(*compiled);
-                prior.record = std::move(exact);
+                prior.record = std::move(record);
                 if (prior.compiled) return prior;
             }
     }

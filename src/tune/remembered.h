@@ -3,9 +3,9 @@
 // How much a record saves:
 //   same work, subgraph, compiler and FACT code,
 //   and its cubin is available                    everything
-//   the same, but another compiler or subgraph,
-//   or no cubin                                   it alone is compiled, verified and measured
-//   other FACT code, other extents                its schedule is tried first
+//   the same, but another compiler or subgraph,   only the recorded kernel is compiled, verified
+//   or no cubin                                   and measured; no search
+//   other FACT code or other extents              its schedule is tried first
 #pragma once
 
 #include <optional>
@@ -36,7 +36,7 @@ inline bool allowed_tf32(const match::Pattern& pattern, const RealizeOptions& op
 // What the registry knows of a pattern.
 struct PriorKnowledge {
     std::optional<registry::Work> work;  // nullopt without a registry or a call
-    std::string torch;                   // version that traced the subgraph
+    std::string torch;                   // the version of torch that traced the subgraph
     // A record of exactly this work whose search was as wide as this one would be, and the
     // candidate with its schedule.
     std::optional<registry::Record> record;

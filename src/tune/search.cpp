@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 // How long a candidate is measured, and how thoroughly it is proved.
 struct Rung {
-    double single_ms, sustained_ms;
+    double single_ms, sustained_ms;  // 0: not measured
     Proof proof;
 };
 constexpr Rung kFirst{80, 0, Proof::quick};         // for all
@@ -44,11 +44,14 @@ class Searcher {
     Result<SearchResult> run();
 
   private:
+    // Makes the reply the result of candidate `i`.
     void settle(std::size_t i, CandidateReply reply);
+    // Gives candidate `i` a result without measuring it.
+    void refuse(std::size_t i, Outcome outcome, const std::string& why);
     std::vector<std::size_t> next_batch(std::size_t from) const;
     std::vector<Result<jit::Artifact>> build(const std::vector<std::size_t>& which);
-    void take(const std::vector<std::size_t>& which, std::vector<Result<jit::Artifact>> artifacts);
-    void refuse(std::size_t i, Outcome outcome, const std::string& why);
+    void keep_artifacts(const std::vector<std::size_t>& which,
+                        std::vector<Result<jit::Artifact>> artifacts);
     Result<> measure(WorkerSession& session, std::size_t i, const Rung& rung);
     sol::SearchState standing_before(std::size_t i) const;
     std::string untried_because(std::size_t i);
@@ -58,7 +61,7 @@ class Searcher {
     bool out_of_time() const {
         return options_.budget && Seconds(Clock::now() - started_) > *options_.budget;
     }
-    // The compilers report from a thread of their own.
+    // Locked, because the compilers report from a thread of their own.
     void say(const std::string& text) {
         const std::lock_guard lock(saying_);
         if (options_.status) options_.status(text);
@@ -69,7 +72,7 @@ class Searcher {
     const Clock::time_point started_ = Clock::now();
     std::mutex saying_;
     SearchResult found_;
-    std::vector<bool> built_;  // whether it was sent to the compiler
+    std::vector<bool> built_;  // per candidate: whether it was sent to the compiler
     std::vector<std::optional<jit::Artifact>> compiled_;
 };
 
@@ -123,8 +126,8 @@ std::vector<Result<jit::Artifact>> Searcher::build(const std::vector<std::size_t
                             });
 }
 
-void Searcher::take(const std::vector<std::size_t>& which,
-                    std::vector<Result<jit::Artifact>> artifacts) {
+void Searcher::keep_artifacts(const std::vector<std::size_t>& which,
+                              std::vector<Result<jit::Artifact>> artifacts) {
     for (std::size_t u = 0; u < which.size(); ++u) {
         const std::size_t i = which[u];
         built_[i] = true;
@@ -172,7 +175,7 @@ Result<> Searcher::measure(WorkerSession& session, std::size_t i, const Rung& ru
     return Ok{};
 }
 
-// What is known before the candidate is tried.
+// What the search knows before candidate `i` is tried.
 sol::SearchState Searcher::standing_before(std::size_t i) const {
     sol::SearchState standing;
     standing.bound_us = request_.bound_us;
@@ -189,7 +192,8 @@ sol::SearchState Searcher::standing_before(std::size_t i) const {
     return standing;
 }
 
-// Why the candidate is not tried, or "". If `found_.stopped` is set, it holds for all later ones.
+// Why the candidate is not tried; "" if it is. A reason that ends the whole search is also stored
+// in `found_.stopped`, and then holds for every later candidate.
 std::string Searcher::untried_because(std::size_t i) {
     if (!timed() || request_.candidates[i].from_file) return "";
     if (!found_.stopped.empty()) return found_.stopped;
@@ -217,7 +221,7 @@ Result<> Searcher::measure_all(WorkerSession& session) {
         }
         if (!built_[i]) {
             const auto batch = next_batch(i);
-            take(batch, build(batch));
+            keep_artifacts(batch, build(batch));
         }
         if (interrupted()) return Error{"interrupted", ""};
         if (!compiled_[i]) continue;
@@ -288,22 +292,23 @@ Result<SearchResult> Searcher::run() {
     std::vector<Result<jit::Artifact>> artifacts;
     if (building.valid()) artifacts = building.get();
     if (interrupted()) return Error{"interrupted", ""};
-    const auto untried = [&](Outcome outcome, const std::string& why) {
+    const auto mark_all = [&](Outcome outcome, const std::string& why) {
         for (auto& result : found_.results) result.outcome = outcome, result.why = why;
     };
     if (!session && says_gpu_is_gone(session.error().message)) return session.error();
     if (!session) {
         found_.opened.error = session.error().text();
-        untried(Outcome::unsupported, "not tried: the pattern cannot be prepared");
+        mark_all(Outcome::unsupported, "not tried: the pattern cannot be prepared");
         return found_;
     }
     found_.opened = session->opened();
     const auto& checks = found_.opened.text_checks;
     if (std::any_of(checks.begin(), checks.end(), [](const auto& c) { return !c.passed; })) {
-        untried(Outcome::incorrect, "not tried: the kernel text computes something else");
+        mark_all(Outcome::incorrect,
+                 "not tried: the kernel text does not compute what the module does");
         return found_;
     }
-    if (timed()) take(first, std::move(artifacts));
+    if (timed()) keep_artifacts(first, std::move(artifacts));
     if (auto measured = measure_all(*session); !measured) return measured.error();
     if (auto chosen = choose_winner(*session); !chosen) return chosen.error();
     return found_;

@@ -17,7 +17,7 @@ namespace {
 using verify::CandidateReply;
 using verify::Outcome;
 
-// The last lines a program wrote to standard error, for a message.
+// The last lines that a program wrote to standard error, to be added to the end of a message.
 std::string tail(const std::string& text) {
     constexpr std::size_t kMost = 600;
     std::size_t end = text.find_last_not_of(" \n");
@@ -35,7 +35,7 @@ std::string describe_end(const LineProcess::Answer& answer) {
     return fmt::format("it ended with status {}{}", answer.code, tail(answer.line));
 }
 
-CandidateReply fate(Outcome outcome, std::string why) {
+CandidateReply reply_with(Outcome outcome, std::string why) {
     CandidateReply reply;
     reply.outcome = outcome;
     reply.why = std::move(why);
@@ -141,7 +141,7 @@ Result<verify::OpenReply> WorkerSession::start() {
     return reply;
 }
 
-// The deadline begins when it is this run's turn.
+// The deadline begins when it is this run's turn to use the GPU.
 Result<LineProcess::Answer> WorkerSession::ask(const std::string& line, Seconds deadline) {
     const auto turn = gpu_turn(request_.device);
     if (!turn) return turn.error();
@@ -165,26 +165,26 @@ Result<CandidateReply> WorkerSession::measure(const verify::CandidateRequest& re
     const auto& answer = *asked;
     switch (answer.status) {
         case LineProcess::Status::timed_out:
-            return fate(Outcome::timed_out, fmt::format("no answer in {:.0f} s: the worker was "
-                                                        "killed",
-                                                        deadline.count()));
+            return reply_with(
+                Outcome::timed_out,
+                fmt::format("no answer in {:.0f} s: the worker was killed", deadline.count()));
         case LineProcess::Status::too_large: {
-            const verify::Verdict grown{
+            const verify::Verdict too_large{
                 verify::Finding::too_much_memory,
                 fmt::format("more than {}, so the worker was killed", memory_text(memory_bytes_))};
-            auto reply = fate(Outcome::crashed, verify::text(grown));
-            reply.finding = grown.finding;
+            auto reply = reply_with(Outcome::crashed, verify::text(too_large));
+            reply.finding = too_large.finding;
             return reply;
         }
         case LineProcess::Status::ended:
-            return fate(Outcome::crashed, "the worker died: " + describe_end(answer));
+            return reply_with(Outcome::crashed, "the worker died: " + describe_end(answer));
         case LineProcess::Status::answered:
             break;
     }
     auto reply = verify::candidate_reply_from_json(answer.line);
     if (!reply) {
         process_->kill();
-        return fate(Outcome::crashed, reply.error().message);
+        return reply_with(Outcome::crashed, reply.error().message);
     }
     // A kernel that faulted leaves a context in which nothing works any more.
     if (reply->outcome == Outcome::crashed) process_->kill();

@@ -13,7 +13,7 @@ namespace fact::tune {
 // The most memory a worker may use: FACT_WORKER_MEMORY in GiB, else half of the machine's.
 Result<std::uint64_t> worker_memory();
 
-// `given`, else FACT_WORKER; an Error if neither names a program.
+// The path `given`, or FACT_WORKER if that is empty; an Error if it does not name a program.
 Result<std::string> find_worker(const std::string& given);
 
 // A worker left over from one family for the next: starting PyTorch and a GPU takes seconds.

@@ -41,15 +41,16 @@ bool take_half(const graph::Half& half, View& view) {
 
 Result<View> view_through(const graph::Binding& binding, std::span<const std::int64_t> all_sizes,
                           std::span<const std::int64_t> all_strides) {
-    View seen{{all_sizes.begin(), all_sizes.end()}, {all_strides.begin(), all_strides.end()}};
-    if (binding.half && !take_half(*binding.half, seen))
+    // The tensor, or the half of it that is bound.
+    View source{{all_sizes.begin(), all_sizes.end()}, {all_strides.begin(), all_strides.end()}};
+    if (binding.half && !take_half(*binding.half, source))
         return Error{
-            fmt::format("{} has no halves along dimension {}", binding.value, binding.half->dim),
+            fmt::format("dimension {} of {} cannot be halved", binding.half->dim, binding.value),
             {}};
-    const auto &sizes = seen.sizes, &strides = seen.strides;
+    const auto &sizes = source.sizes, &strides = source.strides;
     std::vector<bool> named(sizes.size(), false);
     View view;
-    view.offset = seen.offset;
+    view.offset = source.offset;
     for (const auto& group : binding.dims) {
         for (const int d : group) {
             if (d < 0 || static_cast<std::size_t>(d) >= sizes.size())
@@ -66,9 +67,9 @@ Result<View> view_through(const graph::Binding& binding, std::span<const std::in
     }
     for (std::size_t d = 0; d < sizes.size(); ++d)
         if (!named[d] && sizes[d] != 1 && strides[d] != 0)
-            return Error{
-                fmt::format("dimension {} of {} was expected to be broadcast", d, binding.value),
-                {}};
+            return Error{fmt::format("dimension {} of {} is not bound, and it is not broadcast", d,
+                                     binding.value),
+                         {}};
     // An extent of one gets the stride it would have if the view were dense there.
     std::int64_t dense = 1;
     for (std::size_t i = view.sizes.size(); i-- > 0;) {

@@ -1,4 +1,4 @@
-// A graph tensor as its kernel sees it.
+// A tensor of the graph as the kernel that is bound to it sees it.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ struct View {
     bool operator==(const View&) const = default;
 };
 
-// The dimensions that the binding names, each group merged into one. An Error if a group's strides
-// do not allow merging; if a dimension does not exist; if the halved one is odd; or if a dimension
-// that is neither broadcast nor of extent one is in no group.
+// The view that the binding describes: each group of dimensions merged into one. An Error if a
+// group's strides do not allow merging; if a dimension does not exist; if one that is to be halved
+// has an odd extent; or if one that is neither broadcast nor of extent one is in no group.
 Result<View> view_through(const graph::Binding& binding, std::span<const std::int64_t> sizes,
                           std::span<const std::int64_t> strides);
 

@@ -116,7 +116,8 @@ void ExtentClasses::visit(const Node& node) {
     visit_pointwise(node, graph::tensor_inputs(node));
 }
 
-// Dimensions aligned from the right; what does not broadcast is not understood.
+// Dimensions match from the right, as in broadcasting. If an input does not broadcast, the operator
+// is not understood and all extents are fixed.
 void ExtentClasses::visit_pointwise(const Node& node, const std::vector<ValueId>& inputs) {
     const auto out = node.outputs[0];
     const auto fits = [&](ValueId in) {
@@ -134,9 +135,9 @@ void ExtentClasses::visit_pointwise(const Node& node, const std::vector<ValueId>
     }
 }
 
-// Walks both shapes in step: one dimension is tied to one; one that corresponds to several is tied
-// to the outermost of them, and the inner ones are fixed; several against several is not
-// understood.
+// Walks both shapes in step. A dimension that corresponds to one is tied to it; one that
+// corresponds to several is tied to the outermost of them, and the inner ones are fixed. Where
+// several correspond to several, all are fixed.
 void ExtentClasses::visit_view(const Node& node) {
     const auto in = graph::tensor_inputs(node).at(0), out = node.outputs[0];
     const auto significant = [&](ValueId value) {

@@ -9,7 +9,7 @@
 
 namespace fact::verify {
 
-// One class per set of dimensions that can only change together.
+// One class for each set of dimensions whose extents can only change together.
 class ExtentClasses {
   public:
     explicit ExtentClasses(const graph::Graph& graph);
@@ -17,8 +17,10 @@ class ExtentClasses {
     int size() const { return static_cast<int>(parent_.size()); }
     // The class of a dimension, a number in [0, size()).
     int of(graph::ValueId value, int dim) const { return find(first_[index(value)] + dim); }
+    // Whether the extents of the class must not change.
     bool fixed(int extent_class) const { return fixed_[extent_class]; }
     void fix(graph::ValueId value, int dim) { fixed_[of(value, dim)] = true; }
+    // Puts two dimensions into the same class.
     void tie(graph::ValueId a, int a_dim, graph::ValueId b, int b_dim);
 
   private:
@@ -37,7 +39,7 @@ class ExtentClasses {
     bool visit_split(const graph::Node& node);
     bool visit_rowwise(const graph::Node& node);
     bool visit_loss(const graph::Node& node);
-    bool visit_classes(const graph::Node& node);
+    bool visit_cross_entropy(const graph::Node& node);
     bool visit_attention(const graph::Node& node);
     bool visit_einsum(const graph::Node& node);
     bool visit_convolution(const graph::Node& node);
@@ -45,26 +47,29 @@ class ExtentClasses {
     void fix_all(const graph::Node& node);
     int find(int element) const;
     int rank(graph::ValueId value) const;
-    // The node's argument `dim`, counted from the front.
+    // The node's argument `dim`, or `otherwise` if it has none, counted from the front.
     static int along(const graph::Node& node, int rank, std::int64_t otherwise = 0);
     std::int64_t extent(graph::ValueId value, int dim) const;
 
     const graph::Graph& graph_;
-    std::vector<int> first_;  // for each value, the element of its first dimension
-    std::vector<int> parent_;
-    std::vector<bool> fixed_;
+    // Disjoint sets with one element for each dimension of each value.
+    std::vector<int> first_;   // for each value, the element of its first dimension
+    std::vector<int> parent_;  // for each element; the root of a set is its own parent
+    std::vector<bool> fixed_;  // for the root of each set
 };
 
-// The halving that a node belongs to, if the graph takes both halves: then they are proportional to
-// the whole, and not just its first few elements. nullopt for x[0] and x[1].
+// The halving that a node belongs to, if the graph takes both halves: then their length is
+// proportional to the whole. A slice whose other half is not taken may just be the first few
+// elements. nullopt for x[0] and x[1].
 std::optional<graph::Halving> both_halves(const graph::Graph& graph, const graph::Node& node);
 
-// The operands of a product; nullopt if the node is none.
+// The operands of a product of matrices.
 struct ProductOperands {
     graph::ValueId a, b;
-    bool b_is_nk = false;  // linear's weight
+    bool b_is_nk = false;  // b is [N, K], like linear's weight, and not [K, N]
     std::optional<graph::ValueId> addend;
 };
+// nullopt if the node is not such a product.
 std::optional<ProductOperands> product_operands(const graph::Node& node);
 
 }  // namespace fact::verify

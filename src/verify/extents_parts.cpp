@@ -35,13 +35,13 @@ void ExtentClasses::visit_slice(const Node& node) {
             tie(in, d, out, d);
             continue;
         }
-        const bool first = graph::int_argument(node, "start").value_or(0) == 0 &&
-                           graph::int_argument(node, "step").value_or(1) == 1 &&
-                           graph::int_argument(node, "end") == extent(out, d);
-        // A single first element exists at any extent; the first few may not.
-        if (first && extent(out, d) == 1) continue;
+        const bool leading = graph::int_argument(node, "start").value_or(0) == 0 &&
+                             graph::int_argument(node, "step").value_or(1) == 1 &&
+                             graph::int_argument(node, "end") == extent(out, d);
+        // The first element exists whatever the extent is; the first few may not.
+        if (leading && extent(out, d) == 1) continue;
         fix(in, d);
-        if (!first || extent(in, d) == extent(out, d)) fix(out, d);
+        if (!leading || extent(in, d) == extent(out, d)) fix(out, d);
     }
 }
 
@@ -54,7 +54,7 @@ bool ExtentClasses::visit_halving(const Node& node) {
     return true;
 }
 
-// Several parts along one dimension, which the parts lack if they are single elements.
+// Several parts along one dimension; the results of unbind lack that dimension.
 bool ExtentClasses::visit_split(const Node& node) {
     const bool unbound = node.target == "aten.unbind.int";
     if (!unbound && node.target != "aten.split.Tensor" && node.target != "aten.chunk.default" &&
@@ -81,18 +81,18 @@ void ExtentClasses::visit_selected(const Node& node) {
         if (d != dim) tie(in, d, out, d > dim ? d - 1 : d);
 }
 
-// Positions along one dimension, which has to keep its extent.
+// Takes elements by their position along one dimension, whose extent is fixed.
 void ExtentClasses::visit_gathered(const Node& node) {
     const auto in = graph::tensor_argument(node, "self"),
-               at = graph::tensor_argument(node, "index");
+               positions = graph::tensor_argument(node, "index");
     const auto out = node.outputs[0];
-    if (!in || !at || rank(*in) != rank(*at)) return fix_all(node);
+    if (!in || !positions || rank(*in) != rank(*positions)) return fix_all(node);
     const int dim = along(node, rank(*in));
     fix(*in, dim);
     for (int d = 0; d < rank(out); ++d) {
-        tie(*at, d, out, d);
+        tie(*positions, d, out, d);
         if (d == dim) continue;
-        if (extent(*in, d) != extent(*at, d)) return fix_all(node);
+        if (extent(*in, d) != extent(*positions, d)) return fix_all(node);
         tie(*in, d, out, d);
     }
 }
@@ -135,7 +135,7 @@ void ExtentClasses::visit_lookup(const Node& node) {
     }
 }
 
-// Differences of neighbours; with a value prepended there are as many as elements.
+// Differences of neighbours. With a value prepended there are as many differences as elements.
 void ExtentClasses::visit_differences(const Node& node) {
     const auto reads = graph::tensor_inputs(node);
     const ValueId in = reads.front(), out = node.outputs[0];

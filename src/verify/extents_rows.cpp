@@ -1,4 +1,5 @@
-// Extents across operators that work along dimensions, and across products other than of matrices.
+// Extents across operators that work along dimensions, and across einsum, convolutions and
+// attention.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -27,12 +28,12 @@ bool ExtentClasses::visit_einsum(const Node& node) {
     auto letters = read->inputs;
     values.push_back(node.outputs[0]);
     letters.push_back(read->result);
-    std::map<char, std::pair<ValueId, int>> first;
+    std::map<char, std::pair<ValueId, int>> first_uses;  // by letter: a value and its dimension
     for (std::size_t i = 0; i < values.size(); ++i) {
         if (letters[i].size() != static_cast<std::size_t>(rank(values[i]))) return false;
         for (int d = 0; d < rank(values[i]); ++d) {
             const auto [at, fresh] =
-                first.try_emplace(letters[i][static_cast<std::size_t>(d)], values[i], d);
+                first_uses.try_emplace(letters[i][static_cast<std::size_t>(d)], values[i], d);
             if (!fresh) tie(at->second.first, at->second.second, values[i], d);
         }
     }
@@ -88,6 +89,7 @@ bool ExtentClasses::visit_attention(const Node& node) {
     return true;
 }
 
+// Input and target have the same shape; the result has it too, or is a single number.
 bool ExtentClasses::visit_loss(const Node& node) {
     const auto reads = graph::tensor_inputs(node);
     if (reads.size() != 2) return false;
@@ -101,19 +103,19 @@ bool ExtentClasses::visit_loss(const Node& node) {
 }
 
 // Scores [B, C, ...] with, for each position, a class number or a probability per class.
-bool ExtentClasses::visit_classes(const Node& node) {
+bool ExtentClasses::visit_cross_entropy(const Node& node) {
     const auto reads = graph::tensor_inputs(node);
     if (reads.size() != 2 || rank(reads[0]) < 2) return false;
     const ValueId in = reads[0];
-    const bool numbers = rank(reads[1]) == rank(in) - 1;
-    if (!numbers && rank(reads[1]) != rank(in)) return false;
+    const bool class_numbers = rank(reads[1]) == rank(in) - 1;
+    if (!class_numbers && rank(reads[1]) != rank(in)) return false;
     for (const ValueId value : {reads[1], node.outputs.front()}) {
-        const bool without = rank(value) == rank(in) - 1;
-        if (!without && rank(value) != rank(in)) continue;
+        const bool lacks_classes = rank(value) == rank(in) - 1;
+        if (!lacks_classes && rank(value) != rank(in)) continue;
         for (int d = 0; d < rank(in); ++d)
-            if (d != 1 || !without) tie(in, d, value, without && d > 1 ? d - 1 : d);
+            if (d != 1 || !lacks_classes) tie(in, d, value, lacks_classes && d > 1 ? d - 1 : d);
     }
-    if (numbers) fix(in, 1);
+    if (class_numbers) fix(in, 1);
     return true;
 }
 
@@ -125,19 +127,19 @@ bool ExtentClasses::visit_rowwise(const Node& node) {
     const bool window = along == Along::window, last = along == Along::last;
     const bool channels = along == Along::batch || along == Along::running;
     const bool groups = along == Along::group || along == Along::channel;
-    if (node.target == "aten.cross_entropy_loss.default") return visit_classes(node);
+    if (node.target == "aten.cross_entropy_loss.default") return visit_cross_entropy(node);
     if (family == Family::loss) return visit_loss(node);
     if (family == Family::reduction && along == Along::dims) {
         Ints dims = graph::ints_argument(node, "dim");
         for (auto& dim : dims)
             if (dim < 0) dim += rank(in);
         const bool kept = rank(out) == rank(in);
-        int to = 0;
+        int out_dim = 0;
         for (int d = 0; d < rank(in); ++d) {
             const bool reduced = dims.empty() || std::ranges::find(dims, d) != dims.end();
             if (!reduced)
-                for (const ValueId value : node.outputs) tie(in, d, value, to);
-            if (!reduced || kept) ++to;
+                for (const ValueId value : node.outputs) tie(in, d, value, out_dim);
+            if (!reduced || kept) ++out_dim;
         }
         return true;
     }

@@ -55,7 +55,7 @@ Result<Graph> f64_rewriting(const Graph& original) {
         if (node.target == "aten.view.dtype")
             return Error{fmt::format("node {} reads the bits of a number ({})", node.name,
                                      graph::describe(node.where)),
-                         "such a subgraph has no f64 form to compare with"};
+                         "A subgraph that does so has no f64 form to compare a kernel with."};
         widen(graph, node);
         for (const auto output : node.outputs)
             graph[output].producer = static_cast<graph::NodeId>(i);

@@ -1,4 +1,4 @@
-// The graph rewritten to f64, as the oracle.
+// The graph rewritten to f64, which is the oracle that kernels are compared with.
 #pragma once
 
 #include "graph/graph.h"

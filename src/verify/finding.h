@@ -7,6 +7,7 @@
 
 namespace fact::verify {
 
+// Spelled out by name().
 enum class Finding {
     none,
     wrong_result,

@@ -9,8 +9,8 @@
 namespace fact::verify {
 
 struct IntegerUse {
-    // It is only compared, converted or calculated with, and not used as an index, a count or a
-    // size.
+    // The input is only compared, converted or calculated with, and is not used as an index, a
+    // count or a size.
     bool any_value = false;
     bool becomes_floating = false;       // so its magnitude affects the results
     std::vector<std::int64_t> compared;  // the numbers it is compared with

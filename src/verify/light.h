@@ -1,4 +1,4 @@
-// Rejects times that no kernel can have that did its work.
+// Rejects measured times that are too short for a kernel that did its work.
 #pragma once
 
 #include "verify/finding.h"

@@ -106,7 +106,7 @@ std::string line(const json& object) {
     return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// Reads `text` with `read`; what that throws becomes an Error.
+// Reads `text` with `read`; a SchemaError becomes an Error.
 template <class T, class Read>
 Result<T> parsed(std::string_view text, std::string_view what, Read read) {
     return decoding<T>(fmt::format("not a {}", what), "", [&] { return read(parse_json(text)); });
@@ -114,7 +114,7 @@ Result<T> parsed(std::string_view text, std::string_view what, Read read) {
 
 json launches(const std::vector<LaunchTime>& times) {
     json list = json::array();
-    for (const auto& one : times) list.push_back({{"entry", one.entry}, {"us", one.us}});
+    for (const auto& launch : times) list.push_back({{"entry", launch.entry}, {"us", launch.us}});
     return list;
 }
 
@@ -214,7 +214,8 @@ Result<CandidateRequest> candidate_request_from_json(std::string_view text) {
         request.sustained_ms = get_finite(object, "sustained_ms", 0);
         request.fault = get_text(object, "fault", "");
         const auto proof = get_text(object, "proof", "full");
-        if (proof != "full" && proof != "quick") throw SchemaError("a proof nobody knows");
+        if (proof != "full" && proof != "quick")
+            throw SchemaError("\"proof\" is neither full nor quick");
         request.proof = proof == "quick" ? Proof::quick : Proof::full;
         return request;
     });
@@ -223,7 +224,7 @@ Result<CandidateRequest> candidate_request_from_json(std::string_view text) {
 CandidateReply candidate_reply_from(const json& object) {
     CandidateReply reply;
     const auto outcome = outcome_from_name(get_text(object, "outcome"));
-    if (!outcome) throw SchemaError("an outcome nobody knows");
+    if (!outcome) throw SchemaError("\"outcome\" is not the name of an outcome");
     reply.outcome = *outcome;
     reply.why = get_text(object, "why");
     reply.checks = checks_from(field(object, "checks"));
@@ -231,14 +232,14 @@ CandidateReply candidate_reply_from(const json& object) {
     reply.baseline_single = times_from(object, "baseline_single");
     reply.sustained = times_from(object, "sustained");
     reply.baseline_sustained = times_from(object, "baseline_sustained");
-    // Results of earlier versions have none of these.
+    // Results of earlier versions lack the fields below.
     const auto finding = finding_from_name(get_text(object, "finding", ""));
-    if (!finding) throw SchemaError("a finding nobody knows");
+    if (!finding) throw SchemaError("\"finding\" is not the name of a finding");
     reply.finding = *finding;
     reply.note = get_text(object, "note", "");
     if (const json* launches = optional_field(object, "launches"))
-        for (const auto& one : to_array(*launches))
-            reply.launches.push_back({get_text(one, "entry"), get_finite(one, "us")});
+        for (const auto& launch : to_array(*launches))
+            reply.launches.push_back({get_text(launch, "entry"), get_finite(launch, "us")});
     return reply;
 }
 

@@ -1,6 +1,6 @@
 // The protocol of the tuner and the torch worker: one JSON object per line in both directions.
-// A request is {"open": {...}} or {"candidate": {...}}, a reply the plain object; to_json returns
-// the whole line without the newline.
+// A request is {"open": {...}} or {"candidate": {...}}; a reply is the object itself. to_json
+// returns a line without its newline.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -18,8 +18,8 @@ using graph::Graph;
 using graph::TensorType;
 using graph::ValueId;
 
-// A dense tensor stays dense, in the same order of dimensions; other strides do not change, which
-// gives a view into the same, larger storage.
+// A dense tensor stays dense, in the same order of dimensions. Any other tensor keeps its strides
+// and becomes a view into storage of the original size.
 void set_sizes(TensorType& type, const std::vector<std::int64_t>& sizes) {
     std::vector<std::size_t> order(sizes.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -39,7 +39,7 @@ void set_sizes(TensorType& type, const std::vector<std::int64_t>& sizes) {
     if (dense) type.strides = strides;
 }
 
-// The end of a slice, or of a range that starts from 0.
+// Adapts the end of a slice, or of a range that starts from 0.
 void rewrite_end(graph::Node& node, const std::vector<std::int64_t>& before,
                  const std::vector<std::int64_t>& after) {
     const bool slice = node.target == "aten.slice.Tensor";
@@ -53,7 +53,8 @@ void rewrite_end(graph::Node& node, const std::vector<std::int64_t>& before,
     }
 }
 
-// The start and end of halves. Returns false, without doing anything, if the graph takes no halves.
+// Adapts the arguments of a node that takes a half. Returns false, without doing anything, for any
+// other node.
 bool rewrite_half(graph::Node& node, const Graph& original, const Graph& resized) {
     const auto halving = both_halves(original, node);
     if (!halving || halving->place != graph::HalfPlace::outer) return false;
@@ -99,7 +100,8 @@ std::optional<ir::DimId> symbol_of(const ir::Kernel& kernel, ir::DimId dim) {
 // Extents that are literals in the kernel text cannot change; those with the same name change
 // together. Parts of one tensor keep their lengths: the text may distinguish them.
 void follow_text(const graph::FusedCall& call, const ir::Kernel& kernel, ExtentClasses& classes) {
-    std::map<ir::DimId, std::pair<ValueId, int>> named;
+    // Where each symbol of the text first occurs: a value of the graph and its dimension.
+    std::map<ir::DimId, std::pair<ValueId, int>> first_uses;
     const auto follow = [&](const ir::Tensor& tensor, const graph::Binding& binding,
                             ValueId value) {
         for (std::size_t i = 0; i < tensor.type.dims.size() && i < binding.dims.size(); ++i) {
@@ -107,14 +109,16 @@ void follow_text(const graph::FusedCall& call, const ir::Kernel& kernel, ExtentC
                 for (const int d : binding.dims[i]) classes.fix(value, d);
             const auto symbol = symbol_of(kernel, tensor.type.dims[i]);
             if (!symbol || binding.dims[i].size() != 1) continue;
-            const auto [first, added] = named.try_emplace(*symbol, value, binding.dims[i].front());
+            const auto [first, added] =
+                first_uses.try_emplace(*symbol, value, binding.dims[i].front());
             if (!added)
                 classes.tie(first->second.first, first->second.second, value,
                             binding.dims[i].front());
         }
     };
-    const auto find = [&](const ir::Tensor& tensor, const std::vector<graph::Binding>& bindings,
-                          bool first) {
+    // The parts of a parameter lie along its first dimension, those of an output along its last.
+    const auto follow_bindings = [&](const ir::Tensor& tensor,
+                                     const std::vector<graph::Binding>& bindings, bool is_param) {
         const bool parts = std::ranges::count(bindings, tensor.name, &graph::Binding::tensor) > 1;
         for (const auto& binding : bindings)
             for (std::size_t v = 0; v < call.original.values.size(); ++v) {
@@ -123,28 +127,29 @@ void follow_text(const graph::FusedCall& call, const ir::Kernel& kernel, ExtentC
                     continue;
                 follow(tensor, binding, static_cast<ValueId>(v));
                 if (!parts) continue;
-                for (const int d : first ? binding.dims.front() : binding.dims.back())
+                for (const int d : is_param ? binding.dims.front() : binding.dims.back())
                     classes.fix(static_cast<ValueId>(v), d);
             }
     };
-    for (const auto& param : kernel.params) find(param, call.params, true);
-    for (const auto& output : kernel.outputs) find(output.tensor, call.results, false);
+    for (const auto& param : kernel.params) follow_bindings(param, call.params, true);
+    for (const auto& output : kernel.outputs) follow_bindings(output.tensor, call.results, false);
 }
 
-// Odd, and more than one tile if the extent allows it.
+// An odd extent: `wish` if `before` is larger, else one near `before`.
 std::int64_t odd_below(std::int64_t before, std::int64_t wish) {
     if (before > wish) return wish;
     if (before < 3) return before + 1;
     return before - 1 - before % 2;
 }
 
-// A multiple of 8 elements but not of 16: a stride that TMA supports.
+// The same with a multiple of 8 that is not one of 16: a row length that TMA supports.
 std::int64_t eights_below(std::int64_t before, std::int64_t wish) {
     if (before > wish) return wish;
     const auto below = (before - 1) / 8 * 8;
     return below >= 8 ? below - (below % 16 == 0 ? 8 : 0) : 8;
 }
 
+// What becomes of row lengths, the extents along which tensors are contiguous.
 enum class Rows { odd, aligned, kept };
 
 Factors changed(const Resizable& resizable, Rows rows) {
@@ -238,7 +243,7 @@ std::vector<Resized> other_sizes(const graph::FusedCall& call, const ir::Kernel&
         Resized resized{call, {}};
         resized.call.original = resizable.with(factors);
         while (work(resized.call.original) > max_products) {
-            // Rows keep their length: only their number can change freely.
+            // Unless rows may be odd, only their number is halved, not their length.
             auto largest = factors.end();
             for (auto at = factors.begin(); at != factors.end(); ++at)
                 if (at->second.now > 3 && (rows == Rows::odd || !resizable.innermost(at->first)) &&

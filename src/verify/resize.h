@@ -17,10 +17,10 @@ struct Factor {
     std::int64_t before = 0, now = 0;
 };
 using Factors = std::map<int, Factor>;  // by class
-// "128 -> 2, 3072 -> 96": the classes that change.
+// The classes that change, for the report: "128 -> 2, 3072 -> 96".
 std::string note_of(const Factors& factors);
 
-// Knows which extents of a call may change, and makes the call's graph with other ones.
+// Knows which extents of a call may change, and makes the call's graph with other extents.
 class Resizable {
   public:
     // Extents that are literals in the kernel text cannot change. The call must outlive this.
@@ -30,6 +30,7 @@ class Resizable {
     const Factors& factors() const { return factors_; }
     // Whether some input or result of the call is contiguous along a dimension of the class.
     bool innermost(int extent_class) const;
+    // The call's graph with these factors applied.
     graph::Graph with(const Factors& factors) const;
 
   private:
@@ -43,9 +44,9 @@ struct Resized {
     std::string note;  // "2048 -> 333, 2048 -> 264", for the report
 };
 // The call with extents that are no multiples of a tile, of at most about `max_products`
-// multiplications: first the oddest, then with rows aligned to 8 elements, then with rows of their
-// original length. A kernel refuses extents it does not support; extents that torch or the launcher
-// rejects were a wrong guess. Empty if no extent may change.
+// multiplications: first with odd extents everywhere, then with row lengths that are multiples of
+// 8, then with the original row lengths. The caller skips extents that the kernel does not support
+// or that torch rejects. Empty if no extent may change.
 std::vector<Resized> other_sizes(const graph::FusedCall& call, const ir::Kernel& kernel,
                                  double max_products);
 

@@ -14,10 +14,10 @@ using graph::Graph;
 using graph::TensorType;
 using graph::ValueId;
 
-// Few enough to be quick, enough for a wrong stride to show.
+// Extents are not made smaller than this: a wrong stride still shows.
 constexpr std::int64_t kMinExtent = 2;
-// The cost of one element of a result in multiplications of a product: each is interpreted
-// separately, and compared with f64 in many ways.
+// What one element of a result costs at least, in multiplications of a product: each element is
+// interpreted separately, and compared with f64 in many ways.
 constexpr double kElement = 16;
 
 double elements(const TensorType& type) {

@@ -10,8 +10,10 @@ namespace fact::verify {
 
 namespace {
 
+// Numbers from this magnitude on stand for infinity.
 constexpr double kInfinite = 1e6;
 
+// The operators that compare or clamp, and their arguments that are the numbers.
 constexpr std::array<std::string_view, 13> kComparing{
     "clamp", "clamp_min", "clamp_max", "hardtanh", "threshold", "softplus", "eq",
     "ne",    "lt",        "le",        "gt",       "ge",        "relu6"};

@@ -5,8 +5,8 @@
 
 namespace fact::verify {
 
-// The largest magnitude among them; 0 if there is none. Numbers that stand for infinity do not
-// count.
+// The largest magnitude of such a number; 0 if there is none. Numbers that stand for infinity do
+// not count.
 double largest_threshold(const graph::Graph& graph);
 
 }  // namespace fact::verify

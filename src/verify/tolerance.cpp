@@ -63,16 +63,20 @@ Grain grain_of(DType output, bool tf32) {
 }
 
 std::string judge(const Difference& eager, const Difference& kernel, DType output) {
-    if (kernel.wrong_nan > 0) return fmt::format("{} elements are wrongly NaN", kernel.wrong_nan);
+    if (kernel.wrong_nan > 0)
+        return fmt::format("NaN is missing or unexpected in {} elements", kernel.wrong_nan);
     if (kernel.wrong_infinity > 0)
-        return fmt::format("{} elements are wrongly infinite or finite", kernel.wrong_infinity);
-    const auto allowed = relative(eager), floor = floor_of(output), is = relative(kernel);
+        return fmt::format("infinity is missing, unexpected or of the wrong sign in {} elements",
+                           kernel.wrong_infinity);
+    const auto allowed = relative(eager), floor = floor_of(output), actual = relative(kernel);
     const double largest = std::max(2 * allowed.largest, floor.largest);
     const double rms = std::max(2 * allowed.rms, floor.rms);
-    if (!(is.largest <= largest))
-        return fmt::format("largest error {:.3g}, at most {:.3g} is allowed", is.largest, largest);
-    if (!(is.rms <= rms))
-        return fmt::format("root mean square error {:.3g}, at most {:.3g} is allowed", is.rms, rms);
+    if (!(actual.largest <= largest))
+        return fmt::format("largest error {:.3g}, at most {:.3g} is allowed", actual.largest,
+                           largest);
+    if (!(actual.rms <= rms))
+        return fmt::format("root mean square error {:.3g}, at most {:.3g} is allowed", actual.rms,
+                           rms);
     return {};
 }
 

@@ -27,13 +27,13 @@ ErrorPair floor_of(DType output);
 struct Grain {
     ErrorPair floor;      // like floor_of, relative to the part's own magnitude
     double rounding = 0;  // the relative change of inputs by which their sensitivity is measured
-    double least = 0;     // smaller errors come from numbers too small for the type
+    double least = 0;     // smaller absolute errors come from numbers too small for the type
 };
 // `tf32`: the output is f32, computed from operands in TF32, which has as many bits as f16.
 Grain grain_of(DType output, bool tf32);
 
-// "" if the kernel passes: NaNs and infinities in the right places, and both errors at most twice
-// eager's or below the floor.
+// Why the kernel does not pass; "" if it does: NaNs and infinities are in the right places, and
+// both errors are at most twice eager's or below the floor.
 std::string judge(const Difference& eager, const Difference& kernel, DType output);
 
 }  // namespace fact::verify

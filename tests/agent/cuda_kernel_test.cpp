@@ -59,8 +59,9 @@ TEST(CudaKernel, WhatCannotBeOneIsRefused) {
         const auto text = text_for(g, source);
         return text ? std::string() : text.error().message;
     };
-    EXPECT_EQ(said(compared(true), "void f() {}"), "it has no entry point");
-    EXPECT_EQ(said(compared(false), kSource), "none of its results has a floating-point type");
+    EXPECT_EQ(said(compared(true), "void f() {}"), "the source has no entry point");
+    EXPECT_EQ(said(compared(false), kSource),
+              "none of the kernel's results has a floating-point type");
     EXPECT_NE(said(compared(true, DType::i64), kSource).find("integers"), std::string::npos);
     EXPECT_NE(said(compared(true, DType::boolean, {2, 3, 4, 5, 6}), kSource).find("more than 4"),
               std::string::npos);
@@ -68,12 +69,12 @@ TEST(CudaKernel, WhatCannotBeOneIsRefused) {
          {"#include \"/etc/passwd\"", " # include \"x.h\"", "#include <../x>", "#include X",
           "%:include \"x\"", "#embed \"x\"", "#include_next <x>", "/**/#include \"x\"",
           "#inc\\\nlude \"x\"", "#include/**/\"x\""})
-        EXPECT_NE(
-            said(compared(true), std::string(include) + "\n" + kSource).find("it must not contain"),
-            std::string::npos)
+        EXPECT_NE(said(compared(true), std::string(include) + "\n" + kSource)
+                      .find("the source must not contain"),
+                  std::string::npos)
             << include;
     EXPECT_NE(said(compared(true), "#include <a>" + std::string(100'000, ' ') + "x\n" + kSource)
-                  .find("it must not contain"),
+                  .find("the source must not contain"),
               std::string::npos);
     for (const auto* include :
          {"#include \"common/plain.cuh\"", "#include <cuda_bf16.h>", "#include <cuda/std/limits>",

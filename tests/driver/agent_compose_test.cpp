@@ -101,7 +101,7 @@ TEST_F(AgentCompose, WhatCannotBeTimedLeavesThePlan) {
     ASSERT_TRUE(done) << done.error().text();
     EXPECT_EQ(fused(chosen), (Lines{"a", "c"}));
     EXPECT_EQ(agent.compositions,
-              (Lines{"they cannot be timed: the trial packages cannot be timed"}));
+              (Lines{"the sets cannot be timed: the trial packages cannot be timed"}));
     EXPECT_EQ(ablation.kept.median_us, 700);
 }
 

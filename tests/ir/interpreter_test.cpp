@@ -205,9 +205,9 @@ TEST(Interpreter, RefusesTensorsThatDoNotFit) {
     EXPECT_EQ(message(Memory(DType::f32, {2}).view, out.view),
               "kernel 'f', tensor 'x': it has 1 dimensions, not 2");
     EXPECT_EQ(message(Memory(DType::f32, {2, 9}).view, out.view),
-              "kernel 'f', tensor 'x': dimension 8 has 9 elements, elsewhere 8");
+              "kernel 'f', tensor 'x': dimension 8 has 9 elements, but 8 elsewhere");
     EXPECT_EQ(message(Memory(DType::f32, {3, 8}).view, out.view),
-              "kernel 'f', tensor 'y': dimension M has 2 elements, elsewhere 3");
+              "kernel 'f', tensor 'y': dimension M has 2 elements, but 3 elsewhere");
     TensorView null = good.view;
     null.data = nullptr;
     EXPECT_EQ(message(null, out.view), "kernel 'f', tensor 'x': it has no data");

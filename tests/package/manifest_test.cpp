@@ -87,9 +87,9 @@ TEST(Manifest, FilesStayInThePackage) {
     }
     auto wrong = written();
     wrong["files"]["a"] = {{"size", -1}, {"sha256", sha256_hex("x")}};
-    EXPECT_EQ(refusal(wrong), "a: no size and SHA-256");
+    EXPECT_EQ(refusal(wrong), "a: its size or SHA-256 is not valid");
     wrong["files"]["a"] = {{"size", 1}, {"sha256", "abc"}};
-    EXPECT_EQ(refusal(wrong), "a: no size and SHA-256");
+    EXPECT_EQ(refusal(wrong), "a: its size or SHA-256 is not valid");
 }
 
 TEST(Manifest, AFolderWithoutOneIsNoPackage) {

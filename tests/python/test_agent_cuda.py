@@ -82,8 +82,8 @@ class Cuda(Agents):
             ("It depends.", "no code block"),
             ("```\n__global__ void f() {}\n```", "no entry point"),
             ("```\nextern \"C\" __global__ void f() {} // FACT_ENTRY\n```", "no entry point"),
-            ("```\n#include \"/etc/hostname\"\nvoid FACT_ENTRY();\n```", "it must not contain #include"),
-            ("```\n#include <../../etc/hostname>\nvoid FACT_ENTRY();\n```", "it must not contain #include"),
+            ("```\n#include \"/etc/hostname\"\nvoid FACT_ENTRY();\n```", "the source must not contain #include"),
+            ("```\n#include <../../etc/hostname>\nvoid FACT_ENTRY();\n```", "the source must not contain #include"),
             ("```\n// fact-fault: none\nvoid FACT_ENTRY();\n```", "no entry point"),
         ):
             subprocess.run(["rm", "-rf", self.folder / "run"], check=True)

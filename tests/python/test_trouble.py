@@ -133,7 +133,7 @@ class FullDisk(Trouble):
         with self.assertRaises(OSError) as caught:
             _files.write_text(small / "bench.json", "{}\n")
         self.assertEqual(
-            _files.told(caught.exception),
+            _files.write_failure(caught.exception),
             f"no space left on the disk of {small}: cannot write {small / 'bench.json'}",
         )
         self.assertEqual([p.name for p in small.iterdir()], ["rest"])

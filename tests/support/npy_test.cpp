@@ -103,8 +103,8 @@ TEST(Npy, BoolIsZeroOrOne) {
 
 TEST(Npy, SaysWhatIsWrong) {
     const std::string good = "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }";
-    EXPECT_NE(refused("").find("does not begin as one"), std::string::npos);
-    EXPECT_NE(refused("PK\3\4").find("does not begin as one"), std::string::npos);
+    EXPECT_NE(refused("").find("does not begin like one"), std::string::npos);
+    EXPECT_NE(refused("PK\3\4").find("does not begin like one"), std::string::npos);
     EXPECT_NE(refused("\x93NUMPY\1").find("ends within its header"), std::string::npos);
     EXPECT_NE(refused(file(good, "", 9)).find("version 9"), std::string::npos);
     EXPECT_EQ(

@@ -21,7 +21,7 @@ TEST(Extents, SettingsAreNamesAndNumbers) {
                              "M=99999999999999999999", "M=9999999999999"})
         EXPECT_FALSE(parse_settings({word})) << word;
     EXPECT_EQ(parse_settings({"M"}).error().text(),
-              "--set M is not a dimension and its extent\n  write it as --set M=128");
+              "--set M is not of the form DIMENSION=EXTENT\n  write it as --set M=128");
 }
 
 TEST(Extents, WhatNothingGivesIsAssumedAndSaid) {
@@ -86,7 +86,7 @@ TEST(Extents, TheTextsConstraintsHold) {
     EXPECT_EQ(refused({"N=50", "D=8"}),
               "kernel f: dimension N has 50 elements, not a multiple of 24");
     EXPECT_EQ(refused({"N=48", "D=8", "H=3"}),
-              "kernel f: dimension N has 48 elements, its factors 72");
+              "kernel f: dimension N has 48 elements, but its factors make 72");
 }
 
 }  // namespace

@@ -124,10 +124,10 @@ TEST_F(RunKernel, FillsInWhatIsNotGiven) {
     const auto once = run_kernel(kernel_, request);
     ASSERT_TRUE(once) << once.error().text();
     const auto twice = run_kernel(kernel_, request);
-    EXPECT_EQ(once->outputs[0].rest, twice->outputs[0].rest);
+    EXPECT_EQ(once->outputs[0].about, twice->outputs[0].about);
     EXPECT_EQ(once->outputs[0].type, "bf16[3, 16]");
     request.seed = 1;
-    EXPECT_NE(run_kernel(kernel_, request)->outputs[0].rest, once->outputs[0].rest);
+    EXPECT_NE(run_kernel(kernel_, request)->outputs[0].about, once->outputs[0].about);
     EXPECT_NE(to_text(kernel_, *once).find("M = 3, K = 16 (assumed), N = 16 (assumed)"),
               std::string::npos);
 }
@@ -138,7 +138,7 @@ TEST_F(RunKernel, EmptyTensorsAreFine) {
     request.inputs = {{"x", in("x.npy")}};
     const auto report = run_kernel(kernel_, request);
     ASSERT_TRUE(report) << report.error().text();
-    EXPECT_EQ(report->outputs[0].rest.substr(0, 5), "empty");
+    EXPECT_EQ(report->outputs[0].about.substr(0, 5), "empty");
 }
 
 TEST_F(RunKernel, SaysWhatDoesNotFit) {

@@ -37,7 +37,7 @@ TEST(BindingView, MissingDimensionsMustBeBroadcast) {
     EXPECT_TRUE(view({{2}}, {1, 4, 16}, {64, 0, 1}).ok());
     const auto real = view({{2}}, {1, 4, 16}, {64, 16, 1});
     ASSERT_FALSE(real.ok());
-    EXPECT_EQ(real.error().message, "dimension 1 of value was expected to be broadcast");
+    EXPECT_EQ(real.error().message, "dimension 1 of value is not bound, and it is not broadcast");
 }
 
 TEST(BindingView, ExtentsOfOneGetDenseStrides) {

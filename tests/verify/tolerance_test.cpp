@@ -45,10 +45,11 @@ TEST(Tolerance, TheFloorForgivesOneRoundingButNotANarrowerType) {
 TEST(Tolerance, NanAndMisplacedInfinitiesNeverPass) {
     auto eager = with_errors(0.1, 0.1), kernel = with_errors(0, 0);
     kernel.wrong_nan = eager.wrong_nan = 3;
-    EXPECT_EQ(judge(eager, kernel, DType::f32), "3 elements are wrongly NaN");
+    EXPECT_EQ(judge(eager, kernel, DType::f32), "NaN is missing or unexpected in 3 elements");
     kernel.wrong_nan = 0;
     kernel.wrong_infinity = 1;
-    EXPECT_EQ(judge(eager, kernel, DType::f32), "1 elements are wrongly infinite or finite");
+    EXPECT_EQ(judge(eager, kernel, DType::f32),
+              "infinity is missing, unexpected or of the wrong sign in 1 elements");
     auto broken = with_errors(0, 0);
     broken.largest_error = std::numeric_limits<double>::quiet_NaN();
     EXPECT_NE(judge(eager, broken, DType::f32), "");

@@ -32,10 +32,10 @@ class AttentionReader {
         form_.node = *node;
         form_.span = kernel_[value].span;
         form_.dtype = kernel_[node->q].type.dtype;
-        const Dims& own = kernel_[value].type.dims;
-        form_.batch.assign(own.begin(), own.end() - 2);
-        form_.m = own.end()[-2];
-        form_.e = own.back();
+        const Dims& computed = kernel_[value].type.dims;
+        form_.batch.assign(computed.begin(), computed.end() - 2);
+        form_.m = computed.end()[-2];
+        form_.e = computed.back();
         if (dims.back() != form_.e) return cannot("an output not contiguous along its features");
         form_.n = kernel_[node->k].type.dims.end()[-2];
         form_.d = kernel_[node->q].type.dims.back();
@@ -46,8 +46,9 @@ class AttentionReader {
         for (const auto& [dim, extent] :
              {std::pair{form_.d, form_.depth}, std::pair{form_.e, form_.width}})
             if (extent < 1 || extent > kMaxFeatures)
-                return cannot(fmt::format("{} of {} features", kernel_[dim].name, extent));
-        if (output.type.dtype != form_.dtype) return cannot("an output of another type");
+                return cannot(fmt::format("{} features along {}", extent, kernel_[dim].name));
+        if (output.type.dtype != form_.dtype)
+            return cannot("an output of another type than the operands");
         for (auto [id, to, rows, features] : {std::tuple{node->q, &form_.q, form_.m, form_.d},
                                               std::tuple{node->k, &form_.k, form_.n, form_.d},
                                               std::tuple{node->v, &form_.v, form_.n, form_.e}}) {
@@ -83,13 +84,13 @@ class AttentionReader {
   private:
     Error cannot(const std::string& what) const { return attention_error(kernel_, what); }
 
-    // The second output; returns what is wrong with it.
+    // Reads the second output; returns why no skeleton can compute it, or "".
     std::string read_log_sums(ir::ExprId attention) {
         const ir::Output& output = kernel_.outputs[1];
         const ir::ExprId value = ir::behind_reorderings(kernel_, output.value);
         const auto* sums = std::get_if<ir::LogSumExp>(&kernel_[value].node);
         if (kernel_.outputs.size() != 2 || !sums || sums->attention != attention)
-            return "outputs that it does not compute";
+            return "outputs other than attention and the logarithm of its sums";
         if (output.tensor.type.dtype != DType::f32)
             return "a logarithm of the sums that is not f32";
         const Dims& dims = output.tensor.type.dims;
@@ -101,7 +102,7 @@ class AttentionReader {
     }
 
     // Heads that share keys, [G, R] where k and v have G, may be one dimension G*R of q and of the
-    // output. Then it is one batch dimension, and k's index is its index divided by R.
+    // output. Then G*R is one batch dimension; an index along it, divided by R, is the head of k.
     void merge_heads(const Dims& output) {
         Dims& batch = form_.batch;
         for (const ir::DimId dim : output) {
@@ -135,15 +136,15 @@ class AttentionReader {
     }
 
     // Why the skeleton cannot take the operand's dimensions, or "".
-    std::string unplaced(const AttentionOperand& operand, bool rows_of_q) const {
+    std::string unplaced(const AttentionOperand& operand, bool is_q) const {
         const Dims& dims = param(operand).type.dims;
         std::size_t placed = 2;
         for (const int at : operand.batch) placed += at >= 0;
         if (operand.rows < 0 || operand.features < 0 || placed != dims.size())
             return "an operand whose dimensions are not batches, rows and features";
-        const bool whole =
+        const bool has_all_heads =
             form_.heads < 0 || contains(dims, form_.batch[static_cast<std::size_t>(form_.heads)]);
-        if (form_.heads >= 0 && whole != rows_of_q) return "heads that only some operands share";
+        if (form_.heads >= 0 && has_all_heads != is_q) return "heads that only some operands share";
         return "";
     }
 
@@ -166,7 +167,7 @@ Result<AttentionForm> attention_form(const ir::Kernel& kernel,
 
 Error attention_error(const ir::Kernel& kernel, const std::string& what) {
     return Error{
-        fmt::format("kernel {}: {} does not fit the attention skeleton", kernel.name, what),
+        fmt::format("kernel {}: the attention skeleton cannot express {}", kernel.name, what),
         "It is expanded into products and a softmax."};
 }
 

@@ -19,7 +19,7 @@ inline constexpr int kMaxFeatures = 256;  // per head: sums over more do not fit
 struct AttentionOperand {
     int tensor = -1;  // counted over parameters, then outputs
     int rows = -1, features = -1;
-    std::vector<int> batch;
+    std::vector<int> batch;  // the index of each of AttentionForm::batch
 };
 
 struct AttentionForm {
@@ -27,13 +27,13 @@ struct AttentionForm {
     Span span;
     DType dtype{};  // of operands and output
     std::vector<ir::DimId> batch;
-    ir::DimId m{}, n{}, d{}, e{};       // q[m, d], k[n, d], v[n, e]
-    std::int64_t depth = 0, width = 0;  // extents of d and e
-    AttentionOperand q, k, v, y;
+    ir::DimId m{}, n{}, d{}, e{};              // q[m, d], k[n, d], v[n, e]
+    std::int64_t depth = 0, width = 0;         // extents of d and e
+    AttentionOperand q, k, v, y;               // y: the output
     std::optional<AttentionOperand> log_sums;  // its second output, without features
     int heads = -1;            // index in `batch` of the heads, if some share keys; -1: none do
     std::int64_t repeats = 1;  // how many neighbouring heads share keys
-    std::optional<ProductForm> bias;
+    std::optional<ProductForm> bias;  // added to the scores; made by pointwise_form
 
     std::size_t num_batches() const { return lower::num_batches(batch); }
 };

@@ -18,7 +18,8 @@ StructParam log_sums_param(const AttentionForm& form);
 PersistentGrid attention_grid(const AttentionForm& form, int rows);
 // The alignment that operands of the bias need if they are read in pairs.
 std::vector<Alignment> bias_alignments(const ir::Kernel& kernel, const AttentionForm& form);
-// Sums that must fit 32 bits: kernels add a row and a window if a row sees both sides.
+// Counts that must fit into 32 bits: if a row sees columns on both sides, kernels add its number
+// and the window.
 std::vector<ExtentField> attention_counts(const AttentionForm& form);
 // The extents of the features, which are constants in the emitted kernel.
 std::vector<FixedExtent> fixed_features(const AttentionForm& form);

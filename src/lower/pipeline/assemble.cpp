@@ -39,7 +39,7 @@ class Assembler {
           stored_(stored),
           stored_ids_(stored.all()),
           num_params_(static_cast<int>(kernel.params.size())),
-          bound_(num_params_ + static_cast<int>(kernel.outputs.size())) {
+          num_bound_(num_params_ + static_cast<int>(kernel.outputs.size())) {
         pipeline_.kernel = kernel;
         for (std::size_t i = 0; i < kernel.outputs.size(); ++i)
             outputs_of_[kernel.outputs[i].value].push_back(num_params_ + static_cast<int>(i));
@@ -47,7 +47,7 @@ class Assembler {
             const ir::Expr& expr = kernel[id];
             const std::string name =
                 expr.name.empty() ? fmt::format("t{}", pipeline_.intermediates.size()) : expr.name;
-            tensor_of_[id] = bound_ + static_cast<int>(pipeline_.intermediates.size());
+            tensor_of_[id] = num_bound_ + static_cast<int>(pipeline_.intermediates.size());
             pipeline_.intermediates.push_back({name, expr.type, expr.span});
             pipeline_.cuts.push_back(fmt::format("{} is kept in memory: {}.", name, why));
         }
@@ -60,9 +60,9 @@ class Assembler {
             if (!is_stored(root) && outputs_of_[root].size() == 1) alone.push_back(root);
         const auto groups = row_groups(kernel_, alone, stored_ids_);
         const auto intermediates = stored_groups(kernel_, stored_ids_);
-        std::set<ExprId> done;  // attentions with several outputs, by their weighted sums
+        std::set<ExprId> done;  // the weighted sums of attentions with several outputs
         for (const ExprId root : roots) {
-            const auto ends = ends_with(root);
+            const auto ends = attention_outputs_with(root);
             if (const auto group = intermediates.find(root);
                 ends.empty() && group != intermediates.end())
                 add(writes_of(group->second), false);
@@ -83,13 +83,13 @@ class Assembler {
     struct Write {
         ExprId root{};
         ir::Tensor to;
-        int tensor = 0;
+        int tensor = 0;  // the number of `to` in the pipeline
     };
 
     bool is_stored(ExprId id) const { return stored_ids_.contains(id); }
 
     // All outputs of the attention that writes `root`; empty if it has only one.
-    std::vector<ExprId> ends_with(ExprId root) const {
+    std::vector<ExprId> attention_outputs_with(ExprId root) const {
         for (const auto& ends : stored_.attention_outputs)
             if (std::find(ends.begin(), ends.end(), root) != ends.end()) return ends;
         return {};
@@ -101,7 +101,8 @@ class Assembler {
     }
     Write to_memory(ExprId root) const {
         const int tensor = tensor_of_.at(root);
-        return {root, pipeline_.intermediates[static_cast<std::size_t>(tensor - bound_)], tensor};
+        return {root, pipeline_.intermediates[static_cast<std::size_t>(tensor - num_bound_)],
+                tensor};
     }
     std::vector<Write> writes_of(const std::vector<ExprId>& roots) const {
         std::vector<Write> writes;
@@ -111,14 +112,16 @@ class Assembler {
         return writes;
     }
 
+    // Adds the stage that writes these values. It computes them, or, if `reads_itself`, copies the
+    // stored value.
     void add(const std::vector<Write>& writes, bool reads_itself) {
         std::vector<ExprId> written;
-        std::set<ExprId> taken = stored_ids_;
+        std::set<ExprId> read = stored_ids_;
         for (const Write& write : writes) {
             written.push_back(write.root);
-            if (!reads_itself) taken.erase(write.root);
+            if (!reads_itself) read.erase(write.root);
         }
-        Extracted part = extract_stage(kernel_, written, taken);
+        Extracted part = extract_stage(kernel_, written, read);
         Stage stage;
         stage.kernel = std::move(part.kernel);
         stage.kernel.name = fmt::format("{}_{}", kernel_.name, pipeline_.stages.size());
@@ -140,9 +143,9 @@ class Assembler {
     const ir::Kernel& kernel_;
     const StoredValues& stored_;
     std::set<ExprId> stored_ids_;
-    int num_params_, bound_;           // tensors: parameters, outputs, then intermediates
-    std::map<ExprId, int> tensor_of_;  // of stored values
-    std::map<ExprId, std::vector<int>> outputs_of_;
+    int num_params_, num_bound_;       // tensors: parameters, outputs, then intermediates
+    std::map<ExprId, int> tensor_of_;  // the tensors of stored values
+    std::map<ExprId, std::vector<int>> outputs_of_;  // the tensors of values that are outputs
     Pipeline pipeline_;
 };
 
@@ -161,8 +164,8 @@ std::vector<ExprId> stage_roots(const ir::Kernel& kernel, const StoredValues& st
 }
 
 Extracted extract_stage(const ir::Kernel& kernel, const std::vector<ExprId>& roots,
-                        const std::set<ExprId>& taken) {
-    Extracted part = extract(kernel, roots, taken);
+                        const std::set<ExprId>& read) {
+    Extracted part = extract(kernel, roots, read);
     if (kind_of(part.kernel) == StageKind::product) part.kernel = flips_at_leaves(part.kernel);
     return part;
 }

@@ -14,8 +14,8 @@ namespace fact::lower {
 
 struct StoredValues {
     std::map<ir::ExprId, std::string> reasons;  // why each of them is stored
-    std::vector<std::vector<ir::ExprId>>
-        attention_outputs;  // what attentions write, weighted sums first
+    // What each attention with several outputs writes, its weighted sum first.
+    std::vector<std::vector<ir::ExprId>> attention_outputs;
 
     std::set<ir::ExprId> all() const;
 };
@@ -23,10 +23,10 @@ struct StoredValues {
 // What stages write: stored values and outputs, operands first.
 std::vector<ir::ExprId> stage_roots(const ir::Kernel& kernel, const StoredValues& stored);
 
-// The kernel of a stage that writes the roots and reads the values in `taken`. Flips of a product's
-// epilogue are moved to what it reads (flips_at_leaves).
+// The kernel of a stage that writes the roots and may read the values in `read`. Flips in a
+// product's epilogue are moved to what it reads (flips_at_leaves).
 Extracted extract_stage(const ir::Kernel& kernel, const std::vector<ir::ExprId>& roots,
-                        const std::set<ir::ExprId>& taken);
+                        const std::set<ir::ExprId>& read);
 
 // The stage that computes an output writes it, unless other stages need its unrounded value.
 Pipeline assemble(const ir::Kernel& kernel, const StoredValues& stored);

@@ -30,13 +30,13 @@ class Cutter {
         const auto live = ir::reachable(kernel_);
         for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
             if (live[i] && kernel_.exprs[i].stored)
-                store(static_cast<ExprId>(i), "the pipeline says so");
+                store(static_cast<ExprId>(i), "the text says so");
         for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
             if (live[i]) store_operands(static_cast<ExprId>(i));
         while (settle()) {
         }
         if (!problem_.empty())
-            return Error{problem_, "Write the kernel in parts, or leave this part to another one."};
+            return Error{problem_, "Split the kernel, or leave this part to torch."};
         return assemble(kernel_, stored_);
     }
 
@@ -47,6 +47,7 @@ class Cutter {
         if (!is_param(id)) stored_.reasons.try_emplace(id, std::move(why));
     }
 
+    // Whether the stage of `root` is attention, perhaps with casts and reorderings after it.
     bool is_attention(ExprId root) const {
         for (;;) {
             ExprId x = root;
@@ -81,7 +82,7 @@ class Cutter {
             ExprId x = id;
             while (!is_stored(x) && ir::is_renaming(kernel_, x))
                 x = std::get<ir::View>(kernel_[x].node).x;
-            store(x, "it is read under other names");
+            store(x, "it is read under other dimension names");
         } else if (const auto* product = std::get_if<ir::Product>(&node)) {
             store(behind_permutes(product->a), "a product reads it");
             store(behind_permutes(product->b), "a product reads it");
@@ -134,6 +135,8 @@ class Cutter {
         return false;
     }
 
+    // Stores a value if the stage of `root` fits no skeleton. False if it fits, or if storing
+    // values does not help: then problem_ says why.
     bool settle_stage(ExprId root, const std::vector<ExprId>& products,
                       const std::vector<ExprId>& reductions) {
         if (is_attention(root)) return false;
@@ -141,7 +144,8 @@ class Cutter {
             const auto form =
                 product_form(extract_stage(kernel_, {root}, stored_except(root)).kernel);
             if (form && (two_sums_ || !form->takes_two_sums())) return false;
-            // Of several products only the last is fused with what follows; it reads the others.
+            // Of several products only the last is fused with what follows; it reads the results of
+            // the others.
             for (const ExprId id : products)
                 if (id != products.back()) {
                     store(id, "one kernel computes one product");
@@ -156,7 +160,7 @@ class Cutter {
         }
         if (!products.empty())
             if (const auto value = row_value_for_epilogue(kernel_, cone(root))) {
-                store(*value, "a reduction is beside the product");
+                store(*value, "an epilogue cannot compute its reduction");
                 return true;
             }
         // Cutting at the operand of the first reduction leaves the longest epilogue to the product.
@@ -168,7 +172,7 @@ class Cutter {
                 store(x, "a reduction reads it");
                 return true;
             }
-            store(id, "a reduction is beside it");
+            store(id, "its epilogue cannot compute a reduction");
             return true;
         }
         const auto form = rows_form(extract(kernel_, root, stored_except(root)).kernel);
@@ -176,7 +180,7 @@ class Cutter {
         // Reductions over other dimensions than the last one's become stages of their own.
         for (const ExprId id : reductions)
             if (id != root) {
-                store(id, "its rows are others than those of what follows");
+                store(id, "what follows works on other rows");
                 return true;
             }
         problem_ = form.error().message;
@@ -188,7 +192,7 @@ class Cutter {
         const auto& product = std::get<ir::Product>(kernel_[product_id].node);
         for (const ExprId operand : {product.a, product.b})
             if (std::holds_alternative<ir::Permute>(kernel_[operand].node) && !is_stored(operand)) {
-                store(operand, "a product cannot read it as it lies");
+                store(operand, "a product cannot read its layout");
                 return true;
             }
         problem_ = why;
@@ -202,9 +206,9 @@ class Cutter {
     }
 
     const ir::Kernel& kernel_;
-    bool two_sums_;
+    bool two_sums_;  // whether epilogues may take two sums
     StoredValues stored_;
-    std::string problem_;
+    std::string problem_;  // what no skeleton can compute, or ""
 };
 
 }  // namespace

@@ -20,14 +20,14 @@ std::string_view describe(StageKind kind);
 struct Stage {
     StageKind kind{};
     ir::Kernel kernel;
-    // The pipeline's tensor for each of the kernel's parameters and outputs.
+    // The number of the pipeline's tensor for each of the kernel's parameters and outputs.
     std::vector<int> params, outputs;
     std::optional<RowStatistics> statistics = {};  // computed by the product's kernel itself
 };
 
 struct Pipeline {
-    ir::Kernel kernel;  // the whole: its parameters and outputs are the first tensors
-    std::vector<ir::Tensor> intermediates;  // the tensors after those, contiguous
+    ir::Kernel kernel;  // what was cut: its parameters and outputs are the first tensors
+    std::vector<ir::Tensor> intermediates;  // the tensors after them, each contiguous
     std::vector<Stage> stages;              // in the order they run
     std::vector<std::string> cuts;          // a sentence per stored value: why it is stored
 

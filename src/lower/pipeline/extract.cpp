@@ -48,7 +48,7 @@ bool supplies_extents(const ir::Kernel& kernel) {
     });
 }
 
-// Tries all parameters of the whole, and drops those that are not needed.
+// Adds as witnesses all parameters of the whole kernel, less those that are not needed.
 void add_witnesses(const ir::Kernel& whole, Extracted& part) {
     if (supplies_extents(part.kernel)) return;
     const std::vector<ir::Tensor> read = part.kernel.params;
@@ -88,9 +88,9 @@ Extracted extract(const ir::Kernel& whole, const std::vector<ExprId>& roots,
     part.kernel.name = whole.name;
     part.kernel.dims = whole.dims;
     part.kernel.source = whole.source;
-    std::map<ExprId, ExprId> moved;
+    std::map<ExprId, ExprId> moved;               // expressions of the whole, in the part
+    std::map<std::uint32_t, ExprId> first_reads;  // of parameters of the whole
     // One parameter for each tensor and each list of names that its dimensions are read under.
-    std::map<std::uint32_t, ExprId> params;
     std::map<std::pair<ExprId, std::vector<ir::DimId>>, std::uint32_t> numbers;
     for (std::size_t i = 0; i < needed.size(); ++i) {
         const auto id = static_cast<ExprId>(i);
@@ -99,7 +99,7 @@ Extracted extract(const ir::Kernel& whole, const std::vector<ExprId>& roots,
         expr.stored = false;
         if (auto source = source_of(id)) {
             const auto* param = std::get_if<ir::Param>(&whole[*source].node);
-            if (param) source = params.try_emplace(param->index, *source).first->second;
+            if (param) source = first_reads.try_emplace(param->index, *source).first->second;
             const auto [at, added] =
                 numbers.try_emplace({*source, expr.type.dims}, part.kernel.params.size());
             if (added) {

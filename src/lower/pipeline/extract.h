@@ -10,9 +10,9 @@ namespace fact::lower {
 
 struct Extracted {
     ir::Kernel kernel;
-    std::vector<ir::ExprId> leaves;  // the value of the whole that each parameter is
-    // Parameters of the whole, appended after those: they are not read, but supply extents that the
-    // leaves do not.
+    std::vector<ir::ExprId> leaves;  // for each parameter, the value of the whole that it reads
+    // Parameters of the whole that follow as further parameters: they are not read, but supply
+    // extents that the leaves do not.
     std::vector<std::uint32_t> witnesses;
 };
 

@@ -109,7 +109,7 @@ class RecordLinker {
                        member.field);
     }
 
-    // Stages share the dimensions of the whole kernel, so the rule is one of the whole.
+    // Stages share the dimensions of the whole kernel, so the rule holds for the whole kernel.
     void fix(const FixedExtent& fixed) {
         const ExtentRule rule{extent_of(pipeline_.kernel, {fixed.dim}),
                               {{}, static_cast<int>(fixed.extent)}};
@@ -118,7 +118,8 @@ class RecordLinker {
             rules.push_back(rule);
     }
 
-    // Sizes of workspaces, and counts, must be computed from tensors that the caller binds.
+    // The same extent computed from tensors that the caller binds, as sizes of workspaces and
+    // counts must be.
     ExtentField in_bound_terms(const ExtentField& size) const {
         ExtentField result{{}, size.factor, size.divisor};
         for (const DimOf& dim : size.dims) multiply(result, in_bound_terms(dim));
@@ -134,10 +135,10 @@ class RecordLinker {
     const Pipeline& pipeline_;
     std::vector<std::vector<int>> origins_;  // of the pipeline's tensors
     LaunchRecord record_;
-    std::vector<int> numbers_;  // the stage's tensors in the whole
+    std::vector<int> numbers_;  // of the stage's tensors in the record, while it is added
 };
 
-struct Unit {
+struct Unit {  // the source of one stage
     std::vector<std::string> includes;
     std::string body;
 };

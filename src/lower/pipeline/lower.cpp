@@ -34,7 +34,8 @@ void verify_stage(ir::Kernel stage) {
     verify("cut", stage);
 }
 
-// TMA addresses fewer batches than plain pointers do.
+// By the first skeleton that can compute it: one with TMA addresses fewer batch dimensions than one
+// with plain pointers.
 Result<Lowered> attention(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents,
                           const LowerOptions& options) {
     return lower_attention(skeletons_of(options.arch, options.tma), kernel, extents, options.arch);
@@ -66,12 +67,12 @@ class Lowerer {
             verify_stage(stage.kernel);
             dump += ir::dump(stage.kernel);
             if (stage.statistics)
-                dump += "found by the same kernel:\n" + ir::dump(stage.statistics->kernel);
+                dump += "computed by the same kernel:\n" + ir::dump(stage.statistics->kernel);
         }
         if (options_.after) options_.after("cut", dump);
         std::vector<Lowered> stages;
         for (const Stage& stage : pipeline->stages) {
-            auto lowered = one(stage);
+            auto lowered = lower_stage(stage);
             if (!lowered) return lowered.error();
             stages.push_back(std::move(*lowered));
         }
@@ -92,6 +93,7 @@ class Lowerer {
     }
 
   private:
+    // The stages before statistics are merged. Epilogues take two sums only if a skeleton can.
     Result<Pipeline> cut_to_fit() {
         if (auto problem = ir::solve_extents(kernel_, facts_.extents); !problem.empty())
             return Error{fmt::format("kernel {}: {}", kernel_.name, problem),
@@ -113,7 +115,7 @@ class Lowerer {
         });
     }
 
-    Result<Lowered> one(const Stage& stage) const {
+    Result<Lowered> lower_stage(const Stage& stage) const {
         switch (stage.kind) {
             case StageKind::rows:
                 return rows(stage);
@@ -125,7 +127,7 @@ class Lowerer {
         throw InternalError("a stage of no kind");
     }
 
-    // Intermediates are allocated at 16 bytes.
+    // Tensors that the caller binds have the alignment that it gave; intermediates have 16 bytes.
     Result<Lowered> rows(const Stage& stage) const {
         RowsFacts facts{options_.arch, facts_.extents, {}};
         for (std::size_t d = 0; d < options_.assumed.size(); ++d)
@@ -133,9 +135,9 @@ class Lowerer {
         for (const auto* tensors : {&stage.params, &stage.outputs})
             for (const int tensor : *tensors) {
                 const auto at = static_cast<std::size_t>(tensor);
-                const auto bound = kernel_.params.size() + kernel_.outputs.size();
-                const bool known = at < std::min(bound, facts_.alignment.size());
-                facts.alignment.push_back(known ? facts_.alignment[at] : 16);
+                const auto num_bound = kernel_.params.size() + kernel_.outputs.size();
+                const bool given = at < std::min(num_bound, facts_.alignment.size());
+                facts.alignment.push_back(given ? facts_.alignment[at] : 16);
             }
         return lower_rows(stage.kernel, facts);
     }
@@ -148,6 +150,7 @@ class Lowerer {
         return best.empty() ? std::nullopt : std::optional(best.front());
     }
 
+    // Whether the product's kernel would compute the statistics of its rows itself.
     bool finds_statistics(const Stage& stage) const {
         const auto plan = plan_product(stage, facts_);
         if (!plan) return false;
@@ -262,21 +265,21 @@ Result<Lowered> lower(const ir::Kernel& kernel, const LowerOptions& options) {
     if (auto known = check_arch(options.arch); !known) return known.error();
     if (auto done = check_extents(kernel, options); !done) return done.error();
     if (options.after) options.after("checked", ir::dump(kernel));
-    const ir::Kernel whole = expanded(kernel, options);
-    verify("expanded", whole);
-    if (options.after) options.after("expanded", ir::dump(whole));
-    return Lowerer(whole, options).run();
+    const ir::Kernel to_cut = expanded(kernel, options);
+    verify("expanded", to_cut);
+    if (options.after) options.after("expanded", ir::dump(to_cut));
+    return Lowerer(to_cut, options).run();
 }
 
 Result<Pipeline> stages(const ir::Kernel& kernel, const LowerOptions& options) {
-    const ir::Kernel whole = expanded(kernel, options);
-    return Lowerer(whole, options).stages();
+    const ir::Kernel to_cut = expanded(kernel, options);
+    return Lowerer(to_cut, options).stages();
 }
 
 Result<std::vector<ProductPlan>> plan_products(const ir::Kernel& kernel,
                                                const LowerOptions& options) {
-    const ir::Kernel whole = expanded(kernel, options);
-    return Lowerer(whole, options).plan();
+    const ir::Kernel to_cut = expanded(kernel, options);
+    return Lowerer(to_cut, options).plan();
 }
 
 }  // namespace fact::lower

@@ -18,11 +18,11 @@ struct LowerOptions {
     // Extents of the kernel's dimensions by id, as far as they are known, for choosing skeletons
     // and schedules. Empty: nothing is known.
     std::vector<std::int64_t> extents;
-    // Which of them are guesses: good enough for choosing, but not to be constants in a kernel.
-    // Empty: none.
+    // Which extents are guesses: good enough for choosing, but not to be constants in a kernel.
+    // Empty: none are.
     std::vector<bool> assumed = {};
-    // Alignment in bytes of each parameter, then of each output: divides its start and its strides
-    // except those of one element. 16 for entries beyond the end.
+    // Alignment in bytes of each parameter, then of each output: it divides the tensor's address
+    // and all its strides except a stride of one element. 16 for entries beyond the end.
     std::vector<int> alignment = {};
     // The schedule for the product of that name, or nullptr to let it be chosen.
     std::function<const schedule::Schedule*(const std::string& product)> schedule;
@@ -38,10 +38,10 @@ inline constexpr std::array<std::string_view, 3> kPasses{"checked", "expanded", 
 // An Error names what no skeleton can compute, or why a schedule is not legal.
 Result<Lowered> lower(const ir::Kernel& kernel, const LowerOptions& options);
 
-// The stages that it is cut into.
+// The stages that the kernel is cut into.
 Result<Pipeline> stages(const ir::Kernel& kernel, const LowerOptions& options);
 
-// How its products would be computed, in the order of the stages.
+// How the kernel's products would be computed, in the order of the stages.
 Result<std::vector<ProductPlan>> plan_products(const ir::Kernel& kernel,
                                                const LowerOptions& options);
 

@@ -46,27 +46,27 @@ class Planner {
         return known == ir::kUnknownExtent ? if_unknown : known;
     }
 
-    // Bytes, at most 16, that divide a row, as far as its extent is known, the tensor's start and
-    // its strides.
-    int alignment(const ir::Tensor& tensor, int place) const {
+    // The most bytes, up to 16, that are known to divide the tensor's rows, address and strides.
+    int alignment(const ir::Tensor& tensor, int number) const {
         const int element = info(tensor.type.dtype).bytes;
         if (tensor.type.dims.empty()) return element;
         const long bytes = extent(tensor.type.dims.back(), 1) * element;
         int divisor = element;
         while (divisor < 16 && bytes % (2 * divisor) == 0) divisor *= 2;
-        return std::min(divisor, caller_alignment(place));
+        return std::min(divisor, caller_alignment(number));
     }
 
-    int caller_alignment(int place) const {
-        const auto at = static_cast<std::size_t>(place);
+    // `number`: of the tensor in the pipeline.
+    int caller_alignment(int number) const {
+        const auto at = static_cast<std::size_t>(number);
         return at < facts_.alignment.size() ? facts_.alignment[at] : 16;
     }
 
-    // Whether a tensor map can address it: rows are multiples of 16 bytes, or of unknown extent.
-    bool addressable(const ir::Tensor& tensor, int place) const {
+    // Whether a tensor map can address the tensor: rows are multiples of 16 bytes, or unknown.
+    bool addressable(const ir::Tensor& tensor, int number) const {
         if (tensor.type.dims.empty()) return false;
         const long row = extent(tensor.type.dims.back(), 16);
-        return row * info(tensor.type.dtype).bytes % 16 == 0 && caller_alignment(place) == 16;
+        return row * info(tensor.type.dtype).bytes % 16 == 0 && caller_alignment(number) == 16;
     }
 
     bool takes_tensor_maps(const ProductForm& form) const {
@@ -74,7 +74,8 @@ class Planner {
             const auto at = static_cast<std::size_t>(i);
             return addressable(stage_.kernel.params[at], stage_.params[at]);
         };
-        // A pass rewrites the second operand of an f32 product, contiguous along K.
+        // A pass rewrites the second operand of an f32 product: its rows along K must be multiples
+        // of 16 bytes.
         const auto& b = stage_.kernel.params[static_cast<std::size_t>(form.b.param)];
         if (b.type.dtype == DType::f32 && extent(form.k, 16) % 4 != 0) return false;
         return operand(form.a.param) && operand(form.b.param) &&
@@ -83,7 +84,7 @@ class Planner {
     }
 
     void fill_extents(const ProductForm& form, schedule::Problem& problem) const {
-        constexpr long kLikely = 4096;
+        constexpr long kLikely = 4096;  // for extents that are not known
         problem.m = extent(form.m, kLikely);
         problem.n = extent(form.n, kLikely);
         problem.k = extent(form.k, kLikely);

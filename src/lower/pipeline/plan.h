@@ -17,7 +17,7 @@ struct ProductPlan {
     std::vector<int> alignment;  // in bytes, of each parameter and output of the stage
 };
 
-// What is known of the tensors of a pipeline.
+// What is known about the tensors of a pipeline, and the GPU it is for.
 struct TensorFacts {
     std::string arch;
     std::vector<std::int64_t> extents;  // of dimensions, kUnknownExtent where not known

@@ -11,25 +11,27 @@ namespace {
 
 using ir::ExprId;
 
-// How many tensors both read; 0 if one row kernel cannot compute them with the members.
+// How many tensors `root` and `last` both read; 0 if one row kernel cannot compute `root` together
+// with `members`, a group whose last member is `last`.
 std::size_t num_shared(const ir::Kernel& kernel, const std::set<ExprId>& stored, ExprId root,
                        ExprId last, const std::vector<ExprId>& members) {
     if (kernel.factors(kernel[root].type.dims) != kernel.factors(kernel[last].type.dims)) return 0;
-    const Extracted one = extract(kernel, root, stored), two = extract(kernel, last, stored);
-    std::vector<ExprId> more = members;
-    more.push_back(root);
-    const auto all = rows_form(extract(kernel, more, stored).kernel);
+    const Extracted of_root = extract(kernel, root, stored);
+    const Extracted of_last = extract(kernel, last, stored);
+    std::vector<ExprId> group = members;
+    group.push_back(root);
+    const auto all = rows_form(extract(kernel, group, stored).kernel);
     if (!all) return 0;
     // Reducing in another order would read memory in another order.
-    for (const Extracted* part : {&one, &two})
+    for (const Extracted* part : {&of_root, &of_last})
         if (const auto form = rows_form(part->kernel);
             !form || (!form->over.empty() && form->over != all->over))
             return 0;
     const Extracted both = extract(kernel, std::vector{root, last}, stored);
-    return one.leaves.size() + two.leaves.size() - both.leaves.size();
+    return of_root.leaves.size() + of_last.leaves.size() - both.leaves.size();
 }
 
-// Whether an output is computed between the two.
+// Whether an output is among the values from `first` to `second`.
 bool written_between(const ir::Kernel& kernel, ExprId first, ExprId second) {
     return std::ranges::any_of(kernel.outputs, [&](const ir::Output& output) {
         return output.value >= first && output.value <= second;
@@ -61,11 +63,11 @@ std::map<ExprId, std::vector<ExprId>> row_groups(const ir::Kernel& kernel,
     std::sort(backwards.rbegin(), backwards.rend());
     for (const ExprId root : backwards) {
         std::size_t most = 0;
-        ExprId with = root;
+        ExprId best = root;
         for (const auto& [last, members] : groups)
             if (const auto shared = num_shared(kernel, stored, root, last, members); shared > most)
-                most = shared, with = last;
-        groups[with].push_back(root);
+                most = shared, best = last;
+        groups[best].push_back(root);
     }
     for (auto& [last, members] : groups) std::sort(members.begin(), members.end());
     return groups;

@@ -32,7 +32,7 @@ Result<schedule::Problem> problem_of(Skeleton skeleton, const ir::Kernel& kernel
 Result<Lowered> lower_product(Skeleton skeleton, const Stage& stage,
                               const schedule::Schedule& schedule, const ProductTarget& target);
 
-// By the first skeleton that can compute it.
+// Lowers attention for the first of these skeletons that can compute it.
 Result<Lowered> lower_attention(const std::vector<Skeleton>& skeletons, const ir::Kernel& kernel,
                                 const std::vector<std::int64_t>& extents, std::string_view arch);
 

@@ -18,7 +18,7 @@ bool is_output(const ir::Kernel& kernel, ir::ExprId id) {
 }
 
 // The value that attention reads as an operand: the one behind reorderings. If that is an
-// intermediate without a separate dimension of features ([M, H*D]), it is stored split.
+// intermediate that has no dimension of features by itself ([M, H*D]), its view that has one.
 ir::ExprId operand_of(const ir::Kernel& kernel, ir::ExprId id) {
     const ir::ExprId behind = ir::behind_reorderings(kernel, id);
     const ir::DimId features = kernel[id].type.dims.back();
@@ -51,7 +51,7 @@ ir::ExprId log_sums_end(const ir::Kernel& kernel, ir::ExprId id) {
     return is_one_output(kernel, last, DType::f32) ? last : id;
 }
 
-// Whether it permutes a parameter that is contiguous along neither rows nor columns of the scores
+// Whether `id` permutes a parameter that is contiguous along neither rows nor columns of the scores
 // and is shared by several batches: copying it once costs less than reading a whole memory sector
 // for every score. `rank` is that of the scores.
 bool needs_copy(const ir::Kernel& kernel, ir::ExprId id, ir::DimId m, ir::DimId n,
@@ -64,7 +64,7 @@ bool needs_copy(const ir::Kernel& kernel, ir::ExprId id, ir::DimId m, ir::DimId 
            dims.size() < rank;
 }
 
-// Whether the attention kernel computes it per score; anything else it reads from memory.
+// Whether the attention kernel computes the node per score; it reads other nodes from memory.
 bool computed_per_score(const ir::Node& node) {
     return std::visit(
         overloaded{
@@ -138,8 +138,8 @@ std::vector<ir::ExprId> log_sums_of(const ir::Kernel& kernel, ir::ExprId attenti
 std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Attention& node) {
     std::vector<ir::ExprId> reads;
     for (const ir::ExprId id : {node.q, node.k, node.v}) reads.push_back(operand_of(kernel, id));
-    const auto& rows = kernel[node.q].type.dims;
-    const ir::DimId m = rows.end()[-2], n = kernel[node.k].type.dims.end()[-2];
+    const auto& q_dims = kernel[node.q].type.dims;
+    const ir::DimId m = q_dims.end()[-2], n = kernel[node.k].type.dims.end()[-2];
     std::set<ir::ExprId> seen;
     std::vector<ir::ExprId> open;
     if (node.bias) open.push_back(*node.bias);
@@ -149,7 +149,7 @@ std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Atte
         if (!seen.insert(id).second) continue;
         const ir::Expr& expr = kernel[id];
         if (!computed_per_score(expr.node) || expr.stored ||
-            needs_copy(kernel, id, m, n, rows.size()))
+            needs_copy(kernel, id, m, n, q_dims.size()))
             reads.push_back(id);
         else
             // Inserted in reverse, so that the first operand is popped next.
@@ -163,7 +163,7 @@ std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Atte
 std::optional<ir::ExprId> row_value_for_epilogue(const ir::Kernel& kernel,
                                                  const std::vector<ir::ExprId>& stage) {
     std::set<ir::ExprId> reduced, multiplied;  // computed from a reduction, from a product
-    std::set<ir::ExprId> read_elsewhere;       // in another shape, or with a product
+    std::set<ir::ExprId> read_elsewhere;       // by a value of another shape, or of a product
     for (const ir::ExprId id : stage) {
         const ir::Node& node = kernel[id].node;
         bool reduces = std::holds_alternative<ir::Reduce>(node);

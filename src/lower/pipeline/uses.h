@@ -11,9 +11,9 @@ namespace fact::lower {
 // The live expressions that read `id`; one that reads it twice is listed twice. LogSumExp is left
 // out: it is computed together with an attention, not from its result.
 std::vector<ir::ExprId> users_of(const ir::Kernel& kernel, ir::ExprId id);
-// Whether it is an output and nothing else reads it.
+// Whether `id` is an output and no expression reads it.
 bool is_only_output(const ir::Kernel& kernel, ir::ExprId id);
-// The same, and it is only one output, of this type.
+// Whether `id` is exactly one output, of this type, and no expression reads it.
 bool is_one_output(const ir::Kernel& kernel, ir::ExprId id, DType dtype);
 
 // The last value of an attention's stage: it includes reorderings and the cast to the operands'
@@ -23,11 +23,11 @@ struct AttentionEnd {
     bool narrow = false;  // it is stored in the operands' type
 };
 AttentionEnd attention_end(const ir::Kernel& kernel, ir::ExprId attention);
-// The LogSumExp values that its kernel also writes. If a reordered one is an f32 output, that
-// output is returned.
+// The LogSumExp values that the attention's kernel also writes. One that is only reordered into an
+// f32 output is listed as that output.
 std::vector<ir::ExprId> log_sums_of(const ir::Kernel& kernel, ir::ExprId attention);
-// What it reads from memory: its operands without reorderings. The kernel computes the bias itself,
-// except for parts that are not pointwise or whose layout makes reads slow.
+// What attention reads from memory: q, k and v without reorderings, then parts of the bias that its
+// kernel cannot compute (they are not pointwise) or would read slowly because of their layout.
 std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Attention& node);
 
 // In a stage with a product, a value computed from reductions but from no product, up to where its

@@ -66,6 +66,7 @@ std::string ExpressionText::as_float(ir::ExprId id) const {
                                                     : fmt::format("static_cast<float>({})", text);
 }
 
+// An operand of an operation on floats or on integers.
 std::string ExpressionText::matched(ir::ExprId id, bool floating) const {
     return floating ? as_float(id) : use(id);
 }
@@ -153,7 +154,7 @@ std::string ExpressionText::power(const ir::Binary& n, const std::string& a,
     return fmt::format("F::pow({}, {})", a, b);
 }
 
-// Division by a power of two is exactly a multiplication.
+// Division by a power of two is exactly a multiplication, if the reciprocal is a normal float.
 std::string ExpressionText::quotient(const ir::Binary& n, const std::string& a,
                                      const std::string& b) const {
     if (const auto* divisor = std::get_if<ir::Literal>(&(*kernel_)[n.b].node)) {

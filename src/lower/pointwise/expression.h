@@ -50,8 +50,8 @@ class ExpressionText {
 
     const ir::Kernel* kernel_;
     Spell coordinate_, extent_;
-    std::map<ir::ExprId, std::string> names_;
-    std::map<std::string, int> taken_;
+    std::map<ir::ExprId, std::string> names_;  // or texts, of available expressions
+    std::map<std::string, int> taken_;         // by name: how often it was asked for
 };
 
 }  // namespace fact::lower

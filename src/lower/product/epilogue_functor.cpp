@@ -44,6 +44,7 @@ std::string flipped_name(const ir::Kernel& kernel, const ir::Tensor& param) {
     return name;
 }
 
+// The text of a Flip: a parameter at the flipped column, or else the flipped sum of the product.
 std::string flipped_text(const ir::Kernel& kernel, const ProductForm& form, ir::ExprId id) {
     const auto param = flipped_param(kernel, id);
     if (!param) return "flipped";
@@ -60,7 +61,7 @@ void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const Product
         const auto at = std::find(form.batch.begin(), form.batch.end(), dim);
         if (at != form.batch.end()) return fmt::format("slab.batch[{}]", at - form.batch.begin());
         const auto part = column_part(kernel, form.n, dim);
-        if (!part) throw InternalError("an index the product does not have");
+        if (!part) throw InternalError("an index along a dimension that the product does not have");
         // If a part is a multiple of a slab wide, all columns of a slab have the same coordinate.
         std::string text = part->inner % kSlabColumns == 0 ? "slab.column" : "slab.column_of(i)";
         if (part->inner > 1) text += fmt::format(" / {}", part->inner);
@@ -106,7 +107,9 @@ void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const Product
 // One member of `Fetched`: what a slab needs of an operand.
 struct Part {
     enum class Where { unflipped, flipped, staged };
-    std::string name, type, member;
+    std::string name;    // in `Fetched`
+    std::string type;    // of the operand: the part is its `Fetched`
+    std::string member;  // the functor's member that it is fetched from
     Where where = Where::unflipped;
     bool varies_along_n = true;
 
@@ -180,6 +183,7 @@ void emit_fetch(emit::CodeWriter& writer, const std::vector<Part>& parts, int fl
     writer.list("return {", texts, "};");
 }
 
+// Emits `struct Fetched` and the functions that fill it.
 void emit_fetched(emit::CodeWriter& writer, const std::vector<Part>& parts, int flip, bool walked) {
     {
         auto fetched = writer.block("struct Fetched", ";");
@@ -203,11 +207,11 @@ std::string operand_type(const ir::Kernel& kernel, const EpilogueForm& extra) {
     const char* kind =
         extra.n < 0 ? (extra.m < 0 ? "Scalar" : "Column") : (extra.m < 0 ? "Row" : "Matrix");
     const bool strided = extra.n >= 0 && !extra.paired;
-    const std::string whole =
+    const std::string type =
         fmt::format("{}{}<{}{}>", strided ? "Strided" : "", kind,
                     info(kernel.params[static_cast<std::size_t>(extra.tensor)].type.dtype).cuda,
                     batch_argument(extra.batch.size()));
-    return extra.period > 0 ? fmt::format("Repeated<{}, {}>", whole, extra.period) : whole;
+    return extra.period > 0 ? fmt::format("Repeated<{}, {}>", type, extra.period) : type;
 }
 
 std::string batch_type(std::string_view name, std::size_t num_batches) {

@@ -23,8 +23,8 @@ bool has_members(const ProductForm& form);
 
 struct FunctorOptions {
     std::string_view name = "Finish";
-    // For a skeleton that goes from slab to slab along a row: also emits `fetch_right`, which
-    // fetches only what varies along N, and the common period of those tensors.
+    // Set for a skeleton that goes from slab to slab along a row: also emits `fetch_right`, which
+    // fetches only the tensors that vary along N, and kPeriod, after which they all repeat.
     bool walked = false;
 };
 void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form,

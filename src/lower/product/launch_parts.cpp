@@ -27,6 +27,7 @@ StructParam extents_param(const ProductDims& dims) {
 
 StructParam order_param(const schedule::Schedule& schedule) {
     StructBuilder order;
+    // RasterAlong in tiles.cuh: 1 is M, 2 is N.
     order.add(ExtentField{{}, schedule.raster == schedule::Raster::m ? 1 : 2});
     order.add(ExtentField{{}, schedule.swizzle});
     return order.finish();

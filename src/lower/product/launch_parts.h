@@ -15,11 +15,11 @@ namespace fact::lower {
 // Where the product's extents are found among the bound tensors.
 struct ProductDims {
     std::vector<DimOf> m, n, k, batch;        // `batch`: all batch dimensions
-    std::vector<std::vector<DimOf>> batches;  // one by one, ProductForm::num_batches() of them
+    std::vector<std::vector<DimOf>> batches;  // each by itself: ProductForm::num_batches() of them
 };
 ProductDims product_dims(const ir::Kernel& kernel, const ProductForm& form);
 
-// `Extents` and `Finish` (the functor's members one after another) as the kernel takes them.
+// The kernel's parameters `Extents` and `Finish`: the latter has the functor's members in order.
 StructParam extents_param(const ProductDims& dims);
 StructParam functor_param(const ProductForm& form);
 // `WalkOrder`: the entries of the schedule that are not compiled into the kernel.

@@ -28,7 +28,7 @@ class Analysis {
     Result<ProductForm> run() {
         if (kernel_.outputs.size() != 1) return cannot_express(kernel_, "", "several outputs");
         form_.result = kernel_.outputs.front().value;
-        seen_.assign(kernel_.exprs.size(), false);
+        finished_.assign(kernel_.exprs.size(), false);
         collect(form_.result);
         if (products_.empty() || products_.size() > 2)
             return cannot_express(kernel_, "",
@@ -50,7 +50,7 @@ class Analysis {
         form_.m = m;
         form_.n = n;
         form_.batch = std::move(batch);
-        seen_.assign(kernel_.exprs.size(), false);
+        finished_.assign(kernel_.exprs.size(), false);
         collect(result);
         if (!products_.empty()) foreign_ = "a product";
         for (const ir::ExprId id : form_.epilogue)
@@ -71,13 +71,13 @@ class Analysis {
             const ir::ExprId id = open.back();
             if (entered[ir::index(id)]) {
                 open.pop_back();
-                if (!seen_[ir::index(id)]) form_.epilogue.push_back(id);
-                seen_[ir::index(id)] = true;
+                if (!finished_[ir::index(id)]) form_.epilogue.push_back(id);
+                finished_[ir::index(id)] = true;
                 continue;
             }
             entered[ir::index(id)] = true;
-            if (seen_[ir::index(id)] || is_leaf(id)) {
-                seen_[ir::index(id)] = true;
+            if (finished_[ir::index(id)] || is_leaf(id)) {
+                finished_[ir::index(id)] = true;
                 open.pop_back();
                 continue;
             }
@@ -87,7 +87,8 @@ class Analysis {
         }
     }
 
-    // Whether the epilogue's expression ends here: a product or a parameter, possibly flipped.
+    // Whether the epilogue's expression ends here: at a product or a parameter, possibly flipped.
+    // Notes what it finds in products_, extra_params_, flipped_params_ or foreign_.
     bool is_leaf(ir::ExprId id) {
         const ir::Expr& expr = kernel_[id];
         if (std::holds_alternative<ir::Product>(expr.node)) {
@@ -117,6 +118,8 @@ class Analysis {
         return false;
     }
 
+    // This and the functions below fill in a part of the form; they return what no skeleton can
+    // express, or "".
     std::string operands() {
         const auto& product = std::get<ir::Product>(kernel_[form_.product].node);
         const auto& a_dims = kernel_[product.a].type.dims;
@@ -140,17 +143,18 @@ class Analysis {
     std::string second_operand(const ir::Product& first) {
         form_.second = products_.back();
         const auto& product = std::get<ir::Product>(kernel_[form_.second].node);
-        const auto as_first = [&](ir::ExprId id, int param) {
+        const auto reads_param = [&](ir::ExprId id, int param) {
             return underlying_param(kernel_, id) == static_cast<std::uint32_t>(param);
         };
-        if (!as_first(product.a, form_.a.param) ||
+        if (!reads_param(product.a, form_.a.param) ||
             kernel_[product.a].type != kernel_[first.a].type ||
             kernel_[form_.second].type != kernel_[form_.product].type)
-            return "products of different matrices";
+            return "two products whose first operands or shapes differ";
         if (std::string why = operand(product.b, form_.n, form_.second_b); !why.empty()) return why;
-        OperandForm like = form_.second_b;
-        like.param = form_.b.param;
-        if (!(like == form_.b)) return "two products whose second operands have different layouts";
+        OperandForm expected = form_.b;
+        expected.param = form_.second_b.param;
+        if (form_.second_b != expected)
+            return "two products whose second operands have different layouts";
         if (kernel_.params[form_.a.param].type.dtype == DType::f32) return "two products of f32";
         return "";
     }
@@ -201,9 +205,9 @@ class Analysis {
         }
         // Operands of the epilogue are fetched a slab at a time: swapped columns must be in one
         // slab, or a whole number of slabs apart.
-        const bool whole = form_.flip == 0 || form_.flip % kSlabColumns == 0 ||
-                           kSlabColumns % (2 * form_.flip) == 0;
-        if (!whole && !flipped_params_.empty())
+        const bool fits_slabs = form_.flip == 0 || form_.flip % kSlabColumns == 0 ||
+                                kSlabColumns % (2 * form_.flip) == 0;
+        if (!fits_slabs && !flipped_params_.empty())
             return fmt::format("an operand flipped by {} columns", form_.flip);
         return "";
     }
@@ -238,16 +242,16 @@ class Analysis {
     // others.
     std::string repeat(const ir::Tensor& tensor, EpilogueForm& extra) const {
         const auto& dims = tensor.type.dims;
-        std::size_t known = static_cast<std::size_t>(
+        std::size_t num_placed = static_cast<std::size_t>(
             std::count_if(extra.batch.begin(), extra.batch.end(), [](int at) { return at >= 0; }));
-        known += (extra.m >= 0) + (extra.n >= 0);
-        if (known == dims.size()) return "";
+        num_placed += (extra.m >= 0) + (extra.n >= 0);
+        if (num_placed == dims.size()) return "";
         const auto all = kernel_.factors({form_.n}), own = kernel_.factors({dims.back()});
-        const bool ends =
+        const bool has_last_factors =
             own.size() < all.size() && std::equal(own.rbegin(), own.rend(), all.rbegin());
         std::int64_t period = 1;
         for (const ir::DimId dim : own) period *= kernel_[dim].extent.value_or(0);
-        if (known + 1 < dims.size() || !ends || extra.n >= 0 || period == 0 ||
+        if (num_placed + 1 < dims.size() || !has_last_factors || extra.n >= 0 || period == 0 ||
             period % kSlabColumns != 0)
             return fmt::format("{}, which has only some factors of the columns' dimension",
                                tensor.name);
@@ -267,10 +271,11 @@ class Analysis {
         const auto missing = std::count(batch.begin(), batch.begin() + std::ssize(form_.batch), -1);
         if (form_.output.m < 0 || form_.output.n < 0 || missing > 0 ||
             tensor.type.dims.size() != form_.batch.size() + 2)
-            return "an output without some dimension of the product";
+            return "an output whose dimensions are not the product's";
         return "";
     }
 
+    // Where the product's dimensions are among those of a tensor.
     EpilogueForm placed(int tensor, const std::vector<ir::DimId>& dims) const {
         EpilogueForm at;
         at.tensor = tensor;
@@ -283,7 +288,7 @@ class Analysis {
 
     const ir::Kernel& kernel_;
     ProductForm form_;
-    std::vector<bool> seen_;
+    std::vector<bool> finished_;  // by expression: whether collect() is done with it
     std::vector<int> extra_params_, flipped_params_;  // read unflipped; read flipped
     std::vector<ir::ExprId> products_;
     std::string foreign_;  // something that an epilogue cannot compute, or ""

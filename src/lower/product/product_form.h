@@ -12,19 +12,20 @@
 
 namespace fact::lower {
 
-inline constexpr int kSlabColumns = 32;  // as in operands.cuh
+inline constexpr int kSlabColumns = 32;  // columns fetched at a time, as in operands.cuh
 
 // An operand of the product: a parameter and the roles of its dimensions.
 struct OperandForm {
     int param = 0;
-    int outer = 0, k = 0;    // dimensions of M (or N) and of K
-    std::vector<int> batch;  // in the order of ProductForm::batch; -1: it does not vary along it
+    int outer = 0, k = 0;    // indices of its dimensions M (or N) and K
+    std::vector<int> batch;  // the index of each of ProductForm::batch; -1: it lacks that dimension
     schedule::Major major = schedule::Major::k;
     bool contiguous = true;  // along K or M (or N), as `major` says; else along a batch dimension
     bool operator==(const OperandForm&) const = default;
 };
 
-// A tensor that the epilogue reads, or the output; -1: it lacks the dimension.
+// A tensor that the epilogue reads, or the output: `m`, `n` and `batch` are indices of its
+// dimensions; -1: it lacks the dimension.
 struct EpilogueForm {
     int tensor = 0;  // index among parameters, or among outputs
     int m = -1, n = -1;
@@ -55,13 +56,14 @@ struct ProductForm {
     OperandForm second_b;
     int flip = 0;                      // columns between two values that a flip swaps; 0: no flip
     std::vector<EpilogueForm> extras;  // in parameter order
-    int staged = -1;                   // index of one loaded through shared memory, set by sm90
+    int staged = -1;                   // index of the extra loaded via shared memory; set by sm90
     EpilogueForm output;               // `tensor` is 0: the only output
     std::vector<ir::ExprId> epilogue;  // what is computed after the product, operands first
     ir::ExprId result{};               // stored to the output
 
     std::size_t num_batches() const { return lower::num_batches(batch); }
-    // Whether the functor gets a second sum besides that of its own element.
+    // Whether the functor gets two sums: that of its own element, and that of the second product or
+    // of the flipped column.
     bool takes_two_sums() const { return second != kNoProduct || flip != 0; }
 };
 
@@ -83,7 +85,8 @@ Result<ProductForm> product_form(const ir::Kernel& kernel);
 // result filled in, kNoProduct as the product. An Error names what a functor cannot express.
 Result<ProductForm> pointwise_form(const ir::Kernel& kernel, ir::ExprId result, ir::DimId m,
                                    ir::DimId n, std::vector<ir::DimId> batch);
-// The Error for what one of the skeletons ("sm90 ") cannot express.
+// The Error for what a skeleton cannot express; `skeleton` is "sm90 ", with the space, or "" for
+// what no product skeleton can.
 Error cannot_express(const ir::Kernel& kernel, std::string_view skeleton, std::string_view what);
 
 // The problem that a schedule depends on, without extents.

@@ -35,17 +35,19 @@ std::vector<ExprId> computed_for(const ir::Kernel& kernel, const std::vector<Exp
     return all;
 }
 
+// The expression that reads the rows, the kernel's only parameter.
 ExprId rows_of(const ir::Kernel& kernel) {
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i)
         if (std::holds_alternative<ir::Param>(kernel.exprs[i].node)) return static_cast<ExprId>(i);
     throw InternalError("statistics that read no rows");
 }
 
+// What a sum adds up.
 ExprId summed(const ir::Kernel& kernel, ExprId sum) {
     return std::get<ir::Reduce>(kernel[sum].node).x;
 }
 
-// Whether it is (x - mean) * (x - mean) with mean = sum / extent.
+// Whether `id` is (x - mean) * (x - mean) with mean = sum / extent.
 bool is_squared_distance(const ir::Kernel& kernel, ExprId id, ExprId sum) {
     const auto binary = [&](ExprId of, ir::BinaryOp op) {
         const auto* node = std::get_if<ir::Binary>(&kernel[of].node);
@@ -112,7 +114,7 @@ class FunctionText {
 std::optional<RowStatistics> row_statistics(const ir::Kernel& rows, std::vector<int> params) {
     if (rows.params.size() != 1 || rows.params.front().type.dims.size() < 2) return std::nullopt;
     const auto& dims = rows.params.front().type.dims;
-    const std::vector<ir::DimId> all_rows(dims.begin(), dims.end() - 1);
+    const std::vector<ir::DimId> row_dims(dims.begin(), dims.end() - 1);
     std::vector<ExprId> sums, results;
     for (std::size_t i = 0; i < rows.exprs.size(); ++i) {
         const auto* reduce = std::get_if<ir::Reduce>(&rows.exprs[i].node);
@@ -133,14 +135,14 @@ std::optional<RowStatistics> row_statistics(const ir::Kernel& rows, std::vector<
         found.squares = sums.back();
     }
     for (const ir::Output& output : rows.outputs) {
-        if (output.tensor.type.dims != all_rows || output.tensor.type.dtype != DType::f32 ||
+        if (output.tensor.type.dims != row_dims || output.tensor.type.dtype != DType::f32 ||
             rows[output.value].type.dtype != DType::f32)
             return std::nullopt;
         results.push_back(output.value);
     }
     // Results may depend only on the sums, and terms only on one element.
-    const auto made = computed_for(rows, results, sums);
-    if (std::ranges::find(made, rows_of(rows)) != made.end()) return std::nullopt;
+    const auto after_sums = computed_for(rows, results, sums);
+    if (std::ranges::find(after_sums, rows_of(rows)) != after_sums.end()) return std::nullopt;
     const ir::Type& term = rows[summed(rows, sums.front())].type;
     if (term.dims != dims || !info(term.dtype).floating) return std::nullopt;
     return found;

@@ -12,8 +12,8 @@ namespace fact::lower {
 
 struct RowStatistics {
     ir::Kernel kernel;  // computes the values from the rows, its only parameter
-    ir::ExprId sum{};   // along a row
-    // The sum of squared distances from the mean; then `sum` is that of the row's elements.
+    ir::ExprId sum{};   // of a value per element, along a row
+    // The sum of squared distances from the mean, if there is one; then `sum` is of the elements.
     std::optional<ir::ExprId> squares = {};
     std::vector<int> params;  // parameters of the product's kernel that the values replace
 };

@@ -45,6 +45,7 @@ ExtentTerms::ExtentTerms(const ir::Kernel& kernel)
     for (const ir::Tensor& param : kernel.params) note(param);
     for (const ir::Output& output : kernel.outputs) note(output.tensor);
 
+    // A tensor's dimension supplies the extent of its only factor that is not known yet.
     for (bool learned = true; learned;) {
         learned = false;
         for (std::size_t d = 0; d < kernel.dims.size(); ++d) {
@@ -91,12 +92,12 @@ ExtentField extent_of(const ir::Kernel& kernel, const std::vector<ir::DimId>& di
     const ExtentTerms terms(kernel);
     ExtentField field;
     for (const ir::DimId dim : dims) {
-        ExtentField one = terms.extent(dim);
+        ExtentField factor = terms.extent(dim);
         // If the product of constants overflows an int, use the tensor's size instead.
         constexpr std::int64_t kMost = std::numeric_limits<int>::max();
-        if (std::int64_t{field.factor} * one.factor > kMost && !terms.places(dim).empty())
-            one = {{terms.places(dim).front()}};
-        multiply(field, one);
+        if (std::int64_t{field.factor} * factor.factor > kMost && !terms.places(dim).empty())
+            factor = {{terms.places(dim).front()}};
+        multiply(field, factor);
     }
     return field;
 }

@@ -18,7 +18,8 @@ class ExtentTerms {
 
     // Where the dimension occurs among the tensors: parameters, then outputs.
     const std::vector<DimOf>& places(ir::DimId dim) const { return places_[ir::index(dim)]; }
-    // Its extent. Throws InternalError if no tensor supplies it, which the IR's verifier rules out.
+    // The dimension's extent. Throws InternalError if no tensor supplies it, which the IR's
+    // verifier rules out.
     ExtentField extent(ir::DimId dim) const;
     // What must hold for a constant or factored dimension that some tensor has; nullopt if a stage
     // knows its extent but not those of its factors.

@@ -38,8 +38,8 @@ void bind_tensors(const ir::Kernel& kernel, LaunchRecord& record) {
             record.extent_rules.push_back(std::move(*rule));
     }
     for (const ir::Multiple& rule : kernel.multiples)
-        if (const ExtentField of = terms.extent(rule.dim); !of.dims.empty())
-            record.extent_rules.push_back({of, {{}, static_cast<int>(rule.of)}, true});
+        if (const ExtentField extent = terms.extent(rule.dim); !extent.dims.empty())
+            record.extent_rules.push_back({extent, {{}, static_cast<int>(rule.of)}, true});
 }
 
 }  // namespace fact::lower

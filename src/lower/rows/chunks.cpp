@@ -6,7 +6,8 @@ namespace fact::lower {
 
 namespace {
 
-constexpr std::int64_t kLongRow = 8192, kMaxChunk = 2048, kMinChunk = 256;
+constexpr std::int64_t kLongRow = 8192;  // longer rows are split
+constexpr std::int64_t kMaxChunk = 2048, kMinChunk = 256;
 
 }  // namespace
 
@@ -22,19 +23,19 @@ std::optional<ir::Kernel> in_chunks(const ir::Kernel& kernel, const RowsForm& fo
             return std::nullopt;
     if (length <= (form.rows.size() == 1 ? 0 : kLongRow)) return std::nullopt;
     std::int64_t chunk = 0;
-    for (const std::int64_t unit : {256, 8})  // whole warps, or else whole vectors
-        for (std::int64_t most = kMaxChunk; most >= kMinChunk && chunk == 0; most -= unit)
-            if (length % most == 0) chunk = most;
+    for (const std::int64_t unit : {256, 8})  // a vector for each lane, or else whole vectors
+        for (std::int64_t tried = kMaxChunk; tried >= kMinChunk && chunk == 0; tried -= unit)
+            if (length % tried == 0) chunk = tried;
     if (chunk == 0) return std::nullopt;
     ir::Kernel chunked = kernel;
-    const auto part = [&](std::int64_t extent) {
+    const auto new_dim = [&](std::int64_t extent) {
         chunked.dims.push_back({std::to_string(extent), extent});
         return static_cast<ir::DimId>(chunked.dims.size() - 1);
     };
-    const ir::DimId outer = part(length / chunk), inner = part(chunk);
-    ir::Dim& whole = chunked.dims[ir::index(dim)];
-    whole.extent.reset();
-    whole.factors = {outer, inner};
+    const ir::DimId outer = new_dim(length / chunk), inner = new_dim(chunk);
+    ir::Dim& split = chunked.dims[ir::index(dim)];
+    split.extent.reset();
+    split.factors = {outer, inner};
     return chunked;
 }
 

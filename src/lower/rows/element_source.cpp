@@ -75,17 +75,18 @@ class ElementWriter : RowsText {
     }
 
     void store() {
-        bool along = false;
+        bool any_in_row = false;
         for (const ir::Output& output : kernel_.outputs) {
             declare(text_, output.value, false);
-            along |= in_row(output);
+            any_in_row |= in_row(output);
         }
         if (form_.over.empty()) {
             for (const ir::Output& output : kernel_.outputs) write_value(text_, output);
             return;
         }
+        // First the outputs with one value per row, then those with one per element.
         for (const bool inside : {false, true}) {
-            if (inside ? !along
+            if (inside ? !any_in_row
                        : std::all_of(kernel_.outputs.begin(), kernel_.outputs.end(),
                                      [&](const ir::Output& o) { return in_row(o); }))
                 continue;

@@ -34,8 +34,8 @@ class FlipMover {
     }
 
   private:
-    // Whether flips stop here: it is computed once and read backwards.
-    bool is_whole(const ir::Expr& expr) const {
+    // Whether flips stop at this node: it is computed once, and its result is read backwards.
+    bool stops_flips(const ir::Expr& expr) const {
         return std::visit(
             overloaded{
                 [](const one_of<ir::Product, ir::Attention, ir::LogSumExp> auto&) { return true; },
@@ -48,16 +48,17 @@ class FlipMover {
 
     // The flips of an operand if the node is read with `flips`.
     Flips operand_flips(const ir::Expr& expr, Flips flips, ExprId operand) const {
-        if (is_whole(expr)) return {};
+        if (stops_flips(expr)) return {};
         if (const auto* flip = std::get_if<ir::Flip>(&expr.node)) toggle(flips, flip->dim);
         const auto dims = from_.factors(from_[operand].type.dims);
         std::erase_if(flips, [&](ir::DimId dim) { return !contains(dims, dim); });
         return flips;
     }
 
+    // Enters into made_ which versions of its operands the expression needs.
     void request_operands(std::size_t i) {
         const ir::Expr& expr = from_.exprs[i];
-        if (is_whole(expr) && !made_[i].empty()) made_[i][{}] = {};
+        if (stops_flips(expr) && !made_[i].empty()) made_[i][{}] = {};
         for (const auto& [flips, id] : made_[i])
             ir::for_each_operand(expr.node, [&](ExprId x) {
                 made_[index(x)].try_emplace(operand_flips(expr, flips, x));
@@ -66,16 +67,17 @@ class FlipMover {
 
     ExprId make(std::size_t i, const Flips& flips) {
         ir::Expr expr = from_.exprs[i];
-        if (is_whole(expr) && !flips.empty())
+        if (stops_flips(expr) && !flips.empty())
             return flipped(made_[i].at({}), flips, expr.type.dims);
         if (const auto* flip = std::get_if<ir::Flip>(&expr.node))
             return made_[index(flip->x)].at(operand_flips(expr, flips, flip->x));
         const bool leaf = std::holds_alternative<ir::Param>(expr.node) ||
                           std::holds_alternative<ir::Index>(expr.node);
-        const ir::Expr whole = expr;
-        ir::for_each_operand(
-            expr.node, [&](ExprId& x) { x = made_[index(x)].at(operand_flips(whole, flips, x)); });
-        // Names are unique: the value that is not flipped keeps it.
+        const ir::Expr original = expr;
+        ir::for_each_operand(expr.node, [&](ExprId& x) {
+            x = made_[index(x)].at(operand_flips(original, flips, x));
+        });
+        // Names are unique: only the value that is not flipped keeps its name.
         if (!flips.empty()) expr.name.clear();
         const auto dims = expr.type.dims;
         const ExprId id = to_.add(std::move(expr));
@@ -87,9 +89,9 @@ class FlipMover {
         std::vector<ir::DimId> split;  // only dimensions with a flipped factor are split
         for (const ir::DimId dim : dims) {
             const auto factors = to_.factors({dim});
-            const bool whole = std::none_of(factors.begin(), factors.end(),
-                                            [&](ir::DimId f) { return flips.contains(f); });
-            if (whole)
+            const bool unflipped = std::none_of(factors.begin(), factors.end(),
+                                                [&](ir::DimId f) { return flips.contains(f); });
+            if (unflipped)
                 split.push_back(dim);
             else
                 split.insert(split.end(), factors.begin(), factors.end());
@@ -101,7 +103,8 @@ class FlipMover {
 
     const ir::Kernel& from_;
     ir::Kernel to_;
-    std::vector<std::map<Flips, ExprId>> made_;  // by expression and flips: the new expression
+    // For each expression, the versions of it that are needed: the new expression, by its flips.
+    std::vector<std::map<Flips, ExprId>> made_;
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ struct FlippedLeaf {  // a parameter or a coordinate
     Flips flips;
 };
 
-// What a Flip node of such a kernel reads; nullopt for other nodes.
+// What a Flip node of a kernel made by flips_at_leaves reads; nullopt for other nodes.
 std::optional<FlippedLeaf> flipped_leaf(const ir::Kernel& kernel, ir::ExprId id);
 
 // Where a flip along `flipped` moves elements in an array over `dims`, the last of them fastest.
@@ -32,7 +32,8 @@ struct FlipSpan {
 };
 FlipSpan flip_span(const ir::Kernel& kernel, const std::vector<ir::DimId>& dims, ir::DimId flipped);
 
-// The sets of dimensions along which such a kernel reads each of its parameters backwards.
+// The sets of dimensions along which a kernel made by flips_at_leaves reads each of its parameters
+// backwards; an empty set if it also reads the parameter forwards.
 std::map<std::uint32_t, std::set<Flips>> flips_per_param(const ir::Kernel& kernel);
 
 }  // namespace fact::lower

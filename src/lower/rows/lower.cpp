@@ -9,19 +9,20 @@ namespace fact::lower {
 
 namespace {
 
+// The kernel with rows in registers. Their length becomes a constant.
 Lowered with_vectors(const ir::Kernel& kernel, const VectorForm& form, const std::string& arch) {
     const ir::DimId row = form.dims.over.front();
-    ir::Kernel bound = kernel;
-    if (!kernel[row].extent) bound.dims[ir::index(row)].extent = form.length;
-    Lowered lowered{vector_rows_source(bound, form), vector_rows_record(bound, form, arch)};
+    ir::Kernel fixed = kernel;
+    if (!kernel[row].extent) fixed.dims[ir::index(row)].extent = form.length;
+    Lowered lowered{vector_rows_source(fixed, form), vector_rows_record(fixed, form, arch)};
     if (!kernel[row].extent) lowered.fixed.push_back({row, form.length});
     return lowered;
 }
 
 }  // namespace
 
-Result<Lowered> lower_rows(const ir::Kernel& whole, const RowsFacts& facts) {
-    const ir::Kernel kernel = flips_at_leaves(whole);
+Result<Lowered> lower_rows(const ir::Kernel& original, const RowsFacts& facts) {
+    const ir::Kernel kernel = flips_at_leaves(original);
     const auto form = rows_form(kernel);
     if (!form) return form.error();
     if (const auto chunked = in_chunks(kernel, *form, facts)) {
@@ -29,9 +30,9 @@ Result<Lowered> lower_rows(const ir::Kernel& whole, const RowsFacts& facts) {
         const auto vectors = chunks ? vector_form(*chunked, *chunks, facts) : std::nullopt;
         if (vectors) {
             Lowered lowered = with_vectors(*chunked, *vectors, facts.arch);
-            const ir::DimId whole = form->rows.back();
-            if (!kernel[whole].extent)
-                lowered.fixed.push_back({whole, facts.extents[ir::index(whole)]});
+            const ir::DimId split = form->rows.back();
+            if (!kernel[split].extent)
+                lowered.fixed.push_back({split, facts.extents[ir::index(split)]});
             return lowered;
         }
     }

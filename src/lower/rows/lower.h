@@ -14,8 +14,8 @@ namespace fact::lower {
 struct RowsFacts {
     std::string arch;                        // the GPU that the cubin is for
     std::vector<std::int64_t> extents = {};  // by dimension id; missing: not known
-    // Alignment in bytes of each parameter, then of each output: divides its start and its strides
-    // except those of one element. 16 for entries beyond the end.
+    // Alignment in bytes of each parameter, then of each output: it divides the tensor's address
+    // and all its strides except a stride of one element. 16 for entries beyond the end.
     std::vector<int> alignment = {};
 };
 

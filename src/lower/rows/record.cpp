@@ -11,8 +11,8 @@ namespace fact::lower {
 
 namespace {
 
-constexpr int kRowThreads = 256;  // as in rows.cuh
-constexpr std::int64_t kShortRow = 32;
+constexpr int kRowThreads = 256;        // as in rows.cuh
+constexpr std::int64_t kShortRow = 32;  // the longest row that one thread takes
 
 }  // namespace
 
@@ -71,29 +71,29 @@ namespace {
 // A product of this many extents, each at least two, exceeds any int.
 constexpr std::size_t kMaxFactors = 31;
 
-// For every value that is a product of extents or coordinates, their dimensions; empty for other
-// values.
+// For every value that is a product of extents or coordinates, the dimensions of these factors;
+// empty for other values.
 std::vector<std::vector<ir::DimId>> multiplied_dims(const ir::Kernel& kernel) {
-    std::vector<std::vector<ir::DimId>> of(kernel.exprs.size());
-    for (std::size_t i = 0; i < of.size(); ++i) {
+    std::vector<std::vector<ir::DimId>> dims_of(kernel.exprs.size());
+    for (std::size_t i = 0; i < dims_of.size(); ++i) {
         const ir::Node& node = kernel.exprs[i].node;
-        if (const auto* extent = std::get_if<ir::Extent>(&node)) of[i] = {extent->dim};
-        if (const auto* index = std::get_if<ir::Index>(&node)) of[i] = {index->dim};
+        if (const auto* extent = std::get_if<ir::Extent>(&node)) dims_of[i] = {extent->dim};
+        if (const auto* index = std::get_if<ir::Index>(&node)) dims_of[i] = {index->dim};
         const auto* binary = std::get_if<ir::Binary>(&node);
         if (!binary || binary->op != ir::BinaryOp::mul) continue;
-        const auto& left = of[ir::index(binary->a)];
-        const auto& right = of[ir::index(binary->b)];
+        const auto& left = dims_of[ir::index(binary->a)];
+        const auto& right = dims_of[ir::index(binary->b)];
         if (left.empty() || right.empty()) continue;
         std::vector<ir::DimId> both = left;
         both.insert(both.end(), right.begin(), right.end());
         if (both.size() > kMaxFactors) both.resize(kMaxFactors);
-        of[i] = std::move(both);
+        dims_of[i] = std::move(both);
     }
-    return of;
+    return dims_of;
 }
 
-// What the launcher must check: values that are products of extents or coordinates are ints in the
-// kernel. It checks the tensors' own dimensions anyway.
+// Counts that the launcher must check: values that are products of extents or coordinates are ints
+// in the kernel. It checks the tensors' own dimensions anyway.
 std::vector<ExtentField> counts_of(const ir::Kernel& kernel) {
     std::vector<ExtentField> counts;
     const ExtentTerms terms(kernel);
@@ -104,7 +104,7 @@ std::vector<ExtentField> counts_of(const ir::Kernel& kernel) {
         const auto& dims = products[i];
         if (dims.empty() || (dims.size() == 1 && !terms.places(dims.front()).empty())) continue;
         ExtentField count = extent_of(kernel, dims);
-        // At most one dimension's extent: checked anyway.
+        // A count of at most one tensor dimension's extent is checked anyway.
         if (count.dims.empty() || (count.dims.size() == 1 && count.factor <= count.divisor))
             continue;
         if (std::find(counts.begin(), counts.end(), count) == counts.end())

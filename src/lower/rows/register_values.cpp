@@ -10,7 +10,7 @@ namespace fact::lower {
 
 namespace {
 
-constexpr int kCheap = 4;  // fewer instructions are repeated
+constexpr int kCheap = 4;  // values of fewer instructions are computed again
 
 class RegisterChooser {
   public:
@@ -25,27 +25,29 @@ class RegisterChooser {
     }
 
   private:
+    // Whether the value varies along the row.
     bool varies(ir::ExprId id) const {
         const auto dims = kernel_.factors(kernel_[id].type.dims);
         return std::any_of(form_.over.begin(), form_.over.end(),
                            [&](ir::DimId dim) { return contains(dims, dim); });
     }
 
+    // One pass over the row, which computes `root`: chooses what earlier passes computed too.
     void pass(ir::ExprId root) {
-        std::set<ir::ExprId> seen;
+        std::set<ir::ExprId> in_pass;
         std::vector<ir::ExprId> open{root};
         while (!open.empty()) {
             const ir::ExprId id = open.back();
             open.pop_back();
-            if (!varies(id) || chosen_.contains(id) || seen.contains(id)) continue;
+            if (!varies(id) || chosen_.contains(id) || in_pass.contains(id)) continue;
             if (computed_.contains(id) && !is_cheap(id)) {
                 chosen_.insert(id);
                 continue;
             }
-            seen.insert(id);
+            in_pass.insert(id);
             push_operands(id, open);
         }
-        computed_.insert(seen.begin(), seen.end());
+        computed_.insert(in_pass.begin(), in_pass.end());
     }
 
     // In reverse, so that the first operand is popped next.
@@ -57,17 +59,17 @@ class RegisterChooser {
 
     bool is_cheap(ir::ExprId id) const {
         std::vector<ir::ExprId> open{id};
-        for (int all = 0; !open.empty();) {
+        for (int total = 0; !open.empty();) {
             const ir::ExprId next = open.back();
             open.pop_back();
             if (!varies(next) || chosen_.contains(next)) continue;
-            if ((all += cost(kernel_[next])) >= kCheap) return false;
+            if ((total += cost(kernel_[next])) >= kCheap) return false;
             push_operands(next, open);
         }
         return true;
     }
 
-    // Instructions per element, roughly, without those of its operands.
+    // Instructions per element, roughly, without those of the operands.
     static int cost(const ir::Expr& expr) {
         return std::visit(
             overloaded{
@@ -89,7 +91,7 @@ class RegisterChooser {
 
     const ir::Kernel& kernel_;
     const RowsForm& form_;
-    std::set<ir::ExprId> chosen_, computed_;
+    std::set<ir::ExprId> chosen_, computed_;  // computed_: by any earlier pass
 };
 
 }  // namespace

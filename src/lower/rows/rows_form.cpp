@@ -43,9 +43,8 @@ std::string_view unsupported_node(const ir::Node& node) {
 
 Result<RowsForm> rows_form(const ir::Kernel& kernel) {
     const auto cannot = [&](std::string what) {
-        return Error{
-            fmt::format("kernel {}: {} does not fit into one row kernel", kernel.name, what),
-            "It is cut into several kernels."};
+        return Error{fmt::format("kernel {}: one row kernel cannot compute {}", kernel.name, what),
+                     "It is cut into several kernels."};
     };
     RowsForm form;
     const auto live = ir::reachable(kernel);
@@ -84,7 +83,7 @@ Result<RowsForm> rows_form(const ir::Kernel& kernel) {
         if (const auto* reduce = std::get_if<ir::Reduce>(&kernel[id].node))
             if (!same_set(kernel.factors(kernel[id].type.dims), form.rows) &&
                 kernel.factors(kernel[reduce->x].type.dims).size() < form.over.size())
-                return cannot("a reduction of a smaller value");
+                return cannot("a reduction of a value that lacks a reduced dimension");
     return form;
 }
 

@@ -15,7 +15,7 @@ struct RowsForm {
     std::vector<ir::ExprId> order;  // what is computed, operands first
 };
 
-// An Error names what the skeleton cannot express.
+// An Error names what the row skeleton cannot express.
 Result<RowsForm> rows_form(const ir::Kernel& kernel);
 
 }  // namespace fact::lower

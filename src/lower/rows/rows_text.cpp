@@ -30,23 +30,24 @@ void RowsText::arguments(const std::vector<std::string>& more) {
     if (!numbers.empty()) out_.line(fmt::format("int {};", fmt::join(numbers, ", ")));
 }
 
-// Functions accurate enough for every output.
+// The element type whose functions are accurate enough for every output.
 std::string RowsText::function_type() const {
     DType type = DType::boolean;
-    const auto rank = [](DType dtype) {
+    const auto accuracy = [](DType dtype) {
         return !info(dtype).floating ? 0 : dtype == DType::bf16 ? 1 : dtype == DType::f16 ? 2 : 3;
     };
     for (const ir::Output& output : kernel_.outputs)
-        if (rank(output.tensor.type.dtype) > rank(type)) type = output.tensor.type.dtype;
-    return rank(type) == 1 || rank(type) == 2 ? std::string(info(type).cuda) : "float";
+        if (accuracy(output.tensor.type.dtype) > accuracy(type)) type = output.tensor.type.dtype;
+    return accuracy(type) == 1 || accuracy(type) == 2 ? std::string(info(type).cuda) : "float";
 }
 
 std::string RowsText::extent(ir::DimId dim) const {
     std::string product;
     for (const ir::DimId factor : kernel_.factors({dim})) {
         if (!product.empty()) product += " * ";
-        const ir::Dim& one = kernel_[factor];
-        product += one.extent ? std::to_string(*one.extent) : "args." + emit::identifier(one.name);
+        const ir::Dim& part = kernel_[factor];
+        product +=
+            part.extent ? std::to_string(*part.extent) : "args." + emit::identifier(part.name);
     }
     return product;
 }
@@ -65,7 +66,7 @@ void RowsText::name_coordinate(ir::DimId dim) {
     if (!name.empty() && std::isdigit(static_cast<unsigned char>(name[0]))) name = "c" + name;
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    // A parameter's row may have its name as a member.
+    // `Inputs` has members named after parameters: a coordinate must not hide one.
     const bool taken =
         std::any_of(kernel_.params.begin(), kernel_.params.end(), [&](const ir::Tensor& param) {
             return emit::identifier(param.name) == emit::identifier(name);

@@ -26,7 +26,7 @@ class RowsText {
     RowsText(const RowsText&) = delete;
     RowsText& operator=(const RowsText&) = delete;
 
-    // The text that reads a parameter at a position in the row.
+    // The text that reads a parameter at a position in the row, backwards along `flips`.
     virtual std::string load(const ir::Param& param, const Flips& flips) const = 0;
 
     // The struct Arguments; `more` are int members after the extents.
@@ -38,7 +38,7 @@ class RowsText {
 
     // Gives the dimension's coordinate a name.
     void name_coordinate(ir::DimId dim);
-    // The coordinate of a factored dimension is computed from those of its factors.
+    // The text of the dimension's coordinate; a factored one is computed from those of its factors.
     std::string coordinate(ir::DimId dim, const Flips& flips = {}) const;
     // The coordinates of a tensor's dimensions.
     std::string coordinates(const Dims& dims, const Flips& flips) const;
@@ -48,6 +48,7 @@ class RowsText {
     void decompose(const std::string& number, const Dims& dims, bool wide = true);
 
     std::string flipped(const FlippedLeaf& leaf) const;
+    // Whether any of the dimensions is along the row.
     bool contains_row(const Dims& dims) const;
     bool varies(ir::ExprId id) const { return contains_row(kernel_[id].type.dims); }
     bool in_row(const ir::Output& output) const { return contains_row(output.tensor.type.dims); }

@@ -15,9 +15,10 @@ namespace {
 constexpr double kMaxRowRegisters = 40;
 // Rows that share a warp get more threads rather than nearly all of those registers.
 constexpr double kMaxRowRegistersBelowAWarp = kMaxRowRegisters * 0.6;
-constexpr int kMaxVector = 8, kMaxThreads = 1024;
-constexpr std::int64_t kMaxMergedLength = 1024;
-constexpr double kMinPrefetch = 32;  // bytes that each thread should have in flight
+constexpr int kMaxVector = 8;                    // elements
+constexpr int kMaxThreads = 1024;                // of a thread block
+constexpr std::int64_t kMaxMergedLength = 1024;  // of a row that several dimensions make up
+constexpr double kMinPrefetch = 32;              // bytes that each thread should have in flight
 
 class Chooser {
   public:
@@ -136,6 +137,7 @@ class Chooser {
         return any_along_row_;
     }
 
+    // Accesses are of at most 16 bytes.
     void choose_vector() {
         while (result_.vector < kMaxVector && result_.vector * narrowest_ < 16 &&
                result_.length % (2 * result_.vector) == 0)
@@ -185,6 +187,7 @@ class Chooser {
                 row_registers(vectors_per_thread * vector, true) > kMaxRowRegisters)
                 continue;
             if (best > 0 && 4 * prefetched_ * vectors_per_thread * vector < kMinPrefetch) break;
+            // A gain of less than 2 % does not justify more threads.
             if (best == 0 || slots < fewest_slots - 0.02) best = threads, fewest_slots = slots;
         }
         if (best == 0) {

@@ -10,10 +10,10 @@ namespace fact::lower {
 
 struct VectorForm {
     // Unlike in other forms, `over` is never empty: for a pointwise kernel it is the last
-    // dimension. It is several only if they are constants and contiguous together.
+    // dimension. It has several dimensions only if they are constants and contiguous together.
     RowsForm dims;
-    std::int64_t length = 0;
-    int vector = 1;  // elements that a thread reads at a time
+    std::int64_t length = 0;  // elements of a row
+    int vector = 1;           // elements that a thread reads at a time
     int threads_per_row = 32;
     bool prefetch = true;     // whether the next row is loaded before this one is computed
     std::vector<int> access;  // bytes per access to parameters and outputs; 0: not along the row

@@ -50,13 +50,14 @@ class VectorWriter : RowsText {
                               vectors_.vector, vectors_.threads_per_row, vectors_.prefetch));
     }
 
+    // Whether the tensor is accessed by vectors along the row.
     bool along(std::size_t tensor) const { return vectors_.access[tensor] > 0; }
-    // Whether it varies along the row and from row to row: each element is read once.
+    // Whether the parameter varies along the row and from row to row: each element is read once.
     bool streamed(std::size_t param) const {
         return along(param) &&
                kernel_.factors(kernel_.params[param].type.dims).size() > form_.over.size();
     }
-    // Where its row starts.
+    // The address at which the tensor's row starts.
     std::string start(const ir::Tensor& tensor, const Flips& flips = {}) {
         for (const ir::DimId dim : form_.over) coordinates_[dim] = "0";
         return "&" + element(tensor, flips);
@@ -145,6 +146,7 @@ class VectorWriter : RowsText {
         for (const ir::DimId dim : form_.over) {
             if (!flips.contains(dim)) continue;
             const auto [step, length] = flip_span(kernel_, form_.over, dim);
+            // The coordinate along `dim`, which becomes its mirror image.
             const std::string own = step == 1 ? fmt::format("i % {}", length)
                                               : fmt::format("i / {} % {}", step, length / step);
             at += step == 1 ? fmt::format(" + {} - 2 * ({})", length - 1, own)
@@ -165,7 +167,7 @@ class VectorWriter : RowsText {
         }
     }
 
-    // Declares everything that a function over the row needs to compute `root`.
+    // Declares everything that must be computed before a function over the row computes `root`.
     void prepare(ir::ExprId root) {
         walk_row();
         const auto read =
@@ -214,6 +216,7 @@ class VectorWriter : RowsText {
         }
     }
 
+    // Whether all reductions that the value needs are computed.
     bool ready(ir::ExprId id) const {
         const auto needed =
             ir::needed_for(kernel_, {id}, [&](ir::ExprId x) { return text_.has(x); });
@@ -248,7 +251,7 @@ class VectorWriter : RowsText {
     std::map<std::pair<std::size_t, Flips>, std::string> shares_;
     std::map<std::size_t, std::string> repeated_;  // by parameter: the name of its row
     std::set<ir::ExprId> in_registers_;
-    std::set<std::size_t> stored_;  // outputs
+    std::set<std::size_t> stored_;  // numbers of the outputs that are already written
 };
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace fact::lower::sm80 {
 
 namespace {
 
-constexpr int kWidest = 16;
+constexpr int kWidest = 16;  // bytes that one copy can move
 
 // The largest power of two, up to kWidest, that divides the tensor's known alignment.
 int alignment_of(std::span<const int> alignment, std::size_t tensor) {
@@ -22,12 +22,12 @@ int element_bytes(const ir::Tensor& tensor) {
 
 CopyBytes copy_bytes(const ir::Kernel& kernel, const ProductForm& form,
                      std::span<const int> alignment) {
-    const auto of = [&](const OperandForm& operand) {
+    const auto bytes_of = [&](const OperandForm& operand) {
         const auto index = static_cast<std::size_t>(operand.param);
         const int element = element_bytes(kernel.params[index]);
         return operand.contiguous ? std::max(element, alignment_of(alignment, index)) : element;
     };
-    return {of(form.a), of(form.b)};
+    return {bytes_of(form.a), bytes_of(form.b)};
 }
 
 void drop_unaligned_pairs(const ir::Kernel& kernel, std::span<const int> alignment,

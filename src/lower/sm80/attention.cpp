@@ -100,7 +100,7 @@ class AttentionWriter {
         out.line("}");
     }
 
-    // The kernel copies 16 bytes at a time, and stores pairs.
+    // What alignment the tensors need: the kernel copies 16 bytes at a time, and stores pairs.
     void alignments(std::vector<Alignment>& rules) const {
         rules = bias_alignments(kernel_, form_);
         const auto need = [&](int tensor, int bytes) {

@@ -5,10 +5,10 @@
 
 namespace fact::lower::sm80 {
 
-// As kernels/sm80/attention_tiles.cuh lays it out.
+// As in kernels/sm80/attention_tiles.cuh.
 struct AttentionShape {
     static constexpr int kThreads = 128, kStages = 2;
-    // What a thread block may use on every GPU from sm80 on; an A100 has more.
+    // Bytes of shared memory that a thread block may use on every GPU from sm80 on.
     static constexpr int kMaxShared = 99 * 1024;
 
     int rows = 128, columns = 64;  // of a thread block's scores

@@ -117,15 +117,16 @@ class AttentionWriter {
     bool scaled() const { return form_.dtype == DType::f32; }
     DType element() const { return scaled() ? DType::f16 : form_.dtype; }
     std::vector<ScaledOperand> scaled_operands() const {
-        const auto one = [](const AttentionOperand& at, int rows, int features) {
-            return ScaledOperand{at.tensor, at.rows, at.features, at.batch, rows, features};
+        const auto as_scaled = [](const AttentionOperand& operand, int rows, int features) {
+            return ScaledOperand{operand.tensor, operand.rows, operand.features,
+                                 operand.batch,  rows,         features};
         };
         const auto depth = static_cast<int>(form_.depth), width = static_cast<int>(form_.width);
-        return {one(form_.q, shape_.rows(), depth), one(form_.k, shape_.columns, depth),
-                one(form_.v, shape_.columns, width)};
+        return {as_scaled(form_.q, shape_.rows(), depth), as_scaled(form_.k, shape_.columns, depth),
+                as_scaled(form_.v, shape_.columns, width)};
     }
 
-    // Boxes with rows of 128 bytes.
+    // Boxes have rows of 128 bytes: 64 values of a scaled operand, which is f16.
     TensorMapParam map(const AttentionOperand& at, int box_rows) const {
         return matrix_map(at.tensor, at.features, at.rows, at.batch, 128 / info(form_.dtype).bytes,
                           box_rows);

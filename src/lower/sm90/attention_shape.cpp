@@ -8,18 +8,19 @@ namespace fact::lower::sm90 {
 
 namespace {
 
-constexpr int kMaxShared = 227 * 1024;
+constexpr int kMaxShared = 227 * 1024;  // bytes that a thread block may use on sm90
 // The widths that products with v can have.
 constexpr int kWidths[] = {32, 64, 96, 128, 192, kMaxFeatures};
 
 }  // namespace
 
 int AttentionShape::shared_bytes() const {
+    constexpr int kRowBytes = 128;  // of a slab, which has 64 features
     const auto slabs = [](int features) { return ceil_div(features, 64); };
-    const int q = slabs(depth) * rows() * 128;
-    const int k = slabs(depth) * columns * 128, v = slabs(width) * columns * 128;
-    const int store = 4 * groups * kStoreBuffers * 2048;
-    const int barriers = 16 * (row_stages + 2 * kStages);
+    const int q = slabs(depth) * rows() * kRowBytes;
+    const int k = slabs(depth) * columns * kRowBytes, v = slabs(width) * columns * kRowBytes;
+    const int store = 4 * groups * kStoreBuffers * 2048;   // for the four warps of each group
+    const int barriers = 16 * (row_stages + 2 * kStages);  // two per stage of q, k and v
     return round_up(row_stages * q + kStages * (k + v) + store + barriers, 1024);
 }
 

@@ -58,11 +58,10 @@ class SourceWriter {
           statistics_(statistics) {}
 
     std::string write() {
-        const bool single = problem_.operands == DType::f32;
-        out_.line(fmt::format(
-            "#include \"sm90/mainloop_{}.cuh\"",
-            single ? (problem_.split ? "single" : "tf32") : (paired() ? "paired" : "half")));
-        if (single) out_.line("#include \"sm90/prepare_pass.cuh\"");
+        out_.line(fmt::format("#include \"sm90/mainloop_{}.cuh\"",
+                              has_f32_operands() ? (problem_.split ? "single" : "tf32")
+                                                 : (has_two_products() ? "paired" : "half")));
+        if (has_f32_operands()) out_.line("#include \"sm90/prepare_pass.cuh\"");
         out_.line("#include \"sm90/product.cuh\"");
         if (statistics_) out_.line("#include \"sm90/row_statistics.cuh\"");
         out_.line();
@@ -77,7 +76,7 @@ class SourceWriter {
             emit_row_values(out_, *statistics_);
             out_.line();
         }
-        if (single) {
+        if (has_f32_operands()) {
             prepare();
             out_.line();
         }
@@ -86,12 +85,14 @@ class SourceWriter {
     }
 
   private:
-    bool paired() const { return form_.second != kNoProduct; }
-    static const char* yes(bool value) { return value ? "true" : "false"; }
+    bool has_f32_operands() const { return problem_.operands == DType::f32; }
+    bool has_two_products() const { return form_.second != kNoProduct; }
+    static const char* bool_text(bool value) { return value ? "true" : "false"; }
     static const char* major(schedule::Major m) {
         return m == schedule::Major::k ? "Major::k" : "Major::mn";
     }
 
+    // The skeleton's name for the scheduler.
     const char* deal() const {
         switch (schedule_.scheduler) {
             case schedule::Scheduler::persistent:
@@ -105,22 +106,22 @@ class SourceWriter {
     }
 
     void config() {
-        const bool single = problem_.operands == DType::f32;
         auto config = out_.block("struct Config", ";");
-        if (!single) out_.line(fmt::format("using Element = {};", info(problem_.operands).cuda));
+        if (!has_f32_operands())
+            out_.line(fmt::format("using Element = {};", info(problem_.operands).cuda));
         out_.line(fmt::format("using Output = {};", info(problem_.output).cuda));
         out_.line(
             fmt::format("static constexpr int kTileM = {}, kTileN = {}, kTileK = {}, kStages = {};",
                         schedule_.tile.m, schedule_.tile.n, schedule_.tile.k, schedule_.stages));
-        if (paired()) out_.line("static constexpr int kProducts = 2;");
+        if (has_two_products()) out_.line("static constexpr int kProducts = 2;");
         out_.line(fmt::format("static constexpr int kStoreBuffers = {};",
                               schedule::shared_memory_on_sm90(schedule_, problem_).store_buffers));
         out_.line(fmt::format("static constexpr int kClusterM = {}, kClusterN = {};",
                               schedule_.cluster.m, schedule_.cluster.n));
         out_.line(fmt::format("static constexpr bool kPingpong = {};",
-                              yes(info(schedule_.mainloop).tile_per_group)));
+                              bool_text(info(schedule_.mainloop).tile_per_group)));
         out_.line(fmt::format("static constexpr Deal kDeal = Deal::{};", deal()));
-        if (single) {
+        if (has_f32_operands()) {
             out_.line(fmt::format("static constexpr Major kMajorA = {};", major(form_.a.major)));
         } else {
             out_.line(fmt::format("static constexpr Major kMajorA = {}, kMajorB = {};",
@@ -128,7 +129,7 @@ class SourceWriter {
         }
         out_.line(fmt::format("static constexpr int kBatchA = {}, kBatchB = {};",
                               batch_bits(form_.a.batch), batch_bits(form_.b.batch)));
-        out_.line(fmt::format("static constexpr bool kStaged = {};", yes(problem_.staged)));
+        out_.line(fmt::format("static constexpr bool kStaged = {};", bool_text(problem_.staged)));
         if (problem_.staged) {
             const auto& batch = form_.extras[static_cast<std::size_t>(form_.staged)].batch;
             out_.line(fmt::format("static constexpr int kStagedBatch = {};", batch_bits(batch)));
@@ -172,15 +173,14 @@ class SourceWriter {
         const std::string a = kernel_.params[static_cast<std::size_t>(form_.a.param)].name;
         const std::string b = kernel_.params[static_cast<std::size_t>(form_.b.param)].name;
         const std::string y = kernel_.outputs.front().tensor.name;
-        const bool single = problem_.operands == DType::f32;
         const int blocks = schedule_.cluster.m * schedule_.cluster.n;
         // If both operands are the same tensor, it still has two maps.
-        const std::string_view suffix = single ? "_rows" : a == b ? "_right" : "";
+        const std::string_view suffix = has_f32_operands() ? "_rows" : a == b ? "_right" : "";
         std::vector<std::string> params{
             fmt::format("__grid_constant__ CUtensorMap const map_{}", a),
             fmt::format("__grid_constant__ CUtensorMap const map_{}{}", b, suffix),
         };
-        if (paired())
+        if (has_two_products())
             params.push_back(
                 fmt::format("__grid_constant__ CUtensorMap const map_{}", second_name()));
         params.push_back(fmt::format("__grid_constant__ CUtensorMap const map_{}", y));
@@ -197,17 +197,17 @@ class SourceWriter {
             params.push_back(
                 fmt::format("__grid_constant__ RowStatistics<{}, RowValues{}> const statistics",
                             info(problem_.operands).cuda, batch_argument(form_.num_batches())));
-        if (single) params.push_back("__grid_constant__ RowScalesOfB const scales");
+        if (has_f32_operands()) params.push_back("__grid_constant__ RowScalesOfB const scales");
         out_.line("extern \"C\" __global__ void __launch_bounds__(kProductThreads, 1)");
         if (blocks > 1) out_.line(fmt::format("__cluster_dims__({}, 1, 1)", blocks));
         out_.list(product_entry(kernel_) + "(", params, ") {");
-        if (!single)
+        if (!has_f32_operands())
             out_.line(fmt::format("    using Mainloop = Mainloop{}<Config>;",
-                                  paired() ? "Paired" : "Half"));
+                                  has_two_products() ? "Paired" : "Half"));
         const std::string operands = fmt::format("{{map_{}, map_{}{}{}}}", a, b, suffix,
-                                                 single     ? ", scales"
-                                                 : paired() ? ", map_" + second_name()
-                                                            : "");
+                                                 has_f32_operands()   ? ", scales"
+                                                 : has_two_products() ? ", map_" + second_name()
+                                                                      : "");
         out_.line(
             fmt::format("    product<Config, Mainloop>({}, map_{}, {}, extents, order, {}{});",
                         operands, y, staged, has_members(form_) ? "finish" : "Finish{}",
@@ -244,7 +244,7 @@ Result<Lowered> lower(const ir::Kernel& kernel, const schedule::Schedule& schedu
         return Error{fmt::format("kernel {}: schedule \"{}\" is not legal on sm90a: {}",
                                  kernel.name, schedule::to_string(schedule), why),
                      "Choose another schedule, or leave it out to have one chosen."};
-    schedule::Schedule settled = schedule;
+    schedule::Schedule settled = schedule;  // with a number of stages
     settled.stages = schedule::shared_memory_on_sm90(schedule, problem).stages;
     return Lowered{SourceWriter(kernel, *form, settled, problem, statistics).write(),
                    product_record(kernel, *form, settled, problem, statistics)};

@@ -9,8 +9,8 @@ namespace fact::lower::sm90 {
 
 inline constexpr int kStoreRows = 16;  // rows of a box that a warp stores
 
-// `x` and `y` are dimensions of the tensor, the contiguous one first; `batch` the others (kNoDim:
-// it lacks one).
+// `x` and `y` are dimensions of the tensor, the contiguous one first; `batch` are the others,
+// kNoDim for one that it lacks.
 inline TensorMapParam matrix_map(int tensor, int x, int y, const std::vector<int>& batch, int box_x,
                                  int box_y) {
     TensorMapParam map;

@@ -12,7 +12,7 @@ namespace {
 constexpr int kProductThreads = 384;  // kProductThreads in product.cuh
 constexpr int kMaxBlocks = 144;       // as in partials.cuh
 constexpr int kStatisticsRows = 16;   // RowStatistics::kBlock in row_statistics.cuh
-constexpr int kCountWords = 4;        // RowStatistics::Counts
+constexpr int kCountWords = 4;        // 64-bit words of RowStatistics::Counts
 
 // As in prepare_pass.cuh.
 constexpr int kPassTile = 64, kPassThreads = 256, kSpan = 256, kMaximumSpan = 1024;
@@ -62,7 +62,7 @@ class RecordBuilder {
         return all;
     }
 
-    // Only batch dimensions that B has: its prepared rows are not repeated along the others.
+    // The batch dimension if B has it: its prepared rows are not repeated along the others.
     std::vector<DimOf> batch_of_b(std::size_t i) const {
         return form_.b.batch[i] < 0 ? std::vector<DimOf>{}
                                     : std::vector<DimOf>{{form_.b.param, form_.b.batch[i]}};
@@ -114,12 +114,13 @@ class RecordBuilder {
         record_.launches.push_back(launch);
     }
 
-    TensorMapParam operand_map(const OperandForm& operand, int tile, int shared) const {
+    // `tile`: its rows or columns per tile; `num_sharing`: thread blocks that load them together.
+    TensorMapParam operand_map(const OperandForm& operand, int tile, int num_sharing) const {
         const bool along_k = operand.major == schedule::Major::k;
-        const int row = 128 / info(problem_.operands).bytes;
+        const int row = 128 / info(problem_.operands).bytes;  // elements of a row of 128 bytes
         return matrix_map(operand.param, along_k ? operand.k : operand.outer,
                           along_k ? operand.outer : operand.k, operand.batch, row,
-                          along_k ? tile / shared : schedule_.tile.k);
+                          along_k ? tile / num_sharing : schedule_.tile.k);
     }
 
     TensorMapParam rows_map() const {
@@ -181,7 +182,8 @@ class RecordBuilder {
 
     // `Partials`, and a workspace for the sums of every thread block and the marks of its groups.
     StructParam partials() {
-        constexpr int kMarks = 2 * 8 / 4, kStartCounts = 2 * 8 / 4;  // in units of a float
+        // Two marks per thread block and two counts, of 8 bytes each, in units of a float.
+        constexpr int kMarks = 2 * 8 / 4, kStartCounts = 2 * 8 / 4;
         const int workspace = record_.num_tensors();
         record_.workspaces.push_back(
             {DType::f32,
@@ -193,11 +195,11 @@ class RecordBuilder {
         return partials.finish();
     }
 
-    // `RowStatistics`, and a workspace for its counters.
+    // `RowStatistics`, and workspaces for its counters.
     StructParam statistics() {
-        const int counts = record_.num_tensors(), found = counts + 1;
+        const int counts = record_.num_tensors(), computed = counts + 1;
         record_.alignments.push_back({form_.a.param, 16});  // rows are read in whole vectors
-        ExtentField rows{dims_.batch, kStatisticsRows};     // at most, rounded up to blocks
+        ExtentField rows{dims_.batch, kStatisticsRows};     // an upper bound: rounded up to blocks
         rows.dims.insert(rows.dims.end(), dims_.m.begin(), dims_.m.end());
         record_.counts.push_back(std::move(rows));
         record_.workspaces.push_back({DType::i64, {}, kCountWords});
@@ -208,7 +210,7 @@ class RecordBuilder {
         for (const int dim : form_.a.batch) param.add(StrideField{form_.a.param, dim});
         for (const int number : statistics_->params) param.add(PointerField{number});
         param.add(PointerField{counts});
-        param.add(PointerField{found});
+        param.add(PointerField{computed});
         param.add(TokenField{});
         return param.finish();
     }

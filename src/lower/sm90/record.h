@@ -15,7 +15,7 @@ LaunchRecord product_record(const ir::Kernel& kernel, const ProductForm& form,
                             const RowStatistics* statistics);
 
 // The names of the passes over the second operand of an f32 product: one finds the largest number
-// of each row if operands are split, the other writes its f16 parts.
+// of each row if operands are split, the other writes the row's f16 parts.
 std::string maximum_entry(const ir::Kernel& kernel);
 std::string prepare_entry(const ir::Kernel& kernel);
 

@@ -16,21 +16,21 @@ struct ScaledOperand {
     int rows = 0, features = 0;
     std::vector<int> batch;
     int block_rows = 0;    // how many rows share a factor
-    int num_features = 0;  // known to the kernel
+    int num_features = 0;  // a constant in the emitted pass
 };
 
 // The workspaces of a scaled operand, as tensors of the record.
 struct ScaledTensors {
-    int rows = 0;     // [batch..., rows, features]
-    int factors = 0;  // [batch..., blocks]
-    int rank = 0;     // of the rows
-    std::vector<int> batch;
+    int rows = 0;            // [batch..., rows, features]
+    int factors = 0;         // [batch..., blocks]
+    int rank = 0;            // of `rows`
+    std::vector<int> batch;  // indices of their batch dimensions; kNoDim: the operand lacks it
 };
 
 // Emits one pass for every size of blocks.
 void emit_scale_passes(emit::CodeWriter& out, const std::string& kernel,
                        const std::vector<ScaledOperand>& operands);
-// Adds the pass and its workspaces.
+// Adds the pass that scales the operand, and its workspaces.
 ScaledTensors add_scale_pass(LaunchRecord& record, const ScaledOperand& operand);
 // `AttentionFactors` of q, k and v.
 StructParam factors_param(const std::vector<ScaledTensors>& operands);

@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::string_view kTarget = "aten.scaled_dot_product_attention.default";
 
+// Whether the tensor is neither broadcast nor of extent one along the dimension.
 bool varies(const TensorType& type, std::size_t dim) {
     return type.strides[dim] != 0 && type.sizes[dim] != 1;
 }
@@ -39,25 +40,25 @@ class CallReader {
         const std::size_t rank = q.sizes.size();
         const TensorType& result = *graph_[node_.outputs.front()].type;
         // If R heads share keys, the heads of q are [G, R] and those of k and v are G.
-        Shape rows(rank - 2), keys(rank - 2), values(rank - 2);
+        Shape q_batch(rank - 2), k_batch(rank - 2), v_batch(rank - 2);
         for (std::size_t i = 0; i + 2 < rank; ++i) {
             const Axis axis = add(result.sizes[i]);
-            rows[i] = keys[i] = values[i] = {axis};
+            q_batch[i] = k_batch[i] = v_batch[i] = {axis};
             if (grouped() && i + 3 == rank && k.sizes[i] != q.sizes[i])
-                rows[i].push_back(call_.split(axis, q.sizes[i] / k.sizes[i]));
+                q_batch[i].push_back(call_.split(axis, q.sizes[i] / k.sizes[i]));
         }
         call_.m = add(q.sizes[rank - 2]);
         call_.d = add(q.sizes[rank - 1]);
         call_.n = add(k.sizes[rank - 2]);
         call_.e = add(v.sizes[rank - 1]);
-        call_.q = placed("query", rows, call_.m, call_.d);
-        call_.k = placed("key", keys, call_.n, call_.d);
-        call_.v = placed("value", values, call_.n, call_.e);
-        call_.result = placed(node_.outputs.front(), rows, call_.m, call_.e);
+        call_.q = placed("query", q_batch, call_.m, call_.d);
+        call_.k = placed("key", k_batch, call_.n, call_.d);
+        call_.v = placed("value", v_batch, call_.n, call_.e);
+        call_.result = placed(node_.outputs.front(), q_batch, call_.m, call_.e);
         call_.sight.causal = flag("is_causal");
         const auto scale = graph::number_argument(node_, "scale");
         call_.scale = scale.value_or(1 / std::sqrt(static_cast<double>(q.sizes.back())));
-        if (std::string reason = read_mask(rows); !reason.empty()) return Error{reason, ""};
+        if (std::string reason = read_mask(q_batch); !reason.empty()) return Error{reason, ""};
         return std::move(call_);
     }
 
@@ -86,6 +87,7 @@ class CallReader {
         return {value, std::move(shape)};
     }
 
+    // Why the operator is left to torch, or "".
     std::string unsupported() const {
         if (graph::number_argument(node_, "dropout_p").value_or(0) != 0)
             return "active dropout draws random numbers: it stays with torch";
@@ -104,7 +106,8 @@ class CallReader {
         const TensorType &q = type("query"), &k = type("key"), &v = type("value");
         if (q.dtype != DType::bf16 && q.dtype != DType::f16 && q.dtype != DType::f32)
             return fmt::format("attention over {} is left to torch", info(q.dtype).name);
-        if (k.dtype != q.dtype || v.dtype != q.dtype) return "its operands differ in type";
+        if (k.dtype != q.dtype || v.dtype != q.dtype)
+            return "its operands have different element types";
         const std::size_t rank = q.sizes.size();
         if (rank < 2 || rank > 4 || k.sizes.size() != rank || v.sizes.size() != rank)
             return "its operands differ in rank, or do not have 2 to 4 dimensions";
@@ -112,7 +115,8 @@ class CallReader {
             if (!varies(q, i) && (varies(k, i) || varies(v, i)))
                 return "its queries are broadcast along a batch dimension of the keys or values";
             if (grouped() && (k.sizes[i] != v.sizes[i] || q.sizes[i] % k.sizes[i] != 0))
-                return "its keys and values have different numbers of heads";
+                return "its keys and values differ in their number of heads, or its query heads "
+                       "are not a multiple of that";
         }
         return "";
     }

@@ -36,8 +36,10 @@ struct AttentionCall {
     bool empty_rows_are_zero = false;  // rows that see no column give 0, not NaN
     double scale = 1;
     std::optional<double> cap = {};  // scaled scores s become cap * tanh(s / cap)
-    std::set<graph::NodeId> nodes;   // what the kernel replaces
-    std::set<graph::NodeId> copied;  // producers of masks and factors that the kernel replaces
+    std::set<graph::NodeId> nodes;   // the operators that the kernel replaces
+    // Operators that compute masks and factors, which the kernel has built in or computes itself;
+    // other nodes may read their results too.
+    std::set<graph::NodeId> copied;
 
     std::int64_t extent(Axis axis) const { return extents[static_cast<std::size_t>(axis)]; }
     // The axes of q other than its rows and features, outermost first.
@@ -57,14 +59,14 @@ Result<AttentionCall> read_attention(const graph::Graph& graph, KnownValues& kno
 std::optional<AttentionCall> read_attention_chain(const graph::Graph& graph, const Facts& facts,
                                                   KnownValues& known, graph::NodeId product);
 
-// Reads the operands from before their permutes, if nothing else uses those; they become part of
-// the call.
+// Reads each operand as it was before its permutes, if nothing else uses the permuted tensor. The
+// permutes become nodes of the call.
 void look_through_permutes(const graph::Graph& graph, const Facts& facts, AttentionCall& call);
 // The same also for reshapes, copies, repeated heads and constant factors.
 void look_through_movement(const graph::Graph& graph, const Facts& facts, AttentionCall& call);
 
-// Lets the kernel compute masks from the tensors they are made of if those are smaller. Returns
-// whether there is such a mask.
+// Lets the kernel compute each mask from the tensors that it is made of, if those are smaller.
+// Returns whether there is such a mask.
 bool compute_masks_in_kernel(const graph::Graph& graph, KnownValues& known, AttentionCall& call);
 
 // Lets the kernel write what the next operator reads: the copy after the result if there is one,

@@ -35,8 +35,8 @@ bool has_axis(const Shape& shape, Axis axis) {
         shape, [&](const auto& axes) { return std::ranges::find(axes, axis) != axes.end(); });
 }
 
-// What may be between the first product and the softmax, in any order. The argument names are not
-// free: fits() and take_mask() look for exactly these.
+// What may be between the first product and the softmax, in any order. fits(), take() and
+// take_mask() look up arguments by exactly these names.
 enum class Effect { multiply, divide, cap, mask };
 struct Step {
     CallFormula call;
@@ -106,7 +106,8 @@ class ChainReader {
         return true;
     }
 
-    // Casts between floating types only round intermediate values, which the kernel keeps in f32.
+    // Whether the node only moves the scores or casts them to a floating type. Such casts round
+    // intermediate values, which the kernel keeps in f32.
     bool reorders_or_rounds(NodeId id) const {
         const Node& node = graph_[id];
         const auto motion = graph::facts_of(node).motion;
@@ -117,6 +118,7 @@ class ChainReader {
                info(graph_[node.outputs.front()].type->dtype).floating;
     }
 
+    // Adds a node before the softmax, or the softmax; false if it cannot be part of the chain.
     bool take_before_softmax(NodeId id) {
         const Node& node = graph_[id];
         if (const RowwiseOp* op = find_rowwise(node)) {
@@ -207,28 +209,28 @@ class ChainReader {
         const auto read = read_anchor(graph_, id);
         if (!read || read->alpha != 1 || (read->addend && read->beta != 0)) return false;
         const bool weights_left = read->a == value_;
-        const Shape &weights_there = weights_left ? read->space.a : read->space.b,
+        const Shape &weights = weights_left ? read->space.a : read->space.b,
                     &v_shape = weights_left ? read->space.b : read->space.a;
-        const Shape weights_here = space_.shape(value_);
-        std::map<Axis, std::vector<Axis>> names;  // from the second product's axes to ours
-        for (std::size_t i = 0; i < weights_there.size(); ++i)
-            if (!weights_there[i].empty()) names[weights_there[i].front()] = weights_here[i];
-        const auto& along = space_.groups().at(*softmax_);
-        if (along.size() != 1 || along[0].size() != 1) return false;
-        if (names[read->k] != along[0]) return false;
-        n_ = along[0].front();
+        const Shape weights_in_first = space_.shape(value_);
+        std::map<Axis, std::vector<Axis>> first_axes;  // of the first product, by those of this one
+        for (std::size_t i = 0; i < weights.size(); ++i)
+            if (!weights[i].empty()) first_axes[weights[i].front()] = weights_in_first[i];
+        const auto& softmax_groups = space_.groups().at(*softmax_);
+        if (softmax_groups.size() != 1 || softmax_groups[0].size() != 1) return false;
+        if (first_axes[read->k] != softmax_groups[0]) return false;
+        n_ = softmax_groups[0].front();
         const Shape& result = read->space.shape(read->result);
         std::optional<Axis> features;
         for (const auto& axes : result)
             for (const Axis axis : axes) {
-                if (names.contains(axis)) continue;
+                if (first_axes.contains(axis)) continue;
                 if (has_axis(v_shape, axis)) {
                     if (features) return false;
                     features = axis;
                     e_ = space_.add_axis(read->space.extent(axis));
-                    names[axis] = {e_};
+                    first_axes[axis] = {e_};
                 } else if (read->space.extent(axis) == 1) {
-                    names[axis] = {};
+                    first_axes[axis] = {};
                 } else {
                     return false;
                 }
@@ -237,8 +239,10 @@ class ChainReader {
         const auto translated = [&](const Shape& shape) {
             Shape out(shape.size());
             for (std::size_t i = 0; i < shape.size(); ++i)
-                for (const Axis axis : shape[i])
-                    out[i].insert(out[i].end(), names.at(axis).begin(), names.at(axis).end());
+                for (const Axis axis : shape[i]) {
+                    const auto& axes = first_axes.at(axis);
+                    out[i].insert(out[i].end(), axes.begin(), axes.end());
+                }
             return out;
         };
         second_product_ = id;
@@ -284,10 +288,11 @@ class ChainReader {
         return call;
     }
 
+    // Adds the mask to the call; false if the kernel could not apply it as torch does.
     bool apply(const MaskUse& use, AttentionCall& call) {
         const SideUse& mask = side(use.node, use.argument);
         const double hidden = kHidden / std::min(use.later_scale, 1.0);
-        if (use.low > hidden) return false;
+        if (use.low > hidden) return false;  // `low` would not hide a score
         const auto known = known_.of(mask.value);
         const auto sight =
             known ? sight_of(*known, use.meaning, mask.shape,

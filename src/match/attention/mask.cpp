@@ -8,7 +8,7 @@ namespace {
 
 using Place = std::vector<std::int64_t>;
 
-enum class Element { shown, hidden, neither };
+enum class Element { shown, hidden, neither };  // neither: the mask changes the score
 
 Element element(double value, MaskMeaning meaning, double hidden) {
     switch (meaning) {
@@ -23,8 +23,8 @@ Element element(double value, MaskMeaning meaning, double hidden) {
     return Element::neither;
 }
 
-// How many elements of each dimension are visited, and which dimensions are rows and columns; -1:
-// none.
+// How many elements of each dimension are visited, and which dimensions are rows and columns (-1 if
+// there is none).
 struct Walk {
     std::vector<std::int64_t> sizes;
     int row = -1, column = -1;

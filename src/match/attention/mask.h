@@ -22,7 +22,7 @@ struct Sight {
     std::optional<std::int64_t> window = {};
 
     bool is_all() const { return !causal && !window; }
-    // Leaves the columns that both see.
+    // Keeps only the columns that `other` lets rows see too.
     void narrow(const Sight& other) {
         causal |= other.causal;
         if (other.window) window = std::min(window.value_or(*other.window), *other.window);
@@ -40,9 +40,9 @@ struct MaskFrame {
     std::int64_t num_rows = 1, num_columns = 1;
     double hidden = kHidden;  // an added number at or below this hides a score
 };
-// What a mask of this shape lets rows see. It may have more dimensions than rows and columns, if it
-// gives the same Sight along all of them. nullopt if no Sight describes it, or if a row sees
-// nothing.
+// What a mask of this shape lets rows see. The mask may have more dimensions than rows and columns,
+// if its Sight is the same along all of them. nullopt if no Sight describes the mask, or if a row
+// sees nothing.
 std::optional<Sight> sight_of(const KnownTensor& mask, MaskMeaning meaning, const Shape& shape,
                               const MaskFrame& frame);
 

@@ -15,7 +15,7 @@ using graph::ValueId;
 
 namespace {
 
-constexpr int kMaxMaskDepth = 8;
+constexpr int kMaxMaskDepth = 8;  // operators in a row before the mask; more are not looked at
 
 // Operators that cost an instruction or two per score; masks seldom use others.
 constexpr std::array kCheap{
@@ -107,7 +107,7 @@ class Finder {
         return plan;
     }
 
-    // False if a value would be read in two different shapes.
+    // Adds the plan of an operand; false if a value would be read in two different shapes.
     static bool add(Plan& to, const Plan& from) {
         auto& reads = to.source.reads;
         for (const PlacedTensor& read : from.source.reads) {

@@ -1,5 +1,5 @@
-// Reads operands of attention from before operators that only move, repeat or scale them, and
-// writes its result after operators that only move it.
+// Reads operands of attention as they were before operators that only move, repeat or scale them,
+// and writes its result as it is after operators that only move it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,13 +17,13 @@ using graph::ValueId;
 
 namespace {
 
-// The call with one operand read from some operators further back.
+// The call, with one operand read from before some of the operators that produce it.
 struct WalkState {
     AttentionCall call;
     int saved = 0;  // copies, repetitions and factors that need not be computed
 
     // The number of axes that are not the outermost one of their dimension.
-    std::size_t merged(PlacedTensor AttentionCall::* operand) const {
+    std::size_t num_merged(PlacedTensor AttentionCall::* operand) const {
         std::size_t count = 0;
         for (const auto& axes : (call.*operand).shape)
             if (!axes.empty()) count += axes.size() - 1;
@@ -39,7 +39,7 @@ std::optional<Shape> regroup_axes(AttentionCall& call, PlacedTensor AttentionCal
     for (std::size_t i = 0; i < current.size(); ++i)
         if ((call.*operand).shape[i].empty() && current[i] != 1) return std::nullopt;
     Shape shape(sizes.size());
-    std::size_t assigned = 0;  // axes, in order
+    std::size_t assigned = 0;  // how many axes have been assigned to dimensions
     const auto axes = [&] {
         std::vector<Axis> all;
         for (const auto& dim : (call.*operand).shape)
@@ -70,18 +70,19 @@ class Walker {
   public:
     Walker(const Graph& graph, const Facts& facts) : graph_(graph), facts_(facts) {}
 
-    // The call with the operand read from where most is saved and, second, fewest axes are merged.
+    // The call with the operand read from where most operators are saved and, among such places,
+    // where the fewest axes are merged.
     AttentionCall walk(const AttentionCall& from, PlacedTensor AttentionCall::* operand) {
         WalkState state{from}, best{from};
         while (step(state, operand))
-            if (state.saved > best.saved ||
-                (state.saved == best.saved && state.merged(operand) <= best.merged(operand)))
+            if (state.saved > best.saved || (state.saved == best.saved &&
+                                             state.num_merged(operand) <= best.num_merged(operand)))
                 best = state;
         return best.call;
     }
 
   private:
-    // Goes back by one node; false if that node cannot be skipped.
+    // Goes back by one node; false if the kernel cannot do without that node.
     bool step(WalkState& state, PlacedTensor AttentionCall::* operand) {
         PlacedTensor& tensor = state.call.*operand;
         const auto producer = graph_[tensor.value].producer;
@@ -143,8 +144,8 @@ bool has_only_single_axes(const PlacedTensor& tensor) {
     return std::ranges::all_of(tensor.shape, [](const auto& axes) { return axes.size() <= 1; });
 }
 
-// Moves the result past the one node that reads it; false if there are several, or if that node
-// does more than move data.
+// Moves the result past the one node that reads it, and sets `copies` if that node is a copy; false
+// if there are several readers, or if the node does more than move data.
 bool step_forward(const Graph& graph, const Facts& facts, AttentionCall& call, bool& copies) {
     const ValueId value = call.result.value;
     const auto& readers = facts.users[graph::index(value)];
@@ -171,7 +172,8 @@ bool step_forward(const Graph& graph, const Facts& facts, AttentionCall& call, b
     return true;
 }
 
-// Nodes that one operand adds to the call may be the only other users of another operand.
+// Repeats `pass` until it adds no node to the call: a node that one operand adds may have been the
+// only other reader of another operand.
 template <class Pass>
 void until_fixpoint(const AttentionCall& call, Pass pass) {
     for (std::size_t before = 0; before != call.nodes.size();) {

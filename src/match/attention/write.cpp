@@ -32,7 +32,8 @@ class AttentionWriter {
     Result<AttentionPattern> write(const Options& options, const GpuSpec& gpu) {
         const DType dtype = type(call_.q).dtype;
         for (const PlacedTensor* tensor : {&call_.k, &call_.v, &call_.result})
-            if (type(*tensor).dtype != dtype) return Error{"its operands differ in type", ""};
+            if (type(*tensor).dtype != dtype)
+                return Error{"its operands have different element types", ""};
         for (const PlacedTensor* tensor : operands())
             if (const auto producer = graph_[tensor->value].producer;
                 producer && (call_.nodes.contains(*producer) || call_.copied.contains(*producer)))
@@ -107,11 +108,11 @@ class AttentionWriter {
         batch_ = call_.batch();
         std::vector<std::string> unused_letters{"B", "H", "P", "S"};
         std::ranges::reverse(unused_letters);
-        std::set<std::int64_t> numbers;
+        std::set<std::int64_t> used_extents;  // that are names of axes
         for (std::size_t i = 0; i < batch_.size(); ++i) {
             const Axis axis = batch_[i];
             if (!is_outermost(axis)) {
-                if (!numbers.insert(call_.extent(axis)).second)
+                if (!used_extents.insert(call_.extent(axis)).second)
                     return fmt::format("two of its split head dimensions both have length {}",
                                        call_.extent(axis));
                 names_[axis] = fmt::format("{}", call_.extent(axis));
@@ -293,6 +294,7 @@ class AttentionWriter {
         return problem;
     }
 
+    // See AttentionPattern::one_kernel.
     bool one_kernel(const WrittenKernel& written, const Options& options) const {
         lower::LowerOptions lowering;
         lowering.arch = options.arch;

@@ -44,7 +44,7 @@ class MaskWriter {
 
     void set(ValueId value, ExprId expr) { values_[value] = expr; }
     ExprId get(ValueId value) const { return values_.at(value); }
-    void number(ValueId value, double number) {
+    void set_number(ValueId value, double number) {
         const bool is_bool = graph_[value].type->dtype == DType::boolean;
         set(value, build_.literal(number, is_bool ? DType::boolean : DType::f32));
         numbers_[value] = number;
@@ -93,10 +93,11 @@ class MaskWriter {
         const auto exact = [&](double number) { return ir::round_to(number, dtype) == number; };
         return std::ranges::all_of(node.inputs, [&](const auto& argument) {
             const auto* number = std::get_if<double>(&argument.value);
-            const auto* whole = std::get_if<std::int64_t>(&argument.value);
+            const auto* integer = std::get_if<std::int64_t>(&argument.value);
             const auto* value = std::get_if<ValueId>(&argument.value);
             const auto known = value ? numbers_.find(*value) : numbers_.end();
-            return (!number || exact(*number)) && (!whole || exact(static_cast<double>(*whole))) &&
+            return (!number || exact(*number)) &&
+                   (!integer || exact(static_cast<double>(*integer))) &&
                    (known == numbers_.end() || exact(known->second));
         });
     }
@@ -134,7 +135,7 @@ Result<ExprId> write_mask(const Graph& graph, ir::Kernel& kernel, const MaskSour
         if (!read) return read.error();
         writer.set(part.value, *read);
     }
-    for (const auto& [value, number] : source.numbers) writer.number(value, number);
+    for (const auto& [value, number] : source.numbers) writer.set_number(value, number);
     for (const NodeId id : source.nodes) writer.write(id);
     return writer.get(mask);
 }

@@ -25,6 +25,7 @@ std::optional<double> factor(const Node& node, std::string_view name) {
     return graph::find_argument(node, name) ? graph::number_argument(node, name) : 1.0;
 }
 
+// Why no kernel can read or write the value, or "".
 std::string unusable(const Graph& graph, ValueId id) {
     const auto& type = graph[id].type;
     if (!type) return fmt::format("{} is not a tensor", graph[id].name);
@@ -80,11 +81,11 @@ std::string place_convolution(const Graph& graph, Anchor& anchor) {
     const TensorType& weight = *graph[anchor.a].type;
     const TensorType& input = *graph[anchor.b].type;
     const auto* groups = graph::find_argument(node, "groups");
-    const auto* number = groups ? std::get_if<std::int64_t>(groups) : nullptr;
+    const auto* num_groups = groups ? std::get_if<std::int64_t>(groups) : nullptr;
     const bool plain_1x1 = weight.sizes.size() == 4 && weight.sizes[2] == 1 &&
                            weight.sizes[3] == 1 && all_equal(node, "stride", 1) &&
-                           all_equal(node, "padding", 0) && (!groups || (number && *number == 1)) &&
-                           input.sizes.size() == 4;
+                           all_equal(node, "padding", 0) &&
+                           (!groups || (num_groups && *num_groups == 1)) && input.sizes.size() == 4;
     if (!plain_1x1) return "convolutions other than plain 1x1 ones are left to torch";
     Space& space = anchor.space;
     Shape shape;
@@ -98,11 +99,11 @@ std::string place_convolution(const Graph& graph, Anchor& anchor) {
     return "";
 }
 
-// "bijl,lk->bijk": sums over one letter, the others are in the result.
+// "bijl,lk->bijk": sums over one letter; all other letters are in the result.
 std::string place_einsum(const Graph& graph, Anchor& anchor) {
-    static constexpr const char* kOther = "only einsums that sum over one index are fused";
+    static constexpr const char* kUnsupported = "only einsums that sum over one index are fused";
     const auto read = graph::read_einsum(graph[anchor.node]);
-    if (!read || read->inputs.size() != 2) return kOther;
+    if (!read || read->inputs.size() != 2) return kUnsupported;
     const std::string &first = read->inputs[0], &second = read->inputs[1], &result = read->result;
     Space& space = anchor.space;
     std::map<char, Axis> axes;
@@ -123,15 +124,15 @@ std::string place_einsum(const Graph& graph, Anchor& anchor) {
     };
     const auto out = shape_of(result, anchor.result), a = shape_of(first, anchor.a),
                b = shape_of(second, anchor.b);
-    if (!out || !a || !b) return kOther;
+    if (!out || !a || !b) return kUnsupported;
     for (const auto& [letter, axis] : axes) {
         if (result.find(letter) != result.npos) continue;
         const bool both = first.find(letter) != first.npos && second.find(letter) != second.npos;
-        if (summed || !both) return kOther;
+        if (summed || !both) return kUnsupported;
         summed = true;
         anchor.k = axis;
     }
-    if (!summed) return kOther;
+    if (!summed) return kUnsupported;
     space.a = *a;
     space.b = *b;
     space.place(anchor.result, *out);
@@ -162,6 +163,7 @@ Result<Anchor> read_anchor(const Graph& graph, NodeId id) {
     const Node& node = graph[id];
     const graph::ProductOp& row = *graph::find_product(node);
     const auto reads = graph::tensor_inputs(node);
+    // Einsum has its two operands in one argument, a list.
     const bool listed = row.form == ProductForm::einsum && reads.size() == 2;
     const std::optional<ValueId> a = listed ? reads[0] : graph::tensor_argument(node, row.a),
                                  b = listed ? reads[1] : graph::tensor_argument(node, row.b);

@@ -30,7 +30,7 @@ struct Anchor {
 
     // A linear whose result is cut into two halves (match/regions/packed.h).
     struct Cut {
-        std::vector<graph::NodeId> nodes;      // that cut it
+        std::vector<graph::NodeId> nodes;      // those that cut it
         graph::ValueId first{};                // the first half; after aten.glu, the gated result
         std::optional<graph::ValueId> second;  // the second half; none after aten.glu
         bool stepped = false;                  // the halves alternate element by element
@@ -39,7 +39,7 @@ struct Anchor {
     std::optional<graph::Half> half = {};  // the half of `b` that this product multiplies by
 };
 
-// Names of additional arguments of a linear cut in two.
+// Names of the additional arguments (SideUse::argument) of a linear cut in two.
 inline constexpr const char* kSecondWeight = "second weight";
 inline constexpr const char* kSecondBias = "second bias";
 

@@ -9,7 +9,7 @@ using ir::ExprId;
 
 Forms::Forms(ir::Kernel& kernel, const Layout& layout, bool always_split)
     : kernel_(kernel), build_(kernel), layout_(layout), always_split_(always_split) {
-    for (const Atom& one : layout.atoms) atom_dims_.push_back(kernel.dim(one.name));
+    for (const Atom& atom : layout.atoms) atom_dims_.push_back(kernel.dim(atom.name));
     auto dims = layout.batches;
     dims.insert(dims.end(), {layout.m, layout.n, layout.k});
     for (const Atoms& dim : dims)
@@ -18,7 +18,7 @@ Forms::Forms(ir::Kernel& kernel, const Layout& layout, bool always_split)
 
 DimId Forms::dim(const Atoms& atoms) {
     std::vector<DimId> factors;
-    for (const int one : atoms) factors.push_back(atom_dims_[static_cast<std::size_t>(one)]);
+    for (const int atom : atoms) factors.push_back(atom_dims_[static_cast<std::size_t>(atom)]);
     return kernel_.factored_dim(factors);
 }
 
@@ -49,9 +49,9 @@ std::vector<int> Forms::atoms_of(ExprId x) const {
 bool Forms::has_partial_dim(ExprId x) const {
     const auto atoms = atoms_of(x);
     return std::ranges::any_of(composites_, [&](const Atoms& dim) {
-        const auto has = std::ranges::count_if(
-            dim, [&](int one) { return std::ranges::binary_search(atoms, one); });
-        return has > 0 && has < static_cast<std::ptrdiff_t>(dim.size());
+        const auto num_present = std::ranges::count_if(
+            dim, [&](int atom) { return std::ranges::binary_search(atoms, atom); });
+        return num_present > 0 && num_present < static_cast<std::ptrdiff_t>(dim.size());
     });
 }
 
@@ -89,8 +89,8 @@ void Forms::align(std::vector<ExprId>& operands) {
     if (!one_has_all) operands.front() = broadcast(operands.front(), all);
 }
 
-// For a row combined with a column, say: the language requires that one operand has all dimensions.
-// Comparing a value with a coordinate gives it the coordinate's dimension.
+// Needed to combine a row with a column, for example: the language requires that one operand has
+// all dimensions. Comparing a value with a coordinate gives it the coordinate's dimension.
 ExprId Forms::broadcast(ExprId x, const std::vector<DimId>& dims) {
     ExprId wide = x;
     for (const DimId dim : dims)
@@ -102,21 +102,21 @@ ExprId Forms::broadcast(ExprId x, const std::vector<DimId>& dims) {
 }
 
 std::vector<std::vector<DimId>> Forms::expose_axes(ExprId& x, const AxisGroups& groups) {
-    const auto has = atoms_of(x);
+    const auto present = atoms_of(x);
     std::vector<Atoms> wanted;
     for (const auto& axes : groups) {
         auto& atoms = wanted.emplace_back();
-        for (const int one : has)
+        for (const int atom : present)
             if (std::ranges::find(
-                    axes, layout_.atoms[static_cast<std::size_t>(one)].axes.front()) != axes.end())
-                atoms.push_back(one);
+                    axes, layout_.atoms[static_cast<std::size_t>(atom)].axes.front()) != axes.end())
+                atoms.push_back(atom);
     }
     const bool splits =
         always_split_ || has_partial_dim(x) || std::ranges::any_of(wanted, [&](const Atoms& atoms) {
             return std::ranges::any_of(composites_, [&](const Atoms& dim) {
-                const auto in = std::ranges::count_if(
-                    dim, [&](int one) { return std::ranges::binary_search(atoms, one); });
-                return in > 0 && in < static_cast<std::ptrdiff_t>(dim.size());
+                const auto num_wanted = std::ranges::count_if(
+                    dim, [&](int atom) { return std::ranges::binary_search(atoms, atom); });
+                return num_wanted > 0 && num_wanted < static_cast<std::ptrdiff_t>(dim.size());
             });
         });
     x = splits ? split(x) : merge(x);

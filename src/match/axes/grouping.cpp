@@ -36,7 +36,7 @@ Role Grouping::role(Axis axis) const {
 // axis each.
 void Grouping::keep_axes() {
     Group units;
-    bool wide[5] = {};
+    bool wide[5] = {};  // by Role: whether an axis has more than one element
     const auto sort = [&](const Shape& shape) {
         for (const auto& axes : shape)
             for (const Axis axis : axes) {

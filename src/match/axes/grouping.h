@@ -30,7 +30,7 @@ struct TensorDim {
     Group axes;
 };
 
-constexpr std::size_t kFirstResult = 2;  // in the list of a grouping's tensors
+constexpr std::size_t kFirstResult = 2;  // its place in the list of a grouping's tensors
 
 class Grouping {
   public:
@@ -53,15 +53,17 @@ class Grouping {
     // The axis that varies fastest in a tensor's memory; kNoAxis if the tensor has no axes.
     Axis innermost(std::size_t tensor) const;
     // The dimensions of a tensor that make up a group, outermost first; none if the tensor does not
-    // have the group, nullopt if they contain other axes too, are in another order or cannot be
-    // addressed with one stride.
+    // have the group, nullopt if these dimensions contain other axes too, are in another order or
+    // cannot be addressed with one stride.
     std::optional<std::vector<TensorDim>> dims_of(std::size_t tensor, const Group& group) const;
 
   private:
     bool in_operand(std::size_t operand, Axis axis) const;
     void keep_axes();
     std::vector<TensorDim> tensor_dims(const PlacedTensor& tensor) const;
+    // Makes `inner` follow `outer` in one group; false if that is impossible.
     bool join(Axis outer, Axis inner);
+    // Appends `second` to `first` and removes it from the list of groups.
     void append(Group& first, Group& second);
     bool can_merge(const Group& outer, const Group& inner) const;
 
@@ -70,7 +72,7 @@ class Grouping {
     Axis k_;
     std::vector<PlacedTensor> tensors_;
     std::vector<std::vector<TensorDim>> dims_;  // of each tensor
-    Group kept_;                                // the axes that are not dropped
+    Group kept_;                                // the axes that become part of a dimension
     std::vector<Group> groups_;
 };
 

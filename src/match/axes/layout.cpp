@@ -111,7 +111,7 @@ class Planner {
         const auto& groups = grouping_.groups();
         for (std::size_t i = 0; i < groups.size(); ++i) {
             if (grouping_.role(groups[i].front()) == Role::other)
-                return "an operand is larger than what is rotated";
+                return "an operand is larger than the rotated tensor";
             const std::size_t from_last = groups.size() - 1 - i;
             const std::string name = from_last == 0 ? "M" : fmt::format("B{}", from_last);
             auto atoms = add_atoms(layout, groups[i], name, from_last == 0 ? "P" : name);
@@ -159,6 +159,7 @@ class Planner {
         return repeated_name(layout);
     }
 
+    // Why two atoms with the same name cannot be told apart, or "".
     static std::string repeated_name(const Layout& layout) {
         for (std::size_t i = 0; i < layout.atoms.size(); ++i)
             for (std::size_t j = 0; j < i; ++j)
@@ -172,13 +173,15 @@ class Planner {
     struct Entry {
         Atoms atoms;
         std::int64_t extent, stride;
-        std::vector<int> at;
+        std::vector<int> at;  // the dimensions of the graph's tensor
     };
 
     // The tensor's dimensions for these atoms: one if the strides allow it, else as few as
     // possible. Sets `mismatch` if an atom does not match dimensions of the tensor.
     std::vector<Entry> entries(std::size_t tensor, const Layout& layout, const Atoms& dim,
                                bool& mismatch) const {
+        // These atoms as one dimension. nullopt if the tensor does not have them, or if `fits`
+        // becomes false: then its strides do not allow one dimension.
         const auto entry = [&](const Atoms& atoms, bool& fits) -> std::optional<Entry> {
             Group axes;
             for (const int atom : atoms) {
@@ -189,7 +192,7 @@ class Planner {
             fits = dims.has_value();
             if (!dims || dims->empty()) return std::nullopt;
             Entry found{atoms, layout.extent(atoms), dims->back().stride, {}};
-            for (const auto& one : *dims) found.at.push_back(one.at);
+            for (const TensorDim& tensor_dim : *dims) found.at.push_back(tensor_dim.at);
             return found;
         };
         std::vector<Entry> found;
@@ -208,6 +211,7 @@ class Planner {
         return found;
     }
 
+    // The kernel's dimensions; those that the product lacks are single atoms.
     std::vector<Atoms> all_dims(const Layout& layout) const {
         std::vector<Atoms> dims = layout.batches;
         for (const Atoms& dim : {layout.m, layout.n, layout.k})

@@ -13,9 +13,10 @@
 
 namespace fact::match {
 
-// Axes that no operator or tensor separates. Its name is a symbol of the kernel ("B", "M", "N",
-// "K"), or its extent ("16") if it is always the inner part of a dimension, since an extent can be
-// read only off a whole dimension or its outermost part.
+// Axes that no operator or tensor separates: the smallest part of a kernel's dimensions. Its name
+// is a symbol of the kernel ("B", "M", "N", "K"). An atom that is always the inner part of a
+// dimension is named by its extent ("16"): a kernel computes an extent only from a whole dimension
+// or from its outermost part.
 struct Atom {
     std::string name;
     std::vector<Axis> axes;  // merged, outermost first
@@ -28,9 +29,9 @@ using Atoms = std::vector<int>;  // one dimension, as indices of its atoms, oute
 struct KernelTensor {
     graph::ValueId value{};
     std::vector<Atoms> order;
-    std::vector<std::vector<int>> dims;  // for each, the dimensions of the graph's tensor
-    int alignment = 16;                  // in bytes: see graph::alignment
-    std::optional<graph::Half> half = {};
+    std::vector<std::vector<int>> dims;    // for each of `order`, the graph tensor's dimensions
+    int alignment = 16;                    // in bytes: see graph::alignment
+    std::optional<graph::Half> half = {};  // the only part that is read, if not all
 };
 
 struct Layout {

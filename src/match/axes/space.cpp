@@ -39,7 +39,7 @@ Axis Space::add_axis(std::int64_t extent) {
 }
 
 void Space::place(ValueId value, Shape shape) {
-    if (shapes_.empty()) product_size_ = count(shape);
+    if (shapes_.empty()) product_size_ = num_elements(shape);
     shapes_[value] = std::move(shape);
 }
 
@@ -100,7 +100,7 @@ std::string Space::absorb_pointwise(const Graph& graph, NodeId id) {
     }
     // After a reduction, side operands may add dimensions; a product that was not reduced must keep
     // its size.
-    const bool reduced = count(shape) * (half ? 2 : 1) < product_size_;
+    const bool reduced = num_elements(shape) * (half ? 2 : 1) < product_size_;
     for (std::size_t i = 0; i < sizes.size(); ++i)
         if (!covered[i] && sizes[i] != 1) {
             if (!reduced) return "it broadcasts the product to a larger shape";
@@ -110,7 +110,7 @@ std::string Space::absorb_pointwise(const Graph& graph, NodeId id) {
             return std::ranges::find(axes, *half) != axes.end();
         }))
         return "it combines a half with the whole";
-    if (count(shape) > std::max({product_size_, count(a), count(b)}))
+    if (num_elements(shape) > std::max({product_size_, num_elements(a), num_elements(b)}))
         return "it broadcasts the product to a larger shape";
     for (const auto& argument : node.inputs) {
         const auto* value = std::get_if<ValueId>(&argument.value);
@@ -121,7 +121,7 @@ std::string Space::absorb_pointwise(const Graph& graph, NodeId id) {
     return "";
 }
 
-std::int64_t Space::count(const Shape& shape) const {
+std::int64_t Space::num_elements(const Shape& shape) const {
     std::int64_t product = 1;
     for (const auto& axes : shape)
         for (const Axis axis : axes) product *= extent(axis);

@@ -49,7 +49,7 @@ class Space {
     Axis num_axes() const { return static_cast<Axis>(extents_.size()); }
     std::int64_t extent(Axis axis) const { return extents_[static_cast<std::size_t>(axis)]; }
 
-    // The product's operands.
+    // The shapes of the product's operands.
     Shape a, b;
 
     // Makes `value` part of the region; the product's result comes first.
@@ -59,8 +59,9 @@ class Space {
     const std::vector<SideUse>& sides() const { return sides_; }
     // The axis along which the value is one of two halves, or is computed from halves.
     std::optional<Axis> halved(graph::ValueId value) const;
-    // Whether some value is a half along this axis; along any axis.
+    // Whether some value is a half along this axis.
     bool is_halved(Axis axis) const;
+    // Whether some value is a half along any axis.
     bool has_halves() const { return !halves_.empty(); }
     // The axes that each row-wise, halving or joining node works along.
     const std::map<graph::NodeId, AxisGroups>& groups() const { return groups_; }
@@ -92,19 +93,20 @@ class Space {
                                const graph::Joining& joining);
     // The shape in which all uses read a side operand; nullopt if they differ or there are none.
     std::optional<Shape> orientation(graph::ValueId side_value) const;
-    // The first of the axes of a value's dimension that make up its inner `extent` elements. Splits
-    // an axis if necessary.
+    // Where the axes that make up the inner `extent` elements of a dimension begin in the list of
+    // its axes; nullopt if no axes do. Splits an axis if necessary.
     std::optional<std::size_t> begin_of_part(graph::ValueId value, std::size_t dim,
                                              std::int64_t extent);
-    std::int64_t count(const Shape& shape) const;
+    std::int64_t num_elements(const Shape& shape) const;
+    // Makes the inner `inner` elements of an axis a new axis, in all shapes.
     void split(Axis axis, std::int64_t inner);
 
     std::vector<std::int64_t> extents_;
     std::map<graph::ValueId, Shape> shapes_;
     std::vector<SideUse> sides_;
     std::map<graph::NodeId, AxisGroups> groups_;
-    std::map<graph::ValueId, Axis> halves_;
-    std::int64_t product_size_ = 0;  // elements of the product's result
+    std::map<graph::ValueId, Axis> halves_;  // the axis that each half lacks
+    std::int64_t product_size_ = 0;          // elements of the product's result
 };
 
 // The shape of a tensor broadcast against `result`: dimensions match from the right.

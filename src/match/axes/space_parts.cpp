@@ -34,7 +34,7 @@ std::string Space::absorb_halving(const Graph& graph, NodeId id, const graph::Ha
     std::vector<Axis> wide;
     for (const Axis axis : axes)
         if (extent(axis) > 1) wide.push_back(axis);
-    if (wide.empty()) return "it takes a part of what is broadcast";
+    if (wide.empty()) return "it takes a part of a broadcast dimension";
     const Axis axis = outer ? wide.front() : wide.back();
     if (extent(axis) != 2) return "it takes a part of the product";
     const bool rows = std::ranges::any_of(a, [&](const auto& dim) { return holds(dim, axis); });
@@ -55,7 +55,7 @@ std::string Space::absorb_joining(const Graph& graph, NodeId id, const graph::Jo
         if (!contains(half)) return "it joins the product with something else";
     const auto axis = halved(joining.halves[0]);
     if (!axis || axis != halved(joining.halves[1]))
-        return "what it joins are not two halves of one tensor";
+        return "it joins tensors that are not the two halves of one tensor";
     Shape shape = shapes_.at(joining.halves[0]);
     if (shape != shapes_.at(joining.halves[1])) return "it joins halves with different layouts";
     const auto at = shape.begin() + static_cast<std::ptrdiff_t>(joining.dim);
@@ -76,8 +76,8 @@ std::string Space::absorb_rowwise(const Graph& graph, NodeId id) {
     if (!contains(source)) return "its first input is not computed from the product";
     if (halved(source)) return "it reduces over one of two halves";
     const auto wanted = dim_groups(graph, node);
-    // Where each group's part begins; found before axes are listed, because finding one may split
-    // axes.
+    // Where each group's part begins. All are found before axes are listed, because begin_of_part()
+    // may split axes.
     std::vector<std::size_t> begin;
     for (const DimGroup& group : *wanted) {
         const auto at = group.part ? begin_of_part(source, group.part->dim, group.part->extent) : 0;
@@ -103,6 +103,7 @@ std::string Space::absorb_rowwise(const Graph& graph, NodeId id) {
         const bool reduced = op.reduces && holds((*wanted)[0].dims, dim);
         if (keeps_rank || !reduced) shape.push_back(std::move(axes));
     }
+    // The shape of parameters that run along dimension 1.
     const Shape channel{from.size() > 1 ? from[1] : std::vector<Axis>{}};
     for (const auto& argument : node.inputs) {
         const auto* value = std::get_if<ValueId>(&argument.value);
@@ -115,7 +116,7 @@ std::string Space::absorb_rowwise(const Graph& graph, NodeId id) {
     }
     groups_[id] = std::move(groups);
     place(node.outputs.front(), std::move(shape));
-    // Statistics, if they are results of the operator.
+    // The statistics, if the operator returns them too.
     if (has_channel_params(node))
         for (std::size_t i = 1; i < node.outputs.size(); ++i)
             if (graph[node.outputs[i]].type->sizes.size() == 1) place(node.outputs[i], channel);

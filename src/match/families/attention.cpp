@@ -31,6 +31,7 @@ Result<AttentionPattern> write_call(Search& search, NodeId node) {
     if (!read) return read.error();
     if (read->extent(read->n) == 1)
         return Error{is_operator ? "attention over a single key is left to torch" : "", ""};
+    // `near` reads the operands from before permutes only, `far` from before all that moves them.
     AttentionCall near = *read;
     move_result_forward(graph, facts, near);
     AttentionCall far = near;
@@ -46,8 +47,8 @@ Result<AttentionPattern> write_call(Search& search, NodeId node) {
     // An expanded text would multiply keys once for every head that shares them.
     if (graph::flag_argument(graph[node], "enable_gqa", false))
         return Error{read->extent(read->m) == 1
-                         ? "a single query of grouped heads has no kernel here"
-                         : "grouped heads in this form have no kernel here",
+                         ? "no kernel computes attention of a single query with grouped heads"
+                         : "no kernel computes attention with grouped heads in this form",
                      ""};
     look_through_permutes(graph, facts, *read);
     return write_attention(graph, facts, *read, search.options, search.gpu);

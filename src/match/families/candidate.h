@@ -13,12 +13,12 @@ struct Candidate {
     std::vector<graph::NodeId> nodes;
     Pattern pattern;
     bool rowwise = false;  // has row-wise operators, so the text is cut into several kernels
-    bool whole_attention = false;  // in one kernel: preferred to all fusions of its parts
+    bool whole_attention = false;  // attention in one kernel: preferred to fusions of its parts
     double gain = 0;               // its priority; choose() equalizes similar ones of one product
     // A product with the operators around it, or several products that are computed as one.
     std::vector<Region> regions = {};
     std::vector<graph::NodeId> copied = {};  // Pattern::copied
-    char id_prefix = 0;                      // 0: its family's
+    char id_prefix = 0;                      // 0: Family::id_prefix
 };
 
 // Chooses by gain and skips candidates that overlap a chosen one, except that one anchor may have

@@ -8,8 +8,8 @@
 
 namespace fact::match {
 
-// With `fold`, the norm that all of them read is part of the candidate. nullopt if no one kernel
-// can compute them. Defined in linears.cpp.
+// With `fold`, the norm that all linears of the group read is part of the candidate. nullopt if one
+// kernel cannot compute them. Defined in linears.cpp.
 std::optional<Candidate> joined_candidate(const Search& search, std::vector<Region> group,
                                           const Fold* fold);
 

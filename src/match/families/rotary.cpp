@@ -37,6 +37,7 @@ std::vector<ValueId> roots_of(const Graph& graph, const std::set<NodeId>& taken,
     return roots;
 }
 
+// The start of a region without a product; nullopt if a kernel cannot read the value.
 std::optional<Anchor> start_at(const Graph& graph, ValueId root) {
     if (!unsupported_type(graph, root, true).empty()) return std::nullopt;
     const auto& type = *graph[root].type;

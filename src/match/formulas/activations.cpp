@@ -44,6 +44,7 @@ Polynomial sum(Polynomial a, const Polynomial& b, double sign) {
     return a;
 }
 
+// The expressions that stand for the variables of a polynomial.
 struct Unknowns {
     ExprId x{};
     std::optional<ExprId> t;
@@ -91,11 +92,11 @@ bool matches(const std::optional<Polynomial>& found, const Polynomial& wanted) {
 struct Form {
     UnaryOp inner;
     Polynomial argument, whole;
-    UnaryOp result;
+    UnaryOp result;  // f in the kernel language
 };
 
 const std::array<Form, 3>& forms() {
-    static const double root = std::sqrt(2 / std::acos(-1.0));
+    static const double root = std::sqrt(2 / std::acos(-1.0));  // of 2 / pi
     static const Polynomial half_plus{{{1, 0}, 0.5}, {{1, 1}, 0.5}};
     static const std::array<Form, 3> table{{
         {UnaryOp::tanh, {{{1, 0}, root}, {{3, 0}, root * 0.044715}}, half_plus, UnaryOp::gelu_tanh},
@@ -108,7 +109,7 @@ const std::array<Form, 3>& forms() {
 // Subexpressions of `id` that may be an activation's x, no deeper than polynomial() walks.
 std::vector<ExprId> subexpressions(const Kernel& kernel, ExprId id) {
     std::vector<ExprId> found{id};
-    std::size_t level = 0;  // the first one at `depth`
+    std::size_t level = 0;  // the first expression at `depth`
     for (int depth = 0; depth < kMaxDepth && level < found.size(); ++depth) {
         const std::size_t end = found.size();
         for (; level < end; ++level) {

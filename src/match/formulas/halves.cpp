@@ -20,14 +20,16 @@ class Joiner {
     Joiner(Kernel& kernel, ir::DimId dim)
         : kernel_(kernel), build_(kernel), dim_(dim), numbering_(kernel, Ignored::order) {}
 
+    // `a` at the first place, `b` at the second. Common factors are multiplied in at the end, so
+    // that a select has to choose only between what differs.
     ExprId join(ExprId a, ExprId b) {
         struct Factor {
             ExprId x;
-            bool first;
+            bool is_left;
         };
         std::vector<Factor> common;
-        std::optional<ExprId> both;
-        while (!(both = join_without_choice(a, b))) {
+        std::optional<ExprId> joined;
+        while (!(joined = join_without_choice(a, b))) {
             const auto x = product(a), y = product(b);
             if (x && y && same(x->a, y->a)) {
                 common.push_back({x->a, true});
@@ -36,16 +38,16 @@ class Joiner {
                 common.push_back({x->b, false});
                 a = x->a, b = y->a;
             } else {
-                both = build_.select(at_first_place(), a, b);
+                joined = build_.select(at_first_place(), a, b);
                 break;
             }
         }
         for (; !common.empty(); common.pop_back()) {
-            const auto [x, is_first] = common.back();
-            both = is_first ? build_.binary(BinaryOp::mul, x, *both)
-                            : build_.binary(BinaryOp::mul, *both, x);
+            const auto [x, is_left] = common.back();
+            joined = is_left ? build_.binary(BinaryOp::mul, x, *joined)
+                             : build_.binary(BinaryOp::mul, *joined, x);
         }
-        return *both;
+        return *joined;
     }
 
   private:
@@ -85,7 +87,7 @@ class Joiner {
         return build_.binary(x.op == y.op ? x.op : BinaryOp::add, x.a, b);
     }
 
-    // In a product with something flipped, that factor gets the sign.
+    // In a product with a flipped factor, that factor gets the sign.
     ExprId multiply_by_sign(ExprId id, ExprId sign) {
         if (const auto* binary = std::get_if<ir::Binary>(&kernel_[id].node);
             binary && binary->op == BinaryOp::mul) {
@@ -103,10 +105,11 @@ class Joiner {
         return build_.binary(BinaryOp::eq, index, zero);
     }
 
+    // `first`, which is 1 or -1, at the first place, and its negative at the second.
     ExprId sign(double first) {
         const ExprId condition = at_first_place();
-        const ExprId one = build_.literal(first), other = build_.literal(-first);
-        return build_.select(condition, one, other);
+        const ExprId here = build_.literal(first), there = build_.literal(-first);
+        return build_.select(condition, here, there);
     }
 
     Kernel& kernel_;
@@ -126,6 +129,7 @@ std::vector<std::string> rotary_factors(const Kernel& kernel) {
     // neither sine nor cosine.
     enum class Is { plain, flipped, sum };
     std::vector<Is> is(kernel.exprs.size(), Is::plain);
+    // The parameter that an expression is, apart from views, casts and permutes.
     std::vector<std::optional<std::uint32_t>> param(kernel.exprs.size());
     std::vector<std::string> names(kernel.params.size());
     // Expressions that are flipped later: their factors, such as a norm's weight, do not count.
@@ -154,22 +158,22 @@ std::vector<std::string> rotary_factors(const Kernel& kernel) {
 }
 
 void merge_equal(Kernel& kernel) {
-    std::vector<std::uint32_t> moved(kernel.exprs.size());
-    std::map<ir::NodeShape, std::vector<std::uint32_t>> known;
+    std::vector<std::uint32_t> replacement(kernel.exprs.size());  // of each expression
+    std::map<ir::NodeShape, std::vector<std::uint32_t>> by_shape;
     for (std::uint32_t i = 0; i < kernel.exprs.size(); ++i) {
         ir::Expr& expr = kernel.exprs[i];
-        auto& alike = known[ir::shape_of(expr.node, moved)];
-        ir::for_each_operand(expr.node,
-                             [&](ExprId& id) { id = static_cast<ExprId>(moved[ir::index(id)]); });
+        auto& alike = by_shape[ir::shape_of(expr.node, replacement)];
+        ir::for_each_operand(
+            expr.node, [&](ExprId& id) { id = static_cast<ExprId>(replacement[ir::index(id)]); });
         const auto equal = std::ranges::find_if(alike, [&](std::uint32_t other) {
             return kernel.exprs[other].node == expr.node && kernel.exprs[other].type == expr.type;
         });
-        moved[i] = equal == alike.end() ? i : *equal;
-        if (moved[i] == i && !expr.stored) alike.push_back(i);
-        if (ir::Expr& kept = kernel.exprs[moved[i]]; kept.name.empty()) kept.name = expr.name;
+        replacement[i] = equal == alike.end() ? i : *equal;
+        if (replacement[i] == i && !expr.stored) alike.push_back(i);
+        if (ir::Expr& kept = kernel.exprs[replacement[i]]; kept.name.empty()) kept.name = expr.name;
     }
     for (ir::Output& output : kernel.outputs)
-        output.value = static_cast<ExprId>(moved[ir::index(output.value)]);
+        output.value = static_cast<ExprId>(replacement[ir::index(output.value)]);
 }
 
 }  // namespace fact::match

@@ -36,19 +36,19 @@ class NormReader {
 
     // row * scale * gains + shift, the factors in any order.
     std::optional<NormForm> read() {
-        ExprId normal = numbering_.representative(kernel_.outputs.front().value);
-        if (const auto* sum = numbering_.as<ir::Binary>(normal); sum && sum->op == BinaryOp::add) {
+        ExprId product = numbering_.representative(kernel_.outputs.front().value);
+        if (const auto* sum = numbering_.as<ir::Binary>(product); sum && sum->op == BinaryOp::add) {
             const bool shift_first = is_same_for_rows(sum->a);
             if (shift_first == is_same_for_rows(sum->b)) return std::nullopt;
             form_.shift = shift_first ? sum->a : sum->b;
-            normal = shift_first ? sum->b : sum->a;
+            product = shift_first ? sum->b : sum->a;
         }
         std::optional<ExprId> row, scale;
         bool divides = false;
-        for (const auto& [factor, inverse] : factors(normal)) {
+        for (const auto& [factor, inverse] : factors(product)) {
             if (is_same_for_rows(factor) && !inverse)
                 form_.gains.push_back(factor);
-            else if (kernel_[factor].type.dims.size() < kernel_[normal].type.dims.size() && !scale)
+            else if (kernel_[factor].type.dims.size() < kernel_[product].type.dims.size() && !scale)
                 scale = factor, divides = inverse;
             else if (!row && !inverse)
                 row = factor;
@@ -63,7 +63,7 @@ class NormReader {
   private:
     struct Factor {
         ExprId expr;
-        bool inverse;
+        bool inverse;  // it divides
     };
 
     bool is_arithmetic(ExprId id) { return arithmetic_[ir::index(numbering_.representative(id))]; }
@@ -74,7 +74,8 @@ class NormReader {
         return (dims.empty() || dims == std::vector{along_}) && arithmetic_[ir::index(id)];
     }
 
-    // Empty if there are more than any norm has: repeated squaring doubles their number each time.
+    // The factors of products and quotients. Empty if there are more than any norm has: repeated
+    // squaring doubles their number each time.
     std::vector<Factor> factors(ExprId id) {
         constexpr std::size_t kMaxFactors = 64;
         std::vector<Factor> found, open{{id, false}};

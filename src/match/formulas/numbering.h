@@ -1,4 +1,5 @@
-// Value numbering: finds the expressions of a kernel that compute the same, visiting each one once.
+// Value numbering: finds the expressions of a kernel that compute the same value, visiting each one
+// once.
 #pragma once
 
 #include <map>
@@ -20,7 +21,7 @@ class Numbering {
     // Expressions may be added to the kernel afterwards.
     Numbering(const ir::Kernel& kernel, Ignored ignored) : kernel_(kernel), ignored_(ignored) {}
 
-    // The first expression that computes the same.
+    // The first expression that computes the same value.
     ir::ExprId representative(ir::ExprId id);
     bool same(ir::ExprId a, ir::ExprId b) { return representative(a) == representative(b); }
     // The representative's node, whose operands are representatives too.

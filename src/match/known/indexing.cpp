@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kMaxExact = 9007199254740992.0;  // 2^53: doubles represent all integers below
 
-bool integer(const TensorType& type) {
+bool has_integers(const TensorType& type) {
     return type.dtype == DType::i64 || type.dtype == DType::i32;
 }
 
@@ -33,13 +33,13 @@ std::optional<std::size_t> dimension(const Node& node, std::int64_t fallback, st
 std::optional<KnownTensor> known_cumsum(const Node& node, const TensorType& type,
                                         const KnownTensor& source) {
     const auto dim = dimension(node, 0, source.sizes.size());
-    if (!dim || !integer(type) || type.sizes != source.sizes) return std::nullopt;
+    if (!dim || !has_integers(type) || type.sizes != source.sizes) return std::nullopt;
     bool exact = true;
     const auto sum = [&](const Sizes& place, std::span<const double> before) {
         double value = source.at(place);
         exact = exact && value == std::trunc(value);  // torch would round each element first
         if (place[*dim] > 0) {
-            std::size_t back = 1;
+            std::size_t back = 1;  // how many elements before is the neighbour along `dim`
             for (std::size_t d = *dim + 1; d < source.sizes.size(); ++d)
                 back *= static_cast<std::size_t>(source.sizes[d]);
             value += before[before.size() - back];
@@ -55,16 +55,16 @@ std::optional<KnownTensor> known_diff(const Node& node, const TensorType& type,
                                       const KnownTensor& source,
                                       const std::optional<KnownTensor>& prepend) {
     const auto dim = dimension(node, -1, source.sizes.size());
-    if (!dim || !integer(type) || graph::int_argument(node, "n").value_or(1) != 1)
+    if (!dim || !has_integers(type) || graph::int_argument(node, "n").value_or(1) != 1)
         return std::nullopt;
     if (prepend && prepend->sizes.size() != source.sizes.size()) return std::nullopt;
-    const std::int64_t first = prepend ? prepend->sizes[*dim] : 0;
+    const std::int64_t num_prepended = prepend ? prepend->sizes[*dim] : 0;
     Sizes expected = source.sizes;
-    expected[*dim] += first - 1;
+    expected[*dim] += num_prepended - 1;
     if (expected != type.sizes) return std::nullopt;
     const auto joined = [&](Sizes place) {
-        if (place[*dim] < first) return prepend->at(place);
-        place[*dim] -= first;
+        if (place[*dim] < num_prepended) return prepend->at(place);
+        place[*dim] -= num_prepended;
         return source.at(place);
     };
     return generate_elements(type.sizes, [&](const Sizes& place, std::span<const double>) {
@@ -79,8 +79,8 @@ std::optional<KnownTensor> known_index(const TensorType& type, const KnownTensor
     if (indices.empty() || indices.size() > source.sizes.size()) return std::nullopt;
     std::size_t rank = 0;  // of the indices, broadcast
     for (const KnownTensor& index : indices) rank = std::max(rank, index.sizes.size());
-    const std::size_t rest = source.sizes.size() - indices.size();
-    if (type.sizes.size() != rank + rest) return std::nullopt;
+    const std::size_t num_kept = source.sizes.size() - indices.size();  // dimensions without index
+    if (type.sizes.size() != rank + num_kept) return std::nullopt;
     bool inside = true;
     const auto read = [&](const Sizes& place, std::span<const double>) {
         Sizes from;

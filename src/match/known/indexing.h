@@ -1,5 +1,6 @@
 // Operators on known tensors that are not elementwise: running sums, differences of neighbours,
-// indexing. Models use them to find the boundaries of packed sequences. `type` is the result's.
+// indexing. Models use them to find the boundaries of packed sequences. `type` is the type of the
+// result.
 #pragma once
 
 #include <optional>

@@ -55,6 +55,7 @@ Sizes without_ones(Sizes sizes) {
     return sizes;
 }
 
+// A tensor with these elements in memory order.
 KnownTensor packed(const Sizes& sizes, std::shared_ptr<const std::vector<double>> elements) {
     KnownTensor result{sizes, Sizes(sizes.size(), 1), 0, std::move(elements)};
     for (std::size_t d = sizes.size(); d-- > 1;)
@@ -99,9 +100,9 @@ bool repeats(const KnownTensor& tensor, std::size_t dim) {
 }  // namespace
 
 double KnownTensor::at(std::span<const std::int64_t> where) const {
-    std::int64_t place = offset;
-    for (std::size_t d = 0; d < where.size(); ++d) place += where[d] * strides[d];
-    return (*elements)[static_cast<std::size_t>(place)];
+    std::int64_t index = offset;
+    for (std::size_t d = 0; d < where.size(); ++d) index += where[d] * strides[d];
+    return (*elements)[static_cast<std::size_t>(index)];
 }
 
 std::optional<double> KnownTensor::number() const {
@@ -124,7 +125,7 @@ std::optional<KnownTensor> map_elements(
         if (!broadcast) return std::nullopt;
         wide.push_back(std::move(*broadcast));
     }
-    Sizes varied(sizes.size(), 1);
+    Sizes varied(sizes.size(), 1);  // `sizes`, but 1 where no operand varies
     for (std::size_t d = 0; d < sizes.size(); ++d)
         if (std::ranges::any_of(wide, [&](const KnownTensor& x) { return x.strides[d] != 0; }))
             varied[d] = sizes[d];

@@ -1,5 +1,5 @@
 // Building blocks for computing tensors whose elements are known: constants, pointwise operators,
-// element by element, views.
+// tensors generated element by element, and views.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,8 @@
 
 namespace fact::match {
 
-inline constexpr std::int64_t kMaxKnown = std::int64_t{1} << 24;  // elements: 4096 x 4096
+// The most elements of a tensor that are computed, those of a mask of 4096 x 4096.
+inline constexpr std::int64_t kMaxKnown = std::int64_t{1} << 24;
 
 // A tensor that repeats one number.
 KnownTensor filled(const std::vector<std::int64_t>& sizes, double value);
@@ -23,8 +24,8 @@ std::optional<KnownTensor> map_elements(
     const std::function<double(std::span<const double>)>& operation);
 
 // Computes a tensor element by element, in memory order; `element` gets the coordinates and all
-// elements before. Dimensions along which nothing changes get stride zero. nullopt if it is too
-// large.
+// elements before it. Dimensions along which nothing changes get stride zero. nullopt if the tensor
+// is too large.
 std::optional<KnownTensor> generate_elements(
     const std::vector<std::int64_t>& sizes,
     const std::function<double(const std::vector<std::int64_t>&, std::span<const double>)>&

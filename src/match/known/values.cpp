@@ -20,7 +20,7 @@ using Operands = std::span<const double>;
 
 namespace {
 
-constexpr std::size_t kLarge = std::size_t{1} << 20;  // elements
+constexpr std::size_t kLarge = std::size_t{1} << 20;  // elements: see find()
 constexpr int kMaxChain = 200;                        // operators in a row; masks have a dozen
 
 struct Pointwise {
@@ -221,12 +221,12 @@ std::optional<std::vector<KnownTensor>> KnownValues::find_indices(const Node& no
     if (argument == nullptr) return std::nullopt;
     std::vector<KnownTensor> found;
     const auto values = graph::tensor_inputs(node);
-    std::size_t listed = 0;
+    std::size_t num_listed = 0;
     if (const auto* list = std::get_if<std::vector<std::optional<ValueId>>>(argument))
-        listed = list->size();
+        num_listed = list->size();
     else if (const auto* plain = std::get_if<std::vector<ValueId>>(argument))
-        listed = plain->size();
-    if (values.size() != listed + 1) return std::nullopt;  // a dimension has no index
+        num_listed = plain->size();
+    if (values.size() != num_listed + 1) return std::nullopt;  // a dimension has no index
     for (std::size_t i = 1; i < values.size(); ++i) {
         auto index = find(values[i], false);
         if (!index || graph_[values[i]].type->dtype != DType::i64) return std::nullopt;

@@ -22,7 +22,7 @@ struct KnownTensor {
     std::shared_ptr<const std::vector<double>> elements;
 
     double at(std::span<const std::int64_t> where) const;
-    // The element, if it has or repeats only one.
+    // The only element, or the only different one; nullopt if there are several.
     std::optional<double> number() const;
 };
 
@@ -38,15 +38,18 @@ class KnownValues {
     std::set<graph::NodeId> producers_of(graph::ValueId value) const;
 
   private:
+    // `keep`: caches the value however large it is.
     std::optional<KnownTensor> find(graph::ValueId value, bool keep);
     std::optional<KnownTensor> compute(graph::ValueId value);
     std::optional<KnownTensor> load(graph::ValueId value) const;
     std::optional<std::vector<KnownTensor>> find_indices(const graph::Node& node);
 
     const graph::Graph& graph_;
+    // The contents of buffers that the module does not write to.
     std::map<graph::ValueId, const graph::Weight*> weights_;
     std::set<graph::ValueId> shared_;  // values that are read more than once
     int depth_ = 0;                    // of the recursion in find()
+    // Cached results of find().
     std::map<graph::ValueId, std::optional<KnownTensor>> known_;
 };
 

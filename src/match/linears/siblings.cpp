@@ -102,13 +102,15 @@ std::string epilogue_key(const Graph& graph, const Facts& facts, const Region& r
     return text;
 }
 
+// Why linears with this layout cannot be one kernel, or "".
 std::string reason_not_to_join(const Graph& graph, const Region& region, const Layout& layout) {
     if (layout.swapped) return "linears of one input are not joined if they are transposed";
     auto rows = layout.a.order;
     rows.back() = layout.n;
     if (layout.a.order.back() != layout.k || layout.results[0].order != rows ||
         layout.b.order != std::vector{layout.n, layout.k})
-        return "linears of one input are joined only if their results have its memory layout";
+        return "linears of one input are joined only if their results have the input's memory "
+               "layout";
     for (const KernelTensor& side : layout.sides)
         if (spans_columns(layout, side) && side.value != region.anchor.addend)
             return fmt::format("{} runs along the columns of one of the linears",
@@ -116,8 +118,8 @@ std::string reason_not_to_join(const Graph& graph, const Region& region, const L
     return "";
 }
 
-// The binding of a bare linear's result: for each dimension of the joined result, the dimensions of
-// the linear's, which are those of the input.
+// Binding::dims of a bare linear's result: for each dimension of the joined result, the dimensions
+// of the linear's result, which has the input's dimensions.
 Result<std::vector<std::vector<int>>> bare_dims(const Graph& graph, const Region& linear,
                                                 const Layout& layout) {
     auto rows = graph[layout.a.value].type->sizes;
@@ -150,9 +152,9 @@ std::vector<std::vector<Region>> siblings(const Graph& graph, const Facts& facts
     std::vector<std::vector<Region>> groups;
     for (auto& [key, by_epilogue] : found) {
         const auto columns = [&](const auto& entry) {
-            std::int64_t all = 0;
-            for (const Region& region : entry.second) all += columns_of(graph, region);
-            return std::pair(!entry.first.empty(), all);
+            std::int64_t total = 0;
+            for (const Region& region : entry.second) total += columns_of(graph, region);
+            return std::pair(!entry.first.empty(), total);
         };
         auto group = std::ranges::max_element(by_epilogue, {}, columns)->second;
         if (!is_bare_linear(group.front()))

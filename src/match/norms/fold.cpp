@@ -24,14 +24,14 @@ bool is_16bit(DType dtype) {
 
 // Norm operators and means that `value` may depend on, the nearest first.
 std::vector<NodeId> norms_before(const Graph& graph, ValueId value) {
-    constexpr std::size_t kMost = 16;  // operators that a module spells a norm with
-    std::set<NodeId> seen;
+    constexpr std::size_t kMaxVisited = 16;  // a norm spelled out has fewer operators
+    std::set<NodeId> visited;
     std::vector<NodeId> norms;
     std::deque<ValueId> open{value};
-    while (!open.empty() && seen.size() < kMost) {
+    while (!open.empty() && visited.size() < kMaxVisited) {
         const auto producer = graph[open.front()].producer;
         open.pop_front();
-        if (!producer || is_anchor(graph[*producer]) || !seen.insert(*producer).second) continue;
+        if (!producer || is_anchor(graph[*producer]) || !visited.insert(*producer).second) continue;
         if (is_norm(graph, graph[*producer])) norms.push_back(*producer);
         for (const ValueId read : graph::tensor_inputs(graph[*producer])) open.push_back(read);
     }
@@ -94,21 +94,21 @@ std::optional<Fold> read_fold(const Graph& graph, const Facts& facts, const Anch
         result = graph::tensor_inputs(graph[*producer]).front();
         if (!only_used_in(facts, result, {*producer})) return std::nullopt;
     }
-    const std::int64_t sum = anchor.space.extent(anchor.k);
-    if (graph[result].type->sizes.empty() || graph[result].type->sizes.back() != sum ||
+    const std::int64_t row_length = anchor.space.extent(anchor.k);
+    if (graph[result].type->sizes.empty() || graph[result].type->sizes.back() != row_length ||
         anchor.space.a.back() != std::vector{anchor.k})
         return std::nullopt;
     for (const NodeId norm : norms_before(graph, result)) {
         auto fold = fold_of(graph, facts, norm, result);
         if (!fold || graph[fold->x].type->dtype != dtype) continue;
-        const bool plain = std::ranges::all_of(fold->vectors, [&](const auto& entry) {
+        const bool vectors_fit = std::ranges::all_of(fold->vectors, [&](const auto& entry) {
             const ValueId value = entry.second.value;
             const auto& type = *graph[value].type;
             return type.dtype == dtype && facts.constant[graph::index(value)] &&
-                   !type.sizes.empty() && type.sizes.back() == sum;
+                   !type.sizes.empty() && type.sizes.back() == row_length;
         });
         // A weight times a small gain may be subnormal in f16.
-        if (!plain || (dtype == DType::f16 && !fold->form.gains.empty())) continue;
+        if (!vectors_fit || (dtype == DType::f16 && !fold->form.gains.empty())) continue;
         fold->nodes.insert(fold->nodes.end(), views.begin(), views.end());
         return fold;
     }
@@ -126,7 +126,7 @@ bool fold_into(const Graph& graph, const Facts& facts, const Fold& fold, Region&
     for (const SideUse& side : region.sides) {
         if (region.second == side.node && side.argument == "weight" && !constant(side.value))
             return false;
-        // The epilogue reads a value of the norm, which would no longer be computed.
+        // The side operand is a value of the norm, which would no longer be computed.
         const auto producer = graph[side.value].producer;
         if (producer && std::ranges::find(fold.nodes, *producer) != fold.nodes.end()) return false;
     }

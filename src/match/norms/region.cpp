@@ -28,7 +28,7 @@ class Grower {
         find_after();
         NodeSet best;
         for (const NodeId last : after_) {
-            if (type_sizes(last) != rows_) continue;
+            if (result_sizes(last) != rows_) continue;
             NodeSet nodes = up_to(last);
             if (nodes.size() > best.size() && outputs(nodes).size() == 1 && !makes_cycle(nodes))
                 best = std::move(nodes);
@@ -47,6 +47,7 @@ class Grower {
                (type->sizes.back() == rows_.back() || type->sizes.back() == 1);
     }
 
+    // Whether the kernel can compute the node, one row at a time.
     bool computable(NodeId id) const {
         const Node& node = graph_[id];
         if (taken_.contains(id) || node.outputs.empty() || !has_rows(node.outputs.front()))
@@ -65,6 +66,7 @@ class Grower {
                unsupported_pointwise(graph_, node).empty();
     }
 
+    // The results of these nodes that others read.
     std::vector<ValueId> outputs(const NodeSet& nodes) const {
         std::vector<ValueId> read;
         for (const NodeId id : nodes)
@@ -73,7 +75,7 @@ class Grower {
         return read;
     }
 
-    // Whether these nodes read something that is computed from their results outside.
+    // Whether these nodes read a value that other nodes compute from their results.
     bool makes_cycle(const NodeSet& nodes) const {
         std::vector<NodeId> outside;
         for (const NodeId id : nodes)
@@ -82,15 +84,15 @@ class Grower {
         return feeds_back(graph_, facts_, nodes, std::move(outside));
     }
 
-    const std::vector<std::int64_t>& type_sizes(NodeId id) const {
+    const std::vector<std::int64_t>& result_sizes(NodeId id) const {
         return graph_[graph_[id].outputs.front()].type->sizes;
     }
 
     // Finds the norm and everything after it that the kernel can compute.
     void find_after() {
-        constexpr std::size_t kMost = 64;
+        constexpr std::size_t kMaxAfter = 64;  // limits the time for long chains
         NodeSet open{norm_};
-        while (!open.empty() && after_.size() < kMost) {
+        while (!open.empty() && after_.size() < kMaxAfter) {
             const NodeId id = *open.begin();
             open.erase(open.begin());
             if (!computable(id)) continue;
@@ -102,7 +104,7 @@ class Grower {
 
     // The nodes of after_ that `last` needs, and operators before them that nothing else uses.
     NodeSet up_to(NodeId last) const {
-        constexpr std::size_t kMost = 128;
+        constexpr std::size_t kMaxNodes = 128;  // limits the time for long chains
         NodeSet nodes{last};
         for (bool changed = true; changed;) {
             changed = false;
@@ -111,8 +113,8 @@ class Grower {
                     const auto producer = graph_[value].producer;
                     if (!producer || nodes.contains(*producer)) continue;
                     const bool possible = computable(*producer) || computes_vector(*producer);
-                    if (!after_.contains(*producer) &&
-                        (!possible || nodes.size() >= kMost || !only_used_in(facts_, value, nodes)))
+                    if (!after_.contains(*producer) && (!possible || nodes.size() >= kMaxNodes ||
+                                                        !only_used_in(facts_, value, nodes)))
                         continue;
                     nodes.insert(*producer);
                     changed = true;
@@ -148,8 +150,8 @@ class Grower {
     const Facts& facts_;
     const NodeSet& taken_;
     NodeId norm_;
-    NodeSet after_;
-    std::vector<std::int64_t> rows_;
+    NodeSet after_;                   // see find_after()
+    std::vector<std::int64_t> rows_;  // the sizes of the tensor that is normalised
 };
 
 }  // namespace

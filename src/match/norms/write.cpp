@@ -71,7 +71,7 @@ class NormWriter {
         return type(value).sizes[dim] == 1 || type(value).strides[dim] == 0;
     }
 
-    // Whether the rows it reads have more than one different element.
+    // False if each row that the node reads is one element, or repeats one.
     bool has_real_rows(const Node& node) const {
         const auto* source = std::get_if<ValueId>(&node.inputs.front().value);
         return source && !repeats(*source, type(*source).sizes.size() - 1);
@@ -89,11 +89,13 @@ class NormWriter {
                 return reason;
             const auto& sizes = type(value).sizes;
             if (sizes.size() > region_.rows.size())
-                return fmt::format("{} has more dimensions than the rows", graph_[value].name);
+                return fmt::format("{} has more dimensions than the normalised tensor",
+                                   graph_[value].name);
             for (std::size_t i = 0; i < sizes.size(); ++i)
                 if (sizes[i] != 1 &&
                     sizes[i] != region_.rows[static_cast<std::size_t>(axis(value, i))])
-                    return fmt::format("{} is larger than the rows", graph_[value].name);
+                    return fmt::format("{} is larger than the normalised tensor",
+                                       graph_[value].name);
         }
         for (const ValueId value : region_.outputs) {
             const DType dtype = type(value).dtype;
@@ -110,6 +112,7 @@ class NormWriter {
         return std::nullopt;
     }
 
+    // Whether two neighbouring axes can be one dimension of every tensor.
     bool merges(int outer, int inner) const {
         const auto fits = [&](ValueId value) {
             const auto a = dim_of(value, outer), b = dim_of(value, inner);
@@ -120,6 +123,7 @@ class NormWriter {
         return std::ranges::all_of(inputs_, fits) && std::ranges::all_of(region_.outputs, fits);
     }
 
+    // Makes one atom of neighbouring dimensions before the last one, as far as they can be merged.
     void merge_rows() {
         std::vector<std::vector<int>> groups;
         for (int i = 0; i < last(); ++i) {
@@ -144,8 +148,8 @@ class NormWriter {
         std::vector<int> atoms;
         const auto dims_of = [&](int atom) {
             std::vector<int> dims;
-            for (const int one : layout_.atoms[static_cast<std::size_t>(atom)].axes)
-                if (const auto dim = dim_of(value, one)) dims.push_back(static_cast<int>(*dim));
+            for (const int merged : layout_.atoms[static_cast<std::size_t>(atom)].axes)
+                if (const auto dim = dim_of(value, merged)) dims.push_back(static_cast<int>(*dim));
             return dims;
         };
         const auto stride = [&](int atom) {
@@ -171,8 +175,9 @@ class NormWriter {
     }
 
     void add_param(const KernelTensor& tensor) {
-        const bool row = tensor.order.size() == 1 && tensor.order.front() == layout_.n;
-        const std::string stem = row ? "w" : tensor.order.size() > 1 ? "x" : "c";
+        // w: a vector that all rows share; x: rows; c: a number, or one for each row.
+        const bool is_vector = tensor.order.size() == 1 && tensor.order.front() == layout_.n;
+        const std::string stem = is_vector ? "w" : tensor.order.size() > 1 ? "x" : "c";
         std::string name = stem;
         for (int i = 2;
              std::ranges::find(kernel_.params, name, &ir::Tensor::name) != kernel_.params.end();

@@ -23,8 +23,8 @@ struct PointwiseOp {
 // The table's row for a node, or nullptr.
 const PointwiseOp* find_pointwise(const graph::Node& node);
 
-// Why a kernel cannot read the value or, with `result`, compute it; or "". In unsupported.cpp, like
-// the next one.
+// Why a kernel cannot read the value or, with `result`, compute it; or "". Defined in
+// unsupported.cpp, like unsupported_pointwise.
 std::string unsupported_type(const graph::Graph& graph, graph::ValueId value, bool result);
 
 // Why a kernel cannot compute the node (not pointwise, an unsupported element type or argument), or

@@ -64,7 +64,7 @@ Groups along_group(const Graph& graph, const Node& node) {
     const auto& sizes = sizes_of_input(graph, node);
     const std::int64_t groups = graph::int_argument(node, "num_groups").value_or(1);
     if (sizes.size() < 2 || groups < 1 || sizes[1] % groups != 0)
-        return Error{"its groups do not divide the channels", ""};
+        return Error{"its number of channels is not a multiple of its number of groups", ""};
     return std::vector<DimGroup>{{from_dim(2, sizes.size()), DimGroup::Part{1, sizes[1] / groups}}};
 }
 
@@ -72,12 +72,13 @@ Groups along_channel(const Graph& graph, const Node& node) {
     if (!graph::flag_argument(node, "use_input_stats", true))
         return Error{"it normalises by running statistics", ""};
     if (graph::tensor_argument(node, "running_mean"))
-        return Error{"it updates running statistics in place: that stays with torch", ""};
+        return Error{"it updates running statistics in place, which is left to torch", ""};
     return std::vector<DimGroup>{{from_dim(2, sizes_of_input(graph, node).size()), {}}};
 }
 
 Groups along_batch(const Graph& graph, const Node& node) {
-    if (!graph::flag_argument(node, "training", true)) return Error{"it has no statistics", ""};
+    if (!graph::flag_argument(node, "training", true))
+        return Error{"it does not use the statistics of its input", ""};
     std::vector<std::size_t> dims = from_dim(2, sizes_of_input(graph, node).size());
     dims.insert(dims.begin(), 0);
     return std::vector<DimGroup>{{dims, {}}};
@@ -92,17 +93,18 @@ Groups along_window(const Graph& graph, const Node& node) {
     const bool plain = size.size() == 1 && (step.empty() || step == size) &&
                        (padding.empty() || padding == Ints{0}) && (gap.empty() || gap == Ints{1});
     if (!plain) return Error{"its windows overlap or leave gaps", ""};
-    if (sizes.back() % size[0] != 0) return Error{"its windows do not divide the row", ""};
+    if (sizes.back() % size[0] != 0)
+        return Error{"the length of its rows is not a multiple of its window", ""};
     return std::vector<DimGroup>{{{}, DimGroup::Part{sizes.size() - 1, size[0]}}};
 }
 
 Groups rows_and_columns(const Graph& graph, const Node& node) {
     const std::size_t rank = sizes_of_input(graph, node).size();
-    if (rank < 2) return Error{"it is not a matrix", ""};
+    if (rank < 2) return Error{"its input is not a matrix", ""};
     return std::vector<DimGroup>{{{rank - 2}, {}}, {{rank - 1}, {}}};
 }
 
-// `dims` is empty if all reduced dimensions have extent one: then nothing changes.
+// dims[0] is empty if all reduced dimensions have extent one: then nothing changes.
 template <ReduceOp op>
 std::vector<ExprId> reduce(T& t, ExprId x, const Dims& dims) {
     return {dims[0].empty() ? x : t.build.reduce(op, x, dims[0])};
@@ -265,9 +267,10 @@ std::string unsupported_rowwise(const Graph& graph, const Node& node) {
                 return reason;
     if (std::string reason = unsupported_type(graph, node.outputs.front(), true); !reason.empty())
         return reason;
-    if (graph[node.outputs.front()].type->dtype == DType::boolean) return "it computes bool";
+    if (graph[node.outputs.front()].type->dtype == DType::boolean) return "its result is bool";
     const DType input = graph[std::get<ValueId>(node.inputs.front().value)].type->dtype;
-    if (!info(input).floating) return fmt::format("its input is {}", info(input).name);
+    if (!info(input).floating)
+        return fmt::format("its input is {}, not a floating type", info(input).name);
     const auto groups = dim_groups(graph, node);
     return groups ? "" : groups.error().message;
 }

@@ -14,10 +14,10 @@
 
 namespace fact::match {
 
-// Dimensions of the input that an operator treats as one: whole ones, and the inner part of
-// another.
+// Dimensions of the input that an operator treats as one: whole dimensions, and perhaps the inner
+// part of another one.
 struct DimGroup {
-    struct Part {
+    struct Part {  // the inner `extent` elements of a dimension
         std::size_t dim = 0;
         std::int64_t extent = 1;
     };
@@ -41,10 +41,11 @@ struct RowwiseOp {
 // The table's row for a node, or nullptr.
 const RowwiseOp* find_rowwise(const graph::Node& node);
 
-// The dimensions that it works along: those it reduces or normalises over, or those whose index it
-// compares. An Error says why a kernel cannot compute it.
+// The dimensions that the node works along: those it reduces or normalises over, or those whose
+// index it compares. An Error says why a kernel cannot compute the node.
 Result<std::vector<DimGroup>> dim_groups(const graph::Graph& graph, const graph::Node& node);
-// Whether its parameters (weight, bias, statistics) run along dimension 1, not along the last ones.
+// Whether the node's parameters (weight, bias, statistics) run along dimension 1, not along the
+// last dimensions.
 bool has_channel_params(const graph::Node& node);
 
 // Why a kernel cannot compute the node, or "".

@@ -14,7 +14,8 @@ namespace fact::match {
 
 class Translation {
   public:
-    // Load makes an expression of a tensor argument; Align brings operands to common dimensions.
+    // Load returns the expression of a tensor argument, given its name and value; Align brings
+    // operands to common dimensions.
     using Load = std::function<ir::ExprId(const std::string&, graph::ValueId)>;
     using Align = std::function<void(std::vector<ir::ExprId>&)>;
 

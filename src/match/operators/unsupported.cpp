@@ -26,7 +26,8 @@ std::string unsupported_type(const Graph& graph, ValueId id, bool result) {
     const auto& type = graph[id].type;
     if (!type) return fmt::format("{} is not a tensor", graph[id].name);
     if (type->dynamic) return fmt::format("the extents of {} vary at run time", graph[id].name);
-    if (type->dtype == DType::f64) return fmt::format("{} is f64", graph[id].name);
+    if (type->dtype == DType::f64)
+        return fmt::format("{} is f64, which kernels do not support", graph[id].name);
     // Integers wrap around in torch; the language has no such arithmetic.
     if (result && !info(type->dtype).floating && type->dtype != DType::boolean)
         return fmt::format("it computes integers ({})", info(type->dtype).name);

@@ -92,7 +92,7 @@ DType read_dtype(const json& object, const char* key) {
 
 schedule::Major read_major(const json& object, const char* key) {
     const std::string name = get_text(object, key);
-    if (name != "k" && name != "mn") throw SchemaError(std::string(key) + " is k or mn");
+    if (name != "k" && name != "mn") throw SchemaError(std::string(key) + " must be k or mn");
     return name == "k" ? schedule::Major::k : schedule::Major::mn;
 }
 

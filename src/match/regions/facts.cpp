@@ -46,12 +46,12 @@ std::vector<NodeId> used_outside(const Facts& facts, ValueId value, const std::s
 
 bool feeds_back(const Graph& graph, const Facts& facts, const std::set<NodeId>& nodes,
                 std::vector<NodeId> outside) {
-    std::set<NodeId> seen;
+    std::set<NodeId> visited;
     while (!outside.empty()) {
         const NodeId id = outside.back();
         outside.pop_back();
         if (nodes.contains(id)) return true;
-        if (!seen.insert(id).second) continue;
+        if (!visited.insert(id).second) continue;
         for (const ValueId value : graph[id].outputs)
             for (const NodeId user : facts.users[graph::index(value)]) outside.push_back(user);
     }

@@ -16,12 +16,12 @@ struct Facts {
     std::vector<bool> escapes;   // it is a result of the module
     std::vector<bool> constant;  // it is a weight or unchanging buffer, or a view of one
 
-    std::set<graph::NodeId> after_product;  // filled by grow(): what some product may absorb
+    std::set<graph::NodeId> after_product;  // nodes that some product may absorb; grow() adds them
 };
 
-// Whether only these nodes read the value.
+// Whether only `nodes` read the value, and it is not a result of the module.
 bool only_used_in(const Facts& facts, graph::ValueId value, const std::set<graph::NodeId>& nodes);
-// The other nodes that read the value.
+// The nodes outside `nodes` that read the value.
 std::vector<graph::NodeId> used_outside(const Facts& facts, graph::ValueId value,
                                         const std::set<graph::NodeId>& nodes);
 // Whether `nodes` read anything that is computed from results of the nodes of `outside`.

@@ -20,15 +20,15 @@ namespace fact::match {
 
 struct Fold {
     std::vector<graph::NodeId> nodes;  // of the norm, and views between it and the product
-    graph::NodeId norm{};              // whose arguments the vectors are taken to be
+    graph::NodeId norm{};              // the norm or mean; `vectors` count as its arguments
     graph::ValueId x{};                // what is normalised
     ir::Kernel kernel;                 // computes the norm alone
-    NormForm form;                     // of that kernel
+    NormForm form;                     // of `kernel`
     struct Vector {
         std::string argument;  // "gain" or "shift", with a number from the second on
         graph::ValueId value{};
     };
-    std::map<std::uint32_t, Vector> vectors;  // by the number of that kernel's parameter
+    std::map<std::uint32_t, Vector> vectors;  // by the number of the parameter in `kernel`
 };
 
 }  // namespace fact::match

@@ -16,15 +16,15 @@ bool is_last(std::int64_t dim, std::size_t rank) {
     return dim == -1 || dim == static_cast<std::int64_t>(rank) - 1;
 }
 
-// The nodes that take the two halves of the value.
+// The nodes that take the two halves of the value; nullopt if any node reads it in another way.
 std::optional<Anchor::Cut> read_cut(const Graph& graph, const Facts& facts, ValueId whole) {
     const auto& users = facts.users[graph::index(whole)];
     const std::size_t rank = graph[whole].type->sizes.size();
     if (facts.escapes[graph::index(whole)] || users.empty()) return std::nullopt;
-    const Node& only = graph[users.front()];
-    if (users.size() == 1 && only.target == "aten.glu.default") {
-        if (!is_last(graph::int_argument(only, "dim").value_or(-1), rank)) return std::nullopt;
-        return Anchor::Cut{users, only.outputs.front(), std::nullopt, false};
+    const Node& user = graph[users.front()];
+    if (users.size() == 1 && user.target == "aten.glu.default") {
+        if (!is_last(graph::int_argument(user, "dim").value_or(-1), rank)) return std::nullopt;
+        return Anchor::Cut{users, user.outputs.front(), std::nullopt, false};
     }
     std::optional<ValueId> halves[2];
     std::optional<graph::HalfPlace> place;

@@ -77,7 +77,7 @@ void take_producers(const Graph& graph, const Facts& facts, Region& region, Node
         for (const auto& side : space.sides()) {
             const auto producer = graph[side.value].producer;
             if (!producer) continue;
-            // The product itself reads it too, so it must be in memory.
+            // The product reads this value as an operand too, so it must be in memory.
             if (side.value == region.anchor.a || side.value == region.anchor.b) continue;
             // The addend of a product is loaded before any node of the region is written.
             if (is_anchor(graph[side.node])) continue;
@@ -125,7 +125,7 @@ std::string find_outputs(const Graph& graph, const Facts& facts, const NodeSet& 
 // residual is such a node, and growing through them all would take time quadratic in the network's
 // depth.
 std::string cycle_reason(const Graph& graph, const NodeSet& inside, NodeId first, NodeId id) {
-    NodeSet seen;
+    NodeSet visited;
     std::vector<NodeId> open{id};
     while (!open.empty()) {
         const NodeId at = open.back();
@@ -134,7 +134,7 @@ std::string cycle_reason(const Graph& graph, const NodeSet& inside, NodeId first
             const auto producer = graph[value].producer;
             if (!producer || *producer < first) continue;
             if (!inside.contains(*producer)) {
-                if (seen.insert(*producer).second) open.push_back(*producer);
+                if (visited.insert(*producer).second) open.push_back(*producer);
             } else if (at != id) {
                 return fmt::format("{} is also used by {}", graph[value].name, graph[at].name);
             }
@@ -237,7 +237,8 @@ std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& grow
             if (!space.contains(graph[id].outputs.front()) && id != growth.anchor.node &&
                 reason.empty())
                 reason = space.absorb(graph, id);
-        if (cut && region.outputs.size() > 1) reason = "a half of it is also used by others";
+        if (cut && region.outputs.size() > 1)
+            reason = "one of its halves is also used outside the kernel";
         for (const ValueId value : region.outputs)
             if (reason.empty() && (!space.contains(value) || space.halved(value)))
                 reason = fmt::format("{} is also used elsewhere, and the kernel cannot write it",

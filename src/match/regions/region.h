@@ -17,7 +17,7 @@ namespace fact::match {
 
 // Several linears that are computed as one product (match/linears/siblings.h).
 struct Siblings {
-    std::int64_t columns = 0;  // of all of them
+    std::int64_t columns = 0;  // of all linears together
     // Columns from here on belong to linears that nothing follows.
     std::optional<std::int64_t> plain_from = {};
 };
@@ -27,6 +27,7 @@ struct Region {
     Anchor anchor;                        // its space covers the whole region
     std::vector<graph::NodeId> nodes;     // in execution order
     std::vector<graph::ValueId> outputs;  // the last node's, then statistics that others read
+    // The operands, each as it is before permutes that only the region uses.
     PlacedTensor a, b;
     std::vector<SideUse> sides;
     // A second linear of the same input, whose result only the region reads: the other half of a
@@ -52,7 +53,7 @@ Growth grow(const graph::Graph& graph, Facts& facts, Anchor anchor,
 
 // One region for each operator within reach that may be the last one, smallest first. Each contains
 // what its last operator needs, and with `producers` also pointwise operators that compute only its
-// side operands.
+// side operands. Adds to growth.stops why an operator cannot be the last one.
 std::vector<Region> regions(const graph::Graph& graph, const Facts& facts, Growth& growth,
                             bool producers);
 

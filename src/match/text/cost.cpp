@@ -71,8 +71,8 @@ Cost cost_of(const Graph& graph, const std::vector<NodeId>& nodes, const Pattern
     add(pattern.inputs);
     add(pattern.outputs);
     cost.flops = add_operators(graph, nodes, options, gpu, cost);
-    const sol::NodeWork one = sol::work_of(graph, graph[nodes.front()]);
-    const auto unit = sol::as_work(one, sol::Runner::torch, options.tf32).unit;
+    const sol::NodeWork first = sol::work_of(graph, graph[nodes.front()]);
+    const auto unit = sol::as_work(first, sol::Runner::torch, options.tf32).unit;
     const auto fused = sol::kernel_bound({cost.flops, cost.bytes, unit}, gpu);
     cost.hard_us = fused.hard_us;
     cost.bound_us = cost.expected_us = fused.calibrated_us;
@@ -114,12 +114,12 @@ Result<std::vector<StageCost>> stage_costs(const WrittenKernel& written, const O
         if (runs_once(stage)) continue;
         sol::Work work{0, 0, sol::Unit::tensor_16bit};
         std::vector<std::string> names;
-        const auto move = [&](const ir::Tensor& tensor) {
+        const auto add_bytes = [&](const ir::Tensor& tensor) {
             work.bytes += info(tensor.type.dtype).bytes * count(tensor.type.dims);
         };
-        for (const ir::Tensor& param : stage.kernel.params) move(param);
+        for (const ir::Tensor& param : stage.kernel.params) add_bytes(param);
         for (const ir::Output& output : stage.kernel.outputs) {
-            move(output.tensor);
+            add_bytes(output.tensor);
             names.push_back(output.tensor.name);
         }
         for (const ir::Expr& expr : stage.kernel.exprs)

@@ -42,12 +42,13 @@ struct StageCost {
     std::string kernel;                       // the common prefix of its launches' entry names
 };
 
-// The kernels that run in every call; those that depend only on constants run once, before.
-// Intermediate tensors count as written and read. An Error says what no kernel can compute.
+// The costs of the kernels that run in every call; kernels that depend only on constants run once,
+// beforehand, and are left out. Intermediate tensors count as written and read. An Error says what
+// no kernel can compute.
 Result<std::vector<StageCost>> stage_costs(const WrittenKernel& written, const Options& options,
                                            const GpuSpec& gpu);
 
-// The sum of their calibrated bounds.
+// The sum of the calibrated bounds of these kernels.
 Result<double> staged_us(const WrittenKernel& written, const Options& options, const GpuSpec& gpu);
 
 }  // namespace fact::match

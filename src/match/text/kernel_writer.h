@@ -38,6 +38,7 @@ class KernelWriter {
     std::uint32_t param_of(graph::NodeId node, const std::string& argument) const;
     // Loads a parameter and permutes it to the layout's order of dimensions.
     ir::ExprId load(std::uint32_t param);
+    // Sets an expression's part in the kernel's name.
     void tag(ir::ExprId expr, std::string text);
 
     // The products, in write_product.cpp.
@@ -60,7 +61,7 @@ class KernelWriter {
     ir::ExprId before_column(std::int64_t column, ir::ExprId value);
 
     using Operands = std::map<std::string, ir::ExprId>;  // by argument
-    // The operands; for halves, their expressions at one of the two places.
+    // The node's operands; of a half, the expression at `place`, which is 0 or 1.
     Operands operands_of(graph::NodeId node, int place);
     ir::ExprId operand(graph::NodeId node, const std::string& argument, graph::ValueId value);
     void align(Operands& operands);
@@ -90,7 +91,7 @@ class KernelWriter {
     using Halves = std::array<ir::ExprId, 2>;  // at each of the two places
     std::map<graph::ValueId, ir::ExprId> values_;
     std::map<graph::ValueId, Halves> halves_;
-    bool joins_ = false;                // a node joins halves
+    bool joins_ = false;                // whether a node joins halves
     std::set<graph::ValueId> derived_;  // values computed from the product
     std::vector<std::string> tags_;     // by expression: its part in the kernel's name
     std::vector<graph::Binding> params_, results_;

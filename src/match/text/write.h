@@ -9,7 +9,8 @@
 
 namespace fact::match {
 
-// The whole pattern; its id is the kernel's name for now. An Error says why it cannot be one.
+// The region as a pattern, whose id is the kernel's name until discovery assigns one. An Error says
+// why the region cannot be a pattern.
 Result<Pattern> write_pattern(const graph::Graph& graph, const Facts& facts, const Region& region,
                               const Options& options, const GpuSpec& gpu);
 

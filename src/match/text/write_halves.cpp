@@ -37,10 +37,10 @@ void KernelWriter::write_halving(NodeId id, const graph::Halving& halving) {
     ExprId x = values_.at(halving.source);
     const ir::DimId dim = halved_dim(id, x);
     if (kernel_[x].name.empty()) kernel_.exprs[ir::index(x)].name = "h";  // as in heads
-    const ExprId other = build_.flip(x, dim);
+    const ExprId flipped = build_.flip(x, dim);
     for (std::size_t i = 0; i < halving.halves.size(); ++i) {
         const ValueId value = graph_[id].outputs[i];
-        halves_[value] = halving.halves[i] == 0 ? Halves{x, other} : Halves{other, x};
+        halves_[value] = halving.halves[i] == 0 ? Halves{x, flipped} : Halves{flipped, x};
         derived_.insert(value);
     }
 }
@@ -62,8 +62,8 @@ void KernelWriter::name_rotary() {
     const auto factors = rotary_factors(kernel_);
     for (std::size_t i = num_operands_; i < kernel_.params.size(); ++i) {
         const auto& dims = kernel_.params[i].type.dims;
-        const bool whole = std::ranges::find(dims, matrix_.n) != dims.end();
-        if (factors[i].empty() || (whole && num_operands_ == 2)) continue;
+        const bool has_columns = std::ranges::find(dims, matrix_.n) != dims.end();
+        if (factors[i].empty() || (has_columns && num_operands_ == 2)) continue;
         kernel_.params[i].name =
             kernel_.exprs[ir::index(build_.param(static_cast<std::uint32_t>(i)))].name =
                 params_[i].tensor = unique(factors[i]);

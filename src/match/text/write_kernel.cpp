@@ -237,7 +237,7 @@ ExprId KernelWriter::before_column(std::int64_t column, ExprId value) {
     forms_->align(both);
     const auto& dims = kernel_[both[0]].type.dims;
     ir::DimId indexed = matrix_.n;
-    if (std::ranges::find(dims, indexed) == dims.end()) {  // split into heads: compare their index
+    if (std::ranges::find(dims, indexed) == dims.end()) {  // the columns are split into heads
         const Atoms heads{layout_.n.front()};
         indexed = forms_->dim(heads);
         column = column * layout_.extent(heads) / layout_.extent(layout_.n);
@@ -279,7 +279,7 @@ Result<Layout> layout_of(const Graph& graph, const Region& region) {
                                      ""};
     }
     if (!region.siblings) return layout;
-    // The outermost part of the columns (heads, or single columns) grows to that of all siblings.
+    // The outermost part of the columns (heads, or single columns) grows to cover all siblings.
     Atom& outer = layout->atoms[static_cast<std::size_t>(layout->n.front())];
     const std::int64_t inner = layout->extent(layout->n) / outer.extent;
     const auto& [columns, plain_from] = *region.siblings;

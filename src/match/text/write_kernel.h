@@ -13,7 +13,7 @@
 
 namespace fact::match {
 
-// A kernel and what binds to its tensors.
+// A kernel and the graph values that its tensors stand for.
 struct WrittenKernel {
     ir::Kernel kernel;
     std::map<std::string, std::int64_t> extents;  // of its dimensions
@@ -27,6 +27,7 @@ Result<Layout> layout_of(const graph::Graph& graph, const Region& region);
 Result<WrittenKernel> write_kernel(const graph::Graph& graph, const Facts& facts,
                                    const Region& region, const Layout& layout, bool allow_tf32);
 
+// The binding of the kernel's tensor `name` to its graph value.
 graph::Binding bind(const graph::Graph& graph, const Facts& facts, const std::string& name,
                     const KernelTensor& tensor);
 

@@ -64,7 +64,7 @@ std::string_view aten_name(std::string_view target) {
 }
 
 bool is_view(const Node& node) {
-    return facts_of(node).family == Family::view || contains(kDropouts, aten_name(node.target));
+    return facts_of(node).kind == OperatorKind::view || contains(kDropouts, aten_name(node.target));
 }
 
 bool is_inert_check(const Node& node) {
@@ -87,7 +87,7 @@ std::optional<Identity> identity_of(const Graph& graph, const Node& node) {
     const auto& after = graph[node.outputs[0]].type;
     if (!before || !after || !same_layout(*before, *after)) return std::nullopt;
     if (contains(kCopies, name)) return Identity{source, true};
-    if (facts_of(node).family == Family::view)
+    if (facts_of(node).kind == OperatorKind::view)
         return Identity{source, name == "to" && asks_for_copy(node)};
     return std::nullopt;
 }

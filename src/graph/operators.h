@@ -9,7 +9,7 @@
 
 namespace fact::graph {
 
-enum class Family {
+enum class OperatorKind {
     nothing,    // returns no tensor, or one that is left uninitialized
     view,       // its result uses its argument's memory, unless a copy is needed
     product,    // matrix products and convolutions
@@ -25,7 +25,7 @@ enum class Family {
     unknown,    // its cost is that of reading and writing its tensors
 };
 
-std::string_view name(Family family);
+std::string_view name(OperatorKind kind);
 
 // How an operator that does not change the elements of its first tensor moves them.
 enum class Motion {
@@ -53,7 +53,7 @@ enum class Along {
 };
 
 struct OperatorFacts {
-    Family family = Family::unknown;
+    OperatorKind kind = OperatorKind::unknown;
     // Per element of the input (reductions, losses) or of the output (all others); 0 for products
     // and attention, whose flops depend on their shapes.
     double flops_per_element = 0;
@@ -72,7 +72,7 @@ inline bool is_reshape(const Node& node) {
 // Whether the operator only changes the view of the elements, and moves no bytes.
 inline bool is_plain_view(const Node& node) {
     const OperatorFacts facts = facts_of(node);
-    return facts.family == Family::view && facts.motion != Motion::none;
+    return facts.kind == OperatorKind::view && facts.motion != Motion::none;
 }
 
 }  // namespace fact::graph

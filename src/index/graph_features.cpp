@@ -18,7 +18,7 @@ using graph::Node;
 using graph::ValueId;
 
 // The steps of an operator in the language, by its name without the overload. Products, attention
-// and views are recognized by their family; an operator without a row counts under its own name,
+// and views are recognized by their kind; an operator without a row counts under its own name,
 // which no text has.
 struct Row {
     std::string_view aten;
@@ -110,14 +110,14 @@ bool same_in_both(std::string_view name) {
 
 std::vector<std::string> steps_of(const Node& node) {
     const auto name = graph::aten_name(node.target);
-    const auto family = graph::facts_of(node).family;
-    if (family == graph::Family::product) {
+    const auto kind = graph::facts_of(node).kind;
+    if (kind == graph::OperatorKind::product) {
         const auto* product = graph::find_product(node);
         const bool addend =
             product && !product->addend.empty() && graph::tensor_argument(node, product->addend);
         return addend ? std::vector<std::string>{"@", "+"} : std::vector<std::string>{"@"};
     }
-    if (family == graph::Family::attention) {
+    if (kind == graph::OperatorKind::attention) {
         std::vector<std::string> steps{"attention"};
         if (graph::flag_argument(node, "is_causal", false)) steps.push_back("causal");
         if (graph::tensor_argument(node, "attn_mask")) steps.push_back("bias");
@@ -138,7 +138,7 @@ std::vector<std::string> steps_of(const Node& node) {
     if (const auto row = std::ranges::find(rows(), name, &Row::aten); row != rows().end())
         return row->steps;
     if (same_in_both(name)) return {std::string(name)};
-    if (family == graph::Family::view || family == graph::Family::nothing) return {};
+    if (kind == graph::OperatorKind::view || kind == graph::OperatorKind::nothing) return {};
     return {std::string(name.empty() ? std::string_view(node.target) : name)};
 }
 
@@ -198,9 +198,9 @@ class Collector {
         if (node.outputs.empty()) return;
         const auto* out = sizes_of(node.outputs.front(), 1);
         if (!out) return;
-        const auto family = graph::facts_of(node).family;
-        if (family == graph::Family::product) return add_product(node, *out);
-        if (family == graph::Family::attention) {
+        const auto kind = graph::facts_of(node).kind;
+        if (kind == graph::OperatorKind::product) return add_product(node, *out);
+        if (kind == graph::OperatorKind::attention) {
             const auto operands = graph::tensor_inputs(node);
             const auto* q = operands.size() < 2 ? nullptr : sizes_of(operands[0], 2);
             const auto* k = operands.size() < 2 ? nullptr : sizes_of(operands[1], 2);

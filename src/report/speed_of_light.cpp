@@ -39,7 +39,7 @@ BoundRow row_of(const graph::Node& node, const sol::NodeBound& bound) {
     BoundRow row;
     row.where = graph::describe(node.where);
     row.what = operator_name(node);
-    row.family = graph::name(bound.work.family);
+    row.family = graph::name(bound.work.kind);
     row.flops = bound.work.flops;
     row.bytes = bound.work.bytes();
     row.hard_us = bound.bound.hard_us;

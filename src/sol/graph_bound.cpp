@@ -7,9 +7,9 @@
 
 namespace fact::sol {
 
-using graph::Family;
 using graph::Graph;
 using graph::NodeId;
+using graph::OperatorKind;
 using graph::ValueId;
 
 namespace {
@@ -88,7 +88,8 @@ double least_bytes(const Graph& graph, const std::vector<NodeBound>& nodes) {
         ValueId root = *output.value;
         while (const auto producer = graph[root].producer) {
             const auto reads = graph::tensor_inputs(graph[*producer]);
-            if (nodes[graph::index(*producer)].work.family != Family::view || reads.empty()) break;
+            if (nodes[graph::index(*producer)].work.kind != OperatorKind::view || reads.empty())
+                break;
             root = reads.front();
         }
         // A result that is an input, or a view of one, need not be written.
@@ -100,7 +101,7 @@ double least_bytes(const Graph& graph, const std::vector<NodeBound>& nodes) {
     for (std::size_t i = nodes.size(); i-- > 0;) {
         const NodeWork& work = nodes[i].work;
         for (const Access& read : work.reads) need(read.value, read.bytes);
-        if (work.family != Family::view) continue;
+        if (work.kind != OperatorKind::view) continue;
         double read = 0;  // of all outputs: a split has several
         for (const ValueId out : graph.nodes[i].outputs) read += needed[graph::index(out)];
         const auto reads = graph::tensor_inputs(graph.nodes[i]);

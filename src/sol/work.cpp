@@ -9,9 +9,9 @@
 
 namespace fact::sol {
 
-using graph::Family;
 using graph::Graph;
 using graph::Node;
+using graph::OperatorKind;
 using graph::TensorType;
 using graph::ValueId;
 
@@ -85,10 +85,10 @@ class Counter {
           reads_(graph::tensor_inputs(node)) {}
 
     NodeWork count() {
-        work_.family = facts_.family;
-        if (facts_.family == Family::view && !shares_memory(graph_, node_))
-            work_.family = Family::pointwise;
-        if (work_.family == Family::nothing || work_.family == Family::view) return work_;
+        work_.kind = facts_.kind;
+        if (facts_.kind == OperatorKind::view && !shares_memory(graph_, node_))
+            work_.kind = OperatorKind::pointwise;
+        if (work_.kind == OperatorKind::nothing || work_.kind == OperatorKind::view) return work_;
         std::ranges::sort(reads_);
         const auto repeated = std::ranges::unique(reads_);
         reads_.erase(repeated.begin(), repeated.end());
@@ -116,19 +116,19 @@ class Counter {
         const bool overwrites = graph::aten_name(node_.target) == "copy";
         for (const ValueId value : reads_) {
             const auto* type = type_of(graph_, value);
-            if (!type || work_.family == Family::fill) continue;
+            if (!type || work_.kind == OperatorKind::fill) continue;
             const bool first = value == in_order.front();
             double bytes = stored_bytes(*type);
-            if (first && work_.family == Family::gather)
+            if (first && work_.kind == OperatorKind::gather)
                 bytes = std::min(bytes, out_elements() * info(type->dtype).bytes);
-            if (first && (work_.family == Family::scatter || overwrites)) continue;
+            if (first && (work_.kind == OperatorKind::scatter || overwrites)) continue;
             work_.reads.push_back({value, bytes});
         }
         for (const ValueId value : node_.outputs) {
             const auto* type = type_of(graph_, value);
             if (!type) continue;
             double bytes = stored_bytes(*type);
-            if (work_.family == Family::scatter && !in_order.empty())
+            if (work_.kind == OperatorKind::scatter && !in_order.empty())
                 if (const auto* source = type_of(graph_, in_order.back()))
                     bytes = std::min(bytes, stored_bytes(*source));
             work_.writes.push_back({value, bytes});
@@ -136,27 +136,27 @@ class Counter {
     }
 
     void count_flops() {
-        switch (work_.family) {
-            case Family::product:
+        switch (work_.kind) {
+            case OperatorKind::product:
                 return count_product();
-            case Family::attention:
+            case OperatorKind::attention:
                 return count_attention();
-            case Family::reduction:
-            case Family::loss:
+            case OperatorKind::reduction:
+            case OperatorKind::loss:
                 if (const auto* type = first_input())
                     work_.flops = facts_.flops_per_element * num_elements(*type);
                 return;
-            case Family::unknown:
+            case OperatorKind::unknown:
                 work_.only_bytes = true;
                 return;
-            case Family::nothing:
-            case Family::view:
-            case Family::pointwise:
-            case Family::softmax:
-            case Family::norm:
-            case Family::gather:
-            case Family::scatter:
-            case Family::fill:
+            case OperatorKind::nothing:
+            case OperatorKind::view:
+            case OperatorKind::pointwise:
+            case OperatorKind::softmax:
+            case OperatorKind::norm:
+            case OperatorKind::gather:
+            case OperatorKind::scatter:
+            case OperatorKind::fill:
                 work_.flops = facts_.flops_per_element * out_elements();
                 return;
         }

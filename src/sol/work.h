@@ -22,7 +22,7 @@ struct Access {
 };
 
 struct NodeWork {
-    graph::Family family = graph::Family::nothing;
+    graph::OperatorKind kind = graph::OperatorKind::nothing;
     double flops = 0;
     std::vector<Access> reads, writes;      // a value read twice is listed once
     std::optional<DType> product_operands;  // set if it computes products

@@ -14,8 +14,8 @@ namespace fact::verify {
 namespace {
 
 using graph::Along;
-using graph::Family;
 using graph::Node;
+using graph::OperatorKind;
 using graph::ValueId;
 using Ints = std::vector<std::int64_t>;
 
@@ -123,13 +123,13 @@ bool ExtentClasses::visit_rowwise(const Node& node) {
     const auto reads = graph::tensor_inputs(node);
     if (reads.empty() || node.outputs.empty()) return false;
     const ValueId in = reads.front(), out = node.outputs.front();
-    const auto [family, flops, motion, along] = graph::facts_of(node);
+    const auto [kind, flops, motion, along] = graph::facts_of(node);
     const bool window = along == Along::window, last = along == Along::last;
     const bool channels = along == Along::batch || along == Along::running;
     const bool groups = along == Along::group || along == Along::channel;
     if (node.target == "aten.cross_entropy_loss.default") return visit_cross_entropy(node);
-    if (family == Family::loss) return visit_loss(node);
-    if (family == Family::reduction && along == Along::dims) {
+    if (kind == OperatorKind::loss) return visit_loss(node);
+    if (kind == OperatorKind::reduction && along == Along::dims) {
         Ints dims = graph::ints_argument(node, "dim");
         for (auto& dim : dims)
             if (dim < 0) dim += rank(in);
@@ -143,7 +143,7 @@ bool ExtentClasses::visit_rowwise(const Node& node) {
         }
         return true;
     }
-    if (!window && !channels && !groups && !last && family != Family::softmax) return false;
+    if (!window && !channels && !groups && !last && kind != OperatorKind::softmax) return false;
     for (int d = 0; d < rank(in); ++d) {
         if (window && d + 1 == rank(in)) {
             fix(in, d);

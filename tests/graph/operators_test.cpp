@@ -19,15 +19,15 @@ TEST(Operators, AreKnownByNameWhateverTheOverload) {
                                "aten.view.default", "aten._unsafe_view.default"})
         EXPECT_TRUE(is_reshape(call(target))) << target;
     EXPECT_EQ(facts_of(call("aten.sum.dim_IntList")).along, Along::dims);
-    EXPECT_EQ(facts_of(call("aten.linear.default")).family, Family::product);
-    EXPECT_EQ(facts_of(call("mine.view.default")).family, Family::unknown);
+    EXPECT_EQ(facts_of(call("aten.linear.default")).kind, OperatorKind::product);
+    EXPECT_EQ(facts_of(call("mine.view.default")).kind, OperatorKind::unknown);
 }
 
 TEST(Operators, SomeOverloadsAreOperatorsOfTheirOwn) {
     EXPECT_FALSE(is_reshape(call("aten.view.dtype"))) << "other numbers";
     EXPECT_TRUE(is_view(call("aten.view.dtype"))) << "of the same memory";
-    EXPECT_EQ(facts_of(call("aten.max.dim")).family, Family::reduction);
-    EXPECT_EQ(facts_of(call("aten.max.other")).family, Family::pointwise);
+    EXPECT_EQ(facts_of(call("aten.max.dim")).kind, OperatorKind::reduction);
+    EXPECT_EQ(facts_of(call("aten.max.other")).kind, OperatorKind::pointwise);
     EXPECT_EQ(facts_of(call("aten._native_batch_norm_legit.no_stats")).along, Along::batch);
     EXPECT_EQ(facts_of(call("aten._native_batch_norm_legit.default")).along, Along::nothing);
 }
@@ -38,7 +38,7 @@ TEST(Operators, CopiesKeepElementsAndAreNoViews) {
     EXPECT_TRUE(is_plain_view(call("aten.detach.default")));
     EXPECT_FALSE(is_plain_view(call("aten.as_strided.default"))) << "any elements in any order";
     Node check = call("aten._assert_scalar.default");
-    EXPECT_EQ(facts_of(check).family, Family::nothing);
+    EXPECT_EQ(facts_of(check).kind, OperatorKind::nothing);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ TEST(Cost, EveryOperatorOfAKernelHasItsWork) {
             node.outputs = {graph::ValueId{0}};
             if (!find_pointwise(node) && !find_rowwise(node)) continue;
             const auto facts = graph::facts_of(node);
-            EXPECT_NE(facts.family, graph::Family::unknown) << node.target;
+            EXPECT_NE(facts.kind, graph::OperatorKind::unknown) << node.target;
             EXPECT_EQ(facts.along != graph::Along::nothing, find_rowwise(node) != nullptr)
                 << node.target;
             ++checked;

@@ -39,7 +39,7 @@ TEST(Work, LinearReadsWeightAndBiasOnce) {
     // 32 rows by 32 columns, sums over 16; 512 + 512 + 32 + 1024 elements of two bytes.
     EXPECT_EQ(c.counted(), (Counted{2. * 32 * 32 * 16, 2. * (512 + 512 + 32 + 1024)}));
     EXPECT_EQ(c.last().product_operands, DType::bf16);
-    EXPECT_EQ(c.last().family, graph::Family::product);
+    EXPECT_EQ(c.last().kind, graph::OperatorKind::product);
 }
 
 TEST(Work, AddmmSumsOverItsSecondArgumentsColumns) {
@@ -178,17 +178,17 @@ TEST(Work, ViewsMoveNothingUnlessTheyCopy) {
     const auto x = c.input("x", tensor({4, 8}));
     const auto t = c.node("t", "aten.permute.default", {{"self", x}, {"dims", Sizes{1, 0}}},
                           tensor({8, 4}, {1, 8}));
-    EXPECT_EQ(c.last().family, graph::Family::view);
+    EXPECT_EQ(c.last().kind, graph::OperatorKind::view);
     EXPECT_EQ(c.counted(), (Counted{0, 0}));
     c.node("r", "aten.reshape.default", {{"self", x}, {"shape", Sizes{2, 2, 8}}},
            tensor({2, 2, 8}));
-    EXPECT_EQ(c.last().family, graph::Family::view);
+    EXPECT_EQ(c.last().kind, graph::OperatorKind::view);
     c.node("f", "aten.reshape.default", {{"self", t}, {"shape", Sizes{32}}}, tensor({32}));
-    EXPECT_EQ(c.last().family, graph::Family::pointwise);
+    EXPECT_EQ(c.last().kind, graph::OperatorKind::pointwise);
     EXPECT_EQ(c.counted(), (Counted{0, 4 * (32 + 32)}));
     c.node("g", "aten.reshape.default", {{"self", t}, {"shape", Sizes{8, 2, 2}}},
            tensor({8, 2, 2}, {1, 16, 8}));
-    EXPECT_EQ(c.last().family, graph::Family::view);
+    EXPECT_EQ(c.last().kind, graph::OperatorKind::view);
     c.node("h", "aten.contiguous.default", {{"self", t}}, tensor({8, 4}));
     EXPECT_EQ(c.counted(), (Counted{0, 4 * (32 + 32)}));
     c.node("i", "aten.to.dtype", {{"self", x}}, bf16({4, 8}));
@@ -208,7 +208,7 @@ TEST(Work, UnknownOperatorsAreCountedByBytesAndSaidToBe) {
     Case c;
     const auto x = c.input("x", tensor({4, 8}));
     c.node("y", "mylib.scan.default", {{"self", x}}, tensor({4, 8}));
-    EXPECT_EQ(c.last().family, graph::Family::unknown);
+    EXPECT_EQ(c.last().kind, graph::OperatorKind::unknown);
     EXPECT_TRUE(c.last().only_bytes);
     EXPECT_EQ(c.counted(), (Counted{0, 4 * (32 + 32)}));
 }

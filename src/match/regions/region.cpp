@@ -180,8 +180,8 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& take
     while (!open.empty()) {
         const NodeId id = *open.begin();
         open.erase(open.begin());
-        if (is_anchor(graph[id]) || graph::facts_of(graph[id]).family == graph::Family::attention ||
-            taken.contains(id))
+        if (is_anchor(graph[id]) ||
+            graph::facts_of(graph[id]).kind == graph::OperatorKind::attention || taken.contains(id))
             continue;
         if (growth.reach.size() == kMaxTaken) {
             growth.stops[id] =

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "support/files.h"
+#include "test_data.h"
 
 namespace fact {
 

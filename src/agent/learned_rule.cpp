@@ -41,10 +41,14 @@ class Overlay {
         values_.clear();
         const auto last = static_cast<NodeId>(rule_.nodes.size() - 1);
         if (!same(last, anchor)) return false;
-        // An operator that the last one does not depend on reads a value that is matched already.
-        for (std::size_t i = 0; i < rule_.nodes.size(); ++i) {
-            const auto id = static_cast<NodeId>(i);
-            if (!nodes_.contains(id) && !find_beside(id)) return false;
+        // An operator that the last one does not depend on reads a value that is matched already,
+        // or does so once others are. Later ones first: they determine what they read.
+        for (bool progress = true; progress;) {
+            progress = false;
+            for (std::size_t i = rule_.nodes.size(); i-- > 0;) {
+                const auto id = static_cast<NodeId>(i);
+                progress |= !nodes_.contains(id) && find_beside(id);
+            }
         }
         return nodes_.size() == rule_.nodes.size();
     }

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "graph/json_values.h"
 #include "support/json_fields.h"
 #include "support/result.h"
 
@@ -17,17 +18,6 @@ ordered_json list(const std::vector<T>& items, Write write) {
     ordered_json result = ordered_json::array();
     for (const auto& item : items) result.push_back(write(item));
     return result;
-}
-
-template <class T, class Read>
-std::vector<T> to_list(const json& items, Read read) {
-    std::vector<T> result;
-    for (const json& item : to_array(items)) result.push_back(read(item));
-    return result;
-}
-
-int to_code(const json& value) {
-    return static_cast<int>(to_int(value));
 }
 
 DType to_dtype(const json& value) {

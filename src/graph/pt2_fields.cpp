@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "graph/json_values.h"
 #include "support/json_fields.h"
 
 namespace fact::graph {
@@ -14,12 +15,6 @@ namespace {
 
 constexpr std::size_t kMaxRank = 64;
 constexpr int kStrided = 7;  // torch.export's code of the layout
-
-int to_code(const json& value) {
-    const std::int64_t code = to_int(value);
-    if (code < 0 || code > 1000) throw SchemaError(fmt::format("{} is not a known code", code));
-    return static_cast<int>(code);
-}
 
 // A symbolic integer gets the value it was traced with, or 1 if that is unknown.
 std::int64_t read_sym_int(const json& value, bool& dynamic) {
@@ -50,13 +45,6 @@ std::vector<std::int64_t> read_sym_ints(const json& list, bool& dynamic) {
 
 ValueId to_value(const json& tensor, const ValueNames& names) {
     return find_value(names, to_text(field(tensor, "name")));
-}
-
-template <class T, class Read>
-std::vector<T> to_list(const json& list, Read read) {
-    std::vector<T> result;
-    for (const json& item : to_array(list)) result.push_back(read(item));
-    return result;
 }
 
 std::optional<ValueId> to_optional_value(const json& item, const ValueNames& names) {

@@ -7,7 +7,6 @@
 namespace fact::ir {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLowest = std::numeric_limits<float>::lowest();
 constexpr double kTiny = 1e-30;  // replaces a sum of 0; a row that sees anything sums to at least 1
 
@@ -23,7 +22,8 @@ ExprId scores_of(Kernel& kernel, const Attention& node) {
     if (node.bias) scores = b.binary(BinaryOp::add, scores, *node.bias);
     // Operands are in variables: compilers differ in the order in which they evaluate arguments.
     const auto hide_unless = [&](BinaryOp op, ExprId x, ExprId y) {
-        const ExprId none = b.literal(-kInfinity), seen = b.binary(op, x, y);
+        const ExprId none = b.literal(-std::numeric_limits<double>::infinity()),
+                     seen = b.binary(op, x, y);
         scores = b.select(seen, scores, none);
     };
     if (node.causal) {

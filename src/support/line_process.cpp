@@ -9,7 +9,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kTailBytes = 16 * 1024;  // of standard error, kept for messages
-constexpr Seconds kLongestNap{0.05};
+constexpr Seconds kPollInterval{0.05};
 // How long a program that closed its output may take to end by itself.
 constexpr Seconds kEndPatience{1.0};
 
@@ -99,7 +99,7 @@ LineProcess::Answer LineProcess::ask(const std::string& line, Seconds deadline) 
             status_at_deadline = Status::ended;
             deadline -= std::max(left() - kEndPatience, Seconds(0));
         }
-        state_->child.wait_ready(sent < message.size(), std::min(left(), kLongestNap));
+        state_->child.wait_ready(sent < message.size(), std::min(left(), kPollInterval));
     }
 }
 

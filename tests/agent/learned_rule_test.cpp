@@ -57,6 +57,40 @@ TEST(LearnedRule, FindsTheSameOperatorsOfOtherExtents) {
     EXPECT_NE(found[0].id, found[1].id);
 }
 
+// What is looked up in rows by indices that nothing else reads, beside the sums of the rows.
+TEST(LearnedRule, FindsOperatorsThatTheLastOneDoesNotDependOn) {
+    const auto looked_up = [](std::int64_t rows, std::int64_t columns) {
+        Graph g;
+        const auto x = add_input(g, "x", dense(DType::f32, {rows, columns}));
+        const auto labels = add_input(g, "labels", dense(DType::i64, {rows}));
+        const auto row = dense(DType::f32, {rows});
+        const auto e = add_node(g, "aten.exp.default", {{"self", x}}, *g[x].type);
+        const auto i =
+            add_node(g, "aten.unsqueeze.default", {{"self", labels}, {"dim", std::int64_t{1}}},
+                     dense(DType::i64, {rows, 1}));
+        const auto found = add_node(g, "aten.gather.default",
+                                    {{"self", e}, {"dim", std::int64_t{1}}, {"index", i}},
+                                    dense(DType::f32, {rows, 1}));
+        add_output(
+            g, add_node(g, "aten.squeeze.dim", {{"self", found}, {"dim", std::int64_t{1}}}, row));
+        add_output(g, add_node(g, "aten.sum.dim_IntList",
+                               {{"self", e}, {"dim", std::vector<std::int64_t>{1}}}, row));
+        return g;
+    };
+    const auto g = looked_up(8, 64);
+    const auto set = node_set(g, {"n0", "n1", "n2", "n3", "n4"});
+    Diagnostics diagnostics;
+    const auto authored = author(
+        g, *set,
+        "kernel f(x: f32[M, N], labels: i64[M]) -> (n3: f32[M], n4: f32[M]) {\n  e = exp(x)\n"
+        "  n3 = sum(where(i32(labels).expand(M, N) == index(N), e, 0.0), over: N)\n"
+        "  n4 = sum(e, over: N)\n}\n",
+        {}, diagnostics);
+    ASSERT_TRUE(authored) << authored.error().text() << render_all(diagnostics, "t", "");
+    EXPECT_EQ(find_matches(looked_up(16, 32), rule_of(g, *set, authored->pattern, ""), {}).size(),
+              1u);
+}
+
 TEST(LearnedRule, OtherNumbersTypesAndRanksAreOtherOperators) {
     const auto rule = learned();
     EXPECT_TRUE(find_matches(capped({8, 64}, 31), rule, {}).empty());

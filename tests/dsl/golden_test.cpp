@@ -8,6 +8,7 @@
 
 #include "dsl/dsl.h"
 #include "ir/dump.h"
+#include "test_data.h"
 
 namespace fact::dsl {
 namespace {

@@ -8,6 +8,7 @@
 #include "graph/fused.h"
 #include "graph/pt2_archive.h"
 #include "graph_builder.h"
+#include "test_data.h"
 
 namespace fact::graph {
 namespace {

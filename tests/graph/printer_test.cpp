@@ -4,6 +4,7 @@
 #include "../golden.h"
 #include "graph/canonical.h"
 #include "graph/pt2_archive.h"
+#include "test_data.h"
 
 namespace fact::graph {
 namespace {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "archive_builder.h"
+#include "test_data.h"
 
 namespace fact::graph {
 namespace {

@@ -12,6 +12,7 @@
 #include "graph/pt2_archive.h"
 #include "graph/pt2_program.h"
 #include "graph/zip_reader.h"
+#include "test_data.h"
 
 namespace fact::graph {
 namespace {

@@ -7,6 +7,7 @@
 #include "graph/pt2_archive.h"
 #include "graphs.h"
 #include "match/discover.h"
+#include "test_data.h"
 
 namespace fact::match {
 namespace {

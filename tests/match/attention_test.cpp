@@ -6,6 +6,7 @@
 #include "graph/pt2_archive.h"
 #include "heads.h"
 #include "match/attention/write.h"
+#include "test_data.h"
 
 namespace fact::match {
 namespace {

@@ -6,6 +6,7 @@
 #include "graph/pt2_archive.h"
 #include "graphs.h"
 #include "match/patterns/printer.h"
+#include "test_data.h"
 
 namespace fact::match {
 namespace {

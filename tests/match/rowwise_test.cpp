@@ -12,8 +12,8 @@ using testing::reason_for;
 using Ints = std::vector<std::int64_t>;
 using testing::Names;
 
-struct Rows : Net {
-    Rows() { dtype = DType::f32; }
+struct RowwiseNet : Net {
+    RowwiseNet() { dtype = DType::f32; }
     graph::ValueId x = (dtype = DType::f32, input("x", {64, 48})), w = weight("w", {96, 48});
     graph::ValueId y = linear("y", x, w);
 };
@@ -25,7 +25,7 @@ std::string rowwise_body(const Pattern& pattern) {
 }
 
 TEST(Rowwise, MeanThatIsKeptMeetsTheRowAgain) {
-    Rows net;
+    RowwiseNet net;
     const auto mean =
         net.op("mean", "mean.dim", {{"self", net.y}, {"dim", Ints{1}}, {"keepdim", true}}, {64, 1});
     net.output(net.pointwise("z", "sub.Tensor", net.y, mean));
@@ -39,7 +39,7 @@ TEST(Rowwise, MeanThatIsKeptMeetsTheRowAgain) {
 }
 
 TEST(Rowwise, ReducedColumnsMeetAnotherDimension) {
-    Rows net;
+    RowwiseNet net;
     const auto top = net.op("top", "amax.default",
                             {{"self", net.y}, {"dim", Ints{1}}, {"keepdim", true}}, {64, 1});
     const auto other = net.input("other", {64, 32});
@@ -53,7 +53,7 @@ TEST(Rowwise, ReducedColumnsMeetAnotherDimension) {
 }
 
 TEST(Rowwise, GroupsTakeTheColumnsApart) {
-    Rows net;
+    RowwiseNet net;
     const auto scale = net.weight("scale", {96});
     net.output(net.op("z", "group_norm.default",
                       {{"input", net.y},
@@ -76,7 +76,7 @@ TEST(Rowwise, GroupsTakeTheColumnsApart) {
 }
 
 TEST(Rowwise, StatisticsOthersReadBecomeResults) {
-    Rows net;
+    RowwiseNet net;
     const auto norm = net.op("norm", "_native_batch_norm_legit.no_stats",
                              {{"input", net.y},
                               {"weight", None{}},
@@ -114,7 +114,7 @@ TEST(Rowwise, TriangleCountsWithinItsMatrix) {
 }
 
 TEST(Rowwise, WindowsThatOverlapAreLeft) {
-    Rows net;
+    RowwiseNet net;
     const auto row = net.op("row", "unsqueeze.default", {{"self", net.y}, {"dim", std::int64_t{1}}},
                             {64, 1, 96});
     net.output(net.op("z", "avg_pool1d.default",
@@ -123,7 +123,7 @@ TEST(Rowwise, WindowsThatOverlapAreLeft) {
 }
 
 TEST(Rowwise, IndicesThatAreReadStopIt) {
-    Rows net;
+    RowwiseNet net;
     const auto top = net.op("top", "max.dim", {{"self", net.y}, {"dim", std::int64_t{1}}}, {64});
     const auto where = net.also(top, "where", {64});
     net.graph[where].type->dtype = DType::i64;

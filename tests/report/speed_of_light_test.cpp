@@ -10,6 +10,7 @@
 #include "../sol/round_gpu.h"
 #include "graph/graph_json.h"
 #include "support/files.h"
+#include "test_data.h"
 
 namespace fact::report {
 namespace {

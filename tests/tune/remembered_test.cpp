@@ -227,11 +227,11 @@ TEST_F(Remembered, ChangedSkeletonsAreChangedCode) {
     const auto from = source.find("#include \"") + 10;
     const auto header =
         options_.toolchain.kernels_folder / source.substr(from, source.find('"', from) - from);
-    ASSERT_TRUE(write_file_atomic(header, "// one\n").ok());
+    ASSERT_TRUE(write_file_atomic(header, "int one;\n").ok());
     realized_text();
     new_run("second");
     EXPECT_TRUE(realized_text().remembered);
-    ASSERT_TRUE(write_file_atomic(header, "// two\n").ok());
+    ASSERT_TRUE(write_file_atomic(header, "int two;\n").ok());
     new_run("third");
     const auto again = realized_text();
     EXPECT_FALSE(again.remembered);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "support/files.h"
+#include "test_data.h"
 #include "tune/search.h"
 
 namespace fact::tune {

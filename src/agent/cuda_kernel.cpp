@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kLongestDirective = 200;
 
-// Whether it names a header of CUDA or FACT: <cuda_bf16.h>, "common/plain.cuh".
-bool is_known_header(std::string_view named) {
+// Whether it is "common/plain.cuh", or a plain name in angle brackets: <cuda_bf16.h>.
+bool is_allowed_header(std::string_view named) {
     named = named.substr(0, named.find("//"));
     const auto begin = named.find_first_not_of(" \t");
     const auto end = named.find_last_not_of(" \t\r");
@@ -32,8 +32,8 @@ bool is_known_header(std::string_view named) {
 }
 
 // The compiler's messages would quote any included file. So a line that has the sign of a
-// directive, in any spelling, and then "include" or "embed" has to be a plain #include of a known
-// header. This is no sandbox.
+// directive, in any spelling, and then "include" or "embed" has to be a plain #include of an
+// allowed header. This is no sandbox.
 Result<> check_includes(std::string source) {
     for (auto at = source.find("\\\n"); at != source.npos; at = source.find("\\\n", at))
         source.erase(at, 2);
@@ -49,7 +49,7 @@ Result<> check_includes(std::string source) {
                            line.find_first_not_of(" \t", sign + 1) == word &&
                            line.compare(word, 7, "include") == 0;
         if (!plain || line.size() > kLongestDirective ||
-            !is_known_header(std::string_view(line).substr(word + 7)))
+            !is_allowed_header(std::string_view(line).substr(word + 7)))
             return Error{fmt::format("the source must not contain {}", line.substr(0, 120)),
                          "include \"common/plain.cuh\" and headers of CUDA such as <cuda_bf16.h>",
                          true};

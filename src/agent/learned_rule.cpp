@@ -196,9 +196,11 @@ std::optional<Interface> renamed(const Graph& graph, const NodeSet& set, const L
 
 // The hash of a rule's content, with which its name ends.
 std::string content_hash(const LearnedRule& rule) {
-    std::string key = rule.text;
-    for (const auto& node : rule.original.nodes) key += "\n" + node.target;
-    return short_hash(key).substr(0, 10);
+    graph::FusedCall call;
+    call.original = rule.original;
+    const Json content{rule.text, rule.params, rule.results,
+                       graph::to_json(graph::without_names(std::move(call)))};
+    return short_hash(content.dump()).substr(0, 10);
 }
 
 }  // namespace
@@ -208,9 +210,11 @@ LearnedRule rule_of(const Graph& graph, const NodeSet& set, const match::Pattern
     LearnedRule rule;
     rule.evidence = std::move(evidence);
     rule.original = graph::extract(graph, set.nodes, set.inputs, set.outputs);
+    const auto interface =
+        with_kernel_names(interface_of(graph, set), graph, pattern.params, pattern.results);
     rule.text = generalize(pattern.kernel, rule.original, pattern.extents, [&](const auto& text) {
         Diagnostics ignored;
-        return author(graph, set, text, {}, ignored).ok();
+        return interface && author(graph, set, text, {}, ignored, &*interface).ok();
     });
     // A rule may be shared: it must not contain paths of its author's files.
     for (auto& node : rule.original.nodes) node.where = {};

@@ -11,7 +11,7 @@
 namespace fact::agent {
 
 struct LearnedRule {
-    std::string name;       // the kernel's, with a hash of the rest: "softcap_1a2b3c4d5e"
+    std::string name;       // the kernel's, with a hash of all but the evidence: "cap_1a2b3c4d5e"
     std::string text;       // the kernel, with symbolic dimensions
     std::string evidence;   // where it was learned and what was measured, for people
     graph::Graph original;  // the operators that the text computes

@@ -17,7 +17,7 @@ struct LookRequest {
 };
 
 struct Listing {
-    std::vector<std::string> lines;  // "linear_1 = linear(x [8, 64] bf16, ...) -> ... 12.5%"
+    std::vector<std::string> lines;  // "linear_1 = linear(x bf16[8,64], ...) -> ...  12.5%"
     int all = 0;                     // how many lines there are in total
 };
 

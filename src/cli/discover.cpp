@@ -49,6 +49,7 @@ Result<Found> find(const DiscoverOptions& options) {
     if (!precision) return precision.error();
     const auto match = driver::match_options(*ceilings, settings.arch, precision->tf32);
     const auto learned = driver::learned_rules(environment->registry);
+    // Before anything is written: a bad archive leaves no run folder.
     auto found = driver::discover(options.archive, match);
     if (!found) return found.error();
     driver::add_learned(learned, found->graph, match, found->discovery);

@@ -66,8 +66,7 @@ int run_optimize(const driver::OptimizeRequest& request, bool json) {
 void add_optimize(CLI::App& app, Action& action) {
     auto options = std::make_shared<OptimizeOptions>();
     auto& request = options->request;
-    auto* command =
-        app.add_subcommand("optimize", "Fuse a module's matrix products: all stages in order");
+    auto* command = app.add_subcommand("optimize", "Make a module faster: all stages in order");
     command->add_option("SOURCE", request.settings.source, "FILE.py or package.module:factory")
         ->required();
     add_dtype(*command, request.settings.dtype);

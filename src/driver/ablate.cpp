@@ -7,7 +7,6 @@
 #include <optional>
 #include <set>
 
-#include "agent/proposal.h"
 #include "driver/trial_times.h"
 #include "support/progress.h"
 
@@ -23,9 +22,10 @@ using Dropped = std::map<std::string, std::string>;  // families that are left o
 // A package to measure.
 struct Trial {
     std::vector<const match::Pattern*> patterns;
-    std::vector<Times*> times;  // where its times are stored
+    std::vector<Times*> times;  // places in the report that its times go to
     // What to drop so that plan() gives this package; nullopt if it cannot give it.
     std::optional<Dropped> without;
+    Times measured = {};
 };
 
 // The families that take the place of another one when it is left out: a norm and a product, for
@@ -105,8 +105,7 @@ void plan_without_model(const Discovered& found, const Realizations& realization
             models[pattern->family] = "the whole module is faster without the model's kernels";
     if (models.empty()) return;
     auto others = driver::plan(found, realizations, models).patterns(found.discovery);
-    if (!others.empty())
-        trials.add({std::move(others), {&trials.ablation.rules}, std::move(models)});
+    if (!others.empty()) trials.add({std::move(others), {}, std::move(models)});
 }
 
 void plan_trials(const Discovered& found, const Realizations& realizations, const Plan& plan,
@@ -214,13 +213,12 @@ Result<Confirmed> confirmed(Dropped dropped, const Trials& trials, const Discove
     const Trial* best = nullptr;
     const Times* already_timed = together.empty() ? &trials.ablation.eager : nullptr;
     for (const Trial& trial : trials.packages) {
-        if (trial.patterns == together) already_timed = trial.times.front();
-        if (trial.without && (!best || beats(*trial.times.front(), *best->times.front())))
-            best = &trial;
+        if (trial.patterns == together) already_timed = &trial.measured;
+        if (trial.without && (!best || beats(trial.measured, best->measured))) best = &trial;
     }
     TrialTimes times{trials.ablation.eager, {}, "", false};
     if (already_timed) {
-        times.trials = {*already_timed, *best->times.front()};
+        times.trials = {*already_timed, best->measured};
     } else {
         auto measured = bench.times("confirmation", {together, best->patterns});
         if (!measured) return measured.error();
@@ -256,8 +254,10 @@ Result<report::Ablation> ablate_stage(const Environment& environment, const RunF
     if (!times) return times.error();
     trials.ablation.eager = times->eager;
     trials.ablation.earlier = times->earlier;
-    for (std::size_t i = 0; i < packages.size(); ++i)
+    for (std::size_t i = 0; i < packages.size(); ++i) {
+        trials.packages[i].measured = times->trials[i];
         for (Times* place : trials.packages[i].times) *place = times->trials[i];
+    }
     // The fastest of the original module and the packages without the model's kernels.
     trials.ablation.rules = trials.ablation.eager;
     for (std::size_t i = 0; i < packages.size(); ++i)

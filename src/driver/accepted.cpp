@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "compose/rewrite.h"
 #include "support/files.h"
@@ -36,6 +37,20 @@ void add_pattern(const match::Pattern& pattern, match::Discovery& discovery) {
         std::erase_if(*list, [&](const match::LeftAlone& left) {
             return std::ranges::find(pattern.nodes, left.node) != pattern.nodes.end();
         });
+}
+
+void remove_pattern(const std::string& id, const graph::Graph& graph, match::Discovery& discovery) {
+    std::erase_if(discovery.patterns, [&](const auto& one) { return one.id == id; });
+    std::set<std::string> accounted;
+    for (const auto& pattern : discovery.patterns)
+        for (const auto* list : {&pattern.nodes, &pattern.copied})
+            accounted.insert(list->begin(), list->end());
+    for (const auto* list : {&discovery.left_alone, &discovery.idle})
+        for (const auto& left : *list) accounted.insert(left.node);
+    for (const auto& node : graph.nodes)
+        if (!accounted.contains(node.name))
+            discovery.left_alone.push_back(
+                {node.name, node.target, "the text for it was withdrawn", node.where});
 }
 
 Result<> add_accepted(const RunFolder& run, const graph::Graph& graph,

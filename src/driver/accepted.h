@@ -11,6 +11,9 @@ namespace fact::driver {
 // Adds the pattern, replacing one with the same id; its operators no longer count as left alone.
 void add_pattern(const match::Pattern& pattern, match::Discovery& discovery);
 
+// Removes the pattern with that id; operators that are in no other pattern are left alone again.
+void remove_pattern(const std::string& id, const graph::Graph& graph, match::Discovery& discovery);
+
 // Adds the accepted patterns to those found by rules. Skips those that no longer fit the graph: the
 // module may have changed since.
 Result<> add_accepted(const RunFolder& run, const graph::Graph& graph, match::Discovery& discovery);

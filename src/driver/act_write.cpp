@@ -228,7 +228,7 @@ Result<Json> withdraw(LoadedRun& loaded, const Json& request) {
     if (!*gone)
         return Error{fmt::format("no text of proposal '{}' was accepted", *id),
                      "`patterns` lists the patterns of the run", true};
-    std::erase_if(loaded.found.discovery.patterns, [&](const auto& one) { return one.id == *id; });
+    remove_pattern(*id, loaded.found.graph, loaded.found.discovery);
     if (auto kept =
             write_file_atomic(loaded.run.discovery(), match::to_json(loaded.found.discovery));
         !kept)

@@ -1,4 +1,4 @@
-// Stage 3 of a model's work: it names other sets of patterns for the package, which are measured.
+// The last of a model's work: it names other sets of patterns for the package, which are measured.
 #pragma once
 
 #include "driver/agent_stage.h"

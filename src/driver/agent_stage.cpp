@@ -260,7 +260,7 @@ class Loop {
                     reply = std::move(*written);
                 else
                     reply["error"] = written.error().text();
-                if (attempt == 0) row.first_compiled = compiled(reply);
+                if (row.texts.size() == 1) row.first_compiled = compiled(reply);
             }
             const bool accepted = reply.value("accepted", false);
             if (accepted) {

@@ -1,4 +1,4 @@
-// Stage 5: eager, torch.compile and the composed module, side by side.
+// The stage bench: eager, torch.compile and the composed module, side by side.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Stage 4: the package of the patterns that pay.
+// The stage compose: the package of the patterns that pay.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Stage 2: the archive's graph, and the patterns in it.
+// The stage discover: the archive's graph, and the patterns in it.
 #pragma once
 
 #include <filesystem>

@@ -64,12 +64,19 @@ Result<> forget(const registry::Folders& folders, const std::string& name) {
 
 void add_learned(const std::vector<StoredRule>& rules, const graph::Graph& graph,
                  const match::Options& options, match::Discovery& discovery) {
-    for (const auto& stored : rules)
-        for (const auto& pattern : agent::find_matches(graph, stored.rule, options)) {
-            const bool known = std::ranges::any_of(
-                discovery.patterns, [&](const auto& one) { return one.nodes == pattern.nodes; });
-            if (!known && compose::make_call(graph, pattern)) add_pattern(pattern, discovery);
+    const auto is_known = [&](const match::Pattern& pattern) {
+        return std::ranges::any_of(discovery.patterns,
+                                   [&](const auto& one) { return one.nodes == pattern.nodes; });
+    };
+    for (const auto& stored : rules) {
+        try {
+            for (const auto& pattern : agent::find_matches(graph, stored.rule, options))
+                if (!is_known(pattern) && compose::make_call(graph, pattern))
+                    add_pattern(pattern, discovery);
+        } catch (const std::exception&) {
+            continue;  // a defect of FACT costs this rule, not the run
         }
+    }
 }
 
 }  // namespace fact::driver

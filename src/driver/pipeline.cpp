@@ -22,6 +22,7 @@
 #include "support/progress.h"
 #include "support/subprocess.h"
 #include "support/table.h"
+#include "tune/family_files.h"
 
 namespace fact::driver {
 
@@ -133,8 +134,8 @@ void remove_reports(const RunFolder& run) {
 
 // Called when the composed module's results are wrong. Rejects the kernels whose texts a model
 // wrote, in this run or for a learned rule, and keeps those of the built-in rules: without a GPU,
-// texts were checked at small extents only. The texts of this run are removed from it. Returns
-// false if the plan has no kernel of a model.
+// texts were checked at small extents only. The texts of this run are no longer accepted in it, and
+// no later command of the run uses the kernels. Returns false if the plan has no kernel of a model.
 Result<bool> reject_authored(const RunFolder& run, const Discovered& found, const Plan& chosen,
                              Realizations& realizations, report::Agent& agent) {
     constexpr const char* kWhy =
@@ -143,8 +144,11 @@ Result<bool> reject_authored(const RunFolder& run, const Discovered& found, cons
     for (const auto* pattern : chosen.patterns(found.discovery)) {
         if (pattern->author == match::Author::rules) continue;
         any = true;
-        realizations[pattern->family].realized = false;
-        realizations[pattern->family].why = kWhy;
+        auto& realization = realizations[pattern->family];
+        realization.realized = false;
+        realization.why = kWhy;
+        if (auto done = tune::write_family_files(realization, std::nullopt); !done)
+            return done.error();
         if (auto done = withdraw_pattern(run, pattern->id); !done) return done.error();
         for (auto& row : agent.rows)
             if (row.id == pattern->id && row.accepted()) {

@@ -1,4 +1,4 @@
-// Stage 3: a tuned kernel for every family of patterns.
+// The stage realize: a tuned kernel for every family of patterns.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Stage 1: the user's module as an archive.
+// The stage trace: the user's module as an archive.
 #pragma once
 
 #include "driver/environment.h"

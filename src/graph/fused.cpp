@@ -1,6 +1,9 @@
 #include "graph/fused.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace fact::graph {
@@ -75,6 +78,26 @@ std::vector<OutputGroup> group_outputs(const FusedCall& call) {
     for (std::size_t i = 0; i < bound.size(); ++i)
         if (!bound[i]) add(groups.emplace_back(), i);
     return groups;
+}
+
+FusedCall without_names(FusedCall call) {
+    std::map<std::string, std::string> renamed;
+    for (auto& value : call.original.values) {
+        auto name = fmt::format("v{}", renamed.size());
+        renamed[value.name] = name;
+        value.name = std::move(name);
+    }
+    for (std::size_t i = 0; i < call.original.nodes.size(); ++i) {
+        call.original.nodes[i].name = fmt::format("n{}", i);
+        call.original.nodes[i].where = {};
+    }
+    for (auto& input : call.original.inputs) input.fqn.clear();
+    for (auto* bindings : {&call.params, &call.results})
+        for (auto& binding : *bindings) binding.value = renamed[binding.value];
+    call.id.clear(), call.kernel.clear();
+    call.original.in_spec.clear(), call.original.out_spec.clear();
+    call.original.torch_version.clear(), call.original.schema_version.clear();
+    return call;
 }
 
 }  // namespace fact::graph

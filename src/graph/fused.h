@@ -54,6 +54,10 @@ std::vector<OutputGroup> group_outputs(const FusedCall& call);
 // argument "inputs" and the call's id as the string argument "call".
 inline constexpr std::string_view kFusedTarget = "fact.call";
 
+// The same call with numbers for names, and without what differs between two exports of it: where
+// its operators come from, versions, its id and kernel.
+FusedCall without_names(FusedCall call);
+
 std::string to_json(const FusedCall& call);
 Result<FusedCall> fused_call_from_json(std::string_view text);
 

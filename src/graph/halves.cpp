@@ -25,7 +25,7 @@ bool read_slice(const Node& node, std::int64_t size, Halving& halving) {
     const std::int64_t step = int_argument(node, "step").value_or(1);
     const std::int64_t start = clamped(int_argument(node, "start").value_or(0), size);
     const std::int64_t end = clamped(int_argument(node, "end").value_or(size), size);
-    if (size % 2 != 0) return false;
+    if (size == 0 || size % 2 != 0) return false;
     if (step == 1 && end - start == size / 2 && start % (size / 2) == 0) {
         halving.halves = {start == 0 ? 0 : 1};
         return true;

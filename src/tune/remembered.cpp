@@ -25,24 +25,8 @@ namespace fs = std::filesystem;
 constexpr double kDisappointing = 1.1;
 
 // A hash of the torch subgraph, of the kernel's binding without names, and of torch's accumulation.
-std::string call_identity(graph::FusedCall call, const TorchPrecision& precision) {
-    std::map<std::string, std::string> renamed;
-    for (auto& value : call.original.values) {
-        auto name = fmt::format("v{}", renamed.size());
-        renamed[value.name] = name;
-        value.name = std::move(name);
-    }
-    for (std::size_t i = 0; i < call.original.nodes.size(); ++i) {
-        call.original.nodes[i].name = fmt::format("n{}", i);
-        call.original.nodes[i].where = {};
-    }
-    for (auto& input : call.original.inputs) input.fqn.clear();
-    for (auto* bindings : {&call.params, &call.results})
-        for (auto& binding : *bindings) binding.value = renamed[binding.value];
-    call.id.clear(), call.kernel.clear();
-    call.original.in_spec.clear(), call.original.out_spec.clear();
-    call.original.torch_version.clear(), call.original.schema_version.clear();
-    auto text = graph::to_json(call);
+std::string call_identity(const graph::FusedCall& call, const TorchPrecision& precision) {
+    auto text = graph::to_json(graph::without_names(call));
     // Whether TF32 is allowed is a separate field of the work.
     TorchPrecision usual;
     usual.tf32 = precision.tf32;

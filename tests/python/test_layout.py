@@ -55,6 +55,12 @@ class Layout(unittest.TestCase):
         held = {file.parent.relative_to(ROOT / "src").as_posix() for file in (ROOT / "src").rglob("*.cpp")}
         self.assertEqual(held - set(declared()), {"cli"})  # the program itself
 
+    def test_every_test_file_has_tests(self):
+        files = [*(ROOT / "tests").rglob("*_test.cpp")]
+        self.assertGreater(len(files), 100)
+        for file in files:
+            self.assertRegex(file.read_text(), r"(?m)^\s*TYPED_TEST|^\s*TEST", f"{file.relative_to(ROOT)} is empty")
+
     def test_json_is_parsed_in_one_place(self):
         # Behind its guard against deep nesting, and with messages of our own.
         parses = re.compile(r"json::(?:parse|accept|sax_parse)\(", re.I)
